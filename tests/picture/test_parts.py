@@ -9,6 +9,7 @@ import pytest
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.paths import discover_paths
 from nearpeak.picture.parts import fabrics, gib, indirect, sockets, spot
+from nearpeak.terms.path import DataPath, Endpoint
 
 Recorded = Callable[[str], Machine]
 
@@ -71,6 +72,15 @@ def test_where_a_path_is_drawn(
     machine = recorded(name)
     paths, _ = discover_paths(machine, ["recorded", "other"])
     assert spot(machine, next(one for one in paths if one.id == path)) == where
+
+
+def test_ends_that_are_not_known_are_nowhere(recorded: Recorded) -> None:
+    end = Endpoint(memory="host", cpus=[], numa_node=None)
+    path = DataPath(id="imported", summary="", transport="unknown", ends=(end, end))
+    assert not path.located
+    assert path.place.hosts == 0
+    with pytest.raises(ValueError, match="imported: it is not known where its ends are"):
+        spot(recorded("dgx-a100"), path)
 
 
 def test_memory_in_words() -> None:

@@ -81,6 +81,11 @@ def test_what_a_library_lacks_is_told(results: Results) -> None:
 
 def test_few_launches_are_counted(results: Results) -> None:
     assert _one(results, "fewer than 6 launches").text.startswith("192 of ")
+    measured = next(cell for cell in results.cells if cell.ci95 is None and cell.median is not None)
+    results.cells = [measured]
+    assert _one(results, "fewer than 6 launches").text == (
+        "1 of 1 cell has fewer than 6 launches: it has a range instead of a 95 % interval."
+    )
 
 
 def test_drift_is_a_warning_only_where_something_changed(results: Results, plain: Results) -> None:

@@ -124,6 +124,11 @@ def test_a_percentage_is_no_ratio_of_the_figures_beside_it(plain: Results) -> No
     assert notes([]) == []
 
 
+def test_a_machine_that_is_not_known_is_not_drawn(plain: Results) -> None:
+    plain.machine = msgspec.structs.replace(plain.machine, cores=[])
+    assert picture(plain) == ""
+
+
 def test_ids_of_a_page_are_unique(plain: Results) -> None:
     root = ElementTree.fromstring(f"<page>{picture(plain)}</page>")
     ids = [node.get("id") for node in root.iter() if node.get("id")]

@@ -84,6 +84,7 @@ def test_what_is_not_known_is_not_said() -> None:
     assert lies_in(none, path(end(0), end(1)), case(8), 1) is None
     far = msgspec.structs.replace(end(1), host="b")
     assert lies_in(USUAL, path(end(0), far), case(8), 1) is None
+    assert lies_in(USUAL, path(end(0), end(1)), case(8), None) is None
 
 
 def test_memory_of_a_gpu() -> None:

@@ -85,9 +85,9 @@ class Summary:
     """What the samples of one case of one launch come to, in their unit."""
 
     median: float
-    minimum: float
-    count: int
-    outliers: int  # labelled, and kept
+    minimum: float | None = None  # None: not known, like the others
+    count: int | None = None
+    outliers: int | None = None  # labelled, and kept
 
     @classmethod
     def of(cls, samples: Floats) -> "Summary":
@@ -110,7 +110,7 @@ class Observation:
     summary: Summary
     samples: Floats | None  # None: only the summary is known
     origin: str  # where it stands: "records.jsonl"
-    window: int  # messages in flight
+    window: int | None  # messages in flight; None: not known
     first_use_us: float | None
     limited: str | None  # why it has fewer samples than asked for
     method: str = ""  # of a ceiling

@@ -71,7 +71,7 @@ def summed(rows: list[Measured]) -> list[Measured]:
     if len(local) < 2 or len({(row.size_bytes, row.unit) for row in local}) > 1:
         return rows
     ceilings = [row.ceiling for row in local if row.ceiling is not None]
-    nodes = [row.path.ends[1].numa_node for row in local]
+    nodes = [node for row in local if (node := row.path.ends[1].numa_node) is not None]
     whole = replace(
         local[0],
         name="host-memory",
@@ -83,8 +83,9 @@ def summed(rows: list[Measured]) -> list[Measured]:
 
 
 def is_drawn(path: DataPath) -> bool:
-    """Whether the picture shows a path: two ends, none of all pairs, memory by its own cores."""
-    if path.pair or len(path.ends) != 2:
+    """Whether the picture shows a path: two ends at known places, none of all pairs, memory by its
+    own cores."""
+    if path.pair or len(path.ends) != 2 or not path.located:
         return False
     return path.transport != "local" or path.ends[0].numa_node == path.ends[1].numa_node
 

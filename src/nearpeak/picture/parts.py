@@ -166,28 +166,30 @@ def _components(links: list[GpuLink]) -> list[set[int]]:
 
 
 def spot(machine: Machine, path: DataPath) -> Spot:
-    """The part or link of the machine that a path is about.
+    """The part or link of the machine that a path is about; ValueError where that is not known.
 
     "remote"; "memory" and "node" with the node; "gpu" and "host link" with the GPU; "link" with
     both GPUs; "inside" with the socket's package; "sockets".
     """
-    first, last = path.ends[0], path.ends[-1]
     if path.two_hosts:
         return "remote", 0, 0
+    first, last = path.ends[0].numa_node, path.ends[-1].numa_node
+    if first is None or last is None:
+        raise ValueError(f"{path.id}: it is not known where its ends are")
     if path.transport == "local":
-        return "memory", last.numa_node, 0
+        return "memory", last, 0
     indices = {gpu.uuid: gpu.index for gpu in machine.gpus}
     gpus = sorted({indices[end.gpu] for end in path.ends if end.gpu in indices})
     if path.shares_gpu and gpus:
         return "gpu", gpus[0], 0
     if len(gpus) == 2 and any(set(gpus) <= set(one.gpus) for one in fabrics(machine)):
         return "link", gpus[0], gpus[1]
-    if first.numa_node == last.numa_node:
-        return ("host link", gpus[0], 0) if gpus else ("node", first.numa_node, 0)
+    if first == last:
+        return ("host link", gpus[0], 0) if gpus else ("node", first, 0)
     package = _homes(machine)
-    if package.get(first.numa_node) != package.get(last.numa_node):
+    if package.get(first) != package.get(last):
         return "sockets", 0, 0
-    return "inside", package.get(first.numa_node, 0), 0
+    return "inside", package.get(first, 0), 0
 
 
 def by_spot(machine: Machine, rows: list[Measured]) -> dict[Spot, list[Measured]]:

@@ -113,6 +113,7 @@ def _few_launches(results: Results) -> Iterator[Notice]:
     measured = [cell for cell in results.cells if cell.median is not None]
     if few := sum(cell.ci95 is None for cell in measured):
         yield Notice(
-            f"{few} of {count(len(measured), 'cell')} have fewer than {FEWEST} launches: they have"
-            " a range instead of a 95 % interval."
+            f"{few} of {count(len(measured), 'cell')} {'has' if few == 1 else 'have'} fewer than"
+            f" {FEWEST} launches: {'it has' if few == 1 else 'they have'} a range instead of a 95 %"
+            " interval."
         )

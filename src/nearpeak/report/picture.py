@@ -25,7 +25,10 @@ FEW = "Some of these figures have fewer than 6 launches: Table 2 has their range
 
 
 def picture(results: Results) -> str:
-    """Two drawings, of which report.css shows the one that fits the window."""
+    """Two drawings, of which report.css shows the one that fits the window; empty where nothing is
+    known of the machine."""
+    if not (results.machine.cores or results.machine.gpus):
+        return ""
     rows = measured(results)
     return "".join(
         inline(layout(results.machine, rows, width, notes(rows)), name)

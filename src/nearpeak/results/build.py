@@ -68,7 +68,7 @@ def summarise(observations: Observations) -> Results:
         benchmark = known[cell.case.benchmark]
         bandwidths.tell(cell, benchmark)
         moved = benchmark.ceiling == "measured" or benchmark.one_sided
-        if cell.window is not None and moved:
+        if moved:
             cell.lies_in = locality.lies_in(
                 observations.machine, paths[cell.place], cell.case, cell.window
             )

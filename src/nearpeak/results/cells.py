@@ -2,9 +2,9 @@
 """From observations to cells: what was measured of each case, what went wrong, and the sums."""
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -43,6 +43,7 @@ FAILED: tuple[CellStatus, ...] = ("wrong data", "crashed", "hung", "failed", TOO
 WORST_FIRST: tuple[CellStatus, ...] = (*FAILED, "skipped", "above ceiling", "no ceiling")
 
 Key = tuple[Who, Place, Case]
+T = TypeVar("T")
 
 
 @dataclass
@@ -182,7 +183,7 @@ def _sum_up(cell: Cell, believed: list[Observation]) -> None:
     cell.median = float(np.median(medians))
     cell.ci95 = interval(medians, sessions=[block.session for block in cell.blocks], positive=True)
     cell.range = (min(medians), max(medians))
-    cell.minimum = min(one.summary.minimum for one in believed)
+    cell.minimum = min(_known(one.summary.minimum for one in believed), default=None)
     first_uses = [one.first_use_us for one in believed if one.first_use_us is not None]
     cell.first_use_us = float(np.median(first_uses)) if first_uses else None
     samples = [one.samples for one in believed if one.samples is not None]
@@ -190,8 +191,16 @@ def _sum_up(cell: Cell, believed: list[Observation]) -> None:
         low, high = np.percentile(np.concatenate(samples), [5, 95])
         cell.p05, cell.p95 = float(low), float(high)
     cell.overlap = overlap(believed)
-    count = sum(one.summary.count for one in believed)
-    cell.outlier_share = sum(one.summary.outliers for one in believed) / count
+    if outliers := _known(one.summary.outliers for one in believed):
+        count = sum(_known(one.summary.count for one in believed))
+        cell.outlier_share = sum(outliers) / count
+
+
+def _known(values: Iterable[T | None]) -> list[T]:
+    """All of these; none where any is not known."""
+    found = [*values]
+    known = [one for one in found if one is not None]
+    return known if len(known) == len(found) else []
 
 
 def _flags(

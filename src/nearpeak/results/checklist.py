@@ -38,11 +38,7 @@ def judge(
         ("Say why anything was left out", _left_out(data, cells, skipped)),
         (
             "Arithmetic means only of costs, harmonic means of rates",
-            (
-                MET,
-                "medians within and over launches; only logarithms of ratios are averaged: "
-                "over the sizes of a curve for its verdict, over cells for a headline",
-            ),
+            _means(measured),
         ),
         ("Do not sum up ratios; show what they were made from", _ratios(cells)),
         ("Say whether results vary, and give intervals if they do", _intervals(measured)),
@@ -126,10 +122,22 @@ def _comparisons(comparisons: list[Comparison], judging: Judging) -> tuple[RuleS
     return _state(sure == len(comparisons) and not judging.left_out), how
 
 
+def _means(measured: list[Cell]) -> tuple[RuleState, str]:
+    how = (
+        "medians within and over launches; only logarithms of ratios are averaged: "
+        "over the sizes of a curve for its verdict, over cells for a headline"
+    )
+    if summed := sum(cell.p05 is None for cell in measured):
+        how += f"; {summed} of {count(len(measured), 'figure')} came summed up by another tool"
+    return _state(not summed), how
+
+
 def _percentiles(measured: list[Cell]) -> tuple[RuleState, str]:
     modes = sum(bool(cell.modes) for cell in measured)
-    return _state(bool(measured)), (
-        f"5th and 95th percentile and minimum beside each of {len(measured)} medians; "
+    known = sum(cell.p05 is not None for cell in measured)
+    where = f"each of {known}" if known == len(measured) else f"{known} of {len(measured)}"
+    return _state(bool(measured) and known == len(measured)), (
+        f"5th and 95th percentile and minimum beside {where} medians; "
         f"{modes} cells fall into two modes, which are both shown"
     )
 

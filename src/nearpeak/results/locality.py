@@ -21,12 +21,13 @@ COPY = "copy"
 ABOVE = 1.03  # of what the memory copies: more is a defect
 
 
-def lies_in(machine: Machine, path: DataPath, case: Case, window: int) -> LiesIn | None:
+def lies_in(machine: Machine, path: DataPath, case: Case, window: int | None) -> LiesIn | None:
     """Where the bytes at either end of a case lie; of two places the nearer one.
 
-    None between hosts, where the other one's caches are not known, and on a machine without any.
+    None between hosts, where the other one's caches are not known, on a machine without any, and
+    where it is not known how many messages are in flight.
     """
-    if path.two_hosts or not machine.caches:
+    if path.two_hosts or not machine.caches or window is None:
         return None
     if path.transport == "local":
         cpus = {cpu for end in path.ends for cpu in end.cpus}

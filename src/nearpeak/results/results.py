@@ -103,7 +103,7 @@ class Cell(msgspec.Struct, kw_only=True):
     case: Case
     unit: str
     better: Better
-    window: int | None  # None: nothing was measured
+    window: int | None  # None: not known, or nothing was measured
     lies_in: LiesIn | None = None  # where its bytes lie; null: not known, or they are no messages
     median: float | None  # of the launch medians
     ci95: tuple[float, float] | None  # null below 6 launches
@@ -113,7 +113,7 @@ class Cell(msgspec.Struct, kw_only=True):
     cache_line_ns: list[float | None] = []  # of each: how far apart the ranks' CPUs were
     p05: float | None  # of the samples of all launches
     p95: float | None
-    minimum: float | None
+    minimum: float | None  # None: not known, or nothing was measured
     outlier_share: float | None = None  # of the samples: labelled (3 IQR off its launch), kept
     modes: list[Mode] = []  # two, when the flag "bimodal" is set
     first_use_us: float | None  # median over launches
@@ -295,7 +295,7 @@ class CeilingPoint(msgspec.Struct, kw_only=True):
     needs: dict[str, list[str]] = {}  # of methods: what no library can count on, where any
     attainable: Attainable | None = None  # by a library; null: the same as the ceiling
     modes: list[Pace] = []  # two, the better one first, where the winner has two paces
-    window: int = 1  # messages in flight
+    window: int | None = 1  # messages in flight; None: not known
     lies_in: LiesIn | None = None  # where its bytes lie; null: not known, or a bound
     above_memory: float | None = None  # a defect: it is above what the memory copies, which is this
     fact: bool = False  # of the path: no benchmark is held against it
@@ -575,7 +575,7 @@ class Evidence(msgspec.Struct, kw_only=True):
     unit: str
     ci95: tuple[float, float] | None
     range: tuple[float, float]
-    window: int | None = None  # messages in flight; null: of a ceiling
+    window: int | None = None  # messages in flight; null: of a ceiling, or not known
     scaled: float = 1.0  # what was measured, times this: it moves so many times the bytes
 
 

@@ -60,10 +60,11 @@ class Place(msgspec.Struct, kw_only=True, frozen=True, order=True):
     """Between which memories data moves, in words that are the same on every machine."""
 
     path: str  # its id
-    # "memory": MPI's own choice inside a node; "network": network forced; "local": no MPI
+    # "memory": MPI's own choice inside a node; "network": network forced; "local": no MPI;
+    # "unknown": whoever measured it does not say
     transport: str = "memory"
     ends: tuple[str, ...] = ("host", "host")  # of each rank, whose memory: "host" or "gpu"
-    hosts: int = 1  # how many the ranks are spread over
+    hosts: int = 1  # how many the ranks are spread over; 0: not known
     shared: bool = False  # several ranks share a GPU,
     mps: bool = False  # through a daemon of NVIDIA's MPS
     variant_of: str = ""  # the id of the path that differs from it in that daemon alone

@@ -13,7 +13,7 @@ class Endpoint(msgspec.Struct, kw_only=True, frozen=True):
 
     memory: str  # "host" or "gpu"
     cpus: list[int]
-    numa_node: int
+    numa_node: int | None  # None: it is not known where it is
     # The GPU whose memory it is, or which the rank takes: its uuid; its index where `host` is set,
     # for the other host's uuids are not known.
     gpu: str | None = None
@@ -37,7 +37,8 @@ class DataPath(msgspec.Struct, kw_only=True, frozen=True):
 
     id: str
     summary: str
-    # "memory": MPI's own choice inside a node; "network": network forced; "local": no MPI
+    # "memory": MPI's own choice inside a node; "network": network forced; "local": no MPI;
+    # "unknown": whoever measured it does not say
     transport: str
     ends: tuple[Endpoint, ...]  # one for each rank, two or more
     theoretical_gbs: float | None = None  # unidirectional GB/s of the link, where one is known
@@ -60,6 +61,11 @@ class DataPath(msgspec.Struct, kw_only=True, frozen=True):
             and len(set(ends)) == len(ends)
             and set(ends) <= set(mine)
         )
+
+    @property
+    def located(self) -> bool:
+        """Whether it is known where its ends are."""
+        return all(end.numa_node is not None for end in self.ends)
 
     @property
     def shares_cores(self) -> bool:
@@ -90,7 +96,7 @@ class DataPath(msgspec.Struct, kw_only=True, frozen=True):
             path=self.id,
             transport=self.transport,
             ends=tuple(end.memory for end in self.ends),
-            hosts=len({end.host for end in self.ends}),
+            hosts=len({end.host for end in self.ends}) if self.located else 0,
             shared=self.shares_gpu,
             mps=self.mps,
             variant_of=self.variant_of,

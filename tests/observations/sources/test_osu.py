@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Output of OMB 7.4 with MPICH 5.0.2, two ranks of one machine that had other work."""
+"""Output of OMB 7.4 with MPICH 5.0.2, two ranks of one machine that had other work.
 
+wrong.txt is of mpiexec -l, osu_latency -c -z, and a library that changed a byte of what it got.
+cuda_wrong.txt and full.txt are written by hand, as OMB's source prints.
+"""
+
+import re
 from pathlib import Path
 
 import pytest
@@ -10,8 +15,34 @@ from nearpeak.findings.build import build_results
 from nearpeak.observations.load import load
 from nearpeak.observations.sources.osu import recognises
 from nearpeak.report.page import write_report
+from nearpeak.report.terminal import print_summary
+from nearpeak.results.faults import faults
+from nearpeak.results.results import Cell, Results
 
 FILES = Path(__file__).with_name("osu")
+HEAD = "# OSU MPI Latency Test v7.4\n# Size       Avg Latency(us)\n"
+RATES = "# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n"
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    return tmp_path / "out.txt"
+
+
+def cells(file: Path) -> dict[int, Cell]:
+    return {cell.case.x: cell for cell in build_results(file).cells}
+
+
+def scope(file: Path) -> str:
+    [library] = load(file).libraries
+    return library.scope
+
+
+def page(results: Results, folder: Path) -> str:
+    """The words of the page."""
+    text = write_report(results, folder, []).read_text()
+    body = re.sub(r"<(script|style).*?</\1>", "", text[text.index("<body") :], flags=re.DOTALL)
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", body))
 
 
 def test_what_is_printed_becomes_results_and_a_page(tmp_path: Path) -> None:
@@ -21,6 +52,7 @@ def test_what_is_printed_becomes_results_and_a_page(tmp_path: Path) -> None:
     assert (figures[1], figures[8]) == (17.66, 147.65)
     assert {cell.unit for cell in results.timed} == {"us"}
     assert [one.version for one in results.libraries] == ["7.4"]
+    assert not faults(results)
     assert write_report(results, tmp_path, []).is_file()
 
 
@@ -30,23 +62,163 @@ def test_rates_are_in_our_unit() -> None:
     assert found.observed[0].summary.median == pytest.approx(0.31 * 1e-3)
 
 
-def test_a_program_that_is_not_known_is_named(tmp_path: Path) -> None:
-    file = tmp_path / "out.txt"
-    file.write_text("# OSU MPI Allreduce Latency Test v7.4\n4 1.0\n")
-    assert recognises(file)
+def test_a_payload_that_failed_the_validation_has_no_figure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = build_results(FILES / "cuda_wrong.txt")
+    found = {cell.case.x: (cell.status, cell.median) for cell in results.cells}
+    assert found == {1: ("no ceiling", 17.66), 2: ("no ceiling", 6.4), 4: ("wrong data", None)}
+    assert faults(results) == ["osu: 1 launch received wrong data"]
+    print_summary(results, None)
+    said = "latency 4 bytes: OMB's validation failed"
+    assert said in " ".join(capsys.readouterr().out.split())
+    assert "wrong data" in page(results, tmp_path)
+
+
+def test_tags_within_rows_are_passed_over() -> None:
+    found = cells(FILES / "wrong.txt")
+    assert list(found) == [1 << power for power in range(7)]
+    assert [x for x, cell in found.items() if cell.status == "wrong data"] == [64]
+    assert all(cell.median for x, cell in found.items() if x != 64)
+
+
+def test_an_error_of_the_validation_is_believed_without_its_column(written: Path) -> None:
+    end = "DATA VALIDATION ERROR: osu_latency exited with status 1 on message size 2.\n"
+    for row in ("2   1.10\n", ""):
+        written.write_text(f"{HEAD}1   1.00\n{row}{end}")
+        assert {x: cell.median for x, cell in cells(written).items()} == {1: 1.0, 2: None}
+        assert cells(written)[2].status == "wrong data"
+
+
+def test_nothing_is_left_where_every_payload_was_wrong(written: Path) -> None:
+    written.write_text(f"{HEAD[:-1]}  Validation\n8   1.00  Fail\n")
+    assert faults(build_results(written)) == [
+        "osu: 1 launch received wrong data, and nothing was measured"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "buffers"),
+    [
+        ("DEVICE (D) and Receive Buffer on DEVICE (D)", "D,D"),
+        ("HOST (H) and Receive Buffer on DEVICE (D)", "H,D"),
+        ("MANAGED (M) and Receive Buffer on HOST (H)", "M,H"),  # OMB 5
+        ("MANAGED (MD) and Receive Buffer on MANAGED (MH)", "M,M"),  # OMB 6 and 7
+    ],
+)
+def test_buffers_are_those_of_the_heading(written: Path, said: str, buffers: str) -> None:
+    written.write_text(
+        "# OSU MPI-CUDA Bandwidth Test v5.9\n"
+        f"# Send Buffer on {said}\n# Size      Bandwidth (MB/s)\n8     12.50\n"
+    )
+    found = load(written)
+    assert [one.case.buffers for one in found.observed] == [buffers]
+    assert found.paths[0].ends[0].memory == ("host" if buffers.startswith("H") else "gpu")
+    assert f"Buffers are {buffers}, as it says" in scope(written)
+
+
+def test_buffers_that_are_not_named_are_said_to_be_taken_as_host() -> None:
+    assert {one.case.buffers for one in load(FILES / "bw.txt").observed} == {"H,H"}
+    assert "names no buffers: they are taken as in host memory" in scope(FILES / "bw.txt")
+
+
+@pytest.mark.parametrize("more", ["", "# Send Buffer on SOMETHING (S)\n"])
+def test_of_an_accelerator_the_buffers_must_be_named(written: Path, more: str) -> None:
+    written.write_text(
+        HEAD.replace("MPI", "MPI-CUDA").replace("# Size", f"{more}# Size") + "1  1.00"
+    )
+    with pytest.raises(UserError, match="does not say in which memory its buffers were: add"):
+        load(written)
+
+
+def test_where_the_ranks_were_is_told_as_not_known(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = build_results(FILES / "bw.txt")
+    [path] = results.paths
+    assert (path.transport, path.place.hosts) == ("unknown", 0)
+    assert [end.numa_node for end in path.ends] == [None, None]
+    print_summary(results, None)
+    text = capsys.readouterr().out
+    assert "node" not in text
+    assert "nor where the ranks were" in " ".join(text.split())
+    words = page(results, tmp_path)
+    assert "host, where is not known; host, where is not known" in words
+    assert "Hardware not known" in words
+    assert "0 cores" not in words
+    assert '<figure class="machine">' not in (tmp_path / "report.html").read_text()
+
+
+def test_how_many_messages_were_in_flight_is_known_where_it_is_said(written: Path) -> None:
+    assert {cell.window for cell in cells(FILES / "latency.txt").values()} == {1}
+    assert {cell.window for cell in cells(FILES / "bw.txt").values()} == {None}
+    assert "in flight is not known (64 unless -W was given)" in scope(FILES / "bw.txt")
+    written.write_text(RATES.replace("# Size", "# Window Size: 16\n# Size") + "8   12.50\n")
+    assert cells(written)[8].window == 16
+    assert "in flight" not in scope(written)
+
+
+def test_a_minimum_is_known_where_it_is_printed() -> None:
+    found = {one.case.x: one.summary for one in load(FILES / "full.txt").observed}
+    assert (found[1].median, found[1].minimum, found[1].count) == (17.66, 6.25, 10000)
+    assert cells(FILES / "full.txt")[2].minimum == 6.02
+    results = build_results(FILES / "latency.txt")
+    cell = next(cell for cell in results.cells if cell.case.x == 8)
+    assert (cell.minimum, cell.outlier_share, cell.p05) == (None, None, None)
+    unmet = {rule.number for rule in results.checklist if rule.state == "not met"}
+    assert {3, 8} <= unmet  # means, and neither percentiles nor a minimum
+
+
+def test_payloads_that_nobody_checked_are_told() -> None:
+    assert "Payloads were not validated" in scope(FILES / "bw.txt")
+    assert "validated" not in scope(FILES / "cuda_wrong.txt")
+
+
+@pytest.mark.parametrize("tag", ["0: ", "[0] ", "[1,0]<stdout>:"])
+def test_tags_of_launchers_and_line_ends_of_windows_are_passed_over(
+    written: Path, tag: str
+) -> None:
+    text = "".join(f"{tag}{line}\r\n" for line in f"{HEAD}1    1.00\n4K   2.50".splitlines())
+    written.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert recognises(written)
+    assert {x: cell.median for x, cell in cells(written).items()} == {1: 1.0, 4096: 2.5}
+
+
+@pytest.mark.parametrize(
+    "row", ["2", "2     3", "2     3.", "2     3.1", "2   nan", "2   3.10   4.00", "2 3.10[warn]"]
+)
+def test_a_row_that_is_not_whole_is_named(written: Path, row: str) -> None:
+    written.write_text(f"{HEAD}1   1.00\n{row}")
+    with pytest.raises(UserError, match=r"line 4: .* is not a whole row of the table: give"):
+        load(written)
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        (HEAD + "1   1.00\n" + RATES + "1   1.00\n", "is of 2 runs: give the output of each"),
+        (HEAD + "1   1.00\n# Datatype: MPI_INT.\n1   1.10\n", "holds several tables: give"),
+        (HEAD[:-1] + "  Transmit Size\n1  1.00  1\n", "'Transmit Size' is no column that is read"),
+        (HEAD.replace("Avg Latency(us)", "Bandwidth (MB/s)"), "is no column that is read here"),
+        (HEAD, "holds no figures: give the whole output"),
+        ("# OSU MPI Latency Test v7.4\n", "holds no figures"),
+        ("# OSU MPI Latency Test v7.4\n1   1.00\n", "holds no figures"),
+    ],
+)
+def test_what_cannot_be_read_as_one_table_is_refused(written: Path, text: str, match: str) -> None:
+    written.write_text(text)
+    with pytest.raises(UserError, match=match):
+        load(written)
+
+
+def test_a_program_that_is_not_known_is_named(written: Path) -> None:
+    written.write_text("# OSU MPI Allreduce Latency Test v7.4\n4 1.0\n")
+    assert recognises(written)
     with pytest.raises(UserError, match="of no OSU program that is read here: Latency, "):
-        load(file)
+        load(written)
 
 
-def test_a_title_alone_holds_no_figures(tmp_path: Path) -> None:
-    file = tmp_path / "out.txt"
-    file.write_text("# OSU MPI Latency Test v7.4\n")
-    with pytest.raises(UserError, match="holds no figures"):
-        load(file)
-
-
-def test_another_file_holds_no_observations(tmp_path: Path) -> None:
-    file = tmp_path / "out.txt"
-    file.write_bytes(b"\xff\x00")
+def test_another_file_holds_no_observations(written: Path) -> None:
+    written.write_bytes(b"\xff\x00")
     with pytest.raises(UserError, match="holds no observations: give a folder of "):
-        load(file)
+        load(written)

@@ -23,8 +23,8 @@ def find(view: View) -> Iterator[Seen]:
     windowed: dict[tuple[Who, Place, str, int], list[Cell]] = defaultdict(list)
     for cell in view.unstaged:
         one_way = view.benchmarks[cell.case.benchmark].one_way
-        # A window of 1: of messages as large as may fly.
-        if one_way and cell.window != 1 and _calls(cell, "nonblocking"):
+        # A window of 1: of messages as large as may fly; None: how many fly is not known.
+        if one_way and cell.window not in (None, 1) and _calls(cell, "nonblocking"):
             windowed[_place(cell)].append(cell)
     for cell in view.unstaged:
         one_message = view.benchmarks[cell.case.benchmark].one_message

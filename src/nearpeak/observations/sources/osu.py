@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What programs of the OSU micro-benchmarks print between two ranks: their output in a file.
 
-A file is one launch. Of the machine, the library and where the ranks ran it says nothing.
+A file is one launch. Of the machine, the library and where the ranks ran it says nothing. What is
+printed stands in OMB's c/util/osu_util.c (print_header) and c/util/osu_util_mpi.c
+(print_preamble, print_only_header).
 """
 
 import re
@@ -10,13 +12,12 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from nearpeak.errors import UserError
 from nearpeak.libraries.library import Settings
 from nearpeak.machine.machine import Machine
 from nearpeak.observations.observed import (
     Block,
+    Gap,
     Launch,
     Library,
     Observation,
@@ -26,13 +27,34 @@ from nearpeak.observations.observed import (
 )
 from nearpeak.observations.source import Source
 from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule
+from nearpeak.terms.buffers import HOST, MEMORY
 from nearpeak.terms.identity import Curve, Who
 from nearpeak.terms.path import DataPath, Endpoint
+from nearpeak.terms.sizes import SHOWN, parse_bytes
 
 WHO = Who("osu")
-TITLE = re.compile(r"# OSU MPI\S* (?P<test>.+) Test( v(?P<version>\S+))?$")
-ROW = re.compile(r"(?P<size>\d+)\s+(?P<value>\d+(\.\d+)?)(\s|$)")
-LOOKED_AT_BYTES = 4096  # of a file, for its title
+# What launchers put before each line (srun -l) and within (mpiexec -l, mpirun --tag-output).
+TAG = re.compile(r"^\d+: ?|(\[\d+\]|\[\d+,\d+\]<\w+>:) ?")
+TITLE = re.compile(r"# OSU MPI(?P<accelerator>\S*) (?P<test>.+) Test( v(?P<version>\S+))?\s*$")
+BUFFERS = re.compile(
+    r"# Send Buffer on \w+ \((?P<send>[HDM])[HD]?\)"
+    r" and Receive Buffer on \w+ \((?P<receive>[HDM])[HD]?\)\s*$"
+)
+WINDOW = re.compile(r"# .*\bwindow size: *(?P<window>\d+)\b", re.IGNORECASE)
+HEADING = re.compile(
+    r"# Size\s+((Avg )?Latency ?\((?P<time>us)\)|(Bi-)?Bandwidth ?\(MB/s\))(?P<more>.*)"
+)
+MINIMUM, MAXIMUM, ITERATIONS = "Min Latency(us)", "Max Latency(us)", "Iterations"
+VALIDATION = "Validation"
+TAIL = r"P\d+ Tail (?:Lat\(us\)|BW\(MB/s\))"
+NAMED = (MINIMUM, MAXIMUM, ITERATIONS, VALIDATION)
+COLUMN = re.compile("|".join([*map(re.escape, NAMED), TAIL, r"\S+(?: \S+)*"]))
+# What looks like a row, or its beginning; and a whole one.
+ROW_LIKE = re.compile(r"\d+[KMG]?(\s*$|\s+-?(\d|nan\b|inf\b))", re.IGNORECASE)
+FIGURE = r"\d+\.\d\d"  # OMB's FLOAT_PRECISION: with fewer decimals it was cut off
+SHAPES = {ITERATIONS: r"\d+", VALIDATION: "Pass|Fail"}  # of what is no figure
+WRONG = re.compile(r"DATA VALIDATION ERROR: .* on message size (?P<size>\d+)\.?\s*$")
+LOOKED_AT_BYTES = 1 << 20  # of a file, for its title: libraries may say much before it
 
 
 class Printed(NamedTuple):
@@ -40,6 +62,28 @@ class Printed(NamedTuple):
 
     benchmark: Benchmark
     factor: float = 1.0  # from its column to our unit
+    window: int | None = None  # messages in flight; None: the output need not say
+
+
+class Row(NamedTuple):
+    """A line of the table, in its units."""
+
+    size_bytes: int
+    value: float  # of no meaning where the payload was wrong
+    minimum: float | None  # None: it has no such column
+    iterations: int | None
+    wrong: bool  # its payload failed the validation
+
+
+class Output(NamedTuple):
+    """What one run of a program printed."""
+
+    printed: Printed
+    version: str
+    buffers: str | None  # None: it does not say
+    window: int | None
+    validated: bool  # payloads were checked
+    rows: list[Row]
 
 
 def _pair(name: str, metric: Metric, symmetric: bool) -> Benchmark:
@@ -55,7 +99,7 @@ def _pair(name: str, metric: Metric, symmetric: bool) -> Benchmark:
 
 # By the title of the program's output. Its rates are in MB/s (1e6).
 KNOWN = {
-    "Latency": Printed(_pair("latency", Metric("latency", "us", "lower"), True)),
+    "Latency": Printed(_pair("latency", Metric("latency", "us", "lower"), True), window=1),
     "Bandwidth": Printed(_pair("bw", Metric("bw", "GB/s", "higher"), False), 1e-3),
     "Bi-Directional Bandwidth": Printed(
         _pair("bibw", Metric("bibw", "GB/s", "higher"), True), 1e-3
@@ -67,44 +111,47 @@ def recognises(place: Path) -> bool:
     """Whether it is a file with the title of one of these programs."""
     try:
         with place.open("rb") as file:
-            return _title(file.read(LOOKED_AT_BYTES).decode(errors="replace")) is not None
+            return any(map(TITLE.match, _lines(file.read(LOOKED_AT_BYTES))))
     except OSError:
         return False
 
 
 def load(file: Path) -> Observations:
-    """One launch of one benchmark; UserError where it has no figures, or of a program that is not
-    known."""
-    text = file.read_text("utf-8", errors="replace")
-    title = _title(text)
-    printed = KNOWN.get(title["test"]) if title else None
-    if title is None or printed is None:
-        raise UserError(f"{file} is of no OSU program that is read here: {', '.join(KNOWN)}")
-    figures = dict(_figures(text))
-    if not figures:
-        raise UserError(f"{file} holds no figures: give the whole output of the program")
-    benchmark = printed.benchmark
+    """One launch of one benchmark.
+
+    Raises:
+        UserError: it has no figures, is of a program that is not known, or of several runs, or a
+            row of its table is not whole; or nobody could tell where its buffers were.
+    """
+    output = _parse(file)
+    benchmark, factor, _ = output.printed
     started = datetime.fromtimestamp(file.stat().st_mtime, timezone.utc).isoformat()
+    buffers = output.buffers or HOST
     path = DataPath(
         id="imported",
         summary="two ranks, of which the file does not say where they were",
-        transport="memory",
-        ends=tuple(Endpoint(memory="host", cpus=[], numa_node=0) for _ in range(2)),
+        transport="unknown",
+        ends=tuple(
+            Endpoint(memory=MEMORY[kind], cpus=[], numa_node=None) for kind in buffers.split(",")
+        ),
     )
-    curve = Curve(benchmark=benchmark.name, metric=benchmark.main.name, buffers="H,H", axes={})
+    curve = Curve(benchmark=benchmark.name, metric=benchmark.main.name, buffers=buffers, axes={})
+    wrong = [row.size_bytes for row in output.rows if row.wrong]
+    message = f"{benchmark.name} {wrong[0]} bytes: OMB's validation failed" if wrong else ""
     launch = Launch(
         number=0,
         block=Block(0, 0),
         who=WHO,
         place=path.place,
         curves=(curve,),
-        status="ok",
-        message="",
+        status="wrong data" if wrong else "ok",
+        message=message,
         command="",
         log=None,
         conditions={},
         tick_ns=None,
         slot_ms=0.0,
+        cause=message,
     )
     return Observations(
         name=file.name,
@@ -114,7 +161,7 @@ def load(file: Path) -> Observations:
         ended="",
         machine=_unknown_machine(),
         paths=[path],
-        libraries=[_library(title["version"] or "")],
+        libraries=[_library(output)],
         benchmarks=[benchmark],
         curves=[curve],
         awareness=[],
@@ -124,41 +171,155 @@ def load(file: Path) -> Observations:
         observed=[
             Observation(
                 launch=launch,
-                case=curve.at(size),
+                case=curve.at(row.size_bytes),
                 unit=benchmark.main.unit,
                 better=benchmark.main.better,
-                summary=Summary.of(np.array([value * printed.factor])),
+                summary=Summary(row.value * factor, row.minimum, row.iterations),
                 samples=None,
                 origin=file.name,
-                window=1,
+                window=output.window,
                 first_use_us=None,
                 limited=None,
             )
-            for size, value in figures.items()
+            for row in output.rows
+            if not row.wrong
+        ],
+        gaps=[
+            Gap(launch, curve.at(size), "wrong data", "OMB's validation failed", said=True)
+            for size in wrong
         ],
     )
 
 
-def _title(text: str) -> re.Match[str] | None:
-    return next(filter(None, map(TITLE.match, text.splitlines())), None)
+def _lines(content: bytes) -> list[str]:
+    """Without what a launcher put into them."""
+    text = content.decode("utf-8-sig", errors="replace")
+    return [TAG.sub(lambda tag: " " * (tag.start() > 0), line) for line in text.splitlines()]
 
 
-def _figures(text: str) -> Iterator[tuple[int, float]]:
-    """Size in bytes, and the first column behind it."""
-    for row in filter(None, map(ROW.match, text.splitlines())):
-        yield int(row["size"]), float(row["value"])
+def _parse(file: Path) -> Output:
+    lines = _lines(file.read_bytes())
+    titles = [title for line in lines if (title := TITLE.match(line))]
+    printed = KNOWN.get(titles[0]["test"]) if titles else None
+    if printed is None:
+        raise UserError(f"{file} is of no OSU program that is read here: {', '.join(KNOWN)}")
+    if len(titles) > 1:
+        raise UserError(f"{file} is of {len(titles)} runs: give the output of each in its own file")
+    rows, columns = _table(file, lines, printed.benchmark.main.unit == "us")
+    if not rows:
+        raise UserError(f"{file} holds no figures: give the whole output of the program")
+    if len({row.size_bytes for row in rows}) < len(rows):
+        raise UserError(f"{file} holds several tables: give a file with one of them")
+    told_wrong = {int(told["size"]) for line in lines if (told := WRONG.match(line))}
+    if told_wrong and not any(row.wrong for row in rows):  # the column, or the row, is lost
+        rows = [row for row in rows if row.size_bytes not in told_wrong]
+        rows += [Row(size, 0.0, None, None, wrong=True) for size in sorted(told_wrong)]
+    window = next((int(told["window"]) for line in lines if (told := WINDOW.match(line))), None)
+    return Output(
+        printed=printed,
+        version=titles[0]["version"] or "",
+        buffers=_buffers(file, lines, titles[0]["accelerator"]),
+        window=printed.window or window,
+        validated=VALIDATION in columns or bool(told_wrong),
+        rows=rows,
+    )
 
 
-def _library(version: str) -> Library:
+def _table(file: Path, lines: list[str], of_times: bool) -> tuple[list[Row], list[str]]:
+    """Its rows, and the columns behind the value. Lines of others around it are passed over."""
+    columns: list[str] | None = None
+    rows: list[Row] = []
+    for number, line in enumerate(lines, 1):
+        if line.startswith("# Size"):
+            columns = _columns(file, line, of_times)
+        elif columns is not None and ROW_LIKE.match(line):
+            row = _row(line, columns, of_times)
+            if row is None:
+                raise UserError(
+                    f"{file}, line {number}: {_quoted(line)} is not a whole row of the table:"
+                    " give the whole output of the program"
+                )
+            rows.append(row)
+    return rows, columns or []
+
+
+def _columns(file: Path, line: str, of_times: bool) -> list[str]:
+    heading = HEADING.match(line)
+    columns = COLUMN.findall(heading["more"]) if heading else []
+    unknown = [name for name in columns if name not in NAMED and not re.fullmatch(TAIL, name)]
+    if heading is None or unknown or (heading["time"] is not None) != of_times:
+        raise UserError(
+            f"{file}: {_quoted(unknown[0] if unknown else line)} is no column that is read here:"
+            " give the output of a run without the option that adds it"
+        )
+    return columns
+
+
+def _row(line: str, columns: list[str], of_times: bool) -> Row | None:
+    """None: it is not whole."""
+    shapes = [r"\d+[KMGkmg]?", FIGURE, *(SHAPES.get(name, FIGURE) for name in columns)]
+    if not re.fullmatch(r"\s+".join(f"(?:{shape})" for shape in shapes) + r"\s*", line):
+        return None
+    size, value, *others = line.split()
+    found = dict(zip(columns, others, strict=True))
+    return Row(
+        size_bytes=parse_bytes(size),
+        value=float(value),
+        minimum=float(found[MINIMUM]) if of_times and MINIMUM in found else None,
+        iterations=int(found[ITERATIONS]) if ITERATIONS in found else None,
+        wrong=found.get(VALIDATION) == "Fail",
+    )
+
+
+def _buffers(file: Path, lines: list[str], accelerator: str) -> str | None:
+    """Those of both ranks; None where the output does not say, and has nothing of accelerators.
+
+    Programs with a title of an accelerator do not always say (OMB 7.4): in host memory, OMB's
+    default, such buffers hardly were.
+    """
+    said = [line for line in lines if line.startswith("# Send Buffer")]
+    found = BUFFERS.match(said[0]) if said else None
+    if found:
+        return f"{found['send']},{found['receive']}"
+    if said or accelerator:
+        raise UserError(
+            f"{file} does not say in which memory its buffers were: add the line that tells it"
+            " above the table, as '# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)'"
+        )
+    return None
+
+
+def _quoted(text: str) -> str:
+    return repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}...")
+
+
+def _library(output: Output) -> Library:
     return Library(
         who=WHO,
         family="",
-        version=version,
-        version_text=f"OSU micro-benchmarks {version}".rstrip(),
+        version=output.version,
+        version_text=f"OSU micro-benchmarks {output.version}".rstrip(),
         env={},
         given=Settings(),
         native=False,
+        scope=" ".join(_unsaid(output)),
     )
+
+
+def _unsaid(output: Output) -> Iterator[str]:
+    """What the figures are, and what the file leaves open."""
+    yield (
+        "Imported from OSU micro-benchmarks: each figure is the mean of one launch's loop. The file"
+        " does not say on which machine and with which library it ran, nor where the ranks were."
+    )
+    if output.buffers is None:
+        yield "It names no buffers: they are taken as in host memory (H,H), OMB's default."
+    else:
+        yield f"Buffers are {output.buffers}, as it says."
+    if output.window is None:
+        yield "How many messages were in flight is not known (64 unless -W was given)."
+    if not output.validated:
+        yield "Payloads were not validated (-c)."
 
 
 def _unknown_machine() -> Machine:
