@@ -61,7 +61,6 @@ def interval(
     found = _of_median(values, level)
     if found is None or sessions is None:
         return found
-    positive = positive and min(np.asarray(values)) > 0
     if not apart(values, sessions, positive=positive):
         return found
     return spanning([found, _of_sessions(medians(values, sessions), level, positive)])

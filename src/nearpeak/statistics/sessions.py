@@ -51,7 +51,9 @@ def medians(values: ArrayLike, sessions: Sequence[int]) -> Floats:
 def student(values: ArrayLike, level: float, *, positive: bool = False) -> tuple[float, float]:
     """Student's interval of the mean of two values or more, in their unit; where `positive`, of
     the mean of their logarithms."""
-    data = _scaled(values, positive)
+    data = np.asarray(values, dtype=float)
+    positive = positive and data.min() > 0
+    data = _scaled(data, positive)
     mean, far = (
         float(data.mean()),
         reach(Part(float(data.var(ddof=1)) / len(data), len(data) - 1), level),
@@ -90,4 +92,4 @@ def t_test(mean: float, uncertain: Part) -> float:
 def _scaled(values: ArrayLike, positive: bool) -> Floats:
     """Of what can only be positive, the logarithms: sessions deviate by factors there."""
     data = np.asarray(values, dtype=float)
-    return np.log(data) if positive else data
+    return np.log(data) if positive and data.min() > 0 else data
