@@ -12,11 +12,23 @@ import numpy as np
 
 from nearpeak.arrays import Booleans, Floats
 from nearpeak.statistics.intervals import interval, precise, weights
+from nearpeak.statistics.sessions import apart
 
 Draw = Callable[[tuple[int, ...]], Floats]
 
 TRIALS = 6000
 LOOKS = (6, 9, 12)
+SESSIONS = (  # the launches of each
+    (3, 3),
+    (5, 1),
+    (6, 6),
+    (11, 1),
+    (2, 2, 2),
+    (6, 6, 6),
+    (10, 1, 1),
+    (6,) * 4,
+    (6,) * 6,
+)
 generator = np.random.default_rng(1)
 
 
@@ -94,26 +106,45 @@ def by_looks() -> None:
 
 
 def by_sessions() -> None:
-    """Coverage of what all sessions have in common, 6 launches in each; width against no factor."""
+    """Coverage of the middle of these sessions, by their launches, and of all sessions; intervals
+    that take sessions in; width against what launches alone give."""
     ratios = (0.0, 0.3, 0.5, 1.0, 2.0, 5.0)
     print("| Sessions | " + " | ".join(f"{ratio:g}" for ratio in ratios) + " |")
     print("|---" * (len(ratios) + 1) + "|")
-    for sessions in (1, 2, 3, 4):
-        numbers = np.repeat(np.arange(sessions), 6).tolist()
+    for sizes in SESSIONS:
+        of = np.repeat(np.arange(len(sizes)), sizes)
         row = []
-        for ratio in ratios if sessions > 1 else (0.0,):
-            held, blind, wider = [], [], []
+        for ratio in ratios:
+            these, every, taken, wider = [], [], [], []
             for _ in range(TRIALS // 3):
-                shift = ratio * generator.normal(0, 1, (sessions, 1))
-                values = (shift + generator.normal(0, 1, (sessions, 6))).ravel()
-                own, plain = interval(values, sessions=numbers), interval(values)
+                shift = ratio * generator.normal(0, 1, len(sizes))[of]
+                values = shift + generator.normal(0, 1, len(of))
+                own, plain = interval(values, sessions=of.tolist()), interval(values)
                 assert own is not None
                 assert plain is not None
-                held.append(covers(own, 0))
-                blind.append(covers(plain, 0))
+                these.append(covers(own, float(shift.mean())))
+                every.append(covers(own, 0))
+                taken.append(apart(values, of.tolist()))
                 wider.append((own[1] - own[0]) / (plain[1] - plain[0]))
-            row.append(f"{percent(held)}, {percent(blind)}, {np.median(wider):.1f}")
-        print(f"| {sessions} | " + " | ".join(row + [""] * (len(ratios) - len(row))) + " |")
+            shares = ", ".join(f"{100 * np.mean(some):.0f}" for some in (these, every, taken))
+            row.append(f"{shares}, {np.median(wider):.1f}")
+        print(f"| {' + '.join(map(str, sizes))} | " + " | ".join(row) + " |")
+
+
+def by_shape_of_sessions() -> None:
+    """How often sessions that are alike are taken to lie apart, and coverage then."""
+    print("| Launches | " + " | ".join(" + ".join(map(str, sizes)) for sizes in SESSIONS) + " |")
+    print("|---" * (len(SESSIONS) + 1) + "|")
+    for name, draw in SHAPES.items():
+        truth = float(np.median(draw((2_000_001,))))
+        row = []
+        for sizes in SESSIONS:
+            of = np.repeat(np.arange(len(sizes)), sizes).tolist()
+            every = draw((TRIALS // 3, len(of)))
+            taken = np.mean([apart(values, of) for values in every])
+            held = np.mean([covers(interval(values, sessions=of), truth) for values in every])
+            row.append(f"{100 * taken:.0f}, {100 * held:.0f}")
+        print(f"| {name} | " + " | ".join(row) + " |")
 
 
 def main() -> None:
@@ -122,10 +153,12 @@ def main() -> None:
     print("\nWith looks:\n")
     by_looks()
     print(
-        "\nSessions that deviate by so many deviations of a launch: covered; covered without the"
-        "\nfactor; width against that (median):\n"
+        "\nSessions that deviate by so many deviations of a launch: the middle of these covered,"
+        "\nand of all; sessions taken in (%); width against launches alone (median):\n"
     )
     by_sessions()
+    print("\nSessions that are alike: taken to lie apart; covered (%):\n")
+    by_shape_of_sessions()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sessions of a study, set against one another."""
 
+from pathlib import Path
+
 import msgspec
 
 from nearpeak.report import sessions
@@ -83,3 +85,41 @@ def test_blocks_that_were_added_are_told(plain: Results) -> None:
     assert sessions.sentence(plain).endswith(
         "Session 2 added blocks to a study that had ended like this: ended by SIGINT."
     )
+
+
+def _in_sessions(results: Results, sessions: int, *apart: int) -> None:
+    """The blocks of all cells in turn, with the flag of some of them."""
+    for number, cell in enumerate(results.cells):
+        cell.blocks = [block._replace(session=i % sessions) for i, block in enumerate(cell.blocks)]
+        cell.flags = ["sessions apart"] if number in apart else []
+
+
+def test_figures_that_differ_between_sessions_are_told_with_what_helps(plain: Results) -> None:
+    assert sessions.apart(plain, Path("DIR")) is None
+    _in_sessions(plain, 2)
+    assert sessions.apart(plain, Path("DIR")) is None
+    _in_sessions(plain, 2, 0)
+    two = sessions.apart(plain, Path("a b"))
+    assert two is not None
+    assert two.text.startswith("1 of ")
+    assert two.text.endswith(
+        " figures differs between sessions by more than launches explain (by chance alone, a"
+        " quarter would); intervals take that in. With two sessions, they hold for these two only."
+        " A third session shows how far sessions scatter:"
+    )
+    assert two.command == "nearpeak study --resume -o 'a b' --launches 12"
+
+
+def test_of_more_sessions_intervals_may_reach_further(plain: Results) -> None:
+    _in_sessions(plain, 3, 0, 1)
+    more = sessions.apart(plain, Path("DIR"))
+    assert more is not None
+    assert more.text.startswith("2 of ")
+    assert more.text.endswith(
+        " With several sessions, they hold for any like these, and may reach beyond all that was"
+        " measured. More sessions tell more of their scatter:"
+    )
+    _in_sessions(plain, 6, 0)
+    many = sessions.apart(plain, Path("DIR"))
+    assert many is not None
+    assert " they hold for any like these. More" in many.text

@@ -360,3 +360,19 @@ def test_an_operation_loses_what_it_takes_longer_than_at_the_ceiling(
             study.ceiling(block, {(benchmark, "ring", 1024): ceiling})
         study.launch(block, "alpha", benchmark, {1024: own})
     assert study.cell(benchmark).lost_us == pytest.approx(lost_us)
+
+
+def test_two_sessions_that_differ_are_told_and_the_interval_spans_them(
+    make_study: MakeStudy,
+) -> None:
+    study = make_study()
+    for block, value in enumerate([1.0, 1.01, 0.99, 1.02, 1.0, 1.01, 0.98]):
+        study.launch(block, "alpha", "bw", {1024: value})
+    assert "sessions apart" not in study.cell().flags
+    study.session()
+    study.launch(7, "alpha", "bw", {1024: 3.0})
+    cell = study.cell()
+    assert cell.flags == ["imprecise", "sessions apart"]
+    assert cell.ci95 is not None
+    assert 0.98 <= cell.ci95[0] < 1.0
+    assert cell.ci95[1] == 3.0

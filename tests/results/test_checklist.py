@@ -65,6 +65,21 @@ def test_no_distribution_is_assumed(make_study: MakeStudy) -> None:
     assert "1 comparisons of cells with two modes have no verdict" in rule.how
 
 
+def test_student_s_interval_of_few_sessions_assumes_that_they_are_normal(
+    make_study: MakeStudy,
+) -> None:
+    study = make_study()
+    for session, level in enumerate((1.0, 2.0, 3.0)):
+        if session:
+            assert states(study.results())[6] == "met"
+            study.session()
+        for block in range(4):
+            study.launch(4 * session + block, "alpha", "bw", {1024: level + block / 100})
+    results = study.results()
+    assert states(results)[6] == "not met"
+    assert "the interval of 1 cell, whose few sessions differ," in results.checklist[5].how
+
+
 def test_one_library_has_nothing_to_compare(make_study: MakeStudy) -> None:
     study = make_study()
     study.launch(0, "alpha", "bw", {8: 5.0})

@@ -98,38 +98,87 @@ def test_one_session_is_no_factor() -> None:
     assert interval(values, sessions=range(6)) == interval(values)  # each its own
 
 
+def test_two_sessions_lie_within_what_was_measured() -> None:
+    """From an interrupted study: with Student's t the interval was [0.00131, 16.1]."""
+    values = [0.130, 0.135, 0.139, 0.15, 0.18, 0.359]
+    for sessions in (
+        [0, 1, 1, 1, 1, 1],
+        [1, 1, 0, 1, 1, 1],
+        [1, 1, 1, 1, 1, 0],
+        [0, 0, 0, 1, 1, 1],
+    ):
+        low, high = interval(values, sessions=sessions, positive=True) or (0, 0)
+        assert 0.130 <= low < 0.139 < 0.18 < high <= 0.359
+
+
+def test_the_interval_of_two_sessions_that_differ_spans_both() -> None:
+    values = np.array([1.0, 1.1, 0.9, 1.05, 1.02, 0.97, 1.01, 0.99, 1.03, 0.96, 1.04, 3.0])
+    numbers = [0] * 11 + [1]
+    low, high = interval(values, sessions=numbers) or (0, 0)
+    assert (low, high) == ((interval(values) or (0, 0))[0], 3.0)
+    alike = [0] * 6 + [1] * 6
+    assert interval(values, sessions=alike) == interval(values)
+
+
 def test_sessions_that_agree_change_nothing_and_others_widen() -> None:
     values = np.array([1.0, 1.1, 0.9, 1.05, 1.02, 0.97])
-    both = np.concatenate([values, values + 0.001])
-    numbers = [1] * 6 + [2] * 6
-    assert interval(both, sessions=numbers) == interval(both)
-    apart = np.concatenate([values, values + 1])
-    low, high = interval(apart, sessions=numbers) or (0, 0)
-    assert low < 1.5 - 6 < 1.5 + 6 < high  # 12.7 times half the difference, or so
+    every = np.concatenate([values, values + 0.001, values + 0.002])
+    numbers = np.repeat(np.arange(3), 6).tolist()
+    assert interval(every, sessions=numbers) == interval(every)
+    apart = np.concatenate([values, values + 1, values + 2])
+    # Student's of the three medians, 1.01, 2.01 and 3.01.
+    far = 4.3027 / np.sqrt(3)
+    assert interval(apart, sessions=numbers) == pytest.approx((2.01 - far, 2.01 + far), abs=0.001)
+
+
+def test_six_sessions_have_the_interval_of_six_values() -> None:
+    shifts = [0.0, 1.0, 2.0, 3.0, 4.0, 50.0]
+    values = np.concatenate([np.array([-0.1, 0.0, 0.1]) + shift for shift in shifts])
+    numbers = np.repeat(np.arange(6), 3).tolist()
+    assert interval(values, sessions=numbers) == pytest.approx(interval(shifts))
+    # Not so at a level for which six are too few.
+    low, high = interval(values, 0.99, sessions=numbers) or (0, 0)
+    assert low < -1 < 40 < high
 
 
 def test_what_can_only_be_positive_stays_so() -> None:
-    """Two sessions that differ by a third: the interval of a time must not reach below 0."""
-    values = [2.0, 2.2, 2.1, 2.0, 1.4, 1.2, 1.1]
-    numbers = [0, 0, 0, 0, 1, 1, 1]
+    """Three sessions that differ by a third: the interval of a time must not reach below 0."""
+    values = [2.0, 2.2, 2.1, 2.0, 0.4, 0.5, 0.6, 1.3, 1.2, 1.1]
+    numbers = [0, 0, 0, 0, 1, 1, 1, 2, 2, 2]
     low, high = interval(values, sessions=numbers) or (0, 0)
     assert low < 0 < 2.2 < high
     low, high = interval(values, sessions=numbers, positive=True) or (0, 0)
-    assert 0 < low < 1.1 < 2.2 < high
+    assert 0 < low < 0.4 < 2.2 < high
     # The same of a rate that is one over the time: the ends change places.
     rates = interval([1 / one for one in values], sessions=numbers, positive=True) or (0, 0)
     assert rates == pytest.approx((1 / high, 1 / low), rel=0.02)
-    alone = [0] * 7
+    alone = [0] * 10
     assert interval(values, sessions=alone, positive=True) == interval(values, sessions=alone)
 
 
 def test_sessions_deviate_by_factors_where_they_deviate_little() -> None:
-    values = np.array([100, 101, 99, 100.5, 100.2, 99.7, 101, 102, 100, 101.5, 101.2, 100.7])
-    numbers = [0] * 6 + [1] * 6
+    values = np.array([100, 101, 99, 100.5, 101, 102, 100, 101.5, 104, 103.2, 103, 103.7])
+    numbers = np.repeat(np.arange(3), 4).tolist()
     low, high = interval(values, sessions=numbers) or (0, 0)
     near = interval(values, sessions=numbers, positive=True)
-    assert near == pytest.approx((low, high), rel=0.02)
-    assert half_width(values, numbers) == pytest.approx((high - low) / 2 / 100.7, rel=0.1)
+    assert near == pytest.approx((low, high), rel=0.01)
+    assert half_width(values, numbers) == pytest.approx((high - low) / 2 / 101.25, rel=0.1)
+
+
+@pytest.mark.parametrize("sizes", [(3, 3), (5, 1), (6, 6), (11, 1)])
+@pytest.mark.parametrize("deviation", [0.0, 0.5, 1.0, 5.0])
+def test_two_sessions_cover_their_own_middle(sizes: tuple[int, int], deviation: float) -> None:
+    generator = np.random.default_rng(5)
+    sessions = np.repeat([0, 1], sizes)
+    held = []
+    for _ in range(1000):
+        shift = deviation * generator.normal(0, 1, 2)[sessions]
+        values = shift + generator.normal(0, 1, len(sessions))
+        low, high = interval(values, sessions=sessions.tolist()) or (0, 0)
+        held.append(low <= shift.mean() <= high)
+        assert values.min() <= low
+        assert high <= values.max()
+    assert np.mean(held) >= 0.93
 
 
 def test_coverage_with_sessions() -> None:

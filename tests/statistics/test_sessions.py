@@ -1,47 +1,66 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The error of a mean with sessions: known values, and its estimate without bias."""
+"""Sessions that lie apart, and errors of means: known values, and how often chance does it."""
 
 import numpy as np
 import pytest
 from scipy import stats
 
-from nearpeak.statistics.sessions import Part, added, error, t_test
+from nearpeak.statistics.sessions import Part, added, apart, medians, reach, student, t_test
 
 
-def test_without_sessions_it_is_the_standard_error() -> None:
-    plain = error([1.0, 2.0, 3.0, 6.0])
-    assert plain.launches == pytest.approx((14 / 3 / 4, 3))
-    assert plain.sessions is None
-    assert plain.reach(0.95) == pytest.approx(stats.t.ppf(0.975, 3) * np.sqrt(14 / 12))
-    assert error([1.0, 2.0, 3.0, 6.0], [1, 1, 1, 1]) == plain
-    assert error([1.0, 2.0, 3.0, 6.0], [1, 2, 3, 4]) == plain
-
-
-def test_analysis_of_variance_worked_by_hand() -> None:
-    # Means 1 and 5: between 2 x 8 = 16 with 1 degree of freedom, within 2 x 2 / 2 = 2; so each
-    # session has (16 - 2) / 2 = 7, the mean of both 3.5, and the launches 2 / 4.
-    found = error([0.0, 2.0, 4.0, 6.0], [0, 0, 1, 1])
-    assert found.launches == pytest.approx((0.5, 2))
-    assert found.sessions == pytest.approx((3.5, 1))
-    assert found.total.variance == pytest.approx(4)
-
-
-def test_of_unequal_sessions_the_estimate_has_no_bias() -> None:
+def test_apart_is_the_f_test_of_one_way_analysis_of_variance() -> None:
+    # Means 1 and 5 of two launches each: F = 16 / 2 = 8, which is above 2.57, the 75 % point.
+    assert apart([0.0, 2.0, 4.0, 6.0], [0, 0, 1, 1])
+    assert not apart([0.0, 6.0, 4.0, 2.0], [0, 0, 1, 1])
     generator = np.random.default_rng(1)
-    sessions = [0] * 2 + [1] * 5 + [2] * 9
-    truth = 4 * (2**2 + 5**2 + 9**2) / 16**2 + 1 / 16
-    found = []
-    for _ in range(4000):
-        shift = 2 * generator.normal(0, 1, 3)
-        values = shift[sessions] + generator.normal(0, 1, 16)
-        found.append(error(values, sessions).total.variance)
-    assert np.mean(found) == pytest.approx(truth, rel=0.05)  # truncation at 0 is rare
+    for _ in range(50):
+        values = generator.normal(0, 1, 12)
+        parts = values[:6], values[6:9], values[9:]
+        p = stats.f_oneway(*parts).pvalue
+        assert apart(values, [0] * 6 + [1] * 3 + [2] * 3) == (p < 0.25)
+
+
+@pytest.mark.parametrize("sizes", [(3, 3), (5, 1), (11, 1), (10, 1, 1), (6, 6, 6)])
+def test_sessions_that_are_alike_lie_apart_in_a_quarter_of_cases(sizes: tuple[int, ...]) -> None:
+    generator = np.random.default_rng(2)
+    sessions = np.repeat(np.arange(len(sizes)), sizes).tolist()
+    found = [apart(values, sessions) for values in generator.normal(0, 1, (2000, sum(sizes)))]
+    assert np.mean(found) == pytest.approx(0.25, abs=0.04)
+
+
+def test_what_says_nothing_of_sessions_is_not_apart() -> None:
+    values = [0.1, 0.2, 0.3, 0.4]
+    assert not apart(values, [7, 7, 7, 7])
+    assert not apart(values, [1, 2, 3, 4])  # how launches scatter is not known
+    assert not apart([], [])
+    assert not apart([0.1] * 12, [0] * 5 + [1] * 7)
+    assert apart([0.1] * 5 + [0.2] * 7, [0] * 5 + [1] * 7)
+
+
+def test_what_can_only_be_positive_deviates_by_factors() -> None:
+    values, sessions = [1.0, 2.0, 4.0, 20.0, 3.0, 6.0, 12.0, 60.0], [0] * 4 + [1] * 4
+    factors = apart(np.log(values), sessions)
+    assert apart(values, sessions, positive=True) == factors
+
+
+def test_the_median_of_each_session() -> None:
+    assert medians([1.0, 5.0, 2.0, 9.0, 3.0], [4, 2, 4, 2, 4]).tolist() == [7.0, 2.0]
+
+
+def test_student() -> None:
+    values = [1.0, 2.0, 3.0, 6.0]
+    far = stats.t.ppf(0.975, 3) * np.sqrt(14 / 12)
+    assert reach(Part(14 / 12, 3), 0.95) == pytest.approx(far)
+    assert student(values, 0.95) == pytest.approx((3 - far, 3 + far))
+    low, high = student(np.log(values), 0.95)
+    assert student(values, 0.95, positive=True) == pytest.approx((np.exp(low), np.exp(high)))
 
 
 def test_welch() -> None:
     generator = np.random.default_rng(2)
     a, b = generator.normal(0, 1, 7), generator.normal(1, 3, 12)
-    p = t_test(float(a.mean() - b.mean()), added(error(a).total, error(b).total))
+    parts = [Part(float(one.var(ddof=1)) / len(one), len(one) - 1) for one in (a, b)]
+    p = t_test(float(a.mean() - b.mean()), added(*parts))
     assert p == pytest.approx(stats.ttest_ind(a, b, equal_var=False).pvalue)
 
 

@@ -28,7 +28,8 @@ def test_the_cell_in_the_middle_now_and_later() -> None:
     assert found.then == pytest.approx(found.half_width * then / now)
     assert sentence(found, MORE).endswith(
         " %. Another 5m00s would add 12 launches of each"
-        " and narrow the median figure to about +- 4.90 %: nearpeak --more"
+        " and narrow the median figure to about +- 4.90 %, if the session that adds them is like"
+        " those before: nearpeak --more"
     )
     assert sentence(found, MORE).startswith(
         "101 figures with 12 launches each: the median figure has a 95 % interval of +- "
@@ -71,13 +72,41 @@ def test_what_is_precise_gets_no_launch_more() -> None:
     assert found.then == found.half_width
 
 
-def test_sessions_that_differ_make_it_less_precise() -> None:
-    medians = [[1.0, 1.01, 0.99, 1.02, 1.2, 1.21, 1.19, 1.22]]
-    one = forecast(medians, 10.0)
-    two = forecast(medians, 10.0, sessions=[[0] * 4 + [1] * 4])
-    assert one is not None
-    assert two is not None
-    assert (two.half_width or 0) > (one.half_width or 0)
+APART = [1.0, 1.01, 0.99, 1.02, 1.2, 1.21, 1.19, 1.22]
+ALIKE = [1.0, 1.01, 0.99, 1.02, 1.02, 0.99, 1.01, 1.0]
+TWO = [0] * 4 + [1] * 4
+
+
+def test_what_sessions_do_is_not_forecast() -> None:
+    found = forecast([APART, ALIKE], 100.0, sessions=[TWO, TWO])
+    others = forecast([ALIKE], 100.0, sessions=[TWO])
+    assert found is not None
+    assert others is not None
+    assert (found.apart, others.apart) == (1, 0)
+    assert found.then == others.then
+    said = sentence(found, MORE)
+    assert (
+        " 1 of them differs between sessions by more than launches explain, which more launches do"
+        " not narrow. Another 5m00s would add 3 launches of each and narrow the median figure of"
+        " the others to about +- "
+    ) in said
+
+
+def test_where_all_differ_between_sessions_another_one_is_proposed() -> None:
+    found = forecast([APART, APART], 100.0, sessions=[TWO, TWO])
+    assert found is not None
+    assert (found.apart, found.then) == (2, None)
+    assert sentence(found, MORE).endswith(
+        " 2 of them differ between sessions by more than launches explain, which more launches do"
+        " not narrow. Another 5m00s would add 3 launches of each, as another session, which shows"
+        " how far sessions scatter: nearpeak --more"
+    )
+
+
+def test_of_one_session_nothing_is_apart() -> None:
+    found = forecast([APART], 100.0)
+    assert found is not None
+    assert found.apart == 0
 
 
 def test_what_is_not_precise_is_counted() -> None:

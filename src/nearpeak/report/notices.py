@@ -33,7 +33,7 @@ def notices(results: Results, folder: Path = Path("DIR")) -> list[Notice]:
         *_unaware(results),
         *(Notice(text, tone="note") for text in wording.missing_methods(results)),
         *_drift(results),
-        *_sessions(results),
+        *_sessions(results, folder),
         *_few_launches(results),
         *_scopes(results),
         *(Notice(text) for text in [wording.precision(results)] if text),
@@ -97,10 +97,12 @@ def _drift(results: Results) -> Iterator[Notice]:
         yield Notice(f"Drift: {' '.join(lines)}", details="drift")
 
 
-def _sessions(results: Results) -> Iterator[Notice]:
+def _sessions(results: Results, folder: Path) -> Iterator[Notice]:
     if text := sessions.sentence(results):
         forced = any(one.forced for one in results.measuring_sessions)
         yield Notice(text, tone="note" if forced else "", details="sessions")
+    if found := sessions.apart(results, folder):
+        yield found
 
 
 def _scopes(results: Results) -> Iterator[Notice]:

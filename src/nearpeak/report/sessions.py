@@ -2,8 +2,11 @@
 """The sessions of a study, and in what they differ."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
+from nearpeak.journal import resume_study
 from nearpeak.numbers import count
+from nearpeak.report.sections import Notice
 from nearpeak.results.cells import FEWEST
 from nearpeak.results.results import Results, SessionInfo
 from nearpeak.terms.fingerprints import Fingerprint, changes, common
@@ -30,6 +33,35 @@ def differences(earlier: Fingerprint, later: Fingerprint) -> list[str]:
 def blocks_lacking(results: Results) -> int:
     """How many blocks more verdicts on all pairs would need; 0 where nothing is compared."""
     return max(0, results.judging.blocks_needed - results.judging.blocks)
+
+
+def apart(results: Results, folder: Path) -> Notice | None:
+    """How many figures differ between sessions, for what their intervals hold, and the command
+    that adds a session; None where none does."""
+    measured = [cell for cell in results.timed if cell.ci95 and cell.sessions > 1]
+    found = [cell.sessions for cell in measured if "sessions apart" in cell.flags]
+    if not found:
+        return None
+    few, many = min(found), max(found)
+    student = any(2 < number < FEWEST for number in found)
+    text = (
+        f"{len(found)} of {count(len(measured), 'figure')}"
+        f" {'differs' if len(found) == 1 else 'differ'} between sessions by more than launches"
+        " explain (by chance alone, a quarter would); intervals take that in."
+    )
+    if few == 2:
+        text += " With two sessions, they hold for these two only."
+    if many > 2:
+        text += f" With {'more' if few == 2 else 'several'} sessions, they hold for any like these"
+        text += ", and may reach beyond all that was measured." if student else "."
+    text += (
+        " A third session shows how far sessions scatter:"
+        if many == 2
+        else " More sessions tell more of their scatter:"
+    )
+    blocks = 1 + max(block.number for cell in measured for block in cell.blocks)
+    command = resume_study(folder, "--launches", str(blocks + FEWEST))
+    return Notice(text, tone="note", details="sessions", command=command)
 
 
 def sentence(results: Results) -> str:

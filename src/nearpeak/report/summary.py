@@ -13,6 +13,7 @@ VERDICTS: tuple[Word, ...] = (FASTER, SLOWER, EQUIVALENT, UNDECIDED, TWO_MODES)
 FLAGS: dict[Flag, str] = {  # of cells: what each says
     "few launches": "fewer than 6 launches: a range instead of an interval",
     "imprecise": "the interval, or the range of few launches, is wider than the aim",
+    "sessions apart": "sessions differ by more than launches explain: the interval takes that in",
     "few samples": "a launch took fewer samples than were asked for",
     "bimodal": "the launch medians fall into two groups",
     "held down": "a launch ran on hot or slowed hardware, or a hypervisor took its CPU time",

@@ -29,6 +29,7 @@ from nearpeak.results.results import (
 from nearpeak.statistics.comparisons import better_in, median_ratio
 from nearpeak.statistics.intervals import Interval, goal, interval, precise, spanning
 from nearpeak.statistics.modes import two_modes
+from nearpeak.statistics.sessions import apart
 from nearpeak.statistics.strata import GAP
 from nearpeak.terms.benchmarks import Benchmark, named
 from nearpeak.terms.identity import CEILING, Case, Place, Who
@@ -213,6 +214,7 @@ def _flags(
         "imprecise": not (
             precise(cell.launch_medians, cell.better, sessions) if enough else _together(cell)
         ),
+        "sessions apart": enough and apart(cell.launch_medians, sessions, positive=True),
         "few samples": any(one.limited for one in believed),
         "held down": any(one.launch.held_down for one in believed),
         "drift": any((cell.place, block) in drifted for block in cell.blocks),

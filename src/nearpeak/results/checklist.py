@@ -42,7 +42,7 @@ def judge(
         ),
         ("Do not sum up ratios; show what they were made from", _ratios(cells)),
         ("Say whether results vary, and give intervals if they do", _intervals(measured)),
-        ("Do not assume normality unchecked", _normality()),
+        ("Do not assume normality unchecked", _normality(measured)),
         ("Compare what varies by sound statistics", _comparisons(comparisons, judging)),
         (
             "Ask whether the centre is what matters; if not, give percentiles",
@@ -95,11 +95,20 @@ def _intervals(measured: list[Cell]) -> tuple[RuleState, str]:
     return _state(0 < len(measured) == sure), how
 
 
-def _normality() -> tuple[RuleState, str]:
-    return MET, (
+def _normality(measured: list[Cell]) -> tuple[RuleState, str]:
+    how = (
         "intervals come from order statistics, verdicts from flipping the signs of whole blocks:"
         " neither assumes a distribution"
     )
+    student = sum(
+        "sessions apart" in cell.flags and 2 < cell.sessions < FEWEST for cell in measured
+    )
+    if student:
+        how += (
+            f"; the interval of {count(student, 'cell')}, whose few sessions differ, is Student's,"
+            " which assumes that sessions are normal"
+        )
+    return _state(not student), how
 
 
 def _comparisons(comparisons: list[Comparison], judging: Judging) -> tuple[RuleState, str]:

@@ -35,6 +35,7 @@ HOST_CACHES = ("core cache", "shared cache")
 Flag = Literal[
     "few launches",
     "imprecise",
+    "sessions apart",
     "few samples",
     "bimodal",
     "held down",
@@ -144,6 +145,11 @@ class Cell(msgspec.Struct, kw_only=True):
     def by_block(self) -> dict[Block, float]:
         """The launch median of each block."""
         return dict(zip(self.blocks, self.launch_medians, strict=True))
+
+    @property
+    def sessions(self) -> int:
+        """How many measured it."""
+        return len({block.session for block in self.blocks})
 
     @property
     def by_library(self) -> CeilingValue | None:

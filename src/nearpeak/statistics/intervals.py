@@ -4,7 +4,6 @@
 The unit is the launch: every value here is a launch median, or a ratio of two.
 """
 
-import math
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
@@ -12,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from nearpeak.statistics.sessions import error
+from nearpeak.arrays import Floats
+from nearpeak.statistics.sessions import apart, medians, student
 
 LEVEL = 0.95
 GOAL_HIGHER = 0.02  # half-width of the interval of a rate, relative to the median
@@ -53,35 +53,42 @@ def interval(
     from the k-th value by `weights`, but never further than in proportion to the values that are
     left: where one launch lies far off, interpolation over the gap would not cover.
 
-    `sessions` numbers the session of each value: where sessions deviate from one another by more
-    than launches explain, each half of the interval grows as Student's interval of the mean does
-    (`sessions.error`). Where what is measured can only be `positive` (times, rates, and ratios of
-    them), sessions deviate by factors: that is then done with logarithms, so that both ends are
-    above 0.
+    `sessions` numbers the session of each value: where sessions lie further apart than launches
+    explain, the interval also spans that of the sessions (`_of_sessions`). Where what is measured
+    can only be `positive` (times, rates, and ratios of them), sessions deviate by factors, and both
+    ends are above 0.
     """
+    found = _of_median(values, level)
+    if found is None or sessions is None:
+        return found
+    if not apart(values, sessions, positive=positive):
+        return found
+    return spanning([found, _of_sessions(medians(values, sessions), level, positive)])
+
+
+def _of_median(values: ArrayLike, level: float) -> Interval | None:
+    """By the order statistics."""
     ordered = np.sort(np.asarray(values, dtype=float))
-    count = len(ordered)
-    found = weights(count, level)
+    found = weights(len(ordered), level)
     if found is None:
         return None
     k, share = found
     first, second, second_last, last = ordered[[k - 1, k, -k - 1, -k]].tolist()
     low = first + share * min(second - first, last - second)
     high = last - share * min(last - second_last, second_last - first)
-    if sessions is None:
-        return low, high
+    return low, high
 
-    positive = positive and ordered[0] > 0
-    data = np.log(np.asarray(values, dtype=float)) if positive else values
-    reach, alone = error(data, sessions).reach(level), error(data).reach(level)
-    if reach <= alone:
-        return low, high
-    extra = math.sqrt(reach**2 - alone**2)
-    middle = float(np.median(ordered))
-    if positive:
-        down, up = math.log(middle / low), math.log(high / middle)
-        return middle * math.exp(-math.hypot(down, extra)), middle * math.exp(math.hypot(up, extra))
-    return middle - math.hypot(middle - low, extra), middle + math.hypot(high - middle, extra)
+
+def _of_sessions(middles: Floats, level: float, positive: bool) -> Interval:
+    """Of the medians of sessions that differ, each of which counts once.
+
+    From two, what both are: it holds for these two, as Student's with one degree of freedom would
+    reach 12.7 times as far as they differ. From more, an interval of the median of all sessions, as
+    that of launches; where they are too few for that, Student's of their mean.
+    """
+    if len(middles) == 2:
+        return float(middles.min()), float(middles.max())
+    return _of_median(middles, level) or student(middles, level, positive=positive)
 
 
 def spanning(intervals: Iterable[Interval | None]) -> Interval | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions as a random factor: how sure a mean is when each session has a deviation of its own."""
+"""Sessions that each may have a deviation of their own, and how sure means over sessions are."""
 
 import math
 from collections.abc import Sequence
@@ -9,6 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from nearpeak.arrays import Floats
+
+POOLED = 0.75  # the point of F up to which sessions are taken to be alike
+
 
 class Part(NamedTuple):
     """A squared standard error, and the degrees of freedom it was estimated with."""
@@ -17,56 +21,51 @@ class Part(NamedTuple):
     freedom: float
 
 
-class Error(NamedTuple):
-    """How sure a mean is, in the unit of its values."""
+def apart(values: ArrayLike, sessions: Sequence[int], *, positive: bool = False) -> bool:
+    """Whether sessions lie further apart than launches explain; `sessions`: of each value.
 
-    launches: Part
-    sessions: Part | None = None  # None where sessions add nothing
-
-    def reach(self, level: float) -> float:
-        """Half the width of Student's interval of the mean.
-
-        Each part reaches as far as its own degrees of freedom ask for (as Cochran and Cox do with
-        two variances, Experimental Designs, 2nd edition, 1957, section 4.14).
-        """
-        parts = [self.launches] if self.sessions is None else [self.launches, self.sessions]
-        return math.sqrt(
-            sum(p.variance * float(special.stdtrit(p.freedom, (1 + level) / 2)) ** 2 for p in parts)
-        )
-
-    @property
-    def total(self) -> Part:
-        """Both parts as one."""
-        return self.launches if self.sessions is None else added(self.launches, self.sessions)
-
-
-def error(values: ArrayLike, sessions: Sequence[int] | None = None) -> Error:
-    """How sure the mean of two values or more is; `sessions` numbers the session of each.
-
-    Without sessions, with one, or where each value is a session of its own: variance / n. With
-    several, value = mean + deviation of the session + own deviation, and the variance between
-    sessions is added as the analysis of variance estimates it, but no less than 0 (Searle,
-    Casella and McCulloch, Variance Components, 1992, section 3.6).
+    By the F-test of one-way analysis of variance, above the 75 % point of F: launches alone bring
+    that about in a quarter of cases. So lenient is a test that says whether to pool (Bancroft,
+    Biometrics 20 (1964) 427): with the usual 5 % a real difference would often be pooled away.
+    `positive` as in `intervals.interval`. False with one session, or where each value has its own.
     """
-    data = np.asarray(values, dtype=float)
-    count = len(data)
-    pooled = Error(Part(float(data.var(ddof=1)) / count, count - 1))
-    if sessions is None:
-        return pooled
+    data = _scaled(values, positive)
+    data = data - data[:1]  # values all alike are 0 then, without rounding
     numbers, which = np.unique(np.asarray(sessions), return_inverse=True)
-    groups = len(numbers)
+    count, groups = len(data), len(numbers)
     if groups < 2 or groups == count:
-        return pooled
-
+        return False
     sizes = np.bincount(which)
     means = np.bincount(which, weights=data) / sizes
     within = float(np.sum((data - means[which]) ** 2)) / (count - groups)
     between = float(np.sum(sizes * (means - data.mean()) ** 2)) / (groups - 1)
-    share = float(np.sum(sizes**2)) / count**2  # of a session's variance that is left in the mean
-    excess = (between - within) * (groups - 1) / (count * (1 - share))
-    if excess <= 0:
-        return pooled
-    return Error(Part(within / count, count - groups), Part(excess * share, groups - 1))
+    return between > float(special.fdtri(groups - 1, count - groups, POOLED)) * within
+
+
+def medians(values: ArrayLike, sessions: Sequence[int]) -> Floats:
+    """The median of each session."""
+    data, which = np.asarray(values, dtype=float), np.asarray(sessions)
+    return np.array([np.median(data[which == session]) for session in np.unique(which)])
+
+
+def student(values: ArrayLike, level: float, *, positive: bool = False) -> tuple[float, float]:
+    """Student's interval of the mean of two values or more, in their unit; where `positive`, of
+    the mean of their logarithms."""
+    data = np.asarray(values, dtype=float)
+    positive = positive and data.min() > 0
+    data = _scaled(data, positive)
+    mean, far = (
+        float(data.mean()),
+        reach(Part(float(data.var(ddof=1)) / len(data), len(data) - 1), level),
+    )
+    ends = mean - far, mean + far
+    return (math.exp(ends[0]), math.exp(ends[1])) if positive else ends
+
+
+def reach(uncertain: Part, level: float) -> float:
+    """Half the width of Student's interval of a mean."""
+    quantile = float(special.stdtrit(uncertain.freedom, (1 + level) / 2))
+    return quantile * math.sqrt(uncertain.variance)
 
 
 def added(first: Part, second: Part) -> Part:
@@ -88,3 +87,9 @@ def t_test(mean: float, uncertain: Part) -> float:
         return 1.0 if mean == 0 else 0.0
     t = abs(mean) / math.sqrt(uncertain.variance)
     return float(2 * special.stdtr(uncertain.freedom, -t))
+
+
+def _scaled(values: ArrayLike, positive: bool) -> Floats:
+    """Of what can only be positive, the logarithms: sessions deviate by factors there."""
+    data = np.asarray(values, dtype=float)
+    return np.log(data) if positive and data.min() > 0 else data

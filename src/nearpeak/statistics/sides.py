@@ -19,7 +19,7 @@ from nearpeak.arrays import Booleans, Floats, Indices
 from nearpeak.statistics.closed import Adjusted, Tests, across, adjust
 from nearpeak.statistics.comparisons import Comparison
 from nearpeak.statistics.intervals import LEVEL, Interval
-from nearpeak.statistics.sessions import Error, Part, added, t_test
+from nearpeak.statistics.sessions import Part, added, reach, t_test
 from nearpeak.statistics.verdicts import Verdict, verdict_of
 from nearpeak.statistics.verdicts import whole as whole_of
 
@@ -188,8 +188,8 @@ def _of(one: Part | None, share: float) -> Part | None:
 def _around(difference: float, error: Part | None) -> Interval | None:
     if error is None:
         return None
-    reach = Error(error).reach(LEVEL)
-    return math.exp(difference - reach), math.exp(difference + reach)
+    far = reach(error, LEVEL)
+    return math.exp(difference - far), math.exp(difference + far)
 
 
 class _Controlled(NamedTuple):

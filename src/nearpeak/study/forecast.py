@@ -16,6 +16,7 @@ from nearpeak.statistics.intervals import (
     expected_half_width,
     half_width,
 )
+from nearpeak.statistics.sessions import apart
 from nearpeak.terms.sizes import format_seconds
 
 MORE_SECONDS = 300.0
@@ -27,9 +28,11 @@ class Forecast(NamedTuple):
     cells: int
     launches: int
     half_width: float | None  # None: too few launches for an interval
+    apart: int  # cells whose sessions differ: their width comes from these, not from launches
     more_seconds: float
     more_launches: int
-    then: float | None  # its half width by then; None where now there is none to go by
+    # By then, of the other cells that in the middle; None where now there is none to go by.
+    then: float | None
 
 
 def forecast(
@@ -44,7 +47,8 @@ def forecast(
     `medians`: the launch medians (above 0) of each cell; `sessions`: the session of each, where
     there are several; `going`: whether it gets more launches, which one that is precise does not.
     `block_seconds`: of one launch more of every cell that does. An interval is taken to shrink with
-    more launches as that of normal ones does. None without any cell.
+    more launches as that of normal ones does. What more launches, which are of another session, do
+    where sessions differ cannot be told: that cell counts in `apart`. None without any cell.
     """
     given = sessions or [[0] * len(values) for values in medians]
     further = going or [True] * len(medians)
@@ -53,22 +57,28 @@ def forecast(
         return None
     more = int(more_seconds / block_seconds) if block_seconds > 0 else 0
     widths = [half_width(values, of) for values, of, _ in known]
+    differ = [
+        width is not None and apart(values, of, positive=True)
+        for (values, of, _), width in zip(known, widths, strict=True)
+    ]
     then = [
         _later(values, width, len(values) + more) if goes_on else width
-        for (values, _, goes_on), width in zip(known, widths, strict=True)
+        for (values, _, goes_on), width, differs in zip(known, widths, differ, strict=True)
+        if not differs
     ]
     return Forecast(
         cells=len(known),
         launches=int(np.median([len(values) for values, *_ in known])),
         half_width=_middle(widths),
+        apart=sum(differ),
         more_seconds=more_seconds,
         more_launches=more,
-        then=_middle(then),
+        then=_middle(then) if then else None,
     )
 
 
 def sentence(found: Forecast, command: str) -> str:
-    """For people: two sentences on one line, with the command that measures so much more."""
+    """For people: a few sentences on one line, with the command that measures so much more."""
     figures, launches = count(found.cells, "figure"), count(found.launches, "launch")
     time = f"Another {format_seconds(found.more_seconds)} would"
     if found.half_width is None:
@@ -78,6 +88,13 @@ def sentence(found: Forecast, command: str) -> str:
             f"{figures} with {launches} each: the median figure has a 95 % interval of "
             f"+- {percent(found.half_width)} %."
         )
+    others = ""
+    if found.apart:
+        words += (
+            f" {found.apart} of them {'differs' if found.apart == 1 else 'differ'} between sessions"
+            " by more than launches explain, which more launches do not narrow."
+        )
+        others = " of the others"
     if found.more_launches == 0:
         return f"{words} {time} not be enough for one more launch of each."
     brought = f"{words} {time} add {count(found.more_launches, 'launch')} of each"
@@ -85,9 +102,14 @@ def sentence(found: Forecast, command: str) -> str:
         if expected_half_width(1.0, found.launches + found.more_launches) is None:
             return f"{brought}, still too few for an interval: {command}"
         return f"{brought}, enough for one; so few cannot predict its width: {command}"
-    if found.then is None:
+    if found.then is None and not found.apart:
         return f"{brought}: {command}"
-    return f"{brought} and narrow the median figure to about +- {percent(found.then)} %: {command}"
+    if found.then is None:
+        return f"{brought}, as another session, which shows how far sessions scatter: {command}"
+    return (
+        f"{brought} and narrow the median figure{others} to about +- {percent(found.then)} %, if"
+        f" the session that adds them is like those before: {command}"
+    )
 
 
 def imprecise(precise: Sequence[bool]) -> str:
