@@ -26,8 +26,7 @@ HELP = """Run one benchmark with one MPI library and print its table.
 All other options go to nearpeak-mpi as they are: --sizes, --window, --jsonl, an axis like --calls.
 `nearpeak run latency --help` shows those of one benchmark.
 
-Where the ranks ran, and with which library, is checked: what ran elsewhere has no figures, and the
-exit status is 1.
+Where the ranks ran, and with which library, is checked: what ran elsewhere has no figures.
 
 Examples:
 
@@ -44,6 +43,19 @@ Examples:
     nearpeak run jacobi2d --mpi mpich --ranks 4 --sizes 64 --solve 1e-6
 
     nearpeak run bw --mpi mpich --hosts node1,node2 --settings-env UCX_TLS=tcp
+
+Exit status (a line on stderr says why it is not 0):
+
+    0    the launch ended well
+
+    1    the library, the program or its launcher failed, crashed or
+         hung; or the ranks ran elsewhere
+
+    2    bad input
+
+    3    wrong data was received
+
+    130  ended by Ctrl-C; 128 + N for another signal N
 """
 
 
