@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import msgspec
 import pytest
 
 from nearpeak.libraries import discover, launch
@@ -506,6 +507,29 @@ def test_run_warns_of_what_doctor_finds_bad_once_all_is_known_to_be_right(
         assert "doctor" not in out
     code, _, err = nearpeak("run", *words, "three")
     assert (code, err.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize("words", [("--sizes", "8"), ()])
+def test_what_has_no_sizes_is_said_to_have_none(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    """As in a study, it is measured all the same."""
+    describe = programs.describe_library
+
+    def unsized(*given: Any) -> Any:
+        told = describe(*given)
+        known = [
+            msgspec.structs.replace(one, sized=one.name != "allreduce") for one in told.benchmarks
+        ]
+        return msgspec.structs.replace(told, benchmarks=known)
+
+    monkeypatch.setattr(programs, "describe_library", unsized)
+    note = "has no sizes: it is measured once, whatever --sizes says"
+    code, _, err = nearpeak("run", "allreduce", "--mpi", "one", *(words or ("--window", "1")))
+    assert code == 0, err
+    assert (f"nearpeak: allreduce {note}\n" in err) == bool(words)
+    _, _, err = nearpeak("run", "latency", "--mpi", "one", "--sizes", "8")
+    assert note not in err
 
 
 def test_run_measures_the_ceiling_as_a_library(nearpeak: Nearpeak) -> None:

@@ -252,13 +252,15 @@ def launch(
     if any(word.partition("=")[0] in NO_FIGURES for word in words):
         places, limit = [], max(limit, SOLVE_SECONDS)
     say(f"Path {chosen.id}: {chosen.summary}")
+    if not described.sized and _value(parts[0], "--sizes") is not None:
+        say(f"nearpeak: {described.name} has no sizes: it is measured once, whatever --sizes says")
     say_lacking(library)
     warn(found, sys.stderr)
     print(shell_line(line_of(list(words))), file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="nearpeak-run-") as folder:
-        jsonl = _jsonl(parts[0])
-        if jsonl is None:
-            jsonl = Path(folder) / "records.jsonl"
+        named_file = _value(parts[0], "--jsonl")
+        jsonl = Path(folder) / "records.jsonl" if named_file is None else Path(named_file)
+        if named_file is None:
             parts = [part if not places else [*part, "--jsonl", str(jsonl)] for part in parts]
         line = line_of(joined(parts))
         try:
@@ -268,13 +270,13 @@ def launch(
             raise UserError(str(error)) from None
 
 
-def _jsonl(words: Sequence[str]) -> Path | None:
-    """The file for records that the user names, if any."""
+def _value(words: Sequence[str], option: str) -> str | None:
+    """That of an option of the measuring program, if it is given."""
     for word, following in zip(words, [*words, ""][1:], strict=True):
-        if word == "--jsonl":
-            return Path(following)
-        if word.startswith("--jsonl="):
-            return Path(word.partition("=")[2])
+        if word == option:
+            return following
+        if word.startswith(f"{option}="):
+            return word.partition("=")[2]
     return None
 
 
