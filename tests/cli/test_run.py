@@ -196,7 +196,11 @@ SAID = "Abort(143): error: no such device"
         ("kill -9 $$", 1, "the launch failed (sh): ended by SIGKILL: it did not say why; see"),
         ("echo nearpeak-mpi: no device >&2; exit 2", 2, "nearpeak-mpi: no device"),
         ("echo no host >&2; exit 2", 1, "sh ended with exit status 2): no host; see what it said"),
-        ("echo '# NOT SOLVED after 1'; exit 1", 1, "exit status 1): # NOT SOLVED after 1; see"),
+        (
+            "echo '# NOT SOLVED after 1'; exit 1",
+            1,
+            "the problem was not solved (sh ended with exit status 1) after 1",
+        ),
         (
             """echo '{"record": "problem", "status": "wrong data"}' > r.jsonl; exit 3""",
             3,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`nearpeak trace`: what is bad input before anything runs, and a table that is not lost."""
 
+import os
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -62,6 +63,29 @@ def test_only_what_was_interrupted_ends_like_it(
     found, _, err = nearpeak("trace", "--mpi", "one", "--", "app")
     assert found == code
     assert "".join(err.splitlines()[-1:]).startswith(last)
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "said"),
+    [
+        (
+            "exit 143",
+            1,
+            "ended with exit status 143 before any process of it had come out of MPI_I",
+        ),
+        ("exit 2", 1, "ended with exit status 2 before any process of it had come out of MPI_Init"),
+        ("exit 0", 2, "called MPI_Init of one: see what it said, and name the library"),
+        ("kill -INT $PPID; sleep 1; exit 9", 130, "nearpeak: interrupted"),
+    ],
+)
+def test_a_command_without_calls(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch, script: str, code: int, said: str
+) -> None:
+    monkeypatch.setattr("nearpeak.trace.run.build_trace", lambda _: Path("/dev/null"))
+    monkeypatch.setattr("nearpeak.trace.run.environment", lambda *_: dict(os.environ))
+    found, _, err = nearpeak("trace", "--mpi", "one", "--", "sh", "-c", script)
+    assert (found, len(err.splitlines())) == (code, 1)
+    assert said in err
 
 
 def test_a_target_is_checked_before_the_command_runs(nearpeak: Nearpeak, tmp_path: Path) -> None:

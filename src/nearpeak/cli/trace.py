@@ -29,16 +29,17 @@ Exit status:
 
   0 to 127  that of the command
 
-  1         also where the command was ended by a signal: the last line
-            says so
+  1         also where the command was ended by a signal, or failed in
+            MPI_Init: the last line says so
 
-  2         also for bad input, or where there was nothing to count
+  2         also for bad input, or where it ended well and there was
+            nothing to count
 
   130       ended by Ctrl-C
 """
 
 
-INTERRUPTED = 130
+INTERRUPTED, INTERRUPTED_WORDS = 130, "nearpeak: interrupted"
 MOST_OF_A_COMMAND = 127  # a shell says more of what a signal has ended
 
 
@@ -78,14 +79,21 @@ def trace(
     from nearpeak.report.traced import print_trace
     from nearpeak.trace.application import library_of
     from nearpeak.trace.ceilings import ceilings, known, unblocked
-    from nearpeak.trace.run import run
+    from nearpeak.trace.run import CommandFailed, run
 
     if output:
         check_target(output)
     points = known(build_results(study)) if study else None
     library = resolve(mpi) if mpi else library_of(command)
     say_lacking(library)
-    found, interrupted = run(command, library)
+    try:
+        found, interrupted = run(command, library)
+    except CommandFailed as failed:
+        say(f"nearpeak: {failed}")
+        raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        say(INTERRUPTED_WORDS)
+        raise typer.Exit(INTERRUPTED) from None
     if points:
         found.ceilings = ceilings(found, points.times)
         found.unblocked = unblocked(found, points.rates)
@@ -94,7 +102,7 @@ def trace(
         text = msgspec.json.format(msgspec.json.encode(found), indent=1).decode()
         write_whole(output, text + "\n")
     if interrupted:
-        say("nearpeak: interrupted")
+        say(INTERRUPTED_WORDS)
         raise typer.Exit(INTERRUPTED)
     if found.exit_status > MOST_OF_A_COMMAND:
         say(f"nearpeak: {ended_by(found.exit_status)}; see what it said before the table")

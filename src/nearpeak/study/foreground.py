@@ -22,6 +22,7 @@ from nearpeak.terms.logs import NOTHING_SAID, OWN, crash_words, last_words
 
 FAILED = 1  # exit status, as all that stand in docs/programs.md
 BAD_INPUT = 2
+NOT_SOLVED = "# NOT SOLVED"  # what bench/app/laplace.cpp says
 
 
 class _Record(msgspec.Struct):
@@ -167,6 +168,8 @@ def _failure(status: int, launcher: str, code: int, *logs: Path) -> str:
     ended = f"{launcher} ended with exit status {code}" if code > 0 else launcher
     if status == WRONG_DATA_EXIT:
         return f"wrong data was received ({ended}): see the table"
+    if how.startswith(NOT_SOLVED):
+        return f"the problem was not solved ({ended}){how.removeprefix(NOT_SOLVED)}"
     return f"the launch failed ({ended}): {how}; see what it said above"
 
 

@@ -18,9 +18,14 @@ from nearpeak.trace.trace import SCHEMA, Trace
 PASSED_ON = "OMPI_MCA_mca_base_env_list"
 
 
+class CommandFailed(Exception):
+    """The command failed before it had called MPI; the message is a line for the user."""
+
+
 def run(command: Sequence[str], library: Library) -> tuple[Trace, bool]:
     """Runs it in the foreground, to its end; and whether that was Ctrl-C. UserError where it cannot
-    be started, or no process of it called MPI: KeyboardInterrupt after Ctrl-C."""
+    be started, or no process of it called MPI: CommandFailed where it did not end well either,
+    KeyboardInterrupt after Ctrl-C."""
     preload = build_trace(library)
     folder = Path(tempfile.mkdtemp(prefix="nearpeak-trace-"))
     try:
@@ -30,10 +35,16 @@ def run(command: Sequence[str], library: Library) -> tuple[Trace, bool]:
         shutil.rmtree(folder, ignore_errors=True)
     if not left and interrupted:
         raise KeyboardInterrupt
+    if not left and status:
+        raise CommandFailed(
+            f"the command ended with exit status {status} before any process of it had come out of "
+            f"MPI_Init of {library.name}: see what it said; if it uses another library, name that "
+            "with --mpi"
+        )
     if not left:
         raise UserError(
-            f"no process of `{' '.join(command)}` called MPI_Init of {library.name} (exit status "
-            f"{status}): see what it said, and name the library that it uses with --mpi"
+            f"no process of `{' '.join(command)}` called MPI_Init of {library.name}: see what "
+            "it said, and name the library that it uses with --mpi"
         )
     expected = max(one.rank.world for one in left)
     there = {one.rank.rank for one in left if one.rank.world == expected}
