@@ -15,8 +15,8 @@ TOOLS := .venv/tools
 .PHONY: help setup study test quick lint format programs unit sanitize narrowed lock clean
 
 help:
-	@echo "make setup   make .venv/bin/nearpeak and the measuring programs ready"
-	@echo "make study   measure this machine with Open MPI and MPICH, into ./$(STUDY)"
+	@echo "make setup   make .venv/bin/nearpeak, and the measuring programs for the MPI libraries here"
+	@echo "make study   install Open MPI and MPICH, and measure this machine with them, into ./$(STUDY)"
 	@echo "make test    all tests: formatters, linters, types, C++, Python, real MPI launches"
 	@echo "make quick   before each commit: formatters, linters, types, and what needs no launches"
 	@echo "make format  format the sources"
@@ -41,8 +41,8 @@ setup: $(READY)
 	$(BIN)/nearpeak build
 	@echo "Ready. What next:"
 	@echo "  $(BIN)/nearpeak mpi list                      MPI libraries here, and those that can be added"
-	@echo "  $(BIN)/nearpeak mpi add openmpi               add one (with GPUs: intel openmpi-cuda)"
-	@echo "  $(BIN)/nearpeak run latency --mpi openmpi     one benchmark"
+	@echo "  $(BIN)/nearpeak mpi add openmpi               install one: none is yet (with GPUs: intel openmpi-cuda)"
+	@echo "  $(BIN)/nearpeak run latency --mpi openmpi     one benchmark, with a name of that list"
 	@echo "  $(BIN)/nearpeak study --mpi openmpi --budget 5m   a study and its report"
 
 # A study that was cut off goes on where it was.

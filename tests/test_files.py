@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.files import check_target, make_folder, put_whole, write_whole
+from nearpeak.files import check_output, check_target, make_folder, put_whole, write_whole
 
 
 def test_it_replaces_and_leaves_nothing_beside(tmp_path: Path) -> None:
@@ -40,6 +40,16 @@ def test_a_target_is_checked_before(tmp_path: Path) -> None:
     for wrong, why in (("file/x", "Not a directory"), ("no/x", "No such file"), ("", "directory")):
         with pytest.raises(UserError, match=rf"cannot write {tmp_path / wrong}: .*{why}"):
             check_target(tmp_path / wrong)
+
+
+def test_a_folder_that_cannot_be_made_is_known_before(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for name in ("", "a/b"):
+        check_output(tmp_path / name)
+    for wrong, why in ((tmp_path / "file/x", "Not a directory"), (Path("/proc/x/y"), "No such")):
+        with pytest.raises(UserError, match=rf"cannot make the folder {wrong} \({why}"):
+            check_output(wrong)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_a_link_stays_one(tmp_path: Path) -> None:

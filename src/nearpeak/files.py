@@ -54,9 +54,22 @@ def make_output(folder: Path) -> None:
     try:
         make_folder(folder)
     except OSError as error:
-        raise UserError(
-            f"cannot make the folder {folder} ({error.strerror}): choose another with -o"
-        ) from None
+        raise _cannot_make(folder, error) from None
+
+
+def check_output(folder: Path) -> None:
+    """UserError where `make_output` could not make a folder, or nothing could be put into it: asked
+    before what takes long. Nothing new is left."""
+    there = next(one for one in (folder.absolute(), *folder.absolute().parents) if one.exists())
+    try:
+        with tempfile.TemporaryDirectory(dir=there):
+            pass
+    except OSError as error:
+        raise _cannot_make(folder, error) from None
+
+
+def _cannot_make(folder: Path, error: OSError) -> UserError:
+    return UserError(f"cannot make the folder {folder} ({error.strerror}): choose another with -o")
 
 
 def is_read_only(folder: Path) -> bool:

@@ -15,6 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import msgspec
 import pytest
 
 from nearpeak.libraries import discover, launch
@@ -22,6 +23,7 @@ from nearpeak.libraries.library import CommandLine, Library
 from nearpeak.machine import doctor
 from nearpeak.machine.machine import Diagnosis
 from nearpeak.study import mps, paths, programs
+from nearpeak.study.foreground import run_in_foreground
 
 FLAGS = ("CXX", "CXXFLAGS", "LDFLAGS")
 NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))
@@ -182,24 +184,76 @@ def test_a_launch_that_never_starts_its_ranks_is_ended(
     assert "--launch-limit: " in err
 
 
-def test_ctrl_c_ends_a_launch(tmp_path: Path) -> None:
-    """With all that it started, and the exit status is the shell's for it."""
+SAID = "Abort(143): error: no such device"
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "said"),
+    [
+        (f"echo '{SAID}' >&2; exit 143", 1, f"sh ended with exit status 143): {SAID}; see what it"),
+        ("exit 130", 1, "sh ended with exit status 130): ended by SIGINT: it did not say why; see"),
+        ("exit 3", 1, "sh ended with exit status 3): it did not say why; see what it said above"),
+        ("kill -9 $$", 1, "the launch failed (sh): ended by SIGKILL: it did not say why; see"),
+        ("echo nearpeak-mpi: no device >&2; exit 2", 2, "nearpeak-mpi: no device"),
+        ("echo no host >&2; exit 2", 1, "sh ended with exit status 2): no host; see what it said"),
+        (
+            "echo '# NOT SOLVED after 1'; exit 1",
+            1,
+            "the problem was not solved (sh ended with exit status 1) after 1",
+        ),
+        (
+            """echo '{"record": "problem", "status": "wrong data"}' > r.jsonl; exit 3""",
+            3,
+            "nearpeak: wrong data was received (sh ended with exit status 3): see the table",
+        ),
+    ],
+)
+def test_how_a_launch_failed_is_said_at_the_end(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    script: str,
+    code: int,
+    said: str,
+) -> None:
+    """A status above 127 would say that we were ended by a signal."""
+    monkeypatch.chdir(tmp_path)
+    line = CommandLine(argv=["sh", "-c", script], env={})
+    assert run_in_foreground(line, [], Path("r.jsonl"), 60) == code
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("nearpeak")
+    assert said in last
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "interrupted by SIGTERM")],
+)
+def test_ctrl_c_ends_a_launch(tmp_path: Path, number: signal.Signals, said: str) -> None:
+    """With all that it started; the exit status is the shell's for it, and what its launcher says
+    of it is left out."""
     program = tmp_path / "run.py"
     program.write_text(
         "import sys\n"
         "from pathlib import Path\n"
         "from nearpeak.libraries.library import CommandLine\n"
         "from nearpeak.study.foreground import run_in_foreground\n"
-        "line = CommandLine(argv=['sh', '-c', 'echo begun >&2; sleep 600'], env={})\n"
+        "script = 'trap \"echo TERMINATED; exit 9\" TERM; echo begun >&2; sleep 600 & wait'\n"
+        "line = CommandLine(argv=['sh', '-c', script], env={})\n"
         "sys.exit(run_in_foreground(line, [], Path('none'), 600))\n"
     )
     process = subprocess.Popen(
-        [sys.executable, program], stderr=subprocess.PIPE, cwd=tmp_path, text=True
+        [sys.executable, program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+        text=True,
     )
     assert process.stderr is not None
     assert process.stderr.readline() == "begun\n"
-    process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=60) == 130
+    process.send_signal(number)
+    assert process.communicate(timeout=60) == ("", f"nearpeak: {said}\n")
+    assert process.returncode == 128 + number
 
 
 def test_a_path_with_mps_runs_under_a_daemon(
@@ -457,6 +511,29 @@ def test_run_warns_of_what_doctor_finds_bad_once_all_is_known_to_be_right(
         assert "doctor" not in out
     code, _, err = nearpeak("run", *words, "three")
     assert (code, err.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize("words", [("--sizes", "8"), ()])
+def test_what_has_no_sizes_is_said_to_have_none(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    """As in a study, it is measured all the same."""
+    describe = programs.describe_library
+
+    def unsized(*given: Any) -> Any:
+        told = describe(*given)
+        known = [
+            msgspec.structs.replace(one, sized=one.name != "allreduce") for one in told.benchmarks
+        ]
+        return msgspec.structs.replace(told, benchmarks=known)
+
+    monkeypatch.setattr(programs, "describe_library", unsized)
+    note = "has no sizes: it is measured once, whatever --sizes says"
+    code, _, err = nearpeak("run", "allreduce", "--mpi", "one", *(words or ("--window", "1")))
+    assert code == 0, err
+    assert (f"nearpeak: allreduce {note}\n" in err) == bool(words)
+    _, _, err = nearpeak("run", "latency", "--mpi", "one", "--sizes", "8")
+    assert note not in err
 
 
 def test_run_measures_the_ceiling_as_a_library(nearpeak: Nearpeak) -> None:

@@ -153,8 +153,8 @@ def test_bad_input_is_one_line_and_writes_nothing(
     nearpeak: Nearpeak, tmp_path: Path, words: tuple[str, ...], message: str
 ) -> None:
     before = set(tmp_path.iterdir())
-    code, _, err = nearpeak("study", *words)
-    assert code == 2
+    code, out, err = nearpeak("study", *words)
+    assert (code, out) == (2, "")
     assert err.startswith("nearpeak: ")
     assert message in err
     assert err.count("\n") == 1
@@ -179,13 +179,41 @@ def test_no_library_at_all_is_bad_input(
     assert "install one with `nearpeak mpi add openmpi`" in err
 
 
-def test_resume_of_a_complete_study_launches_nothing(nearpeak: Nearpeak) -> None:
+def test_resume_of_a_complete_study_launches_nothing(nearpeak: Nearpeak, tmp_path: Path) -> None:
     assert nearpeak("study", *SMALL, "--launches", "2")[0] == 0
-    code, out, _ = nearpeak("study", "--resume")
-    assert code == 0
-    assert "block 1: " not in out
+    records, report = tmp_path / "study" / "records.jsonl", tmp_path / "study" / "report.html"
+    before = records.read_bytes()
+    report.unlink()
+    code, out, err = nearpeak("study", "--resume")
+    assert (code, err) == (0, "")
+    assert out.startswith(
+        "complete: all 2 blocks were run; nothing is left to run. To add to it: nearpeak study "
+        "--resume -o study --budget 5m, or nearpeak study --resume -o study --launches 3 (or more"
+    )
+    assert "estimate: " not in out
+    assert records.read_bytes() == before
+    assert report.exists()
     code, out, _ = nearpeak("study", "--resume", "--dry-run")
     assert (code, out) == (0, "")
+
+
+def test_what_is_added_but_was_not_begun_is_left(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert nearpeak("study", *SMALL, "--launches", "2")[0] == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(progress, "make_progress", interrupted_at(1))
+        code, out, _ = nearpeak("study", "--resume", "--launches", "4")
+    assert code == 130
+    assert "launches:   4 launches left in 2 blocks\n" in out
+    records = tmp_path / "study" / "records.jsonl"
+    lines = records.read_bytes().splitlines(keepends=True)
+    last = max(number for number, line in enumerate(lines) if b'"amendment"' in line)
+    records.write_bytes(b"".join(lines[: last + 1]))  # cut off before its first launch
+    code, out, err = nearpeak("study", "--resume")
+    assert (code, err) == (0, "")
+    assert "launches:   4 launches left in 2 blocks\n" in out
+    assert "complete: all 4 blocks were run\n" in out
 
 
 def test_blocks_are_added_as_the_last_line_says(nearpeak: Nearpeak, tmp_path: Path) -> None:
@@ -234,11 +262,11 @@ def test_resume_on_another_machine_is_refused_unless_forced(
     here = discover()
     there = msgspec.structs.replace(here, hostname="elsewhere")
     monkeypatch.setattr("nearpeak.machine.discover.discover", lambda: there)
-    code, out, err = nearpeak("study", "--resume")
+    code, out, err = nearpeak("study", "--resume", "--launches", "3")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert f"measured on something else (machine host: {here.hostname} -> elsewhere): " in err
     assert records.read_bytes() == before
-    code, _, err = nearpeak("study", "--resume", "--force")
+    code, _, err = nearpeak("study", "--resume", "--launches", "3", "--force")
     assert (code, err) == (0, "")
     sessions = [one for one in read_records(records.parent) if isinstance(one, SessionRecord)]
     assert [(one.session, one.forced) for one in sessions] == [(0, False), (1, True)]

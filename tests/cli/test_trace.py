@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`nearpeak trace`: what is bad input before anything runs, and a table that is not lost."""
 
+import os
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,80 @@ import pytest
 from nearpeak.trace.trace import SCHEMA, Trace
 
 Nearpeak = Callable[..., tuple[int, str, str]]
+
+
+def nothing_traced(exit_status: int) -> Trace:
+    """Of a command without ranks."""
+    return Trace(
+        schema=SCHEMA,
+        nearpeak="0",
+        command=["app"],
+        library="mpich 5",
+        exit_status=exit_status,
+        expected=0,
+        missing=[],
+        wall_seconds=0.0,
+        ranks=[],
+        entries=[],
+    )
+
+
+@pytest.mark.parametrize(
+    ("ended", "interrupted", "code", "last"),
+    [
+        (0, False, 0, ""),
+        (7, False, 7, ""),
+        (
+            139,
+            False,
+            1,
+            "nearpeak: the command ended with exit status 139, which is that of SIGSEGV;",
+        ),
+        (
+            143,
+            False,
+            1,
+            "nearpeak: the command ended with exit status 143, which is that of SIGTERM;",
+        ),
+        (255, False, 1, "nearpeak: the command ended with exit status 255; see what it said"),
+        (1, True, 130, "nearpeak: interrupted"),
+    ],
+)
+def test_only_what_was_interrupted_ends_like_it(
+    nearpeak: Nearpeak,
+    monkeypatch: pytest.MonkeyPatch,
+    ended: int,
+    interrupted: bool,
+    code: int,
+    last: str,
+) -> None:
+    monkeypatch.setattr("nearpeak.trace.run.run", lambda *_: (nothing_traced(ended), interrupted))
+    found, _, err = nearpeak("trace", "--mpi", "one", "--", "app")
+    assert found == code
+    assert "".join(err.splitlines()[-1:]).startswith(last)
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "said"),
+    [
+        (
+            "exit 143",
+            1,
+            "ended with exit status 143 before any process of it had come out of MPI_I",
+        ),
+        ("exit 2", 1, "ended with exit status 2 before any process of it had come out of MPI_Init"),
+        ("exit 0", 2, "called MPI_Init of one: see what it said, and name the library"),
+        ("kill -INT $PPID; sleep 1; exit 9", 130, "nearpeak: interrupted"),
+    ],
+)
+def test_a_command_without_calls(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch, script: str, code: int, said: str
+) -> None:
+    monkeypatch.setattr("nearpeak.trace.run.build_trace", lambda _: Path("/dev/null"))
+    monkeypatch.setattr("nearpeak.trace.run.environment", lambda *_: dict(os.environ))
+    found, _, err = nearpeak("trace", "--mpi", "one", "--", "sh", "-c", script)
+    assert (found, len(err.splitlines())) == (code, 1)
+    assert said in err
 
 
 def test_a_target_is_checked_before_the_command_runs(nearpeak: Nearpeak, tmp_path: Path) -> None:
@@ -28,20 +103,9 @@ def test_the_table_comes_before_the_file(
     target = tmp_path / "there" / "t.json"
     target.parent.mkdir()
 
-    def run(*_: Any) -> Trace:
+    def run(*_: Any) -> tuple[Trace, bool]:
         target.parent.rmdir()  # meanwhile
-        return Trace(
-            schema=SCHEMA,
-            nearpeak="0",
-            command=["app"],
-            library="mpich 5",
-            exit_status=0,
-            expected=0,
-            missing=[],
-            wall_seconds=0.0,
-            ranks=[],
-            entries=[],
-        )
+        return nothing_traced(0), False
 
     monkeypatch.setattr("nearpeak.trace.run.run", run)
     code, out, err = nearpeak("trace", "--mpi", "one", "-o", str(target), "--", "app")

@@ -277,6 +277,20 @@ def test_not_yet_installed(bare: Path) -> None:
         resolve("openmpi")
 
 
+def test_what_the_machine_has_of_the_family_comes_first(
+    bare: Path, fake_library: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    on_path(monkeypatch, fake_library(bare / "mpi", MPICH, says=HYDRA) / "bin")
+    with pytest.raises(UserError) as error:
+        resolve("mpich")
+    assert str(error.value) == (
+        "mpich is not installed, but this machine has mpich-4.2.1: name that, like --mpi "
+        "mpich-4.2.1; or run `nearpeak mpi add mpich`"
+    )
+    with pytest.raises(UserError, match="openmpi is not installed: run `nearpeak mpi add openmpi`"):
+        resolve("openmpi")
+
+
 def test_a_broken_installation_says_how_to_mend_it(bare: Path) -> None:
     lib = catalogue.entry("openmpi").prefix / "lib"
     lib.mkdir(parents=True)

@@ -39,6 +39,10 @@ STRICT = Bound(0.5, OF_THEORETICAL, False, strict=True)
             (None, "gpu-gpu nvlink", "bw", None, Bound(1.0, OF_CEILING, False)),
         ),
         ("a:bw:8>=340GB/s", (None, "a", "bw", 8, Bound(340.0, "GB/s", False))),
+        ("a:bw:8>=500MB/s", (None, "a", "bw", 8, Bound(0.5, "GB/s", False))),
+        ("a:bw:8>=500 kB/s", (None, "a", "bw", 8, Bound(0.0005, "GB/s", False))),
+        ("a:latency:8<=2ms", (None, "a", "latency", 8, Bound(2000.0, "us", True))),
+        ("a:latency:8<=500ns", (None, "a", "latency", 8, Bound(0.5, "us", True))),
         ("a:latency:8<=1.5 us", (None, "a", "latency", 8, Bound(1.5, "us", True))),
         ("a:latency:8<=12\N{MICRO SIGN}s", (None, "a", "latency", 8, Bound(12.0, "us", True))),
         (
@@ -83,6 +87,7 @@ def test_a_requirement_says_where_what_and_how_much(text: str, parts: tuple[obje
         ("a:bw<=80% of theoretical", "a fraction needs >=: write >=80% of theoretical"),
         ("a:bw>=1.5", "'1.5' is neither a fraction"),
         ("a:bw>=0GB/s", "'0GB/s' is neither a fraction"),
+        ("a:bw>=500Mb/s", "'500Mb/s' is neither a fraction"),
         ("a:bw>=340Gb/s", "'340Gb/s' is neither a fraction nor a figure"),
         ("a:bw>=340GiB/s", "'340GiB/s' is neither a fraction nor a figure"),
         ("a:bw>=GB/s", "'GB/s' is neither a fraction"),

@@ -20,6 +20,17 @@ def test_of_a_study_that_was_run_nothing_remains(study: Any, standins: ModuleTyp
     assert found.session is not None
     assert found.session.session == 1
     assert found.state.remaining(0) == []
+    assert found.over
+
+
+def test_a_study_is_over_until_something_is_added(study: Any, standins: ModuleType) -> None:
+    plan = standins.small_plan(launches=2)
+    study.run(plan)
+    lines = (study.folder / "records.jsonl").read_bytes().splitlines(keepends=True)
+    (study.folder / "records.jsonl").write_bytes(b"".join(lines[:-1]))  # without its end
+    assert not History(study.folder, plan).over
+    study.run(plan)
+    assert History(study.folder, plan).over
 
 
 def test_a_new_study_has_none(study: Any, standins: ModuleType) -> None:

@@ -693,6 +693,16 @@ def test_what_was_left_to_the_study_is_a_few_sizes_of_what_has_no_measured_ceili
     assert {one.path for one in asked.launches} > {path for path, *_ in found}
 
 
+def test_what_has_no_sizes_is_said_to_have_none(standins: ModuleType) -> None:
+    plan = plan_for(standins, latency())
+    said = "            latency: no sizes, measured once"
+    assert said not in summary(plan)
+    plan.benchmarks = [
+        msgspec.structs.replace(one, sized=one.name != "latency") for one in plan.benchmarks
+    ]
+    assert said in summary(plan)
+
+
 def test_the_ceilings_of_a_pair_alone(standins: ModuleType) -> None:
     """Those that the bounds of a path of more ends follow from."""
     pair = msgspec.structs.replace(standins.data_path(), ceilings_only=True)

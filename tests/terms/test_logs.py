@@ -114,9 +114,10 @@ REAL = {
     ("intel-segv", 139): "ended by SIGSEGV: KILLED BY SIGNAL: 11 (Segmentation fault)",
     ("openmpi-slots", 1): "exit status 1: There are not enough slots available in the system to"
     " satisfy the 9 slots that were requested by the application: ./c.openmpi",
-    ("mpich-ucx", 143): "ended by SIGTERM: MPIDI_UCX_init_local(240): ucx function returned with"
+    # MPICH's error 0x...8f: its last byte is no signal.
+    ("mpich-ucx", 143): "exit status 143: MPIDI_UCX_init_local(240): ucx function returned with"
     " failed status(ucx_init.c 240 MPIDI_UCX_init_local No such device)",
-    ("intel-ofi", 143): "ended by SIGTERM: find_provider(2971)..........: OFI fi_getinfo() failed"
+    ("intel-ofi", 143): "exit status 143: find_provider(2971)..........: OFI fi_getinfo() failed"
     " (ofi_init.c:2971:find_provider:No data available)",
 }
 
@@ -125,6 +126,18 @@ REAL = {
 def test_the_line_that_says_why_is_quoted(name: str, code: int) -> None:
     said = crash_words(code, Path(__file__).parent / "logs" / f"{name}.txt")
     assert " ".join(said.split()) == REAL[name, code]
+
+
+def test_a_table_says_nothing_of_an_end(tmp_path: Path) -> None:
+    out, err = tmp_path / "out", tmp_path / "err"
+    out.write_text("# size us\n8        1.20\n# error 1.0e-3, of a cell 2.0e-3 at most\n")
+    err.write_text("")
+    assert crash_words(14, out, err) == "exit status 14: it did not say why"
+    err.write_text("no memory left: failed\n")
+    assert crash_words(14, out, err) == "exit status 14: no memory left: failed"
+    out.write_text("# NOT SOLVED after 10 iterations\n# error 1.0e-3\n")
+    err.write_text("")
+    assert last_words(out, err) == "# NOT SOLVED after 10 iterations"
 
 
 def test_what_slurm_says_of_any_end_is_no_reason(tmp_path: Path) -> None:

@@ -26,11 +26,20 @@ All other options are passed to nearpeak-mpi: --sizes, --type, --overlap.
 
 Examples:
 
-    nearpeak app jacobi2d --mpi mpich --ranks 4 --sizes 64 --tolerance 1e-6 --plot solution.png
+    nearpeak app jacobi2d --mpi mpich --ranks 4 --sizes 64 --tolerance 1e-6 --plot solution.html
 
     nearpeak app jacobi2d --study study --what-if openmpi-cuda@dmabuf-off
 
-Exit status: 0; 1 if the problem was not solved; 2 for bad input.
+Exit status (a line on stderr says why it is not 0):
+
+    0    the problem was solved
+
+    1    it was not solved: within --most iterations, or because the
+         library, the program or its launcher failed, crashed or hung
+
+    2    bad input
+
+    130  ended by Ctrl-C; 128 + N for another signal N
 """
 
 
@@ -64,7 +73,8 @@ def application(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="With --tolerance: draw the solution (.html; .png and others need matplotlib).",
+            help="With --tolerance: draw the solution, as .html; as .png, .svg or .pdf where"
+            " matplotlib is installed, which `make setup` does not do.",
         ),
     ] = None,
     solution: Annotated[

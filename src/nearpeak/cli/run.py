@@ -26,8 +26,7 @@ HELP = """Run one benchmark with one MPI library and print its table.
 All other options go to nearpeak-mpi as they are: --sizes, --window, --jsonl, an axis like --calls.
 `nearpeak run latency --help` shows those of one benchmark.
 
-Where the ranks ran, and with which library, is checked: what ran elsewhere has no figures, and the
-exit status is 1.
+Where the ranks ran, and with which library, is checked: what ran elsewhere has no figures.
 
 Examples:
 
@@ -44,6 +43,19 @@ Examples:
     nearpeak run jacobi2d --mpi mpich --ranks 4 --sizes 64 --solve 1e-6
 
     nearpeak run bw --mpi mpich --hosts node1,node2 --settings-env UCX_TLS=tcp
+
+Exit status (a line on stderr says why it is not 0):
+
+    0    the launch ended well
+
+    1    the library, the program or its launcher failed, crashed or
+         hung; or the ranks ran elsewhere
+
+    2    bad input
+
+    3    wrong data was received
+
+    130  ended by Ctrl-C; 128 + N for another signal N
 """
 
 
@@ -240,13 +252,15 @@ def launch(
     if any(word.partition("=")[0] in NO_FIGURES for word in words):
         places, limit = [], max(limit, SOLVE_SECONDS)
     say(f"Path {chosen.id}: {chosen.summary}")
+    if not described.sized and _value(parts[0], "--sizes") is not None:
+        say(f"nearpeak: {described.name} has no sizes: it is measured once, whatever --sizes says")
     say_lacking(library)
     warn(found, sys.stderr)
     print(shell_line(line_of(list(words))), file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="nearpeak-run-") as folder:
-        jsonl = _jsonl(parts[0])
-        if jsonl is None:
-            jsonl = Path(folder) / "records.jsonl"
+        named_file = _value(parts[0], "--jsonl")
+        jsonl = Path(folder) / "records.jsonl" if named_file is None else Path(named_file)
+        if named_file is None:
             parts = [part if not places else [*part, "--jsonl", str(jsonl)] for part in parts]
         line = line_of(joined(parts))
         try:
@@ -256,13 +270,13 @@ def launch(
             raise UserError(str(error)) from None
 
 
-def _jsonl(words: Sequence[str]) -> Path | None:
-    """The file for records that the user names, if any."""
+def _value(words: Sequence[str], option: str) -> str | None:
+    """That of an option of the measuring program, if it is given."""
     for word, following in zip(words, [*words, ""][1:], strict=True):
-        if word == "--jsonl":
-            return Path(following)
-        if word.startswith("--jsonl="):
-            return Path(word.partition("=")[2])
+        if word == option:
+            return following
+        if word.startswith(f"{option}="):
+            return word.partition("=")[2]
     return None
 
 

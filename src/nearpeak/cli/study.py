@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TextIO, TypeVar
 
 import typer
 
@@ -372,6 +372,7 @@ def _resume(
 ) -> None:
     from nearpeak.machine.discover import discover
     from nearpeak.results.requirements import check
+    from nearpeak.study.amendments import what_is_left
     from nearpeak.study.folder import read_plan, reopen
     from nearpeak.study.history import History
     from nearpeak.study.subjects import planned
@@ -387,8 +388,13 @@ def _resume(
     with contextlib.closing(journal):
         history = History(folder, plan)
         amendment = _amendment(history, more)
+        if history.over and amendment is None:
+            _say_complete(folder, history)
+            _conclude(folder, plan, requirements, history)
+            return
         session = _session(folder, plan, discover(), history, force=force)
-        _show(plan, dry_run=False)
+        expected = History(folder, plan)  # of its own: the session is fed to the other as it runs
+        _print(what_is_left(_begun(expected, amendment)), sys.stdout)
         print(_session_words(session, history, amendment), flush=True)
         _run(folder, plan, journal, requirements, history, session, amendment)
 
@@ -450,17 +456,26 @@ def _amendment(history: "History", more: "Options") -> "AmendmentRecord | None":
 def _show(plan: "Plan", dry_run: bool) -> None:
     from nearpeak.study.planning import summary
 
-    lines = [printable(line) for line in summary(plan)]
     # With --dry-run, stdout holds the launch lines alone.
-    print("\n".join(lines), file=sys.stderr if dry_run else sys.stdout, flush=True)
+    _print(summary(plan), sys.stderr if dry_run else sys.stdout)
+
+
+def _print(lines: list[str], to: TextIO) -> None:
+    print("\n".join(printable(line) for line in lines), file=to, flush=True)
+
+
+def _begun(history: "History", amendment: "AmendmentRecord | None") -> "State":
+    """The state as another session begins with it."""
+    history.state.begin_session()
+    if amendment:
+        history.state.feed(amendment)
+    return history.state
 
 
 def _print_rest(plan: "Plan", history: "History", amendment: "AmendmentRecord | None") -> None:
     """What another session would run."""
-    history.state.begin_session()
-    if amendment:
-        history.state.feed(amendment)
-    _print_lines(plan, history.state, history.state.expected_blocks())
+    state = _begun(history, amendment)
+    _print_lines(plan, state, state.expected_blocks())
 
 
 def _print_lines(plan: "Plan", state: "State", blocks: int) -> None:
@@ -496,14 +511,10 @@ def _run(
 ) -> None:
     """Runs the study and makes its report; exits with 1 when not all is well, or by a signal."""
     from nearpeak.journal import resume_study
-    from nearpeak.report.sessions import blocks_lacking
-    from nearpeak.results.requirements import judge
     from nearpeak.study.forecast import MORE_SECONDS, sentence
-    from nearpeak.study.journal import cannot_write
     from nearpeak.study.programs import TOOLS
     from nearpeak.study.progress import make_progress
     from nearpeak.study.run import StudyRun
-    from nearpeak.study.subjects import planned
 
     with make_progress(plan) as progress:
         study = StudyRun(folder, plan, journal, TOOLS, progress, session, history, amendment)
@@ -513,6 +524,36 @@ def _run(
     if end.status == "imprecise" and (found := study.forecast()):
         command = resume_study(folder, "--budget", f"{MORE_SECONDS / 60:g}m")
         print(sentence(found, command), flush=True)
+    _conclude(folder, plan, requirements, history, study.signal)
+
+
+def _say_complete(folder: Path, history: "History") -> None:
+    """That nothing is left to run, and how there would be."""
+    from nearpeak.journal import resume_study
+
+    more = resume_study(folder, "--launches", str(history.state.begun_blocks + 1))
+    print(
+        f"complete: {history.ended}; nothing is left to run. To add to it: "
+        f"{resume_study(folder, '--budget', '5m')}, or {more} (or more launches)",
+        flush=True,
+    )
+
+
+def _conclude(
+    folder: Path,
+    plan: "Plan",
+    requirements: "list[Requirement]",
+    history: "History",
+    ended_by: int | None = None,
+) -> None:
+    """Makes the report and judges; exits with 1 when not all is well, or by the signal that has
+    ended the study."""
+    from nearpeak.journal import resume_study
+    from nearpeak.report.sessions import blocks_lacking
+    from nearpeak.results.requirements import judge
+    from nearpeak.study.journal import cannot_write
+    from nearpeak.study.subjects import planned
+
     try:
         results = _report(folder)
     except (OSError, UserError) as error:
@@ -520,9 +561,9 @@ def _run(
         if isinstance(cause, OSError):
             raise cannot_write(folder, cause) from None
         raise
-    if study.signal is not None:
+    if ended_by is not None:
         print(f"nearpeak: interrupted; complete it with: {resume_study(folder)}")
-        raise typer.Exit(128 + study.signal)
+        raise typer.Exit(128 + ended_by)
     if lacking := blocks_lacking(results):
         command = resume_study(folder, "--launches", str(history.state.begun_blocks + lacking))
         print(f"Verdicts lack {count(lacking, 'block')}; to add what they lack: {command}")

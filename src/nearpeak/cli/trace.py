@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nearpeak.cli import say_lacking
+from nearpeak.cli import say, say_lacking
 
 HELP = """Run an MPI application and say where its MPI time goes.
 
@@ -14,8 +14,6 @@ A small library is loaded into every rank; the application is not changed. It
 counts calls, bytes and time for each operation, message size, memory and place
 of the other rank, and for each rank. With --study, the table also has the time
 of messages of these sizes on a path of that study without MPI.
-
-Exit status: that of the command; 2 bad input, or nothing to count.
 
 Examples:
 
@@ -26,7 +24,23 @@ Examples:
   nearpeak trace --mpi openmpi -- mpirun -n 4 python app.py
 
   nearpeak trace --study study -- mpirun -n 2 ./app
+
+Exit status:
+
+  0 to 127  that of the command
+
+  1         also where the command was ended by a signal, or failed in
+            MPI_Init: the last line says so
+
+  2         also for bad input, or where it ended well and there was
+            nothing to count
+
+  130       ended by Ctrl-C
 """
+
+
+INTERRUPTED, INTERRUPTED_WORDS = 130, "nearpeak: interrupted"
+MOST_OF_A_COMMAND = 127  # a shell says more of what a signal has ended
 
 
 def register(app: typer.Typer) -> None:
@@ -56,7 +70,7 @@ def trace(
         bool, typer.Option("--all", help="Print every row, not only the longest.")
     ] = False,
 ) -> None:
-    """Runs it, prints the table; exits as the command did."""
+    """Runs it, prints the table; exits as the command did, if that was no signal."""
     import msgspec
 
     from nearpeak.files import check_target, write_whole
@@ -65,14 +79,21 @@ def trace(
     from nearpeak.report.traced import print_trace
     from nearpeak.trace.application import library_of
     from nearpeak.trace.ceilings import ceilings, known, unblocked
-    from nearpeak.trace.run import run
+    from nearpeak.trace.run import CommandFailed, run
 
     if output:
         check_target(output)
     points = known(build_results(study)) if study else None
     library = resolve(mpi) if mpi else library_of(command)
     say_lacking(library)
-    found = run(command, library)
+    try:
+        found, interrupted = run(command, library)
+    except CommandFailed as failed:
+        say(f"nearpeak: {failed}")
+        raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        say(INTERRUPTED_WORDS)
+        raise typer.Exit(INTERRUPTED) from None
     if points:
         found.ceilings = ceilings(found, points.times)
         found.unblocked = unblocked(found, points.rates)
@@ -80,5 +101,19 @@ def trace(
     if output:
         text = msgspec.json.format(msgspec.json.encode(found), indent=1).decode()
         write_whole(output, text + "\n")
-    if found.exit_status:
-        raise typer.Exit(found.exit_status)
+    if interrupted:
+        say(INTERRUPTED_WORDS)
+        raise typer.Exit(INTERRUPTED)
+    if found.exit_status > MOST_OF_A_COMMAND:
+        say(f"nearpeak: {ended_by(found.exit_status)}; see what it said before the table")
+        raise typer.Exit(1)
+    raise typer.Exit(found.exit_status)
+
+
+def ended_by(status: int) -> str:
+    """What an exit status above 127 means, of a command."""
+    from nearpeak.terms.logs import SIGNALS
+
+    name = SIGNALS.get(status - 128)
+    words = f"the command ended with exit status {status}"
+    return f"{words}, which is that of {name}" if name else words

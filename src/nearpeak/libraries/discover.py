@@ -94,7 +94,7 @@ def resolve(spec: str) -> Library:
     if spec in catalogue.libraries():
         entry = catalogue.entry(spec)
         if not entry.installed:
-            raise UserError(f"{spec} is not installed: run `nearpeak mpi add {spec}`")
+            raise UserError(_not_installed(entry))
         found = Discovery()
         _look_at_entry(entry, found)
         if not found.libraries:
@@ -111,6 +111,19 @@ def resolve(spec: str) -> Library:
             return library
     known = sorted({*catalogue.libraries(), *natives(), *(one.name for one in libraries)})
     raise UserError(f"unknown MPI library {spec!r}{closest(spec, known)}")
+
+
+def _not_installed(entry: catalogue.Entry) -> str:
+    """What to do where a library of the catalogue is not there: to take one of its family first,
+    unless it is more than its family (with UCX for CUDA)."""
+    adding = f"`nearpeak mpi add {entry.name}`"
+    here = [one.name for one in find_libraries() if one.family == entry.family]
+    if not here or entry.base:
+        return f"{entry.name} is not installed: run {adding}"
+    return (
+        f"{entry.name} is not installed, but this machine has {', '.join(here)}: name that, like "
+        f"--mpi {here[0]}; or run {adding}"
+    )
 
 
 def at_path(path: Path) -> Library:

@@ -31,13 +31,19 @@ FORM = re.compile(
 AMOUNT = re.compile(r"(?P<number>\d*\.?\d+)\s*(?P<percent>%?)\s*(?P<unit>\D.*)?")
 OF_CEILING, OF_THEORETICAL = "of ceiling", "of theoretical"  # what a fraction is one of
 FRACTIONS = {"": OF_CEILING, OF_CEILING: OF_CEILING, OF_THEORETICAL: OF_THEORETICAL}
-UNITS = {  # as they may be written, and as results have them; Gb/s would be something else
-    "GB/s": "GB/s",
-    "M/s": "M/s",
-    "ratio": "ratio",
-    "us": "us",
-    "\N{MICRO SIGN}s": "us",
-    "\N{GREEK SMALL LETTER MU}s": "us",
+# As they may be written; as results have them, and how many of these that is. Gb/s would be
+# something else.
+UNITS = {
+    "GB/s": ("GB/s", 1.0),
+    "MB/s": ("GB/s", 1e-3),
+    "kB/s": ("GB/s", 1e-6),
+    "M/s": ("M/s", 1.0),
+    "ratio": ("ratio", 1.0),
+    "ms": ("us", 1e3),
+    "us": ("us", 1.0),
+    "\N{MICRO SIGN}s": ("us", 1.0),
+    "\N{GREEK SMALL LETTER MU}s": ("us", 1.0),
+    "ns": ("us", 1e-3),
 }
 
 
@@ -115,18 +121,20 @@ def parse_requirement(text: str) -> Requirement:
 def _bound(text: str, *, at_most: bool, strict: bool) -> Bound:
     found = AMOUNT.fullmatch(text)
     written = " ".join((found["unit"] or "").split()) if found else ""
-    known = FRACTIONS if found and found["percent"] else {**FRACTIONS, **UNITS}
+    fractions = {name: (what, 1.0) for name, what in FRACTIONS.items()}
+    known = fractions if found and found["percent"] else {**fractions, **UNITS}
     amount = float(found["number"]) / (100 if found["percent"] else 1) if found else 0.0
     most = 1.0 if written in FRACTIONS else math.inf
     if written not in known or not 0 < amount <= most or math.isinf(amount):
         raise UserError(
             f"{text!r} is neither a fraction nor a figure: write a fraction above 0 and up to 1, "
-            "like 0.9 or 90% (of the ceiling) or 80% of theoretical; or a number with GB/s, M/s or "
-            "us, like 11GB/s"
+            "like 0.9 or 90% (of the ceiling) or 80% of theoretical; or a number with GB/s, MB/s, "
+            "kB/s, M/s, ms, us or ns, like 11GB/s"
         )
     if at_most and written in FRACTIONS:
         raise UserError(f"a fraction needs >=: write >={text}")
-    return Bound(amount, known[written], at_most, strict)
+    unit_of_results, scale = known[written]
+    return Bound(amount * scale, unit_of_results, at_most, strict)
 
 
 def check(requirements: Iterable[Requirement], subjects: Sequence[Subject]) -> None:

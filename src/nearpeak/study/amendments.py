@@ -10,7 +10,7 @@ from nearpeak.errors import UserError
 from nearpeak.numbers import count
 from nearpeak.statistics.flips import blocks_needed
 from nearpeak.study.plan import Addition, Plan
-from nearpeak.study.planning import BUDGET_LOOKS, LOOKS
+from nearpeak.study.planning import BUDGET_LOOKS, LOOKS, what_is_measured
 from nearpeak.study.records import AmendmentRecord
 from nearpeak.study.state import State
 from nearpeak.terms.sizes import format_seconds
@@ -83,6 +83,28 @@ def what_follows(plan: Plan, made: AmendmentRecord) -> Plan:
         trial_seconds=0.0,
         left_out=[],
     )
+
+
+def what_is_left(state: State) -> list[str]:
+    """A study in a few lines for people: what is measured, and what another session, which `state`
+    has read of, would still run."""
+    blocks = state.expected_blocks()
+    left = [launches for launches in map(state.remaining, range(blocks)) if launches]
+    launches = f"{count(sum(map(len, left)), 'launch')} left in {count(len(left), 'block')}"
+    seconds = state.seconds_left(0, blocks)
+    estimate = format_seconds(seconds)
+    if state.budget_seconds is not None:
+        launches = f"about {launches}"
+        spare = format_seconds(max(state.budget_seconds - state.seconds, 0.0))
+        estimate += f"; {spare} of the budget are left"
+    elif len(state.looks) > 1:
+        launches = f"at most {launches}, until every cell is precise"
+        estimate = f"at most {estimate}"
+    return [
+        *what_is_measured(state.plan),
+        f"launches:   {launches}",
+        f"estimate:   {estimate}",
+    ]
 
 
 def _how_much(budget_seconds: float | None, launches: int | None) -> list[str]:

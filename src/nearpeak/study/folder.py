@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.errors import UserError
-from nearpeak.files import make_output, put_whole
+from nearpeak.files import check_output, make_output, put_whole
 from nearpeak.machine.machine import Machine
 from nearpeak.study.answers import Answers
 from nearpeak.study.journal import NAME, StudyJournal, cannot_write, grown, read_records
@@ -17,7 +17,7 @@ PLAN = "plan.json"  # what makes a folder a study's
 
 
 def check_new(folder: Path) -> None:
-    """UserError when a new study cannot be put into `folder`; creates nothing."""
+    """UserError when a new study cannot be put into `folder`; leaves nothing new."""
     if folder.exists() and not folder.is_dir():
         raise UserError(f"{folder} is not a folder: choose another with -o")
     if folder.is_dir() and any(folder.iterdir()):
@@ -25,6 +25,7 @@ def check_new(folder: Path) -> None:
             f"{folder} is not empty: choose another folder with -o"
             + (", or complete its study with --resume" if (folder / PLAN).exists() else "")
         )
+    check_output(folder)
 
 
 def create(folder: Path, machine: Machine, plan: Plan) -> StudyJournal:

@@ -3,6 +3,7 @@
 that it runs where it should and with which library."""
 
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -12,17 +13,21 @@ from typing import BinaryIO
 import msgspec
 
 from nearpeak.libraries.library import CommandLine
+from nearpeak.numbers import printable
 from nearpeak.study.places import NO_PLACE, Wanted, misplaced
 from nearpeak.study.process import run_tree
 from nearpeak.study.records import EnvironmentRecord
-from nearpeak.study.run import Interrupt
-from nearpeak.terms.logs import NOTHING_SAID, last_words
+from nearpeak.study.run import WRONG_DATA_EXIT, Interrupt
+from nearpeak.terms.logs import NOTHING_SAID, OWN, crash_words, last_words
 
-FAILED = 1  # exit status
+FAILED = 1  # exit status, as all that stand in docs/programs.md
+BAD_INPUT = 2
+NOT_SOLVED = "# NOT SOLVED"  # what bench/app/laplace.cpp says
 
 
 class _Record(msgspec.Struct):
     record: str = ""
+    status: str = ""
 
 
 class _Places:
@@ -34,6 +39,7 @@ class _Places:
         self._offset = file.stat().st_size if file.exists() else 0  # others' records come before
         self._known = 0
         self.wrong = ""  # why its figures cannot be believed
+        self.wrong_data = False
 
     @property
     def told(self) -> bool:
@@ -54,7 +60,9 @@ class _Places:
 
     def _take(self, line: bytes) -> None:
         try:
-            if msgspec.json.decode(line, type=_Record).record != "environment" or self.told:
+            known = msgspec.json.decode(line, type=_Record)
+            self.wrong_data |= (known.record, known.status) == ("problem", "wrong data")
+            if known.record != "environment" or self.told:
                 return
             record = msgspec.json.decode(line, type=EnvironmentRecord)
             wrong = misplaced(self._wanted[self._known], record)
@@ -89,11 +97,12 @@ class _Stream:
 def run_in_foreground(
     line: CommandLine, wanted: Sequence[Wanted], jsonl: Path, limit_seconds: float
 ) -> int:
-    """Runs a launch whose program appends its records to `jsonl`; its exit status, as of a shell.
+    """Runs a launch whose program appends its records to `jsonl`; the exit status that docs/
+    programs.md has for how it ended. Where that is 1 or more, a line on stderr says why.
 
     `wanted`: where each part of its command line is to run, empty where it is none that measures.
     One that runs elsewhere, and one without a record or a row of its table for `limit_seconds`, is
-    ended: a line says so, and the status is 1. UserError where MPS does not start.
+    ended. UserError where MPS does not start.
     """
     places, interrupt = _Places(jsonl, wanted), Interrupt()
     with tempfile.TemporaryDirectory(prefix="nearpeak-run-") as folder:
@@ -124,9 +133,11 @@ def run_in_foreground(
                 tick=tick,
                 stop=lambda: bool(places.wrong) or interrupt.signal is not None,
             )
-        tick()
-        if interrupt.signal is not None:
+        if interrupt.signal is not None:  # what a launcher says of being ended is of no use
+            by = "" if interrupt.signal == signal.SIGINT else signal.Signals(interrupt.signal).name
+            _say("interrupted" + (f" by {by}" if by else ""))
             return 128 + interrupt.signal
+        tick()
         if places.wrong or (ended.exit_status == 0 and not places.told):
             return _fail(f"no figure of this launch counts: {places.wrong or NO_PLACE}")
         table.pass_on(table.waiting())  # what a launch says that did not come to measure
@@ -134,13 +145,41 @@ def run_in_foreground(
             return _fail(ended.reason)
         if ended.end == "hung":
             return _fail(_hung(limit_seconds, err, out))
-    code = ended.exit_status or 0
-    return code if code >= 0 else 128 - code
+        if code := ended.exit_status:
+            status = _status(code, last_words(out, err), wrong_data=places.wrong_data)
+            if status != BAD_INPUT:  # which has its line by the program
+                _say(_failure(status, Path(line.argv[0]).name, code, out, err))
+            return status
+    return 0
 
 
 def _fail(why: str) -> int:
-    print(f"nearpeak: {why}", file=sys.stderr, flush=True)
+    _say(why)
     return FAILED
+
+
+def _say(what: str) -> None:
+    print(f"nearpeak: {printable(what)}", file=sys.stderr, flush=True)
+
+
+def _failure(status: int, launcher: str, code: int, *logs: Path) -> str:
+    """How a launch failed, and what its launcher ended with."""
+    how = crash_words(code, *logs).removeprefix(f"exit status {code}: ")
+    ended = f"{launcher} ended with exit status {code}" if code > 0 else launcher
+    if status == WRONG_DATA_EXIT:
+        return f"wrong data was received ({ended}): see the table"
+    if how.startswith(NOT_SOLVED):
+        return f"the problem was not solved ({ended}){how.removeprefix(NOT_SOLVED)}"
+    return f"the launch failed ({ended}): {how}; see what it said above"
+
+
+def _status(code: int, words: str, *, wrong_data: bool) -> int:
+    """Of a launch that failed. A library may end its ranks with any status: only our programs' own
+    words, or their records, tell what one of theirs means."""
+    own = words.startswith(OWN)
+    if wrong_data or (own and code == WRONG_DATA_EXIT):
+        return WRONG_DATA_EXIT
+    return BAD_INPUT if own and code == BAD_INPUT else FAILED
 
 
 def _hung(limit_seconds: float, *logs: Path) -> str:

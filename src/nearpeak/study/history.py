@@ -6,7 +6,12 @@ from pathlib import Path
 from nearpeak.study.answers import Answers
 from nearpeak.study.journal import read_records
 from nearpeak.study.plan import Plan
-from nearpeak.study.records import LaunchRecord, SessionRecord, StudyEndRecord
+from nearpeak.study.records import (
+    AmendmentRecord,
+    LaunchRecord,
+    SessionRecord,
+    StudyEndRecord,
+)
 from nearpeak.study.state import State
 
 
@@ -18,6 +23,7 @@ class History:
         self.answers = Answers(plan)
         self.session: SessionRecord | None = None  # the last one
         self.ended = ""  # how the study ended; "": not yet, or it was cut off
+        self.over = False  # whether it ended and nothing is left, unless something is added
         self.empty = True
         for record in read_records(folder, self.answers.take):
             self.empty = False
@@ -26,5 +32,9 @@ class History:
                 self.session = record
             elif isinstance(record, StudyEndRecord):
                 self.ended = record.message
+                self.over = record.status != "interrupted"
             elif isinstance(record, LaunchRecord):
                 self.ended = ""
+                self.over = False
+            elif isinstance(record, AmendmentRecord):
+                self.over = False

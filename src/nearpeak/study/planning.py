@@ -461,27 +461,8 @@ def _groups(plan: Plan, variants: Sequence[Numbered]) -> list[Group]:
 def summary(plan: Plan) -> list[str]:
     """The plan in a few lines for people."""
     ceilings = sum(launch.role == "ceiling" for launch in plan.launches)
-    slot = f"{plan.slot_ms:g} ms for each case of a launch"
-    if not plan.slot_fixed:
-        slot += f" in the first {PILOT_BLOCKS} blocks, then chosen from their scatter"
     lines = [
-        "libraries:  " + ", ".join(contender.label for contender in plan.contenders),
-        "paths:      " + ", ".join(path.id for path in plan.paths),
-        "benchmarks: " + variants_label(plan, plan.variants),
-        *(
-            f"problems:   {name} of {', '.join(map(str, sizes))}"
-            f" {named(plan.benchmarks, name).x.unit}"
-            for name, sizes in plan.problem_sizes.items()
-        ),
-        f"sizes:      {format_sizes(plan.sizes)} ({len(plan.sizes)})",
-        *(f"            {line}" for line in _other_sizes(plan)),
-        f"slot:       {slot}",
-        f"window:     {plan.window} messages, at most {format_bytes(plan.in_flight_bytes)}"
-        + (
-            f" ({format_bytes(plan.gpu_in_flight_bytes)} with memory of a GPU)"
-            if any(needs_gpu(variant.buffers) for variant in plan.variants)
-            else ""
-        ),
+        *what_is_measured(plan),
         f"launches:   {len(plan.launches)} in each block ({ceilings} of them for ceilings),"
         f" {_block_words(plan)}",
         f"estimate:   {_estimate_words(plan)}",
@@ -512,6 +493,32 @@ def summary(plan: Plan) -> list[str]:
             "--benchmarks"
         )
     return lines + left_out_lines(plan.left_out)
+
+
+def what_is_measured(plan: Plan) -> list[str]:
+    """The first lines of a summary, which are the same however much of the plan is left."""
+    slot = f"{plan.slot_ms:g} ms for each case of a launch"
+    if not plan.slot_fixed:
+        slot += f" in the first {PILOT_BLOCKS} blocks, then chosen from their scatter"
+    return [
+        "libraries:  " + ", ".join(contender.label for contender in plan.contenders),
+        "paths:      " + ", ".join(path.id for path in plan.paths),
+        "benchmarks: " + variants_label(plan, plan.variants),
+        *(
+            f"problems:   {name} of {', '.join(map(str, sizes))}"
+            f" {named(plan.benchmarks, name).x.unit}"
+            for name, sizes in plan.problem_sizes.items()
+        ),
+        f"sizes:      {format_sizes(plan.sizes)} ({len(plan.sizes)})",
+        *(f"            {line}" for line in _other_sizes(plan)),
+        f"slot:       {slot}",
+        f"window:     {plan.window} messages, at most {format_bytes(plan.in_flight_bytes)}"
+        + (
+            f" ({format_bytes(plan.gpu_in_flight_bytes)} with memory of a GPU)"
+            if any(needs_gpu(variant.buffers) for variant in plan.variants)
+            else ""
+        ),
+    ]
 
 
 def left_out_lines(left: Sequence[LeftOut]) -> list[str]:
@@ -552,6 +559,8 @@ def _other_sizes(plan: Plan) -> Iterator[str]:
     )
     if few:
         yield f"{format_sizes(plan.few_sizes)} for benchmarks without a measured ceiling"
+    if unsized := [one.name for one in plan.benchmarks if not one.sized]:
+        yield f"{', '.join(unsized)}: no sizes, measured once"
     if sizes := sorted(set(plan.plateaus.values())):
         yield f"{format_sizes(sizes)} too for the rates of ceilings"
 

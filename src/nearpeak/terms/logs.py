@@ -3,7 +3,7 @@
 
 import re
 import signal
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from pathlib import Path
 
@@ -33,6 +33,7 @@ _OF_ANY_END = re.compile(
     | \[\S+:\d+\]\ (\[\ ?\d+\]|Signal|Failing\ at|\*\*\*\ (
         Process\ received|End\ of\ error|reported\ by|on\ |MPI_ERRORS_ARE_FATAL|\ +and\ MPI))
     | (srun|slurmstepd):\ (error:\ )?(\S+:\ task|Job\ step\ aborted|\*\*\*\ STEP)    # Slurm
+    | \#\ (?!NOT\ SOLVED) | \d+\ +\d+\.\d                    # comments and rows of our own tables
     """,
     re.VERBOSE,
 )
@@ -45,21 +46,23 @@ _WRONG = re.compile(
 _FRAME = re.compile("-{20,}")  # around what Open MPI says
 
 
-def crash_words(code: int | None, log: Path) -> str:
+def crash_words(code: int | None, *logs: Path) -> str:
     """How a launch crashed, by what its launcher says: the signal, else its exit status.
 
     A signal that the output names counts before the exit status, which may be that of another
-    rank, but for the signals that launchers end the other ranks with.
+    rank, but for the signals that launchers end the other ranks with. `logs`: its output, whole or
+    in parts.
     """
-    named = _named(_lines(log))
+    lines = _lines(logs)
+    named = _named(lines)
     told = next((number for number in named if number not in ENDING_OTHERS), None)
     if told is None:
         # MPICH's launcher ends with the number itself, a shell and most launchers with 128 + it.
         said = {-number for number in SIGNALS} | {number + 128 for number in SIGNALS} | set(named)
-        if code is None or code not in said:
-            return f"exit status {code}: {last_words(log)}"
+        if code is None or code not in said - _aborted(lines):
+            return f"exit status {code}: {last_words(*logs)}"
         told = abs(code) % 128
-    words = last_words(log)
+    words = last_words(*logs)
     says_why = words.startswith(OWN) or _WRONG.search(words)
     return f"{_BY}{SIGNALS[told]}: {words if says_why else named.get(told, words)}"
 
@@ -93,24 +96,32 @@ def fault(message: str) -> str:
     return re.sub(r"\b0x[0-9a-fA-F]+|\d+", "#", message)
 
 
-def last_words(log: Path) -> str:
+def last_words(*logs: Path) -> str:
     """The line of a launch's output that says why it ended.
 
     The last one of our programs' own; else the last that names something wrong; else the last one.
     What launchers say of any end does not count.
     """
-    words = _told(log)
+    words = _told(logs)
     own = [line for line in words if line.startswith(OWN)]
     wrong = [line for line in words if _WRONG.search(line)]
     return (own or wrong or words or [NOTHING_SAID])[-1][:300]
 
 
-def _told(log: Path) -> list[str]:
+def _aborted(lines: Iterable[str]) -> set[int]:
+    """The exit statuses of `Abort(N)`, which MPICH and its kin say: the last byte of N, an error of
+    the library, and no signal whatever its value."""
+    return {
+        int(found[1]) & 0xFF for found in map(re.compile(r"Abort\((-?\d+)\)").match, lines) if found
+    }
+
+
+def _told(logs: Sequence[Path]) -> list[str]:
     """What was said but for what is said of any end. Of a text in a frame the first sentence is a
     line: behind it stands what to do."""
     found: list[str] = []
     framed: list[str] | None = None
-    for line in _all_lines(log):
+    for line in _all_lines(logs):
         if _FRAME.fullmatch(line):
             if framed is not None:
                 found.append(_first_sentence(framed))
@@ -143,18 +154,20 @@ def _named(lines: Iterable[str]) -> dict[int, str]:
     return found | faults if found else {}
 
 
-def _lines(log: Path) -> list[str]:
+def _lines(logs: Sequence[Path]) -> list[str]:
     """The lines with words at the end of a launch's output."""
-    return list(filter(_has_words, _all_lines(log)))
+    return list(filter(_has_words, _all_lines(logs)))
 
 
 def _has_words(line: str) -> bool:
     return any(letter.isalnum() for letter in line)
 
 
-def _all_lines(log: Path) -> list[str]:
+def _all_lines(logs: Sequence[Path]) -> list[str]:
     """The lines at the end of a launch's output, without what steers a terminal."""
-    with log.open("rb") as file:
-        file.seek(max(0, log.stat().st_size - 65536))
-        lines = file.read().decode(errors="replace").splitlines()
+    lines: list[str] = []
+    for log in logs:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - 65536))
+            lines += file.read().decode(errors="replace").splitlines()
     return [printable(line.expandtabs().strip()) for line in lines]

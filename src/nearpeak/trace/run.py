@@ -18,24 +18,37 @@ from nearpeak.trace.trace import SCHEMA, Trace
 PASSED_ON = "OMPI_MCA_mca_base_env_list"
 
 
-def run(command: Sequence[str], library: Library) -> Trace:
-    """Runs it in the foreground, to its end. UserError where it cannot be started, or no process
-    of it called MPI."""
+class CommandFailed(Exception):
+    """The command failed before it had called MPI; the message is a line for the user."""
+
+
+def run(command: Sequence[str], library: Library) -> tuple[Trace, bool]:
+    """Runs it in the foreground, to its end; and whether that was Ctrl-C. UserError where it cannot
+    be started, or no process of it called MPI: CommandFailed where it did not end well either,
+    KeyboardInterrupt after Ctrl-C."""
     preload = build_trace(library)
     folder = Path(tempfile.mkdtemp(prefix="nearpeak-trace-"))
     try:
-        status = _start(command, environment(command, library, preload, folder))
+        status, interrupted = _start(command, environment(command, library, preload, folder))
         left = list(_gather(folder))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+    if not left and interrupted:
+        raise KeyboardInterrupt
+    if not left and status:
+        raise CommandFailed(
+            f"the command ended with exit status {status} before any process of it had come out of "
+            f"MPI_Init of {library.name}: see what it said; if it uses another library, name that "
+            "with --mpi"
+        )
     if not left:
         raise UserError(
-            f"no process of `{' '.join(command)}` called MPI_Init of {library.name} (exit status "
-            f"{status}): see what it said, and name the library that it uses with --mpi"
+            f"no process of `{' '.join(command)}` called MPI_Init of {library.name}: see what "
+            "it said, and name the library that it uses with --mpi"
         )
     expected = max(one.rank.world for one in left)
     there = {one.rank.rank for one in left if one.rank.world == expected}
-    return Trace(
+    trace = Trace(
         schema=SCHEMA,
         nearpeak=nearpeak.__version__,
         command=list(command),
@@ -47,6 +60,7 @@ def run(command: Sequence[str], library: Library) -> Trace:
         ranks=sorted((one.rank for one in left), key=lambda one: (one.rank, one.process)),
         entries=merge(left),
     )
+    return trace, interrupted
 
 
 def environment(
@@ -65,19 +79,20 @@ def environment(
     return {**os.environ, **own}
 
 
-def _start(command: Sequence[str], env: dict[str, str]) -> int:
-    """The exit status of a command, as a shell would say it."""
+def _start(command: Sequence[str], env: dict[str, str]) -> tuple[int, bool]:
+    """The exit status of a command, as a shell would say it; and whether Ctrl-C came before."""
     try:
         process = subprocess.Popen(command, env=env)
     except OSError as error:
         raise UserError(f"{command[0]} cannot be started: {error.strerror}") from None
+    interrupted = False
     while True:
         try:
             code = process.wait()
             break
         except KeyboardInterrupt:
-            continue  # the terminal told the command too: what it leaves is shown
-    return code if code >= 0 else 128 - code
+            interrupted = True  # the terminal told the command too: what it leaves is shown
+    return code if code >= 0 else 128 - code, interrupted
 
 
 def _gather(folder: Path) -> list[Left]:
