@@ -58,6 +58,27 @@ def test_a_plateau_below_the_ceiling_beside_it_says_so(plain: Results) -> None:
     assert told.endswith("which size is the best: host-host same-numa, bw. Go by the intervals.")
 
 
+def test_a_ceiling_in_caches_beside_a_plateau_of_memory_scatters_not(
+    plain: Results, tell: Callable[[Results], None]
+) -> None:
+    """A study of small sizes: what lies in caches is above what the memory carries."""
+    for point in plain.ceilings:
+        if point.place.path == "host-host same-numa" and point.case.benchmark == "bw":
+            point.lies_in = "memory"
+            if point.case.x == 1 << 26:
+                point.lies_in, point.value = "shared cache", 47.9
+    tell(plain)
+    (group,) = [g for g in headlines.groups(plain) if g.place.path == "host-host same-numa"]
+    assert group.figures["bw"].plateau_low is False
+    assert wording.low_plateaus([group]) == ""
+    assert wording.cached_plateaus([group]) == ""
+    assert wording.cached_ceilings([group]) == (
+        "These ceilings are of messages in caches, the plateaus beside them of messages in memory:"
+        " host-host same-numa, bw (64 MiB, in a shared cache; plateau at 256 KiB)."
+    )
+    assert wording.cached_ceilings([]) == ""
+
+
 def test_who_is_first_is_said_where_it_is_known(
     plain: Results, tell: Callable[[Results], None]
 ) -> None:

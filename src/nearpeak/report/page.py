@@ -159,8 +159,8 @@ def _tables(results: Results, groups: list[Group]) -> Iterator[Table]:
     figures = order.figures(results)
     for of_pairs, some in _by_pairs(groups):
         folded = "Table 2 of all pairs" if of_pairs else ""
-        low = wording.low_plateaus(some)
-        yield tables.table_two(some, figures, f"{about} {low}".strip(), folded=folded)
+        plateaus = f"{wording.cached_ceilings(some)} {wording.low_plateaus(some)}".strip()
+        yield tables.table_two(some, figures, f"{about} {plateaus}".strip(), folded=folded)
 
 
 def _beside(results: Results, machine: Published) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from nearpeak.report.overlap import share
 from nearpeak.results.cells import is_defect
 from nearpeak.results.names import case, in_cache, loses, reference, status
 from nearpeak.results.order import places
-from nearpeak.results.results import Cell, Headline, Peak, Reference, Results
+from nearpeak.results.results import HOST_CACHES, Cell, Headline, Peak, Reference, Results
 from nearpeak.terms.benchmarks import named
 from nearpeak.terms.buffers import needs_gpu
 from nearpeak.terms.identity import Place
@@ -224,6 +224,25 @@ def cached_plateaus(found: list[Group]) -> str:
     if not names:
         return ""
     return f"These plateaus were reached in caches, not in memory: {'; '.join(names)}."
+
+
+def cached_ceilings(found: list[Group]) -> str:
+    """Which ceilings are of messages in the host's caches, beside a plateau of memory; empty where
+    none is."""
+    names = [
+        f"{group.title}, {case(figure.case)} ({size(ceiling.x)}, {in_cache(ceiling)};"
+        f" plateau at {size(plateau.x)})"
+        for group, figure, plateau in _plateaus(found)
+        if (ceiling := figure.ceiling)
+        and ceiling.lies_in in HOST_CACHES
+        and plateau.lies_in not in HOST_CACHES
+    ]
+    if not names:
+        return ""
+    return (
+        "These ceilings are of messages in caches, the plateaus beside them of messages in memory:"
+        f" {'; '.join(names)}."
+    )
 
 
 def low_plateaus(found: list[Group]) -> str:

@@ -13,6 +13,7 @@ from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import FAILED, FEWEST, is_defect
 from nearpeak.results.names import bare
 from nearpeak.results.results import (
+    HOST_CACHES,
     Attainable,
     CeilingPoint,
     Cell,
@@ -56,7 +57,9 @@ def _hold(headline: Headline, ceilings: Ceilings) -> None:
         headline.attainable = _reference(point, point.attainable) if point.attainable else None
     if plateau := ceilings.plateau(place, case.curve, headline.better):
         headline.plateau = _reference(plateau, plateau)
-        headline.plateau_low = bool(headline.ceiling and plateau.value < headline.ceiling.value)
+        if ceiling := headline.ceiling:
+            both = {one.lies_in in HOST_CACHES for one in (ceiling, plateau)}
+            headline.plateau_low = len(both) == 1 and plateau.value < ceiling.value
 
 
 def _reference(point: CeilingPoint, told: CeilingPoint | Attainable) -> Reference:

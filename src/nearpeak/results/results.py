@@ -436,7 +436,8 @@ class Headline(msgspec.Struct, kw_only=True):
     ceiling: Reference | None = None  # of this case
     attainable: Reference | None = None  # of it by a library; null: the same
     plateau: Reference | None = None  # of a rate: the best of its ceiling at any size
-    plateau_low: bool = False  # it came out below the ceiling beside it, as blocks scatter too much
+    # It came out below the ceiling beside it, which lies where it does: blocks scatter too much.
+    plateau_low: bool = False
 
 
 class Share(msgspec.Struct, kw_only=True):
