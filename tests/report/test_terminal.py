@@ -51,6 +51,7 @@ def test_long_ranges_stand_below_each_other(plain: Results) -> None:
 def test_it_says_what_the_fraction_is_of_and_where_the_report_is(plain: Results) -> None:
     text = " ".join(_printed(plain).split())
     assert "Ceiling: what the path carries without MPI at that size" in text
+    assert "in the host's memory, at any size beyond the caches" in text
     assert "median of the ratios within single blocks" in text
     assert text.endswith("Report: /some/study/report.html")
     assert "host-memory node0: Ceiling only" in text

@@ -16,8 +16,8 @@ from nearpeak.results.results import CeilingPoint, Cell, Kind, Peak, Reference, 
 ONE = "Table 1. What each path carries without MPI."
 TWO = "Table 2. What each library reaches, and how near that is."
 PLATEAU = (
-    "Plateau: the best value of the ceiling at any size; in the host's memory, at any size beyond the"
-    " caches."
+    "Plateau: the best value of the ceiling at any size; in the host's memory, at any size beyond"
+    " the caches."
 )
 IDEAL = (
     "Communication beside computation is shown as the time of both at once, divided by the time of"
