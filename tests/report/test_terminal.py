@@ -12,7 +12,7 @@ from rich.console import Console
 from nearpeak.report import beside
 from nearpeak.report.terminal import print_summary
 from nearpeak.results import failures
-from nearpeak.results.results import Finding, Results, Skip
+from nearpeak.results.results import Conditions, Finding, Results, Skip
 from nearpeak.terms.identity import Who
 
 
@@ -82,6 +82,12 @@ def test_the_most_serious_is_read_last(results: Results) -> None:
     failed = next(number for number, line in enumerate(lines) if line == "2 launches failed.")
     assert lines[failed + 1].startswith("  launch 17")
     assert failed > lines.index("The machine drifted during the study.")
+
+
+def test_a_loaded_machine_is_read_first(plain: Results) -> None:
+    plain.conditions = Conditions(cores=2, load=15.7, ranks=2, busy_cores=2.0, loaded=True)
+    text = " ".join(_printed(plain).split())
+    assert text.index("Other work kept 2 of 2 cores busy") < text.index("host-host same-numa")
 
 
 def test_the_links_of_the_machine_come_first(plain: Results) -> None:

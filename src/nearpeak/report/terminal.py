@@ -64,6 +64,8 @@ def print_summary(
     if console.width < _WIDTH:
         console.width = _WIDTH
     console.print(_text(_study(results), "bold"))
+    if text := wording.conditions(results):
+        console.print(_text(text, _STYLES["bad"]))
     _print_links(results, console)
     console.print()
     found = groups(results)
@@ -224,7 +226,7 @@ def _notes(results: Results, found: list[Group]) -> Iterator[Text]:
             yield _text(text, "dim")
     with_cells = {group.place for group in found}
     for one in wording.headlines(results, found):
-        for text in [one.first] if one.place in with_cells else one.sentences:
+        for text in [one.first, one.modes] if one.place in with_cells else one.sentences:
             if text:
                 yield Text.assemble(_text(one.place.path, "bold"), ": ", _text(text))
     slowest = pairs.sentences(results)

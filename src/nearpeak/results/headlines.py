@@ -120,7 +120,8 @@ def _headline(chosen: list[Cell], judged: Judged, native: Collection[Who]) -> He
         return found
     best = (max if told.better == "higher" else min)(sound, key=lambda cell: cell.median or 0.0)
     others = [cell for cell in rivals if cell is not best]
-    found.best, found.value, found.fraction = best.who, best.median, best.fraction
+    found.best, found.value = best.who, best.median
+    found.fraction, found.fraction_ci95 = best.fraction, best.fraction_ci95
     if not others:
         found.standing = "alone"
     elif not any(is_defect(cell) and _ahead(cell, best) for cell in others):

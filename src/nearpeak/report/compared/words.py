@@ -24,8 +24,8 @@ from nearpeak.terms.fingerprints import shown
 from nearpeak.terms.identity import CEILING, Curve, Place
 
 DISTANCES = (
-    "How far apart the CPUs of neighbouring ranks were (the time of a cache line there and back), in"
-    " how many measurements, and how figures are compared for it:"
+    "How far apart the CPUs of neighbouring ranks were (the time of a cache line there and back),"
+    " in how many measurements, and how figures are compared for it:"
 )
 _NONE_IN_COMMON = "the sides have no figure in common"
 ENDS = 3  # ways of failing that are told in one sentence
