@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is said of the paths from block to block."""
 
+import msgspec
 import pytest
 
 from nearpeak.observations.observed import Block
@@ -42,6 +43,16 @@ def test_each_path_that_changed_has_a_line_and_too_few_blocks_are_told(results: 
         "1 path with fewer than 4 blocks: too few to tell.",
     ]
     results.drift = results.drift[1:]
-    assert drift.sentences(results)[0] == "1 path, none changed."
+    results.drift[0].tells_from = 0.123
+    assert drift.sentences(results)[0] == (
+        "no change over time was seen on 1 path; a step of less than 12.3 % is missed more"
+        " often than found."
+    )
+    loud = msgspec.structs.replace(results.drift[0], tells_from=5.1)
+    results.drift.insert(0, loud)
+    assert drift.sentences(results)[0] == (
+        "no change over time was seen on 2 paths; a step of less than a factor of 6.10 on"
+        f" {loud.place.path} is missed more often than found."
+    )
     results.drift = []
     assert drift.sentences(results) == []

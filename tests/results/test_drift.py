@@ -29,6 +29,7 @@ def test_a_step_is_found_and_flags_its_cells(make_study: MakeStudy) -> None:
     assert [block.number for block in drift.changed] == [4, 5]
     assert drift.step == pytest.approx(-0.3, abs=0.02)
     assert drift.deviations[5] == pytest.approx(-0.3, abs=0.02)
+    assert drift.tells_from is None
     assert "drift" in study.find(results, "bw", 1024, "alpha").flags
     assert "drift" not in study.find(results, "latency", 1024, "alpha").flags
 
@@ -42,6 +43,8 @@ def test_paths_are_judged_one_by_one(make_study: MakeStudy) -> None:
     results = study.results()
     changed = {drift.place.path: len(drift.changed) for drift in results.drift}
     assert changed == {FAR: 2, "host-host same-numa": 0}
+    (steady,) = [drift.tells_from for drift in results.drift if not drift.changed]
+    assert 0.05 <= steady <= 0.3
     assert "drift" not in study.find(results, "bw", 1024, "alpha").flags
 
 

@@ -2,9 +2,9 @@
 """What the paths carried from block to block, in words."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from nearpeak.numbers import count, percent
+from nearpeak.numbers import count, number, percent
 from nearpeak.observations.observed import Block
 from nearpeak.results.results import Drift, Results
 from nearpeak.statistics.drift import LEAST_BLOCKS
@@ -19,14 +19,31 @@ def sentences(results: Results) -> list[str]:
     """A line for each path that changed, then what is to be said of the others."""
     changed = [one for one in results.drift if one.changed]
     lines = [_sentence(one) for one in changed]
-    steady = sum(told(one) and not one.changed for one in results.drift)
+    steady = [one for one in results.drift if told(one) and not one.changed]
     unknown = sum(not told(one) for one in results.drift)
     if not changed and steady:
-        lines.append(f"{count(steady, 'path')}, none changed.")
+        lines.append(_steady(steady))
     if unknown:
         paths = count(unknown, "path")
         lines.append(f"{paths} with fewer than {LEAST_BLOCKS} blocks: too few to tell.")
     return lines
+
+
+def _steady(found: Sequence[Drift]) -> str:
+    """That no change was seen, and which one could not have been, where blocks scatter most."""
+    text = f"no change over time was seen on {count(len(found), 'path')}"
+    known = [one for one in found if one.tells_from is not None]
+    if not known:
+        return f"{text}."
+    least = max(known, key=lambda one: one.tells_from or 0.0)
+    where = f" on {least.place.path}" if len(found) > 1 else ""
+    return f"{text}; a step of less than {unseen(least)}{where} is missed more often than found."
+
+
+def unseen(drift: Drift) -> str:
+    """`12.3 %`, `a factor of 6.10`: the least step that can be told."""
+    least = drift.tells_from or 0.0
+    return f"{percent(least)} %" if least < 1 else f"a factor of {number(1 + least)}"
 
 
 def strip(drift: Drift) -> list[tuple[str, bool]]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from nearpeak.observations.observed import Block
 from nearpeak.results.results import CeilingPoint, Drift
-from nearpeak.statistics.drift import changes
+from nearpeak.statistics.drift import changes, least_steps
 from nearpeak.terms.identity import Place
 
 
@@ -39,8 +39,10 @@ def find(points: Iterable[CeilingPoint]) -> list[Drift]:
         for place, blocks in places.items()
     ]
     series = [np.log1p(drift.deviations) for drift in found]
-    for drift, change in zip(found, changes(series), strict=True):
+    for drift, change, least in zip(found, changes(series), least_steps(series), strict=True):
         if change is not None:
             drift.changed = drift.blocks[change.first : change.last + 1]
             drift.step = float(np.expm1(change.effect))
+        elif least is not None:
+            drift.tells_from = float(np.expm1(least))
     return found

@@ -698,6 +698,8 @@ class Drift(msgspec.Struct, kw_only=True):
     deviations: list[float]  # relative to the median block: median over the path's ceilings
     changed: list[Block] = []  # that differ from the rest by more than chance; none: no change
     step: float | None = None  # how these differ from the rest, relative
+    # Where none changed: the least step half-way that half of such studies would tell, relative.
+    tells_from: float | None = None
 
 
 class SessionInfo(msgspec.Struct, kw_only=True):
