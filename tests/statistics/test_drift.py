@@ -82,7 +82,7 @@ def test_false_alarms_are_rare(blocks: int, places: int, heavy: bool) -> None:
 
 
 @pytest.mark.parametrize("blocks", [4, 6, 12])
-@pytest.mark.parametrize("noise", [0.03, 0.1, 0.8])
+@pytest.mark.parametrize("noise", [0.01, 0.03, 0.1, 0.8])
 def test_the_least_step_is_found_as_often_as_not(blocks: int, noise: float) -> None:
     generator = np.random.default_rng(4)
     quiet = noise * generator.normal(0, 1, (300, blocks))

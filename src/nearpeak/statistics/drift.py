@@ -86,8 +86,9 @@ def _judged(series: Sequence[ArrayLike]) -> list[tuple[Floats, float] | None]:
 
 def _least_step(values: Floats, level: float) -> float:
     n = len(values)
-    squares = float(np.sum((values - values.mean()) ** 2))
-    noise = (squares + PRIOR_FREEDOM * PRIOR_NOISE**2) / (n - 1 + PRIOR_FREEDOM)
+    # Without the one degree of freedom that a step takes, as in `_against_rest`.
+    left = float(np.sum((values - values.mean()) ** 2)) * (n - 2) / (n - 1)
+    noise = (left + PRIOR_FREEDOM * PRIOR_NOISE**2) / (n - 2 + PRIOR_FREEDOM)
     scale = 1 / (n // 2) + 1 / (n - n // 2)
     return max(LEAST_CHANGE, float(_limits(n, level)[STEP]) * math.sqrt(noise * scale))
 
