@@ -230,6 +230,7 @@ def _reached(name: str, cell: Cell | None) -> dict[str, Value]:
             ci95=cell.fraction_ci95,
             range=cell.fraction_range,
             few="blocks",
+            blocks=cell.fraction_blocks,
             notes=() if attainable is None else (f"{percent(attainable)} % of attainable",),
             tone="bad" if is_defect(cell) else "",
             remark="(defect)" if is_defect(cell) else "",
@@ -242,7 +243,12 @@ def _reached(name: str, cell: Cell | None) -> dict[str, Value]:
         )
     if part := cell.of_plateau:
         found[f"{name} plateau"] = Value(
-            part.fraction, "percent", ci95=part.ci95, range=part.range, few="blocks"
+            part.fraction,
+            "percent",
+            ci95=part.ci95,
+            range=part.range,
+            few="blocks",
+            blocks=part.blocks,
         )
     return found
 
