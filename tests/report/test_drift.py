@@ -45,13 +45,13 @@ def test_each_path_that_changed_has_a_line_and_too_few_blocks_are_told(results: 
     results.drift = results.drift[1:]
     results.drift[0].tells_from = 0.123
     assert drift.sentences(results)[0] == (
-        "no change over time was seen on 1 path; a step of less than 12.3 % is missed more"
+        "1 path: no change over time was seen; a step of less than 12.3 % is missed more"
         " often than found."
     )
     loud = msgspec.structs.replace(results.drift[0], tells_from=5.1)
     results.drift.insert(0, loud)
     assert drift.sentences(results)[0] == (
-        "no change over time was seen on 2 paths; a step of less than a factor of 6.10 on"
+        "2 paths: no change over time was seen; a step of less than a factor of 6.10 on"
         f" {loud.place.path} is missed more often than found."
     )
     results.drift = []

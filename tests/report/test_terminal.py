@@ -61,7 +61,7 @@ def test_it_says_what_the_fraction_is_of_and_where_the_report_is(plain: Results)
         " host-host same-numa"
     )
     assert "intervals (95 %) are +- 2.50 % or narrower. The aim is" in text
-    assert "Drift: no change over time was seen on 1 path." in text
+    assert "Drift: 1 path: no change over time was seen." in text
     assert "Check host-host same-numa: without MPI it carries 16.9 GB/s" in text
     assert "session" not in text  # there is but one
 

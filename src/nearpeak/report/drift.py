@@ -31,7 +31,7 @@ def sentences(results: Results) -> list[str]:
 
 def _steady(found: Sequence[Drift]) -> str:
     """That no change was seen, and which one could not have been, where blocks scatter most."""
-    text = f"no change over time was seen on {count(len(found), 'path')}"
+    text = f"{count(len(found), 'path')}: no change over time was seen"
     known = [one for one in found if one.tells_from is not None]
     if not known:
         return f"{text}."
