@@ -58,6 +58,21 @@ def test_a_block_that_lacks_a_ceiling_is_not_off_for_it(make_study: MakeStudy) -
     assert drift.deviations == [0.0] * 6
 
 
+def test_the_ceiling_that_scatters_most_is_named(make_study: MakeStudy) -> None:
+    """Its own change is none of the path, and no all-clear for it either."""
+    study = make_study()
+    for block in range(6):
+        cases = {("bw", "ring", size): 10.0 for size in SIZES}
+        cases["bw", "ring", SIZES[-1]] = 10.0 if block < 3 else 60.0
+        study.ceiling(block, cases)
+    study.launch(0, "alpha", "bw", {8: 1.0})
+    (drift,) = study.results().drift
+    assert not drift.changed
+    assert drift.widest == pytest.approx(6.0)
+    assert drift.widest_case is not None
+    assert drift.widest_case.x == SIZES[-1]
+
+
 def test_no_ceiling_no_drift(make_study: MakeStudy) -> None:
     study = make_study()
     study.launch(0, "alpha", "bw", {8: 1.0})

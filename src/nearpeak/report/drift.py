@@ -4,8 +4,9 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from nearpeak.numbers import count, number, percent
+from nearpeak.numbers import count, number, percent, size
 from nearpeak.observations.observed import Block
+from nearpeak.results.names import case
 from nearpeak.results.results import Drift, Results
 from nearpeak.statistics.drift import LEAST_BLOCKS
 
@@ -30,14 +31,26 @@ def sentences(results: Results) -> list[str]:
 
 
 def _steady(found: Sequence[Drift]) -> str:
-    """That no change was seen, and which one could not have been, where blocks scatter most."""
-    text = f"{count(len(found), 'path')}: no change over time was seen"
-    known = [one for one in found if one.tells_from is not None]
-    if not known:
-        return f"{text}."
-    least = max(known, key=lambda one: one.tells_from or 0.0)
-    where = f" on {least.place.path}" if len(found) > 1 else ""
-    return f"{text}; a step of less than {unseen(least)}{where} is missed more often than found."
+    """That no change was seen, and which ones could not have been: on the path where blocks scatter
+    most, and in single ceilings."""
+    text = f"{count(len(found), 'path')}: no change over time was seen."
+    if known := [one for one in found if one.tells_from is not None]:
+        least = max(known, key=lambda one: one.tells_from or 0.0)
+        where = f" on {least.place.path}" if len(found) > 1 else ""
+        text += (
+            f" A step in most ceilings of less than {unseen(least)}{where} is missed more often"
+            " than found."
+        )
+    if loud := [one for one in found if one.widest is not None]:
+        most = max(loud, key=lambda one: one.widest or 0.0)
+        if most.widest_case is not None:
+            where = f"{most.place.path}, " if len(found) > 1 else ""
+            text += (
+                f" Single ceilings are not judged: their blocks differ by up to a factor of"
+                f" {number(most.widest)} ({where}{case(most.widest_case)} at"
+                f" {size(most.widest_case.x)})."
+            )
+    return text
 
 
 def unseen(drift: Drift) -> str:

@@ -698,8 +698,12 @@ class Drift(msgspec.Struct, kw_only=True):
     deviations: list[float]  # relative to the median block: median over the path's ceilings
     changed: list[Block] = []  # that differ from the rest by more than chance; none: no change
     step: float | None = None  # how these differ from the rest, relative
-    # Where none changed: the least step half-way that half of such studies would tell, relative.
+    # Where none changed: the least step half-way, in most ceilings, that half of such studies would
+    # tell, relative.
     tells_from: float | None = None
+    # Of the ceiling whose blocks differ most: the best over the worst. No ceiling alone is judged.
+    widest: float | None = None
+    widest_case: Case | None = None
 
 
 class SessionInfo(msgspec.Struct, kw_only=True):
