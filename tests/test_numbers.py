@@ -58,6 +58,10 @@ def test_a_range_is_never_written_as_an_interval() -> None:
     assert numbers.spread(None, (0.5, 2.5)) == "range 0.500 to 2.50"
     assert numbers.spread(None, (0.5, 0.5)) == "one value"
     assert numbers.spread(None, None) == ""
+    # Of one block there is no range: these are two methods of a ceiling.
+    assert numbers.spread(None, (0.435, 0.438), blocks=1) == "0.435 to 0.438 (one block)"
+    assert numbers.spread(None, (0.435, 0.438), blocks=2) == "range 0.435 to 0.438"
+    assert numbers.spread(None, (0.5, 0.5), blocks=1) == "one value"
 
 
 def test_plurals() -> None:

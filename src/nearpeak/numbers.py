@@ -50,16 +50,24 @@ def interval(bounds: tuple[float, float] | None, scale: float = 1.0) -> str:
 
 
 def spread(
-    ci95: tuple[float, float] | None, full: tuple[float, float] | None, scale: float = 1.0
+    ci95: tuple[float, float] | None,
+    full: tuple[float, float] | None,
+    scale: float = 1.0,
+    blocks: int | None = None,
 ) -> str:
-    """The 95 % interval, else the range of the launch medians, which is named as a range."""
+    """The 95 % interval, else the range of the launch medians, which is named as a range.
+
+    `blocks`: of how many it is, where what one of them says may differ: of a fraction, of whose
+    ceiling nobody knows which method is the best.
+    """
     if ci95 is not None:
         return interval(ci95, scale)
     if full is None:
         return ""
     if full[0] == full[1]:
         return "one value"
-    return f"range {number(scale * full[0])} to {number(scale * full[1])}"
+    between = f"{number(scale * full[0])} to {number(scale * full[1])}"
+    return f"{between} (one block)" if blocks == 1 else f"range {between}"
 
 
 def within(ci95: tuple[float, float] | None, full: tuple[float, float] | None) -> str:

@@ -39,19 +39,27 @@ def test_more_launches_of_far_cpus_are_no_change(make_sides: MakeSides) -> None:
         ]
     assert not found.regressed
     assert "now mostly at another distance on host-host same-numa" in words.sessions(found)
+    assert not any(place.inseparable for place in found.places)
+    for line in words.distances(found):
+        assert line.endswith("; compared as if all were at the commonest distance")
 
 
 def test_what_no_session_has_both_of_is_not_judged(make_sides: MakeSides) -> None:
     old = [make_sides(f"old{day}", day=day, far=[99]) for day in (1, 2, 3)]
     new = [make_sides(f"new{day}", day=day, far=range(6)) for day in (4, 5, 6)]
-    for change in compare(load_side(old), load_side(new), 0.05).places[0].changes:
+    found = compare(load_side(old), load_side(new), 0.05)
+    for change in found.places[0].changes:
         assert (change.verdict, change.ci95, change.p_value) == ("undecided", None, 1.0)
+    assert found.places[0].inseparable
+    assert "; not judged, as each session has one distance only" in words.distances(found)[0]
 
 
 def test_unknown_distances_change_nothing(make_sides: MakeSides) -> None:
     old = [make_sides(f"old{day}", day=day) for day in (1, 2, 3)]
     new = [make_sides(f"new{day}", day=day, far=[0, 1], factor=0.1) for day in (4, 5, 6)]
-    [library] = compare(load_side(old), load_side(new), 0.05).libraries
+    found = compare(load_side(old), load_side(new), 0.05)
+    [library] = found.libraries
+    assert words.distances(found)[0].endswith("; compared as measured")
     assert (library.change.verdict, library.change.regressed) == ("slower", True)
     assert library.change.ratio < 0.1
     assert [one.range_ns for one in library.distances] == [(60.0, 300.0), None]

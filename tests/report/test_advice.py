@@ -14,7 +14,7 @@ from nearpeak.report.findings import sentence
 from nearpeak.report.headlines import groups
 from nearpeak.report.picture import measured
 from nearpeak.results.names import case
-from nearpeak.results.results import Finding, Results
+from nearpeak.results.results import Conditions, Finding, Results
 from nearpeak.results.theoretical import compare
 from nearpeak.terms.identity import Who
 
@@ -82,6 +82,59 @@ def test_where_nothing_that_was_measured_helps(plain: Results, advised: Advised)
         "No library comes near the ceiling on host-host same-numa in bw at 64 MiB: the best one,"
         " openmpi (tied with mpich), reaches 60.0 % of it. Try other settings or libraries."
     )
+
+
+@pytest.mark.parametrize(
+    ("interval", "kind"),
+    [
+        ((0.28, 0.30), "far"),
+        ((0.17, 0.90), "open"),  # it may be near
+        ((0.12, 0.50), "open"),  # surely far, but a factor of 2 is chance
+        ((0.81, 0.95), "near"),
+    ],
+)
+def test_what_scatters_too_much_is_no_reason_to_try_others(
+    plain: Results, advised: Advised, interval: tuple[float, float], kind: str
+) -> None:
+    _more_launches(plain)
+    _reach(plain, "mpich", 0.2)
+    for cell in plain.cells:
+        if cell.who == Who("openmpi") and cell.fraction:
+            cell.fraction, cell.fraction_ci95 = sum(interval) / 2, interval
+    advised(plain)
+    assert plain.advice[-1].kind == kind
+
+
+def test_what_is_open_is_said_with_its_interval_and_why(plain: Results, advised: Advised) -> None:
+    _more_launches(plain)
+    _reach(plain, "mpich", 0.2)
+    for cell in plain.cells:
+        if cell.who == Who("openmpi") and cell.fraction:
+            cell.fraction, cell.fraction_ci95 = 0.289, (0.17, 0.9)
+            cell.flags = ["held down"]
+    (text,) = advised(plain)
+    assert text == (
+        "It is open how near any library comes to the ceiling on host-host same-numa in bw at"
+        " 64 MiB: the best one, openmpi (tied with mpich), reaches 28.9 % of it, and the 95 %"
+        " interval is 17.0 to 90.0 %. Launches scatter: hardware was hot or slowed, or a hypervisor"
+        " took CPU time. Measure more before changing anything."
+    )
+    for cell in plain.cells:
+        cell.flags = []
+    assert "Launches scatter: nothing recorded tells why." in advised(plain)[0]
+    plain.conditions = Conditions(cores=2, loaded=True)
+    (text,) = advised(plain)
+    assert text.endswith(
+        "Launches scatter: other work took the ranks' time. Measure again when the machine is idle."
+    )
+
+
+def test_on_a_loaded_machine_nobody_is_sent_to_try_others(plain: Results, advised: Advised) -> None:
+    _more_launches(plain)
+    _reach(plain, "openmpi", 0.6)
+    _reach(plain, "mpich", 0.5)
+    plain.conditions = Conditions(cores=2, loaded=True)
+    assert advised(plain)[0].endswith("reaches 60.0 % of it. Measure the idle machine first.")
 
 
 def test_all_that_names_a_best_library_names_the_same(

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is said of the paths from block to block."""
 
+import msgspec
 import pytest
 
 from nearpeak.observations.observed import Block
 from nearpeak.report import drift
 from nearpeak.results.results import Results
+from nearpeak.terms.identity import Case
 
 SIX = [Block(0, number) for number in range(6)]
 
@@ -42,6 +44,22 @@ def test_each_path_that_changed_has_a_line_and_too_few_blocks_are_told(results: 
         "1 path with fewer than 4 blocks: too few to tell.",
     ]
     results.drift = results.drift[1:]
-    assert drift.sentences(results)[0] == "1 path, none changed."
+    results.drift[0].tells_from = 0.123
+    assert drift.sentences(results)[0] == (
+        "1 path: no change over time was seen. A step in most ceilings of less than 12.3 % is"
+        " missed more often than found."
+    )
+    loud = msgspec.structs.replace(
+        results.drift[0],
+        tells_from=5.1,
+        widest=6.25,
+        widest_case=Case(benchmark="bw", metric="bw", buffers="H,H", axes={}, x=1 << 20),
+    )
+    results.drift.insert(0, loud)
+    assert drift.sentences(results)[0] == (
+        "2 paths: no change over time was seen. A step in most ceilings of less than a factor of"
+        f" 6.10 on {loud.place.path} is missed more often than found. Single ceilings are not"
+        f" judged: their blocks differ by up to a factor of 6.25 ({loud.place.path}, bw at 1 MiB)."
+    )
     results.drift = []
     assert drift.sentences(results) == []

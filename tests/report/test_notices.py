@@ -92,7 +92,7 @@ def test_drift_is_a_warning_only_where_something_changed(results: Results, plain
     changed = _one(results, "drifted")
     assert changed.tone == "note"
     assert "blocks 4 to 6 carried 28.0 % less than the others" in changed.items[0]
-    steady = _one(plain, "Drift: 1 path, none changed.")
+    steady = _one(plain, "Drift: 1 path: no change over time was seen.")
     assert (steady.tone, steady.items) == ("", ())
 
 

@@ -20,7 +20,16 @@ from nearpeak.report.export import to_latex
 from nearpeak.report.page import render, write_page
 from nearpeak.results import order
 from nearpeak.results.build import from_json
-from nearpeak.results.results import Attainable, Cell, Finding, Mode, Pace, Results
+from nearpeak.results.results import (
+    Attainable,
+    Cell,
+    Conditions,
+    Finding,
+    Mode,
+    Pace,
+    Results,
+    TwoModes,
+)
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule
 from nearpeak.terms.identity import Case, Who
@@ -240,8 +249,20 @@ def test_modes_are_told(plain: Results) -> None:
     ]
     text = _data(_read(plain))["cells"]["flags"][0]
     assert (
-        text == "bimodal: 0.200 in 66.7 % of launches (rank 0 cpus=0); 0.400 in 33.3 % of launches"
+        text == "bimodal: 0.200 in 66.7 % of launches (rank 0 cpus 0); 0.400 in 33.3 % of launches"
     )
+
+
+def test_a_loaded_machine_and_two_modes_stand_in_what_was_found(plain: Results) -> None:
+    first = plain.headlines[0]
+    two = [Mode(median=one, share=0.5, blocks=[], conditions={}) for one in (0.13, 0.36)]
+    plain.modes = [
+        TwoModes(who=Who("openmpi"), place=first.place, case=first.case, unit="us", modes=two)
+    ]
+    plain.conditions = Conditions(cores=2, load=15.7, ranks=2, busy_cores=2.0, loaded=True)
+    found = render(plain).partition("What was found</h2>")[2].partition("<h3")[0]
+    assert '<p class="advice bad">Other work kept 2 of 2 cores busy' in found
+    assert '<p class="note">Launches of openmpi in latency at 4 B fall into two groups' in found
 
 
 def test_a_study_of_nothing_still_has_a_page(plain: Results, tmp_path: Path) -> None:

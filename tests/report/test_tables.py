@@ -36,6 +36,20 @@ def test_a_size_stands_in_the_heading_where_it_is_the_same_for_all(
     assert _row(plain, "host-host tcp-loopback", "openmpi").values["bw size"].text == "64 MiB"
 
 
+def test_a_fraction_of_one_block_has_no_range_of_blocks(plain: Results) -> None:
+    for cell in plain.cells:
+        cell.range = (cell.median or 0.0, cell.median or 0.0)
+        cell.ci95, cell.fraction_ci95, cell.fraction_blocks = None, None, 1
+        cell.fraction_range = (0.435, 0.438)
+        if cell.of_plateau:
+            cell.of_plateau.ci95, cell.of_plateau.blocks = None, 1
+            cell.of_plateau.range = (0.435, 0.438)
+    values = _row(plain, "host-host same-numa", "openmpi").values
+    assert values["bw value"].span == "one value"
+    assert values["bw fraction"].span == "43.5 to 43.8 (one block)"
+    assert values["bw plateau"].span == "43.5 to 43.8 (one block)"
+
+
 def test_every_value_of_the_ceiling_has_its_size(plain: Results) -> None:
     own = _row(plain, "host-host same-numa", "ceiling")
     plateau = _row(plain, "host-host same-numa", "plateau")

@@ -12,7 +12,7 @@ from rich.console import Console
 from nearpeak.report import beside
 from nearpeak.report.terminal import print_summary
 from nearpeak.results import failures
-from nearpeak.results.results import Finding, Results, Skip
+from nearpeak.results.results import Conditions, Finding, Results, Skip
 from nearpeak.terms.identity import Who
 
 
@@ -51,6 +51,7 @@ def test_long_ranges_stand_below_each_other(plain: Results) -> None:
 def test_it_says_what_the_fraction_is_of_and_where_the_report_is(plain: Results) -> None:
     text = " ".join(_printed(plain).split())
     assert "Ceiling: what the path carries without MPI at that size" in text
+    assert "in the host's memory, at any size beyond the caches" in text
     assert "median of the ratios within single blocks" in text
     assert text.endswith("Report: /some/study/report.html")
     assert "host-memory node0: Ceiling only" in text
@@ -60,7 +61,7 @@ def test_it_says_what_the_fraction_is_of_and_where_the_report_is(plain: Results)
         " host-host same-numa"
     )
     assert "intervals (95 %) are +- 2.50 % or narrower. The aim is" in text
-    assert "Drift: 1 path, none changed." in text
+    assert "Drift: 1 path: no change over time was seen." in text
     assert "Check host-host same-numa: without MPI it carries 16.9 GB/s" in text
     assert "session" not in text  # there is but one
 
@@ -81,6 +82,12 @@ def test_the_most_serious_is_read_last(results: Results) -> None:
     failed = next(number for number, line in enumerate(lines) if line == "2 launches failed.")
     assert lines[failed + 1].startswith("  launch 17")
     assert failed > lines.index("The machine drifted during the study.")
+
+
+def test_a_loaded_machine_is_read_first(plain: Results) -> None:
+    plain.conditions = Conditions(cores=2, load=15.7, ranks=2, busy_cores=2.0, loaded=True)
+    text = " ".join(_printed(plain).split())
+    assert text.index("Other work kept 2 of 2 cores busy") < text.index("host-host same-numa")
 
 
 def test_the_links_of_the_machine_come_first(plain: Results) -> None:

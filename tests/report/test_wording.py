@@ -9,7 +9,7 @@ from nearpeak.numbers import size
 from nearpeak.report import headlines, wording
 from nearpeak.results import order
 from nearpeak.results.names import case
-from nearpeak.results.results import Results, Skip
+from nearpeak.results.results import Conditions, Mode, Results, Skip, TwoModes
 from nearpeak.terms.identity import CEILING, Place, Who
 
 
@@ -56,6 +56,67 @@ def test_a_plateau_below_the_ceiling_beside_it_says_so(plain: Results) -> None:
             figure.plateau_low = True
     told = wording.low_plateaus([group])
     assert told.endswith("which size is the best: host-host same-numa, bw. Go by the intervals.")
+
+
+def test_a_ceiling_in_caches_beside_a_plateau_of_memory_scatters_not(
+    plain: Results, tell: Callable[[Results], None]
+) -> None:
+    """A study of small sizes: what lies in caches is above what the memory carries."""
+    for point in plain.ceilings:
+        if point.place.path == "host-host same-numa" and point.case.benchmark == "bw":
+            point.lies_in = "memory"
+            if point.case.x == 1 << 26:
+                point.lies_in, point.value = "shared cache", 47.9
+    tell(plain)
+    (group,) = [g for g in headlines.groups(plain) if g.place.path == "host-host same-numa"]
+    assert group.figures["bw"].plateau_low is False
+    assert wording.low_plateaus([group]) == ""
+    assert wording.cached_plateaus([group]) == ""
+    assert wording.cached_ceilings([group]) == (
+        "These ceilings are of messages in caches, the plateaus beside them of messages in memory:"
+        " host-host same-numa, bw (64 MiB, in a shared cache; plateau at 256 KiB)."
+    )
+    assert wording.cached_ceilings([]) == ""
+
+
+def test_a_loaded_machine_is_said(plain: Results) -> None:
+    assert wording.conditions(plain) == ""
+    plain.conditions = Conditions(cores=2, load=1.9, ranks=2, busy_cores=0.0, loaded=False)
+    assert wording.conditions(plain) == ""
+    plain.conditions = Conditions(cores=2, load=15.7, ranks=2, busy_cores=2.0, loaded=True)
+    assert wording.conditions(plain) == (
+        "Other work kept 2 of 2 cores busy when this was measured (load 15.7, 2 of it this study's"
+        " own): these figures describe the loaded machine. Measure again when it is idle."
+    )
+    plain.conditions = Conditions(cores=2, loaded=True)
+    assert wording.conditions(plain).startswith("Other work took the ranks' time when this was mea")
+
+
+def test_figures_with_two_modes_are_said_to_have_them(plain: Results) -> None:
+    near, far = (
+        Mode(
+            median=median,
+            share=share,
+            blocks=[],
+            conditions={"cache line between the CPUs": f"{where} ns"},
+        )
+        for median, share, where in ((0.13, 1 / 3, "75 to 93"), (0.359, 2 / 3, "314 to 330"))
+    )
+    cell = next(one for one in plain.cells if one.case.figure == "latency" and one.case.x == 4)
+    assert not any(one.modes for one in _told(plain).values())
+    found = TwoModes(
+        who=cell.who, place=cell.place, case=cell.case, unit="us", modes=[near, far], others=3
+    )
+    plain.modes = [found]
+    assert _told(plain)[cell.place.path].modes == (
+        "Launches of openmpi in latency at 4 B fall into two groups: 0.130 µs in 33.3 % of launches"
+        " (cache line between the CPUs 75 to 93 ns); 0.359 µs in 66.7 % of launches (cache line"
+        " between the CPUs 314 to 330 ns). So do those of 3 more figures."
+    )
+    near.conditions, far.conditions, found.others = {}, {}, 0
+    assert wording.modes(found).endswith(
+        " 66.7 % of launches, and nothing recorded tells them apart."
+    )
 
 
 def test_who_is_first_is_said_where_it_is_known(

@@ -29,6 +29,7 @@ def test_a_step_is_found_and_flags_its_cells(make_study: MakeStudy) -> None:
     assert [block.number for block in drift.changed] == [4, 5]
     assert drift.step == pytest.approx(-0.3, abs=0.02)
     assert drift.deviations[5] == pytest.approx(-0.3, abs=0.02)
+    assert drift.tells_from is None
     assert "drift" in study.find(results, "bw", 1024, "alpha").flags
     assert "drift" not in study.find(results, "latency", 1024, "alpha").flags
 
@@ -42,6 +43,8 @@ def test_paths_are_judged_one_by_one(make_study: MakeStudy) -> None:
     results = study.results()
     changed = {drift.place.path: len(drift.changed) for drift in results.drift}
     assert changed == {FAR: 2, "host-host same-numa": 0}
+    (steady,) = [drift.tells_from for drift in results.drift if not drift.changed]
+    assert 0.05 <= steady <= 0.3
     assert "drift" not in study.find(results, "bw", 1024, "alpha").flags
 
 
@@ -53,6 +56,21 @@ def test_a_block_that_lacks_a_ceiling_is_not_off_for_it(make_study: MakeStudy) -
     study.launch(0, "alpha", "bw", {8: 1.0})
     (drift,) = study.results().drift
     assert drift.deviations == [0.0] * 6
+
+
+def test_the_ceiling_that_scatters_most_is_named(make_study: MakeStudy) -> None:
+    """Its own change is none of the path, and no all-clear for it either."""
+    study = make_study()
+    for block in range(6):
+        cases = {("bw", "ring", size): 10.0 for size in SIZES}
+        cases["bw", "ring", SIZES[-1]] = 10.0 if block < 3 else 60.0
+        study.ceiling(block, cases)
+    study.launch(0, "alpha", "bw", {8: 1.0})
+    (drift,) = study.results().drift
+    assert not drift.changed
+    assert drift.widest == pytest.approx(6.0)
+    assert drift.widest_case is not None
+    assert drift.widest_case.x == SIZES[-1]
 
 
 def test_no_ceiling_no_drift(make_study: MakeStudy) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nearpeak.statistics import drift
-from nearpeak.statistics.drift import LEAST_BLOCKS, changes
+from nearpeak.statistics.drift import LEAST_BLOCKS, LEAST_CHANGE, changes, least_steps
 
 
 def test_a_step_a_run_and_a_single_block() -> None:
@@ -79,6 +79,26 @@ def test_false_alarms_are_rare(blocks: int, places: int, heavy: bool) -> None:
     size = (300, places, blocks)
     noise = generator.standard_t(3, size) / np.sqrt(3) if heavy else generator.normal(0, 1, size)
     assert np.mean([any(changes(list(study))) for study in 0.05 * noise]) <= 0.05
+
+
+@pytest.mark.parametrize("blocks", [4, 6, 12])
+@pytest.mark.parametrize("noise", [0.01, 0.03, 0.1, 0.8])
+def test_the_least_step_is_found_as_often_as_not(blocks: int, noise: float) -> None:
+    generator = np.random.default_rng(4)
+    quiet = noise * generator.normal(0, 1, (300, blocks))
+    least = [step for [step] in (least_steps([study]) for study in quiet) if step is not None]
+    with_step = quiet.copy()
+    with_step[:, blocks // 2 :] += np.median(least)
+    assert 0.35 <= np.mean([any(changes([study])) for study in with_step]) <= 0.75
+
+
+def test_the_least_step_grows_with_noise_and_places() -> None:
+    series = np.array([0.0, 0.02, -0.03, 0.01, -0.02, 0.03])
+    [alone], many = least_steps([series]), least_steps([series, 10 * series, [0.0, 0.1]])
+    assert many[0] > alone > LEAST_CHANGE
+    assert many[1] > 3 * many[0]
+    assert many[2] is None
+    assert least_steps([]) == []
 
 
 @pytest.mark.parametrize("blocks", [4, 5, 6, 7, 12, 13, 40])

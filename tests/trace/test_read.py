@@ -361,6 +361,15 @@ def test_the_ranks_and_who_has_the_most(capsys: pytest.CaptureFixture[str]) -> N
     assert "Most bytes has rank 1 on there: 500 B, the median of ranks 100 B." in told
 
 
+def test_ranks_that_are_alike_have_nobody_with_the_most(capsys: pytest.CaptureFixture[str]) -> None:
+    alike = [ran(rank, world=2, bytes=500, mpi_seconds=1e-4) for rank in range(2)]
+    print_trace(trace(entry(), ranks=alike, expected=2))
+    told = " ".join(capsys.readouterr().out.split())
+    assert "Outside of MPI: 0.000900 s on each rank. In MPI: 0.000100 s on each rank." in told
+    assert "Bytes: 500 B on each rank." in told
+    assert "the median of ranks" not in told
+
+
 def test_of_many_ranks_the_outermost_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
     ranks = [ran(rank, world=40, mpi_seconds=1e-5 * (rank + 1)) for rank in range(40)]
     found = trace(entry(), ranks=ranks, expected=40)

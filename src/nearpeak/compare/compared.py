@@ -101,6 +101,8 @@ class PlaceChange(msgspec.Struct, kw_only=True):
     # Empty where they do not differ. Figures are as at the commonest one, if all are known.
     distances: list[Distance]
     moved: bool = False  # most measurements of the new side are at another distance
+    # No session has several distances: their effect is as well one of sessions, and nothing judged.
+    inseparable: bool = False
 
     @property
     def changes(self) -> list[Change]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the figures of both sides to verdicts on what changed."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
@@ -91,6 +92,7 @@ def _place(one: _Prepared, judged: JudgedGroup, tolerance: float) -> PlaceChange
         place=one.place,
         distances=one.distances,
         moved=_moved(one.distances),
+        inseparable=math.isinf(one.columns.blur),
         change=_change(one.who, judged.group, judged.shift, tolerance),
         of_ceiling=_of_ceiling([case for _, cases in one.curves for case in cases], one),
         curves=[

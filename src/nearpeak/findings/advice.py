@@ -3,15 +3,19 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from nearpeak.results.cells import FEWEST
 from nearpeak.results.names import bare
 from nearpeak.results.order import headlines
-from nearpeak.results.results import Advice, Headline, Results
+from nearpeak.results.results import Advice, Cause, Headline, Results
 from nearpeak.terms.axes import staging
 from nearpeak.terms.identity import CEILING
 
 NEAR = 0.8  # of the ceiling: a library that is never below leaves nothing to do
+# From the low to the high end of an interval: beyond that even settings that double a rate, which
+# is more than most gain, could not be told from chance, so that nobody should be sent to try any.
+WIDEST = 2.0
 
 
 def advise(results: Results) -> list[Advice]:
@@ -53,19 +57,54 @@ def _without_findings(results: Results) -> Iterator[Advice]:
     if _few_launches(results, told):
         yield Advice(kind="launches", launches=FEWEST)
         return
-    furthest = min(held, key=_reached)
-    if _reached(furthest) < NEAR:
-        yield Advice(
-            kind="far",
-            who=furthest.best,
-            place=furthest.place,
-            case=furthest.case,
-            fraction=furthest.fraction,
-        )
+    told_apart = [one for one in held if not _scatters(one)]
+    if far := [one for one in told_apart if _reached(one) < NEAR]:
+        yield _of("far", min(far, key=_reached))
         return
+    if scattered := [one for one in held if _scatters(one)]:
+        furthest = min(scattered, key=_reached)
+        advice = _of("open", furthest)
+        advice.fraction_ci95 = furthest.fraction_ci95
+        advice.why = list(_causes(results, furthest))
+        yield advice
+        return
+    furthest = min(held, key=_reached)
     everywhere = set.intersection(*({one.best, *one.tied} for one in held))
     who = next((one.best for one in held if one.best in everywhere), None)
     yield Advice(kind="near", who=who, fraction=furthest.fraction)
+
+
+def _of(kind: Literal["far", "open"], headline: Headline) -> Advice:
+    return Advice(
+        kind=kind,
+        who=headline.best,
+        place=headline.place,
+        case=headline.case,
+        fraction=headline.fraction,
+    )
+
+
+def _scatters(headline: Headline) -> bool:
+    """Whether its interval leaves open if the best one is near, or is too wide to act on."""
+    if headline.fraction_ci95 is None:
+        return False
+    low, high = headline.fraction_ci95
+    return low < NEAR <= high or high > WIDEST * low
+
+
+def _causes(results: Results, headline: Headline) -> Iterator[Cause]:
+    """What is known of why the launches of the best one scatter."""
+    if results.conditions is not None and results.conditions.loaded:
+        yield "other work"
+    key = (headline.best, headline.place, headline.case)
+    for cell in results.cells:
+        if (cell.who, cell.place, cell.case) == key:
+            if cell.modes:
+                yield "two modes"
+            if "held down" in cell.flags:
+                yield "held down"
+            if "drift" in cell.flags:
+                yield "drift"
 
 
 def _few_launches(results: Results, told: Sequence[Headline]) -> bool:

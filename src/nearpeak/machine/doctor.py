@@ -17,6 +17,7 @@ from nearpeak.machine.machine import Diagnosis, Machine
 from nearpeak.machine.patient import Patient
 from nearpeak.machine.perftest import HINT, PROGRAM, has_perftest
 from nearpeak.machine.provenance import governors
+from nearpeak.machine.states import overloaded
 from nearpeak.machine.sysfs import CPU
 from nearpeak.machine.tree import Tree, format_list
 
@@ -373,7 +374,7 @@ def _load(patient: Patient) -> Iterator[Diagnosis]:
             id="load",
             message=f"{message}, of what has ended: besides this {running or 'none'} run now",
         )
-    elif load > max(0, spare) + 1:
+    elif overloaded(load, len(patient.machine.cores), patient.ranks):
         yield Diagnosis(
             severity="bad", id="load", message=f"{message}: others take the ranks' time", hint=hint
         )

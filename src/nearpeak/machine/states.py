@@ -20,6 +20,7 @@ MOST_CPUS = 16  # that are read: enough to see throttling, and soon done
 FREQUENCY_SECONDS = 0.005
 # Of the time of a launch's CPUs: what a hypervisor takes beyond this shows in medians.
 STOLEN = 0.05
+CROWDED = 1.0  # processes of others beyond the cores that ranks leave: they take the ranks' time
 STEAL = 7  # among the numbers of a CPU in /proc/stat (proc_stat(5))
 
 
@@ -49,6 +50,11 @@ def find_nvml() -> ModuleType | None:
     import pynvml  # slow to import, and most machines without a driver never need it
 
     return pynvml  # type: ignore[no-any-return]
+
+
+def overloaded(others: float, cores: int, ranks: int) -> bool:
+    """Whether so many processes of others, that run or wait, take the time of so many ranks."""
+    return others > max(0, cores - ranks) + CROWDED
 
 
 def held_down(before: State, after: State, seconds: float) -> list[str]:

@@ -78,6 +78,7 @@ class Launch:
     held_down: tuple[str, ...] = ()  # "core too hot", ...: what slowed it
     cause: str = ""  # what ended it, where that is known: not what launchers say of any end
     given_up_after: int = 0  # failures in a row, after which nothing like it was launched
+    load: float | None = None  # of its host as it began: processes that run or wait, of one minute
 
 
 @dataclass(frozen=True)

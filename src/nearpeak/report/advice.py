@@ -5,7 +5,14 @@ from nearpeak.numbers import count, percent, size
 from nearpeak.report.findings import sentence
 from nearpeak.report.wording import best_words, health
 from nearpeak.results.names import case
-from nearpeak.results.results import Advice, Results
+from nearpeak.results.results import Advice, Cause, Results
+
+_CAUSES: dict[Cause, str] = {
+    "other work": "other work took the ranks' time",
+    "two modes": "its launches fall into two groups",
+    "held down": "hardware was hot or slowed, or a hypervisor took CPU time",
+    "drift": "the path changed during the study",
+}
 
 
 def advice(results: Results) -> list[str]:
@@ -36,9 +43,17 @@ def _words(results: Results, one: Advice) -> str:
         return f"Nothing to do: {name} is within {missing} % of the ceiling everywhere."
     at = (one.place, one.case)
     headline = next(each for each in results.headlines if (each.place, each.case) == at)
+    where = f"the ceiling on {headline.place.path} in {case(headline.case)}"
+    where += f" at {size(headline.case.x)}: the best one, {best_words(headline)},"
+    loaded = results.conditions is not None and results.conditions.loaded
+    if one.kind == "far":
+        remedy = "Measure the idle machine first" if loaded else "Try other settings or libraries"
+        return f"No library comes near {where} reaches {percent(one.fraction)} % of it. {remedy}."
+    low, high = one.fraction_ci95 or (0.0, 0.0)
+    why = " and ".join(_CAUSES[cause] for cause in one.why) or "nothing recorded tells why"
+    remedy = "again when the machine is idle" if loaded else "more before changing anything"
     return (
-        f"No library comes near the ceiling on {headline.place.path} in"
-        f" {case(headline.case)} at {size(headline.case.x)}: the best one,"
-        f" {best_words(headline)}, reaches {percent(one.fraction)} % of it."
-        " Try other settings or libraries."
+        f"It is open how near any library comes to {where} reaches {percent(one.fraction)} % of it,"
+        f" and the 95 % interval is {percent(low)} to {percent(high)} %. Launches scatter: {why}."
+        f" Measure {remedy}."
     )

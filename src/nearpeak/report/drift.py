@@ -2,10 +2,11 @@
 """What the paths carried from block to block, in words."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from nearpeak.numbers import count, percent
+from nearpeak.numbers import count, number, percent, size
 from nearpeak.observations.observed import Block
+from nearpeak.results.names import case
 from nearpeak.results.results import Drift, Results
 from nearpeak.statistics.drift import LEAST_BLOCKS
 
@@ -19,14 +20,43 @@ def sentences(results: Results) -> list[str]:
     """A line for each path that changed, then what is to be said of the others."""
     changed = [one for one in results.drift if one.changed]
     lines = [_sentence(one) for one in changed]
-    steady = sum(told(one) and not one.changed for one in results.drift)
+    steady = [one for one in results.drift if told(one) and not one.changed]
     unknown = sum(not told(one) for one in results.drift)
     if not changed and steady:
-        lines.append(f"{count(steady, 'path')}, none changed.")
+        lines.append(_steady(steady))
     if unknown:
         paths = count(unknown, "path")
         lines.append(f"{paths} with fewer than {LEAST_BLOCKS} blocks: too few to tell.")
     return lines
+
+
+def _steady(found: Sequence[Drift]) -> str:
+    """That no change was seen, and which ones could not have been: on the path where blocks scatter
+    most, and in single ceilings."""
+    text = f"{count(len(found), 'path')}: no change over time was seen."
+    if known := [one for one in found if one.tells_from is not None]:
+        least = max(known, key=lambda one: one.tells_from or 0.0)
+        where = f" on {least.place.path}" if len(found) > 1 else ""
+        text += (
+            f" A step in most ceilings of less than {unseen(least)}{where} is missed more often"
+            " than found."
+        )
+    if loud := [one for one in found if one.widest is not None]:
+        most = max(loud, key=lambda one: one.widest or 0.0)
+        if most.widest_case is not None:
+            where = f"{most.place.path}, " if len(found) > 1 else ""
+            text += (
+                f" Single ceilings are not judged: their blocks differ by up to a factor of"
+                f" {number(most.widest)} ({where}{case(most.widest_case)} at"
+                f" {size(most.widest_case.x)})."
+            )
+    return text
+
+
+def unseen(drift: Drift) -> str:
+    """`12.3 %`, `a factor of 6.10`: the least step that can be told."""
+    least = drift.tells_from or 0.0
+    return f"{percent(least)} %" if least < 1 else f"a factor of {number(1 + least)}"
 
 
 def strip(drift: Drift) -> list[tuple[str, bool]]:

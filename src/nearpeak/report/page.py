@@ -112,6 +112,7 @@ def render(results: Results, machines: Sequence[Published] = (), folder: Path = 
     return environment.get_template("report.html.j2").render(
         results=results,
         picture=Markup(picture(results)),  # its texts are escaped
+        conditions=wording.conditions(results),
         advice=advice(results),
         headlines=wording.headlines(results, groups),
         tables=list(_tables(results, groups)),
@@ -159,8 +160,8 @@ def _tables(results: Results, groups: list[Group]) -> Iterator[Table]:
     figures = order.figures(results)
     for of_pairs, some in _by_pairs(groups):
         folded = "Table 2 of all pairs" if of_pairs else ""
-        low = wording.low_plateaus(some)
-        yield tables.table_two(some, figures, f"{about} {low}".strip(), folded=folded)
+        plateaus = f"{wording.cached_ceilings(some)} {wording.low_plateaus(some)}".strip()
+        yield tables.table_two(some, figures, f"{about} {plateaus}".strip(), folded=folded)
 
 
 def _beside(results: Results, machine: Published) -> dict[str, Any]:
@@ -178,18 +179,6 @@ def _by_pairs(rows: Sequence[P]) -> list[tuple[bool, list[P]]]:
     for row in rows:
         parts[bool(row.place.pair)].append(row)
     return [(of_pairs, part) for of_pairs, part in parts.items() if part or not of_pairs]
-
-
-def _modes(cell: Cell) -> str:
-    """`bimodal` said in full: both modes, their shares, and what only one of them has."""
-    parts = []
-    for mode in cell.modes:
-        shared = ", ".join(f"{name}={value}" for name, value in mode.conditions.items())
-        parts.append(
-            f"{numbers.number(mode.median)} in {numbers.percent(mode.share)} % of launches"
-            + (f" ({shared})" if shared else "")
-        )
-    return "; ".join(parts)
 
 
 def _short(value: float | None) -> float | None:
@@ -430,7 +419,8 @@ class _Data:
             "fractionBlocks": cell.fraction_blocks,
             "status": names.status(cell),
             "failed": cell.failed,
-            "flags": ", ".join(cell.flags) + (f": {_modes(cell)}" if cell.modes else ""),
+            "flags": ", ".join(cell.flags)
+            + (f": {wording.mode_words(cell.modes)}" if cell.modes else ""),
             "defect": int(is_defect(cell)),
             "minimum": _short(cell.minimum),
             "p05": _short(cell.p05),

@@ -150,7 +150,11 @@ def _row(
         value=best.median if best else None,
         fraction=best.fraction if best else None,
         why="" if best else _why(results, path, measured=measured),
-        spread=spread(best.fraction_ci95, best.fraction_range, 100) if best else "",
+        spread=(
+            spread(best.fraction_ci95, best.fraction_range, 100, best.fraction_blocks)
+            if best
+            else ""
+        ),
         few=best is not None and best.ci95 is None,
     )
 

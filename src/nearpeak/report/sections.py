@@ -31,6 +31,7 @@ class Value:
     ci95: Span | None = None
     range: Span | None = None  # shown where there is no interval
     few: str = "launches"  # of which there are fewer than 6 then
+    blocks: int | None = None  # of a fraction: in how many blocks it is known
     tone: Tone = ""
     detail: str = ""  # behind it, in small print
     remark: str = ""  # behind it, as a warning: "worth a look"
@@ -57,7 +58,7 @@ class Value:
     def span(self) -> str:
         """Its interval, or its range; empty where it has neither."""
         scale = 100.0 if self.kind == "percent" else 1.0
-        return numbers.spread(self.ci95, self.range, scale)
+        return numbers.spread(self.ci95, self.range, scale, self.blocks)
 
 
 @dataclass(frozen=True)

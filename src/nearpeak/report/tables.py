@@ -15,6 +15,10 @@ from nearpeak.results.results import CeilingPoint, Cell, Kind, Peak, Reference, 
 
 ONE = "Table 1. What each path carries without MPI."
 TWO = "Table 2. What each library reaches, and how near that is."
+PLATEAU = (
+    "Plateau: the best value of the ceiling at any size; in the host's memory, at any size beyond"
+    " the caches."
+)
 IDEAL = (
     "Communication beside computation is shown as the time of both at once, divided by the time of"
     " the longer one alone: 1 is the best possible, 2 means that one waited for the other. Overlap"
@@ -132,8 +136,7 @@ def table_two(groups: list[Group], order: list[str], about: str = "", *, folded:
             " the libraries are the references of the percentages. Ceiling: what the path carries"
             " without MPI at the same size, by any method. Attainable (shown where it differs from"
             " the ceiling): what a library can reach, as it neither holds the GPU between messages"
-            " nor knows all messages of a window in advance. Plateau: the best value of the ceiling"
-            f" at any size. {PAIRED} "
+            f" nor knows all messages of a window in advance. {PLATEAU} {PAIRED} "
             + (BOUND if any(map(has_bound, groups)) else "")
             + (IDEAL if any(_has(group, "ideal") for group in groups) else "")
             + about
@@ -227,6 +230,7 @@ def _reached(name: str, cell: Cell | None) -> dict[str, Value]:
             ci95=cell.fraction_ci95,
             range=cell.fraction_range,
             few="blocks",
+            blocks=cell.fraction_blocks,
             notes=() if attainable is None else (f"{percent(attainable)} % of attainable",),
             tone="bad" if is_defect(cell) else "",
             remark="(defect)" if is_defect(cell) else "",
@@ -239,7 +243,12 @@ def _reached(name: str, cell: Cell | None) -> dict[str, Value]:
         )
     if part := cell.of_plateau:
         found[f"{name} plateau"] = Value(
-            part.fraction, "percent", ci95=part.ci95, range=part.range, few="blocks"
+            part.fraction,
+            "percent",
+            ci95=part.ci95,
+            range=part.range,
+            few="blocks",
+            blocks=part.blocks,
         )
     return found
 

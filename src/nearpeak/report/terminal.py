@@ -64,6 +64,8 @@ def print_summary(
     if console.width < _WIDTH:
         console.width = _WIDTH
     console.print(_text(_study(results), "bold"))
+    if text := wording.conditions(results):
+        console.print(_text(text, _STYLES["bad"]))
     _print_links(results, console)
     console.print()
     found = groups(results)
@@ -212,20 +214,19 @@ def _print_applications(results: Results, console: Console) -> None:
 def _notes(results: Results, found: list[Group]) -> Iterator[Text]:
     yield _text(
         "Headings have the message size of the figures below. Ceiling: what the path carries"
-        " without MPI at that size. Plateau: the best value of the ceiling at any size. [a, b]:"
-        " 95 % interval."
-        f" {PAIRED}",
+        f" without MPI at that size. {tables.PLATEAU} [a, b]: 95 % interval. {PAIRED}",
         "dim",
     )
     if any(map(tables.has_bound, found)):
         yield _text(tables.BOUND.strip(), "dim")
     if text := wording.windows(results):
         yield _text(text, "dim")
-    for text in filter(None, [wording.cached_plateaus(found), wording.low_plateaus(found)]):
-        yield _text(text, "dim")
+    for about in (wording.cached_plateaus, wording.cached_ceilings, wording.low_plateaus):
+        if text := about(found):
+            yield _text(text, "dim")
     with_cells = {group.place for group in found}
     for one in wording.headlines(results, found):
-        for text in [one.first] if one.place in with_cells else one.sentences:
+        for text in [one.first, one.modes] if one.place in with_cells else one.sentences:
             if text:
                 yield Text.assemble(_text(one.place.path, "bold"), ": ", _text(text))
     slowest = pairs.sentences(results)

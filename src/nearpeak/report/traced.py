@@ -142,21 +142,34 @@ def outstanding(ranks: Sequence[Rank]) -> list[str]:
     """Which rank had the most of what."""
     found = []
     if all(one.own_seconds is not None for one in ranks):
-        most, told = _most(ranks, lambda one: one.own_seconds or 0.0, _seconds)
+        most = _most(ranks, lambda one: one.own_seconds or 0.0, _seconds)
         found.append(
-            f"Most loaded is {most}: outside of MPI {told}. Others may have waited for it."
+            f"Most loaded is {most[0]}: outside of MPI {most[1]}. Others may have waited for it."
+            if most
+            else f"Outside of MPI: {_seconds(ranks[0].own_seconds or 0.0)} on each rank."
         )
-    most, told = _most(ranks, lambda one: one.mpi_seconds, _seconds)
-    found.append(f"Longest in MPI is {most}: {told}.")
+    most = _most(ranks, lambda one: one.mpi_seconds, _seconds)
+    found.append(
+        f"Longest in MPI is {most[0]}: {most[1]}."
+        if most
+        else f"In MPI: {_seconds(ranks[0].mpi_seconds)} on each rank."
+    )
     if any(one.bytes for one in ranks):
-        most, told = _most(ranks, lambda one: one.bytes, _bytes)
-        found.append(f"Most bytes has {most}: {told}.")
+        most = _most(ranks, lambda one: one.bytes, _bytes)
+        found.append(
+            f"Most bytes has {most[0]}: {most[1]}."
+            if most
+            else f"Bytes: {_bytes(ranks[0].bytes)} on each rank."
+        )
     return found
 
 
 def _most(
     ranks: Sequence[Rank], of: Callable[[Rank], float], text: Callable[[float], str]
-) -> tuple[str, str]:
+) -> tuple[str, str] | None:
+    """Who has the most, and how much; None where all have the same figure."""
+    if len({text(of(one)) for one in ranks}) == 1:
+        return None
     first = max(ranks, key=of)
     middle = statistics.median(of(one) for one in ranks)
     return (

@@ -3,7 +3,7 @@
 (headlines.py, results/order.py); nothing is judged here."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from nearpeak.numbers import count, number, percent, size, unit, within
@@ -12,7 +12,16 @@ from nearpeak.report.overlap import share
 from nearpeak.results.cells import is_defect
 from nearpeak.results.names import case, in_cache, loses, reference, status
 from nearpeak.results.order import places
-from nearpeak.results.results import Cell, Headline, Peak, Reference, Results
+from nearpeak.results.results import (
+    HOST_CACHES,
+    Cell,
+    Headline,
+    Mode,
+    Peak,
+    Reference,
+    Results,
+    TwoModes,
+)
 from nearpeak.terms.benchmarks import named
 from nearpeak.terms.buffers import needs_gpu
 from nearpeak.terms.identity import Place
@@ -26,6 +35,7 @@ class PathWords:
     place: Place
     sentences: list[str]  # one for each library; of a path without any, what is known of it
     first: str = ""  # who is first in what, where that can be told
+    modes: str = ""  # the figures that have two modes
 
 
 def headlines(results: Results, found: list[Group]) -> list[PathWords]:
@@ -52,7 +62,8 @@ def _headline(results: Results, place: Place, mine: list[Group]) -> PathWords:
         if parts:
             sentences.append(f"{label}: {'; '.join(parts)}.")
     first = _first_words([group.figures[name] for group, name in told])
-    return PathWords(place, sentences or ["Nothing was measured: see the failures."], first)
+    two = "".join(modes(one) for one in results.modes if one.place == place)
+    return PathWords(place, sentences or ["Nothing was measured: see the failures."], first, two)
 
 
 def _others(results: Results, place: Place) -> str:
@@ -173,6 +184,46 @@ def ending(results: Results) -> str:
     return f"{state}; {results.ended}" if results.ended else state
 
 
+def conditions(results: Results) -> str:
+    """That other work spoiled the figures; empty where it did not, or nobody knows."""
+    found = results.conditions
+    if found is None or not found.loaded:
+        return ""
+    how = "Other work took the ranks' time when this was measured"
+    if found.busy_cores is not None:
+        how = (
+            f"Other work kept {round(found.busy_cores, 1):g} of {count(found.cores, 'core')} busy"
+            f" when this was measured (load {number(found.load)}, {found.ranks} of it this study's"
+            " own)"
+        )
+    return f"{how}: these figures describe the loaded machine. Measure again when it is idle."
+
+
+def modes(found: TwoModes) -> str:
+    """`Launches fall into two groups: mpich in latency at 8 B takes 0.130 us in 33 % ...`."""
+    parts = mode_words(found.modes, unit(found.unit))
+    if not any(mode.conditions for mode in found.modes):
+        parts += ", and nothing recorded tells them apart"
+    others = f" So do those of {count(found.others, 'more figure')}." if found.others else ""
+    return (
+        f"Launches of {found.who.label} in {case(found.case)} at {size(found.case.x)} fall into two"
+        f" groups: {parts}.{others}"
+    )
+
+
+def mode_words(found: Sequence[Mode], unit: str = "") -> str:
+    """Both modes, their shares, and what only one of them has."""
+    parts = []
+    for mode in found:
+        shared = ", ".join(f"{name} {value}" for name, value in mode.conditions.items())
+        parts.append(
+            f"{number(mode.median)} {unit}".rstrip()
+            + f" in {percent(mode.share)} % of launches"
+            + (f" ({shared})" if shared else "")
+        )
+    return "; ".join(parts)
+
+
 def precision(results: Results) -> str:
     """How narrow the intervals are, and how many missed the aim; empty where there is none."""
     found = results.precision
@@ -224,6 +275,25 @@ def cached_plateaus(found: list[Group]) -> str:
     if not names:
         return ""
     return f"These plateaus were reached in caches, not in memory: {'; '.join(names)}."
+
+
+def cached_ceilings(found: list[Group]) -> str:
+    """Which ceilings are of messages in the host's caches, beside a plateau of memory; empty where
+    none is."""
+    names = [
+        f"{group.title}, {case(figure.case)} ({size(ceiling.x)}, {in_cache(ceiling)};"
+        f" plateau at {size(plateau.x)})"
+        for group, figure, plateau in _plateaus(found)
+        if (ceiling := figure.ceiling)
+        and ceiling.lies_in in HOST_CACHES
+        and plateau.lies_in not in HOST_CACHES
+    ]
+    if not names:
+        return ""
+    return (
+        "These ceilings are of messages in caches, the plateaus beside them of messages in memory:"
+        f" {'; '.join(names)}."
+    )
 
 
 def low_plateaus(found: list[Group]) -> str:

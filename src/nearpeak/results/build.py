@@ -16,12 +16,14 @@ from nearpeak.results import (
     cells,
     checklist,
     comparisons,
+    conditions,
     drift,
     failures,
     fits,
     furthest,
     headlines,
     locality,
+    modes,
     pairs,
     peaks,
     precision,
@@ -109,6 +111,7 @@ def summarise(observations: Observations) -> Results:
         comparisons=compared.cases,
         curves=compared.curves,
         judging=compared.judging,
+        conditions=conditions.find(observations),
         headlines=headlines.find(found, compared.cases, native, limits),
         failures=failed,
         failure_kinds=failures.kinds(failed),
@@ -121,6 +124,7 @@ def summarise(observations: Observations) -> Results:
     )
     results.precision = precision.find(results.cells)
     results.peaks = peaks.find(results)
+    results.modes = modes.find(results)
     results.pairs = pairs.find(results)
     results.furthest = furthest.find(results)
     return results

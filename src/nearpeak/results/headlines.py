@@ -13,6 +13,7 @@ from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import FAILED, FEWEST, is_defect
 from nearpeak.results.names import bare
 from nearpeak.results.results import (
+    HOST_CACHES,
     Attainable,
     CeilingPoint,
     Cell,
@@ -56,7 +57,9 @@ def _hold(headline: Headline, ceilings: Ceilings) -> None:
         headline.attainable = _reference(point, point.attainable) if point.attainable else None
     if plateau := ceilings.plateau(place, case.curve, headline.better):
         headline.plateau = _reference(plateau, plateau)
-        headline.plateau_low = bool(headline.ceiling and plateau.value < headline.ceiling.value)
+        if ceiling := headline.ceiling:
+            both = {one.lies_in in HOST_CACHES for one in (ceiling, plateau)}
+            headline.plateau_low = len(both) == 1 and plateau.value < ceiling.value
 
 
 def _reference(point: CeilingPoint, told: CeilingPoint | Attainable) -> Reference:
@@ -117,7 +120,8 @@ def _headline(chosen: list[Cell], judged: Judged, native: Collection[Who]) -> He
         return found
     best = (max if told.better == "higher" else min)(sound, key=lambda cell: cell.median or 0.0)
     others = [cell for cell in rivals if cell is not best]
-    found.best, found.value, found.fraction = best.who, best.median, best.fraction
+    found.best, found.value = best.who, best.median
+    found.fraction, found.fraction_ci95 = best.fraction, best.fraction_ci95
     if not others:
         found.standing = "alone"
     elif not any(is_defect(cell) and _ahead(cell, best) for cell in others):

@@ -348,7 +348,7 @@ def _of_cell(cell: Cell, median: float, bound: Bound, subject: Subject, where: s
     if bound.unit == OF_CEILING:
         fraction = cell.fraction or 0.0
         span = cell.fraction_range or (fraction, fraction)
-        between = spread(cell.fraction_ci95, cell.fraction_range, 100)
+        between = spread(cell.fraction_ci95, cell.fraction_range, 100, cell.fraction_blocks)
         return _Figure(
             fraction,
             cell.fraction_ci95,

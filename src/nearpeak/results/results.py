@@ -31,6 +31,11 @@ LiesIn = Literal["core cache", "shared cache", "device cache", "memory"]
 HOST_CACHES = ("core cache", "shared cache")
 
 
+# Why launches may scatter: other work on the machine; two groups of launches; hardware that was
+# held down; or a path that changed.
+Cause = Literal["other work", "two modes", "held down", "drift"]
+
+
 # What must be known of a cell.
 Flag = Literal[
     "few launches",
@@ -439,10 +444,12 @@ class Headline(msgspec.Struct, kw_only=True):
     standing: Literal["first", "tie", "undecided", "alone", "unknown"]
     value: float | None = None  # of the best one, and of the ceiling
     fraction: float | None = None
+    fraction_ci95: tuple[float, float] | None = None
     ceiling: Reference | None = None  # of this case
     attainable: Reference | None = None  # of it by a library; null: the same
     plateau: Reference | None = None  # of a rate: the best of its ceiling at any size
-    plateau_low: bool = False  # it came out below the ceiling beside it, as blocks scatter too much
+    # It came out below the ceiling beside it, which lies where it does: blocks scatter too much.
+    plateau_low: bool = False
 
 
 class Share(msgspec.Struct, kw_only=True):
@@ -648,19 +655,45 @@ class Finding(msgspec.Struct, kw_only=True):
     check: list[Check]
 
 
+class Conditions(msgspec.Struct, kw_only=True):
+    """What else the machine did while it was measured. Fields are null where no launch recorded the
+    load."""
+
+    cores: int  # of the machine
+    load: float | None = None  # processes that ran or waited, mean of a minute: median of launches
+    ranks: int | None = None  # the most of a launch, which are among these
+    busy_cores: float | None = None  # kept busy by others: what is left of the load, at most all
+    loaded: bool  # by others, so that they took the time of the ranks
+
+
+class TwoModes(msgspec.Struct, kw_only=True):
+    """A figure that is told first, whose launches fall into two groups: of those of its path the
+    one whose groups are farthest apart."""
+
+    who: Who
+    place: Place
+    case: Case
+    unit: str
+    modes: list[Mode]  # as of its cell
+    others: int = 0  # more such figures of the path
+
+
 class Advice(msgspec.Struct, kw_only=True):
     """What a reader should do. Fields that a kind has no use for are null."""
 
     # Find out why launches of `who` failed; check this path, which carries less than it should; see
-    # to this finding; measure more; nothing, as the best one is near everywhere; or try others, as
-    # the best one is far from the ceiling here.
-    kind: Literal["failures", "path", "loss", "launches", "near", "far"]
+    # to this finding; measure more; nothing, as the best one is near everywhere; try others, as the
+    # best one is far from the ceiling here; or find out why launches scatter so much that nobody
+    # knows which of the two it is.
+    kind: Literal["failures", "path", "loss", "launches", "near", "far", "open"]
     who: Who | None = None  # of "near": who is best everywhere; null: nobody alone
     place: Place | None = None
     case: Case | None = None
     fraction: float | None = None  # of the theoretical rate ("path"); of the ceiling, the furthest
     launches: int | None = None  # that failed, or that it takes
     finding: int | None = None  # its number in `findings`, from 0
+    fraction_ci95: tuple[float, float] | None = None  # of `fraction` ("open")
+    why: list[Cause] = []  # what is known of why they scatter
 
 
 class Drift(msgspec.Struct, kw_only=True):
@@ -671,6 +704,12 @@ class Drift(msgspec.Struct, kw_only=True):
     deviations: list[float]  # relative to the median block: median over the path's ceilings
     changed: list[Block] = []  # that differ from the rest by more than chance; none: no change
     step: float | None = None  # how these differ from the rest, relative
+    # Where none changed: the least step half-way, in most ceilings, that half of such studies would
+    # tell, relative.
+    tells_from: float | None = None
+    # Of the ceiling whose blocks differ most: the best over the worst. No ceiling alone is judged.
+    widest: float | None = None
+    widest_case: Case | None = None
 
 
 class SessionInfo(msgspec.Struct, kw_only=True):
@@ -733,7 +772,9 @@ class Results(msgspec.Struct, kw_only=True):
     comparisons: list[Comparison]
     curves: list[CurveComparison]
     judging: Judging = msgspec.field(default_factory=Judging)
+    conditions: Conditions | None = None  # null: nothing is known of them
     headlines: list[Headline] = []
+    modes: list[TwoModes] = []  # of each path that has any
     peaks: list[Peak] = []
     pairs: list[PairMatrix] = []  # of studies of all pairs
     furthest: list[Furthest] = []  # of each family

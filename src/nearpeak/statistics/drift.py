@@ -67,15 +67,35 @@ def changes(series: Sequence[ArrayLike]) -> list[Change | None]:
 
     A series shorter than LEAST_BLOCKS tells nothing: the caller has to say so.
     """
+    return [None if one is None else _change(*one) for one in _judged(series)]
+
+
+def least_steps(series: Sequence[ArrayLike]) -> list[float | None]:
+    """The least step half-way, a logarithm, that would be found at each place in half of studies,
+    if its noise is what its series shows; None of a series that is too short."""
+    return [None if one is None else _least_step(*one) for one in _judged(series)]
+
+
+def _judged(series: Sequence[ArrayLike]) -> list[tuple[Floats, float] | None]:
+    """The series that are long enough, and the level of each."""
     found = [np.asarray(values, dtype=float) for values in series]
-    told = sum(len(values) >= LEAST_BLOCKS for values in found)
-    return [_change(values, told) if len(values) >= LEAST_BLOCKS else None for values in found]
+    places = sum(len(values) >= LEAST_BLOCKS for values in found)
+    level = 1 - (1 - LEVEL) ** (1 / max(places, 1))
+    return [(values, level) if len(values) >= LEAST_BLOCKS else None for values in found]
 
 
-def _change(values: Floats, places: int) -> Change | None:
+def _least_step(values: Floats, level: float) -> float:
+    n = len(values)
+    # Without the one degree of freedom that a step takes, as in `_against_rest`.
+    left = float(np.sum((values - values.mean()) ** 2)) * (n - 2) / (n - 1)
+    noise = (left + PRIOR_FREEDOM * PRIOR_NOISE**2) / (n - 2 + PRIOR_FREEDOM)
+    scale = 1 / (n // 2) + 1 / (n - n // 2)
+    return max(LEAST_CHANGE, float(_limits(n, level)[STEP]) * math.sqrt(noise * scale))
+
+
+def _change(values: Floats, level: float) -> Change | None:
     runs = _runs(len(values))
     effects, t = _against_rest(values[None, :], runs)
-    level = 1 - (1 - LEVEL) ** (1 / places)
     limits = _limits(len(values), level)[runs.kind]
     excess = np.where(np.abs(effects[0]) > LEAST_CHANGE, t[0] / limits, 0)
     best = int(excess.argmax())

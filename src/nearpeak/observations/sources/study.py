@@ -312,6 +312,7 @@ def _launch(plan: Plan, place: Place, recorded: _Recorded) -> Launch:
         held_down=slowed,
         cause=cause,
         given_up_after=given_up_after,
+        load=begin.state.load if begin.state else None,
     )
 
 

@@ -25,9 +25,7 @@ from nearpeak.terms.identity import CEILING, Curve, Place
 
 DISTANCES = (
     "How far apart the CPUs of neighbouring ranks were (the time of a cache line there and back),"
-    " and in how many measurements. Where all distances are known, the effect of distance is"
-    " estimated, and figures are compared at equal distance. Where no session has several"
-    " distances, nothing is judged:"
+    " in how many measurements, and how figures are compared for it:"
 )
 _NONE_IN_COMMON = "the sides have no figure in common"
 ENDS = 3  # ways of failing that are told in one sentence
@@ -213,8 +211,7 @@ def _moved(compared: Compared) -> str:
         return ""
     return (
         "The CPUs of the ranks are now mostly at another distance on"
-        f" {', '.join(dict.fromkeys(places))} (see below). Where the cost of that distance can be"
-        " estimated, it is subtracted; elsewhere nothing is judged."
+        f" {', '.join(dict.fromkeys(places))} (see below)."
     )
 
 
@@ -249,10 +246,22 @@ def differences(compared: Compared) -> list[str]:
 def distances(compared: Compared) -> list[str]:
     """Where launches had CPUs near to each other and far away, and what was done about it."""
     return [
-        f"{one.who.label} on {one.place.path}: {', '.join(map(_apart, one.distances))}"
+        f"{one.who.label} on {one.place.path}: {', '.join(map(_apart, one.distances))};"
+        f" {_at_distances(one)}"
         for one in compared.places
         if one.distances
     ]
+
+
+def _at_distances(place: PlaceChange) -> str:
+    if any(one.range_ns is None for one in place.distances):
+        return "compared as measured"
+    if place.inseparable:
+        return (
+            "not judged, as each session has one distance only: measure more sessions, until some"
+            " have several"
+        )
+    return "compared as if all were at the commonest distance"
 
 
 def _apart(one: Distance) -> str:

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which figures that are told first are two: their launches fall into two groups."""
+
+from collections import defaultdict
+
+import msgspec
+
+from nearpeak.results import order
+from nearpeak.results.names import bare
+from nearpeak.results.results import Results, TwoModes
+from nearpeak.terms.identity import Place
+
+
+def find(results: Results) -> list[TwoModes]:
+    """Of each path the one whose modes are farthest apart."""
+    told = {
+        (one.place, bare(one.case).at(one.case.x))
+        for group in order.headlines(results)
+        for one in group
+    }
+    found: dict[Place, list[TwoModes]] = defaultdict(list)
+    for cell in results.cells:
+        if cell.modes and (cell.place, bare(cell.case).at(cell.case.x)) in told:
+            found[cell.place].append(
+                TwoModes(
+                    who=cell.who, place=cell.place, case=cell.case, unit=cell.unit, modes=cell.modes
+                )
+            )
+    widest = [max(found[place], key=_apart) for place in order.places(results) if place in found]
+    return [msgspec.structs.replace(one, others=len(found[one.place]) - 1) for one in widest]
+
+
+def _apart(one: TwoModes) -> float:
+    """The ratio of the medians, above 1."""
+    low, high = sorted(mode.median for mode in one.modes)
+    return high / low
