@@ -59,6 +59,15 @@ def test_a_family_has_every_operation_at_three_sizes(of_family: Results) -> None
     assert [curve.benchmark for curve in family.charts[place, "H,H"]] == ["allgather", "barrier"]
 
 
+def test_what_has_no_size_is_told_where_it_is_alone(of_family: Results, tell: Tell) -> None:
+    of_family.cells = [one for one in of_family.cells if one.case.benchmark != "allgather"]
+    tell(of_family)
+    (family,) = families(of_family)
+    assert family.sentences == [
+        "host-host same-numa: furthest from the bound: barrier of openmpi, 50.0 %."
+    ]
+
+
 def test_the_largest_size_has_its_bus_bandwidth(of_family: Results) -> None:
     (family,) = families(of_family)
     found = {row.head: row.values for group in family.table.groups for row in group.rows}

@@ -359,9 +359,10 @@ def _furthest(found: Iterable[Furthest]) -> Iterator[str]:
     for one in found:
         others = ", ".join(f"{each.who.label} {percent(each.share)} %" for each in one.beside)
         of = "least overlap: " if one.of == "overlap" else f"furthest from the {one.of}: "
+        at = f"at {size(one.case.x)} " if one.case.x else ""
         yield (
-            f"{'' if of == before else of}at {size(one.case.x)}"
-            f" {_whose(one)}, {percent(one.share)} %" + (f" ({others})" if others else "")
+            f"{'' if of == before else of}{at}{_whose(one)}, {percent(one.share)} %"
+            + (f" ({others})" if others else "")
         )
         before = of
 

@@ -30,7 +30,8 @@ def find(results: Results) -> list[Furthest]:
 
 def _of_group(family: str, cells: list[Cell], beside: list[Cell]) -> Iterator[Furthest]:
     held = [cell for cell in cells if cell.fraction is not None]
-    there = sorted({cell.case.x for cell in held if cell.case.x > 0})
+    every = sorted({cell.case.x for cell in held})
+    there = [x for x in every if x > 0] or every  # a barrier alone has no sizes
     for x in dict.fromkeys((there[0], there[-1]) if there else ()):
         worst = min((cell for cell in held if cell.case.x == x), key=_share)
         yield Furthest(
