@@ -119,7 +119,7 @@ def fake_perftest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from nearpeak.libraries.build import compiler, sources
 
     folder = tmp_path_factory.mktemp("fake-perftest")
-    source = sources() / "tests" / "native" / "network" / "fake_perftest.cpp"
+    source = sources() / "tests" / "programs" / "native" / "fake_perftest.cpp"
     names = ("ib_write_lat", "ib_send_lat", "ib_write_bw", "ib_read_bw")
     flags = ["-std=c++20", "-O1"]
     subprocess.run([*compiler(), *flags, str(source), "-o", str(folder / names[0])], check=True)
