@@ -27,7 +27,7 @@ $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
 	  { echo "nearpeak needs python3 >= 3.10: set PYTHON=/path/to/python3" >&2; exit 2; }
 	$(PYTHON) -m venv .venv
-	$(PIP) --no-compile --require-hashes -r requirements.lock || \
+	@$(PIP) --no-compile --require-hashes -r requirements.lock || \
 	  { echo "no package index can be reached from here? bring everything from a machine where one" \
 	    "can, with nearpeak bundle (docs/bundle.md)" >&2; exit 2; }  # --no-compile: most is not imported
 	$(PIP) --no-deps --no-build-isolation -e .
