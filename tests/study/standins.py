@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -33,6 +34,7 @@ BENCHMARKS = msgspec.json.decode(
     subprocess.run([sys.executable, FAKE, "--describe"], check=True, capture_output=True).stdout,
     type=Description,
 ).benchmarks
+LATENCY = Variant(benchmark="latency", axes={"calls": "blocking", "reuse": "fixed"})
 
 
 def data_path(path_id: str = "host-host same-numa", transport: str = "memory") -> DataPath:
@@ -132,6 +134,17 @@ def small_plan(
         for benchmark in benchmarks
     ]
     return make_plan(options, contenders or [contender()], variants, paths, BENCHMARKS)
+
+
+def plan_for(*variants: Variant, **options: Any) -> Plan:
+    """Of two contenders on a path, over TCP, and of local memory; by default of latency."""
+    paths = [
+        data_path(),
+        data_path("host-host tcp-loopback", "network"),
+        data_path("host-memory node0", "local"),
+    ]
+    contenders = [contender("a"), contender("b")]
+    return make_plan(Options(**options), contenders, variants or [LATENCY], paths, BENCHMARKS)
 
 
 class Quiet:

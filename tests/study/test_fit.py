@@ -31,20 +31,6 @@ from nearpeak.terms.left_out import LEAST_BLOCKS
 
 TESTS = Path(__file__).parent.parent
 MACHINES = sorted((TESTS / "machines").glob("*.txt"))
-LATENCY = Variant(benchmark="latency", axes={"calls": "blocking", "reuse": "fixed"})
-
-
-def plan_for(standins: ModuleType, *variants: Variant, **options: Any) -> Plan:
-    """On a path, over TCP, and of local memory."""
-    paths = [
-        standins.data_path(),
-        standins.data_path("host-host tcp-loopback", "network"),
-        standins.data_path("host-memory node0", "local"),
-    ]
-    contenders = [standins.contender("a"), standins.contender("b")]
-    return make_plan(
-        Options(**options), contenders, variants or [LATENCY], paths, standins.BENCHMARKS
-    )
 
 
 @pytest.fixture(scope="module")
@@ -67,11 +53,11 @@ def plan_of(
 
 
 def test_a_budget_that_holds_enough_launches_takes_nothing(standins: ModuleType) -> None:
-    wide = plan_for(standins, budget_seconds=10 * 3600)
+    wide = standins.plan_for(budget_seconds=10 * 3600)
     assert (wide.slot_ms, wide.slot_fixed, wide.sizes) == (20, False, SIZES)
     assert wide.looks[:5] == [6, 9, 12, 18, 24]
     assert expected_blocks(wide) == wide.looks[-1]
-    enough = plan_for(standins, budget_seconds=budget_for(wide, 12) * 1.01)
+    enough = standins.plan_for(budget_seconds=budget_for(wide, 12) * 1.01)
     assert (enough.sizes, enough.left_out) == (SIZES, [])
     assert expected_blocks(enough) == 12
 
@@ -79,28 +65,28 @@ def test_a_budget_that_holds_enough_launches_takes_nothing(standins: ModuleType)
 def test_a_budget_takes_sizes_before_anything_else_and_never_bytes_in_flight(
     standins: ModuleType,
 ) -> None:
-    whole = plan_for(standins)
-    tight = plan_for(standins, budget_seconds=budget_for(whole, GOAL_LAUNCHES) * 0.8)
+    whole = standins.plan_for()
+    tight = standins.plan_for(budget_seconds=budget_for(whole, GOAL_LAUNCHES) * 0.8)
     flight = (whole.in_flight_bytes, whole.gpu_in_flight_bytes)
     assert (tight.in_flight_bytes, tight.gpu_in_flight_bytes) == flight
     assert expected_blocks(tight) >= GOAL_LAUNCHES
     assert (tight.paths, tight.left_out) == (whole.paths, [])
     # The costliest sizes go first.
     assert tight.sizes in (SIZES, *(sorted({0, 8, *(4**p for p in range(n))}) for n in (14, 13)))
-    few = plan_for(standins, budget_seconds=1)
+    few = standins.plan_for(budget_seconds=1)
     assert few.sizes == sorted({0, 8, 1 << 24, *(16**power for power in range(6))})
     assert (few.in_flight_bytes, few.gpu_in_flight_bytes) == flight
 
 
 def test_a_budget_leaves_no_size_out_that_something_is_required_of(standins: ModuleType) -> None:
-    plan = plan_for(standins, budget_seconds=1.0, kept_sizes=[32 * 1024, 100])
+    plan = standins.plan_for(budget_seconds=1.0, kept_sizes=[32 * 1024, 100])
     assert 32 * 1024 in plan.sizes
     assert 16 * 1024 not in plan.sizes
     assert 100 not in plan.sizes  # it was not to be measured at all
 
 
 def test_a_budget_too_small_for_anything_says_what_would_do(standins: ModuleType) -> None:
-    plan = plan_for(standins, budget_seconds=1.0)
+    plan = standins.plan_for(budget_seconds=1.0)
     assert expected_blocks(plan) == 2
     assert [one.path for one in plan.launches if one.role == "mpi"] == ["host-host same-numa"] * 2
     [note] = [line for line in summary(plan) if "the budget is too small" in line]
@@ -206,7 +192,9 @@ def test_all_pairs_are_asked_for(standins: ModuleType, described: Description) -
 
 def test_ways_of_staging_go_but_for_the_last(standins: ModuleType) -> None:
     ways = [
-        msgspec.structs.replace(LATENCY, axes={**LATENCY.axes, "staging": way}, buffers="D,D")
+        msgspec.structs.replace(
+            standins.LATENCY, axes={**standins.LATENCY.axes, "staging": way}, buffers="D,D"
+        )
         for way in ("none", "pageable", "pinned", "pipelined")
     ]
 
@@ -228,7 +216,7 @@ def test_a_family_that_nobody_knows_goes_first(standins: ModuleType) -> None:
     mine = Benchmark("mine", [Metric("mine", "us", "lower")], RankRule("exactly", 2), family="mine")
     known: Sequence[Benchmark] = [*standins.BENCHMARKS, mine]
     paths = [standins.data_path()]
-    variants = [LATENCY, Variant(benchmark="mine", axes={})]
+    variants = [standins.LATENCY, Variant(benchmark="mine", axes={})]
     plan = make_plan(Options(budget_seconds=1), [standins.contender()], variants, paths, known)
     assert [one.name for one in plan.left_out] == ["mine"]
 

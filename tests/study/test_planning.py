@@ -40,18 +40,6 @@ def latency(**axes: str) -> Variant:
     return Variant(benchmark="latency", axes=axes)
 
 
-def plan_for(standins: ModuleType, *variants: Variant, **options: Any) -> Plan:
-    paths = [
-        standins.data_path(),
-        standins.data_path("host-host tcp-loopback", "network"),
-        standins.data_path("host-memory node0", "local"),
-    ]
-    contenders = [standins.contender("a"), standins.contender("b")]
-    return make_plan(
-        Options(**options), contenders, variants or [latency()], paths, standins.BENCHMARKS
-    )
-
-
 def seconds(plan: Plan, blocks: int) -> float:
     """Of so many blocks, the pilot among them, with what is kept of a budget."""
     first, later = expected_seconds(plan)
@@ -118,11 +106,11 @@ def test_the_sizes_of_a_problem_can_be_chosen(standins: ModuleType) -> None:
 def test_a_benchmark_without_any_of_the_sizes_is_bad_input(standins: ModuleType) -> None:
     bw = Variant(benchmark="bw", axes=latency().axes)
     with pytest.raises(UserError, match="bw has sizes from 1, and 0 has none of them"):
-        plan_for(standins, latency(), bw, sizes=[0])
+        standins.plan_for(latency(), bw, sizes=[0])
 
 
 def test_every_block_holds_every_launch_and_a_ceiling_of_each_path(standins: ModuleType) -> None:
-    plan = plan_for(standins, seed=3)
+    plan = standins.plan_for(seed=3)
     assert plan.looks == [6, 9, 12]
     assert plan.sizes == SIZES
     # 2 libraries on 2 paths, and 3 ceilings
@@ -141,18 +129,18 @@ def test_every_block_holds_every_launch_and_a_ceiling_of_each_path(standins: Mod
 
 
 def test_the_seed_repeats_the_order(standins: ModuleType) -> None:
-    assert plan_for(standins, seed=3).block(7) == plan_for(standins, seed=3).block(7)
-    assert plan_for(standins, seed=3).block(7) != plan_for(standins, seed=4).block(7)
-    assert plan_for(standins).seed != plan_for(standins).seed
+    assert standins.plan_for(seed=3).block(7) == standins.plan_for(seed=3).block(7)
+    assert standins.plan_for(seed=3).block(7) != standins.plan_for(seed=4).block(7)
+    assert standins.plan_for().seed != standins.plan_for().seed
 
 
 def test_the_order_of_a_seed_stays_what_it_was(standins: ModuleType) -> None:
     """Else a study that is resumed by a later nearpeak would run some launches twice."""
-    assert [one.template for one in plan_for(standins, seed=3).block(1)] == [1, 6, 4, 0, 5, 2, 3]
+    assert [one.template for one in standins.plan_for(seed=3).block(1)] == [1, 6, 4, 0, 5, 2, 3]
 
 
 def test_all_launches_of_a_block_have_one_order_of_benchmarks(standins: ModuleType) -> None:
-    plan = plan_for(standins, of("latency"), of("bw"), of("bibw"), seed=3)
+    plan = standins.plan_for(of("latency"), of("bw"), of("bibw"), seed=3)
     orders = set()
     for number in range(12):
         order = plan.order(number)
@@ -165,7 +153,7 @@ def test_all_launches_of_a_block_have_one_order_of_benchmarks(standins: ModuleTy
 
 
 def test_a_plan_is_the_same_once_written(standins: ModuleType) -> None:
-    plan = plan_for(standins, seed=3)
+    plan = standins.plan_for(seed=3)
     text = msgspec.json.encode(plan, enc_hook=str)
     again = msgspec.json.decode(text, type=Plan, dec_hook=lambda kind, text: kind(text))
     assert again == plan
@@ -174,7 +162,7 @@ def test_a_plan_is_the_same_once_written(standins: ModuleType) -> None:
 
 
 def test_each_reuse_has_its_own_ceiling(standins: ModuleType) -> None:
-    plan = plan_for(standins, latency(), latency(reuse="rotating"))
+    plan = standins.plan_for(latency(), latency(reuse="rotating"))
     axes = [
         (one.path, group.axes["reuse"])
         for one in plan.launches
@@ -197,9 +185,9 @@ def test_two_contenders_cannot_share_a_name(standins: ModuleType) -> None:
 
 
 def test_the_seconds_of_trials_are_taken_from_the_budget(standins: ModuleType) -> None:
-    whole = plan_for(standins)
+    whole = standins.plan_for()
     budget = seconds(whole, GOAL_LAUNCHES) * 1.01
-    assert plan_for(standins, budget_seconds=budget).sizes == SIZES
+    assert standins.plan_for(budget_seconds=budget).sizes == SIZES
     tight = make_plan(
         Options(budget_seconds=budget),
         whole.contenders,
@@ -216,19 +204,19 @@ def test_the_seconds_of_trials_are_taken_from_the_budget(standins: ModuleType) -
 
 
 def test_variants_are_called_as_they_are_asked_for(standins: ModuleType) -> None:
-    plan = plan_for(standins, latency(), latency(reuse="rotating", calls="nonblocking"))
+    plan = standins.plan_for(latency(), latency(reuse="rotating", calls="nonblocking"))
     assert "benchmarks: latency, latency:calls=nonblocking,reuse=rotating" in summary(plan)
 
 
 def test_what_the_user_fixed_stays(standins: ModuleType) -> None:
-    plan = plan_for(standins, budget_seconds=1.0, slot_ms=77, sizes=[1, 2, 4], launches=8)
+    plan = standins.plan_for(budget_seconds=1.0, slot_ms=77, sizes=[1, 2, 4], launches=8)
     assert (plan.slot_ms, plan.slot_fixed) == (77, True)
     assert (plan.sizes, plan.looks) == ([1, 2, 4], [8])
 
 
 def test_a_plan_says_what_precision_to_expect(standins: ModuleType) -> None:
     def said(**options: Any) -> str:
-        plan = plan_for(standins, **options)
+        plan = standins.plan_for(**options)
         plan.deviation = 0.1
         (line,) = [one for one in summary(plan) if one.startswith("precision:")]
         return line.removeprefix("precision:  ")
@@ -379,7 +367,7 @@ def test_groups_are_in_another_order_in_each_block_and_in_one_in_all_its_launche
     standins: ModuleType,
 ) -> None:
     variants = [of("latency", reuse=reuse) for reuse in ("fixed", "single", "rotating")]
-    plan = plan_for(standins, *variants, seed=3)
+    plan = standins.plan_for(*variants, seed=3)
     orders = set()
     for number in range(12):
         mine = {
@@ -575,7 +563,7 @@ def test_gpus_of_many_ranks_have_no_ceiling(standins: ModuleType) -> None:
 
 
 def test_what_touched_a_message_has_its_own_ceiling(standins: ModuleType) -> None:
-    plan = plan_for(standins, latency(), latency(touch="sender"))
+    plan = standins.plan_for(latency(), latency(touch="sender"))
     touched = [
         [group.axes["touch"] for group in one.groups]
         for one in plan.launches
@@ -624,21 +612,21 @@ def test_the_ceiling_in_the_place_of_a_library_takes_as_long_as_a_ceiling(
 
 
 def test_every_study_has_the_plateau_of_its_paths(standins: ModuleType) -> None:
-    plan = plan_for(standins, of("bw"), sizes=[8, 1024])
+    plan = standins.plan_for(of("bw"), sizes=[8, 1024])
     assert plan.plateaus == {
         "host-host same-numa": 64 << 20,
         "host-host tcp-loopback": 16 << 20,
     }
     assert "16M,64M too for the rates of ceilings" in "\n".join(summary(plan))
-    assert plan_for(standins, of("bw")).plateaus == {}  # whose sizes reach it
-    assert plan_for(standins, latency(), sizes=[8]).plateaus == {}  # which has no rates
-    small = plan_for(standins, of("bw"), budget_seconds=1)
+    assert standins.plan_for(of("bw")).plateaus == {}  # whose sizes reach it
+    assert standins.plan_for(latency(), sizes=[8]).plateaus == {}  # which has no rates
+    small = standins.plan_for(of("bw"), budget_seconds=1)
     assert max(small.sizes) == 1 << 24
     assert small.plateaus["host-host same-numa"] == 64 << 20
 
 
 def test_ceilings_alone_measure_the_plateau_in_the_first_blocks(standins: ModuleType) -> None:
-    plan = plan_for(standins, of("bw"), sizes=[8])
+    plan = standins.plan_for(of("bw"), sizes=[8])
     for block in (0, LEAST_BLOCKS - 1, LEAST_BLOCKS):
         for one in plan.block(block):
             words = make_command(plan, one, TOOLS).argv
@@ -650,7 +638,7 @@ def test_ceilings_alone_measure_the_plateau_in_the_first_blocks(standins: Module
 
 
 def test_the_plateau_has_its_cost(standins: ModuleType) -> None:
-    plan = plan_for(standins, of("bw"), sizes=[8])
+    plan = standins.plan_for(of("bw"), sizes=[8])
     cost = {number: guess_cost(plan, one) for number, one in enumerate(plan.launches)}
     plan.plateaus = {}
     for number, one in enumerate(plan.launches):
@@ -694,7 +682,7 @@ def test_what_was_left_to_the_study_is_a_few_sizes_of_what_has_no_measured_ceili
 
 
 def test_what_has_no_sizes_is_said_to_have_none(standins: ModuleType) -> None:
-    plan = plan_for(standins, latency())
+    plan = standins.plan_for(latency())
     said = "            latency: no sizes, measured once"
     assert said not in summary(plan)
     plan.benchmarks = [

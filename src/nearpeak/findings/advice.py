@@ -2,12 +2,11 @@
 """What a reader should do, from what was found."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Literal
 
 from nearpeak.results.cells import FEWEST
-from nearpeak.results.names import bare
-from nearpeak.results.order import headlines
+from nearpeak.results.order import headlines, of_headlines
 from nearpeak.results.results import Advice, Cause, Headline, Results
 from nearpeak.terms.axes import staging
 from nearpeak.terms.identity import CEILING
@@ -54,7 +53,7 @@ def _without_findings(results: Results) -> Iterator[Advice]:
     held = [one for one in told if one.ceiling and one.ceiling.kind == "measured" and _reached(one)]
     if not held:
         return
-    if _few_launches(results, told):
+    if _few_launches(results):
         yield Advice(kind="launches", launches=FEWEST)
         return
     told_apart = [one for one in held if not _scatters(one)]
@@ -107,15 +106,12 @@ def _causes(results: Results, headline: Headline) -> Iterator[Cause]:
                 yield "drift"
 
 
-def _few_launches(results: Results, told: Sequence[Headline]) -> bool:
+def _few_launches(results: Results) -> bool:
     """Whether any figure that is told has no interval, but for what the benchmark staged."""
-    cases = {(one.place, bare(one.case).at(one.case.x)) for one in told}
     return any(
         cell.launches < FEWEST
-        for cell in results.cells
-        if cell.median is not None
-        and staging(cell.case.axes) is None
-        and (cell.place, bare(cell.case).at(cell.case.x)) in cases
+        for cell in of_headlines(results)
+        if cell.median is not None and staging(cell.case.axes) is None
     )
 
 

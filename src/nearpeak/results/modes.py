@@ -6,21 +6,15 @@ from collections import defaultdict
 import msgspec
 
 from nearpeak.results import order
-from nearpeak.results.names import bare
 from nearpeak.results.results import Results, TwoModes
 from nearpeak.terms.identity import Place
 
 
 def find(results: Results) -> list[TwoModes]:
     """Of each path the one whose modes are farthest apart."""
-    told = {
-        (one.place, bare(one.case).at(one.case.x))
-        for group in order.headlines(results)
-        for one in group
-    }
     found: dict[Place, list[TwoModes]] = defaultdict(list)
-    for cell in results.cells:
-        if cell.modes and (cell.place, bare(cell.case).at(cell.case.x)) in told:
+    for cell in order.of_headlines(results):
+        if cell.modes:
             found[cell.place].append(
                 TwoModes(
                     who=cell.who, place=cell.place, case=cell.case, unit=cell.unit, modes=cell.modes

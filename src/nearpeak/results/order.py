@@ -4,7 +4,7 @@
 from collections.abc import Callable
 
 from nearpeak.results.names import bare
-from nearpeak.results.results import Headline, Results
+from nearpeak.results.results import Cell, Headline, Results
 from nearpeak.terms.axes import staging
 from nearpeak.terms.identity import CEILING, Curve, Place, Who
 
@@ -88,3 +88,13 @@ def headlines(results: Results) -> list[list[Headline]]:
         for buffers in dict.fromkeys(curve.buffers for curve in defaults)
     ]
     return [group for group in found if group]
+
+
+def of_headlines(results: Results) -> list[Cell]:
+    """The cells of the cases that `headlines` tells, however the data was staged."""
+    told = {
+        (headline.place, bare(headline.case), headline.case.x)
+        for group in headlines(results)
+        for headline in group
+    }
+    return [cell for cell in results.cells if (cell.place, bare(cell.case), cell.case.x) in told]
