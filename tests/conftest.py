@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures that several folders of tests share."""
 
+import fcntl
+import hashlib
 import importlib.util
 import os
 import subprocess
@@ -68,49 +70,61 @@ def installed() -> Callable[[str], Any]:
     return install
 
 
-def fake_library(folder: Path, name: str, *flags: str, parts: Sequence[str] = ()) -> Path:
-    """Compiles a stand-in for a vendor's library, bench/tests/accel/NAME.cpp and its parts."""
+FAKES = Path(__file__).parents[1] / "build" / "fakes"
+
+
+def fake_library(name: str, *flags: str, parts: Sequence[str] = (), file: str = "") -> Path:
+    """A stand-in for a vendor's library: bench/tests/accel/NAME.cpp and its parts, compiled once
+    for all tests, in a folder of its own. `file`: its name, where that matters."""
     from nearpeak.libraries.build import compiler, sources
 
-    built = folder / f"lib{name}.so"
-    files = [str(sources() / "tests" / "accel" / f"{part}.cpp") for part in (name, *parts)]
+    files = [sources() / "tests" / "accel" / f"{part}.cpp" for part in (name, *parts)]
     flags = ("-std=c++20", "-O1", "-shared", "-fPIC", "-pthread", *flags)
-    subprocess.run([*compiler(), *flags, *files, "-o", str(built), "-ldl"], check=True)
+    words = [*compiler(), *flags, *map(str, files), "-ldl"]
+    made_of = hashlib.sha256("\0".join(words).encode())
+    for source in files:
+        made_of.update(source.read_bytes())
+    built = FAKES / f"{name}-{made_of.hexdigest()[:16]}" / (file or f"lib{name}.so")
+    built.parent.mkdir(parents=True, exist_ok=True)
+    with (built.parent / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not built.exists():
+            new = built.with_suffix(".new")
+            subprocess.run([*words, "-o", str(new)], check=True)
+            new.rename(built)
     return built
 
 
 @pytest.fixture(scope="session")
-def fake_cuda(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def fake_cuda() -> Path:
     """A CUDA driver without a GPU, for NEARPEAK_CUDA_LIBRARY."""
-    return fake_library(tmp_path_factory.mktemp("fake-cuda"), "fake_cuda")
+    return fake_library("fake_cuda")
 
 
 @pytest.fixture(scope="session")
-def fake_nvrtc(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A compiler of kernels for it, for NEARPEAK_NVRTC_LIBRARY."""
+def fake_nvrtc() -> Path:
+    """A compiler of kernels for it, for NEARPEAK_NVRTC_LIBRARY; what it has compiled stays there,
+    too."""
+    return fake_library("fake_nvrtc", kernels_compiler())
+
+
+def kernels_compiler() -> str:
+    """The flag that tells fake_nvrtc.cpp its compiler."""
     from nearpeak.libraries.build import compiler
 
-    words = ",".join(f'"{word}"' for word in compiler())
-    folder = tmp_path_factory.mktemp("fake-nvrtc")
-    return fake_library(folder, "fake_nvrtc", f"-DCXX_COMPILER={words}")
+    return "-DCXX_COMPILER=" + ",".join(f'"{word}"' for word in compiler())
 
 
 @pytest.fixture(scope="session")
-def fake_nccl(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def fake_nccl() -> Path:
     """An NCCL for the fake driver, for --library and --mpi."""
-    made = fake_library(tmp_path_factory.mktemp("fake-nccl"), "fake_nccl")
-    return made.rename(made.with_name("libnccl.so.2"))
+    return fake_library("fake_nccl", file="libnccl.so.2")
 
 
 @pytest.fixture(scope="session")
-def fake_hip(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def fake_hip() -> Path:
     """Both under HIP's names, for NEARPEAK_HIP_LIBRARY and NEARPEAK_HIPRTC_LIBRARY."""
-    from nearpeak.libraries.build import compiler
-
-    words = ",".join(f'"{word}"' for word in compiler())
-    folder = tmp_path_factory.mktemp("fake-hip")
-    parts = ("fake_cuda", "fake_nvrtc")
-    return fake_library(folder, "fake_hip", f"-DCXX_COMPILER={words}", parts=parts)
+    return fake_library("fake_hip", kernels_compiler(), parts=("fake_cuda", "fake_nvrtc"))
 
 
 @pytest.fixture(scope="session")

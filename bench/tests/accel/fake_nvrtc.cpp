@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -315,25 +316,43 @@ int run_program(const std::vector<std::string>& words, const std::string& output
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// Compiles under a name of its own: other processes may be at the same source.
+// Of the ranks of a launch one compiles, the others wait for it.
+class Lock {
+ public:
+  explicit Lock(const std::string& name)
+      : file_(open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
+    while (flock(file_, LOCK_EX) < 0 && errno == EINTR) {
+    }
+  }
+  ~Lock() { close(file_); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  int file_;
+};
+
+// Empty where it went well, or what the compiler said.
 std::string compile(const std::string& text, const fs::path& object) {
-  const std::string mine = object.string() + "." + std::to_string(getpid());
-  const std::string source = mine + ".cpp";
-  const std::string output = mine + ".log";
+  const std::string made = object.string() + ".new";
+  const std::string source = object.string() + ".cpp";
+  const std::string output = object.string() + ".log";
+  const Lock lock(object.string() + ".lock");
+  if (fs::exists(object)) return "";
   std::ofstream(source) << text;
   std::vector<std::string> words = kCompiler;
-  words.insert(words.end(), {"-o", mine, source});
+  words.insert(words.end(), {"-o", made, source});
   const int status = run_program(words, output);
   std::ifstream file(output);
   std::string log{std::istreambuf_iterator<char>(file), {}};
   std::error_code error;
   if (status == 0) {
-    fs::rename(mine, object, error);
+    fs::rename(made, object, error);
     log = error ? error.message() : "";
   } else if (log.empty()) {
     log = words[0] + " cannot be run";
   }
-  for (const std::string& name : {mine, source, output}) fs::remove(name, error);
+  for (const std::string& name : {made, source, output}) fs::remove(name, error);
   return log;
 }
 
