@@ -51,11 +51,12 @@ study: $(READY)
 	$(BIN)/nearpeak study --mpi openmpi --mpi mpich --budget $(BUDGET) -o $(STUDY) \
 	  $(if $(wildcard $(STUDY)/plan.json),--resume)
 
-# Built one after the other, as each build takes all cores; tests are run side by side, as each
-# waits for others most of the time: what takes long comes first.
+# Built one after the other, as each build takes all cores. Tests are run side by side, each part when
+# one before it has ended: launches, whose ranks wait for each other, beside what only computes.
 test: $(TOOLS)
-	$(MAKE) lint programs
-	$(MAKE) --jobs=2 --output-sync=target $(PARTS) sanitize unit narrowed
+	$(MAKE) programs
+	$(MAKE) --jobs=2 --output-sync=target pytest-mpi lint sanitize unit narrowed pytest-rest \
+	  pytest-study
 
 # Nothing of it compiles, starts a launch or opens a browser.
 quick: $(TOOLS)
@@ -103,14 +104,13 @@ narrowed: $(TOOLS)
 	$(BIN)/python tests/narrowed.py tests/statistics tests/observations tests/results \
 	  tests/findings tests/compare tests/test_numbers.py
 
-# Three parts that take equally long: two of real launches (only one may have test hosts), all else.
+# Two parts of real launches (only one may have test hosts), all else.
 PART_mpi := tests/mpi
 PART_study := tests/study tests/libraries tests/netns
 PART_rest := $(addprefix --ignore=,$(PART_mpi) $(PART_study))
-PARTS := pytest-mpi pytest-study pytest-rest
-.PHONY: $(PARTS)
+.PHONY: pytest-mpi pytest-study pytest-rest
 
-$(PARTS): pytest-%: $(TOOLS)
+pytest-mpi pytest-study pytest-rest: pytest-%: $(TOOLS)
 	$(BIN)/pytest --junitxml=build/$@.xml $(PART_$*)
 
 # Those of the tests are of the same versions where both need one.

@@ -72,6 +72,7 @@ def test_a_command_line_is_checked_without_mpi(library: Library) -> None:
         assert told.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
 def test_every_option_is_documented(library: Library) -> None:
     document = (DOCS / "programs.md").read_text()
     there = options(build_mpi(library)) | options(build_native())

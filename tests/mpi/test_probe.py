@@ -35,7 +35,7 @@ def benchmarks(library: Library) -> list[str]:
 @pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
 def test_every_operation_is_tried_and_recorded(launcher: Any) -> None:
     lacks_kernels = "stream_latency"
-    done = launcher.run("probe", "--buffers", "H,D", fake="reachable=1")
+    done = launcher.run("probe", "--buffers", "H,D", "--sizes", "8,64K", fake="reachable=1")
     assert done.code == 1, done.err
     assert outcomes(done) == [
         ("H,D", operation, status)
