@@ -14,7 +14,7 @@ import numpy as np
 
 from nearpeak.arrays import Floats
 from nearpeak.observations.observed import Block
-from nearpeak.results.ceilings import Methods, Reached, find_envelope
+from nearpeak.results.ceilings import Methods, Reached, find_envelope, summed_up
 from nearpeak.statistics.intervals import Interval, interval
 
 SCATTER = 0.10  # the deviation of a value of one method from block to block
@@ -92,9 +92,10 @@ def row(kind: Kind, blocks: int, studies: int) -> str:
     for _ in range(studies):
         methods = draw(kind, blocks, generator)
         envelope = find_envelope(methods, "higher")
+        carried = summed_up(envelope.blocks, envelope.values, envelope.otherwise)
         same = by_all_blocks(methods)
         for values, bounds, into in (
-            (envelope.values, envelope.ci95, found),
+            (envelope.values, carried["ci95"], found),
             (same, interval(same, positive=True), before),
         ):
             assert bounds is not None

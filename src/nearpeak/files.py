@@ -43,10 +43,10 @@ def sync(path: Path) -> None:
 
 def make_folder(folder: Path) -> None:
     """Makes a folder, and those above it; what is new is on the disk afterwards. OSError."""
-    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
-    for one in missing:
-        sync(one.parent)
+    for path in missing:
+        sync(path.parent)
 
 
 def make_output(folder: Path) -> None:
@@ -60,7 +60,7 @@ def make_output(folder: Path) -> None:
 def check_output(folder: Path) -> None:
     """UserError where `make_output` could not make a folder, or nothing could be put into it: asked
     before what takes long. Nothing new is left."""
-    there = next(one for one in (folder.absolute(), *folder.absolute().parents) if one.exists())
+    there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     try:
         with tempfile.TemporaryDirectory(dir=there):
             pass
@@ -86,7 +86,7 @@ def _is_stream(target: Path) -> bool:
         return False
     link = target.readlink() if target.is_symlink() else target
     open_files = (target.parent.resolve(), link)
-    return not target.is_file() or any(one.is_relative_to("/proc") for one in open_files)
+    return not target.is_file() or any(path.is_relative_to("/proc") for path in open_files)
 
 
 def write_whole(target: Path, text: str) -> None:

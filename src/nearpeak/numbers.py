@@ -12,9 +12,9 @@ def number(value: float | None) -> str:
         return NOTHING
     if value == 0:
         return "0"
-    if not 1e-4 <= abs(value) < 1e9:
-        return f"{value:.2e}"
     rounded = f"{value:.2e}"
+    if not 1e-4 <= abs(value) < 1e9:
+        return rounded
     power = int(rounded.partition("e")[2])  # a logarithm may lie beside a power of ten
     return f"{float(rounded):.{max(0, 2 - power)}f}"
 
@@ -93,5 +93,5 @@ def count(number_of: int, thing: str) -> str:
 
 def printable(text: str) -> str:
     """`text` with control characters replaced, so that a name cannot steer a terminal."""
-    text = " ".join(text.split("\n"))
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+    plain = text.replace("\n", " ")
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in plain)

@@ -114,10 +114,7 @@ class Made:
                 place=where.place,
                 curves=(curve,),
                 status="ok",
-                message="",
                 command="run",
-                log=None,
-                conditions={},
                 tick_ns=1.0,
                 slot_ms=20.0,
             )
@@ -133,8 +130,6 @@ class Made:
                     samples=samples,
                     origin="invented",
                     window=1,
-                    first_use_us=None,
-                    limited=None,
                     method="" if who != CEILING else method,
                     **more,
                 )
@@ -171,7 +166,6 @@ class Made:
                 started="2026-01-01",
                 nearpeak="0",
                 complete=True,
-                ended="",
                 machine=machine.Machine(
                     hostname="invented",
                     architecture="x86_64",

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from nearpeak.results.prediction import Messages
+from nearpeak.terms.work import Work
 
 FRESH = {"reuse": "rotating", "touch": "sender"}
 
@@ -14,8 +15,8 @@ def predicted(made_applications: Any, made: Any, *messages: int) -> float | None
     results = made.results()
     known = {one.name: one for one in results.benchmarks}
     place = made_applications.TWO.place
-    found: float | None = Messages(results.cells, known, results.paths).us(
-        made_applications.ALPHA, place, "H,H", messages
+    found: float | None = Messages(results.cells, known, results.paths).of(
+        made_applications.ALPHA, place, "H,H", Work(messages=list(messages))
     )
     return found
 

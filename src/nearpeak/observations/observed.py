@@ -68,12 +68,12 @@ class Launch:
     place: Place
     curves: tuple[Curve, ...]  # what it was to measure, in this order; none for a ceiling
     status: Ending
-    message: str
-    command: str
-    log: str | None
-    conditions: dict[str, str]  # what is known of where and how it ran, flattened
-    tick_ns: float | None  # of its clock; None: it did not say where it ran
-    slot_ms: float  # time for one case
+    message: str = ""
+    command: str = ""
+    log: str | None = None
+    conditions: dict[str, str] = field(default_factory=dict)  # where and how it ran, flattened
+    tick_ns: float | None = None  # of its clock; None: it did not say where it ran
+    slot_ms: float = 0.0  # time for one case; 0: not known
     at: Case | None = None  # that it did not survive, of no metric
     held_down: tuple[str, ...] = ()  # "core too hot", ...: what slowed it
     cause: str = ""  # what ended it, where that is known: not what launchers say of any end
@@ -112,8 +112,8 @@ class Observation:
     samples: Floats | None  # None: only the summary is known
     origin: str  # where it stands: "records.jsonl"
     window: int | None  # messages in flight; None: not known
-    first_use_us: float | None
-    limited: str | None  # why it has fewer samples than asked for
+    first_use_us: float | None = None
+    limited: str | None = None  # why it has fewer samples than asked for
     method: str = ""  # of a ceiling
     trial: bool = False  # of a ceiling's method: a few samples, where others were better
     needs: tuple[str, ...] = ()  # of a ceiling's method: what no library can count on
@@ -147,15 +147,15 @@ class Observations:
     started: str
     nearpeak: str  # the version that measured
     complete: bool
-    ended: str  # why no more was measured
     machine: Machine
     paths: list[DataPath]
     libraries: list[Library]  # in the order of the plan
     benchmarks: list[Benchmark]
     curves: list[Curve]  # of libraries, in the order of the plan
-    awareness: list[Awareness]
-    left_out: list[LeftOut]
     sessions: list[Session]
+    ended: str = ""  # why no more was measured
+    awareness: list[Awareness] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
     launches: list[Launch] = field(default_factory=list)
     observed: list[Observation] = field(default_factory=list)
     gaps: list[Gap] = field(default_factory=list)

@@ -64,11 +64,11 @@ def _group(
     """Of one path and kind of buffers. `known`: who has a row in any case."""
     reached: dict[Case, list[Cell]] = defaultdict(list)
     for cell in cells:
-        reached[bare(cell.case).at(cell.case.x)].append(cell)
+        reached[bare(cell.case)].append(cell)
     rows: dict[tuple[Who, str | None], Row] = {(who, None): Row(who, None, {}) for who in known}
     for headline in headlines:
         case = headline.case
-        for cell in reached[bare(case).at(case.x)]:
+        for cell in reached[bare(case)]:
             key = cell.who, staging(cell.case.axes)
             rows.setdefault(key, Row(*key, {})).reached[case.figure] = cell
     ordered = sorted(rows.values(), key=lambda row: row.staging is not None)

@@ -18,7 +18,7 @@ import numpy as np
 from nearpeak.observations.observed import Block, Observation, Observations
 from nearpeak.results import deviations, overlap, what_if
 from nearpeak.results.ceilings import find_envelope, reached_in
-from nearpeak.results.locality import BEYOND, COPY, gpu_cache_bytes, lies_in
+from nearpeak.results.locality import BEYOND, COPY, cached_bytes, gpu_cache_bytes, lies_in
 from nearpeak.results.prediction import Messages
 from nearpeak.results.results import (
     Application,
@@ -31,7 +31,7 @@ from nearpeak.results.results import (
 )
 from nearpeak.statistics.comparisons import better_in, median_ratio
 from nearpeak.terms.axes import staging
-from nearpeak.terms.benchmarks import Benchmark
+from nearpeak.terms.benchmarks import Benchmark, by_name
 from nearpeak.terms.identity import CEILING, Axes, Case, Place, Who
 from nearpeak.terms.path import DataPath
 from nearpeak.terms.work import Work
@@ -56,13 +56,13 @@ def summarise(
     ceilings: Sequence[CeilingPoint],
 ) -> list[Application]:
     """One for each time among the cells of `problems`; those of `messages` predict theirs."""
-    known = {one.name: one for one in observations.benchmarks}
+    known = by_name(observations.benchmarks)
     mine = {(cell.who, cell.place, cell.case): cell for cell in problems}
     observed: dict[Key, list[Observation]] = defaultdict(list)
-    for one in observations.observed:
-        key = one.launch.who, one.launch.place, one.case
+    for observation in observations.observed:
+        key = observation.launch.who, observation.launch.place, observation.case
         if key in mine:
-            observed[key].append(one)
+            observed[key].append(observation)
     memories = _Memories(observations, ceilings, known)
     predicted = Messages(messages, known, observations.paths)
     found = [
@@ -90,9 +90,9 @@ def _application(
         for metric in benchmark.metrics[1:2]
         if (found := cells.get((who, place, msgspec.structs.replace(case, metric=metric.name))))
     ]
-    work = next((one.work for one in observed if one.work), None)
+    work = next((launch.work for launch in observed if launch.work), None)
     copied = work.copied_bytes if work else 0
-    phases = _medians([one.phases for one in observed])
+    phases = _medians([launch.phases for launch in observed])
     predicted = messages.of(who, place, case.buffers, work) if work and _waits(case) else None
     blocks = messages.by_block(who, place, case.buffers, work) if work and predicted else {}
     return Application(
@@ -102,7 +102,7 @@ def _application(
         rate_unit=rates[0].unit if rates else "",
         phases=phases,
         not_computing=_not_computing(phases, cell.median),
-        messages_us=_medians([one.shortest_phases for one in observed]).get(COMMUNICATE),
+        messages_us=_medians([launch.shortest_phases for launch in observed]).get(COMMUNICATE),
         work=work,
         roofline=memories.roofline(cell, copied) if copied and cell.median else None,
         scaled=_scaled(key, cells) if scales(work, place) else None,
@@ -128,9 +128,10 @@ def _waits(case: Case) -> bool:
 
 def _medians(launches: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Over the launches of the medians in each."""
-    names = dict.fromkeys(name for one in launches for name in one)
+    names = dict.fromkeys(name for phases in launches for name in phases)
     return {
-        name: float(np.median([one[name] for one in launches if name in one])) for name in names
+        name: float(np.median([phases[name] for phases in launches if name in phases]))
+        for name in names
     }
 
 
@@ -138,9 +139,9 @@ def _imbalance(observed: Sequence[Observation]) -> Estimated | None:
     """None of one rank, and of what does not compute."""
     return _estimated(
         {
-            one.launch.block: one.phases[COMPUTE] / mean
-            for one in observed
-            if len(one.launch.place.ends) > 1 and (mean := one.mean_phases.get(COMPUTE, 0.0)) > 0
+            own.launch.block: own.phases[COMPUTE] / mean
+            for own in observed
+            if len(own.launch.place.ends) > 1 and (mean := own.mean_phases.get(COMPUTE, 0.0)) > 0
         }
     )
 
@@ -166,7 +167,7 @@ def _scaled(key: Key, cells: Mapping[Key, Cell]) -> Scaled | None:
     ]
     if not fewer:
         return None
-    base = min(fewer, key=lambda one: (len(one.ends), one))
+    base = min(fewer, key=lambda other: (len(other.ends), other))
     strong = case.axes.get(SCALING) == STRONG
     gain = len(place.ends) / len(base.ends) if strong else 1.0
     shares = better_in(cells[key].by_block, cells[who, base, case].by_block, "lower")
@@ -191,13 +192,13 @@ def _hidden(key: Key, cells: Mapping[Key, Cell], benchmark: Benchmark) -> Estima
     if usual is None or key[2].axes.get(MODE, usual) in (usual, ONLY_COMPUTES, ONLY_COMMUNICATES):
         return None
     modes = (usual, ONLY_COMMUNICATES, ONLY_COMPUTES)
-    others = [found for one in modes if (found := cells.get(_with(key, MODE, one)))]
+    others = [found for mode in modes if (found := cells.get(_with(key, MODE, mode)))]
     if len(others) < len(modes):
         return None
-    turns, communicate, compute, both = (one.by_block for one in (*others, cells[key]))
+    turns, communicate, compute, both = (cell.by_block for cell in (*others, cells[key]))
     blocks = sorted(turns.keys() & communicate.keys() & compute.keys() & both.keys())
-    shares = [(turns[one] - both[one]) / min(communicate[one], compute[one]) for one in blocks]
-    return overlap.estimated(shares, [one.session for one in blocks]) if blocks else None
+    shares = [(turns[b] - both[b]) / min(communicate[b], compute[b]) for b in blocks]
+    return overlap.estimated(shares, [block.session for block in blocks]) if blocks else None
 
 
 def _beside(key: Key, cells: Mapping[Key, Cell], benchmark: Benchmark) -> Iterable[Beside]:
@@ -253,41 +254,28 @@ class _Memories:
         # By NUMA node, by its own cores.
         self._copies: dict[int | None, list[Observation]] = defaultdict(list)
         self._gpu: CeilingPoint | None = None
-        for one in observations.observed:
-            local = one.launch.place.transport == "local"
-            if one.launch.who != CEILING or not local or one.case.metric != COPY:
+        for observation in observations.observed:
+            launch, case = observation.launch, observation.case
+            if (launch.who, launch.place.transport, case.metric) != (CEILING, "local", COPY):
                 continue
-            where = self._paths[one.launch.place]
-            ends = where.ends
-            if lies_in(self._machine, where, one.case, one.window) == "shared cache":
+            path = self._paths[launch.place]
+            if lies_in(self._machine, path, case, observation.window) == "shared cache":
                 continue  # it tells nothing of the memory
-            if len({end.numa_node for end in ends}) == 1:
-                self._copies[ends[0].numa_node].append(one)
+            if len({end.numa_node for end in path.ends}) == 1:
+                self._copies[path.ends[0].numa_node].append(observation)
         for point in ceilings:
-            path = self._paths.get(point.place)
-            if path is None or point.kind != "measured":
-                continue
             rate = known.get(point.case.benchmark)
             # One way or both: each byte that arrives was copied once.
             copies = rate is not None and rate.is_pair and rate.main.unit == "GB/s"
-            if path.shares_gpu and copies:
-                self._gpu = max(filter(None, [self._gpu, point]), key=lambda one: one.value)
-
-    def _cached(self, path: DataPath) -> int:
-        """Bytes of the largest caches that the cores of its ranks have."""
-        cpus = {cpu for end in path.ends for cpu in end.cpus}
-        own = [
-            one for one in self._machine.caches if one.kind != "instruction" and cpus & {*one.cpus}
-        ]
-        last = max((one.level for one in own), default=0)
-        return sum(one.size_bytes for one in own if one.level == last)
+            if point.place.shared and copies and point.kind == "measured":
+                self._gpu = max(filter(None, [self._gpu, point]), key=lambda best: best.value)
 
     def _shared(self, path: DataPath) -> tuple[_Copied | None, int]:
         """What the memory of its ranks copies, and how many of them share it; None: it was not
         measured."""
         if _in_gpus(path):
             gpu = self._gpu
-            own = _Copied(gpu.place, gpu.blocks, gpu.values) if gpu is not None else None
+            own = _Copied(gpu.place, gpu.blocks, gpu.values) if gpu else None
             return own, path.ranks_per_gpu
         nodes = {end.numa_node for end in path.ends}
         if len(nodes) != 1 or path.two_hosts:
@@ -297,15 +285,15 @@ class _Memories:
     def _copied(self, node: int | None, ranks: int) -> _Copied | None:
         """By as many threads as there are ranks, which compute in one each; by the next number of
         them that was measured, or all."""
-        found = self._copies.get(node, [])
-        threads = {one.method: _threads(one.method) for one in found}
+        found = self._copies.get(node)
         if not found:
             return None
-        most = min((one for one in threads.values() if one >= ranks), default=math.inf)
+        threads = {copy.method: _threads(copy.method) for copy in found}
+        most = min((number for number in threads.values() if number >= ranks), default=math.inf)
         by_method: dict[str, list[Observation]] = defaultdict(list)
-        for one in found:
-            if threads[one.method] <= most:
-                by_method[one.method].append(one)
+        for copy in found:
+            if threads[copy.method] <= most:
+                by_method[copy.method].append(copy)
         envelope = find_envelope(
             {name: reached_in(launches) for name, launches in by_method.items()}, "higher"
         )
@@ -314,7 +302,7 @@ class _Memories:
     def _gpu_cached(self, path: DataPath) -> int:
         """Bytes that any GPU of their vendor caches: drivers tell of no cache beside the L2."""
         uuids = {end.gpu for end in path.ends}
-        vendors = {one.vendor for one in self._machine.gpus if one.uuid in uuids}
+        vendors = {gpu.vendor for gpu in self._machine.gpus if gpu.uuid in uuids}
         return max(map(gpu_cache_bytes, vendors or [""]))
 
     def roofline(self, cell: Cell, copied_bytes: int) -> Roofline | None:
@@ -322,7 +310,8 @@ class _Memories:
         stay in caches."""
         path = self._paths[cell.place]
         copied, sharing = self._shared(path)
-        cached = self._gpu_cached(path) if _in_gpus(path) else self._cached(path)
+        in_gpus = _in_gpus(path)
+        cached = self._gpu_cached(path) if in_gpus else cached_bytes(self._machine, path)
         all_bytes = sharing * copied_bytes
         if copied is None or 2 * all_bytes < BEYOND * cached:
             return None

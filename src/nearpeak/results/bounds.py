@@ -18,13 +18,12 @@ import numpy as np
 from nearpeak.machine.machine import Machine
 from nearpeak.numbers import size
 from nearpeak.observations.observed import Block, Observation, Observations
+from nearpeak.results.ceilings import summed_up, under
 from nearpeak.results.locality import lies_in
-from nearpeak.results.results import CeilingPoint
-from nearpeak.statistics.intervals import interval, of_readings
+from nearpeak.results.results import CeilingPoint, Kind
 from nearpeak.statistics.strata import strata
-from nearpeak.terms.axes import state_of
-from nearpeak.terms.benchmarks import QUOTED_BYTES, Benchmark
-from nearpeak.terms.buffers import ceiling_buffers, on_host, turned
+from nearpeak.terms.benchmarks import QUOTED_BYTES, Benchmark, by_name
+from nearpeak.terms.buffers import on_host, turned
 from nearpeak.terms.identity import CEILING, Case, Place
 from nearpeak.terms.path import DataPath
 
@@ -68,7 +67,7 @@ class Term(NamedTuple):
 
 def find(observations: Observations, ceilings: Iterable[CeilingPoint]) -> list[CeilingPoint]:
     """The bounds of what was measured of libraries, in order of place and case."""
-    known = {one.name: one for one in observations.benchmarks}
+    known = by_name(observations.benchmarks)
     paths = {path.place: path for path in observations.paths}
     sources: dict[Place, list[Source]] = defaultdict(list)
     for point in ceilings:
@@ -76,56 +75,51 @@ def find(observations: Observations, ceilings: Iterable[CeilingPoint]) -> list[C
         if benchmark is not None and benchmark.ceiling == "measured":
             sources[point.place].append(Source(point, benchmark, _nearest(point)))
     wanted: dict[tuple[Place, Case], set[Block]] = defaultdict(set)
-    for one in observations.observed:
-        if one.launch.who == CEILING or known[one.case.benchmark].ceiling != "bound":
+    for observation in observations.observed:
+        launch, case = observation.launch, observation.case
+        if launch.who == CEILING or known[case.benchmark].ceiling != "bound":
             continue
-        one_sided = known[one.case.benchmark].one_sided is not None
-        if one_sided and not _crosses(observations.machine, paths, one):
+        if known[case.benchmark].one_sided and not _crosses(
+            observations.machine, paths, observation
+        ):
             continue
-        wanted[one.launch.place, _case(one.case)].add(one.launch.block)
+        wanted[launch.place, under(case)].add(launch.block)
     found = []
     for place, case in sorted(wanted):
         benchmark = known[case.benchmark]
-        if benchmark.bound is not None:
+        if (bound := benchmark.bound) is not None:
             if case.metric == benchmark.main.name:
-                found.append(_ideal(benchmark, place, case, sorted(wanted[place, case])))
+                blocks = sorted(wanted[place, case])
+                ideal = [[bound] * len(blocks)]
+                found.append(_point(benchmark, place, case, blocks, ideal, {IDEAL: bound}, "ideal"))
             continue
         here = [
-            one
+            source
             for other in _within(place, paths)
-            for one in sources[other]
-            if one.point.case.axes.items() <= case.axes.items()
+            for source in sources[other]
+            if source.point.case.axes.items() <= case.axes.items()
         ]
         if terms := _terms(benchmark, place, case, here):
-            found.append(_point(benchmark, place, case, terms))
+            blocks, readings = _readings(terms)
+            usual = {term.words: term.us(term.source.usual()) for term in terms}
+            found.append(_point(benchmark, place, case, blocks, readings, usual, "bound"))
     return found
 
 
-def _case(case: Case) -> Case:
-    """What a bound holds for: with the same memories, and what its ceilings are matched on."""
-    return Case(
-        benchmark=case.benchmark,
-        metric=case.metric,
-        buffers=ceiling_buffers(case.buffers),
-        axes=dict(state_of(case.axes)),
-        x=case.x,
-    )
-
-
-def _crosses(machine: Machine, paths: Mapping[Place, DataPath], one: Observation) -> bool:
+def _crosses(machine: Machine, paths: Mapping[Place, DataPath], observation: Observation) -> bool:
     """Whether the data of a one-sided operation must cross its path, and has done so in its time.
 
     In memory of a host the rank that calls copies alone: what its own caches hold crosses nothing,
     nor does what it wrote itself before, where the cache is shared. And what is complete for the
     rank that calls alone may be on its way still.
     """
-    if one.case.axes.get(SYNC) == LOCALLY_COMPLETE:
+    place, case = observation.launch.place, observation.case
+    if case.axes.get(SYNC) == LOCALLY_COMPLETE:
         return False
-    place = one.launch.place
     if place.transport != "memory" or set(place.ends) != {"host"}:
         return True
-    where = lies_in(machine, paths[place], one.case, one.window)
-    wrote = one.case.axes.get("touch", "none") != "none"
+    where = lies_in(machine, paths[place], case, observation.window)
+    wrote = case.axes.get("touch", "none") != "none"
     return where != "core cache" and not (wrote and where == "shared cache")
 
 
@@ -141,7 +135,7 @@ def _nearest(point: CeilingPoint) -> list[dict[Block, float]]:
 
     Where a hypervisor moves them, those of a library may be nearer than they were in other blocks.
     """
-    known = [one for one in point.cache_line_ns if one]
+    known = [distance for distance in point.cache_line_ns if distance]
     if not known or len(known) < len(point.blocks):
         return point.readings
     groups = dict(zip(point.blocks, strata(known), strict=True))
@@ -155,13 +149,13 @@ def _terms(benchmark: Benchmark, place: Place, case: Case, sources: Sequence[Sou
     basis = benchmark.basis(place.ends)
     if basis.same is not None:
         return [
-            _term(one, lambda value: value)
-            for one in sources
-            if _is(one, basis.same, case, benchmark)
+            _term(source, lambda value: value)
+            for source in sources
+            if _is(source, basis.same, case, benchmark)
         ]
     found = []
-    if basis.message and (one := _message(sources, basis.receives is not None)):
-        found.append(_term(one, lambda us: us))
+    if basis.message and (message := _message(sources, basis.receives is not None)):
+        found.append(_term(message, lambda us: us))
     if basis.receives is None:
         return found
     received = basis.receives.bytes(case.x, len(place.ends)) / _links(place)
@@ -195,19 +189,19 @@ def _term(source: Source, us: Callable[[float], float]) -> Term:
 def _message(sources: Iterable[Source], with_data: bool) -> Source | None:
     """The quickest of the small messages that were measured; `with_data`: of those with any."""
     small = [
-        one
-        for one in sources
-        if one.benchmark.one_message and int(with_data) <= one.point.case.x <= QUOTED_BYTES
+        source
+        for source in sources
+        if source.benchmark.one_message and int(with_data) <= source.point.case.x <= QUOTED_BYTES
     ]
-    return min(small, key=lambda one: one.usual(), default=None)
+    return min(small, key=Source.usual, default=None)
 
 
 def _fastest(sources: Iterable[Source], received: float) -> Source | None:
     """What shows the highest rate of one rank, at any size."""
-    rates = [one for one in sources if one.gbs(one.usual()) > 0]
-    if max((one.point.case.x for one in rates), default=0) < min(received, LARGE_BYTES):
+    rates = [source for source in sources if source.gbs(source.usual()) > 0]
+    if max((source.point.case.x for source in rates), default=0) < min(received, LARGE_BYTES):
         return None
-    return max(rates, key=lambda one: one.gbs(one.usual()), default=None)
+    return max(rates, key=lambda source: source.gbs(source.usual()), default=None)
 
 
 def _links(place: Place) -> int:
@@ -218,48 +212,34 @@ def _links(place: Place) -> int:
     return len(place.ends) - 1 if "gpu" in place.ends else 1
 
 
-def _ideal(benchmark: Benchmark, place: Place, case: Case, blocks: list[Block]) -> CeilingPoint:
-    """What the benchmark says of itself: the same in each block that measured it."""
-    assert benchmark.bound is not None
-    values = [benchmark.bound] * len(blocks)
-    return CeilingPoint(
-        place=place,
-        case=case,
-        unit=benchmark.main.unit,
-        better=benchmark.main.better,
-        value=benchmark.bound,
-        ci95=interval(values),
-        range=(benchmark.bound, benchmark.bound),
-        values=values,
-        blocks=blocks,
-        method=IDEAL,
-        methods={IDEAL: benchmark.bound},
-        kind="ideal",
-    )
-
-
-def _point(benchmark: Benchmark, place: Place, case: Case, terms: Sequence[Term]) -> CeilingPoint:
-    """In each block the longest of the times; of a rate there is but one term."""
+def _readings(terms: Sequence[Term]) -> tuple[list[Block], list[list[float]]]:
+    """In each block the longest of the times, and what it may be too; of a rate there is but one
+    term."""
     blocks = sorted(set[Block]().union(*(term.source.point.blocks for term in terms)))
-    values, *others = (
+    return blocks, [
         [max(term.value(block, which) for term in terms) for block in blocks]
         for which in range(max(len(term.source.readings) for term in terms))
-    )
-    otherwise = [one for one in others if one != values]
-    usual = {term.words: term.us(term.source.usual()) for term in terms}
+    ]
+
+
+def _point(
+    benchmark: Benchmark,
+    place: Place,
+    case: Case,
+    blocks: list[Block],
+    readings: list[list[float]],
+    methods: dict[str, float],
+    kind: Kind,
+) -> CeilingPoint:
+    values, *others = readings
     metric = benchmark.metric(case.metric)
     return CeilingPoint(
         place=place,
         case=case,
         unit=metric.unit,
         better=metric.better,
-        value=float(np.median(values)),
-        ci95=of_readings((values, *otherwise), [block.session for block in blocks]),
-        range=(min(values), max(values)),
-        values=values,
-        otherwise=otherwise,
-        blocks=blocks,
-        method=max(usual, key=lambda words: usual[words]),
-        methods=usual,
-        kind="bound",
+        **summed_up(blocks, values, [other for other in others if other != values]),
+        method=max(methods, key=methods.__getitem__),
+        methods=methods,
+        kind=kind,
     )

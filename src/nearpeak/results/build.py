@@ -32,6 +32,7 @@ from nearpeak.results import (
 from nearpeak.results.results import SCHEMA, LibraryInfo, Results, SessionInfo
 from nearpeak.results.shared import once, whole
 from nearpeak.terms.awareness import unaware
+from nearpeak.terms.benchmarks import by_name
 
 NAME = "results.json"
 
@@ -60,17 +61,16 @@ def summarise(observations: Observations) -> Results:
     points = [*measured, *bounds.find(observations, measured)]
     theoretical.compare(measured, observations.paths, observations.benchmarks)
     drifts = drift.find(measured)
-    changed = {(one.place, block) for one in drifts for block in one.changed}
+    changed = {(each.place, block) for each in drifts for block in each.changed}
     limits = ceilings.Ceilings(points)
     every = cells.summarise(observations, limits, changed)
-    known = {one.name: one for one in observations.benchmarks}
+    known = by_name(observations.benchmarks)
     found = [cell for cell in every if known[cell.case.benchmark].over_bytes]
     problems = [cell for cell in every if not known[cell.case.benchmark].over_bytes]
     for cell in found:
         benchmark = known[cell.case.benchmark]
         bandwidths.tell(cell, benchmark)
-        moved = benchmark.ceiling == "measured" or benchmark.one_sided
-        if moved:
+        if benchmark.ceiling == "measured" or benchmark.one_sided:
             cell.lies_in = locality.lies_in(
                 observations.machine, paths[cell.place], cell.case, cell.window
             )

@@ -3,7 +3,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -12,8 +12,9 @@ from nearpeak.observations.observed import Block, Observation, Observations
 from nearpeak.results.results import HOST_CACHES, Attainable, CeilingPoint, Pace
 from nearpeak.statistics.choice import Choice
 from nearpeak.statistics.comparisons import better_by
-from nearpeak.statistics.intervals import Interval, of_readings
+from nearpeak.statistics.intervals import of_readings
 from nearpeak.statistics.paces import borders, of_better
+from nearpeak.terms.axes import state_of
 from nearpeak.terms.benchmarks import GPU_FACTS, Better
 from nearpeak.terms.buffers import ceiling_buffers, on_host
 from nearpeak.terms.identity import CEILING, Case, Curve, Place
@@ -28,6 +29,7 @@ class Reached(NamedTuple):
     cache_line_ns: float | None = None
 
 
+C = TypeVar("C", Curve, Case)
 Where = tuple[Place, Case]
 Methods = dict[str, dict[Block, Reached]]  # by name and block
 
@@ -41,79 +43,72 @@ def find(observations: Observations) -> list[CeilingPoint]:
     counts that is best in the other half of the blocks (statistics/choice.py).
     """
     found: dict[Where, dict[str, list[Observation]]] = defaultdict(lambda: defaultdict(list))
-    for one in observations.observed:
-        if one.launch.who != CEILING:
-            continue
-        found[one.launch.place, one.case][one.method].append(one)
+    for observation in observations.observed:
+        launch = observation.launch
+        if launch.who == CEILING:
+            found[launch.place, observation.case][observation.method].append(observation)
     return [_point(where, found[where]) for where in sorted(found)]
 
 
 def reached_in(launches: list[Observation]) -> dict[Block, Reached]:
     """What a method reached in each of its launches."""
-    judged = borders(
-        [one.samples for one in launches if one.samples is not None], launches[0].better
-    )
+    known = [samples for launch in launches if (samples := launch.samples) is not None]
+    judged = borders(known, launches[0].better)
     return {
-        one.launch.block: Reached(
-            value=_median(one, judged[0]),
-            otherwise=_median(one, judged[-1]),
-            paces=_paces(one, judged[0]),
-            cache_line_ns=one.cache_line_ns,
+        observation.launch.block: Reached(
+            value=_median(observation, judged[0]),
+            otherwise=_median(observation, judged[-1]),
+            paces=_paces(observation, judged[0]),
+            cache_line_ns=observation.cache_line_ns,
         )
-        for one in launches
+        for observation in launches
     }
 
 
-def _median(one: Observation, border: float | None) -> float:
-    """Of a launch: of its better pace."""
-    if one.samples is None or border is None:
-        return one.summary.median
-    return float(np.median(one.samples[of_better(one.samples, border, one.better)]))
+def _median(observation: Observation, border: float | None) -> float:
+    """Of its better pace."""
+    samples = observation.samples
+    if samples is None or border is None:
+        return observation.summary.median
+    return float(np.median(samples[of_better(samples, border, observation.better)]))
 
 
-def _paces(one: Observation, border: float | None) -> tuple[Pace, ...]:
-    """Both paces of a launch, the better one first; nothing where it has but one."""
-    if one.samples is None:
-        return ()
-    part = of_better(one.samples, border, one.better)
-    if part.all():
+def _paces(observation: Observation, border: float | None) -> tuple[Pace, ...]:
+    """Both of its paces, the better one first; nothing where it has but one."""
+    samples = observation.samples
+    if samples is None or (part := of_better(samples, border, observation.better)).all():
         return ()
     return tuple(
-        Pace(value=float(np.median(one.samples[side])), share=float(np.mean(side)), launches=1)
+        Pace(value=float(np.median(samples[side])), share=float(np.mean(side)), launches=1)
         for side in (part, ~part)
     )
 
 
 def _point(where: Where, found: Mapping[str, list[Observation]]) -> CeilingPoint:
     methods = {name: reached_in(launches) for name, launches in found.items()}
-    kind = next(iter(found.values()))[0]
-    envelope = find_envelope(methods, kind.better)
+    first = next(iter(found.values()))[0]
+    envelope = find_envelope(methods, first.better)
     needs = {name: list(launches[0].needs) for name, launches in found.items() if launches[0].needs}
     place, case = where
     return CeilingPoint(
         place=place,
         case=case,
-        unit=kind.unit,
-        better=kind.better,
-        value=float(np.median(envelope.values)),
-        ci95=envelope.ci95,
-        range=(min(envelope.values), max(envelope.values)),
-        values=envelope.values,
-        otherwise=envelope.otherwise,
-        blocks=envelope.blocks,
+        unit=first.unit,
+        better=first.better,
+        **summed_up(envelope.blocks, envelope.values, envelope.otherwise),
         cache_line_ns=[
             _distance(methods[name][block], methods, block) for name, block in envelope.counted
         ],
         method=envelope.method,
         stand_ins=envelope.stand_ins,
         methods={
-            name: float(np.median([one.value for one in reached.values()]))
+            name: float(np.median([each.value for each in reached.values()]))
             for name, reached in methods.items()
         },
         needs=needs,
-        attainable=_attainable(methods, needs, envelope, kind.better),
-        modes=_modes([one for one in methods[envelope.method].values() if one.paces]),
-        window=kind.window,
+        attainable=_attainable(methods, needs, envelope, first.better),
+        modes=_modes([each.paces for each in methods[envelope.method].values() if each.paces]),
+        window=first.window,
         fact=case.metric in GPU_FACTS,
     )
 
@@ -132,12 +127,6 @@ class Envelope(NamedTuple):
         return [block for _, block in self.counted]
 
     @property
-    def ci95(self) -> Interval | None:
-        """From the lowest to the highest end of the intervals of all that the values may be."""
-        sessions = [block.session for block in self.blocks]
-        return of_readings((self.values, *self.otherwise), sessions)
-
-    @property
     def stand_ins(self) -> dict[str, list[Block]]:
         """Where another method counts than the best."""
         found: dict[str, list[Block]] = defaultdict(list)
@@ -145,6 +134,21 @@ class Envelope(NamedTuple):
             if name != self.method:
                 found[name].append(block)
         return dict(found)
+
+
+def summed_up(
+    blocks: list[Block], values: list[float], otherwise: list[list[float]]
+) -> dict[str, Any]:
+    """The fields of a ceiling, or of what is attainable of it, that follow from its values in each
+    block and what these may be too: the interval spans those of all."""
+    return {
+        "value": float(np.median(values)),
+        "ci95": of_readings((values, *otherwise), [block.session for block in blocks]),
+        "range": (min(values), max(values)),
+        "values": values,
+        "otherwise": otherwise,
+        "blocks": blocks,
+    }
 
 
 def _attainable(
@@ -155,16 +159,10 @@ def _attainable(
     if not free or needs.keys().isdisjoint({ceiling.method, *ceiling.stand_ins}):
         return None
     found = find_envelope(free, better)
-    value = float(np.median(found.values))
-    if better_by(value, float(np.median(ceiling.values)), better) >= 1:
+    if better_by(float(np.median(found.values)), float(np.median(ceiling.values)), better) >= 1:
         return None
     return Attainable(
-        value=value,
-        ci95=found.ci95,
-        range=(min(found.values), max(found.values)),
-        values=found.values,
-        otherwise=found.otherwise,
-        blocks=found.blocks,
+        **summed_up(found.blocks, found.values, found.otherwise),
         method=found.method,
         stand_ins=found.stand_ins,
     )
@@ -178,7 +176,7 @@ def find_envelope(methods: Methods, better: Better) -> Envelope:
     other way.
     """
     method, (usual, *others) = _readings(methods, better)
-    others += _readings({name: _otherwise(one) for name, one in methods.items()}, better)[1]
+    others += _readings({name: _otherwise(own) for name, own in methods.items()}, better)[1]
     values = [reached.value for _, reached in usual.values()]
     otherwise: list[list[float]] = []
     for reading in others:
@@ -191,7 +189,7 @@ def find_envelope(methods: Methods, better: Better) -> Envelope:
 
 def _otherwise(reached: dict[Block, Reached]) -> dict[Block, Reached]:
     """What a method reached, if its paces are judged as they may be too."""
-    return {block: one._replace(value=one.otherwise) for block, one in reached.items()}
+    return {block: found._replace(value=found.otherwise) for block, found in reached.items()}
 
 
 Reading = dict[Block, tuple[str, Reached]]  # which method counts in a block, and what it reached
@@ -201,21 +199,20 @@ def _readings(methods: Methods, better: Better) -> tuple[str, list[Reading]]:
     """The best method, and what the path carried in each block; where two methods count, also what
     it would be if either of them did in all blocks."""
     values = {
-        name: {block: one.value for block, one in reached.items()}
+        name: {block: found.value for block, found in reached.items()}
         for name, reached in methods.items()
     }
     choice = Choice(values, better)
     blocks = sorted(set[Block]().union(*methods.values()))
-    alone = dict.fromkeys(choice.winners) if len(set(choice.winners)) > 1 else {}
     chosen = [{block: choice.winner(block) for block in blocks}]
-    chosen += [dict.fromkeys(blocks, name) for name in alone]
+    chosen += [dict.fromkeys(blocks, name) for name in choice.rivals]
     return choice.best, [
         {
             block: (name, methods[name][block])
-            for block, name in one.items()
+            for block, name in counting.items()
             if block in methods[name]
         }
-        for one in chosen
+        for counting in chosen
     ]
 
 
@@ -225,11 +222,11 @@ def _distance(carried: Reached, methods: Methods, block: Block) -> float | None:
     if carried.cache_line_ns is not None:
         return carried.cache_line_ns
     found = [blocks[block].cache_line_ns for blocks in methods.values() if block in blocks]
-    known = [one for one in found if one is not None]
+    known = [distance for distance in found if distance is not None]
     return float(np.median(known)) if known else None
 
 
-def _modes(reached: list[Reached]) -> list[Pace]:
+def _modes(launches: list[tuple[Pace, ...]]) -> list[Pace]:
     """Both paces of a method over the launches that have two."""
     return [
         Pace(
@@ -237,7 +234,7 @@ def _modes(reached: list[Reached]) -> list[Pace]:
             share=float(np.mean([pace.share for pace in paces])),
             launches=len(paces),
         )
-        for paces in zip(*(one.paces for one in reached), strict=True)
+        for paces in zip(*launches, strict=True)
     ]
 
 
@@ -281,8 +278,8 @@ class Ceilings:
         if better != "higher":
             return None
         if (place, curve) not in self._plateaus:
-            measured = [one for one in self.curve(place, curve) if one.kind == "measured"]
-            beyond = [one for one in measured if one.lies_in not in HOST_CACHES]
+            measured = [point for point in self.curve(place, curve) if point.kind == "measured"]
+            beyond = [point for point in measured if point.lies_in not in HOST_CACHES]
             self._plateaus[place, curve] = _highest(beyond or measured)
         return self._plateaus[place, curve]
 
@@ -306,22 +303,23 @@ def _highest(points: list[CeilingPoint]) -> CeilingPoint | None:
         return found
 
     counting = {block: choice.winner(block) for block in blocks}
-    alone = dict.fromkeys(choice.winners) if len(set(choice.winners)) > 1 else {}
     usual = reading(counting, 0)
     most = max(len(by_size[size].readings) for size in choice.winners)
     others = [reading(counting, number) for number in range(1, most)]
-    others += [reading(dict.fromkeys(blocks, size), 0) for size in alone]
-    values = list(usual.values())
+    others += [reading(dict.fromkeys(blocks, size), 0) for size in choice.rivals]
     otherwise = [[other.get(block, usual[block]) for block in usual] for other in others]
     return msgspec.structs.replace(
         by_size[choice.best],
-        value=float(np.median(values)),
-        ci95=of_readings((values, *otherwise), [block.session for block in usual]),
-        range=(min(values), max(values)),
-        values=values,
-        otherwise=otherwise,
-        blocks=list(usual),
+        **summed_up(list(usual), list(usual.values()), otherwise),
         cache_line_ns=[],
+    )
+
+
+def under(curve: C) -> C:
+    """Of which curve, or case, the ceiling of this one is: with the same memories, and what its
+    ceiling must have of its axes."""
+    return msgspec.structs.replace(
+        curve, buffers=ceiling_buffers(curve.buffers), axes=dict(state_of(curve.axes))
     )
 
 

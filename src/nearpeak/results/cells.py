@@ -2,19 +2,13 @@
 """From observations to cells: what was measured of each case, what went wrong, and the sums."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
-from nearpeak.observations.observed import (
-    Block,
-    Gap,
-    Launch,
-    Observation,
-    Observations,
-)
+from nearpeak.observations.observed import Block, Gap, Observation, Observations
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.overlap import overlap
 from nearpeak.results.results import (
@@ -27,7 +21,7 @@ from nearpeak.results.results import (
     OfPlateau,
 )
 from nearpeak.statistics.comparisons import better_in, median_ratio
-from nearpeak.statistics.intervals import Interval, goal, interval, precise, spanning
+from nearpeak.statistics.intervals import Interval, all_known, goal, interval, precise, spanning
 from nearpeak.statistics.modes import two_modes
 from nearpeak.statistics.sessions import apart
 from nearpeak.statistics.strata import GAP
@@ -44,7 +38,6 @@ FAILED: tuple[CellStatus, ...] = ("wrong data", "crashed", "hung", "failed", TOO
 WORST_FIRST: tuple[CellStatus, ...] = (*FAILED, "skipped", "above ceiling", "no ceiling")
 
 Key = tuple[Who, Place, Case]
-T = TypeVar("T")
 
 
 @dataclass
@@ -73,7 +66,7 @@ class Gathered:
         """The observations that count, in block order; none where data was wrong in any launch."""
         if any(gap.status == "wrong data" for gap in self.gaps):
             return []
-        return sorted(self.measured, key=lambda one: one.launch.block)
+        return sorted(self.measured, key=lambda measured: measured.launch.block)
 
     @property
     def at_least(self) -> float | None:
@@ -83,7 +76,7 @@ class Gathered:
     @property
     def command(self) -> str:
         """Of the last launch that measured it and ended well, else of the last one at all."""
-        measured = [one.launch for one in self.measured]
+        measured = [observation.launch for observation in self.measured]
         good = [launch for launch in measured if launch.status == "ok"]
         return (good or measured or [gap.launch for gap in self.gaps])[-1].command
 
@@ -91,9 +84,10 @@ class Gathered:
 def gather(observations: Observations) -> dict[Key, Gathered]:
     """Every cell that a launch measured or tried to."""
     cells: dict[Key, Gathered] = defaultdict(Gathered)
-    for one in observations.observed:
-        if one.launch.who != CEILING:
-            cells[one.launch.who, one.launch.place, one.case].measured.append(one)
+    for observation in observations.observed:
+        launch = observation.launch
+        if launch.who != CEILING:
+            cells[launch.who, launch.place, observation.case].measured.append(observation)
     for gap in observations.gaps:
         if gap.launch.who != CEILING:
             cells[gap.launch.who, gap.launch.place, gap.case].gaps.append(gap)
@@ -130,7 +124,7 @@ def _cell(
 ) -> Cell:
     who, place, case = key
     believed = gathered.believed
-    medians = [one.summary.median for one in believed]
+    medians = [observation.summary.median for observation in believed]
     metric = benchmark.metric(case.metric)
     cell = Cell(
         who=who,
@@ -143,8 +137,8 @@ def _cell(
         ci95=None,
         range=None,
         launch_medians=medians,
-        blocks=[one.launch.block for one in believed],
-        cache_line_ns=[one.cache_line_ns for one in believed],
+        blocks=[observation.launch.block for observation in believed],
+        cache_line_ns=[observation.cache_line_ns for observation in believed],
         p05=None,
         p95=None,
         minimum=None,
@@ -184,24 +178,18 @@ def _sum_up(cell: Cell, believed: list[Observation]) -> None:
     cell.median = float(np.median(medians))
     cell.ci95 = interval(medians, sessions=[block.session for block in cell.blocks], positive=True)
     cell.range = (min(medians), max(medians))
-    cell.minimum = min(_known(one.summary.minimum for one in believed), default=None)
-    first_uses = [one.first_use_us for one in believed if one.first_use_us is not None]
+    summaries = [observation.summary for observation in believed]
+    cell.minimum = min(all_known(summary.minimum for summary in summaries), default=None)
+    uses = (observation.first_use_us for observation in believed)
+    first_uses = [us for us in uses if us is not None]
     cell.first_use_us = float(np.median(first_uses)) if first_uses else None
-    samples = [one.samples for one in believed if one.samples is not None]
-    if len(samples) == len(believed):
+    if samples := all_known(observation.samples for observation in believed):
         low, high = np.percentile(np.concatenate(samples), [5, 95])
         cell.p05, cell.p95 = float(low), float(high)
     cell.overlap = overlap(believed)
-    if outliers := _known(one.summary.outliers for one in believed):
-        count = sum(_known(one.summary.count for one in believed))
+    if outliers := all_known(summary.outliers for summary in summaries):
+        count = sum(all_known(summary.count for summary in summaries))
         cell.outlier_share = sum(outliers) / count
-
-
-def _known(values: Iterable[T | None]) -> list[T]:
-    """All of these; none where any is not known."""
-    found = [*values]
-    known = [one for one in found if one is not None]
-    return known if len(known) == len(found) else []
 
 
 def _flags(
@@ -215,8 +203,8 @@ def _flags(
             precise(cell.launch_medians, cell.better, sessions) if enough else _together(cell)
         ),
         "sessions apart": enough and apart(cell.launch_medians, sessions, positive=True),
-        "few samples": any(one.limited for one in believed),
-        "held down": any(one.launch.held_down for one in believed),
+        "few samples": any(observation.limited for observation in believed),
+        "held down": any(observation.launch.held_down for observation in believed),
         "drift": any((cell.place, block) in drifted for block in cell.blocks),
     }
     return [name for name, raised in flags.items() if raised]
@@ -261,7 +249,7 @@ def of_plateau(
 ) -> OfPlateau | None:
     """The fraction of the plateau; None where no block has both, there is none, or it is one of
     memory and the cell's bytes, like those of its ceiling, lie in the host's caches."""
-    cached = [one is not None and one.lies_in in HOST_CACHES for one in (ceiling, plateau)]
+    cached = [point is not None and point.lies_in in HOST_CACHES for point in (ceiling, plateau)]
     if cached == [True, False]:
         return None
     reached = None if plateau is None else _fraction(cell, plateau.readings)
@@ -290,13 +278,13 @@ def _fraction(cell: Cell, readings: Sequence[dict[Block, float]]) -> _Fraction |
 
     The interval spans those of all readings; None: no block has both.
     """
-    shares = [better_in(cell.by_block, one, cell.better) for one in readings]
+    shares = [better_in(cell.by_block, reading, cell.better) for reading in readings]
     if not shares[0]:
         return None
     ratios = [
-        median_ratio(np.log(list(one.values())), [block.session for block in one]) for one in shares
+        median_ratio(np.log(list(own.values())), [block.session for block in own]) for own in shares
     ]
-    values = [value for one in shares for value in one.values()]
+    values = [value for own in shares for value in own.values()]
     bounds = spanning(ratio.bounds for ratio in ratios)
     return _Fraction(ratios[0].value, bounds, (min(values), max(values)), len(shares[0]))
 
@@ -319,40 +307,39 @@ def is_defect(cell: Cell) -> bool:
 
 def _modes(believed: list[Observation]) -> list[Mode]:
     """Both modes of the launch medians, the lower first; empty when there is but one."""
-    upper = two_modes([one.summary.median for one in believed])
+    upper = two_modes([observation.summary.median for observation in believed])
     if upper is None:
         return []
     sides = [
-        [one for one, member in zip(believed, members, strict=True) if member]
+        [observation for observation, member in zip(believed, members, strict=True) if member]
         for members in (~upper, upper)
     ]
     return [
         Mode(
-            median=float(np.median([one.summary.median for one in own])),
+            median=float(np.median([observation.summary.median for observation in own])),
             share=len(own) / len(believed),
-            blocks=[one.launch.block for one in own],
-            conditions=_apart([one.launch for one in own], [one.launch for one in others])
-            | _distance(own, others),
+            blocks=[observation.launch.block for observation in own],
+            conditions=_apart(own, others) | _distance(own, others),
         )
         for own, others in (sides, sides[::-1])
     ]
 
 
-def _apart(own: list[Launch], others: list[Launch]) -> dict[str, str]:
+def _apart(own: list[Observation], others: list[Observation]) -> dict[str, str]:
     """The conditions that all of these launches share, and none of the others."""
     return {
         name: value
-        for name, value in own[0].conditions.items()
-        if all(launch.conditions.get(name) == value for launch in own)
-        and all(launch.conditions.get(name) != value for launch in others)
+        for name, value in own[0].launch.conditions.items()
+        if all(shared.launch.conditions.get(name) == value for shared in own)
+        and all(other.launch.conditions.get(name) != value for other in others)
     }
 
 
 def _distance(own: list[Observation], others: list[Observation]) -> dict[str, str]:
     """How far apart the CPUs were, if they were nearer or farther in all of these launches than in
     any of the others."""
-    known = [one.cache_line_ns for one in own + others if one.cache_line_ns is not None]
-    if len(known) < len(own) + len(others):
+    known = all_known(observation.cache_line_ns for observation in own + others)
+    if not known:
         return {}
     ours, theirs = known[: len(own)], known[len(own) :]
     if not (max(ours) * GAP < min(theirs) or max(theirs) * GAP < min(ours)):

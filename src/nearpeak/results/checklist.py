@@ -36,10 +36,7 @@ def judge(
             (NOT_APPLICABLE, "no speed-up over a serial run is reported"),
         ),
         ("Say why anything was left out", _left_out(data, cells, skipped)),
-        (
-            "Arithmetic means only of costs, harmonic means of rates",
-            _means(measured),
-        ),
+        ("Arithmetic means only of costs, harmonic means of rates", _means(measured)),
         ("Do not sum up ratios; show what they were made from", _ratios(cells)),
         ("Say whether results vary, and give intervals if they do", _intervals(measured)),
         ("Do not assume normality unchecked", _normality(measured)),
@@ -50,7 +47,7 @@ def judge(
         ),
         ("Document every factor and the whole set-up", _setup(data)),
         ("Say how time was taken, synchronised and summed up", _timing(data)),
-        ("Show an upper bound where there can be one", _bounds(data, cells)),
+        ("Show an upper bound where there can be one", _bounds(data, measured)),
         (
             "Plot what is needed; draw lines only where values between points have a meaning",
             _plots(measured),
@@ -177,9 +174,8 @@ def _slots(data: Observations) -> str:
     return " to ".join(f"{slot:.3g}" for slot in sorted({min(slots), max(slots)}))
 
 
-def _bounds(data: Observations, cells: list[Cell]) -> tuple[RuleState, str]:
-    can_be = {one.name for one in data.benchmarks if one.ceiling == "measured"}
-    measured = [c for c in cells if c.median is not None]
+def _bounds(data: Observations, measured: list[Cell]) -> tuple[RuleState, str]:
+    can_be = {each.name for each in data.benchmarks if each.ceiling == "measured"}
 
     def wants(cell: Cell) -> bool:
         told = cell.case.benchmark in can_be and (cell.case.x or cell.better == "lower")

@@ -47,14 +47,14 @@ def compare(cells: Iterable[Cell], sessions: Sequence[Session]) -> Compared:
     """
     curves: dict[tuple[Place, Curve], dict[Who, list[Cell]]] = defaultdict(dict)
     chosen = [c for c in cells if c.median is not None and (c.case.x > 0 or c.better == "lower")]
-    alike = _alike(chosen, sessions)
+    counting = _alike(chosen, sessions)
     for cell in chosen:
-        if any(block.session in alike for block in cell.blocks):
+        if any(block.session in counting for block in cell.blocks):
             curves[cell.place, cell.case.curve].setdefault(cell.who, []).append(cell)
     families: dict[tuple[Who, Who], list[Pair]] = defaultdict(list)
     for alternatives in curves.values():
         for first, second in combinations(alternatives.values(), 2):
-            if (pair := _pair(first, second, alike)) is not None:
+            if (pair := _pair(first, second, counting)) is not None:
                 families[first[0].who, second[0].who].append(pair)
     asked = [
         [verdicts.Curve(p.log_ratios, p.cells[0][0].better, p.two_modes) for p in family]
@@ -66,7 +66,7 @@ def compare(cells: Iterable[Cell], sessions: Sequence[Session]) -> Compared:
         for pair, found in zip(family, answers, strict=True)
     ]
     return Compared(
-        alike,
+        counting,
         [case for pair, found in judged for case in _cases(pair, found)],
         [_curve(pair, found) for pair, found in judged],
         _judging(list(families), asked),
@@ -87,17 +87,20 @@ def _alike(cells: Iterable[Cell], sessions: Sequence[Session]) -> frozenset[int]
     """The sessions with fingerprints alike in which most was measured, the first of several."""
     measured = Counter(block.session for cell in cells for block in cell.blocks)
     groups = [frozenset(_with(first, sessions)) for first in sessions]
-    return max(groups, key=lambda group: sum(measured[one] for one in group), default=frozenset())
+    return max(
+        groups, key=lambda group: sum(measured[number] for number in group), default=frozenset()
+    )
 
 
 def _with(first: Session, sessions: Iterable[Session]) -> list[int]:
     """The numbers of a session and of all that are like it, and like one another: later ones may
     have more libraries, each of which stays as it is."""
     group = [first]
-    for one in sessions:
-        if one is not first and all(alike(one.fingerprint, it.fingerprint) for it in group):
-            group.append(one)
-    return [one.number for one in group]
+    for session in sessions:
+        fingerprint = session.fingerprint
+        if session is not first and all(alike(fingerprint, own.fingerprint) for own in group):
+            group.append(session)
+    return [session.number for session in group]
 
 
 def _pair(first: list[Cell], second: list[Cell], sessions: Collection[int]) -> Pair | None:

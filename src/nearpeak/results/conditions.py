@@ -17,13 +17,13 @@ def find(observations: Observations) -> Conditions | None:
     looked before. It holds the ranks of the study, so that what is above them is of others.
     """
     cores = len(observations.machine.cores)
-    loads = [one.load for one in observations.launches if one.load is not None]
-    said = [one for one in observations.machine.diagnoses if one.id == LOAD]
+    loads = [launch.load for launch in observations.launches if launch.load is not None]
+    said = [diagnosis for diagnosis in observations.machine.diagnoses if diagnosis.id == LOAD]
     if not loads:
-        bad = any(one.severity == "bad" for one in said)
+        bad = any(diagnosis.severity == "bad" for diagnosis in said)
         return Conditions(cores=cores, loaded=bad) if said else None
     load = median(loads)
-    ranks = max(len(one.place.ends) for one in observations.launches)
+    ranks = max(len(launch.place.ends) for launch in observations.launches)
     others = max(0.0, load - ranks)
     return Conditions(
         cores=cores,

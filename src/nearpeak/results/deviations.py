@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the messages of applications took another time than those of the study, and why."""
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -21,26 +20,28 @@ def tell(
     for cell in cells:
         if known[cell.case.benchmark].one_message and cell.median:
             times[cell.who, cell.place].setdefault(cell.case.x, cell.median)
-    for one in applications:
-        if one.predicted_us and one.messages_us:
-            one.deviation = _deviation(one, times[one.cell.who, one.cell.place])
+    for problem in applications:
+        problem.deviation = _deviation(problem, times[problem.cell.who, problem.cell.place])
 
 
-def _deviation(one: Application, times: Mapping[int, float]) -> Deviation:
-    off = (one.messages_us or math.nan) / (one.predicted_us or math.nan) - 1
-    largest = max(one.work.messages, default=0) if one.work else 0
+def _deviation(problem: Application, times: Mapping[int, float]) -> Deviation | None:
+    cell, work = problem.cell, problem.work
+    if not problem.predicted_us or not problem.messages_us or work is None:
+        return None
+    off = problem.messages_us / problem.predicted_us - 1
+    largest = max(work.messages, default=0)
     found = Deviation(
         off=off, far=abs(off) > FAR, largest_bytes=largest, around=_around(largest, times)
     )
     if off < 0:  # the rest makes messages slower
         return found
-    found.own_bytes = one.work.own_bytes if one.work else 0
-    pause_us = (one.cell.median or 0.0) - (one.messages_us or 0.0)
-    if "gpu" in one.cell.place.ends:
+    found.own_bytes = work.own_bytes
+    pause_us = (cell.median or 0.0) - problem.messages_us
+    if "gpu" in cell.place.ends:
         found.pause_us = pause_us if pause_us >= PAUSE_US else None
     else:
         # It has a roofline where no caches hold its cells.
-        found.pushed_out = one.roofline is not None
+        found.pushed_out = problem.roofline is not None
     return found
 
 

@@ -40,50 +40,50 @@ def failures(observations: Observations) -> list[Failure]:
 Key = tuple[Who, Place, str, str]
 
 
-def kinds(failed: Iterable[Failure]) -> list[FailureKind]:
+def kinds(ended: Iterable[Failure]) -> list[FailureKind]:
     """The failures by library, place, status and cause, which may differ in its numbers.
 
     One whose launcher names no cause is of the first with a cause that measured the same.
     """
     found: dict[Key, list[Failure]] = {}
-    for one in failed:
-        found.setdefault(_key(one), []).append(one)
+    for failed in ended:
+        found.setdefault(_key(failed), []).append(failed)
     for key in [key for key in found if not key[-1]]:
-        found[key] = [one for one in found[key] if not _joined(one, found)]
-    return sorted((_kind(each) for each in found.values() if each), key=lambda one: one.launches)
+        found[key] = [failed for failed in found[key] if not _joined(failed, found)]
+    return sorted(map(_kind, filter(None, found.values())), key=lambda kind: kind.launches)
 
 
-def _key(one: Failure) -> Key:
-    return one.who, one.place, one.status, fault(one.cause)
+def _key(failed: Failure) -> Key:
+    return failed.who, failed.place, failed.status, fault(failed.cause)
 
 
 def _joined(failed: Failure, found: dict[Key, list[Failure]]) -> bool:
     """Whether a failure without a cause has found its place in a group that has one."""
     for key, group in found.items():
         same = key[-1] and key[:-1] == _key(failed)[:-1]
-        if same and {*failed.benchmarks} & {name for one in group for name in one.benchmarks}:
+        if same and {*failed.benchmarks} & {name for other in group for name in other.benchmarks}:
             group.append(failed)
             return True
     return False
 
 
-def _kind(each: Sequence[Failure]) -> FailureKind:
-    first = each[0]
+def _kind(group: Sequence[Failure]) -> FailureKind:
+    first = group[0]
     ended = {
-        (name, one.x or None): EndedIn(benchmark=name, x=one.x or None, x_unit=one.x_unit)
-        for one in each
-        for name in one.benchmarks
+        (name, failed.x or None): EndedIn(benchmark=name, x=failed.x or None, x_unit=failed.x_unit)
+        for failed in group
+        for name in failed.benchmarks
     }
     return FailureKind(
         who=first.who,
         place=first.place,
         status=first.status,
         cause=first.cause,
-        launches=sorted(one.launch for one in each),
+        launches=sorted(failed.launch for failed in group),
         first=first.launch,
         ended_in=list(ended.values()),
         message=first.message,
-        given_up_after=max(one.given_up_after for one in each),
+        given_up_after=max(failed.given_up_after for failed in group),
         command=first.command,
         log=first.log,
     )

@@ -7,13 +7,6 @@ from nearpeak.numbers import count
 from nearpeak.results.results import Results
 from nearpeak.terms.identity import CEILING
 
-ENDINGS = {
-    "crashed": "crashed",
-    "hung": "hung",
-    "wrong data": "received wrong data",
-    "failed": "failed",
-}
-
 
 def faults(results: Results) -> list[str]:
     """Of each library that failed how its launches ended, and whether anything is left of it."""
@@ -31,6 +24,6 @@ def faults(results: Results) -> list[str]:
 
 def _words(statuses: Counter[str]) -> str:
     return ", ".join(
-        f"{count(number, 'launch')} {ENDINGS.get(status, status)}"
+        f"{count(number, 'launch')} {'received wrong data' if status == 'wrong data' else status}"
         for status, number in statuses.items()
     )

@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from nearpeak.results.names import reference
 from nearpeak.results.order import no_mpi
 from nearpeak.results.results import Cell, Furthest, Results, Share
+from nearpeak.terms.benchmarks import by_name
 from nearpeak.terms.identity import Place
 
 
 def find(results: Results) -> list[Furthest]:
     """At the smallest size and at the largest, in the families that have more than what is held
     against a measured ceiling. What is no MPI is told beside it, or alone where no MPI is there."""
-    known = {one.name: one for one in results.benchmarks}
-    others = {one.family for one in results.benchmarks if one.ceiling != "measured"}
+    known = by_name(results.benchmarks)
+    others = {each.family for each in results.benchmarks if each.ceiling != "measured"}
     beside = no_mpi(results)
     groups: dict[tuple[str, Place, str], list[Cell]] = defaultdict(list)
     for cell in results.cells:

@@ -42,10 +42,10 @@ def find(
     curves: dict[tuple[Place, Curve], list[Cell]] = defaultdict(list)
     for cell in cells:
         curves[cell.place, bare(cell.case.curve)].append(cell)
-    judged = {(frozenset({one.first, one.second}), one.place, one.case): one for one in comparisons}
+    judged = {(frozenset({two.first, two.second}), two.place, two.case): two for two in comparisons}
     found = [_headline(_at_one_size(mine), judged, native) for mine in curves.values()]
-    for one in found:
-        _hold(one, ceilings)
+    for headline in found:
+        _hold(headline, ceilings)
     return found
 
 
@@ -58,7 +58,7 @@ def _hold(headline: Headline, ceilings: Ceilings) -> None:
     if plateau := ceilings.plateau(place, case.curve, headline.better):
         headline.plateau = _reference(plateau, plateau)
         if ceiling := headline.ceiling:
-            both = {one.lies_in in HOST_CACHES for one in (ceiling, plateau)}
+            both = {point.lies_in in HOST_CACHES for point in (ceiling, plateau)}
             headline.plateau_low = len(both) == 1 and plateau.value < ceiling.value
 
 
@@ -81,7 +81,7 @@ def _at_one_size(cells: list[Cell]) -> list[Cell]:
     left out for a reason is no size to compare at. Where there is none, the size that most have.
     """
     by_size: dict[int, list[Cell]] = defaultdict(list)
-    for cell in [one for one in cells if one.case.x > 0] or cells:
+    for cell in [cell for cell in cells if cell.case.x > 0] or cells:
         by_size[cell.case.x].append(cell)
     answered = {x: sum(map(_answers, found)) for x, found in by_size.items()}
     most = max(answered.values())
@@ -115,7 +115,12 @@ def _headline(chosen: list[Cell], judged: Judged, native: Collection[Who]) -> He
         for cell in chosen
         if _answers(cell) and staging(cell.case.axes) is None and cell.who not in native
     ]
-    sound = [cell for cell in rivals if _counts(cell)]
+    # The best lost less than half of its launches, and is not above its ceiling.
+    sound = [
+        cell
+        for cell in rivals
+        if cell.median is not None and cell.failed < cell.launches and not is_defect(cell)
+    ]
     if not sound:
         return found
     best = (max if told.better == "higher" else min)(sound, key=lambda cell: cell.median or 0.0)
@@ -128,15 +133,10 @@ def _headline(chosen: list[Cell], judged: Judged, native: Collection[Who]) -> He
         tied = _tied(best, [cell for cell in others if not is_defect(cell)], judged)
         if tied is not None:
             found.tied = [cell.who for cell in tied]
-            alike = all(_verdict(best, cell, judged) == EQUIVALENT for cell in tied)
+            verdicts = [_compared(best, cell, judged) for cell in tied]
+            alike = all(found and found.verdict == EQUIVALENT for found in verdicts)
             found.standing = "first" if not tied else "tie" if alike else "undecided"
     return found
-
-
-def _counts(cell: Cell) -> bool:
-    """Whether it may be the best: it lost less than half of its launches, and is not above its
-    ceiling."""
-    return cell.median is not None and cell.failed < cell.launches and not is_defect(cell)
 
 
 def _ahead(cell: Cell, best: Cell) -> bool:
@@ -155,22 +155,20 @@ def _tied(best: Cell, others: list[Cell], judged: Judged) -> list[Cell] | None:
         return None
     tied = [cells[index] for index in leading if index]
     for cell in others:
-        verdict = judged.get((frozenset({best.who, cell.who}), cell.place, cell.case))
-        if verdict is None:
+        compared = _compared(best, cell, judged)
+        if compared is None:
             continue
-        if verdict.blocks < FEWEST:
+        if compared.blocks < FEWEST:
             if cell.status in FAILED:  # too few blocks, as it failed in the others
                 continue
             return None
-        if cell not in tied and verdict.verdict in (UNDECIDED, EQUIVALENT, TWO_MODES):
+        if cell not in tied and compared.verdict in (UNDECIDED, EQUIVALENT, TWO_MODES):
             tied.append(cell)
     return tied
 
 
-def _verdict(best: Cell, cell: Cell, judged: Judged) -> str:
-    """On one of those whom nothing sets apart from the best."""
-    found = judged.get((frozenset({best.who, cell.who}), cell.place, cell.case))
-    return found.verdict if found else UNDECIDED
+def _compared(best: Cell, cell: Cell, judged: Judged) -> Comparison | None:
+    return judged.get((frozenset({best.who, cell.who}), cell.place, cell.case))
 
 
 def _scores(cells: Sequence[Cell]) -> list[list[float]] | None:

@@ -30,10 +30,7 @@ def lies_in(machine: Machine, path: DataPath, case: Case, window: int | None) ->
     if path.two_hosts or not machine.caches or window is None:
         return None
     if path.transport == "local":
-        cpus = {cpu for end in path.ends for cpu in end.cpus}
-        last = [_last(machine, cpu) for cpu in cpus]
-        cached = sum(one.size_bytes for one in machine.caches if one in last)
-        return "memory" if 2 * case.x >= BEYOND * cached else "shared cache"
+        return "memory" if 2 * case.x >= BEYOND * cached_bytes(machine, path) else "shared cache"
     ends = rank_ends(path, case.buffers)
     kinds = kinds_of(case.buffers, len(path.ends))
     if ends is None or kinds is None:
@@ -46,24 +43,34 @@ def lies_in(machine: Machine, path: DataPath, case: Case, window: int | None) ->
     gpus = [end for end in ends if end not in hosts]
     found = {_in_host(machine, end, hosts, each) for end in hosts}
     found |= {_in_gpu(machine, end, gpus, each) for end in gpus}
-    return next((one for one in ORDER if one in found), None)
+    return next((place for place in ORDER if place in found), None)
 
 
-def _last(machine: Machine, cpu: int) -> Cache | None:
-    """The last-level cache of a CPU."""
-    found = [one for one in machine.caches if one.kind != "instruction" and cpu in one.cpus]
-    return max(found, key=lambda one: one.level, default=None)
+def cached_bytes(machine: Machine, path: DataPath) -> int:
+    """Of the largest caches that the CPUs of its ranks have."""
+    cpus = {cpu for end in path.ends for cpu in end.cpus}
+    last = [_last(_caches(machine, cpu)) for cpu in cpus]
+    return sum(cache.size_bytes for cache in machine.caches if cache in last)
+
+
+def _caches(machine: Machine, cpu: int) -> list[Cache]:
+    """Those of a CPU that hold data."""
+    return [cache for cache in machine.caches if cache.kind != "instruction" and cpu in cache.cpus]
+
+
+def _last(caches: Sequence[Cache]) -> Cache | None:
+    return max(caches, key=lambda cache: cache.level, default=None)
 
 
 def _in_host(machine: Machine, end: Endpoint, ends: Sequence[Endpoint], each: int) -> LiesIn | None:
     """Of the end of one rank, among all that have host memory; `each` takes so many bytes."""
     cpu = end.cpus[0]
-    core = next((set(one.cpus) for one in machine.cores if cpu in one.cpus), {cpu})
-    last = _last(machine, cpu)
+    caches = _caches(machine, cpu)
+    last = _last(caches)
     if last is None:
         return None
-    caches = [one for one in machine.caches if one.kind != "instruction" and cpu in one.cpus]
-    own = [one.size_bytes for one in caches if set(one.cpus) <= core]
+    core = next((set(core.cpus) for core in machine.cores if cpu in core.cpus), {cpu})
+    own = [cache.size_bytes for cache in caches if set(cache.cpus) <= core]
     if len(ends) * each <= max(own, default=0):
         return "core cache"
     sharing = sum(other.cpus[0] in last.cpus for other in ends)
@@ -78,8 +85,8 @@ def gpu_cache_bytes(vendor: str) -> int:
 
 
 def _in_gpu(machine: Machine, end: Endpoint, ends: Sequence[Endpoint], each: int) -> LiesIn | None:
-    vendor = next((one.vendor for one in machine.gpus if one.uuid == end.gpu), None)
-    cache = gpu_cache_bytes(vendor or "")
+    vendor = next((gpu.vendor for gpu in machine.gpus if gpu.uuid == end.gpu), "")
+    cache = gpu_cache_bytes(vendor)
     sharing = sum(other.gpu == end.gpu for other in ends)
     return "memory" if sharing * each >= BEYOND * cache else "device cache"
 
@@ -94,9 +101,9 @@ def locate(
         if path is not None and not point.fact:
             point.lies_in = lies_in(machine, path, point.case, point.window)
     copies = [
-        one.value
-        for one in points
-        if one.case.metric == COPY and one.place.transport == "local" and one.lies_in == "memory"
+        point.value
+        for point in points
+        if (point.case.metric, point.place.transport, point.lies_in) == (COPY, "local", "memory")
     ]
     for point in points:
         low = (point.ci95 or point.range)[0]

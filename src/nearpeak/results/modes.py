@@ -21,10 +21,12 @@ def find(results: Results) -> list[TwoModes]:
                 )
             )
     widest = [max(found[place], key=_apart) for place in order.places(results) if place in found]
-    return [msgspec.structs.replace(one, others=len(found[one.place]) - 1) for one in widest]
+    return [
+        msgspec.structs.replace(figure, others=len(found[figure.place]) - 1) for figure in widest
+    ]
 
 
-def _apart(one: TwoModes) -> float:
+def _apart(figure: TwoModes) -> float:
     """The ratio of the medians, above 1."""
-    low, high = sorted(mode.median for mode in one.modes)
+    low, high = sorted(mode.median for mode in figure.modes)
     return high / low

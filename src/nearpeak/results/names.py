@@ -2,14 +2,17 @@
 """How the curves of a study are called, wherever people read of them."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, TypeVar
+
+import msgspec
 
 from nearpeak.numbers import count, number, unit
 from nearpeak.results.results import CeilingPoint, CeilingValue, Cell, Reference
 from nearpeak.terms.axes import STAGING, staging
-from nearpeak.terms.identity import Curve
+from nearpeak.terms.identity import Case, Curve
 from nearpeak.terms.outcomes import TOO_SLOW
 
+C = TypeVar("C", Curve, Case)
 LIES_IN = {
     "core cache": "in a core's caches",
     "shared cache": "in a shared cache",
@@ -50,14 +53,10 @@ def staged(value: str) -> str:
     return f"staged by the benchmark ({value})"
 
 
-def bare(curve: Curve) -> Curve:
-    """The curve but for how data was staged."""
-    return Curve(
-        benchmark=curve.benchmark,
-        metric=curve.metric,
-        buffers=curve.buffers,
-        axes={name: value for name, value in curve.axes.items() if name != STAGING},
-    )
+def bare(curve: C) -> C:
+    """The curve, or case, but for how data was staged."""
+    axes = {name: value for name, value in curve.axes.items() if name != STAGING}
+    return msgspec.structs.replace(curve, axes=axes)
 
 
 def axes_words(axes: Mapping[str, str]) -> list[str]:

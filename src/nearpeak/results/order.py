@@ -44,7 +44,7 @@ def curves(results: Results) -> list[Curve]:
 def first_sheet(results: Results) -> list[Curve]:
     """The curves of the first tables and of the charts of each path: those that are held against a
     measured ceiling; of a study without any, all of them. Families have the others."""
-    held = {one.name for one in results.benchmarks if one.ceiling == "measured"}
+    held = {each.name for each in results.benchmarks if each.ceiling == "measured"}
     found = curves(results)
     return [curve for curve in found if curve.benchmark in held] or found
 
@@ -57,7 +57,7 @@ def figures(results: Results) -> list[str]:
 def ranking(results: Results) -> Callable[[Curve], int]:
     """Says where a curve stands in tables; what no benchmark measures comes last."""
     order: dict[tuple[str, str], int] = {}
-    for benchmark in sorted(results.benchmarks, key=lambda one: one.place):
+    for benchmark in sorted(results.benchmarks, key=lambda benchmark: benchmark.place):
         for metric in benchmark.metrics:
             order.setdefault((benchmark.name, metric.name), len(order))
     return lambda curve: order.get((curve.benchmark, curve.metric), len(order))
@@ -77,7 +77,7 @@ def headlines(results: Results) -> list[list[Headline]]:
     curves of the first sheet."""
     first = set(first_sheet(results))
     defaults = [curve for curve in default_curves(results) if curve in first]
-    known = {(one.place, bare(one.case)): one for one in results.headlines}
+    known = {(told.place, bare(told.case.curve)): told for told in results.headlines}
     found = [
         [
             known[place, bare(curve)]
@@ -93,8 +93,6 @@ def headlines(results: Results) -> list[list[Headline]]:
 def of_headlines(results: Results) -> list[Cell]:
     """The cells of the cases that `headlines` tells, however the data was staged."""
     told = {
-        (headline.place, bare(headline.case), headline.case.x)
-        for group in headlines(results)
-        for headline in group
+        (headline.place, bare(headline.case)) for group in headlines(results) for headline in group
     }
-    return [cell for cell in results.cells if (cell.place, bare(cell.case), cell.case.x) in told]
+    return [cell for cell in results.cells if (cell.place, bare(cell.case)) in told]

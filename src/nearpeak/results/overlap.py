@@ -19,21 +19,23 @@ DEVICE_ALONE, DEVICE_BESIDE = "device alone", "device beside"
 
 def overlap(launches: Sequence[Observation]) -> Overlap | None:
     """Of the launches of a cell; None where they did not compute."""
-    times = [one.phases for one in launches]
-    if not times or not all({COMMUNICATE, COMPUTE, BOTH} <= one.keys() for one in times):
+    every = [observation.phases for observation in launches]
+    if not every or not all({COMMUNICATE, COMPUTE, BOTH} <= times.keys() for times in every):
         return None
-    if not all(min(one[COMMUNICATE], one[COMPUTE]) > 0 for one in times):
+    if not all(min(times[COMMUNICATE], times[COMPUTE]) > 0 for times in every):
         return None
-    sessions = [one.launch.block.session for one in launches]
+    sessions = [observation.launch.block.session for observation in launches]
     slowdowns = [
-        one[DEVICE_BESIDE] / one[DEVICE_ALONE] for one in times if one.get(DEVICE_ALONE, 0.0) > 0
+        times[DEVICE_BESIDE] / times[DEVICE_ALONE]
+        for times in every
+        if times.get(DEVICE_ALONE, 0.0) > 0
     ]
     return Overlap(
-        hidden=estimated([hidden(one) for one in times], sessions),
-        communicate_us=float(np.median([one[COMMUNICATE] for one in times])),
-        compute_us=float(np.median([one[COMPUTE] for one in times])),
-        both_us=float(np.median([one[BOTH] for one in times])),
-        device_slowdown=estimated(slowdowns, sessions) if len(slowdowns) == len(times) else None,
+        hidden=estimated(list(map(hidden, every)), sessions),
+        communicate_us=float(np.median([times[COMMUNICATE] for times in every])),
+        compute_us=float(np.median([times[COMPUTE] for times in every])),
+        both_us=float(np.median([times[BOTH] for times in every])),
+        device_slowdown=estimated(slowdowns, sessions) if len(slowdowns) == len(every) else None,
     )
 
 

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import median
+from typing import TypeVar
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from nearpeak.terms.axes import staging
 from nearpeak.terms.identity import CEILING, Case, Curve, Place, Who
 
 Pair = tuple[str, ...]  # the names of both ends
+T = TypeVar("T", Cell, CeilingPoint)
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,7 @@ def find(results: Results) -> list[PairMatrix]:
 def judged(matrices: list[Matrix]) -> list[PairMatrix]:
     """The same, with what is known of the slowest pair of each source."""
     sources = [source for matrix in matrices for source in matrix.sources]
-    columns = sorted({b for one in sources for values in one.blocks.values() for b in values})
+    columns = sorted({b for source in sources for own in source.blocks.values() for b in own})
     asked = [source.behind(columns) for source in sources]
     rows = np.array([row for _, row in asked]).reshape(len(asked), len(columns))
     sure = {
@@ -99,13 +101,13 @@ def judged(matrices: list[Matrix]) -> list[PairMatrix]:
     }
     return [
         PairMatrix(
-            kind=one.place.kind,
-            symmetric=len(set(one.place.ends)) == 1,
-            case=one.case,
-            unit=one.unit,
-            sources=[_told(source, sure[id(source)]) for source in one.sources],
+            kind=matrix.place.kind,
+            symmetric=len(set(matrix.place.ends)) == 1,
+            case=matrix.case,
+            unit=matrix.unit,
+            sources=[_told(source, sure[id(source)]) for source in matrix.sources],
         )
-        for one in matrices
+        for matrix in matrices
     ]
 
 
@@ -124,59 +126,55 @@ def _told(source: Source, sure: bool) -> PairSource:
 
 
 def _matrices(results: Results) -> list[Matrix]:
-    cells: dict[tuple[str, str, str], list[Cell]] = defaultdict(list)  # kind, figure, buffers
-    first: dict[tuple[str, str], Curve] = {}
-    for cell in results.cells:
-        if not cell.place.pair or not cell.median or staging(cell.case.axes) is not None:
-            continue
-        curve = cell.case.curve
-        if first.setdefault((curve.figure, curve.buffers), curve) == curve:
-            cells[cell.place.kind, curve.figure, curve.buffers].append(cell)
-    points: dict[tuple[str, str, str], list[CeilingPoint]] = defaultdict(list)
-    held: dict[tuple[str, str], Curve] = {}
-    for point in results.ceilings:
-        if not point.place.pair or point.value <= 0 or point.fact or point.kind != "measured":
-            continue
-        curve = point.case.curve
-        if held.setdefault((curve.figure, curve.buffers), curve) == curve:
-            points[point.place.kind, curve.figure, curve.buffers].append(point)
+    cells = _by_kind(
+        cell
+        for cell in results.cells
+        if cell.place.pair and cell.median and staging(cell.case.axes) is None
+    )
+    points = _by_kind(
+        point
+        for point in results.ceilings
+        if point.place.pair and point.value > 0 and not point.fact and point.kind == "measured"
+    )
     places = dict.fromkeys(path.place for path in results.paths if path.pair)
     ceilings = Ceilings(results.ceilings)
-    found = [_of_cells(owned, places, ceilings) for owned in cells.values()]
-    return found + [_of_ceilings(limits) for key, limits in points.items() if key not in cells]
+    found = []
+    for (kind, *_), owned in cells.items():
+        at = _largest(owned)
+        limits = (ceilings.of(place, at.case) for place in places if place.kind == kind)
+        found.append(_matrix(at, filter(None, limits), owned))
+    alone = [limits for key, limits in points.items() if key not in cells]
+    return found + [_matrix(_largest(limits), limits, ()) for limits in alone]
 
 
-def _of_cells(cells: list[Cell], places: Iterable[Place], ceilings: Ceilings) -> Matrix:
-    at = cells[0].case.curve.at(max(cell.case.x for cell in cells))
-    kind, better = cells[0].place.kind, cells[0].better
-    limits = [ceilings.of(place, at) for place in places if place.kind == kind]
-    owners: dict[Who, dict[Pair, float]] = defaultdict(dict)
+def _by_kind(measured: Iterable[T]) -> dict[tuple[str, str, str], list[T]]:
+    """By kind of pair, figure and buffers: those of the first curve that has these."""
+    found: dict[tuple[str, str, str], list[T]] = defaultdict(list)
+    first: dict[tuple[str, str], Curve] = {}
+    for point in measured:
+        curve = point.case.curve
+        if first.setdefault((curve.figure, curve.buffers), curve) == curve:
+            found[point.place.kind, curve.figure, curve.buffers].append(point)
+    return found
+
+
+def _largest(measured: list[T]) -> T:
+    return max(measured, key=lambda point: point.case.x)
+
+
+def _matrix(
+    at: Cell | CeilingPoint, limits: Iterable[CeilingPoint], cells: Iterable[Cell]
+) -> Matrix:
+    """Of the case of `at`."""
+    values: dict[Who, dict[Pair, float]] = defaultdict(dict)
     blocks: dict[Who, dict[Pair, dict[Block, float]]] = defaultdict(dict)
     for point in limits:
-        if point is not None and point.value > 0:
-            owners[CEILING][point.place.pair] = point.value
+        if point.case.x == at.case.x and point.value > 0:
+            values[CEILING][point.place.pair] = point.value
             blocks[CEILING][point.place.pair] = point.by_block
     for cell in cells:
-        if cell.case.x == at.x and cell.median:
-            owners[cell.who][cell.place.pair] = cell.median
+        if cell.case.x == at.case.x and cell.median:
+            values[cell.who][cell.place.pair] = cell.median
             blocks[cell.who][cell.place.pair] = cell.by_block
-    return Matrix(
-        place=cells[0].place,
-        case=at,
-        unit=cells[0].unit,
-        sources=[Source(who, values, better, blocks[who]) for who, values in owners.items()],
-    )
-
-
-def _of_ceilings(points: list[CeilingPoint]) -> Matrix:
-    """Where no library was measured."""
-    one = max(points, key=lambda point: point.case.x)
-    here = [point for point in points if point.case.x == one.case.x]
-    values = {point.place.pair: point.value for point in here}
-    blocks = {point.place.pair: point.by_block for point in here}
-    return Matrix(
-        place=one.place,
-        case=one.case,
-        unit=one.unit,
-        sources=[Source(CEILING, values, one.better, blocks)],
-    )
+    sources = [Source(who, own, at.better, blocks[who]) for who, own in values.items()]
+    return Matrix(at.place, at.case, at.unit, sources)

@@ -57,6 +57,8 @@ def _judge(peaks: list[Peak]) -> None:
         managed = "M" in buffers  # such memory moves
         if peak.of_theoretical is not None and peak.largest >= JUDGED_FROM and not managed:
             where = (peak.place, on_host(buffers))
-            best[where] = max(best.get(where, peak), peak, key=lambda one: one.of_theoretical or 0)
+            best[where] = max(
+                best.get(where, peak), peak, key=lambda rate: rate.of_theoretical or 0
+            )
     for peak in best.values():
         peak.suspect = (peak.of_theoretical or 0.0) < HEALTHY

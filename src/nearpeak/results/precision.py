@@ -13,13 +13,13 @@ def find(cells: Sequence[Cell]) -> Precision | None:
     known = [(cell.half_width, cell) for cell in cells if cell.half_width is not None]
     if not known:
         return None
-    widest, cell = max(known, key=lambda one: one[0])
+    widest, cell = max(known, key=lambda pair: pair[0])
     return Precision(
         intervals=len(known),
         median=median(width for width, _ in known),
         aim_of_rates=goal("higher"),
         aim_of_times=goal("lower"),
-        wider=sum("imprecise" in one.flags for _, one in known),
+        wider=sum("imprecise" in other.flags for _, other in known),
         widest=widest,
         who=cell.who,
         place=cell.place,

@@ -43,7 +43,8 @@ class _Measured:
         first = _at(self.alone, longest)
         if self.one_way and self.both_ways:
             first *= max(1.0, _at(self.both_ways, longest) / _at(self.one_way, longest))
-        return first + sum(_at(self.both_ways or self.one_way or self.alone, one) for one in others)
+        together = self.both_ways or self.one_way or self.alone
+        return first + sum(_at(together, size_bytes) for size_bytes in others)
 
 
 Measured = dict[tuple[Who, Place, str, State], _Measured]
@@ -59,14 +60,14 @@ class Messages:
         self._paths = paths
         self._known = known
         self._cells = [cell for cell in cells if cell.median and self._counts(cell)]
-        self._measured = self._table({id(one): one.median or 0.0 for one in self._cells})
+        self._measured = self._table((cell, cell.median or 0.0) for cell in self._cells)
 
     @cached_property
     def _of_blocks(self) -> dict[Block, Measured]:
-        values: dict[Block, dict[int, float]] = defaultdict(dict)
+        values: dict[Block, list[tuple[Cell, float]]] = defaultdict(list)
         for cell in self._cells:
             for block, median in cell.by_block.items():
-                values[block][id(cell)] = median
+                values[block].append((cell, median))
         return {block: self._table(values[block]) for block in sorted(values)}
 
     def _counts(self, cell: Cell) -> bool:
@@ -76,12 +77,10 @@ class Messages:
         main = case.metric == benchmark.main.name
         return plain and main and case.x > 0 and staging(case.axes) is None
 
-    def _table(self, medians: Mapping[int, float]) -> Measured:
-        """`medians`: of the cells that were measured, by their identity."""
+    def _table(self, medians: Iterable[tuple[Cell, float]]) -> Measured:
         found: Measured = defaultdict(_Measured)
-        for cell in self._cells:
+        for cell, median in medians:
             case, benchmark = cell.case, self._known[cell.case.benchmark]
-            median = medians.get(id(cell), 0.0)
             if median <= 0:
                 continue
             mine = found[cell.who, cell.place, case.buffers, state_of(case.axes)]
@@ -94,7 +93,11 @@ class Messages:
         return found
 
     def of(self, who: Who, place: Place, buffers: str, work: Work) -> float | None:
-        """Of an iteration; what announces its messages counts where the study has times for it."""
+        """Of an iteration, whose messages a rank sends and receives at once; None where the study
+        has no times for them. What announces them counts where it has times for that.
+
+        Between more ranks than two they are those of the nearest pair among them.
+        """
         return self._of(self._measured, who, place, buffers, work)
 
     def by_block(self, who: Who, place: Place, buffers: str, work: Work) -> dict[Block, float]:
@@ -104,14 +107,6 @@ class Messages:
             for block, measured in self._of_blocks.items()
         }
         return {block: us for block, us in found.items() if us is not None}
-
-    def us(self, who: Who, place: Place, buffers: str, messages: Sequence[int]) -> float | None:
-        """Of messages of so many bytes that a rank sends and receives at once; None where the study
-        has no times for it.
-
-        Between more ranks than two they are those of the nearest pair among them.
-        """
-        return self._us(self._measured, who, place, buffers, messages)
 
     def _of(
         self, measured: Measured, who: Who, place: Place, buffers: str, work: Work
@@ -128,9 +123,9 @@ class Messages:
         found: dict[State, _Measured] = {}
         for here in [place, *self._within(place)]:
             found = found or {
-                state: one
-                for (*key, state), one in measured.items()
-                if key == [who, here, buffers] and one.alone
+                state: mine
+                for (*key, state), mine in measured.items()
+                if key == [who, here, buffers] and mine.alone
             }
         if not found or not messages:
             return None
@@ -155,7 +150,7 @@ def _at(times: Times, size_bytes: int) -> float:
         return times[sizes[0]]
     if size_bytes >= sizes[-1]:
         return times[sizes[-1]] * size_bytes / sizes[-1]
-    upper = next(one for one in sizes if one >= size_bytes)
+    upper = next(size for size in sizes if size >= size_bytes)
     lower = sizes[sizes.index(upper) - 1]
     share = math.log(size_bytes / lower) / math.log(upper / lower)
     return math.exp((1 - share) * math.log(times[lower]) + share * math.log(times[upper]))

@@ -56,11 +56,6 @@ class Bound:
     at_most: bool  # else: at least
     strict: bool = False  # the whole interval must reach it; else: the median
 
-    @property
-    def is_fraction(self) -> bool:
-        """Whether it is a fraction, and no figure with a unit."""
-        return self.unit in (OF_CEILING, OF_THEORETICAL)
-
     def holds(self, value: float) -> bool:
         """Whether a value reaches it."""
         return value <= self.amount if self.at_most else value >= self.amount
@@ -139,51 +134,53 @@ def _bound(text: str, *, at_most: bool, strict: bool) -> Bound:
 
 def check(requirements: Iterable[Requirement], subjects: Sequence[Subject]) -> None:
     """UserError for a requirement that names nothing of what is measured, with what there is."""
-    for one in requirements:
-        _named(one, subjects)
+    for wanted in requirements:
+        _named(wanted, subjects)
 
 
-def _named(one: Requirement, subjects: Sequence[Subject]) -> list[Subject]:
+def _named(wanted: Requirement, subjects: Sequence[Subject]) -> list[Subject]:
     """What a requirement names: figures of libraries; of the ceiling where it says so, or where no
     library has such a figure. UserError when there is none."""
     try:
-        found = _find(one, subjects)
+        found = _find(wanted, subjects)
         for subject in found:
-            _check_bound(one, subject)
-        _check_size(one, found)
+            _check_bound(wanted, subject)
+        _check_size(wanted, found)
     except UserError as error:
-        raise UserError(f"--require {one.text!r}: {error}") from None
+        raise UserError(f"--require {wanted.text!r}: {error}") from None
     return found
 
 
-def _find(one: Requirement, subjects: Sequence[Subject]) -> list[Subject]:
+def _find(wanted: Requirement, subjects: Sequence[Subject]) -> list[Subject]:
     labels = dict.fromkeys(subject.who.label for subject in subjects)
-    if one.library is not None and one.library not in labels:
-        raise UserError(f"the study has no library {one.library!r}{closest(one.library, labels)}")
+    if wanted.library is not None and wanted.library not in labels:
+        raise UserError(
+            f"the study has no library {wanted.library!r}{closest(wanted.library, labels)}"
+        )
     paths = dict.fromkeys(subject.place.path for subject in subjects)
-    if one.path not in paths:
-        raise UserError(f"the study has no path {one.path!r}{closest(one.path, paths)}")
-    ceiling = one.library == CEILING.label
-    here = [subject for subject in subjects if subject.place.path == one.path]
+    if wanted.path not in paths:
+        raise UserError(f"the study has no path {wanted.path!r}{closest(wanted.path, paths)}")
+    ceiling = wanted.library == CEILING.label
+    here = [subject for subject in subjects if subject.place.path == wanted.path]
     if ceiling:
         here = [subject for subject in here if subject.who.label == CEILING.label]
-    elif one.library is not None:
+    elif wanted.library is not None:
         here = [subject for subject in here if subject.who != CEILING]
-    found = [subject for subject in here if subject.curve.figure == one.figure]
+    found = [subject for subject in here if subject.curve.figure == wanted.figure]
     if not here:
         what = "the ceiling is not" if ceiling else "no library is"
         raise UserError(f"{what} measured on that path")
     if not found:
         figures = dict.fromkeys(subject.curve.figure for subject in here)
         raise UserError(
-            f"{one.figure!r} is not measured {'of the ceiling ' if ceiling else ''}on that path"
-            f"{closest(one.figure, figures)}"
+            f"{wanted.figure!r} is not measured {'of the ceiling ' if ceiling else ''}on that path"
+            f"{closest(wanted.figure, figures)}"
         )
     return [subject for subject in found if subject.who != CEILING] or found
 
 
-def _check_bound(one: Requirement, subject: Subject) -> None:
-    bound, figure = one.bound, one.figure
+def _check_bound(wanted: Requirement, subject: Subject) -> None:
+    bound, figure = wanted.bound, wanted.figure
     lower = subject.better == "lower"
     form = f"{'<=' if lower else '>='}NUMBER{subject.unit}"
     if bound.unit == OF_CEILING and not subject.has_ceiling:
@@ -194,25 +191,26 @@ def _check_bound(one: Requirement, subject: Subject) -> None:
             f"no theoretical rate of {figure} is known on that path (only rates in one direction of"
             f" a link have one, like bw): write {form}"
         )
-    if not bound.is_fraction and (bound.unit, bound.at_most) != (subject.unit, lower):
+    fraction = bound.unit in (OF_CEILING, OF_THEORETICAL)
+    if not fraction and (bound.unit, bound.at_most) != (subject.unit, lower):
         raise UserError(
             f"{figure} is measured in {subject.unit}, and {subject.better} is better: write {form}"
         )
 
 
-def _check_size(one: Requirement, found: Sequence[Subject]) -> None:
+def _check_size(wanted: Requirement, found: Sequence[Subject]) -> None:
     sizes = sorted({size for subject in found for size in subject.sizes})
-    if one.size is None:
+    if wanted.size is None:
         if any(subject.who != CEILING and not subject.has_ceiling for subject in found):
             like = QUOTED_BYTES if QUOTED_BYTES in sizes else sizes[0]
             raise UserError(
-                f"{one.figure} has no ceiling that chooses the size: name a size, like :{like}"
+                f"{wanted.figure} has no ceiling that chooses the size: name a size, like :{like}"
             )
     elif not sizes:
-        raise UserError(f"the program chooses the size of {one.figure}: leave the size out")
-    elif one.size not in sizes:
+        raise UserError(f"the program chooses the size of {wanted.figure}: leave the size out")
+    elif wanted.size not in sizes:
         raise UserError(
-            f"{one.figure} is not measured at {extent(one.size, found[0].x_unit)} there: "
+            f"{wanted.figure} is not measured at {extent(wanted.size, found[0].x_unit)} there: "
             f"choose one of {format_sizes(sizes)}, or measure more"
             + (" with --sizes" if found[0].x_unit == "B" else "")
         )
@@ -226,7 +224,7 @@ def judge(
     `subjects` are those that the requirements were checked with. What was not measured is missed.
     """
     measured = _Measured(results)
-    return [judged for one in requirements for judged in _judge(one, subjects, measured)]
+    return [judged for wanted in requirements for judged in _judge(wanted, subjects, measured)]
 
 
 def _judge(
@@ -256,7 +254,7 @@ def _first_curves(named: Sequence[Subject]) -> list[Subject]:
     """For each kind of buffers the first curve, which has the axes that tables show, with the sizes
     of all libraries; one that the benchmark stages only where no other is."""
     first: dict[str, Subject] = {}
-    for subject in sorted(named, key=lambda one: staging(one.curve.axes) is not None):
+    for subject in sorted(named, key=lambda each: staging(each.curve.axes) is not None):
         first.setdefault(subject.curve.buffers, subject)
     return list(first.values())
 
@@ -315,8 +313,8 @@ class _Measured:
     def _staged(self, who: Who, place: Place, what: Case) -> str:
         """Of who has no cell where other libraries have one: what it has instead."""
         staged = any(
-            (one, where, other.figure, other.buffers) == (who, place, what.figure, what.buffers)
-            for one, where, other in self._cells
+            (owner, where, other.figure, other.buffers) == (who, place, what.figure, what.buffers)
+            for owner, where, other in self._cells
             if staging(other.axes) is not None
         )
         return ", but staged by the benchmark" if staged else ""
@@ -324,7 +322,9 @@ class _Measured:
     def _failed(self, place: Place) -> str:
         """How launches of the ceilings of a place failed."""
         ended = Counter(
-            one.status for one in self._failures if (one.who, one.place) == (CEILING, place)
+            failure.status
+            for failure in self._failures
+            if (failure.who, failure.place) == (CEILING, place)
         )
         words = [f"{how} in {count(times, 'launch')}" for how, times in ended.items()]
         return f" ({', '.join(words)})" if words else ""

@@ -19,22 +19,18 @@ from nearpeak.terms.work import Work
 
 SCHEMA = 5
 
-
 # "measured" without MPI in the same case; a "bound" that follows from what was (bounds.py); or
 # "ideal": the best that there can be, on any machine
 Kind = Literal["measured", "bound", "ideal"]
-
 
 # Where the bytes of a case lie while it is measured (locality.py): in caches of one core; in one
 # that cores share; in those of a GPU, or they may; or in memory.
 LiesIn = Literal["core cache", "shared cache", "device cache", "memory"]
 HOST_CACHES = ("core cache", "shared cache")
 
-
 # Why launches may scatter: other work on the machine; two groups of launches; hardware that was
 # held down; or a path that changed.
 Cause = Literal["other work", "two modes", "held down", "drift"]
-
 
 # What must be known of a cell.
 Flag = Literal[
@@ -329,11 +325,6 @@ class CeilingPoint(msgspec.Struct, kw_only=True):
     def by_library(self) -> float:
         """The best that a library can reach."""
         return self.value if self.attainable is None else self.attainable.value
-
-    @property
-    def launches(self) -> int:
-        """Of the winning method."""
-        return len(self.values)
 
 
 class Fit(msgspec.Struct, kw_only=True):
@@ -793,7 +784,7 @@ class Results(msgspec.Struct, kw_only=True):
     @property
     def timed(self) -> list[Cell]:
         """Of operations on messages, and of applications."""
-        return self.cells + [one.cell for one in self.applications]
+        return self.cells + [problem.cell for problem in self.applications]
 
     @property
     def measuring_sessions(self) -> list[SessionInfo]:

@@ -5,6 +5,7 @@ With 128 ranks a place has 128 ends and a command a CPU list for each of them: w
 cell they were nearly all of the file.
 """
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
@@ -18,22 +19,11 @@ def once(plain: dict[str, Any]) -> dict[str, Any]:
     """The whole of results.json, with the tables in it and their numbers in place of the values."""
     numbers: dict[str, dict[bytes, int]] = {table: {} for table in TABLES.values()}
 
-    def numbered(value: Any) -> Any:
-        if isinstance(value, list | tuple):
-            return [numbered(one) for one in value]
-        if not isinstance(value, dict):
-            return value
-        return {
-            name: number(TABLES[name], one)
-            if name in TABLES and isinstance(one, KINDS[name])
-            else numbered(one)
-            for name, one in value.items()
-        }
+    def number(name: str, value: Any) -> int:
+        known = numbers[TABLES[name]]
+        return known.setdefault(msgspec.json.encode(value), len(known))
 
-    def number(table: str, value: Any) -> int:
-        return numbers[table].setdefault(msgspec.json.encode(value), len(numbers[table]))
-
-    made: dict[str, Any] = numbered(plain)
+    made: dict[str, Any] = _replaced(plain, KINDS, number)
     return made | {
         table: [msgspec.json.decode(value) for value in values] for table, values in numbers.items()
     }
@@ -41,22 +31,25 @@ def once(plain: dict[str, Any]) -> dict[str, Any]:
 
 def whole(made: dict[str, Any]) -> dict[str, Any]:
     """What `once` was given to make this."""
-    values = {name: made[table] for name, table in TABLES.items()}
-
-    def filled(value: Any) -> Any:
-        if isinstance(value, list):
-            return [filled(one) for one in value]
-        if not isinstance(value, dict):
-            return value
-        return {
-            name: values[name][one] if name in values and isinstance(one, int) else filled(one)
-            for name, one in value.items()
-        }
-
-    plain: dict[str, Any] = filled(
-        {name: one for name, one in made.items() if name not in TABLES.values()}
+    own = {name: value for name, value in made.items() if name not in TABLES.values()}
+    plain: dict[str, Any] = _replaced(
+        own, dict.fromkeys(TABLES, int), lambda name, number: made[TABLES[name]][number]
     )
     return plain
+
+
+def _replaced(value: Any, kinds: Mapping[str, type], replace: Callable[[str, Any], Any]) -> Any:
+    """With what `replace` makes of each field of these names and kinds, by its name and value."""
+    if isinstance(value, list | tuple):
+        return [_replaced(item, kinds, replace) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: replace(name, field)
+        if name in kinds and isinstance(field, kinds[name])
+        else _replaced(field, kinds, replace)
+        for name, field in value.items()
+    }
 
 
 def once_in(schema: dict[str, Any]) -> dict[str, Any]:
@@ -68,7 +61,7 @@ def once_in(schema: dict[str, Any]) -> dict[str, Any]:
             declared = struct.get("properties", {}).get(name)
             if declared is None:
                 continue
-            some = next(one for one in declared.get("anyOf", [declared]) if one != NULL)
+            some = next(kind for kind in declared.get("anyOf", [declared]) if kind != NULL)
             whole["properties"][table] = {"type": "array", "items": some}
             number = {"type": "integer"}
             struct["properties"][name] = number if some is declared else {"anyOf": [number, NULL]}

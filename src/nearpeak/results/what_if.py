@@ -10,28 +10,28 @@ from nearpeak.terms.identity import Who
 
 def tell(applications: Sequence[Application], others: Iterable[Who], messages: Messages) -> None:
     """Sets it of each problem whose messages can be predicted with its own library too."""
-    cells = {(one.cell.who, one.cell.place, one.cell.case): one.cell for one in applications}
+    cells = [problem.cell for problem in applications]
+    medians = {(cell.who, cell.place, cell.case): cell.median for cell in cells}
     known = list(dict.fromkeys(others))
-    for one in applications:
-        cell = one.cell
+    for problem in applications:
+        cell = problem.cell
         for who in known:
-            if who != cell.who and (found := _with(one, who, messages)):
-                other = cells.get((who, cell.place, cell.case))
-                found.measured = other.median if other else None
-                one.what_if.append(found)
+            if who != cell.who and (found := _with(problem, who, messages)):
+                found.measured = medians.get((who, cell.place, cell.case))
+                problem.what_if.append(found)
 
 
-def _with(one: Application, who: Who, messages: Messages) -> WhatIf | None:
-    cell = one.cell
-    if cell.median is None or one.work is None or one.predicted_us is None:
+def _with(problem: Application, who: Who, messages: Messages) -> WhatIf | None:
+    cell = problem.cell
+    if cell.median is None or problem.work is None or problem.predicted_us is None:
         return None
-    asked = cell.place, cell.case.buffers, one.work
+    asked = cell.place, cell.case.buffers, problem.work
     other = messages.of(who, *asked)
     if other is None:
         return None
     # Of messages that took less than was predicted no more can be saved than they took.
-    took = cell.median if one.messages_us is None else one.messages_us
-    change = other - one.predicted_us
+    took = cell.median if problem.messages_us is None else problem.messages_us
+    change = other - problem.predicted_us
     if change <= -took:
         return None
     own, others = messages.by_block(cell.who, *asked), messages.by_block(who, *asked)

@@ -38,11 +38,14 @@ class Choice(Generic[Block]):
         blocks = sorted({block for name in usual for block in values[name]})
         self._halves = set(blocks[::2]), set(blocks[1::2])
         # Of each half: what the other one lacks could not count there.
-        both = {name for name in usual if all(values[name].keys() & one for one in self._halves)}
+        both = {name for name in usual if all(values[name].keys() & half for half in self._halves)}
         self.winners = tuple(
             next((name for name in self._order(half) if name in both), self.best)
             for half in self._halves
         )
+
+        # Where two methods count, nobody knows which one is better.
+        self.rivals = self.winners if len(set(self.winners)) > 1 else ()
 
     def winner(self, block: Block) -> str:
         """The method that counts in a block."""

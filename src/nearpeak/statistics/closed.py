@@ -43,11 +43,11 @@ class Adjusted(NamedTuple):
 def adjust(curves: Sequence[Tests]) -> list[Adjusted]:
     """The p-values of all curves, by the closed test."""
     inside = [_inside(tests) for tests in curves]
-    last = [max(one.sizes) for one in inside]  # with which the last of its sizes is judged
+    last = [max(own.sizes) for own in inside]  # with which the last of its sizes is judged
     adjusted = []
-    for i, one in enumerate(inside):
+    for i, own in enumerate(inside):
         others = np.array(last[:i] + last[i + 1 :])
-        shift, curve, *sizes = across([one.shift, one.curve, *one.sizes], others).tolist()
+        shift, curve, *sizes = across([own.shift, own.curve, *own.sizes], others).tolist()
         adjusted.append(Adjusted(shift, curve, tuple(sizes)))
     return adjusted
 

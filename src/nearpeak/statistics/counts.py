@@ -49,8 +49,8 @@ class Judged(NamedTuple):
 
 def judge(questions: Sequence[Counts]) -> list[Judged]:
     """All questions, in their order, with an error rate of 5 % together."""
-    p = [_p(one) for one in questions]
-    left = Counter(_tails(one) for one in questions)
+    p = [_p(question) for question in questions]
+    left = Counter(map(_tails, questions))
     runs = sum(map(_runs, questions), Fraction(0))
     adjusted: dict[int, Fraction] = {}
     last = Fraction(0)
@@ -63,8 +63,8 @@ def judge(questions: Sequence[Counts]) -> list[Judged]:
         adjusted[index] = last
         left[_tails(question)] -= 1
     return [
-        Judged(float(one), float(adjusted[index]), adjusted[index] <= LEVEL)
-        for index, one in enumerate(p)
+        Judged(float(value), float(adjusted[index]), adjusted[index] <= LEVEL)
+        for index, value in enumerate(p)
     ]
 
 
@@ -106,13 +106,10 @@ def _runs(counts: Counts) -> Fraction:
     return min(Fraction(counts.new * comb(failed, RUN), comb(tried, RUN)), Fraction(1))
 
 
+@lru_cache(maxsize=4096)
 def _tails(counts: Counts) -> tuple[Fraction, ...]:
     """The p-values that it could have, from 1 down: of each number of failures of the new side."""
-    return _tails_of(counts.old_failed + counts.new_failed, counts.old, counts.new)
-
-
-@lru_cache(maxsize=4096)
-def _tails_of(failed: int, old: int, new: int) -> tuple[Fraction, ...]:
+    failed, old, new = counts.old_failed + counts.new_failed, counts.old, counts.new
     whole, above, found = comb(old + new, failed), 0, []
     for k in range(min(failed, new), max(0, failed - old) - 1, -1):
         above += comb(new, k) * comb(old, failed - k)
@@ -122,4 +119,4 @@ def _tails_of(failed: int, old: int, new: int) -> tuple[Fraction, ...]:
 
 def _largest(tails: tuple[Fraction, ...], p: Fraction) -> Fraction:
     """The largest p-value at or below p; 0: none is."""
-    return next((one for one in tails if one <= p), Fraction(0))
+    return next((tail for tail in tails if tail <= p), Fraction(0))

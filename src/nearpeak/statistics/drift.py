@@ -67,13 +67,13 @@ def changes(series: Sequence[ArrayLike]) -> list[Change | None]:
 
     A series shorter than LEAST_BLOCKS tells nothing: the caller has to say so.
     """
-    return [None if one is None else _change(*one) for one in _judged(series)]
+    return [None if judged is None else _change(*judged) for judged in _judged(series)]
 
 
 def least_steps(series: Sequence[ArrayLike]) -> list[float | None]:
     """The least step half-way, a logarithm, that would be found at each place in half of studies,
     if its noise is what its series shows; None of a series that is too short."""
-    return [None if one is None else _least_step(*one) for one in _judged(series)]
+    return [None if judged is None else _least_step(*judged) for judged in _judged(series)]
 
 
 def _judged(series: Sequence[ArrayLike]) -> list[tuple[Floats, float] | None]:

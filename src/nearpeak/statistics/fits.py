@@ -61,10 +61,10 @@ def hockney(sizes: ArrayLike, times_us: ArrayLike) -> Hockney | None:
         errors = np.log(times / t)
         weights = 1 / np.sqrt(1 + (errors / SOFT) ** 2)
         a, b, c = (
-            float(np.sum(weights * one * other))
-            for one, other in ((fixed, fixed), (fixed, growing), (growing, growing))
+            float(np.sum(weights * left * right))
+            for left, right in ((fixed, fixed), (fixed, growing), (growing, growing))
         )
-        u, v = (float(np.sum(weights * one * errors)) for one in (fixed, growing))
+        u, v = (float(np.sum(weights * slope * errors)) for slope in (fixed, growing))
         determinant = a * c - b * b
         if determinant <= 0:  # but for rounding, the sizes are all alike
             return None

@@ -40,16 +40,14 @@ def least_p(blocks: int) -> float:
     return 2.0 ** (1 - min(blocks, EXACT_BLOCKS)) if blocks > 0 else 1.0
 
 
-def most_families(blocks: int, level: float = LEVEL) -> int:
+def most_families(blocks: int) -> int:
     """How many sets of rows, each with flips of its own, so many blocks can judge together."""
-    return math.ceil(level / least_p(blocks)) - 1
+    return math.ceil(LEVEL / least_p(blocks)) - 1
 
 
-def blocks_needed(families: int, level: float = LEVEL) -> int:
+def blocks_needed(families: int) -> int:
     """The fewest blocks that can judge so many sets of rows together."""
-    return next(
-        (n for n in range(1, EXACT_BLOCKS) if most_families(n, level) >= families), EXACT_BLOCKS
-    )
+    return next((n for n in range(1, EXACT_BLOCKS) if most_families(n) >= families), EXACT_BLOCKS)
 
 
 def adjusted(rows: Floats, kinds: Sequence[int] | None = None, families: int = 1) -> Floats:

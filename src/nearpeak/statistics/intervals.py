@@ -6,6 +6,7 @@ The unit is the launch: every value here is a launch median, or a ratio of two.
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +20,7 @@ GOAL_HIGHER = 0.02  # half-width of the interval of a rate, relative to the medi
 GOAL_LOWER = 0.03  # and of a time
 
 Interval = tuple[float, float]
+T = TypeVar("T")
 
 
 @lru_cache
@@ -91,13 +93,17 @@ def _of_sessions(middles: Floats, level: float, positive: bool) -> Interval:
     return _of_median(middles, level) or student(middles, level, positive=positive)
 
 
+def all_known(values: Iterable[T | None]) -> list[T]:
+    """All of these; none where any is not known."""
+    found = [*values]
+    known = [value for value in found if value is not None]
+    return known if len(known) == len(found) else []
+
+
 def spanning(intervals: Iterable[Interval | None]) -> Interval | None:
     """From the lowest end of these intervals to the highest; None where one of them is none."""
-    found = list(intervals)
-    known = [one for one in found if one is not None]
-    if not known or len(known) < len(found):
-        return None
-    return min(low for low, _ in known), max(high for _, high in known)
+    known = all_known(intervals)
+    return (min(low for low, _ in known), max(high for _, high in known)) if known else None
 
 
 def of_readings(readings: Iterable[Sequence[float]], sessions: Sequence[int]) -> Interval | None:
@@ -123,14 +129,14 @@ def precise(values: ArrayLike, better: str, sessions: Sequence[int] | None = Non
     return width is not None and width <= goal(better)
 
 
-def expected_half_width(deviation: float, n: int, level: float = LEVEL) -> float | None:
+def expected_half_width(deviation: float, n: int) -> float | None:
     """Half the width to be expected of the interval of n launches, in the unit of `deviation`.
 
     For normal launches of that standard deviation: the expected order statistics by Blom
     (Statistical Estimates and Transformed Beta-Variables, 1958), right to 1 %. None where n
     launches have no interval.
     """
-    found = weights(n, level)
+    found = weights(n)
     if found is None:
         return None
     k, share = found

@@ -34,10 +34,10 @@ def borders(launches: Sequence[Floats], better: str) -> list[float | None]:
     borders, the middle one. Fewer launches than an interval needs are not drawn anew. A launch of
     fewer than 10 samples has no say.
     """
-    samples = [np.asarray(one, dtype=float) for one in launches if len(one) >= SAMPLES]
-    if not samples or min(one.min() for one in samples) <= 0:
+    samples = [np.asarray(own, dtype=float) for own in launches if len(own) >= SAMPLES]
+    if not samples or min(own.min() for own in samples) <= 0:
         return [None]
-    points = np.array([_points(_worse(one, better)) for one in samples])
+    points = np.array([_points(_worse(own, better)) for own in samples])
     if not _may_part(points):
         return [None]
     count = len(samples)
@@ -49,7 +49,7 @@ def borders(launches: Sequence[Floats], better: str) -> list[float | None]:
     others = [border for border in drawn if (border is None) != (decided is None)]
     if len(others) <= DOUBT * DRAWS:
         return [decided]
-    return [decided, None if decided else float(np.median([one for one in others if one]))]
+    return [decided, None if decided else float(np.median([border for border in others if border]))]
 
 
 def of_better(samples: ArrayLike, border: float | None, better: str) -> Booleans:

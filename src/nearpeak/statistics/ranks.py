@@ -7,12 +7,12 @@ from numpy.typing import ArrayLike
 from nearpeak.arrays import Floats
 
 RESAMPLES = 2000
-SURE = (
-    0.95  # of the resamples: in fewer, the first one is tied with those who are first in the rest
-)
+SEED = 0
+# Of the resamples: in fewer, the first one is tied with those who are first in the rest.
+SURE = 0.95
 
 
-def first_shares(scores: ArrayLike, seed: int = 0) -> Floats:
+def first_shares(scores: ArrayLike) -> Floats:
     """The share of resamples in which each alternative is first (0 to 1).
 
     `scores`: alternatives x blocks, at least one block, above is better; -inf where an alternative
@@ -23,7 +23,7 @@ def first_shares(scores: ArrayLike, seed: int = 0) -> Floats:
     """
     values = np.asarray(scores, dtype=float)
     blocks = values.shape[1]
-    drawn = np.random.default_rng(seed).integers(blocks, size=(RESAMPLES, blocks))
+    drawn = np.random.default_rng(SEED).integers(blocks, size=(RESAMPLES, blocks))
     medians = np.median(values[:, drawn], axis=2)
     first = (medians == medians.max(axis=0)) & np.isfinite(medians)
     return np.asarray((first / np.maximum(first.sum(axis=0), 1)).mean(axis=1))

@@ -54,10 +54,8 @@ def student(values: ArrayLike, level: float, *, positive: bool = False) -> tuple
     data = np.asarray(values, dtype=float)
     positive = positive and data.min() > 0
     data = _scaled(data, positive)
-    mean, far = (
-        float(data.mean()),
-        reach(Part(float(data.var(ddof=1)) / len(data), len(data) - 1), level),
-    )
+    mean = float(data.mean())
+    far = reach(Part(float(data.var(ddof=1)) / len(data), len(data) - 1), level)
     ends = mean - far, mean + far
     return (math.exp(ends[0]), math.exp(ends[1])) if positive else ends
 

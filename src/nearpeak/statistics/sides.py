@@ -90,8 +90,8 @@ def judge(groups: Sequence[Group], margin: float) -> list[JudgedGroup]:
     sessions must at least be measured, in `UNCONTROLLED` of them; with fewer the p-value is 1.
     """
     tested = [_test(group) for group in groups]
-    last = [max(size for curve in one.curves for size in curve.sizes) for one in tested]
-    return [_judge(one, margin, last[:i] + last[i + 1 :]) for i, one in enumerate(tested)]
+    last = [max(size for curve in group.curves for size in curve.sizes) for group in tested]
+    return [_judge(group, margin, last[:i] + last[i + 1 :]) for i, group in enumerate(tested)]
 
 
 def mean_row(rows: Floats) -> Floats:
@@ -125,7 +125,7 @@ def shift(row: Floats, columns: Columns) -> Shift:
     alone = _of(launches.of_session if launches else None, share)
     if launches and columns.blur:
         blur = _of(launches.of_launch, columns.blur)
-        error, alone = (added(one, blur) if one and blur else one for one in (error, alone))
+        error, alone = (added(part, blur) if part and blur else part for part in (error, alone))
     p = 1.0 if error is None else t_test(difference, error)
     ratio = Comparison(math.exp(difference), _around(difference, error), p)
     return Shift(ratio, _around(difference, alone), history)
@@ -163,8 +163,8 @@ def _sessions(row: Floats, columns: Columns) -> tuple[Floats, _Launches | None]:
 def _middle(launches: Floats) -> float:
     """The median of all means of two (Hodges and Lehmann, Annals of Mathematical Statistics 34
     (1963) 598): nearly as sure as the mean, and a launch that lies far off hardly moves it."""
-    one, other = np.triu_indices(len(launches))
-    return float(np.median((launches[one] + launches[other]) / 2))
+    first, second = np.triu_indices(len(launches))
+    return float(np.median((launches[first] + launches[second]) / 2))
 
 
 def _error(old: Floats, new: Floats, launches: Part | None) -> Part | None:
@@ -180,9 +180,9 @@ def _error(old: Floats, new: Floats, launches: Part | None) -> Part | None:
     return Part(squares / freedom, freedom) if freedom else None
 
 
-def _of(one: Part | None, share: float) -> Part | None:
+def _of(part: Part | None, share: float) -> Part | None:
     """Of a sum or mean of such."""
-    return None if one is None else Part(one.variance * share, one.freedom)
+    return None if part is None else Part(part.variance * share, part.freedom)
 
 
 def _around(difference: float, error: Part | None) -> Interval | None:
@@ -210,7 +210,7 @@ def _controlled(of: _Controlled, columns: Columns) -> Shift:
         if old + new >= UNCONTROLLED:
             return found
         return _with_p(found, 1.0)._replace(unfounded=True)
-    tests = [found.comparison, *(shift(one, columns).comparison for one in of[1:])]
+    tests = [found.comparison, *(shift(row, columns).comparison for row in of[1:])]
     alike = len({test.ratio > 1 for test in tests}) == 1
     return _with_p(found, max(test.p_value for test in tests) if alike else 1.0)
 
@@ -253,8 +253,8 @@ def _test(group: Group) -> _Tested:
     ]
     inside = adjust(
         [
-            Tests(one.comparison, [size.comparison for size in of])
-            for one, of in zip(shifts, sizes, strict=True)
+            Tests(mean.comparison, [size.comparison for size in of])
+            for mean, of in zip(shifts, sizes, strict=True)
         ]
     )
     count = 1 if len(rows) == 1 else 2  # the mean of one curve is that curve
@@ -284,9 +284,9 @@ def _judge(tested: _Tested, margin: float, others: Sequence[float]) -> JudgedGro
 
     curves = []
     for mean, shifts, p in zip(tested.shifts, tested.sizes, tested.curves, strict=True):
-        sizes = tuple(verdict(one, own) for one, own in zip(shifts, p.sizes, strict=True))
+        sizes = tuple(verdict(size, own) for size, own in zip(shifts, p.sizes, strict=True))
         curve = over(mean, p.shift, p.curve, sizes)
         curves.append(JudgedCurve(curve, sizes, mean, tuple(shifts)))
     found = tested.together
-    group = over(found, tested.p_shift, tested.p_group, [one.curve for one in curves])
+    group = over(found, tested.p_shift, tested.p_group, [curve.curve for curve in curves])
     return JudgedGroup(group, tuple(curves), found)

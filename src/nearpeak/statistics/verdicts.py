@@ -150,13 +150,13 @@ def _adjusted(family: Sequence[Curve], families: int) -> list[Floats]:
     than it is. Simulated, modes of 50/50, 12 curves, 6 blocks: 34 % false.
     """
     blocks = max((curve.log_ratios.shape[1] for curve in family), default=0)
-    rows = [_rows(curve, blocks) for curve in family]
-    if not rows:
+    tables = [_rows(curve, blocks) for curve in family]
+    if not tables:
         return []
     # A mean scatters less than what it is of.
-    kinds = [min(number, 1) for one in rows for number in range(len(one))]
-    found = flips.adjusted(np.concatenate(rows), kinds, families)
-    return np.split(found, np.cumsum([len(one) for one in rows])[:-1])
+    kinds = [min(number, 1) for rows in tables for number in range(len(rows))]
+    found = flips.adjusted(np.concatenate(tables), kinds, families)
+    return np.split(found, np.cumsum([len(rows) for rows in tables])[:-1])
 
 
 def _judged(curve: Curve, p: list[float]) -> Judged:

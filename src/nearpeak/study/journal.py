@@ -56,7 +56,7 @@ def read_records(
     record, fails the check or is not as it was written (its number is named).
     """
     file = folder / NAME
-    decode = msgspec.json.Decoder(Record, dec_hook=_decode_path).decode
+    decode = msgspec.json.Decoder(Record, dec_hook=decode_path).decode
     seal = Seal()
     for number, line in enumerate(_lines(file), start=1):
         if number == 1:
@@ -75,7 +75,7 @@ def grown(plan: Plan, folder: Path) -> Plan:
     """A plan as it was written first, with all that was added to it since; UserError as of
     `read_records`, which checks what is added, too."""
     file = folder / NAME
-    decode = msgspec.json.Decoder(AmendmentRecord, dec_hook=_decode_path).decode
+    decode = msgspec.json.Decoder(AmendmentRecord, dec_hook=decode_path).decode
     for number, line in enumerate(_lines(file), start=1):
         if number == 1:
             _check_schema(file, line)
@@ -97,7 +97,8 @@ def _believing(file: Path, number: int) -> Iterator[None]:
         ) from None
 
 
-def _decode_path(kind: type, value: Any) -> Any:
+def decode_path(kind: type, value: Any) -> Any:
+    """msgspec's hook for the paths in what a study wrote."""
     if kind is Path:
         return Path(value)
     raise NotImplementedError(kind)

@@ -49,31 +49,31 @@ class Unaware(msgspec.Struct, kw_only=True, frozen=True):
 def unaware(found: Iterable[Awareness]) -> list[Unaware]:
     """One for each contender and way to fail."""
     alike: dict[tuple[Who, str, str], Unaware] = {}
-    for one in found:
-        if one.status == GOOD and not one.after_others:
+    for trial in found:
+        if trial.status == GOOD and not trial.after_others:
             continue
-        not_tried = one.status == NOT_TRIED
-        message = one.message or one.status
-        kind = Unaware(
-            who=Who(one.library, one.settings),
-            kind="not tried" if not_tried else "after others" if one.after_others else "fails",
+        not_tried = trial.status == NOT_TRIED
+        message = trial.message or trial.status
+        lack = Unaware(
+            who=Who(trial.library, trial.settings),
+            kind="not tried" if not_tried else "after others" if trial.after_others else "fails",
             tried=[],
             message=without_addresses(message),
         )
-        kind = alike.setdefault((kind.who, kind.kind, fault(message)), kind)
-        kind.tried.append(Try(buffers=one.buffers, operation=one.operation))
+        lack = alike.setdefault((lack.who, lack.kind, fault(message)), lack)
+        lack.tried.append(Try(buffers=trial.buffers, operation=trial.operation))
     return list(alike.values())
 
 
-def words(one: Unaware) -> str:
+def words(lack: Unaware) -> str:
     """`mpich: not GPU-aware for D,D put: ended by SIGSEGV`."""
-    operations = listed((each.buffers, each.operation) for each in one.tried)
-    if one.kind == "not tried":
-        kinds = "; ".join(dict.fromkeys(each.buffers for each in one.tried))
-        return f"{one.who.label}: could not be tried with {kinds}: {one.message}"
-    if one.kind == "after others":
-        return f"{one.who.label}: {operations} works alone, but {one.message}"
-    return f"{one.who.label}: not GPU-aware for {operations}: {one.message}"
+    operations = listed((each.buffers, each.operation) for each in lack.tried)
+    if lack.kind == "not tried":
+        kinds = "; ".join(dict.fromkeys(each.buffers for each in lack.tried))
+        return f"{lack.who.label}: could not be tried with {kinds}: {lack.message}"
+    if lack.kind == "after others":
+        return f"{lack.who.label}: {operations} works alone, but {lack.message}"
+    return f"{lack.who.label}: not GPU-aware for {operations}: {lack.message}"
 
 
 def listed(cases: Iterable[tuple[str, str]]) -> str:

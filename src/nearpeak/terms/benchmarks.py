@@ -41,7 +41,7 @@ class Axis(msgspec.Struct, frozen=True):
 
     def default_of(self, host: bool) -> str:
         """The first value that takes them."""
-        return next(one for one in (self.default, *self.values) if self.takes(one, host))
+        return next(value for value in (self.default, *self.values) if self.takes(value, host))
 
 
 class Metric(msgspec.Struct, frozen=True):
@@ -116,10 +116,9 @@ class RankRule(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         """`exactly 2 ranks`, `an even number of ranks, at least 2`."""
-        number = f"{self.count} ranks"
         if self.rule == "even":
             return f"an even number of ranks, at least {self.count}"
-        return f"{self.rule} {number}"
+        return f"{self.rule} {self.count} ranks"
 
 
 class Benchmark(msgspec.Struct, frozen=True):
@@ -227,12 +226,18 @@ class Benchmark(msgspec.Struct, frozen=True):
 
 def x_unit(benchmarks: Iterable[Benchmark], name: str) -> str:
     """In what the x of a benchmark counts; bytes also of what is none, as a ceiling of its own."""
-    return next((one.x.unit for one in benchmarks if one.name == name), X().unit)
+    known = by_name(benchmarks)
+    return known[name].x.unit if name in known else X().unit
+
+
+def by_name(benchmarks: Iterable[Benchmark]) -> dict[str, Benchmark]:
+    """Each benchmark by what it is called."""
+    return {benchmark.name: benchmark for benchmark in benchmarks}
 
 
 def named(benchmarks: Iterable[Benchmark], name: str) -> Benchmark:
     """The benchmark called `name`; UserError with what is like it, or with those that there are."""
-    known = {benchmark.name: benchmark for benchmark in benchmarks}
+    known = by_name(benchmarks)
     _check(name, list(known))
     return known[name]
 

@@ -116,23 +116,23 @@ def held_against(
     """
     if not benchmark.over_bytes:
         # The memory that its cells are in: of a GPU, to itself.
-        rates = [one for one in known if one.one_way and is_measured(path, one)]
-        return [(one, False) for one in rates if path.shares_gpu]
+        rates = [rate for rate in known if rate.one_way and is_measured(path, rate)]
+        return [(rate, False) for rate in rates if path.shares_gpu]
     if is_measured(path, benchmark):
         return [] if path.ceilings_only else [(benchmark, False)]
     memories = {end.memory for end in path.ends}
     basis = benchmark.basis(memories)
     if basis == Basis():
         return []
-    there = [one for one in known if is_measured(path, one)]
+    there = [other for other in known if is_measured(path, other)]
     if basis.same is not None:
         back = benchmark.one_sided == "get" and len(memories) > 1
-        return [(one, back) for one in there if one.name == basis.same]
-    needed = [one for one in there if basis.message and one.one_message]
+        return [(other, back) for other in there if other.name == basis.same]
+    needed = [other for other in there if basis.message and other.one_message]
     if basis.receives is not None:
-        rates = [one for one in there if one.main.unit == "GB/s" and not one.symmetric]
-        needed += [one for one in rates if one.one_way] or rates
-    return [(one, len(memories) > 1) for one in needed]
+        rates = [rate for rate in there if rate.main.unit == "GB/s" and not rate.symmetric]
+        needed += [rate for rate in rates if rate.one_way] or rates
+    return [(other, len(memories) > 1) for other in needed]
 
 
 def orders(buffers: str, both: bool) -> list[str]:

@@ -10,6 +10,8 @@ from nearpeak.numbers import printable
 
 NOTHING = "none"
 PROGRAM = "nearpeak-mpi "  # then the name of the library that it is built for
+SHOWN = 60  # characters of a value in a message
+_DIGEST = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{56}\b")
 Fingerprint = Mapping[str, Mapping[str, str]]  # part -> what it is of -> its value
 
 
@@ -32,26 +34,26 @@ def changes(before: Fingerprint, now: Fingerprint) -> Iterator[Change]:
                 yield Change(part, name, *values)
 
 
-def common(one: Fingerprint, other: Fingerprint) -> tuple[Fingerprint, Fingerprint]:
+def common(old: Fingerprint, new: Fingerprint) -> tuple[Fingerprint, Fingerprint]:
     """Both without what is of libraries, or settings of them, that only one of them has: a library
     that a study grows by changes nothing of the others."""
     owners = [
         {_owner(part, name) for part, values in each.items() for name in values}
-        for each in (one, other)
+        for each in (old, new)
     ]
     first, second = (
         {
             part: {name: text for name, text in values.items() if _owner(part, name) in others}
             for part, values in each.items()
         }
-        for each, others in ((one, owners[1] | {None}), (other, owners[0] | {None}))
+        for each, others in ((old, owners[1] | {None}), (new, owners[0] | {None}))
     )
     return first, second
 
 
-def alike(one: Fingerprint, other: Fingerprint) -> bool:
+def alike(old: Fingerprint, new: Fingerprint) -> bool:
     """Whether what is in both is the same."""
-    return not any(changes(*common(one, other)))
+    return not any(changes(*common(old, new)))
 
 
 def _owner(part: str, name: str) -> str | None:
@@ -61,24 +63,15 @@ def _owner(part: str, name: str) -> str | None:
     return name.rpartition(" ")[0] if part == "library" else None
 
 
-SHOWN = 60  # characters of a value in a message
-
-
-_DIGEST = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{56}\b")
-
-
 def shown(old: str, new: str) -> tuple[str, str]:
     """Two values in short and printable: of digests the first digits; of long ones the first line
     that differs, or its end."""
     old, new = (_DIGEST.sub(r"sha256 \1", text) for text in (old, new))
     pairs = zip_longest(old.splitlines(), new.splitlines(), fillvalue=NOTHING)
-    one, other = next((pair for pair in pairs if pair[0] != pair[1]), (old, new))
-    same = next(
-        (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
-        min(len(one), len(other)),
-    )
-    start = max(0, same - SHOWN // 2) if max(len(one), len(other)) > SHOWN else 0
-    return _cut(one, start), _cut(other, start)
+    first, second = next((pair for pair in pairs if pair[0] != pair[1]), (old, new))
+    same = next((at for at, (a, b) in enumerate(zip_longest(first, second)) if a != b), 0)
+    start = max(0, same - SHOWN // 2) if max(len(first), len(second)) > SHOWN else 0
+    return _cut(first, start), _cut(second, start)
 
 
 def _cut(text: str, start: int) -> str:

@@ -33,6 +33,6 @@ class LeftOut(msgspec.Struct, kw_only=True, frozen=True):
             return f"staging={self.name}"
         if self.kind == "path":
             return self.name
-        others = [one for one in self.benchmarks if one != self.name]
+        others = [name for name in self.benchmarks if name != self.name]
         label = f"{self.name}: {', '.join(others)}" if others else self.name
         return f"{label}, and with that {', '.join(self.paths)}" if self.paths else label

@@ -10,7 +10,7 @@ from pathlib import Path
 from nearpeak.numbers import printable
 
 OWN = "nearpeak-"  # how what our programs say begins
-SIGNALS = {int(one): one.name for one in signal.Signals}
+SIGNALS = {int(number): number.name for number in signal.Signals}
 # With which launchers end the other ranks: they tell nothing of what went wrong.
 ENDING_OTHERS = (signal.SIGKILL, signal.SIGTERM)
 FAULTS = (
@@ -53,7 +53,7 @@ def crash_words(code: int | None, *logs: Path) -> str:
     rank, but for the signals that launchers end the other ranks with. `logs`: its output, whole or
     in parts.
     """
-    lines = _lines(logs)
+    lines = list(filter(_has_words, _all_lines(logs)))
     named = _named(lines)
     told = next((number for number in named if number not in ENDING_OTHERS), None)
     if told is None:
@@ -80,7 +80,7 @@ def cause(message: str) -> str:
     if not how.startswith(_BY):
         return message
     name = how.removeprefix(_BY)
-    if name not in [one.name for one in ENDING_OTHERS]:
+    if name not in [number.name for number in ENDING_OTHERS]:
         return name
     return words if _WRONG.search(words) else ""
 
@@ -129,7 +129,9 @@ def _told(logs: Sequence[Path]) -> list[str]:
         else:
             (found if framed is None else framed).append(line)
     words = filter(_has_words, found + (framed or []))
-    return [re.sub(r"^\[\S+:\d+\] \*\*\* ", "", one) for one in words if not _OF_ANY_END.match(one)]
+    return [
+        re.sub(r"^\[\S+:\d+\] \*\*\* ", "", line) for line in words if not _OF_ANY_END.match(line)
+    ]
 
 
 def _first_sentence(lines: Iterable[str]) -> str:
@@ -152,11 +154,6 @@ def _named(lines: Iterable[str]) -> dict[int, str]:
         if first and int(first[1]) % 128 in FAULTS:
             faults[int(first[1]) % 128] = line.lstrip("= ")
     return found | faults if found else {}
-
-
-def _lines(logs: Sequence[Path]) -> list[str]:
-    """The lines with words at the end of a launch's output."""
-    return list(filter(_has_words, _all_lines(logs)))
 
 
 def _has_words(line: str) -> bool:

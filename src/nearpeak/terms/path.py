@@ -37,9 +37,7 @@ class DataPath(msgspec.Struct, kw_only=True, frozen=True):
 
     id: str
     summary: str
-    # "memory": MPI's own choice inside a node; "network": network forced; "local": no MPI;
-    # "unknown": whoever measured it does not say
-    transport: str
+    transport: str  # as of Place
     ends: tuple[Endpoint, ...]  # one for each rank, two or more
     theoretical_gbs: float | None = None  # unidirectional GB/s of the link, where one is known
     nic: str | None = None  # the adapter to force, as UCX names it; null: the library's choice

@@ -19,7 +19,7 @@ def parse_bytes(text: str) -> int:
     size = int(match[1]) * _UNITS[match[2].upper()] if match else _TOO_MANY
     if size >= _TOO_MANY:
         raise UserError(
-            f"{_quoted(text)} is not a size: write bytes, or a number with K, M or G, like 64M"
+            f"{quoted(text)} is not a size: write bytes, or a number with K, M or G, like 64M"
         )
     return size
 
@@ -37,12 +37,9 @@ def parse_sizes(text: str) -> list[int]:
         if colon:
             high = parse_bytes(last)
             if high < low:
-                raise UserError(f"sizes {_quoted(part.strip())}: {last} is smaller than {first}")
-            power = 1
-            while power <= high:
-                if power >= low:
-                    sizes.add(power)
-                power *= 2
+                raise UserError(f"sizes {quoted(part.strip())}: {last} is smaller than {first}")
+            powers = (1 << bit for bit in range(high.bit_length()))
+            sizes.update(power for power in powers if power >= low)
     return sorted(sizes)
 
 
@@ -81,10 +78,11 @@ def parse_seconds(text: str) -> float:
         seconds = sum(float(number) * _SECONDS[unit] for number, unit in found)
         if 0 < seconds < math.inf:
             return seconds
-    raise UserError(f"{_quoted(text)} is not a time: write a number with s, m or h, like 90s or 5m")
+    raise UserError(f"{quoted(text)} is not a time: write a number with s, m or h, like 90s or 5m")
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
+    """What cannot be read, for a message."""
     return repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}...")
 
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from nearpeak.terms.axes import state_of
-from nearpeak.terms.benchmarks import Benchmark, Better, Metric, X
+from nearpeak.terms.benchmarks import Benchmark, Better, Metric, X, by_name
+from nearpeak.terms.buffers import HOST
 from nearpeak.terms.identity import CEILING, Curve, Place, Who
 from nearpeak.terms.path import DataPath
 
@@ -37,7 +38,7 @@ Found = dict[tuple[Who, Place, Curve], tuple[Metric, set[int]]]
 
 def one_way(benchmarks: Iterable[Benchmark]) -> Callable[[Curve], bool]:
     """Says whether a theoretical rate, which is of one direction, can stand beside a curve."""
-    known = {(one.name, one.main.name) for one in benchmarks if one.one_way}
+    known = {(each.name, each.main.name) for each in benchmarks if each.one_way}
     return lambda curve: (curve.benchmark, curve.metric) in known
 
 
@@ -52,7 +53,7 @@ def subjects(
     found: Found, paths: Iterable[DataPath], benchmarks: Iterable[Benchmark]
 ) -> list[Subject]:
     """Of what was found, and of memories."""
-    known = {one.name: one for one in benchmarks}
+    known = by_name(benchmarks)
     places = {path.place: path for path in paths}
     comparable = one_way(known.values())
     made = [
@@ -77,6 +78,6 @@ def _memories(places: Mapping[Place, DataPath]) -> Iterator[Subject]:
     for place, path in places.items():
         for metric in MEMORY_RATES if path.transport == "local" else []:
             curve = Curve(
-                benchmark=metric.name, metric=metric.name, buffers="H,H", axes=dict(state_of({}))
+                benchmark=metric.name, metric=metric.name, buffers=HOST, axes=dict(state_of({}))
             )
             yield Subject(CEILING, place, curve, metric.unit, metric.better, sizes=())

@@ -30,7 +30,7 @@ from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule
 from nearpeak.terms.buffers import HOST, MEMORY
 from nearpeak.terms.identity import Curve, Who
 from nearpeak.terms.path import DataPath, Endpoint
-from nearpeak.terms.sizes import SHOWN, parse_bytes
+from nearpeak.terms.sizes import parse_bytes, quoted
 
 WHO = Who("osu")
 # What launchers put before each line (srun -l) and within (mpiexec -l, mpirun --tag-output).
@@ -146,11 +146,6 @@ def load(file: Path) -> Observations:
         curves=(curve,),
         status="wrong data" if wrong else "ok",
         message=message,
-        command="",
-        log=None,
-        conditions={},
-        tick_ns=None,
-        slot_ms=0.0,
         cause=message,
     )
     return Observations(
@@ -158,14 +153,11 @@ def load(file: Path) -> Observations:
         started=started,
         nearpeak="",
         complete=True,
-        ended="",
         machine=_unknown_machine(),
         paths=[path],
         libraries=[_library(output)],
         benchmarks=[benchmark],
         curves=[curve],
-        awareness=[],
-        left_out=[],
         sessions=[Session(number=0, started=started, nearpeak="", forced=False, fingerprint={})],
         launches=[launch],
         observed=[
@@ -178,8 +170,6 @@ def load(file: Path) -> Observations:
                 samples=None,
                 origin=file.name,
                 window=output.window,
-                first_use_us=None,
-                limited=None,
             )
             for row in output.rows
             if not row.wrong
@@ -236,7 +226,7 @@ def _table(file: Path, lines: list[str], of_times: bool) -> tuple[list[Row], lis
             row = _row(line, columns, of_times)
             if row is None:
                 raise UserError(
-                    f"{file}, line {number}: {_quoted(line)} is not a whole row of the table:"
+                    f"{file}, line {number}: {quoted(line)} is not a whole row of the table:"
                     " give the whole output of the program"
                 )
             rows.append(row)
@@ -249,7 +239,7 @@ def _columns(file: Path, line: str, of_times: bool) -> list[str]:
     unknown = [name for name in columns if name not in NAMED and not re.fullmatch(TAIL, name)]
     if heading is None or unknown or (heading["time"] is not None) != of_times:
         raise UserError(
-            f"{file}: {_quoted(unknown[0] if unknown else line)} is no column that is read here:"
+            f"{file}: {quoted(unknown[0] if unknown else line)} is no column that is read here:"
             " give the output of a run without the option that adds it"
         )
     return columns
@@ -287,10 +277,6 @@ def _buffers(file: Path, lines: list[str], accelerator: str) -> str | None:
             " above the table, as '# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)'"
         )
     return None
-
-
-def _quoted(text: str) -> str:
-    return repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}...")
 
 
 def _library(output: Output) -> Library:

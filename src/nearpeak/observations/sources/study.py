@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 import numpy as np
@@ -35,7 +35,7 @@ from nearpeak.study.places import NO_PLACE
 from nearpeak.study.plan import SCHEMA as PLAN_SCHEMA
 from nearpeak.study.plan import Contender, LaunchId, Plan, Variant
 from nearpeak.terms import logs
-from nearpeak.terms.benchmarks import named
+from nearpeak.terms.benchmarks import by_name, named
 from nearpeak.terms.identity import Case, Curve, Place, Who
 from nearpeak.terms.outcomes import Ending, Missing, failure
 
@@ -67,8 +67,8 @@ class _Recorded:
         """The case that it began, of which it tells nothing."""
         if self.case is None:
             return None
-        told = {records.case_of(one, "") for one, _ in self.samples}
-        told |= {records.case_of(one, "") for one in self.problems}
+        told = {records.case_of(record, "") for record, _ in self.samples}
+        told |= {records.case_of(problem, "") for problem in self.problems}
         began = records.case_of(self.case, "")
         return None if began in told else began
 
@@ -98,14 +98,12 @@ def load(folder: Path) -> Observations:
     """The study in `folder`.
 
     Of a launch that was tried several times the last try counts that was not cut off, and of the
-    others what failed. A last line that was cut off (the
-    study was killed, or the disk was full) is left out; any other bad line is an error.
+    others what failed. A last line that was cut off (the study was killed, or the disk was full) is
+    left out; any other bad line is an error.
 
     Raises:
         UserError: no study there, one of another schema, or a file that cannot be read.
     """
-    if not folder.is_dir():
-        raise UserError(f"{folder}: no such folder; give the folder that `nearpeak study` wrote")
     for name in (journal.NAME, "plan.json", "machine.json"):
         if not (folder / name).is_file():
             raise UserError(
@@ -124,7 +122,7 @@ def _decode(path: Path, kind: type[T], schema: int | None) -> T:
         plain = msgspec.json.decode(path.read_bytes())
         if schema is not None and plain["schema"] != schema:
             raise _unknown_schema(path, plain["schema"], schema)
-        return msgspec.convert(plain, type=kind, dec_hook=_decode_path, str_keys=True)
+        return msgspec.convert(plain, type=kind, dec_hook=journal.decode_path, str_keys=True)
     except OSError as error:
         raise UserError(f"{path} cannot be read ({error.strerror}): make it readable") from None
     except (msgspec.MsgspecError, ValueError, KeyError, TypeError) as error:
@@ -140,12 +138,6 @@ def _unknown_schema(path: Path, schema: int, readable: int) -> UserError:
     )
 
 
-def _decode_path(kind: type, value: Any) -> Any:
-    if kind is Path:
-        return Path(value)
-    raise NotImplementedError(kind)
-
-
 def _read(folder: Path, plan: Plan, machine: Machine) -> Observations:
     places = {path.id: path.place for path in plan.paths}
     study: records.StudyRecord | None = None
@@ -154,7 +146,6 @@ def _read(folder: Path, plan: Plan, machine: Machine) -> Observations:
         started="",
         nearpeak="",
         complete=False,
-        ended="",
         machine=machine,
         paths=plan.paths,
         libraries=[_library(contender) for contender in plan.contenders],
@@ -194,13 +185,13 @@ def _read(folder: Path, plan: Plan, machine: Machine) -> Observations:
         raise UserError(f"{folder}: no launch was recorded there; run `{resume_study(folder)}`")
     found.started, found.nearpeak = study.started, study.nearpeak
     counting = _counting(tries.values())
-    for one in tries.values():
-        counts = counting[one.id] is one
-        if counts or one.failed:
-            launch = _launch(plan, places[one.begin.path], one)
+    for recorded in tries.values():
+        counts = counting[recorded.id] is recorded
+        if counts or recorded.failed:
+            launch = _launch(plan, places[recorded.begin.path], recorded)
             found.launches.append(launch)
-            found.gaps += _gaps(plan, launch, one)
-            for record, samples in one.believable if counts else ():
+            found.gaps += _gaps(plan, launch, recorded)
+            for record, samples in recorded.believable if counts else ():
                 found.observed.append(_observation(launch, record, samples))
     return found
 
@@ -208,9 +199,9 @@ def _read(folder: Path, plan: Plan, machine: Machine) -> Observations:
 def _counting(tries: Iterable[_Recorded]) -> dict[LaunchId, _Recorded]:
     """Of each launch the try whose figures count."""
     found: dict[LaunchId, _Recorded] = {}
-    for one in tries:
-        if one.over or one.id not in found or not found[one.id].over:
-            found[one.id] = one
+    for recorded in tries:
+        if recorded.over or recorded.id not in found or not found[recorded.id].over:
+            found[recorded.id] = recorded
     return found
 
 
@@ -286,7 +277,9 @@ def _launch(plan: Plan, place: Place, recorded: _Recorded) -> Launch:
     slowed = _held_down(recorded)
     if wrong := recorded.wrong:
         if failure(status) is None:
-            status, message = "wrong data", _wrong_words(wrong[0])
+            problem = wrong[0]
+            status = "wrong data"
+            message = f"{problem.benchmark} {problem.size_bytes} bytes: {problem.message}"
             cause = message
         if len(wrong) > 1:
             message += f" (wrong data in {len(wrong)} cases)"
@@ -298,8 +291,8 @@ def _launch(plan: Plan, place: Place, recorded: _Recorded) -> Launch:
         curves=tuple(
             curve
             for group in begin.groups
-            for one in group.benchmarks
-            for curve in _curves(plan, one, group.buffers)
+            for chosen in group.benchmarks
+            for curve in _curves(plan, chosen, group.buffers)
         ),
         status=status,
         message=message,
@@ -321,10 +314,6 @@ def _held_down(recorded: _Recorded) -> tuple[str, ...]:
     if end is None or begin.state is None or end.state is None:
         return ()
     return tuple(held_down(begin.state, end.state, end.seconds))
-
-
-def _wrong_words(problem: records.ProblemRecord) -> str:
-    return f"{problem.benchmark} {problem.size_bytes} bytes: {problem.message}"
 
 
 def _conditions(recorded: _Recorded, slowed: tuple[str, ...]) -> dict[str, str]:
@@ -360,7 +349,7 @@ def _observation(launch: Launch, record: records.SamplesRecord, samples: Floats)
         method=record.method or "",
         trial=record.trial,
         needs=tuple(record.needs),
-        cache_line_ns=max((one for one in record.cache_line_ns if one is not None), default=None),
+        cache_line_ns=max((ns for ns in record.cache_line_ns if ns is not None), default=None),
         work=record.work,
         phases=_medians(record.phases),
         shortest_phases=_medians(record.shortest_phases),
@@ -379,10 +368,14 @@ def _gaps(plan: Plan, launch: Launch, recorded: _Recorded) -> Iterator[Gap]:
         for metric in _metrics(plan, problem.benchmark):
             case = records.case_of(problem, metric)
             settled.add(case)
-            method = problem.method or ""
-            least = problem.at_least
             yield Gap(
-                launch, case, problem.status, problem.message, method, said=True, at_least=least
+                launch,
+                case,
+                problem.status,
+                problem.message,
+                problem.method or "",
+                said=True,
+                at_least=problem.at_least,
             )
     gap: Missing | None = failure(recorded.status)
     if recorded.end is None or gap is None:
@@ -390,7 +383,9 @@ def _gaps(plan: Plan, launch: Launch, recorded: _Recorded) -> Iterator[Gap]:
     if gap == "wrong data" and recorded.wrong:
         gap = "skipped"  # the cases with wrong data are named; the others were not reached
     reached = True
-    for _, curves in groupby(launch.curves, key=lambda one: (one.benchmark, one.buffers, one.axes)):
+    for _, curves in groupby(
+        launch.curves, key=lambda each: (each.benchmark, each.buffers, each.axes)
+    ):
         missing = [case for curve in curves for case in _asked(plan, curve) if case not in settled]
         for case in missing:
             began = msgspec.structs.replace(case, metric="")
@@ -401,8 +396,8 @@ def _gaps(plan: Plan, launch: Launch, recorded: _Recorded) -> Iterator[Gap]:
 
 def _metrics(plan: Plan, benchmark: str) -> list[str]:
     """Of a benchmark of the plan; a fact of a ceiling is called as its one metric."""
-    found = [one for one in plan.benchmarks if one.name == benchmark]
-    return [metric.name for one in found for metric in one.metrics] or [benchmark]
+    known = by_name(plan.benchmarks).get(benchmark)
+    return [metric.name for metric in known.metrics] if known else [benchmark]
 
 
 def _asked(plan: Plan, curve: Curve) -> Iterator[Case]:
