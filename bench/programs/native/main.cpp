@@ -2,6 +2,7 @@
 // nearpeak-native: what each data path can carry without MPI.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <vector>

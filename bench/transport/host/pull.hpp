@@ -5,6 +5,8 @@
 
 #include <sys/types.h>
 
+#include <stdexcept>
+
 #include "accel/host/copy.hpp"
 #include "transport/host/host.hpp"
 
