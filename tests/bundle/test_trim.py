@@ -20,7 +20,7 @@ def fill(prefix: Path, *names: str) -> None:
 
 
 def names(folder: Path) -> set[str]:
-    return {str(one.relative_to(folder)) for one in folder.rglob("*") if not one.is_dir()}
+    return {str(file.relative_to(folder)) for file in folder.rglob("*") if not file.is_dir()}
 
 
 def test_what_runs_stays(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ def test_unpack(tmp_path: Path) -> None:
     archive = tmp_path / "a.tar.xz"
     make._pack(folder, archive)
     with tarfile.open(archive) as opened:
-        assert {one.uname for one in opened} == {""}
+        assert {member.uname for member in opened} == {""}
     place = unpack(archive, tmp_path)
     assert place == tmp_path / TOP
     assert manifest.make(place, HERE, {}, {}, {}) == whole
@@ -116,5 +116,5 @@ def test_a_foreign_archive_is_refused_before_anything_is_written(
     assert str(error.value).startswith(f"{archive} is not a bundle: ")
     assert why in str(error.value)
     assert str(error.value).isprintable()
-    assert [one.name for one in tmp_path.iterdir()] == ["foreign.tar.xz"]
+    assert [file.name for file in tmp_path.iterdir()] == ["foreign.tar.xz"]
     assert not Path("/tmp/nearpeak-mine").exists()

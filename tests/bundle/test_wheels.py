@@ -49,8 +49,8 @@ def test_the_projects_own_files_are_understood() -> None:
     checkout = Path(__file__).parents[2]
     wanted = wheels.needed((checkout / "pyproject.toml").read_text(), NEW)
     locked = wheels.pins((checkout / "requirements.lock").read_text(), NEW)
-    assert any(one.startswith("numpy") for one in wanted)
-    assert not any(one.startswith(("cmake", "ninja")) for one in wanted)
+    assert any(name.startswith("numpy") for name in wanted)
+    assert not any(name.startswith(("cmake", "ninja")) for name in wanted)
     assert all(len(value) == 64 for _, hashes in locked.values() for value in hashes)
     assert {"numpy", "scipy", "typer", "packaging"} <= set(locked)
 
@@ -74,9 +74,9 @@ def test_unpacked_as_installed(tmp_path: Path) -> None:
     )
     wheels.unpack(file, tmp_path / "there")
     files = {
-        str(one.relative_to(tmp_path / "there")): one.read_text()
-        for one in (tmp_path / "there").rglob("*")
-        if one.is_file()
+        str(other.relative_to(tmp_path / "there")): other.read_text()
+        for other in (tmp_path / "there").rglob("*")
+        if other.is_file()
     }
     assert files == {"sample/a.py": "a", "other/b.py": "b"}
 

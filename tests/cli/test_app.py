@@ -71,8 +71,8 @@ def test_a_prediction_needs_another_library(
     nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     case, who = SimpleNamespace(benchmark="jacobi2d"), SimpleNamespace(label="mpich")
-    one = SimpleNamespace(cell=SimpleNamespace(case=case, who=who))
-    results = SimpleNamespace(applications=[one])
+    namespace = SimpleNamespace(cell=SimpleNamespace(case=case, who=who))
+    results = SimpleNamespace(applications=[namespace])
     monkeypatch.setattr("nearpeak.findings.build.build_results", lambda _: results)
     code, _, err = nearpeak("app", "jacobi2d", "--study", "x", "--what-if", "mpich")
     assert code == 2

@@ -111,8 +111,8 @@ def test_bad_input_is_one_line(
 def test_where_nothing_can_be_written_nothing_is_said(
     compare: Compare, make_sides: MakeSides, tmp_path: Path
 ) -> None:
-    one, other = make_sides("one", blocks=1), make_sides("other", day=2, blocks=1)
-    code, out, err = compare(one, other, "--json", tmp_path / "missing" / "x.json")
+    file, other = make_sides("one", blocks=1), make_sides("other", day=2, blocks=1)
+    code, out, err = compare(file, other, "--json", tmp_path / "missing" / "x.json")
     assert (code, out) == (2, "")
     assert "cannot write" in err
 

@@ -19,7 +19,7 @@ def test_a_run_and_one_that_goes_on(nearpeak: Nearpeak, tmp_path: Path) -> None:
     assert "one 1: 8 ok" in out
     assert out.splitlines()[-1] == "8 cases tried, none failed; c/conform.html"
     found = json.loads((tmp_path / "c" / "conform.json").read_text())
-    assert {one["status"] for one in found["libraries"][0]["outcomes"]} == {"ok"}
+    assert {outcome["status"] for outcome in found["libraries"][0]["outcomes"]} == {"ok"}
     assert (tmp_path / "c" / "conform.html").read_text().startswith("<!DOCTYPE html>")
     lines = (tmp_path / "c" / "conform.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "c" / "conform.jsonl").write_text("".join(lines[:-3]))

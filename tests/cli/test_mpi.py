@@ -36,14 +36,14 @@ def test_list_as_json() -> None:
     catalogue.add("mpich")
     whole = json.loads(nearpeak("mpi", "list", "--json").stdout)
     assert whole["schema"] == 1
-    mpich = next(one for one in whole["libraries"] if one["name"] == "mpich")
+    mpich = next(library for library in whole["libraries"] if library["name"] == "mpich")
     assert mpich["family"] == "mpich"
     assert mpich["version"] == catalogue.entry("mpich").version
     assert mpich["launcher_kind"] == "hydra"
     assert Path(mpich["launcher"]).exists()
-    assert {one["name"] for one in whole["catalogue"]} == set(catalogue.libraries())
-    assert [one["name"] for one in mpich["settings"]] == ["default"]
-    assert [one["name"] for one in whole["stand_ins"]] == ["ceiling"]
+    assert {entry["name"] for entry in whole["catalogue"]} == set(catalogue.libraries())
+    assert [setting["name"] for setting in mpich["settings"]] == ["default"]
+    assert [stand_in["name"] for stand_in in whole["stand_ins"]] == ["ceiling"]
 
 
 def test_show_gives_a_launch_line_that_runs() -> None:

@@ -329,8 +329,8 @@ def test_the_ceiling_has_the_headings_of_a_library_and_names_its_methods() -> No
 
 def test_what_a_library_lacks_is_said(tmp_path: Path, installed: Callable[[str], Library]) -> None:
     whole = installed("mpich").prefix
-    for one in whole.iterdir():
-        (tmp_path / one.name).symlink_to(one)
+    for file in whole.iterdir():
+        (tmp_path / file.name).symlink_to(file)
     (tmp_path / "nearpeak-lacks.txt").write_text("a table\n")
     done = run_for_real("latency", "--mpi", str(tmp_path), "--sizes", "8", "--slot-ms", "1")
     assert done.returncode == 0, done.stderr
@@ -363,9 +363,10 @@ def test_every_value_of_every_axis_moves_the_data(library: str, tmp_path: Path) 
     )
     sizes = [1, 1000, 65537, 1 << 20]
     axes = {
-        one["name"]: {axis["name"]: axis["values"] for axis in one["axes"]}
-        for one in json.loads(told.stdout)["benchmarks"]
-        if one["family"] == "pt2pt" and any(axis["name"] == "staging" for axis in one["axes"])
+        benchmark["name"]: {axis["name"]: axis["values"] for axis in benchmark["axes"]}
+        for benchmark in json.loads(told.stdout)["benchmarks"]
+        if benchmark["family"] == "pt2pt"
+        and any(axis["name"] == "staging" for axis in benchmark["axes"])
     }
     for own in axes.values():
         del own["staging"]  # about devices: tests/mpi/test_staging.py
@@ -523,7 +524,8 @@ def test_what_has_no_sizes_is_said_to_have_none(
     def unsized(*given: Any) -> Any:
         told = describe(*given)
         known = [
-            msgspec.structs.replace(one, sized=one.name != "allreduce") for one in told.benchmarks
+            msgspec.structs.replace(benchmark, sized=benchmark.name != "allreduce")
+            for benchmark in told.benchmarks
         ]
         return msgspec.structs.replace(told, benchmarks=known)
 

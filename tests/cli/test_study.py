@@ -53,11 +53,11 @@ def test_several_settings_of_one_library(
     code, _, err = nearpeak("study", *words, *SMALL, "--launches", "2", "-o", "there")
     assert (code, err) == (0, "")
     results = json.loads((tmp_path / "there" / "results.json").read_text())
-    assert {(one["who"]["library"], one["who"]["settings"]) for one in results["cells"]} == {
+    assert {(cell["who"]["library"], cell["who"]["settings"]) for cell in results["cells"]} == {
         ("one", "default"),
         ("one", "ipc-off"),
     }
-    settings = [one["name"] for one in results["libraries"][0]["settings"]]
+    settings = [setting["name"] for setting in results["libraries"][0]["settings"]]
     assert settings == ["default", "ipc-off"]
     code, _, err = nearpeak("study", "--mpi", "one@nothing", "--dry-run")
     assert (code, err) == (
@@ -220,7 +220,7 @@ def test_blocks_are_added_as_the_last_line_says(nearpeak: Nearpeak, tmp_path: Pa
     words = ("--mpi", "one", "--mpi", "two", *SMALL, "--launches", "4", "-o", "a b")
     code, out, _ = nearpeak("study", *words)
     assert code == 0
-    line = next(one for one in out.splitlines() if one.startswith("Verdicts lack"))
+    line = next(text for text in out.splitlines() if text.startswith("Verdicts lack"))
     told, _, command = line.partition(": ")
     assert told == "Verdicts lack 2 blocks; to add what they lack"
     assert command == "nearpeak study --resume -o 'a b' --launches 6"
@@ -241,9 +241,9 @@ def test_blocks_are_added_as_the_last_line_says(nearpeak: Nearpeak, tmp_path: Pa
     assert "added blocks to a study that had ended like this: all 4 blocks were run; asked" in lines
     assert "Verdicts lack" not in out
     results = json.loads((tmp_path / "a b" / "results.json").read_text())
-    assert {one["blocks"] for one in results["comparisons"]} == {6}
-    assert {len(one["launch_medians"]) for one in results["cells"]} == {6}
-    [rule] = [one for one in results["checklist"] if one["number"] == 5]
+    assert {comparison["blocks"] for comparison in results["comparisons"]} == {6}
+    assert {len(cell["launch_medians"]) for cell in results["cells"]} == {6}
+    [rule] = [check for check in results["checklist"] if check["number"] == 5]
     assert rule["state"] == "met"
     # Each amendment adds to what is there.
     before = records.read_bytes()
@@ -268,20 +268,22 @@ def test_resume_on_another_machine_is_refused_unless_forced(
     assert records.read_bytes() == before
     code, _, err = nearpeak("study", "--resume", "--launches", "3", "--force")
     assert (code, err) == (0, "")
-    sessions = [one for one in read_records(records.parent) if isinstance(one, SessionRecord)]
-    assert [(one.session, one.forced) for one in sessions] == [(0, False), (1, True)]
+    sessions = [
+        record for record in read_records(records.parent) if isinstance(record, SessionRecord)
+    ]
+    assert [(session.session, session.forced) for session in sessions] == [(0, False), (1, True)]
 
 
 def cells_of(folder: Path) -> set[tuple[str, str, str, str]]:
     results = json.loads((folder / "results.json").read_text())
     return {
         (
-            one["who"]["library"],
-            results["places"][one["place"]]["path"],
-            one["case"]["metric"],
-            one["status"],
+            cell["who"]["library"],
+            results["places"][cell["place"]]["path"],
+            cell["case"]["metric"],
+            cell["status"],
         )
-        for one in results["cells"]
+        for cell in results["cells"]
     }
 
 
@@ -301,8 +303,8 @@ def test_the_ceiling_alone_is_a_study(nearpeak: Nearpeak, tmp_path: Path) -> Non
         ("ceiling", "host-all 4", "mr", "ok"),
     }
     fractions = {
-        one["fraction"]
-        for one in json.loads((tmp_path / "there" / "results.json").read_text())["cells"]
+        cell["fraction"]
+        for cell in json.loads((tmp_path / "there" / "results.json").read_text())["cells"]
     }
     assert fractions == {1.0}
     code, _, err = nearpeak("study", "--mpi", "ceiling", "--benchmarks", "allreduce", *words)
@@ -434,7 +436,7 @@ def test_what_doctor_found_is_kept_and_shown(
     assert code == 0
     assert "doctor:     too much load; end it\n" in out
     machine = json.loads((tmp_path / "there" / "machine.json").read_text())
-    assert [one["id"] for one in machine["diagnoses"]] == ["load", "cores"]
+    assert [diagnose["id"] for diagnose in machine["diagnoses"]] == ["load", "cores"]
     assert machine["schema"] == 2
     page = (tmp_path / "there" / "report.html").read_text()
     assert "load: too much load" in page
@@ -474,19 +476,19 @@ def test_a_block_that_was_interrupted_counts_once_it_is_complete(
     assert out.count(": ok (") == len(left.splitlines())
     assert "Verdicts lack" not in out
     results = json.loads((tmp_path / "study" / "results.json").read_text())
-    assert {one["session"] for one in results["sessions"]} == {0, 1}
-    assert {one["blocks"] for one in results["comparisons"]} == {6}
-    assert {len(one["launch_medians"]) for one in results["cells"]} == {6}
-    assert {one["fraction_blocks"] for one in results["cells"]} == {6}
+    assert {session["session"] for session in results["sessions"]} == {0, 1}
+    assert {comparison["blocks"] for comparison in results["comparisons"]} == {6}
+    assert {len(cell["launch_medians"]) for cell in results["cells"]} == {6}
+    assert {cell["fraction_blocks"] for cell in results["cells"]} == {6}
     assert results["judging"]["blocks"] == 6
 
 
 def launched(folder: Path) -> list[tuple[int, int, str]]:
     """Session, block and library of each launch of a library."""
     return [
-        (one.session, one.block, one.library)
-        for one in read_records(folder)
-        if isinstance(one, LaunchRecord) and one.library
+        (record.session, record.block, record.library)
+        for record in read_records(folder)
+        if isinstance(record, LaunchRecord) and record.library
     ]
 
 
@@ -518,11 +520,11 @@ def test_a_library_is_added_to_a_study(nearpeak: Nearpeak, tmp_path: Path) -> No
         "; asked for: --extend --mpi two." in lines
     )
     results = json.loads((folder / "results.json").read_text())
-    counts = {one["who"]["library"]: one["launches"] for one in results["cells"]}
+    counts = {cell["who"]["library"]: cell["launches"] for cell in results["cells"]}
     assert counts == {"one": 8, "two": 6}
-    assert {one["fraction_blocks"] for one in results["cells"]} == {8, 6}
-    assert {one["blocks"] for one in results["comparisons"]} == {6}
-    assert [one["name"] for one in results["libraries"]] == ["one", "two"]
+    assert {cell["fraction_blocks"] for cell in results["cells"]} == {8, 6}
+    assert {comparison["blocks"] for comparison in results["comparisons"]} == {6}
+    assert [library["name"] for library in results["libraries"]] == ["one", "two"]
     # It is a study like any other.
     shown = (folder / "results.json").read_bytes()
     assert nearpeak("report", "a b")[0] == 0
@@ -551,10 +553,10 @@ def test_an_extension_that_was_interrupted_is_completed(
     # What was begun before is completed as it was planned then.
     assert {name for _, block, name in launched(folder) if block < 2} == {"one"}
     results = json.loads((folder / "results.json").read_text())
-    counts = {one["who"]["library"]: one["launches"] for one in results["cells"]}
+    counts = {cell["who"]["library"]: cell["launches"] for cell in results["cells"]}
     assert counts == {"one": 8, "two": 6}
-    assert all(one["fraction_blocks"] == one["launches"] for one in results["cells"])
-    assert {one["blocks"] for one in results["comparisons"]} == {6}
+    assert all(cell["fraction_blocks"] == cell["launches"] for cell in results["cells"])
+    assert {comparison["blocks"] for comparison in results["comparisons"]} == {6}
 
 
 @pytest.mark.parametrize(
@@ -608,5 +610,7 @@ def test_a_study_grows_on_the_same_machine_unless_forced(
     assert f"measured on something else (machine host: {here.hostname} -> elsewhere): " in err
     code, _, err = nearpeak(*words, "--force")
     assert (code, err) == (0, "")
-    sessions = [one for one in read_records(tmp_path / "study") if isinstance(one, SessionRecord)]
-    assert [(one.session, one.forced) for one in sessions] == [(0, False), (1, True)]
+    sessions = [
+        record for record in read_records(tmp_path / "study") if isinstance(record, SessionRecord)
+    ]
+    assert [(session.session, session.forced) for session in sessions] == [(0, False), (1, True)]

@@ -119,7 +119,7 @@ def test_built_once_and_again_when_a_source_changes(
 
 def test_only_the_program_and_its_log_are_kept(project: Path) -> None:
     program = build.build_native()
-    names = sorted(one.name for one in program.parent.iterdir())
+    names = sorted(file.name for file in program.parent.iterdir())
     assert names == ["build.log", build.COMPILER, program.name]
     assert not list(program.parents[1].glob(".building-*"))
     assert project.exists()
@@ -142,7 +142,7 @@ def test_failure_shows_and_keeps_the_compilers_words(
     assert "undeclared_thing" in capfd.readouterr().err
     log = Path(str(error.value).split("see ")[1].split(",")[0])
     assert "undeclared_thing" in log.read_text()
-    assert not [one for one in (tmp_path / "cache/build").iterdir() if one.is_dir()]
+    assert not [file for file in (tmp_path / "cache/build").iterdir() if file.is_dir()]
     (project / "main.cpp").write_text("int main() {}\n")
     forget()
     assert build.build_native().exists()
@@ -221,7 +221,7 @@ def test_what_programs_share_may_fail_to_compile(
     ):
         build.build_native()
     assert "undeclared_thing" in capfd.readouterr().err
-    assert [one for one in (tmp_path / "cache/build").iterdir() if one.is_dir()] == []
+    assert [file for file in (tmp_path / "cache/build").iterdir() if file.is_dir()] == []
 
 
 @pytest.fixture

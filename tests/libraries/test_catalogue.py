@@ -85,10 +85,10 @@ def test_add_installs_what_is_needed(
         catalogue.Entry(name="extra", **fields),
         catalogue.Entry(name="both", family="mpich", base="tiny", needs=["extra"], **fields),
     ]
-    monkeypatch.setattr(catalogue, "entries", lambda: {one.name: one for one in made})
+    monkeypatch.setattr(catalogue, "entries", lambda: {entry.name: entry for entry in made})
     monkeypatch.setenv("NEARPEAK_CACHE", str(tmp_path / "cache"))
     assert catalogue.add("both") == catalogue.entry("tiny").prefix
-    assert {one.name for one in left_in(tmp_path)} == {"tiny-1.0", "extra-1.0"}
+    assert {file.name for file in left_in(tmp_path)} == {"tiny-1.0", "extra-1.0"}
     # The one is a whole prefix; the other a folder of Python packages.
     assert not (catalogue.entry("tiny").prefix / "tinympi-1.0.dist-info").exists()
     assert (catalogue.entry("extra").prefix / "tinympi-1.0.dist-info").exists()

@@ -64,7 +64,7 @@ def test_the_name_of_a_folder_means_nothing(
     bare: Path, fake_library: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     on_path(monkeypatch, fake_library(bare / "openmpi-5.0", MPICH, says=HYDRA) / "bin")
-    assert [one.family for one in find_libraries()] == ["mpich"]
+    assert [library.family for library in find_libraries()] == ["mpich"]
 
 
 def test_one_library_seen_in_many_ways_is_one(
@@ -97,7 +97,7 @@ def test_variables_name_prefixes(
     bare: Path, fake_library: Fake, monkeypatch: pytest.MonkeyPatch, variable: str
 ) -> None:
     monkeypatch.setenv(variable, str(fake_library(bare / "mpi", MPICH, says=HYDRA)))
-    assert [one.name for one in find_libraries()] == ["mpich-4.2.1"]
+    assert [library.name for library in find_libraries()] == ["mpich-4.2.1"]
 
 
 def two_in_one_prefix(prefix: Path, fake_library: Fake) -> Path:
@@ -118,7 +118,7 @@ def test_two_in_one_prefix_get_their_own_launchers(
 ) -> None:
     prefix = two_in_one_prefix(bare / "usr", fake_library)
     on_path(monkeypatch, prefix / "bin")
-    found = {one.name: one for one in find_libraries()}
+    found = {library.name: library for library in find_libraries()}
     assert found["openmpi-4.1.6"].launcher == prefix / "bin/mpirun"
     assert found["mpich-4.2.1"].launcher == prefix / "bin/mpirun.mpich"
     assert resolve(str(prefix / "bin/mpirun.openmpi")).family == "openmpi"
@@ -133,7 +133,7 @@ def test_equal_names_are_told_apart(
     for name in ("a", "b"):
         fake_library(bare / "opt" / name, MPICH, says=HYDRA)
     in_prefixes(monkeypatch, bare / "opt/*")
-    assert [one.name for one in find_libraries()] == ["mpich-4.2.1", "mpich-4.2.1-2"]
+    assert [library.name for library in find_libraries()] == ["mpich-4.2.1", "mpich-4.2.1-2"]
     assert resolve("mpich-4.2.1-2").prefix == bare / "opt/b"
 
 
@@ -176,7 +176,7 @@ def test_srun_starts_what_has_no_launcher_and_in_a_job_alone(
     found = discover()
     (library,) = found.libraries
     assert (library.family, library.launcher) == (family, srun / "srun")
-    assert [one.partition(": ")[2] for one in found.notes] == ([note] if note else [])
+    assert [said.partition(": ")[2] for said in found.notes] == ([note] if note else [])
     check_launcher(library)
 
     monkeypatch.delenv("SLURM_JOB_ID")
@@ -214,7 +214,7 @@ def test_a_launcher_that_does_not_start_becomes_srun_in_a_job_alone(
         resolve(str(prefix))
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     found = discover()
-    assert [one.launcher for one in found.libraries] == [srun / "srun"]
+    assert [library.launcher for library in found.libraries] == [srun / "srun"]
     assert found.notes[0].endswith(f"Open MPI 4.1.6 is started by srun {reason}")
 
 
@@ -254,7 +254,7 @@ def test_usual_prefixes_exist() -> None:
 
 
 def test_real_libraries_are_found_under_their_names(library: Library) -> None:
-    found = {one.name: one for one in find_libraries()}
+    found = {known.name: known for known in find_libraries()}
     assert found[library.name] == library
     assert library.family == catalogue.entry(library.name).family
     assert library.version == catalogue.entry(library.name).version

@@ -162,7 +162,7 @@ def test_a_good_launch_leaves_nothing(library: Library, where: Where, tmp_path: 
 
 def loopback_bytes(hosts: Any) -> int:
     counters = hosts.run(["cat", "/proc/net/dev"]).stdout
-    line = next(one for one in counters.splitlines() if one.strip().startswith("lo:"))
+    line = next(text for text in counters.splitlines() if text.strip().startswith("lo:"))
     return int(line.split(":")[1].split()[0])
 
 
@@ -223,7 +223,7 @@ def test_ranks_in_a_row_over_two_hosts(library: Library, where: Where, two_hosts
     """The host of the launcher comes second: some launchers would put it first."""
     hosts = [two_hosts.names[index] for index in (1, 1, 0, 0)]
     cpus = [CPUS[-1:], CPUS[:1]] * 2
-    ranks = [Rank(cpus=one, host=host) for one, host in zip(cpus, hosts, strict=True)]
+    ranks = [Rank(cpus=cpu, host=host) for cpu, host in zip(cpus, hosts, strict=True)]
     launch = Launch(program=[where(library)], ranks=ranks, remote_shell=two_hosts.remote_shell)
     done = two_hosts.run(["sh", "-c", shell_line(command_line(library, launch))])
     found = [(host, cpus) for _, (host, _, cpus) in sorted(parse(done.stdout).items())]

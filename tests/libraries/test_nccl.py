@@ -48,7 +48,7 @@ def test_the_loaders_comes_first_and_copies_are_left_out(places: Path, fake_nccl
     put(fake_nccl, places / "loader/librccl.so.1")
     (places / "venv/lib/librccl.so.1").write_text("no library")
     found = nccl.discover()
-    assert [(one.name, one.libmpi.parent) for one in found.libraries] == [
+    assert [(library.name, library.libmpi.parent) for library in found.libraries] == [
         ("nccl", first.parent),
         ("rccl", first.parent),
     ]

@@ -18,11 +18,11 @@ def test_every_settings_says_what_it_changes() -> None:
     for family in all_families():
         known = settings.known(family)
         assert known.pop("default") == Settings()
-        for name, one in known.items():
-            assert one.name == name
-            assert one.summary
-            assert "\n" not in one.summary
-            assert one.env or one.flags
+        for name, each in known.items():
+            assert each.name == name
+            assert each.summary
+            assert "\n" not in each.summary
+            assert each.env or each.flags
 
 
 def test_find() -> None:

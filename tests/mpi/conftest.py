@@ -42,13 +42,15 @@ class Done:
         """The benchmarks of a launch in which all went well."""
         assert self.code == 0, (self.out, self.err)
         assert not self.of("problem")
-        return {one["benchmark"] for one in self.of("samples")}
+        return {record["benchmark"] for record in self.of("samples")}
 
     def verified_sizes(self, benchmark: str) -> list[int]:
         """Those of a launch of one benchmark in which all went well."""
         assert self.measured() == {benchmark}
-        assert all(one["verified"] for one in self.of("samples"))
-        return [one["size_bytes"] for one in self.of("samples") if one["metric"] == benchmark]
+        assert all(record["verified"] for record in self.of("samples"))
+        return [
+            record["size_bytes"] for record in self.of("samples") if record["metric"] == benchmark
+        ]
 
     def lines(self) -> list[str]:
         """What the program itself has said of an error."""
@@ -78,7 +80,7 @@ class Launcher:
         cache = () if words[:1] == ("probe",) else SMALL_CACHE
         records = () if "--solve" in words else ("--jsonl", str(file))
         whole = [*cache, *records]  # of the launch: each line has them
-        lines = [word for one in words for word in ([*whole, one] if one == "+" else [one])]
+        lines = [word for given in words for word in ([*whole, given] if given == "+" else [given])]
         program = [str(build_mpi(self.library)), *lines, *whole]
         if rank_1 is not None:
             program = ["/bin/sh", "-c", RANK_1, "sh", rank_1, *program]
@@ -103,15 +105,15 @@ class Launcher:
             check=False,
         )
         lines: Iterable[str] = file.read_text().splitlines() if file.exists() else ()
-        return Done(done.returncode, done.stdout, done.stderr, [json.loads(one) for one in lines])
+        return Done(done.returncode, done.stdout, done.stderr, [json.loads(line) for line in lines])
 
     def axis(self, benchmark: str, name: str) -> list[str]:
         """The values of an axis, as the program describes it."""
         words = [build_mpi(self.library), "--describe"]
         env = {**os.environ, **environment(self.library)}
         told = subprocess.run(words, env=env, capture_output=True, check=True).stdout
-        [one] = [one for one in json.loads(told)["benchmarks"] if one["name"] == benchmark]
-        values: list[str] = next(axis["values"] for axis in one["axes"] if axis["name"] == name)
+        [known] = [known for known in json.loads(told)["benchmarks"] if known["name"] == benchmark]
+        values: list[str] = next(axis["values"] for axis in known["axes"] if axis["name"] == name)
         return values
 
 

@@ -26,8 +26,8 @@ one_library = pytest.mark.parametrize("measured_library", ["mpich"], indirect=Tr
 def test_every_number_of_ranks(launcher: Any, ranks: int) -> None:
     done = launcher.run("jacobi2d", *SIZES, *QUICK, ranks=ranks)
     assert done.verified_sizes("jacobi2d") == list(SIDES)
-    times = [one for one in done.of("samples") if one["metric"] == "jacobi2d"]
-    rates = [one for one in done.of("samples") if one["metric"] == "jacobi2d_rate"]
+    times = [record for record in done.of("samples") if record["metric"] == "jacobi2d"]
+    rates = [record for record in done.of("samples") if record["metric"] == "jacobi2d_rate"]
     for time, rate in zip(times, rates, strict=True):
         assert (time["unit"], rate["unit"]) == ("us", "GLUP/s")
         assert list(time["phases"]) == PHASES
@@ -85,7 +85,7 @@ def test_cells_of_devices(launcher: Any, fake_nvrtc: Path, overlap: str, ahead: 
         )
         assert done.verified_sizes("jacobi2d") == list(SIDES)
         hidden = overlap == "yes" and buffers != "H,D"  # of which rank 0 computes itself
-        parts = {tuple(one["phases"]) for one in done.of("samples")}
+        parts = {tuple(record["phases"]) for record in done.of("samples")}
         assert parts == {("exposed compute" if hidden else "compute", *PHASES[1:])}
     # The library dies of an address of these devices.
     for staging in launcher.axis("jacobi2d", "staging")[1:]:
@@ -102,7 +102,7 @@ def test_nobody_waits_for_cells_of_a_rank_alone_between_norms(
         words = ("jacobi2d", "--norm", norm, "--overlap", overlap, "--buffers", "D")
         done = launcher.run(*words, *SIZES, *QUICK, fake="reachable=1", env=env, ranks=1)
         assert done.verified_sizes("jacobi2d") == list(SIDES)
-        assert all(one["batch"] > 1 for one in done.of("samples"))
+        assert all(record["batch"] > 1 for record in done.of("samples"))
 
 
 @one_library
@@ -130,15 +130,15 @@ def test_cells_of_opencl(launcher: Any, opencl: str, overlap: str) -> None:
 )
 def test_the_size_that_fits_is_told(launcher: Any, words: tuple[str, ...]) -> None:
     limit = ("--memory-limit", "5M", *QUICK)
-    [told] = [one["message"] for one in launcher.run(*words, *limit).of("problem")]
+    [told] = [problem["message"] for problem in launcher.run(*words, *limit).of("problem")]
     found = re.search(r"take [\d.]+M: more than --memory-limit 5M; sizes up to (\d+) fit$", told)
     assert found, told
     fits = int(found[1])
     at = words.index("--sizes") + 1
     words = (*words[:at], f"{fits},{fits + 1}", *words[at + 1 :])
     done = launcher.run(*words, *limit)
-    assert {one["size_bytes"] for one in done.of("samples")} == {fits}
-    assert [one["size_bytes"] for one in done.of("problem")] == [fits + 1]
+    assert {record["size_bytes"] for record in done.of("samples")} == {fits}
+    assert [problem["size_bytes"] for problem in done.of("problem")] == [fits + 1]
 
 
 @one_library
@@ -152,7 +152,7 @@ def test_the_size_that_fits_is_told(launcher: Any, words: tuple[str, ...]) -> No
 )
 def test_where_no_size_fits_that_is_told(launcher: Any, words: tuple[str, ...], limit: str) -> None:
     done = launcher.run(*words, "--memory-limit", limit, *QUICK)
-    assert [one["message"][-14:] for one in done.of("problem")] == ["; no size fits"]
+    assert [problem["message"][-14:] for problem in done.of("problem")] == ["; no size fits"]
 
 
 @one_library
@@ -160,7 +160,7 @@ def test_what_a_device_has_is_asked_for(launcher: Any, fake_nvrtc: Path) -> None
     env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc)}
     limit = ("--memory-limit", "1000G", "--buffers", "D", *QUICK)
     done = launcher.run("jacobi2d", "--sizes", "65536", *limit, env=env, fake="reachable=1")
-    [told] = [one["message"] for one in done.of("problem")]
+    [told] = [problem["message"] for problem in done.of("problem")]
     assert re.search(
         r"^the buffers of all ranks of a device are \d+ MiB, and it has \d+ MiB available: "
         r"choose smaller sizes or fewer ranks; sizes up to \d+ fit$",
@@ -172,12 +172,12 @@ def test_what_a_device_has_is_asked_for(launcher: Any, fake_nvrtc: Path) -> None
 def test_what_does_not_fit_is_said(launcher: Any) -> None:
     done = launcher.run("jacobi2d", "--sizes", "1,9000", "--scaling", "strong", *QUICK)
     assert done.code == 0, done.err
-    told = [one["message"] for one in done.of("problem")]
+    told = [problem["message"] for problem in done.of("problem")]
     assert len(told) == 2
     assert "fewer rows or columns of cells than of ranks" in told[0]
     assert re.search(r"of a rank take \d+M: more than --memory-limit 512M", told[1])
     done = launcher.run("jacobi2d", "--buffers", "D", *SIZES, *QUICK, fake="reachable=1")
-    assert {one["status"] for one in done.of("problem")} == {"skipped"}
+    assert {problem["status"] for problem in done.of("problem")} == {"skipped"}
     assert "kernels" in done.of("problem")[0]["message"]
 
 

@@ -51,7 +51,7 @@ def test_every_way_to_call_an_operation(launcher: Any, calls: str) -> None:
     names = [name for name in ALL if name not in broken]
     done = launcher.run(*options(names, "--calls", calls), "--sizes", "4,1004,100000", *QUICK)
     assert done.measured() == set(names)
-    assert {one["axes"]["calls"] for one in done.of("samples")} == {calls}
+    assert {record["axes"]["calls"] for record in done.of("samples")} == {calls}
     for name in broken:
         done = launcher.run(name, "--calls", calls, *SMALL)
         assert done.code != 0
@@ -62,7 +62,7 @@ def test_every_way_to_call_an_operation(launcher: Any, calls: str) -> None:
 def test_sizes_whose_buffers_grow_too_large_with_the_ranks_are_left_out(launcher: Any) -> None:
     # Of the root alone: 2 blocks, and its own.
     done = launcher.run("gather", "--sizes", "8,64K", "--memory-limit", "128K", *QUICK)
-    assert [one["size_bytes"] for one in done.of("samples")] == [8]
+    assert [record["size_bytes"] for record in done.of("samples")] == [8]
     (problem,) = done.of("problem")
     assert problem["size_bytes"] == 65536
     assert problem["status"] == "skipped"
@@ -86,12 +86,12 @@ def test_rotating_buffers_that_are_written_before(launcher: Any) -> None:
 def test_sums_of_every_type_that_the_library_has(launcher: Any) -> None:
     types = launcher.axis("allreduce", "type")
     assert types[:3] == ["float", "int", "double"]
-    for one in types[1:]:
-        done = launcher.run(*options(REDUCING, "--type", one), "--sizes", "1000", *QUICK)
+    for each in types[1:]:
+        done = launcher.run(*options(REDUCING, "--type", each), "--sizes", "1000", *QUICK)
         assert done.code == 0, (done.out, done.err)
         # Its mpi.h may be that of another library, which has more types.
         lacks = {case["message"] for case in done.of("problem")}
-        assert lacks <= ({f"the library has no sums of {one}"} if one in types[3:] else set())
+        assert lacks <= ({f"the library has no sums of {each}"} if each in types[3:] else set())
         found = {case["benchmark"] for case in done.of("samples")}
         assert found == (set() if lacks else set(REDUCING))
 
@@ -107,7 +107,7 @@ def test_a_type_that_the_library_lacks_is_one_line_and_status_2(launcher: Any) -
 @ONE
 def test_a_barrier_has_no_sizes(launcher: Any) -> None:
     done = launcher.run("barrier", "--sizes", "8,64", *QUICK)
-    assert [one["size_bytes"] for one in done.of("samples")] == [0]
+    assert [record["size_bytes"] for record in done.of("samples")] == [0]
 
 
 @EVERY
@@ -128,11 +128,11 @@ def test_a_rank_without_memory_is_told_by_all(launcher: Any, words: tuple[str, .
     )
     assert done.code == 0, done.err
     assert not done.of("samples")
-    skipped = [(one["benchmark"], one["size_bytes"]) for one in done.of("problem")]
+    skipped = [(problem["benchmark"], problem["size_bytes"]) for problem in done.of("problem")]
     assert skipped == [(name, size) for name in names for size in (1004, 2000)]
-    for one in done.of("problem"):
-        assert one["status"] == "skipped"
-        assert one["message"].startswith("rank 1: cuMemAlloc_v2(")
+    for problem in done.of("problem"):
+        assert problem["status"] == "skipped"
+        assert problem["message"].startswith("rank 1: cuMemAlloc_v2(")
 
 
 @ONE
@@ -146,7 +146,7 @@ def test_what_one_rank_has_no_memory_for_does_not_end_what_follows(launcher: Any
     assert done.code == 0, done.err
     [problem] = done.of("problem")
     assert problem["message"].startswith("rank 1: cuMemAlloc_v2(")
-    assert len({(one["benchmark"], one["size_bytes"]) for one in done.of("samples")}) == 3
+    assert len({(record["benchmark"], record["size_bytes"]) for record in done.of("samples")}) == 3
 
 
 FAULTS = {
@@ -181,10 +181,13 @@ def test_a_faulty_library_is_caught(launcher: Any, faulty: Path, fault: str) -> 
         env = fault_of(faulty, fault, size_bytes=1004, rank=rank)
         done = launcher.run(*here, "--sizes", "1004,2000", *QUICK, env=env)
         assert done.code == 3, done.err
-        wrong = [(one["benchmark"], one["size_bytes"], one["rank"]) for one in done.of("problem")]
+        wrong = [
+            (problem["benchmark"], problem["size_bytes"], problem["rank"])
+            for problem in done.of("problem")
+        ]
         assert wrong == [(name, 1004, rank) for name in here]
         # What is right is still measured.
-        right = [(one["benchmark"], one["size_bytes"]) for one in done.of("samples")]
+        right = [(record["benchmark"], record["size_bytes"]) for record in done.of("samples")]
         assert right == [(name, 2000) for name in here]
 
 

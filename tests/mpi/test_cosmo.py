@@ -26,8 +26,8 @@ one_library = pytest.mark.parametrize("measured_library", ["mpich"], indirect=Tr
 def test_every_number_of_ranks(launcher: Any, ranks: int) -> None:
     done = launcher.run("cosmo", "--mode", MODES[ranks], *SIZES, *QUICK, ranks=ranks)
     assert done.verified_sizes("cosmo") == list(SIDES)
-    times = [one for one in done.of("samples") if one["metric"] == "cosmo"]
-    rates = [one for one in done.of("samples") if one["metric"] == "cosmo_rate"]
+    times = [record for record in done.of("samples") if record["metric"] == "cosmo"]
+    rates = [record for record in done.of("samples") if record["metric"] == "cosmo_rate"]
     for time, rate in zip(times, rates, strict=True):
         assert (time["unit"], rate["unit"]) == ("us", "GLUP/s")
         assert list(time["phases"]) == PHASES[MODES[ranks] == "nocomp" :]
@@ -49,7 +49,7 @@ def test_every_mode(launcher: Any) -> None:
         done = launcher.run("cosmo", "--mode", mode, "--updates", "2", *SIZES, *QUICK, ranks=4)
         assert done.verified_sizes("cosmo") == list(SIDES)
         parts = {"nocomm": PHASES[:1], "nocomp": PHASES[1:]}.get(mode, PHASES)
-        assert all(list(one["phases"]) == parts for one in done.of("samples"))
+        assert all(list(record["phases"]) == parts for record in done.of("samples"))
 
 
 @one_library
@@ -67,7 +67,7 @@ def test_fields_of_devices(launcher: Any, fake_nvrtc: Path) -> None:
         done = launcher.run(*words, fake="reachable=1", env=env, ranks=ranks)
         assert done.verified_sizes("cosmo") == list(SIDES)
         computes = {"async": "exposed compute", "nocomp": "pack"}.get(mode, "compute")
-        assert all(next(iter(one["phases"])) == computes for one in done.of("samples"))
+        assert all(next(iter(record["phases"])) == computes for record in done.of("samples"))
     # The library dies of an address of these devices.
     for staging, mode in (("pageable", "sync"), ("pinned", "deferred"), ("pipelined", "async")):
         more = ("--updates", "2", "--staging", staging, "--buffers", "D")

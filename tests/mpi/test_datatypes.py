@@ -27,11 +27,11 @@ def test_every_shape_given_to_mpi(launcher: Any) -> None:
     done = launcher.run(*each("direct"), *SIZES, *QUICK)
     assert done.measured() == set(ALL)
     found = {
-        (one["benchmark"], one["metric"], one["unit"], one["size_bytes"])
-        for one in done.of("samples")
+        (record["benchmark"], record["metric"], record["unit"], record["size_bytes"])
+        for record in done.of("samples")
     }
     assert found == {(name, name, "us", size) for name in ALL for size in (1000, 40000)}
-    assert all(one["verified"] and one["phases"] == {} for one in done.of("samples"))
+    assert all(record["verified"] and record["phases"] == {} for record in done.of("samples"))
 
 
 @one_library
@@ -55,9 +55,9 @@ def test_every_way_to_pack_in_buffers_that_rotate(
     state = ("--reuse", "rotating", "--touch", "sender", "--offset", "16")
     done = launcher.run(*words, "--sizes", "1000,100000", *state, *QUICK)
     assert done.measured() == set(ALL)
-    for one in done.of("samples"):
-        assert one["axes"]["pack"] == pack
-        assert list(one["phases"]) == ([] if pack == "direct" else PHASES)
+    for record in done.of("samples"):
+        assert record["axes"]["pack"] == pack
+        assert list(record["phases"]) == ([] if pack == "direct" else PHASES)
 
 
 @one_library
@@ -67,7 +67,7 @@ def test_axes_and_sizes_are_those_that_are_tested(launcher: Any) -> None:
     done = launcher.run("milc", "vector", "--block", "1", "--sizes", "8,1M,4M", *QUICK)
     assert done.code == 0, done.err
     # Smaller or larger ones are left out, and what would be spread too far is skipped.
-    assert [(one["benchmark"], one["size_bytes"]) for one in done.of("samples")] == [
+    assert [(record["benchmark"], record["size_bytes"]) for record in done.of("samples")] == [
         ("milc", 1 << 20),
         ("vector", 8),
     ]
@@ -103,8 +103,8 @@ def test_the_program_copies_for_a_library_that_knows_no_devices(
         words = each(pack, **dict.fromkeys(ALL, ("--staging", staging)))
         done = launcher.run(*words, "--buffers", buffers, *SIZES, *QUICK, env=env)
         assert done.measured() == set(ALL)
-        assert {one["axes"]["staging"] for one in done.of("samples")} == {staging}
-        assert all(one["verified"] for one in done.of("samples"))
+        assert {record["axes"]["staging"] for record in done.of("samples")} == {staging}
+        assert all(record["verified"] for record in done.of("samples"))
 
 
 @one_library
@@ -129,13 +129,13 @@ def test_a_faulty_library_is_caught(launcher: Any, faulty: Path, fault: str) -> 
     env = {"LD_PRELOAD": str(faulty), "NEARPEAK_FAULT": fault, "NEARPEAK_FAULTY_BYTES": "1000"}
     done = launcher.run(*words, "--sizes", "1000,2000", *QUICK, env=env)
     assert done.code == 3, (done.out, done.err)
-    assert [(one["benchmark"], one["rank"]) for one in done.of("problem")] == [
+    assert [(problem["benchmark"], problem["rank"]) for problem in done.of("problem")] == [
         (name, 0) for name in names
     ]
     if fault == "gap":
-        assert all("between its blocks" in one["message"] for one in done.of("problem"))
+        assert all("between its blocks" in problem["message"] for problem in done.of("problem"))
     # What is right is still measured.
-    right = [(one["benchmark"], one["size_bytes"]) for one in done.of("samples")]
+    right = [(record["benchmark"], record["size_bytes"]) for record in done.of("samples")]
     assert right == [(name, 2000) for name in names]
 
 
@@ -159,8 +159,8 @@ def test_what_does_not_fit_into_the_budget_is_given_up(launcher: Any, faulty: Pa
     words = ("vector", "--sizes", "1000,2000", "--budget-ms", "50", *QUICK)
     done = launcher.run(*words, env=env)
     assert done.code == 0, done.err
-    [one] = done.of("problem")
-    assert (one["size_bytes"], one["status"]) == (1000, "aborted: too slow")
-    assert one["at_least"] >= 60_000  # us: each way of the round trip waits once
-    assert one["message"].startswith("vector takes at least ")
+    [problem] = done.of("problem")
+    assert (problem["size_bytes"], problem["status"]) == (1000, "aborted: too slow")
+    assert problem["at_least"] >= 60_000  # us: each way of the round trip waits once
+    assert problem["message"].startswith("vector takes at least ")
     assert [case["size_bytes"] for case in done.of("samples")] == [2000]

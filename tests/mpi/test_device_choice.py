@@ -96,9 +96,9 @@ def test_ranks_whose_devices_are_not_those_meant_are_refused(launcher: Any) -> N
 def test_ranks_of_one_device_each_may_have_it_by_their_place(launcher: Any) -> None:
     """As under `srun --gpus-per-task=1`; and where a host has but one, they share it."""
     words = ("latency", "--buffers", "D,D", "--sizes", "8", "--slot-ms", "1")
-    one = "reachable=1,devices=1"
-    for other in (one, f"{one},reversed=1"):
-        done = launcher.run(*words, fake=one, rank_1=other)
+    single = "reachable=1,devices=1"
+    for other in (single, f"{single},reversed=1"):
+        done = launcher.run(*words, fake=single, rank_1=other)
         assert done.code == 0, done.err
 
 

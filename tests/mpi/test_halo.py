@@ -70,12 +70,12 @@ def sent_bytes(name: str, side: int, axes: dict[str, str]) -> int:
 def check(done: Any, chosen: dict[str, dict[str, str]], sides: tuple[int, ...] = SIDES) -> None:
     """All went well, and the rates are of all that is sent."""
     assert done.measured() == set(chosen)
-    assert all(one["verified"] for one in done.of("samples"))
+    assert all(record["verified"] for record in done.of("samples"))
     for name, axes in chosen.items():
-        own = [one for one in done.of("samples") if one["benchmark"] == name]
-        times = [one for one in own if one["metric"] == name]
-        rates = [one for one in own if one["metric"] == f"{name}_rate"]
-        assert [one["size_bytes"] for one in times] == list(sides)
+        own = [record for record in done.of("samples") if record["benchmark"] == name]
+        times = [record for record in own if record["metric"] == name]
+        rates = [record for record in own if record["metric"] == f"{name}_rate"]
+        assert [record["size_bytes"] for record in times] == list(sides)
         for time, rate in zip(times, rates, strict=True):
             assert (time["unit"], rate["unit"]) == ("us", "GB/s")
             packed = axes["pack"] not in ("direct", "mock")
@@ -164,8 +164,8 @@ def test_what_does_not_fit_is_said(launcher: Any, fake_nvrtc: Path) -> None:
     def told(*line: str, **more: Any) -> list[str]:
         done = launcher.run(*line, *QUICK, **more)
         assert done.code == 0, done.err
-        assert {one["status"] for one in done.of("problem")} == {"skipped"}
-        return [one["message"] for one in done.of("problem")]
+        assert {problem["status"] for problem in done.of("problem")} == {"skipped"}
+        return [problem["message"] for problem in done.of("problem")]
 
     # Blocks of one cell that is a neighbour on all sides are large enough for a halo of one.
     small = told("halo2d", "--sizes", "1,2", "--radius", "2", "halo3d", "--sizes", "1,700")

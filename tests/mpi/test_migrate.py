@@ -28,8 +28,8 @@ def test_every_number_of_ranks(launcher: Any, ranks: int) -> None:
     words = ("migrate", "--exchange", USED[ranks], "--share", "10")
     done = launcher.run(*words, *SIZES, *QUICK, ranks=ranks)
     assert done.verified_sizes("migrate") == list(COUNTS)
-    times = [one for one in done.of("samples") if one["metric"] == "migrate"]
-    rates = [one for one in done.of("samples") if one["metric"] == "migrate_rate"]
+    times = [record for record in done.of("samples") if record["metric"] == "migrate"]
+    rates = [record for record in done.of("samples") if record["metric"] == "migrate_rate"]
     for time, rate in zip(times, rates, strict=True):
         assert (time["unit"], rate["unit"]) == ("us", "M/s")
         assert list(time["phases"]) == PHASES
@@ -95,7 +95,7 @@ def test_what_does_not_fit_is_said(launcher: Any) -> None:
     for staging, told in (("none", "kernels"), ("pipelined", "staged as a whole")):
         words = ("migrate", "--buffers", "D", "--staging", staging, "--sizes", "100", *QUICK)
         done = launcher.run(*words, fake="reachable=1")
-        assert {one["status"] for one in done.of("problem")} == {"skipped"}
+        assert {problem["status"] for problem in done.of("problem")} == {"skipped"}
         assert told in done.of("problem")[0]["message"]
 
 
@@ -172,4 +172,4 @@ def test_numbers_of_particles_that_cannot_be_are_wrong_data(
     assert done.code == 3, (done.out, done.err)
     [problem] = done.of("problem")
     assert (problem["status"], problem["rank"]) == ("wrong data", 1)
-    assert {one["benchmark"] for one in done.of("samples")} == {"latency"}
+    assert {record["benchmark"] for record in done.of("samples")} == {"latency"}

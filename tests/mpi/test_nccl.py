@@ -53,7 +53,9 @@ def launch(fake_cuda: Path, fake_nccl: Path, tmp_path: Path) -> Any:
             check=False,
         )
         lines = file.read_text().splitlines() if file.exists() else []
-        errors = [one for one in done.stderr.splitlines() if "several processes share" not in one]
+        errors = [
+            line for line in done.stderr.splitlines() if "several processes share" not in line
+        ]
         return done.returncode, [json.loads(line) for line in lines], "\n".join(errors)
 
     return run
@@ -65,9 +67,11 @@ def of(records: list[Any], kind: str) -> list[Any]:
 
 def test_it_describes_what_it_measures() -> None:
     told = subprocess.run([build_native(), "nccl", "--describe"], capture_output=True, check=True)
-    described = {one["name"]: one for one in json.loads(told.stdout)["benchmarks"]}
+    described = {
+        benchmark["name"]: benchmark for benchmark in json.loads(told.stdout)["benchmarks"]
+    }
     assert sorted(described) == EVERY
-    assert {name for name, one in described.items() if one["family"] == "pt2pt"} == MESSAGES
+    assert {name for name, told in described.items() if told["family"] == "pt2pt"} == MESSAGES
     axes = {axis["name"]: axis["values"] for axis in described["allreduce"]["axes"]}
     assert axes["type"] == ["float", "int", "double", "half", "bfloat16"]
     assert axes["calls"] == ["blocking", "enqueued"]
@@ -82,8 +86,8 @@ def test_every_benchmark_is_verified(launch: Any) -> None:
     [environment] = of(records, "environment")
     assert environment["library_version"].startswith("NCCL 2.28.3, /")
     samples = of(records, "samples")
-    assert {one["benchmark"] for one in samples} == set(words)
-    assert all(one["verified"] and one["buffers"] == "D,D" for one in samples)
+    assert {sample["benchmark"] for sample in samples} == set(words)
+    assert all(sample["verified"] and sample["buffers"] == "D,D" for sample in samples)
 
 
 @pytest.mark.parametrize("overlap", ["no", "yes"])
@@ -101,11 +105,11 @@ def test_applications(launch: Any, fake_nvrtc: Path, overlap: str) -> None:
     code, records, err = launch(*words, nvrtc=str(fake_nvrtc))
     assert (code, err) == (0, "")
     assert not of(records, "problem")
-    times = [one for one in of(records, "samples") if one["metric"] == "jacobi2d"]
-    assert [(one["size_bytes"], one["verified"]) for one in times] == [(7, True), (33, True)]
+    times = [record for record in of(records, "samples") if record["metric"] == "jacobi2d"]
+    assert [(time["size_bytes"], time["verified"]) for time in times] == [(7, True), (33, True)]
     code, records, _ = launch(*words, nvrtc=str(fake_nvrtc), fake="zeros")
     assert code == 3
-    assert {one["status"] for one in of(records, "problem")} == {"wrong data"}
+    assert {problem["status"] for problem in of(records, "problem")} == {"wrong data"}
 
 
 def test_empty_messages_are_not_measured(launch: Any) -> None:
@@ -113,7 +117,7 @@ def test_empty_messages_are_not_measured(launch: Any) -> None:
     words = ["latency", "--calls", "nonblocking", "--sizes", "0,8", *QUICK]
     code, records, err = launch(*words, "--jsonl", "records.jsonl")
     assert (code, err) == (0, "")
-    assert [one["size_bytes"] for one in of(records, "samples")] == [8]
+    assert [record["size_bytes"] for record in of(records, "samples")] == [8]
     (problem,) = of(records, "problem")
     assert (problem["size_bytes"], problem["status"]) == (0, "skipped")
     assert "NCCL has no messages without data" in problem["message"]
@@ -148,7 +152,9 @@ def test_a_library_with_a_fault_is_caught(launch: Any, fault: str, caught: set[s
     code, records, _ = launch(*words, fake=fault)
     assert code == 3
     problems = of(records, "problem")
-    assert {one["benchmark"] for one in problems if one["status"] == "wrong data"} == caught
+    assert {
+        problem["benchmark"] for problem in problems if problem["status"] == "wrong data"
+    } == caught
 
 
 def test_a_rank_that_fails_ends_all(launch: Any) -> None:
@@ -176,7 +182,7 @@ def test_a_type_that_an_old_one_lacks_is_skipped(launch: Any) -> None:
     words = ["allreduce", "--type", "bfloat16", "--sizes", "8", *QUICK, "--jsonl", "records.jsonl"]
     code, records, _ = launch(*words, fake="version=2804")
     assert code == 0
-    assert [one["message"] for one in of(records, "problem")] == [
+    assert [problem["message"] for problem in of(records, "problem")] == [
         "NCCL 2.8.4 has no bfloat16: 2.10 is the first"
     ]
 
@@ -233,7 +239,7 @@ def launched(fake_cuda: Path, fake_nccl: Path, tmp_path: Path) -> Any:
         ]
         errors = [rank.communicate(timeout=LIMIT)[1] for rank in ranks]
         lines = file.read_text().splitlines() if file.exists() else []
-        return [one.returncode for one in ranks], errors, [json.loads(line) for line in lines]
+        return [rank.returncode for rank in ranks], errors, [json.loads(line) for line in lines]
 
     return run
 
@@ -241,7 +247,7 @@ def launched(fake_cuda: Path, fake_nccl: Path, tmp_path: Path) -> Any:
 def test_a_launchers_ranks_meet_over_a_socket(launched: Any) -> None:
     codes, errors, records = launched("allreduce", "latency", "--sizes", "8", *QUICK)
     assert (codes, errors) == ([0, 0], ["", ""])
-    assert {one["benchmark"] for one in of(records, "samples")} == {"allreduce", "latency"}
+    assert {record["benchmark"] for record in of(records, "samples")} == {"allreduce", "latency"}
     assert not of(records, "problem")
 
 

@@ -77,6 +77,6 @@ def test_every_option_is_documented(library: Library) -> None:
     document = (DOCS / "programs.md").read_text()
     there = options(build_mpi(library)) | options(build_native())
     assert {"--sizes", "--staging", "--peer", "--verbose", "--check"} <= there
-    assert {one for one in there if f"`{one}`" not in document} == set()
+    assert {option for option in there if f"`{option}`" not in document} == set()
     rows = re.findall(r"^\| (`--.*?) \|", document, flags=re.MULTILINE)
     assert {option for row in rows for option in re.findall(r"--[a-z-]+", row)} <= there

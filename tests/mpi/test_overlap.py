@@ -26,10 +26,12 @@ def phases(done: Any) -> set[frozenset[str]]:
     """Of each case the parts that were timed, all of them as often as there are samples."""
     found = done.of("samples")
     assert all(
-        len(times) == len(one["samples"]) for one in found for times in one["phases"].values()
+        len(times) == len(record["samples"])
+        for record in found
+        for times in record["phases"].values()
     )
-    assert all(value > 0 for one in found for value in one["samples"])
-    return {frozenset(one["phases"]) for one in found}
+    assert all(value > 0 for record in found for value in record["samples"])
+    return {frozenset(record["phases"]) for record in found}
 
 
 @every_library
@@ -37,7 +39,7 @@ def test_every_operation_is_verified(launcher: Any) -> None:
     done = launcher.run(*ALL, *SMALL)
     assert done.measured() == set(ALL)
     assert phases(done) == {frozenset(TIMES)}
-    assert {one["unit"] for one in done.of("samples")} == {"ratio"}
+    assert {record["unit"] for record in done.of("samples")} == {"ratio"}
 
 
 @every_library
@@ -62,7 +64,7 @@ def test_a_device_computes(launcher: Any, fake_nvrtc: Path, compute: str, tests:
 def test_without_a_device_none_computes(launcher: Any) -> None:
     done = launcher.run("ibcast", "--compute", "gpu", "iallreduce", *SMALL)
     assert done.code == 0
-    assert {one["benchmark"] for one in done.of("samples")} == {"iallreduce"}
+    assert {record["benchmark"] for record in done.of("samples")} == {"iallreduce"}
     [problem] = done.of("problem")
     assert (problem["benchmark"], problem["status"]) == ("ibcast", "skipped")
     assert "needs a device" in problem["message"]
@@ -85,7 +87,10 @@ def test_a_faulty_library_is_caught(launcher: Any, faulty: Path, fault: str) -> 
     words = [word for name in FAULTS[fault] for word in (name, "--tests", "some")]
     done = launcher.run(*words, "--sizes", "1004,2000", *QUICK, env=env)
     assert done.code == 3, done.err
-    wrong = [(one["benchmark"], one["size_bytes"], one["rank"]) for one in done.of("problem")]
+    wrong = [
+        (problem["benchmark"], problem["size_bytes"], problem["rank"])
+        for problem in done.of("problem")
+    ]
     assert wrong == [(name, 1004, 1) for name in FAULTS[fault]]
-    right = [(one["benchmark"], one["size_bytes"]) for one in done.of("samples")]
+    right = [(record["benchmark"], record["size_bytes"]) for record in done.of("samples")]
     assert right == [(name, 2000) for name in FAULTS[fault]]

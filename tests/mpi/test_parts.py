@@ -13,8 +13,8 @@ WHERE = ("--slot-ms", "1")
 
 def of(records: list[dict[str, Any]]) -> list[tuple[str, str, str, int]]:
     return [
-        (one["benchmark"], one["buffers"], one["axes"]["touch"], one["size_bytes"])
-        for one in records
+        (record["benchmark"], record["buffers"], record["axes"]["touch"], record["size_bytes"])
+        for record in records
     ]
 
 
@@ -25,7 +25,7 @@ def test_each_part_has_options_of_its_own_and_says_where_it_ran(launcher: Any) -
         *("put_latency", "allreduce", "--sizes", "8", *WHERE),
     )
     assert done.measured() == {"latency", "bw", "put_latency", "allreduce"}
-    assert [one["record"] for one in done.records].count("environment") == 3
+    assert [record["record"] for record in done.records].count("environment") == 3
     assert of(done.of("samples")) == [
         ("latency", "H", "none", 8),
         ("latency", "H", "none", 64),
@@ -44,9 +44,10 @@ def test_ranks_can_change_places_between_parts(launcher: Any) -> None:
         *("bw", "--buffers", "P,H", "--reversed", *shared),
     )
     assert done.measured() == {"bw"}
-    assert [one["buffers"] for one in done.of("samples")] == ["H,P", "H,P", "P,H", "P,H"]
+    assert [record["buffers"] for record in done.of("samples")] == ["H,P", "H,P", "P,H", "P,H"]
     there, back = (
-        [(rank["rank"], rank["cpus"]) for rank in one["ranks"]] for one in done.of("environment")
+        [(rank["rank"], rank["cpus"]) for rank in environment["ranks"]]
+        for environment in done.of("environment")
     )
     assert [rank for rank, _ in there] == [rank for rank, _ in back] == [0, 1]
     assert [cpus for _, cpus in there] == [cpus for _, cpus in reversed(back)]

@@ -21,14 +21,18 @@ OPERATIONS = ["put", "get"]  # that no benchmark is made of
 
 def outcomes(done: Any) -> list[tuple[str, str, str]]:
     """In order; that a case has begun is recorded for every size, and told once here."""
-    all_of_them = [(one["buffers"], one["operation"], one["status"]) for one in done.of("probe")]
+    all_of_them = [
+        (probe["buffers"], probe["operation"], probe["status"]) for probe in done.of("probe")
+    ]
     return list(dict.fromkeys(all_of_them))
 
 
 def benchmarks(library: Library) -> list[str]:
     """Those over bytes: applications are not tried."""
     described = json.loads(ask(library, "--describe").stdout)
-    return [one["name"] for one in described["benchmarks"] if one["x"]["unit"] == "B"]
+    return [
+        benchmark["name"] for benchmark in described["benchmarks"] if benchmark["x"]["unit"] == "B"
+    ]
 
 
 # With one library: the benchmarks' own tests try each operation with all of them.
@@ -42,7 +46,7 @@ def test_every_operation_is_tried_and_recorded(launcher: Any) -> None:
         for operation in (*benchmarks(launcher.library), *OPERATIONS)
         for status in ("begun", "not tried" if operation == lacks_kernels else "ok")
     ]
-    told = {one["operation"] for one in done.of("probe") if one["message"]}
+    told = {probe["operation"] for probe in done.of("probe") if probe["message"]}
     assert told == {lacks_kernels}
     [_, place] = done.of("environment")[0]["ranks"]
     assert place["device"]["name"] == "Fake GPU B"
@@ -68,10 +72,14 @@ def test_more_ranks_try_what_runs_on_them(launcher: Any, ranks: int) -> None:
     words = ("--buffers", "H,H", "--operations", ",".join(names), "--sizes", "8,1K")
     done = launcher.run("probe", *words, ranks=ranks)
     assert done.code == 1, done.err
-    ends = {one["operation"]: one["status"] for one in done.of("probe") if one["status"] != "begun"}
+    ends = {
+        probe["operation"]: probe["status"]
+        for probe in done.of("probe")
+        if probe["status"] != "begun"
+    }
     can = {"allreduce", "ialltoall"} | ({"mbw_mr"} if ranks == 4 else set())
     assert ends == {name: "ok" if name in can else "not tried" for name in names}
-    told = {one["operation"]: one["message"] for one in done.of("probe") if one["message"]}
+    told = {probe["operation"]: probe["message"] for probe in done.of("probe") if probe["message"]}
     assert told["put"] == f"put runs on 2 ranks, not on {ranks}"
 
 
@@ -93,8 +101,8 @@ def test_wrong_data_is_told_and_the_next_operation_tried(launcher: Any) -> None:
     words = ("probe", "--buffers", "H,D", "--operations", "bw,allreduce")
     done = launcher.run(*words, fake="reachable=1", rank_1="reachable=1,corrupt=1")
     assert done.code == 3
-    ends = [one for one in done.of("probe") if one["status"] != "begun"]
-    assert [(one["operation"], one["status"]) for one in ends] == [
+    ends = [probe for probe in done.of("probe") if probe["status"] != "begun"]
+    assert [(end["operation"], end["status"]) for end in ends] == [
         ("bw", "wrong data"),
         ("allreduce", "wrong data"),
     ]
@@ -106,7 +114,7 @@ def test_with_buffers_that_cannot_be_made_nothing_is_tried(launcher: Any) -> Non
     done = launcher.run(*words, fake="cuMemAllocManaged:801")
     assert done.code == 1
     assert [status for _, _, status in outcomes(done)] == ["begun", "not tried", "begun", "ok"]
-    message = next(one["message"] for one in done.of("probe") if one["status"] == "not tried")
+    message = next(probe["message"] for probe in done.of("probe") if probe["status"] == "not tried")
     why = "rank 1: cuMemAllocManaged(64 B) on GPU 1: error 801"
     assert message == f"not with 8 bytes: {why}"
 
@@ -127,23 +135,23 @@ def test_every_allocator_at_odd_addresses_and_with_churn(launcher: Any, tmp_path
     ]
     cases += ["D,D async bcast 0 churn 8", "D,D vmm-chunks put 0 churn 8"]
     file = tmp_path / "cases"
-    file.write_text("".join(f"{one}\n" for one in cases))
+    file.write_text("".join(f"{case}\n" for case in cases))
     done = launcher.run("probe", "--cases", str(file), fake="reachable=1")
     assert done.code == 0, (done.out, done.err)
-    ends = [one for one in done.of("probe") if one["status"] != "begun"]
-    assert {one["status"] for one in ends} == {"ok"}
+    ends = [probe for probe in done.of("probe") if probe["status"] != "begun"]
+    assert {end["status"] for end in ends} == {"ok"}
     told = [
-        f"{one['buffers']} {one['allocator']} {one['operation']} {one['offset']} {one['check']}"
-        for one in ends
+        f"{end['buffers']} {end['allocator']} {end['operation']} {end['offset']} {end['check']}"
+        for end in ends
     ]
-    assert told == [one.rpartition(" ")[0] for one in cases]
+    assert told == [case.rpartition(" ")[0] for case in cases]
 
 
 def test_the_program_describes_its_allocators(launcher: Any) -> None:
     described = json.loads(ask(launcher.library, "--describe").stdout)
     found: dict[str, list[str]] = {}
-    for one in described["allocators"]:
-        found.setdefault(one["buffers"], []).append(one["name"])
+    for allocator in described["allocators"]:
+        found.setdefault(allocator["buffers"], []).append(allocator["name"])
     assert found == ALLOCATORS
 
 
@@ -162,7 +170,7 @@ def test_a_faulty_library_is_caught(launcher: Any, faulty: Path, fault: str) -> 
     done = launcher.run(
         "probe", "--buffers", "H", "--operations", "latency", "--checks", check, env=env
     )
-    [end] = [one for one in done.of("probe") if one["status"] != "begun"]
+    [end] = [probe for probe in done.of("probe") if probe["status"] != "begun"]
     assert (end["status"], message in end["message"]) == (status, True), end
     assert done.code != 0
     if fault == "zeros":
@@ -186,9 +194,9 @@ def test_a_crash_in_finalize_is_of_the_job_and_of_no_case(launcher: Any, faulty:
 
     told: list[Outcome] = []
     cases = [Case("H,H", operation) for operation in ("latency", "bcast")]
-    job = trials.Job(cases, lambda _: [8], launch, lambda one, _: told.append(one))
+    job = trials.Job(cases, lambda _: [8], launch, lambda case, _: told.append(case))
     assert job.run() == []
-    assert [(one.case, one.status) for one in told] == [(case, "ok") for case in cases]
+    assert [(outcome.case, outcome.status) for outcome in told] == [(case, "ok") for case in cases]
     assert job.bad_end is not None
     assert (job.bad_end.status, job.bad_end.cases) == ("crashed", 2)
     assert job.bad_end.message.startswith("ended by SIGSEGV")
@@ -237,11 +245,11 @@ def test_the_program_describes_its_operations_as_the_document_says(launcher: Any
     told = ask(launcher.library, "--describe")
     assert told.returncode == 0, told.stderr
     described = json.loads(told.stdout)
-    assert [one["name"] for one in described["operations"]] == OPERATIONS
-    families = {one["name"]: one["family"] for one in described["benchmarks"]}
+    assert [operation["name"] for operation in described["operations"]] == OPERATIONS
+    families = {benchmark["name"]: benchmark["family"] for benchmark in described["benchmarks"]}
     assert (families["latency"], families["allreduce"]) == ("pt2pt", "collective")
     document = (DOCS / "describe.md").read_text()
-    axes = {axis["name"] for one in described["benchmarks"] for axis in one["axes"]}
+    axes = {axis["name"] for benchmark in described["benchmarks"] for axis in benchmark["axes"]}
     assert "staging" in axes
     keys = {*described, *described["benchmarks"][0]}
     assert all(f"`{word}`" in document for word in (*keys, *axes, *OPERATIONS))

@@ -44,7 +44,7 @@ def test_every_way_to_call_mpi(launcher: Any, calls: str) -> None:
     words = ("--sizes", "0,8,1004,100000", *QUICK)
     done = launcher.run(*options(CALLED, "--calls", calls), *words)
     assert done.measured() == set(CALLED)
-    assert {one["axes"]["calls"] for one in done.of("samples")} == {calls}
+    assert {record["axes"]["calls"] for record in done.of("samples")} == {calls}
     one_way = ("--calls", calls, "--direction", "0to1")
     assert launcher.run("latency", *one_way, *words).measured() == {"latency"}
 
@@ -195,8 +195,11 @@ def test_a_faulty_library_is_caught(
     }
     done = launcher.run(*words, "--sizes", "1004,2000", *QUICK, env=env)
     assert done.code == 3, (done.out, done.err)
-    wrong = [(one["benchmark"], one["size_bytes"], one["rank"]) for one in done.of("problem")]
+    wrong = [
+        (problem["benchmark"], problem["size_bytes"], problem["rank"])
+        for problem in done.of("problem")
+    ]
     assert wrong == [(name, 1004, rank) for name in names]
     # What is right is still measured.
-    right = {(one["benchmark"], one["size_bytes"]) for one in done.of("samples")}
+    right = {(record["benchmark"], record["size_bytes"]) for record in done.of("samples")}
     assert right == {(name, 2000) for name in names}

@@ -35,11 +35,11 @@ def test_records_tell_how_far_the_cpus_are_from_each_other(launcher: Any) -> Non
         done = launcher.run("latency", "--sizes", "8,64", "--slot-ms", "1")
         assert done.code == 0, done.err
         found = [case["cache_line_ns"] for case in done.of("samples")]
-        assert [len(one) for one in found] == [1, 1]
-        if any(one != [None] for one in found):
+        assert [len(times) for times in found] == [1, 1]
+        if any(times != [None] for times in found):
             break
-    assert all(one == [None] or one[0] > 0 for one in found)
-    assert any(one != [None] for one in found), f"none in {TRIES} launches"
+    assert all(times == [None] or times[0] > 0 for times in found)
+    assert any(times != [None] for times in found), f"none in {TRIES} launches"
 
 
 def test_a_size_that_is_no_multiple_of_the_type_is_skipped(launcher: Any) -> None:
@@ -67,7 +67,10 @@ def test_pairs_of_ranks_give_a_bandwidth_and_a_rate(launcher: Any) -> None:
         for metric, unit in (("mbw", "GB/s"), ("mr", "M/s"))
     ]
     assert metrics == expected
-    rate = {(one["metric"], one["size_bytes"]): one["samples"][0] for one in done.of("samples")}
+    rate = {
+        (record["metric"], record["size_bytes"]): record["samples"][0]
+        for record in done.of("samples")
+    }
     # A million messages of 1000 bytes are one gigabyte.
     assert rate["mbw", 1000] == pytest.approx(rate["mr", 1000], rel=1e-5)
 

@@ -34,7 +34,7 @@ def test_every_operation_over_every_window_and_synchronisation(
 ) -> None:
     done = launcher.run(*each(ALL, "--win", win, "--sync", sync), *SMALL)
     assert done.measured() == set(ALL)
-    axes = {(one["axes"]["win"], one["axes"]["sync"]) for one in done.of("samples")}
+    axes = {(record["axes"]["win"], record["axes"]["sync"]) for record in done.of("samples")}
     assert axes == {(win, sync)}
 
 
@@ -76,15 +76,19 @@ def test_the_axes_are_those_that_are_tested(launcher: Any) -> None:
 def test_metrics_and_sizes(launcher: Any) -> None:
     done = launcher.run(*ALL, "--sizes", "1,8,300000", *QUICK)
     assert done.measured() == set(ALL)
-    seen = {(one["benchmark"], one["unit"], one["size_bytes"]) for one in done.of("samples")}
+    seen = {
+        (record["benchmark"], record["unit"], record["size_bytes"]) for record in done.of("samples")
+    }
     rates = [name for name in ALL if name.endswith("bw")]
     for name in (*PUTS, *GETS):
         unit = "GB/s" if name in rates else "us"
         assert {(name, unit, size) for size in (1, 8, 300000)} <= seen
-    assert {one for one in seen if one[0] in SUMS} == {
+    assert {metric for metric in seen if metric[0] in SUMS} == {
         (name, "us", size) for name in SUMS for size in (8, 300000)
     }
-    assert {one for one in seen if one[0] in ONE_NUMBER} == {(name, "us", 0) for name in ONE_NUMBER}
+    assert {metric for metric in seen if metric[0] in ONE_NUMBER} == {
+        (name, "us", 0) for name in ONE_NUMBER
+    }
 
 
 @EVERY
@@ -103,7 +107,7 @@ def test_a_place_that_stays_as_it_was_is_one_of_many_that_rotate(
     names = ["acc_latency", "get_acc_latency"]
     done = launcher.run(*names, "--sizes", "100000", "--reuse", "rotating", *QUICK, env=env)
     assert done.code == 3, done.err
-    assert [(one["benchmark"], one["status"]) for one in done.of("problem")] == [
+    assert [(problem["benchmark"], problem["status"]) for problem in done.of("problem")] == [
         (name, "wrong data") for name in names
     ]
 
@@ -113,17 +117,17 @@ def test_who_is_read_cannot_write_before(launcher: Any) -> None:
     done = launcher.run(*GETS, "--touch", "sender", *SMALL)
     assert done.code == 0, done.err
     assert not done.of("samples")
-    assert {one["benchmark"] for one in done.of("problem")} == set(GETS)
+    assert {problem["benchmark"] for problem in done.of("problem")} == set(GETS)
     assert "--touch sender" in done.of("problem")[0]["message"]
 
 
 @EVERY
 def test_sums_of_every_type_of_c(launcher: Any) -> None:
     # Not half and bfloat16: MPICH 5.0.2 adds up their bits as integers, and is told so.
-    for one in launcher.axis("acc_latency", "type")[:4]:
-        done = launcher.run(*each(SUMS, "--type", one), "--sizes", "1000", *QUICK)
+    for kind in launcher.axis("acc_latency", "type")[:4]:
+        done = launcher.run(*each(SUMS, "--type", kind), "--sizes", "1000", *QUICK)
         assert done.measured() == set(SUMS)
-        assert {case["axes"]["type"] for case in done.of("samples")} == {one}
+        assert {case["axes"]["type"] for case in done.of("samples")} == {kind}
 
 
 @EVERY
@@ -140,7 +144,7 @@ def test_buffers_that_are_on_devices(launcher: Any) -> None:
 def test_the_default_window_takes_the_buffers(launcher: Any, buffers: str, win: str) -> None:
     done = launcher.run(*ALL, "--buffers", buffers, *SMALL, fake="reachable=1")
     assert done.measured() == set(ALL)
-    assert {one["axes"]["win"] for one in done.of("samples")} == {win}
+    assert {record["axes"]["win"] for record in done.of("samples")} == {win}
 
 
 @ONE
@@ -150,8 +154,8 @@ def test_a_librarys_own_memory_is_on_no_device(launcher: Any, win: str, buffers:
     words = (*each(ALL, "--win", win), "--buffers", buffers, *SMALL)
     done = launcher.run(*words, fake="reachable=1")
     assert done.code == 0, done.err
-    assert {one["benchmark"] for one in done.of("problem")} == set(ALL)
-    reasons = {one["message"] for one in done.of("problem")}
+    assert {problem["benchmark"] for problem in done.of("problem")} == set(ALL)
+    reasons = {problem["message"] for problem in done.of("problem")}
     assert reasons == {
         f"the memory of a window that is {win} is the library's own, on the host: "
         "give --buffers H, or --win created"
@@ -198,9 +202,9 @@ def test_a_faulty_library_is_caught(launcher: Any, faulty: Path, fault: str, syn
         words = each(names, "--sync", sync)
         done = launcher.run(*words, "--sizes", "1004,2000", *QUICK, env=env)
         assert done.code == 3, (done.out, done.err)
-        wrong = [(one["benchmark"], one["rank"]) for one in done.of("problem")]
+        wrong = [(problem["benchmark"], problem["rank"]) for problem in done.of("problem")]
         rank = {"careless": {"cas_latency": 1}}.get(fault, FIRST_WRONG)
         assert wrong == [(name, rank[name]) for name in names]
         # What is right is still measured.
-        right = [(one["benchmark"], one["size_bytes"]) for one in done.of("samples")]
+        right = [(record["benchmark"], record["size_bytes"]) for record in done.of("samples")]
         assert right == [(name, 2000) for name in names if name not in ONE_NUMBER]

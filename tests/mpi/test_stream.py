@@ -34,8 +34,8 @@ def run(launcher: Any, fake_nvrtc: Path, faulty: Path) -> Any:
 def test_a_message_that_waits_for_a_kernel_beside_one_that_does_not(run: Any) -> None:
     done = run("--reuse", "rotating", preload=False)
     assert done.measured() == {NAME}
-    assert {one["metric"] for one in done.of("samples")} == {NAME, "alone"}
-    assert {tuple(one["phases"]) for one in done.of("samples")} == {
+    assert {record["metric"] for record in done.of("samples")} == {NAME, "alone"}
+    assert {tuple(record["phases"]) for record in done.of("samples")} == {
         ("with work", "alone", "synchronise")
     }
 
@@ -43,7 +43,7 @@ def test_a_message_that_waits_for_a_kernel_beside_one_that_does_not(run: Any) ->
 def test_messages_that_are_given_to_the_stream(run: Any) -> None:
     done = run("--order", "enqueued", "--work", "none")
     assert done.measured() == {NAME}
-    assert {tuple(one["phases"]) for one in done.of("samples")} == {("with work", "alone")}
+    assert {tuple(record["phases"]) for record in done.of("samples")} == {("with work", "alone")}
 
 
 def test_a_batch_of_round_trips_is_given_to_the_stream_before_it_is_waited_for(

@@ -64,7 +64,7 @@ def devices(options: dict[str, str], ranks: int) -> list[dict[str, str] | None]:
     asked = [name for name, _, count in parts for _ in range(int(count or 1))]
     if os.environ.get("NEARPEAK_FAKE") == "other device":
         asked = asked[::-1]
-    return [None if one == "-" else {"uuid": one} for one in asked]
+    return [None if uuid == "-" else {"uuid": uuid} for uuid in asked]
 
 
 def probe(words: list[str], mode: str) -> int:
@@ -140,7 +140,7 @@ def samples(
     mode = benchmark if benchmark in MODES else None
     names = [benchmark]
     if mode:
-        names = [one for one in options.get("--metrics", "latency").split(",") if one in METRICS]
+        names = [word for word in options.get("--metrics", "latency").split(",") if word in METRICS]
         axes = {"reuse": options.get("--reuse", "fixed"), "touch": options.get("--touch", "none")}
     if "--as-library" in options:
         mode, axes = None, {**axes, "calls": "blocking"}
@@ -155,8 +155,8 @@ def samples(
 
 
 METRICS: dict[str, list[dict[str, str]]] = {
-    one["name"]: one["metrics"]  # type: ignore[misc]
-    for one in DESCRIPTION["benchmarks"]  # type: ignore[attr-defined]
+    other["name"]: other["metrics"]  # type: ignore[misc]
+    for other in DESCRIPTION["benchmarks"]  # type: ignore[attr-defined]
 }
 
 
@@ -261,8 +261,8 @@ def measure(words: list[str]) -> int:
             "version": "0",
             "library_version": os.environ.get("NEARPEAK_FAKE_LIBRARY"),
             "ranks": [
-                {"rank": rank, "host": host, "cpus": one, "device": device}
-                for rank, (host, one, device) in enumerate(zip(hosts, cpus, taken, strict=True))
+                {"rank": rank, "host": host, "cpus": own, "device": device}
+                for rank, (host, own, device) in enumerate(zip(hosts, cpus, taken, strict=True))
             ],
             "clock": {"tick_ns": 1.0},
             "env": {},

@@ -68,7 +68,7 @@ def add(standins: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 
 def test_what_is_there_keeps_its_number(plan: Plan, add: Add) -> None:
     found = add(plan)
-    assert [one.label for one in found.contenders] == ["new"]
+    assert [contender.label for contender in found.contenders] == ["new"]
     assert found.variants == []
     assert found.awareness == [awareness("new", "ok")]
     [launch] = found.launches
@@ -77,26 +77,26 @@ def test_what_is_there_keeps_its_number(plan: Plan, add: Add) -> None:
     assert grown.launches[: len(plan.launches)] == plan.launches
     for block in range(3):
         assert grown.block(block) == plan.block(block)
-    assert {one.template for one in grown.block(3)} == {0, 1, 2}
+    assert {other.template for other in grown.block(3)} == {0, 1, 2}
 
 
 def test_what_it_refuses_is_staged_for_it_alone(plan: Plan, add: Add) -> None:
     found = add(plan, "crashed")
-    assert [one.axes["staging"] for one in found.variants] == ["pinned"]
-    assert [(one.contender, one.variants) for one in found.launches] == [(1, (1,))]
+    assert [variant.axes["staging"] for variant in found.variants] == ["pinned"]
+    assert [(launch.contender, launch.variants) for launch in found.launches] == [(1, (1,))]
     # And of a third one that takes them, nothing is staged.
     again = add(plan.grown(found), "ok", name="third")
     assert again.variants == []
-    assert [(one.contender, one.variants) for one in again.launches] == [(2, (0,))]
+    assert [(launch.contender, launch.variants) for launch in again.launches] == [(2, (0,))]
 
 
 def test_staging_that_was_asked_for_is_measured_of_all(plan: Plan, add: Add) -> None:
     staged = {**plan.variants[0].axes, "staging": "pinned"}
     plan.variants = [*plan.variants, msgspec.structs.replace(plan.variants[0], axes=staged)]
-    [mpi] = [one for one in plan.launches if one.role == "mpi"]
+    [mpi] = [launch for launch in plan.launches if launch.role == "mpi"]
     groups = [msgspec.structs.replace(mpi.groups[0], variants=(0, 1))]
     plan.launches = [msgspec.structs.replace(mpi, groups=tuple(groups))]
-    assert [one.variants for one in add(plan).launches] == [(0, 1)]
+    assert [launch.variants for launch in add(plan).launches] == [(0, 1)]
 
 
 def test_ways_of_staging_that_were_left_out_stay_so(plan: Plan, add: Add) -> None:

@@ -18,9 +18,9 @@ from nearpeak.study.records import AmendmentRecord, LaunchRecord, SessionRecord
 def launched(study: Any, role: str = "mpi") -> list[tuple[int, int]]:
     """Session and block of each launch."""
     return [
-        (one.session, one.block)
-        for one in study.records()
-        if isinstance(one, LaunchRecord) and one.role == role
+        (record.session, record.block)
+        for record in study.records()
+        if isinstance(record, LaunchRecord) and record.role == role
     ]
 
 
@@ -40,12 +40,12 @@ def test_blocks_are_added_to_a_study_that_ended(study: Any, standins: ModuleType
     assert (end.status, end.message) == ("complete", "all 4 blocks were run")
     assert launched(study) == [(0, 0), (0, 1), (1, 2), (1, 3)]
     # In the order that one study of so many blocks would have had.
-    numbers = [one.launch for one in study.records() if isinstance(one, LaunchRecord)]
+    numbers = [record.launch for record in study.records() if isinstance(record, LaunchRecord)]
     assert numbers == list(range(8))
-    roles = [one.role for one in study.records() if isinstance(one, LaunchRecord)]
-    assert roles == [one.role for block in range(4) for one in plan.block(block)]
+    roles = [record.role for record in study.records() if isinstance(record, LaunchRecord)]
+    assert roles == [launch.role for block in range(4) for launch in plan.block(block)]
     # It stands behind its session, and a third run finds nothing left.
-    kinds = [type(one) for one in study.records()]
+    kinds = [type(record) for record in study.records()]
     at = kinds.index(AmendmentRecord)
     assert kinds[at - 1] is SessionRecord
     assert study.run(plan).message == "all 4 blocks were run"
@@ -63,7 +63,7 @@ def test_time_is_added_for_what_is_not_precise(study: Any, standins: ModuleType)
     assert words(made) == "blocks for 16m40s"
     made.looks = [12]
     study.run(plan, amendment=made)
-    assert [one for one in launched(study) if one[0] == 1] == [
+    assert [launch for launch in launched(study) if launch[0] == 1] == [
         (1, block) for block in (9, 10, 11) for _ in plan.contenders
     ]
 
@@ -74,7 +74,12 @@ def test_launches_are_added_to_what_is_precise_too(study: Any, standins: ModuleT
     study.run(plan)
     made = amend(History(study.folder, plan).state, "so", None, 9)
     study.run(plan, amendment=made)
-    assert [one for one in launched(study) if one[0] == 1] == [(1, 7), (1, 7), (1, 8), (1, 8)]
+    assert [launch for launch in launched(study) if launch[0] == 1] == [
+        (1, 7),
+        (1, 7),
+        (1, 8),
+        (1, 8),
+    ]
     assert len(launched(study, "ceiling")) == 9
 
 
@@ -84,7 +89,7 @@ def test_what_was_given_up_stays_so(study: Any, standins: ModuleType) -> None:
     )
     study.run(plan)
     study.run(plan, amendment=amend(History(study.folder, plan).state, "so", None, 6))
-    assert len([one for one in launched(study) if one[0] == 1]) == 2
+    assert len([launch for launch in launched(study) if launch[0] == 1]) == 2
 
 
 def test_added_time_counts_from_where_it_was_added(study: Any, standins: ModuleType) -> None:
@@ -118,7 +123,7 @@ def test_a_changed_amendment_is_noticed(study: Any, standins: ModuleType) -> Non
     file = study.folder / NAME
     whole = file.read_bytes()
     lines = whole.splitlines(keepends=True)
-    at = next(i for i, one in enumerate(lines) if b'"amendment"' in one)
+    at = next(i for i, line in enumerate(lines) if b'"amendment"' in line)
     # Also where nothing follows it.
     file.write_bytes(b"".join([*lines[:at], lines[at].replace(b'"so"', b'"no"')]))
     with pytest.raises(UserError, match=f"line {at + 1} cannot be believed .*was changed after"):
@@ -143,11 +148,15 @@ def test_what_was_left_out_stays_so(study: Any, standins: ModuleType) -> None:
     plan.spare = [Spare(kind="path", name="host-host two", why="so", paths=["host-host two"])]
     study.run(plan)
     study.run(plan, amendment=amend(History(study.folder, plan).state, "so", None, 4))
-    later = [one for one in study.records() if isinstance(one, LaunchRecord) and one.block > 0]
-    assert [(one.block, one.path) for one in later if one.role == "mpi"] == [
+    later = [
+        record
+        for record in study.records()
+        if isinstance(record, LaunchRecord) and record.block > 0
+    ]
+    assert [(launch.block, launch.path) for launch in later if launch.role == "mpi"] == [
         (block, "host-host same-numa") for block in (1, 2, 3)
     ]
-    assert {one.path for one in later} == {"host-host same-numa"}
+    assert {launch.path for launch in later} == {"host-host same-numa"}
 
 
 def extended(study: Any, standins: ModuleType, plan: Plan, *how: Any) -> AmendmentRecord:
@@ -170,9 +179,9 @@ def test_a_library_is_measured_with_all_that_are_there(study: Any, standins: Mod
     assert made.asked == "--extend --mpi new"
     assert words(made) == "new and blocks until each new case has 7 launches"
     found = [
-        (one.block, one.library or one.role)
-        for one in study.records()
-        if isinstance(one, LaunchRecord) and one.session == 1
+        (record.block, record.library or record.role)
+        for record in study.records()
+        if isinstance(record, LaunchRecord) and record.session == 1
     ]
     assert sorted(found) == [
         (block, name) for block in range(6, 13) for name in ("ceiling", "good", "new")
@@ -187,7 +196,9 @@ def test_two_blocks_with_a_library_are_measured_whatever_the_budget(
     made = extended(study, standins, plan, 0.001, None)
     assert made.looks[:4] == [9, 12, 15, 21]
     assert words(made) == "new and blocks for 0.0 s"
-    assert [one for one in launched(study) if one[0] == 1] == [(1, block) for block in (3, 3, 4, 4)]
+    assert [launch for launch in launched(study) if launch[0] == 1] == [
+        (1, block) for block in (3, 3, 4, 4)
+    ]
 
 
 def test_launches_are_added_to_blocks_that_were_not_begun(study: Any, standins: ModuleType) -> None:

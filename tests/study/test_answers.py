@@ -68,10 +68,10 @@ def environment(
     *cpus: Any, launch: int = 0, devices: Any = (), library: str | None = None
 ) -> EnvironmentRecord:
     ranks: list[dict[str, Any]] = [
-        {"rank": rank, "host": "h", "cpus": one} for rank, one in enumerate(cpus)
+        {"rank": rank, "host": "h", "cpus": cpu} for rank, cpu in enumerate(cpus)
     ]
-    for one, uuid in zip(ranks, devices, strict=False):
-        one["device"] = {"uuid": uuid}
+    for entry, uuid in zip(ranks, devices, strict=False):
+        entry["device"] = {"uuid": uuid}
     return EnvironmentRecord(
         launch=launch,
         program="",
@@ -87,7 +87,7 @@ def environment(
 def plan(standins: ModuleType) -> Any:
     """One launch a block, of a library: latency at 8 and 100 bytes."""
     made = standins.small_plan(launches=2)
-    made.launches = [one for one in made.launches if one.role == "mpi"]
+    made.launches = [launch for launch in made.launches if launch.role == "mpi"]
     return made
 
 
@@ -124,7 +124,7 @@ def test_a_benchmark_owes_all_its_metrics_and_no_size_below_its_smallest(
 ) -> None:
     plan = standins.small_plan(paths=(standins.wide_path(2),), benchmarks=("mbw_mr",))
     plan.sizes = [0, 8]
-    first = next(one for one in standins.small_plan().launches if one.role == "mpi")
+    first = next(launch for launch in standins.small_plan().launches if launch.role == "mpi")
     plan.launches = [msgspec.structs.replace(first, path=plan.paths[0].id)]
     answers = begun(plan)
     answers.take(environment([0], [1]))
@@ -138,7 +138,9 @@ def test_a_benchmark_owes_all_its_metrics_and_no_size_below_its_smallest(
 
 
 def test_what_has_no_sizes_owes_one_answer_of_0_bytes(plan: Any) -> None:
-    plan.benchmarks = [msgspec.structs.replace(one, sized=False) for one in plan.benchmarks]
+    plan.benchmarks = [
+        msgspec.structs.replace(benchmark, sized=False) for benchmark in plan.benchmarks
+    ]
     answers = begun(plan)
     answers.take(environment([0], [1]))
     with pytest.raises(ValueError, match="size 8 was not asked for"):
@@ -240,7 +242,7 @@ def test_a_launch_is_the_plans(plan: Any, changes: Any, why: str) -> None:
 
 def test_what_was_added_is_of_no_block_before(plan: Any) -> None:
     begin = record(plan)
-    plan.launches = [msgspec.structs.replace(one, since=1) for one in plan.launches]
+    plan.launches = [msgspec.structs.replace(launch, since=1) for launch in plan.launches]
     with pytest.raises(ValueError, match="launch 0 is not of block 0"):
         Answers(plan).take(begin)
     begin.block = 1
@@ -271,7 +273,7 @@ def _with(group: GroupRecord, benchmarks: list[Chosen]) -> GroupRecord:
 
 def test_each_group_of_a_launch_says_where_its_ranks_ran(standins: ModuleType) -> None:
     near = standins.gpu_path("host-gpu near")
-    variants = [Variant(benchmark="bw", axes=AXES, buffers=one) for one in ("H,D", "D,H")]
+    variants = [Variant(benchmark="bw", axes=AXES, buffers=buffers) for buffers in ("H,D", "D,H")]
     plan = make_plan(
         Options(launches=2, sizes=[8]),
         [standins.contender()],
@@ -279,7 +281,7 @@ def test_each_group_of_a_launch_says_where_its_ranks_ran(standins: ModuleType) -
         [near],
         standins.BENCHMARKS,
     )
-    planned = next(one for one in plan.block(0) if one.role == "mpi")
+    planned = next(launch for launch in plan.block(0) if launch.role == "mpi")
     answers = Answers(plan)
     answers.take(launch_record(plan, planned, 0, "run", "now"))
     for group in planned.groups:

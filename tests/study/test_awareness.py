@@ -24,7 +24,7 @@ def try_with(
 
 
 def ends(found: list[Awareness]) -> dict[tuple[str, str], str]:
-    return {(one.buffers, one.operation): one.status for one in found}
+    return {(tried.buffers, tried.operation): tried.status for tried in found}
 
 
 def test_all_goes_well(standins: ModuleType, tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_a_crash_ends_its_own_trial_alone(standins: ModuleType, tmp_path: Path) 
     }
     (line,) = list(map(words, unaware(found)))
     assert line.startswith("lib: not GPU-aware for D,D isend: ended by SIGSEGV")
-    crashed = next(one for one in found if one.status == "crashed")
+    crashed = next(tried for tried in found if tried.status == "crashed")
     assert "probe --buffers D,D --operations isend --sizes 8,64K,4M" in crashed.command
     assert "--jsonl" not in crashed.command
 
@@ -59,7 +59,7 @@ def test_what_fails_after_others_alone_is_measured_and_told(
 ) -> None:
     found = try_with(standins, tmp_path, f"probe D,D bcast {end} later")
     assert set(ends(found).values()) == {"ok"}
-    [told] = [one for one in found if one.after_others]
+    [told] = [tried for tried in found if tried.after_others]
     assert (told.operation, told.after_others) == ("bcast", status)
     assert told.message.startswith(f"{status} after D,D send, isend")
     assert "probe --buffers D,D --operations bcast" in told.command
@@ -79,7 +79,7 @@ def test_the_first_of_a_job_that_fails_is_not_tried_again(
 
     monkeypatch.setattr(awareness, "Job", Counted)
     try_with(standins, tmp_path, "probe D,D send crash", kinds=("D,D",))
-    assert [len(one) for one in jobs] == [3, 2]
+    assert [len(job) for job in jobs] == [3, 2]
     jobs.clear()
     try_with(standins, tmp_path, "probe D,D isend crash", kinds=("D,D",))
     assert jobs[1:] == [[Case("D,D", "bcast")], [Case("D,D", "isend")]]
@@ -129,7 +129,7 @@ def test_a_program_that_cannot_start_says_nothing_of_the_library(
         standins.gpu_path(),
         type(tools)(broken, tools.mpi_program, tools.native_program),
     )
-    assert {one.status for one in found} == {"not tried"}
+    assert {tried.status for tried in found} == {"not tried"}
     assert "/nowhere/mpirun cannot be started" in found[0].message
 
 

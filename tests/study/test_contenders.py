@@ -33,10 +33,10 @@ def test_what_srun_starts_is_left_out_outside_of_a_job(monkeypatch: pytest.Monke
     monkeypatch.setattr(contenders, "resolve", lambda _: CRAY)
     said: list[str] = []
     monkeypatch.setenv("SLURM_JOB_ID", "7")
-    assert [one.library for one in choose_contenders([], said.append)] == [CRAY, MPICH]
+    assert [contender.library for contender in choose_contenders([], said.append)] == [CRAY, MPICH]
     assert not said
     monkeypatch.delenv("SLURM_JOB_ID")
-    assert [one.library for one in choose_contenders([], said.append)] == [MPICH]
+    assert [contender.library for contender in choose_contenders([], said.append)] == [MPICH]
     [line] = said
     assert line.startswith("srun starts cray-8.1 in a Slurm job alone, and this is none: start ")
     assert line.endswith("; it is left out")

@@ -53,7 +53,7 @@ def test_what_there_is_not_is_bad_input(description: Description, text: str, mes
 
 
 def test_descriptions_of_two_programs_are_joined(description: Description) -> None:
-    [latency] = [one for one in description.benchmarks if one.name == "latency"]
+    [latency] = [benchmark for benchmark in description.benchmarks if benchmark.name == "latency"]
     own = [axis for axis in latency.axes if axis.name != "staging"]
     calls = msgspec.structs.replace(own[0], values=["blocking", "enqueued"])
     assert calls.name == "calls"
@@ -62,7 +62,7 @@ def test_descriptions_of_two_programs_are_joined(description: Description) -> No
         benchmarks=[msgspec.structs.replace(latency, axes=[calls, *own[1:]], summary="another")],
     )
     both = joined([description, other])
-    [known] = [one for one in both.benchmarks if one.name == "latency"]
+    [known] = [benchmark for benchmark in both.benchmarks if benchmark.name == "latency"]
     assert known.summary == latency.summary
     assert known.axes[0].values == [*latency.axes[0].values, "enqueued"]
     enqueued = parse_variant(both, "latency:calls=enqueued")
@@ -79,8 +79,8 @@ def test_benchmarks_are_chosen_by_family(description: Description) -> None:
     told = msgspec.structs.replace(
         description,
         benchmarks=[
-            msgspec.structs.replace(one, family=families.get(one.name, ""))
-            for one in description.benchmarks
+            msgspec.structs.replace(benchmark, family=families.get(benchmark.name, ""))
+            for benchmark in description.benchmarks
         ],
     )
     assert told.of_families(["pt2pt", "collective"]) == ["bibw", "bw", "allreduce"]
@@ -103,8 +103,12 @@ def test_a_benchmark_says_what_it_moves_and_what_it_is_held_against(
     description: Description,
 ) -> None:
     told = {
-        one.name: (one.moves.bytes(8, window=64), one.ceiling, one.has_ceiling)
-        for one in description.benchmarks
+        benchmark.name: (
+            benchmark.moves.bytes(8, window=64),
+            benchmark.ceiling,
+            benchmark.has_ceiling,
+        )
+        for benchmark in description.benchmarks
     }
     assert told == {
         "allreduce": (16, "none", False),
@@ -113,7 +117,9 @@ def test_a_benchmark_says_what_it_moves_and_what_it_is_held_against(
         "latency": (16, "measured", True),
         "mbw_mr": (512, "measured", True),
     }
-    assert {(one.x.name, one.x.unit) for one in description.benchmarks} == {("size", "B")}
+    assert {(benchmark.x.name, benchmark.x.unit) for benchmark in description.benchmarks} == {
+        ("size", "B")
+    }
     assert description.defaults == ["bibw", "bw", "latency"]
 
 

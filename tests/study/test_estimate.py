@@ -26,7 +26,7 @@ def plan(standins: ModuleType) -> Plan:
 
 
 def of(plan: Plan, template: int) -> PlannedLaunch:
-    return next(one for one in plan.block(0) if one.template == template)
+    return next(launch for launch in plan.block(0) if launch.template == template)
 
 
 def test_what_was_measured_in_the_same_way_counts(plan: Plan) -> None:
@@ -38,7 +38,7 @@ def test_what_was_measured_in_the_same_way_counts(plan: Plan) -> None:
 
 
 def test_what_is_unknown_is_corrected_by_what_is_known(plan: Plan) -> None:
-    guess = [guess_cost(plan, one).seconds(1.0, 11) for one in plan.launches]
+    guess = [guess_cost(plan, launch).seconds(1.0, 11) for launch in plan.launches]
     estimate = Estimate(plan)
     assert estimate.seconds([of(plan, 0), of(plan, 1)]) == pytest.approx(sum(guess))
     estimate.add(0, PILOT, 2 * guess[0], [])
@@ -56,7 +56,7 @@ def test_another_slot_and_fewer_methods_take_less(plan: Plan) -> None:
 
 def test_a_launch_of_less_takes_what_was_measured_of_that(standins: ModuleType) -> None:
     plan = standins.small_plan(benchmarks=("latency", "bw"))
-    template = next(i for i, one in enumerate(plan.launches) if one.role == "mpi")
+    template = next(i for i, launch in enumerate(plan.launches) if launch.role == "mpi")
     whole = of(plan, template)
     estimate = Estimate(plan)
     start, first, second = Part(Cost(1.0)), Part(Cost(0.5), 0), Part(Cost(0.2), 1)

@@ -120,17 +120,20 @@ class Command:
         return not self.left_behind()
 
     def records(self, kind: type) -> list[Any]:
-        return [one for one in read_records(self.folder) if isinstance(one, kind)]
+        return [record for record in read_records(self.folder) if isinstance(record, kind)]
 
     def ends(self) -> "dict[LaunchId, LaunchEndRecord]":
         """How the last try of each launch ended."""
         find = Templates(read_plan(self.folder)).find
-        tries = {one.launch: LaunchId(one.block, find(one)) for one in self.records(LaunchRecord)}
-        return {tries[one.launch]: one for one in self.records(LaunchEndRecord)}
+        tries = {
+            record.launch: LaunchId(record.block, find(record))
+            for record in self.records(LaunchRecord)
+        }
+        return {tries[record.launch]: record for record in self.records(LaunchEndRecord)}
 
     def planned(self) -> set[LaunchId]:
         plan = read_plan(self.folder)
-        return {one.id for block in range(plan.looks[-1]) for one in plan.block(block)}
+        return {launch.id for block in range(plan.looks[-1]) for launch in plan.block(block)}
 
 
 @pytest.fixture
@@ -162,7 +165,7 @@ def test_a_library_that_crashes_hangs_or_corrupts_costs_no_other_launch(
     assert f"{name}@corrupt: 2 launches received wrong data" in out.splitlines()[-1]
     assert command.left_behind() == []
 
-    begins = {one.launch: one for one in command.records(LaunchRecord)}
+    begins = {record.launch: record for record in command.records(LaunchRecord)}
     statuses = Counter(
         (begins[end.launch].role, begins[end.launch].settings, end.status)
         for end in command.ends().values()
@@ -174,13 +177,15 @@ def test_a_library_that_crashes_hangs_or_corrupts_costs_no_other_launch(
         ("mpi", "hang", "hung"): 2,
         ("mpi", "corrupt", "wrong data"): 2,
     }
-    sampled = Counter(begins[one.launch].settings for one in command.records(SamplesRecord))
+    sampled = Counter(begins[record.launch].settings for record in command.records(SamplesRecord))
     crashes = [end.message for end in command.ends().values() if end.status == "crashed"]
     assert all(message.startswith("ended by SIGSEGV: ") for message in crashes)
     assert sampled["default"] == 2 * 2  # sizes x launches
     problems = command.records(ProblemRecord)
-    assert {begins[one.launch].settings for one in problems} == {"corrupt"}
-    assert {(one.status, one.rank, one.byte) for one in problems} == {("wrong data", 1, 3)}
+    assert {begins[problem.launch].settings for problem in problems} == {"corrupt"}
+    assert {(problem.status, problem.rank, problem.byte) for problem in problems} == {
+        ("wrong data", 1, 3)
+    }
     for launch, end in command.ends().items():
         assert end.log is not None
         assert (command.folder / end.log).exists(), launch
@@ -200,15 +205,15 @@ def test_a_part_that_crashes_takes_nothing_along(
     code, _, err = command.run(study_file(tmp_path, text))
     assert (code, err) == (1, "")
     results = json.loads((command.folder / "results.json").read_text())
-    cases = [(one["case"], len(one["launch_medians"])) for one in results["cells"]]
+    cases = [(cell["case"], len(cell["launch_medians"])) for cell in results["cells"]]
     counts = {(case["benchmark"], case["x"]): launches for case, launches in cases}
     assert counts == {
         **{("latency", x): 5 for x in (8, 1024)},
         **{("put_latency", x): 0 for x in (8, 1024)},
     }
-    assert {tuple(one["benchmarks"]) for one in results["failures"]} == {("put_latency",)}
+    assert {tuple(failure["benchmarks"]) for failure in results["failures"]} == {("put_latency",)}
     # Given up after the third; every launch of the ceiling and the last two were complete.
-    assert Counter(one.status for one in command.ends().values()) == {"crashed": 3, "ok": 5 + 2}
+    assert Counter(end.status for end in command.ends().values()) == {"crashed": 3, "ok": 5 + 2}
 
 
 def test_a_library_that_crashes_everywhere_ends_with_status_1(
@@ -254,7 +259,7 @@ def test_ctrl_c_keeps_what_was_recorded_and_resume_completes_it(
     code, _, err = command.run("--resume")
     assert (code, err) == (0, "")
     assert (command.folder / "records.jsonl").read_bytes().startswith(before)
-    assert {one.status for one in command.ends().values()} == {"ok"}
+    assert {end.status for end in command.ends().values()} == {"ok"}
     assert set(command.ends()) == command.planned()
     assert command.records(StudyEndRecord)[-1].status == "complete"
 
@@ -275,7 +280,7 @@ def test_a_killed_study_loses_nothing_but_its_half_line(command: Command, tmp_pa
     assert (code, err) == (0, "")
     assert records.read_bytes().startswith(whole)
     assert set(command.ends()) == command.planned()
-    assert {one.status for one in command.ends().values()} == {"ok"}
+    assert {end.status for end in command.ends().values()} == {"ok"}
 
 
 @pytest.fixture
@@ -313,4 +318,4 @@ def test_a_full_disk_stops_the_study_and_resume_completes_it(
     assert (code, err) == (0, "")
     assert (command.folder / "records.jsonl").read_bytes().startswith(whole)
     assert set(command.ends()) == command.planned()
-    assert {one.status for one in command.ends().values()} == {"ok"}
+    assert {end.status for end in command.ends().values()} == {"ok"}

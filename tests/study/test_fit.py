@@ -88,7 +88,9 @@ def test_a_budget_leaves_no_size_out_that_something_is_required_of(standins: Mod
 def test_a_budget_too_small_for_anything_says_what_would_do(standins: ModuleType) -> None:
     plan = standins.plan_for(budget_seconds=1.0)
     assert expected_blocks(plan) == 2
-    assert [one.path for one in plan.launches if one.role == "mpi"] == ["host-host same-numa"] * 2
+    assert [launch.path for launch in plan.launches if launch.role == "mpi"] == [
+        "host-host same-numa"
+    ] * 2
     [note] = [line for line in summary(plan) if "the budget is too small" in line]
     assert "6 blocks need --budget " in note
     assert "note:       fewer than 6 launches give no 95 % interval" in summary(plan)
@@ -107,16 +109,16 @@ def test_the_budget_of_every_machine_holds_six_blocks(
         assert {8, 1 << 24} < set(plan.sizes)
         _accounts_for_everything(whole, plan)
         lines = summary(plan)
-        for one in plan.left_out:
-            assert any(one.why in line and one.name in line for line in lines)
+        for left in plan.left_out:
+            assert any(left.why in line and left.name in line for line in lines)
 
 
 def _accounts_for_everything(whole: Plan, plan: Plan) -> None:
     """Each path and benchmark is measured, or left out once."""
-    paths = [path.id for path in plan.paths] + [id for one in plan.left_out for id in one.paths]
+    paths = [path.id for path in plan.paths] + [id for left in plan.left_out for id in left.paths]
     assert sorted(paths) == sorted(path.id for path in whole.paths)
     names = {variant.benchmark for variant in plan.variants}
-    names |= {name for one in plan.left_out for name in one.benchmarks}
+    names |= {name for left in plan.left_out for name in left.benchmarks}
     assert names == {variant.benchmark for variant in whole.variants}
 
 
@@ -125,11 +127,11 @@ def test_the_budget_that_is_told_keeps_what_was_left_out(
 ) -> None:
     small = plan_of(standins, described, "h200x2", 2, budget_seconds=200)
     assert len(small.left_out) > 4
-    budgets = [one.budget_seconds for one in small.left_out]
+    budgets = [left.budget_seconds for left in small.left_out]
     assert budgets == sorted(budgets, reverse=True)
-    for one in small.left_out:
-        plan = plan_of(standins, described, "h200x2", 2, budget_seconds=one.budget_seconds)
-        assert (one.kind, one.name) not in [(left.kind, left.name) for left in plan.left_out]
+    for each in small.left_out:
+        plan = plan_of(standins, described, "h200x2", 2, budget_seconds=each.budget_seconds)
+        assert (each.kind, each.name) not in [(left.kind, left.name) for left in plan.left_out]
 
 
 def test_families_go_before_paths_and_like_paths_before_unlike_ones(
@@ -137,7 +139,7 @@ def test_families_go_before_paths_and_like_paths_before_unlike_ones(
 ) -> None:
     options = Options(budget_seconds=1e9)
     whole = plan_of(standins, described, "dgx-h100", 2, budget_seconds=1e9)
-    assert [(one.kind, one.name) for one in cuts(whole, options)] == [
+    assert [(cut.kind, cut.name) for cut in cuts(whole, options)] == [
         ("memory", "from other NUMA nodes"),
         ("family", "datatype"),
         ("family", "rma"),
@@ -157,9 +159,9 @@ def test_families_go_before_paths_and_like_paths_before_unlike_ones(
         ("memory", "of its own NUMA node"),
     ]
     plan = plan_of(standins, described, "dgx-h100", 2, budget_seconds=90)
-    [wide] = [one.paths for one in plan.left_out if one.name == "collective"]
+    [wide] = [left.paths for left in plan.left_out if left.name == "collective"]
     assert wide == ["host x4", "host x112", "gpu x4", "gpu x8"]  # nothing else runs there
-    assert "gpu-gpu nvlink" in {one.path for one in plan.launches if one.role == "mpi"}
+    assert "gpu-gpu nvlink" in {launch.path for launch in plan.launches if launch.role == "mpi"}
 
 
 def test_what_the_user_named_is_never_left_out(
@@ -167,7 +169,7 @@ def test_what_the_user_named_is_never_left_out(
 ) -> None:
     def left(**said: Any) -> list[str]:
         plan = plan_of(standins, described, "h200x2", 2, budget_seconds=60, **said)
-        return [one.name for one in plan.left_out]
+        return [left.name for left in plan.left_out]
 
     usual = left()
     assert {"rma", "bibw", "host-host tcp-loopback", "gpu-gpu same-gpu"} < set(usual)
@@ -179,13 +181,13 @@ def test_what_the_user_named_is_never_left_out(
     assert not set(paths) & set(left(paths=paths))
     assert not set(paths) & set(left(kept_paths=paths))
     plan = plan_of(standins, described, "h200x2", 2, budget_seconds=60, kept_benchmarks=["put_bw"])
-    [rma] = [one for one in plan.left_out if one.name == "rma"]
+    [rma] = [left for left in plan.left_out if left.name == "rma"]
     assert rma.benchmarks == ["put_latency"]
 
 
 def test_all_pairs_are_asked_for(standins: ModuleType, described: Description) -> None:
     plan = plan_of(standins, described, "h200x2", 2, budget_seconds=60, all_pairs=True)
-    assert not [one for one in plan.left_out if one.kind == "path"]
+    assert not [left for left in plan.left_out if left.kind == "path"]
     assert not is_held(plan, blocks_wanted(plan))
     assert any("the budget is too small" in line for line in summary(plan))
 
@@ -206,7 +208,7 @@ def test_ways_of_staging_go_but_for_the_last(standins: ModuleType) -> None:
             [standins.gpu_path()],
             standins.BENCHMARKS,
         )
-        return [(one.kind, one.name) for one in plan.left_out]
+        return [(left.kind, left.name) for left in plan.left_out]
 
     assert left() == [("staging", "pageable"), ("staging", "pinned")]
     assert left(benchmarks=["latency:staging=pageable"]) == []
@@ -218,7 +220,7 @@ def test_a_family_that_nobody_knows_goes_first(standins: ModuleType) -> None:
     paths = [standins.data_path()]
     variants = [standins.LATENCY, Variant(benchmark="mine", axes={})]
     plan = make_plan(Options(budget_seconds=1), [standins.contender()], variants, paths, known)
-    assert [one.name for one in plan.left_out] == ["mine"]
+    assert [left.name for left in plan.left_out] == ["mine"]
 
 
 def test_what_six_launches_of_a_small_machine_take(

@@ -21,7 +21,7 @@ def test_the_cell_in_the_middle_now_and_later() -> None:
     found = forecast(medians, block_seconds=25.0, more_seconds=300.0)
     assert found is not None
     assert (found.cells, found.launches, found.more_launches) == (101, 12, 12)
-    assert found.half_width == pytest.approx(np.median([half_width(one) for one in medians]))
+    assert found.half_width == pytest.approx(np.median([half_width(median) for median in medians]))
     now, then = expected_half_width(1, 12), expected_half_width(1, 24)
     assert now is not None
     assert then is not None

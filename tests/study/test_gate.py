@@ -78,8 +78,10 @@ def settle(standins: ModuleType, tmp_path: Path) -> Settle:
         )
 
         def plan(found: Sequence[Awareness], seconds: float) -> Plan:
-            known = {one.operation for one in found if one.status not in ("ok", "not tried")}
-            names = tuple(one for one in benchmarks if one not in known) or ("bibw",)
+            known = {tried.operation for tried in found if tried.status not in ("ok", "not tried")}
+            names = tuple(benchmark for benchmark in benchmarks if benchmark not in known) or (
+                "bibw",
+            )
             small: Plan = standins.small_plan(
                 contender or standins.contender("lib"),
                 paths=(path,),
@@ -118,7 +120,7 @@ def test_what_is_new_is_tried_alone(trials: Trials, settle: Settle) -> None:
     settle("latency")
     found, _ = settle("latency", "bw")
     assert [case.operation for _, case in trials.tried] == ["latency", "bw"]
-    assert {one.operation for one in found.found} == {"latency", "bw"}
+    assert {tried.operation for tried in found.found} == {"latency", "bw"}
     trials.tried.clear()
     settle("bw", "latency")
     assert trials.tried == []
@@ -132,7 +134,7 @@ def test_it_is_tried_again_where_that_is_asked_for(trials: Trials, settle: Settl
     assert len(trials.tried) == 2
     found, _ = settle("bibw")
     assert len(trials.tried) == 2
-    assert [one.status for one in found.found] == ["ok"]
+    assert [tried.status for tried in found.found] == ["ok"]
 
 
 def test_a_dry_run_tries_nothing_and_says_how_long_it_will_take(

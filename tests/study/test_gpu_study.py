@@ -119,7 +119,7 @@ def test_a_gpu_aware_library_is_measured_on_its_own(
         standins, folder, monkeypatch, library, fake_cuda, "reachable=1", nvrtc=fake_nvrtc
     )
     assert results.failures == []
-    assert {one.status for one in results.awareness} == {"ok"}
+    assert {tried.status for tried in results.awareness} == {"ok"}
     measured = {
         (c.place.path, c.case.benchmark, c.case.buffers, c.case.axes["staging"])
         for c in results.cells
@@ -133,8 +133,10 @@ def test_a_gpu_aware_library_is_measured_on_its_own(
     }
     assert all(cell.launches == 2 and cell.ceiling is not None for cell in results.cells)
     extra = {"ipc_open", "flag_latency", "device_latency"}
-    assert extra == {one.case.metric for one in results.ceilings} - {"latency", "bw"}
-    between = [one.methods for one in results.ceilings if one.place.path == "gpu-gpu nvlink"]
+    assert extra == {ceiling.case.metric for ceiling in results.ceilings} - {"latency", "bw"}
+    between = [
+        ceiling.methods for ceiling in results.ceilings if ceiling.place.path == "gpu-gpu nvlink"
+    ]
     assert {"sm", "sm-pull", "kernel"} <= {name for methods in between for name in methods}
     assert results.skipped == []
 
@@ -158,10 +160,10 @@ def test_a_gpu_that_cannot_be_had_is_recorded_and_the_rest_goes_on(
 ) -> None:
     folder = tmp_path / "study"
     results = run_study(standins, folder, monkeypatch, "mpich", fake_cuda, f"reachable=1,{fake}")
-    assert {one.status for one in results.awareness} == {"not tried"}  # and not: not GPU-aware
-    assert {one.place.path for one in results.failures} == failed
-    assert {one.status for one in results.failures} == {"failed"}
-    assert all(said in one.message for one in results.failures)
+    assert {tried.status for tried in results.awareness} == {"not tried"}  # and not: not GPU-aware
+    assert {failure.place.path for failure in results.failures} == failed
+    assert {failure.status for failure in results.failures} == {"failed"}
+    assert all(said in failure.message for failure in results.failures)
     assert {(cell.place.path, cell.status) for cell in results.cells} == {
         ("gpu-gpu nvlink", "failed"),
         ("host-gpu near", "failed" if "host-gpu near" in failed else "ok"),
@@ -181,7 +183,7 @@ def test_gpus_that_do_not_reach_each_other_have_a_ceiling_through_the_host(
     assert results.failures == []
     between = [cell for cell in results.cells if cell.place.path == "gpu-gpu nvlink"]
     assert all(cell.ceiling and cell.ceiling.method.startswith("staged") for cell in between)
-    refused = [one.message for one in results.skipped if one.method == "ce"]
+    refused = [skip.message for skip in results.skipped if skip.method == "ce"]
     assert refused
     assert all(message.startswith("cuIpc") for message in refused)
 
@@ -191,7 +193,7 @@ def test_a_library_that_is_not_gpu_aware_is_measured_with_staging(
 ) -> None:
     results = run_study(standins, tmp_path / "study", monkeypatch, "mpich", fake_cuda, "")
     assert results.failures == []
-    direct = {one.operation: one for one in results.awareness if one.buffers == "D,D"}
+    direct = {tried.operation: tried for tried in results.awareness if tried.buffers == "D,D"}
     assert direct["latency"].status == "crashed"
     assert "SIGSEGV" in direct["latency"].message
     staged = {
@@ -228,7 +230,7 @@ def test_nccl_stands_beside_a_library_where_there_are_two_gpus(
     )
     assert capsys.readouterr().out.count("rccl was not found on this machine") == 1
     assert results.failures == []
-    [library] = [one for one in results.libraries if one.name == "nccl"]
+    [library] = [library for library in results.libraries if library.name == "nccl"]
     assert (library.family, library.version, library.native) == ("nccl", "2.28.3", False)
     measured = {
         (cell.who.library, cell.place.path, cell.case.benchmark, cell.case.axes["calls"])
@@ -245,6 +247,6 @@ def test_nccl_stands_beside_a_library_where_there_are_two_gpus(
         *(("mpich", path, "barrier", "blocking") for path in ("gpu-gpu nvlink", "host-gpu near")),
     }
     assert all(cell.launches == 2 for cell in results.cells)
-    [notice] = [one.text for one in notices(results) if one.text.startswith("NCCL ")]
+    [notice] = [found.text for found in notices(results) if found.text.startswith("NCCL ")]
     assert "between ranks of one host that have a GPU each" in notice
     assert {(c.first.library, c.second.library) for c in results.comparisons} == {("mpich", "nccl")}

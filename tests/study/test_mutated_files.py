@@ -46,7 +46,7 @@ def originals() -> list[str]:
     """The one above, that of the documents, and both in one."""
     text = (DOCS / "study.md").read_text(encoding="utf-8")
     blocks = re.findall(r"(?:^    .*\n|^\n)+", text, flags=re.MULTILINE)
-    (block,) = [one for one in blocks if "[[library]]" in one]
+    (block,) = [block for block in blocks if "[[library]]" in block]
     told = re.sub(r"^    ", "", block, flags=re.MULTILINE)
     return [WHOLE, told, WHOLE + told[told.index("[[library]]") :]]
 
@@ -64,8 +64,8 @@ def value(dice: random.Random, text: str) -> str:
     found = list(re.finditer(r"(?m)^(\w+) = (.*)$", text))
     if not found:
         return text
-    one = dice.choice(found)
-    return text[: one.start(2)] + dice.choice(VALUES) + text[one.end(2) :]
+    match = dice.choice(found)
+    return text[: match.start(2)] + dice.choice(VALUES) + text[match.end(2) :]
 
 
 def key(dice: random.Random, text: str) -> str:
@@ -73,11 +73,11 @@ def key(dice: random.Random, text: str) -> str:
     found = list(re.finditer(r"[A-Za-z_]+(?= =|\]\])", text))
     if not found:
         return text
-    one, other = dice.choice(found), dice.choice(found)
+    match, other = dice.choice(found), dice.choice(found)
     name = dice.choice(
-        [other[0], one[0][:-1], f'"{one[0]}\\u0007"', f"{one[0]}.x", "`", "__class__"]
+        [other[0], match[0][:-1], f'"{match[0]}\\u0007"', f"{match[0]}.x", "`", "__class__"]
     )
-    return text[: one.start()] + name + text[one.end() :]
+    return text[: match.start()] + name + text[match.end() :]
 
 
 def lines(dice: random.Random, text: str) -> str:

@@ -44,44 +44,46 @@ def test_the_files_of_the_document_go_through_a_study(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
     results = json.loads((study / "results.json").read_text())
-    cells = [one for one in results["cells"] if one["case"]["benchmark"] == "bcast_last"]
-    assert [one["case"]["x"] for one in cells] == SIZES
-    assert {(one["case"]["metric"], one["unit"]) for one in cells} == {("bcast_last", "us")}
+    cells = [cell for cell in results["cells"] if cell["case"]["benchmark"] == "bcast_last"]
+    assert [cell["case"]["x"] for cell in cells] == SIZES
+    assert {(cell["case"]["metric"], cell["unit"]) for cell in cells} == {("bcast_last", "us")}
     # Its `traffic` gives it a bound; the ceilings of that are measured, though nobody asks for bw.
-    assert {one["status"] for one in cells} <= {"ok", "above ceiling"}
-    assert all(one["launches"] == 2 and one["fraction"] > 0 for one in cells)
-    assert {one["ceiling"]["kind"] for one in cells} == {"bound"}
-    measured = {(one["case"]["benchmark"], one["kind"]) for one in results["ceilings"]}
+    assert {cell["status"] for cell in cells} <= {"ok", "above ceiling"}
+    assert all(cell["launches"] == 2 and cell["fraction"] > 0 for cell in cells)
+    assert {cell["ceiling"]["kind"] for cell in cells} == {"bound"}
+    measured = {(ceiling["case"]["benchmark"], ceiling["kind"]) for ceiling in results["ceilings"]}
     assert measured >= {("bcast_last", "bound"), ("bw", "measured"), ("latency", "measured")}
-    assert "bw" not in {one["case"]["benchmark"] for one in results["cells"]}
+    assert "bw" not in {cell["case"]["benchmark"] for cell in results["cells"]}
     assert "bcast_last" in (study / "report.html").read_text()
-    (told,) = [one for one in results["benchmarks"] if one["name"] == "bcast_last"]
+    (told,) = [
+        benchmark for benchmark in results["benchmarks"] if benchmark["name"] == "bcast_last"
+    ]
     assert (told["moves"], told["ceiling"]) == ({"ways": 1, "window": False}, "bound")
     assert told["default"] is False
 
     # Of a one-sided operation there is nothing to hold it against.
-    cells = [one for one in results["cells"] if one["case"]["benchmark"] == "rput_latency"]
-    assert [one["case"]["x"] for one in cells] == SIZES
-    found = {(one["case"]["metric"], one["unit"], one["status"]) for one in cells}
+    cells = [cell for cell in results["cells"] if cell["case"]["benchmark"] == "rput_latency"]
+    assert [cell["case"]["x"] for cell in cells] == SIZES
+    found = {(cell["case"]["metric"], cell["unit"], cell["status"]) for cell in cells}
     assert found == {("rput_latency", "us", "ok")}
-    assert all(one["launches"] == 2 and one["fraction"] is None for one in cells)
+    assert all(cell["launches"] == 2 and cell["fraction"] is None for cell in cells)
     assert "rput_latency" in (study / "report.html").read_text()
 
     # A datatype is held against the latency of as many bytes that lie together.
-    cells = [one for one in results["cells"] if one["case"]["benchmark"] == "red_black"]
-    assert [one["case"]["x"] for one in cells] == SIZES
-    assert {one["status"] for one in cells} <= {"ok", "above ceiling"}
-    assert {one["ceiling"]["kind"] for one in cells} == {"bound"}
-    assert all(one["launches"] == 2 and one["fraction"] > 0 for one in cells)
+    cells = [cell for cell in results["cells"] if cell["case"]["benchmark"] == "red_black"]
+    assert [cell["case"]["x"] for cell in cells] == SIZES
+    assert {cell["status"] for cell in cells} <= {"ok", "above ceiling"}
+    assert {cell["ceiling"]["kind"] for cell in cells} == {"bound"}
+    assert all(cell["launches"] == 2 and cell["fraction"] > 0 for cell in cells)
     names = {8: "latency 8 B, ", 65536: "latency 64 KiB, "}
-    assert all(one["ceiling"]["method"].startswith(names[one["case"]["x"]]) for one in cells)
+    assert all(cell["ceiling"]["method"].startswith(names[cell["case"]["x"]]) for cell in cells)
     # Not of blocks in which a hypervisor put the ranks far apart: it need not be the median of all.
     ranges = {
-        one["case"]["x"]: one["range"]
-        for one in results["ceilings"]
-        if one["case"]["benchmark"] == "latency"
+        ceiling["case"]["x"]: ceiling["range"]
+        for ceiling in results["ceilings"]
+        if ceiling["case"]["benchmark"] == "latency"
     }
-    for one in cells:
-        low, high = ranges[one["case"]["x"]]
-        assert low <= one["ceiling"]["value"] <= high
+    for cell in cells:
+        low, high = ranges[cell["case"]["x"]]
+        assert low <= cell["ceiling"]["value"] <= high
     assert "red_black" in (study / "report.html").read_text()

@@ -26,10 +26,10 @@ def dgx() -> Machine:
 def test_one_path_of_each_kind_or_all_pairs(dgx: Machine) -> None:
     usual = {path.id for path in select_paths(dgx, [], [])}
     assert {"host-host same-numa", "gpu-gpu same-gpu", "gpu-gpu nvlink", "host-gpu near"} <= usual
-    assert not [one for one in usual if " pair " in one]
+    assert not [name for name in usual if " pair " in name]
     pairs = [path.id for path in select_paths(dgx, [], [], all_pairs=True)]
-    assert sum(one.startswith("gpu-gpu pair ") for one in pairs) == 8 * 7 // 2
-    assert all(" pair " in one for one in pairs)
+    assert sum(pair.startswith("gpu-gpu pair ") for pair in pairs) == 8 * 7 // 2
+    assert all(" pair " in pair for pair in pairs)
 
 
 def test_all_pairs_need_gpus(dgx: Machine) -> None:
@@ -49,8 +49,8 @@ def test_one_pair_can_be_named(dgx: Machine) -> None:
 def test_a_launch_takes_the_first_path_that_its_buffers_fit(dgx: Machine) -> None:
     paths = select_paths(dgx, [], [])
     assert fitting_path(paths, PAIR, "H,H")[0].id == "host-host same-numa"
-    path, (one, other) = fitting_path(paths, PAIR, "D,H")
-    assert (path.id, one.memory, other.memory) == ("host-gpu near", "gpu", "host")
+    path, (end, other) = fitting_path(paths, PAIR, "D,H")
+    assert (path.id, end.memory, other.memory) == ("host-gpu near", "gpu", "host")
     with pytest.raises(UserError, match="buffers M,M need a GPU, and none of the paths host-host"):
         fitting_path(paths[:1], PAIR, "M,M")
 
@@ -58,9 +58,9 @@ def test_a_launch_takes_the_first_path_that_its_buffers_fit(dgx: Machine) -> Non
 def test_two_gpus_come_before_one(dgx: Machine) -> None:
     """`gpu-gpu same-gpu` is listed first, and is not what D,D on several GPUs means."""
     paths = select_paths(dgx, [], [])
-    path, (one, other) = fitting_path(paths, PAIR, "D,D")
+    path, (end, other) = fitting_path(paths, PAIR, "D,D")
     assert path.id == "gpu-gpu nvlink"
-    assert one.gpu != other.gpu
+    assert end.gpu != other.gpu
     alone = msgspec.structs.replace(dgx, gpus=dgx.gpus[:1], gpu_links=[])
     assert fitting_path(select_paths(alone, [], []), PAIR, "D,D")[0].id == "gpu-gpu same-gpu"
 
@@ -76,7 +76,7 @@ def test_ranks_that_no_path_has_are_bad_input(dgx: Machine) -> None:
 
 def test_paths_of_so_many_ranks(dgx: Machine) -> None:
     found = [path.id for path in select_paths(dgx, [], [], ranks=Ranks((4, 16)))]
-    assert [one for one in found if not one.startswith("host-memory")] == [
+    assert [name for name in found if not name.startswith("host-memory")] == [
         *("host x4", "host x16", "gpu x4")
     ]
     named = select_paths(dgx, [], ["gpu x6", "host x1", "host x4", "gpu-gpu nvlink"])

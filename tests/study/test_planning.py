@@ -73,12 +73,17 @@ def test_an_application_has_launches_and_sizes_of_its_own(standins: ModuleType) 
     alone = msgspec.structs.replace(pair, id="host x1", ends=pair.ends[:1])
     network = standins.data_path("host-host tcp-loopback", "network")
     plan = solver_plan(standins, [pair, alone, network], sizes=[8, 1024])
-    mine = [one for one in plan.launches if plan.application(one)]
-    assert [one.path for one in mine] == [pair.id, "host x1"]  # the library's own transport
-    assert all(plan.sizes_in(one, one.groups[0]) == [64, 256] for one in mine)
-    others = [one for one in plan.launches if one.role == "mpi" and not plan.application(one)]
-    assert all(plan.sizes_in(one, one.groups[0]) == [8, 1024] for one in others)
-    [planned] = [one for one in plan.block(0) if one.path == "host x1"]
+    mine = [launch for launch in plan.launches if plan.application(launch)]
+    assert [template.path for template in mine] == [
+        pair.id,
+        "host x1",
+    ]  # the library's own transport
+    assert all(plan.sizes_in(template, template.groups[0]) == [64, 256] for template in mine)
+    others = [
+        launch for launch in plan.launches if launch.role == "mpi" and not plan.application(launch)
+    ]
+    assert all(plan.sizes_in(other, other.groups[0]) == [8, 1024] for other in others)
+    [planned] = [launch for launch in plan.block(0) if launch.path == "host x1"]
     words = make_command(plan, planned, TOOLS).argv
     assert words[words.index("--sizes") + 1] == "64,256"
     assert words[words.index("--memory-limit") + 1] == "2G"
@@ -90,9 +95,9 @@ def test_an_application_is_measured_on_any_named_path_between_memories_that_are_
 ) -> None:
     network = standins.data_path("host-host tcp-loopback", "network")
     mixed = standins.gpu_path("host-gpu near")
-    named = [msgspec.structs.replace(one, named=True) for one in (network, mixed)]
+    named = [msgspec.structs.replace(path, named=True) for path in (network, mixed)]
     plan = solver_plan(standins, named, sizes=[8])
-    assert [one.path for one in plan.launches if plan.application(one)] == [network.id]
+    assert [launch.path for launch in plan.launches if plan.application(launch)] == [network.id]
 
 
 def test_the_sizes_of_a_problem_can_be_chosen(standins: ModuleType) -> None:
@@ -115,17 +120,17 @@ def test_every_block_holds_every_launch_and_a_ceiling_of_each_path(standins: Mod
     assert plan.sizes == SIZES
     # 2 libraries on 2 paths, and 3 ceilings
     assert len(set(plan.launches)) == len(plan.launches) == 7
-    assert sum(one.role == "ceiling" for one in plan.launches) == 3
+    assert sum(launch.role == "ceiling" for launch in plan.launches) == 3
     blocks = [plan.block(number) for number in range(12)]
-    assert all(one.block == number for number, block in enumerate(blocks) for one in block)
-    orders = [[one.template for one in block] for block in blocks]
+    assert all(launch.block == number for number, block in enumerate(blocks) for launch in block)
+    orders = [[launch.template for launch in block] for block in blocks]
     assert all(sorted(order) == list(range(7)) for order in orders)
     assert len({tuple(order) for order in orders}) > 6  # in orders of their own
-    assert len({one.seed for block in blocks for one in block}) == 12 * 7
-    for one in plan.block(2):
-        template = plan.launches[one.template]
+    assert len({launch.seed for block in blocks for launch in block}) == 12 * 7
+    for launch in plan.block(2):
+        template = plan.launches[launch.template]
         fields = Template.__struct_fields__
-        assert all(getattr(one, name) == getattr(template, name) for name in fields)
+        assert all(getattr(launch, name) == getattr(template, name) for name in fields)
 
 
 def test_the_seed_repeats_the_order(standins: ModuleType) -> None:
@@ -136,7 +141,15 @@ def test_the_seed_repeats_the_order(standins: ModuleType) -> None:
 
 def test_the_order_of_a_seed_stays_what_it_was(standins: ModuleType) -> None:
     """Else a study that is resumed by a later nearpeak would run some launches twice."""
-    assert [one.template for one in standins.plan_for(seed=3).block(1)] == [1, 6, 4, 0, 5, 2, 3]
+    assert [launch.template for launch in standins.plan_for(seed=3).block(1)] == [
+        1,
+        6,
+        4,
+        0,
+        5,
+        2,
+        3,
+    ]
 
 
 def test_all_launches_of_a_block_have_one_order_of_benchmarks(standins: ModuleType) -> None:
@@ -145,10 +158,10 @@ def test_all_launches_of_a_block_have_one_order_of_benchmarks(standins: ModuleTy
     for number in range(12):
         order = plan.order(number)
         orders.add(tuple(order))
-        for one in plan.block(number):
-            if one.path != "host-memory node0":
-                names = [plan.variants[index].benchmark for index in one.variants]
-                assert (names or asked_of(make_command(plan, one, TOOLS).argv)) == order
+        for launch in plan.block(number):
+            if launch.path != "host-memory node0":
+                names = [plan.variants[index].benchmark for index in launch.variants]
+                assert (names or asked_of(make_command(plan, launch, TOOLS).argv)) == order
     assert len(orders) > 3
 
 
@@ -157,17 +170,17 @@ def test_a_plan_is_the_same_once_written(standins: ModuleType) -> None:
     text = msgspec.json.encode(plan, enc_hook=str)
     again = msgspec.json.decode(text, type=Plan, dec_hook=lambda kind, text: kind(text))
     assert again == plan
-    assert {one.template for one in again.block(1)} == set(range(7))
+    assert {launch.template for launch in again.block(1)} == set(range(7))
     assert hash(again.launches[0]) == hash(plan.launches[0])
 
 
 def test_each_reuse_has_its_own_ceiling(standins: ModuleType) -> None:
     plan = standins.plan_for(latency(), latency(reuse="rotating"))
     axes = [
-        (one.path, group.axes["reuse"])
-        for one in plan.launches
-        if one.role == "ceiling"
-        for group in one.groups
+        (launch.path, group.axes["reuse"])
+        for launch in plan.launches
+        if launch.role == "ceiling"
+        for group in launch.groups
     ]
     assert sorted(axes) == [
         ("host-host same-numa", "fixed"),
@@ -218,7 +231,7 @@ def test_a_plan_says_what_precision_to_expect(standins: ModuleType) -> None:
     def said(**options: Any) -> str:
         plan = standins.plan_for(**options)
         plan.deviation = 0.1
-        (line,) = [one for one in summary(plan) if one.startswith("precision:")]
+        (line,) = [line for line in summary(plan) if line.startswith("precision:")]
         return line.removeprefix("precision:  ")
 
     assert said(launches=12) == (
@@ -235,12 +248,12 @@ def test_a_path_is_measured_with_the_buffers_that_fit_it(standins: ModuleType) -
         standins.gpu_path("host-gpu near"),
     ]
     variants = [
-        msgspec.structs.replace(latency(), buffers=one) for one in ("H,H", "D,D", "M,M", "P,D")
+        msgspec.structs.replace(latency(), buffers=name) for name in ("H,H", "D,D", "M,M", "P,D")
     ]
     plan = make_plan(
         Options(launches=2), [standins.contender()], variants, paths, standins.BENCHMARKS
     )
-    assert sorted((one.path, one.role, *buffers_of(one)) for one in plan.launches) == [
+    assert sorted((launch.path, launch.role, *buffers_of(launch)) for launch in plan.launches) == [
         ("gpu-gpu nvlink", "ceiling", "D,D"),  # one for both kinds of a GPU's memory
         ("gpu-gpu nvlink", "mpi", "D,D", "M,M"),
         ("host-gpu near", "ceiling", "H,D"),
@@ -259,12 +272,16 @@ def test_nccl_is_launched_between_gpus_of_one_host_that_are_two(standins: Module
     one_gpu = standins.gpu_path("gpu-gpu same-gpu")
     ends = tuple(msgspec.structs.replace(end, gpu="GPU-0") for end in one_gpu.ends)
     paths.append(msgspec.structs.replace(one_gpu, ends=ends))
-    variants = [msgspec.structs.replace(latency(), buffers=one) for one in ("H,H", "D,D", "M,M")]
+    variants = [
+        msgspec.structs.replace(latency(), buffers=buffers) for buffers in ("H,H", "D,D", "M,M")
+    ]
     other = {**variants[1].axes, "calls": "nonblocking"}
     variants.append(msgspec.structs.replace(variants[1], axes=other))
     plan = make_plan(Options(launches=2), contenders, variants, paths, standins.BENCHMARKS)
     launched = [launch for launch in plan.block(0) if launch.role == "mpi"]
-    assert [(one.path, *buffers_of(one)) for one in launched] == [("gpu-gpu nvlink", "D,D", "D,D")]
+    assert [(launch.path, *buffers_of(launch)) for launch in launched] == [
+        ("gpu-gpu nvlink", "D,D", "D,D")
+    ]
     [line] = [make_command(plan, launch, TOOLS) for launch in launched]
     where = ["--cpus", "0,1", "--devices", "GPU-0,GPU-1", "--buffers", "D,D"]
     start = ["nccl", *where, "--library", "/nccl/libnccl.so.2", "latency"]
@@ -286,9 +303,9 @@ def test_gpus_have_more_in_flight_than_the_host_in_every_budget(standins: Module
             Options(**options), [standins.contender()], variants, paths, standins.BENCHMARKS
         )
         given: dict[str, set[str]] = {}
-        for one in plan.block(0):
-            words = make_command(plan, one, TOOLS).argv
-            [buffers] = buffers_of(one)
+        for launch in plan.block(0):
+            words = make_command(plan, launch, TOOLS).argv
+            [buffers] = buffers_of(launch)
             given.setdefault(buffers, set()).add(words[words.index("--in-flight") + 1])
         return given
 
@@ -305,7 +322,10 @@ def test_launches_on_gpus_keep_out_of_other_daemons_of_mps(standins: ModuleType)
     ]
     variants = [latency(), msgspec.structs.replace(latency(), buffers="D,D")]
     plan = make_plan(Options(), [standins.contender()], variants, paths, standins.BENCHMARKS)
-    given = {(*buffers_of(one), str(make_command(plan, one, TOOLS).env)) for one in plan.block(0)}
+    given = {
+        (*buffers_of(launch), str(make_command(plan, launch, TOOLS).env))
+        for launch in plan.block(0)
+    }
     assert given == {("H,H", "{}"), ("D,D", str(mps.environment(plan.study)))}
 
 
@@ -329,7 +349,9 @@ def test_contenders_are_measured_where_they_run(standins: ModuleType) -> None:
         standins.BENCHMARKS,
         Known(Suits(lambda who, variant: (who.library.name == "a") == (variant == staged))),
     )
-    launched = {(one.contender, *one.variants) for one in plan.launches if one.role == "mpi"}
+    launched = {
+        (launch.contender, *launch.variants) for launch in plan.launches if launch.role == "mpi"
+    }
     assert launched == {(0, 1), (1, 0)}
 
 
@@ -352,12 +374,12 @@ def test_a_launch_measures_what_can_be_measured_together(standins: ModuleType) -
         [standins.gpu_path()],
         standins.BENCHMARKS,
     )
-    [launch] = [one for one in plan.launches if one.variants]
+    [launch] = [launch for launch in plan.launches if launch.variants]
     assert [group.variants for group in launch.groups] == [(0, 1, 3), (2,), (4,), (5,)]
-    [planned] = [one for one in plan.block(0) if one.role == "mpi"]
+    [planned] = [other for other in plan.block(0) if other.role == "mpi"]
     parts = parts_of(make_command(plan, planned, TOOLS).argv)
     assert [option(part, "--buffers") for part in parts] == list(buffers_of(planned))
-    names = [[variants[number].benchmark for number in one.variants] for one in planned.groups]
+    names = [[variants[number].benchmark for number in group.variants] for group in planned.groups]
     assert [[word for word in part if word in NAMES] for part in parts] == names
     rotating = [group.axes["reuse"] == "rotating" for group in planned.groups]
     assert ["rotating" in part for part in parts] == rotating
@@ -371,9 +393,9 @@ def test_groups_are_in_another_order_in_each_block_and_in_one_in_all_its_launche
     orders = set()
     for number in range(12):
         mine = {
-            tuple(group.axes["reuse"] for group in one.groups)
-            for one in plan.block(number)
-            if len(one.groups) > 1
+            tuple(group.axes["reuse"] for group in launch.groups)
+            for launch in plan.block(number)
+            if len(launch.groups) > 1
         }
         assert len(mine) == 1
         orders |= mine
@@ -392,7 +414,9 @@ def test_what_is_not_safe_behind_others_has_a_launch_of_its_own(standins: Module
             Suits(alone=lambda who, variant: (who.library.name, variant.benchmark) == ("a", "bw"))
         ),
     )
-    launched = {(one.contender, *one.variants) for one in plan.launches if one.role == "mpi"}
+    launched = {
+        (launch.contender, *launch.variants) for launch in plan.launches if launch.role == "mpi"
+    }
     assert launched == {(0, 0, 2), (0, 1), (1, 0, 1, 2)}
 
 
@@ -400,13 +424,13 @@ def test_both_ways_between_unlike_memories_share_a_launch(standins: ModuleType) 
     variants = [of("bw", "H,D"), of("bw", "D,H")]
     near = standins.gpu_path("host-gpu near")
     plan = make_plan(ASKED, [standins.contender()], variants, [near], standins.BENCHMARKS)
-    assert sorted(one.role for one in plan.launches) == ["ceiling", "mpi"]
-    for one in plan.block(0):
-        parts = parts_of(make_command(plan, one, TOOLS).argv)
+    assert sorted(launch.role for launch in plan.launches) == ["ceiling", "mpi"]
+    for launch in plan.block(0):
+        parts = parts_of(make_command(plan, launch, TOOLS).argv)
         # The ranks of a library stay where they are; a ceiling has others.
         there = {option(part, "--buffers"): "--reversed" in part for part in parts}
-        assert there == {"H,D": False, "D,H": one.role == "mpi"}
-        if one.role == "ceiling":
+        assert there == {"H,D": False, "D,H": launch.role == "mpi"}
+        if launch.role == "ceiling":
             cpus = [option(part, "--cpus").split(",") for part in parts]
             assert cpus[0] == cpus[1][::-1]
 
@@ -420,13 +444,15 @@ def test_between_hosts_rank_0_stays_on_the_first(standins: ModuleType) -> None:
     )
     far = msgspec.structs.replace(near, ends=ends)
     plan = make_plan(ASKED, [standins.contender()], variants, [far], standins.BENCHMARKS)
-    assert [buffers_of(one) for one in plan.launches] == [("H,D",), ("D,H",)]
-    assert not any("--reversed" in make_command(plan, one, TOOLS).argv for one in plan.block(0))
+    assert [buffers_of(launch) for launch in plan.launches] == [("H,D",), ("D,H",)]
+    assert not any(
+        "--reversed" in make_command(plan, launch, TOOLS).argv for launch in plan.block(0)
+    )
 
 
 def test_threads_in_mpi_have_a_launch_of_their_own(standins: ModuleType) -> None:
     variants = [of("latency"), of("latency_mt"), of("bw"), of("latency_mt", calls="nonblocking")]
-    known = {one.name: one for one in standins.BENCHMARKS}
+    known = {benchmark.name: benchmark for benchmark in standins.BENCHMARKS}
     threads = msgspec.structs.replace(known["latency"], name="latency_mt", threads=True)
     plan = make_plan(
         Options(launches=2),
@@ -435,7 +461,7 @@ def test_threads_in_mpi_have_a_launch_of_their_own(standins: ModuleType) -> None
         [standins.data_path()],
         [*standins.BENCHMARKS, threads],
     )
-    groups = sorted(one.variants for one in plan.launches if one.variants)
+    groups = sorted(launch.variants for launch in plan.launches if launch.variants)
     assert groups == [(0, 2), (1, 3)]
 
 
@@ -466,10 +492,10 @@ def buffers_of(launch: Template) -> tuple[str, ...]:
 def launched(plan: Plan) -> list[tuple[str, str, list[str]]]:
     """Of a block: path, role, and the benchmarks; those of a ceiling by its command line."""
     found = []
-    for one in plan.block(0):
-        words = make_command(plan, one, TOOLS).argv
-        names = [plan.variants[number].benchmark for number in one.variants]
-        found.append((one.path, one.role, sorted(names or asked_of(words))))
+    for launch in plan.block(0):
+        words = make_command(plan, launch, TOOLS).argv
+        names = [plan.variants[number].benchmark for number in launch.variants]
+        found.append((launch.path, launch.role, sorted(names or asked_of(words))))
     return sorted(found)
 
 
@@ -484,7 +510,9 @@ def test_paths_of_many_ranks_are_for_benchmarks_that_run_on_so_many(standins: Mo
         ("host-host same-numa", "ceiling", ["latency", "mbw_mr"]),
         ("host-host same-numa", "mpi", ["allreduce", "latency", "mbw_mr"]),
     ]
-    ceiling = next(one for one in plan.block(0) if one.path == "host-all 4" and not one.variants)
+    ceiling = next(
+        launch for launch in plan.block(0) if launch.path == "host-all 4" and not launch.variants
+    )
     assert " ".join(make_command(plan, ceiling, TOOLS).argv).startswith(
         "nearpeak-native pair --cpus 0,1,2,3 --reuse fixed --touch none --metrics mbw_mr --sizes"
     )
@@ -493,10 +521,10 @@ def test_paths_of_many_ranks_are_for_benchmarks_that_run_on_so_many(standins: Mo
 def bounded(standins: ModuleType, **traffic: int) -> list[Benchmark]:
     """Those of the programs, of which allreduce has a bound."""
     return [
-        msgspec.structs.replace(one, ceiling="bound", traffic=Traffic(**traffic))
-        if one.name == "allreduce"
-        else one
-        for one in standins.BENCHMARKS
+        msgspec.structs.replace(benchmark, ceiling="bound", traffic=Traffic(**traffic))
+        if benchmark.name == "allreduce"
+        else benchmark
+        for benchmark in standins.BENCHMARKS
     ]
 
 
@@ -513,13 +541,18 @@ def test_the_ceilings_that_a_bound_follows_from_are_measured(standins: ModuleTyp
     known = bounded(standins, once=2, by_ranks=-2)
     variants = [of("allreduce", buffers) for buffers in ("H,H", "D,D", "H,D")]
     plan = make_plan(ASKED, [standins.contender()], variants, paths, known)
-    assert [one.name for one in plan.benchmarks] == ["allreduce", "bw", "latency", "mbw_mr"]
+    assert [benchmark.name for benchmark in plan.benchmarks] == [
+        "allreduce",
+        "bw",
+        "latency",
+        "mbw_mr",
+    ]
     found = sorted(
-        (one.path, group.buffers, sorted(set(asked_of(part)) & NAMES))
-        for one in plan.block(0)
-        if one.role == "ceiling" and one.path != "host-memory node0"
+        (launch.path, group.buffers, sorted(set(asked_of(part)) & NAMES))
+        for launch in plan.block(0)
+        if launch.role == "ceiling" and launch.path != "host-memory node0"
         for group, part in zip(
-            one.groups, parts_of(make_command(plan, one, TOOLS).argv), strict=True
+            launch.groups, parts_of(make_command(plan, launch, TOOLS).argv), strict=True
         )
     )
     assert found == [
@@ -565,9 +598,9 @@ def test_gpus_of_many_ranks_have_no_ceiling(standins: ModuleType) -> None:
 def test_what_touched_a_message_has_its_own_ceiling(standins: ModuleType) -> None:
     plan = standins.plan_for(latency(), latency(touch="sender"))
     touched = [
-        [group.axes["touch"] for group in one.groups]
-        for one in plan.launches
-        if one.path != "host-memory node0"
+        [group.axes["touch"] for group in launch.groups]
+        for launch in plan.launches
+        if launch.path != "host-memory node0"
     ]
     assert touched == [["none", "sender"]] * 2 * 3
 
@@ -584,11 +617,11 @@ def test_the_ceiling_in_the_place_of_a_library(standins: ModuleType) -> None:
         standins.gpu_path(),
     ]
     plan = make_plan(Options(), [ceiling], variants, paths, standins.BENCHMARKS)
-    launches = [one for one in plan.block(0) if one.role == "mpi"]
+    launches = [launch for launch in plan.block(0) if launch.role == "mpi"]
     lines = [
         " ".join(part).partition(" --sizes")[0]
-        for one in launches
-        for part in parts_of(make_command(plan, one, TOOLS).argv)
+        for launch in launches
+        for part in parts_of(make_command(plan, launch, TOOLS).argv)
     ]
     host = "--metrics latency --as-library --reuse"
     assert len(launches) == 3
@@ -607,7 +640,7 @@ def test_the_ceiling_in_the_place_of_a_library_takes_as_long_as_a_ceiling(
 ) -> None:
     ceiling = Contender(library=natives()["ceiling"], settings=Settings())
     plan = standins.small_plan(ceiling)
-    costs = {one.role: guess_cost(plan, one) for one in plan.launches}
+    costs = {launch.role: guess_cost(plan, launch) for launch in plan.launches}
     assert costs["mpi"] == costs["ceiling"]
 
 
@@ -628,22 +661,22 @@ def test_every_study_has_the_plateau_of_its_paths(standins: ModuleType) -> None:
 def test_ceilings_alone_measure_the_plateau_in_the_first_blocks(standins: ModuleType) -> None:
     plan = standins.plan_for(of("bw"), sizes=[8])
     for block in (0, LEAST_BLOCKS - 1, LEAST_BLOCKS):
-        for one in plan.block(block):
-            words = make_command(plan, one, TOOLS).argv
-            wanted = one.role == "ceiling" and one.path in plan.plateaus
+        for launch in plan.block(block):
+            words = make_command(plan, launch, TOOLS).argv
+            wanted = launch.role == "ceiling" and launch.path in plan.plateaus
             assert ("--plateau" in words) == (wanted and block < LEAST_BLOCKS)
             if "--plateau" in words:
-                size = {"host-host same-numa": "64M", "host-host tcp-loopback": "16M"}[one.path]
+                size = {"host-host same-numa": "64M", "host-host tcp-loopback": "16M"}[launch.path]
                 assert words[words.index("--plateau") + 1] == size
 
 
 def test_the_plateau_has_its_cost(standins: ModuleType) -> None:
     plan = standins.plan_for(of("bw"), sizes=[8])
-    cost = {number: guess_cost(plan, one) for number, one in enumerate(plan.launches)}
+    cost = {number: guess_cost(plan, launch) for number, launch in enumerate(plan.launches)}
     plan.plateaus = {}
-    for number, one in enumerate(plan.launches):
-        more = cost[number].per_sample > guess_cost(plan, one).per_sample
-        assert more == (one.role == "ceiling" and one.path != "host-memory node0")
+    for number, launch in enumerate(plan.launches):
+        more = cost[number].per_sample > guess_cost(plan, launch).per_sample
+        assert more == (launch.role == "ceiling" and launch.path != "host-memory node0")
 
 
 def test_what_was_left_to_the_study_is_a_few_sizes_of_what_has_no_measured_ceiling(
@@ -659,12 +692,12 @@ def test_what_was_left_to_the_study_is_a_few_sizes_of_what_has_no_measured_ceili
     assert plan.looks == [6, 9, 12]
     assert plan.few_sizes == [8, 1 << 10, 1 << 15, 1 << 20, 1 << 24]
     found = {}
-    for one in plan.block(0):
+    for launch in plan.block(0):
         for group, part in zip(
-            one.groups, parts_of(make_command(plan, one, TOOLS).argv), strict=True
+            launch.groups, parts_of(make_command(plan, launch, TOOLS).argv), strict=True
         ):
             named_so = [plan.variants[number].benchmark for number in group.variants]
-            found[(one.path, *sorted(named_so))] = option(part, "--sizes")
+            found[(launch.path, *sorted(named_so))] = option(part, "--sizes")
             assert option(part, "--memory-limit") == "64M"
     few = "8,1K,32K,1M,16M"
     assert found == {
@@ -678,7 +711,7 @@ def test_what_was_left_to_the_study_is_a_few_sizes_of_what_has_no_measured_ceili
     }
     asked = make_plan(ASKED, [standins.contender()], variants, paths, known)
     assert (asked.budget_seconds, asked.few_sizes) == (None, [])
-    assert {one.path for one in asked.launches} > {path for path, *_ in found}
+    assert {launch.path for launch in asked.launches} > {path for path, *_ in found}
 
 
 def test_what_has_no_sizes_is_said_to_have_none(standins: ModuleType) -> None:
@@ -686,7 +719,8 @@ def test_what_has_no_sizes_is_said_to_have_none(standins: ModuleType) -> None:
     said = "            latency: no sizes, measured once"
     assert said not in summary(plan)
     plan.benchmarks = [
-        msgspec.structs.replace(one, sized=one.name != "latency") for one in plan.benchmarks
+        msgspec.structs.replace(benchmark, sized=benchmark.name != "latency")
+        for benchmark in plan.benchmarks
     ]
     assert said in summary(plan)
 

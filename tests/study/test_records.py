@@ -26,7 +26,7 @@ def test_the_document_names_every_key(kind: type[msgspec.Struct]) -> None:
     assert text.startswith(f"# records.jsonl, schema {SCHEMA}\n")
     section = re.split(r"^## ", text, flags=re.MULTILINE)
     tag = str(kind.__struct_config__.tag)
-    (mine,) = [one for one in section if one.startswith(f"{tag}\n")]
+    (mine,) = [table for table in section if table.startswith(f"{tag}\n")]
     assert re.findall(r"^\| `(\w+)` \|", mine, flags=re.MULTILINE) == list(kind.__struct_fields__)
 
 

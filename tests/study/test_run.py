@@ -26,13 +26,17 @@ from nearpeak.study.state import State, linked
 
 def samples_of(study: Any, launch: int) -> list[SamplesRecord]:
     return [
-        one for one in study.records() if isinstance(one, SamplesRecord) and one.launch == launch
+        record
+        for record in study.records()
+        if isinstance(record, SamplesRecord) and record.launch == launch
     ]
 
 
 def ends_of(study: Any, library: str) -> list[Any]:
     libraries = {
-        one.launch: one.library for one in study.records() if isinstance(one, LaunchRecord)
+        record.launch: record.library
+        for record in study.records()
+        if isinstance(record, LaunchRecord)
     }
     return [end for end in study.ends() if libraries[end.launch] == library]
 
@@ -41,16 +45,16 @@ def test_a_study_records_every_launch_of_its_plan(study: Any, standins: ModuleTy
     plan = standins.small_plan()
     end = study.run(plan)
     assert (end.status, end.message) == ("complete", "all 2 blocks were run")
-    assert [one.launch for one in study.ends()] == [0, 1, 2, 3]
-    assert {one.status for one in study.ends()} == {"ok"}
+    assert [record.launch for record in study.ends()] == [0, 1, 2, 3]
+    assert {record.status for record in study.ends()} == {"ok"}
     for number in range(4):
-        assert [one.size_bytes for one in samples_of(study, number)] == [8, 100]
+        assert [sample.size_bytes for sample in samples_of(study, number)] == [8, 100]
     assert not list((study.folder / "logs").glob("*.jsonl"))  # all of it is in records.jsonl
 
 
 def test_the_recorded_command_runs_by_itself(study: Any, standins: ModuleType) -> None:
     study.run(standins.small_plan())
-    commands = [one.command for one in study.records() if isinstance(one, LaunchRecord)]
+    commands = [record.command for record in study.records() if isinstance(record, LaunchRecord)]
     assert len(commands) == 4
     assert all("--jsonl" not in command for command in commands)
     assert any(
@@ -181,7 +185,7 @@ def test_trials_count_in_the_budget(study: Any, standins: ModuleType) -> None:
 
 
 def recorded(study: Any) -> list[LaunchRecord]:
-    return [one for one in study.records() if isinstance(one, LaunchRecord)]
+    return [record for record in study.records() if isinstance(record, LaunchRecord)]
 
 
 def test_alternatives_are_measured_until_all_are_precise(study: Any, standins: ModuleType) -> None:
@@ -201,7 +205,7 @@ def test_the_ceiling_of_a_memory_is_measured_in_six_blocks(
 ) -> None:
     paths = (standins.data_path(), standins.data_path("host-memory node0", "local"))
     study.run(standins.small_plan(standins.contender("bad", "noisy"), launches=8, paths=paths))
-    blocks = [one.block for one in recorded(study) if one.path == "host-memory node0"]
+    blocks = [launch.block for launch in recorded(study) if launch.path == "host-memory node0"]
     assert blocks == list(range(6))
     assert len(ends_of(study, "bad")) == 8
 
@@ -212,11 +216,11 @@ def test_the_first_blocks_shape_the_rest(study: Any, standins: ModuleType) -> No
     plan.slot_ms, plan.slot_fixed = 40.0, False
     study.run(plan)
     launches = recorded(study)
-    assert [one.slot_ms for one in launches] == [40.0] * 4 + [20.0] * 4
-    assert all(one.methods == [] for one in launches)  # none was far from the best
-    fewer = [one.block >= 2 and one.role == "mpi" for one in launches]
-    assert ["--least-samples 5 " in one.command for one in launches] == fewer
-    assert all(f"--slot-ms {one.slot_ms:g} " in one.command for one in launches)
+    assert [launch.slot_ms for launch in launches] == [40.0] * 4 + [20.0] * 4
+    assert all(launch.methods == [] for launch in launches)  # none was far from the best
+    fewer = [launch.block >= 2 and launch.role == "mpi" for launch in launches]
+    assert ["--least-samples 5 " in launch.command for launch in launches] == fewer
+    assert all(f"--slot-ms {launch.slot_ms:g} " in launch.command for launch in launches)
 
 
 @pytest.mark.parametrize("number", [2, 3, 6])
@@ -228,14 +232,16 @@ def test_a_resumed_study_goes_on_as_it_would_have(
     assert study.run(plan, InterruptAt(number)).status == "interrupted"
     assert study.run(plan).status == "complete"
     find = Templates(plan).find
-    found = {LaunchId(one.block, find(one)): one for one in recorded(study)}  # the last try of each
-    planned = [one for block in range(4) for one in plan.block(block)]
-    assert [*found] == [one.id for one in planned]
-    for one in planned:
-        launch = found[one.id]
-        assert launch.slot_ms == (40.0 if one.block < 2 else 20.0)
-        if one.variants:
-            assert names_of(launch) == plan.order(one.block)
+    found = {
+        LaunchId(other.block, find(other)): other for other in recorded(study)
+    }  # the last try of each
+    planned = [launch for block in range(4) for launch in plan.block(block)]
+    assert [*found] == [launch.id for launch in planned]
+    for launch in planned:
+        launch = found[launch.id]
+        assert launch.slot_ms == (40.0 if launch.block < 2 else 20.0)
+        if launch.variants:
+            assert names_of(launch) == plan.order(launch.block)
 
 
 @pytest.mark.parametrize("number", [1, 4, 6, 9, 30])
@@ -249,19 +255,21 @@ def test_a_path_that_was_cut_off_is_measured_in_one_session(
     )
     assert len(plan.launches) == 6
     study.run(plan, InterruptAt(number))
-    before = [(one.block, one.path) for one in recorded(study)]
+    before = [(launch.block, launch.path) for launch in recorded(study)]
     study.run(plan)
     launches = recorded(study)
-    assert [one.launch for one in launches] == list(range(len(launches)))
-    logs = [one.log for one in study.ends()]
+    assert [launch.launch for launch in launches] == list(range(len(launches)))
+    logs = [end.log for end in study.ends()]
     assert len(set(logs)) == len(logs) == len(launches)
     ended = {end.launch: end.status for end in study.ends()}
     for block in range(2):
         for path in paths:
-            mine = [one for one in launches if (one.block, one.path) == (block, path.id)]
-            last = [one for one in mine if one.session == mine[-1].session]
+            mine = [
+                launch for launch in launches if (launch.block, launch.path) == (block, path.id)
+            ]
+            last = [launch for launch in mine if launch.session == mine[-1].session]
             assert len(last) == 3
-            assert {ended[one.launch] for one in last} == {"ok"}
+            assert {ended[launch.launch] for launch in last} == {"ok"}
             again = len(mine) - len(last)
             assert again == (before.count((block, path.id)) if len(mine) > 3 else 0)
     # Nothing is left, and nothing is repeated once more.
@@ -300,7 +308,7 @@ class InterruptAt:
 
 def test_an_interrupted_study_is_completed_by_another_run(study: Any, standins: ModuleType) -> None:
     plan = standins.small_plan(standins.contender("slow", "hang"), limit=1.5)
-    first = [one.role for one in plan.block(0)].index("mpi")
+    first = [launch.role for launch in plan.block(0)].index("mpi")
     before = signal.getsignal(signal.SIGINT)
     end = study.run(plan, InterruptAt(first + 1))
     assert (end.status, end.message) == ("interrupted", "ended by SIGINT")
@@ -308,8 +316,8 @@ def test_an_interrupted_study_is_completed_by_another_run(study: Any, standins: 
     assert study.ends()[-1].launch == first
     assert signal.getsignal(signal.SIGINT) is before
     assert study.run(plan).status == "complete"
-    mine = [one for one in recorded(study) if one.role == "mpi"]
-    assert [one.block for one in mine] == [0, 0, 1]
+    mine = [launch for launch in recorded(study) if launch.role == "mpi"]
+    assert [launch.block for launch in mine] == [0, 0, 1]
 
 
 def test_a_study_that_was_killed_loses_its_half_line_alone(
@@ -324,7 +332,7 @@ def test_a_study_that_was_killed_loses_its_half_line_alone(
     study.run(plan)
     assert file.read_bytes().startswith(b"".join(whole[: third + 2]) + b"{")
     assert [end.launch for end in study.ends()] == [0, 1, 3, 4]
-    assert [(one.launch, one.block) for one in recorded(study)] == [
+    assert [(launch.launch, launch.block) for launch in recorded(study)] == [
         *((0, 0), (1, 0), (2, 1)),
         *((3, 1), (4, 1)),
     ]
@@ -353,14 +361,16 @@ def test_ranks_are_given_the_devices_of_their_ends(study: Any, standins: ModuleT
     path = standins.gpu_path("host-gpu near")
     study.run(standins.small_plan(paths=(path,), buffers="D,H"))
     assert {end.status for end in study.ends()} == {"ok"}
-    begun = [one for one in study.records() if isinstance(one, LaunchRecord)]
-    assert {group.buffers for one in begun for group in one.groups} == {"D,H"}
-    mpi = next(one.command for one in begun if one.role == "mpi")
-    ceiling = next(one.command for one in begun if one.role == "ceiling")
+    begun = [record for record in study.records() if isinstance(record, LaunchRecord)]
+    assert {group.buffers for launch in begun for group in launch.groups} == {"D,H"}
+    mpi = next(launch.command for launch in begun if launch.role == "mpi")
+    ceiling = next(launch.command for launch in begun if launch.role == "ceiling")
     assert "--buffers D,H --devices GPU-1,GPU-1 --reversed" in mpi
     assert "gpu --cpus 1,0 --buffers D,H --devices GPU-1,- --reuse fixed --touch none" in ceiling
-    ranks = next(one.ranks for one in study.records() if isinstance(one, EnvironmentRecord))
-    assert [one["cpus"] for one in ranks] == [[1], [0]]
+    ranks = next(
+        record.ranks for record in study.records() if isinstance(record, EnvironmentRecord)
+    )
+    assert [rank["cpus"] for rank in ranks] == [[1], [0]]
 
 
 def test_a_rank_on_another_device_is_a_failed_launch(study: Any, standins: ModuleType) -> None:
@@ -379,7 +389,9 @@ def test_without_mps_its_path_alone_fails(
     monkeypatch.setattr(mps, "CONTROL", "no-such-daemon")
     paths = (standins.gpu_path(), standins.gpu_path("gpu-gpu same-gpu mps", mps=True))
     study.run(standins.small_plan(paths=paths, buffers="D,D"))
-    begun = {one.launch: one for one in study.records() if isinstance(one, LaunchRecord)}
+    begun = {
+        record.launch: record for record in study.records() if isinstance(record, LaunchRecord)
+    }
     status = {begun[end.launch].path: end.status for end in study.ends()}
     assert status == {"gpu-gpu nvlink": "ok", "gpu-gpu same-gpu mps": "failed"}
     messages = {end.message for end in study.ends() if end.status == "failed"}
@@ -395,19 +407,19 @@ def test_a_launch_measures_its_benchmarks_one_after_the_other(
     )
     assert len(plan.launches) == 3  # two libraries and the ceiling
     study.run(plan)
-    begun = [one for one in study.records() if isinstance(one, LaunchRecord)]
-    for one in begun:
-        if one.role == "mpi":
-            order = names_of(one)
-            usual = plan.order(one.block)  # the same of both libraries
-            if one.library == "crashing" and one.block:  # so that it takes nothing along
+    begun = [record for record in study.records() if isinstance(record, LaunchRecord)]
+    for launch in begun:
+        if launch.role == "mpi":
+            order = names_of(launch)
+            usual = plan.order(launch.block)  # the same of both libraries
+            if launch.library == "crashing" and launch.block:  # so that it takes nothing along
                 usual = [*(name for name in usual if name != "bw"), "bw"]
             assert order == usual
-            done = order[: order.index("bw")] if one.library == "crashing" else order
-            measured = dict.fromkeys(case.benchmark for case in samples_of(study, one.launch))
+            done = order[: order.index("bw")] if launch.library == "crashing" else order
+            measured = dict.fromkeys(case.benchmark for case in samples_of(study, launch.launch))
             assert list(measured) == done
         else:
-            assert f"--metrics {','.join(plan.order(one.block))} " in one.command
+            assert f"--metrics {','.join(plan.order(launch.block))} " in launch.command
     assert {end.status for end in ends_of(study, "crashing")} == {"crashed"}
 
 
@@ -442,8 +454,8 @@ def test_a_launch_writes_every_metric_of_a_benchmark(study: Any, standins: Modul
     plan = standins.small_plan(paths=(standins.wide_path(4),), benchmarks=("allreduce", "mbw_mr"))
     study.run(plan)
     assert {(end.status, end.message) for end in study.ends()} == {("ok", "")}
-    measured = [one for one in study.records() if isinstance(one, SamplesRecord)]
-    assert {(one.benchmark, one.metric, one.method) for one in measured} == {
+    measured = [record for record in study.records() if isinstance(record, SamplesRecord)]
+    assert {(record.benchmark, record.metric, record.method) for record in measured} == {
         *(("allreduce", "allreduce", None), ("mbw_mr", "mbw", None), ("mbw_mr", "mr", None)),
         *(("mbw_mr", "mbw", "pair"), ("mbw_mr", "mr", "pair")),
     }
@@ -455,9 +467,9 @@ def test_the_ceiling_stands_beside_libraries(study: Any, standins: ModuleType) -
     assert {(end.status, end.message) for end in study.ends()} == {("ok", "")}
     axes = {
         library: {
-            tuple(sorted(one.axes.items()))
+            tuple(sorted(sample.axes.items()))
             for end in ends_of(study, library)
-            for one in samples_of(study, end.launch)
+            for sample in samples_of(study, end.launch)
         }
         for library in ("ceiling", "lib")
     }
@@ -483,19 +495,26 @@ def test_what_takes_longer_than_guessed_is_left_out_behind_the_first_block(
     ]
     end = study.run(plan)
     assert end.message.startswith("the budget is spent after 2 blocks")
-    found = [one for one in study.records() if isinstance(one, LeftOutRecord)]
-    assert [(one.block, one.spare) for one in found] == [(1, 0), (1, 1)]
-    assert all(one.budget_seconds >= 10 for one in found)
-    later = [one for one in study.records() if isinstance(one, LaunchRecord) and one.block == 1]
-    assert {one.path for one in later} == {"host-host same-numa"}
-    [mpi] = [one for one in later if one.role == "mpi"]
-    assert {one.benchmark for group in mpi.groups for one in group.benchmarks} == {"latency", "bw"}
+    found = [left for left in study.records() if isinstance(left, LeftOutRecord)]
+    assert [(left.block, left.spare) for left in found] == [(1, 0), (1, 1)]
+    assert all(left.budget_seconds >= 10 for left in found)
+    later = [
+        launch
+        for launch in study.records()
+        if isinstance(launch, LaunchRecord) and launch.block == 1
+    ]
+    assert {launch.path for launch in later} == {"host-host same-numa"}
+    [mpi] = [launch for launch in later if launch.role == "mpi"]
+    assert {benchmark.benchmark for group in mpi.groups for benchmark in group.benchmarks} == {
+        "latency",
+        "bw",
+    }
     # Who goes on with it knows, as the report does.
     again = State(plan)
     for record in study.records():
         again.feed(record)
-    assert {one.path for one in again.remaining(2)} == {"host-host same-numa"}
-    assert [plan.left_out_later(one.spare, 60.0, one.block).label for one in found] == [
+    assert {launch.path for launch in again.remaining(2)} == {"host-host same-numa"}
+    assert [plan.left_out_later(left.spare, 60.0, left.block).label for left in found] == [
         "bibw",
         "host-host two",
     ]
@@ -509,10 +528,12 @@ def test_a_block_that_is_completed_leaves_nothing_out(study: Any, standins: Modu
     assert study.run(plan, InterruptAt(3)).status == "interrupted"
     plan.budget_seconds = 0.001
     study.run(plan)
-    found = {one.block for one in study.records() if isinstance(one, LeftOutRecord)}
+    found = {record.block for record in study.records() if isinstance(record, LeftOutRecord)}
     assert found == {2}
-    later = [one for one in recorded(study) if (one.session, one.role) == (1, "mpi")]
-    assert [(one.block, sorted(names_of(one))) for one in later] == [(1, ["bw", "latency"])]
+    later = [launch for launch in recorded(study) if (launch.session, launch.role) == (1, "mpi")]
+    assert [(launch.block, sorted(names_of(launch))) for launch in later] == [
+        (1, ["bw", "latency"])
+    ]
 
 
 def test_what_holds_six_blocks_stays(study: Any, standins: ModuleType) -> None:
@@ -520,4 +541,4 @@ def test_what_holds_six_blocks_stays(study: Any, standins: ModuleType) -> None:
     plan.budget_seconds = 1000.0
     plan.spare = [Spare(kind="benchmark", name="bw", why="so", variants=[1])]
     study.run(plan)
-    assert not [one for one in study.records() if isinstance(one, LeftOutRecord)]
+    assert not [record for record in study.records() if isinstance(record, LeftOutRecord)]

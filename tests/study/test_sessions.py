@@ -52,14 +52,14 @@ def test_every_run_is_a_session(study: Any, standins: ModuleType) -> None:
     study.run(plan)
     records = study.records()
     assert isinstance(records[0], StudyRecord)
-    assert [one.session for one in records if isinstance(one, SessionRecord)] == [0, 1]
+    assert [session.session for session in records if isinstance(session, SessionRecord)] == [0, 1]
     assert isinstance(records[1], SessionRecord)
-    launches = [one for one in records if isinstance(one, LaunchRecord)]
-    assert {one.session for one in launches} == {0}
-    ends = [one for one in records if isinstance(one, LaunchEndRecord)]
+    launches = [launch for launch in records if isinstance(launch, LaunchRecord)]
+    assert {launch.session for launch in launches} == {0}
+    ends = [end for end in records if isinstance(end, LaunchEndRecord)]
     for record in [*launches, *ends]:
         assert record.state is not None
-        assert [one.cpu for one in record.state.cpus] == [0, 1]
+        assert [cpu.cpu for cpu in record.state.cpus] == [0, 1]
         assert record.state.load is not None
 
 
@@ -94,16 +94,18 @@ def test_of_a_digest_the_first_digits_are_shown() -> None:
 
 def test_differences_are_short() -> None:
     version = "Long MPI 1.0\n" + "x" * 500
-    one = of(machine={"host": "a", "kernel": "6.1"}, library={"mpich version": f"{version}y\nz"})
+    fingerprint = of(
+        machine={"host": "a", "kernel": "6.1"}, library={"mpich version": f"{version}y\nz"}
+    )
     other = of(machine={"host": "a"}, library={"mpich version": f"{version}\x1b[2J\nz"})
-    kernel, library = differences(one, other)
+    kernel, library = differences(fingerprint, other)
     assert kernel == "machine kernel: 6.1 -> none"
     found = re.fullmatch(r"library mpich version: \.\.\.(x*)y -> \.\.\.(x*)(.*)", library)
     assert found is not None
     assert found[1] == found[2]
     assert len(library) < 200
     assert library.isprintable()
-    assert differences(one, one) == []
+    assert differences(fingerprint, fingerprint) == []
 
 
 @pytest.mark.parametrize("name", sorted(file.stem for file in MACHINES.glob("*.txt")))
@@ -130,12 +132,12 @@ def test_a_library_that_lacks_something_is_another(
     standins: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sessions, "environment", lambda _library: {})
-    (one,) = standins.small_plan().contenders
+    (contender,) = standins.small_plan().contenders
     less = msgspec.structs.replace(
-        one, library=msgspec.structs.replace(one.library, lacks="a table")
+        contender, library=msgspec.structs.replace(contender.library, lacks="a table")
     )
     machine, tools = discover(MACHINES / "one-socket.txt"), standins.make_tools(tmp_path)
-    before, now = (fingerprint(machine, [which], tools) for which in (one, less))
+    before, now = (fingerprint(machine, [which], tools) for which in (contender, less))
     assert differences(before, now) == ["library fake lacks: none -> a table"]
 
 
@@ -163,7 +165,7 @@ def test_the_state_of_a_launch_is_that_of_its_own_cpus_and_gpus(
     standins: ModuleType, reader: Reader
 ) -> None:
     plan = standins.small_plan(paths=(standins.gpu_path(),), buffers="D,D")
-    planned = next(one for one in plan.launches if one.role == "mpi")
+    planned = next(launch for launch in plan.launches if launch.role == "mpi")
     sessions.launch_state(reader, plan, planned)
     assert reader.asked == [([0, 1], ["GPU-0", "GPU-1"])]
 
@@ -175,6 +177,6 @@ def test_another_host_has_its_own_state(standins: ModuleType, reader: Reader) ->
         for end, host in zip(path.ends, ("localhost", "other"), strict=True)
     )
     plan = standins.small_plan(paths=(msgspec.structs.replace(path, ends=ends),))
-    planned = next(one for one in plan.launches if one.role == "mpi")
+    planned = next(launch for launch in plan.launches if launch.role == "mpi")
     sessions.launch_state(reader, plan, planned)
     assert reader.asked == [([0], [])]

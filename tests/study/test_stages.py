@@ -80,7 +80,7 @@ def test_a_slot_that_the_user_fixed_stays(plan: Plan) -> None:
 
 
 def test_methods_that_never_came_near_are_left_out(plan: Plan) -> None:
-    (ceiling,) = [index for index, one in enumerate(plan.launches) if one.role == "ceiling"]
+    (ceiling,) = [index for index, launch in enumerate(plan.launches) if launch.role == "ceiling"]
     pilot = PilotData(plan)
     reached = {"best": (1.0, 1.0), "near once": (9.0, 1.4), "far": (1.6, 1.6)}
     records = [
@@ -102,7 +102,7 @@ def test_methods_that_never_came_near_are_left_out(plan: Plan) -> None:
 
 
 def test_one_good_launch_keeps_a_method(plan: Plan) -> None:
-    (ceiling,) = [index for index, one in enumerate(plan.launches) if one.role == "ceiling"]
+    (ceiling,) = [index for index, launch in enumerate(plan.launches) if launch.role == "ceiling"]
     pilot = PilotData(plan)
     for values in ((1.0, 3.0), (1.0, 1.2)):
         records = [
@@ -119,17 +119,17 @@ def test_what_a_launch_is_made_of() -> None:
         samples(8, [1.0], method="b", seconds=0.010),  # shorter: all of it goes with the slot
         samples(9, [1.0], method="a", seconds=0.5, iterations=11),  # no slot holds so much
         # Two metrics of one case.
-        *(samples(7, [1.0], metric=one, method="a", seconds=0.030) for one in ("mbw", "mr")),
+        *(samples(7, [1.0], metric=metric, method="a", seconds=0.030) for metric in ("mbw", "mr")),
     ]
     rest, *cases = parts_of(records, seconds=1.0, slot_ms=20.0, least_samples=11)
     assert rest == Part(Cost(pytest.approx(1.0 - 0.025 - 0.010 - 0.5 - 0.030)))
-    assert [(one.method, one.cost.seconds(20.0, 11)) for one in cases] == [
+    assert [(case.method, case.cost.seconds(20.0, 11)) for case in cases] == [
         ("a", pytest.approx(0.025)),
         ("b", pytest.approx(0.010)),
         ("a", pytest.approx(0.5)),
         ("a", pytest.approx(0.030)),
     ]
-    times = [round(one.cost.seconds(10.0, 11), 4) for one in cases]
+    times = [round(case.cost.seconds(10.0, 11), 4) for case in cases]
     assert times == [0.014, 0.005, 0.5, 0.019]
     # Eleven samples and ten other rounds, or five and ten.
     assert cases[2].cost.seconds(10.0, 5) == pytest.approx(0.5 * 15 / 21)

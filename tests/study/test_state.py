@@ -34,7 +34,7 @@ def plan(standins: ModuleType) -> Plan:
 
 
 def library(plan: Plan, block: int) -> PlannedLaunch:
-    return next(one for one in plan.block(block) if one.role == "mpi")
+    return next(launch for launch in plan.block(block) if launch.role == "mpi")
 
 
 def feed(
@@ -139,7 +139,7 @@ def feed_some(
 
 def left(state: State, block: int) -> PlannedLaunch:
     """The library's launch of a block."""
-    return next(one for one in state.remaining(block) if one.role == "mpi")
+    return next(launch for launch in state.remaining(block) if launch.role == "mpi")
 
 
 def names_of(state: State, block: int) -> list[str]:
@@ -181,7 +181,7 @@ def test_what_is_precise_is_left_out_of_its_launch(standins: ModuleType) -> None
             feed_some(state, planned, values={"bw": 1.0 + block})
     assert names_of(state, 6) == ["bw"]
     assert not state.contenders_done(6)
-    assert {one.role for one in state.remaining(6)} == {"mpi", "ceiling"}
+    assert {launch.role for launch in state.remaining(6)} == {"mpi", "ceiling"}
 
 
 def test_the_blocks_that_a_plan_was_fitted_to_may_take_a_quarter_more(
@@ -247,7 +247,7 @@ def test_a_precise_alternative_goes_on_beside_one_that_is_not(standins: ModuleTy
         for planned in plan.block(block):
             value = 10.0 + block if planned.contender == 1 else 1.0
             feed_some(state, planned, values={"latency": value})
-    assert {one.contender for one in state.remaining(6) if one.role == "mpi"} == {0, 1}
+    assert {launch.contender for launch in state.remaining(6) if launch.role == "mpi"} == {0, 1}
 
 
 def test_what_was_left_out_is_no_figure_of_the_study(standins: ModuleType) -> None:
@@ -266,14 +266,14 @@ def test_blocks_that_others_follow_lack_nothing(standins: ModuleType) -> None:
     plan = standins.small_plan(launches=6)
     state = State(plan)
     feed(state, library(plan, 0), "ok", 1.0)
-    assert [one.role for one in state.remaining(0)] == ["ceiling"]
+    assert [launch.role for launch in state.remaining(0)] == ["ceiling"]
     feed(state, library(plan, 1), "ok", 1.0)
     assert state.remaining(0) == []
     assert state.whole_blocks == 1
     # The end of a study follows its last block, but where it was interrupted.
     for status, left in (("interrupted", ["ceiling"]), ("imprecise", [])):
         state.feed(StudyEndRecord(status=status, message=""))
-        assert [one.role for one in state.remaining(1)] == left
+        assert [launch.role for launch in state.remaining(1)] == left
     state.begin_session()
     assert state.remaining(0) == state.remaining(1) == []
 

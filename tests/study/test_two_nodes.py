@@ -39,13 +39,13 @@ def test_a_study_between_two_hosts(two_hosts: Any, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
 
     records = list(read_records(folder))
-    ends = [one for one in records if isinstance(one, LaunchEndRecord)]
+    ends = [record for record in records if isinstance(record, LaunchEndRecord)]
     # 2 blocks of 2 libraries and a ceiling
-    assert [(one.status, one.message) for one in ends] == [("ok", "")] * 6
-    for one in records:
-        if isinstance(one, EnvironmentRecord):
-            assert [rank["host"] for rank in one.ranks] == list(two_hosts.names)
-    sizes = {one.size_bytes for one in records if isinstance(one, SamplesRecord)}
+    assert [(end.status, end.message) for end in ends] == [("ok", "")] * 6
+    for record in records:
+        if isinstance(record, EnvironmentRecord):
+            assert [rank["host"] for rank in record.ranks] == list(two_hosts.names)
+    sizes = {record.size_bytes for record in records if isinstance(record, SamplesRecord)}
     assert {8, 65536} <= sizes
     assert two_hosts.bytes_sent() - sent > 1e6
     results = json.loads((folder / "results.json").read_text())
@@ -79,11 +79,11 @@ def test_both_hosts_run_perftest(two_hosts: Any, fake_perftest: Path, tmp_path: 
     lines = [json.loads(text) for text in jsonl.read_text().splitlines()]
     hosts = [rank["host"] for rank in lines[0]["ranks"]]
     assert hosts == list(two_hosts.names)
-    cases = [one for one in lines if one["record"] == "samples"]
+    cases = [record for record in lines if record["record"] == "samples"]
     # 2 ways of latency, 4 of each rate
     assert len(cases) == 2 * (2 + 4 + 4)
-    assert all(one["samples"] for one in cases)
-    assert not [one for one in lines if one["record"] == "problem"]
+    assert all(case["samples"] for case in cases)
+    assert not [record for record in lines if record["record"] == "problem"]
     connected = {text.rsplit(" ", 1)[1] for text in log.read_text().splitlines() if "10." in text}
     assert connected == set(two_hosts.addresses)  # for writing one way, for reading the other
 

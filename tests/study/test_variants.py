@@ -62,7 +62,7 @@ def test_each_path_brings_its_buffers(standins: ModuleType, described: Descripti
         standins.data_path("host-memory node0", "local"),
     ]
     found = choose_variants(described, ["latency", "bw"], [], paths)
-    assert [(one.benchmark, one.buffers) for one in found] == [
+    assert [(variant.benchmark, variant.buffers) for variant in found] == [
         ("latency", "H,H"),
         ("bw", "H,H"),
         ("latency", "D,D"),
@@ -76,7 +76,7 @@ def test_each_path_brings_its_buffers(standins: ModuleType, described: Descripti
 def test_buffers_asked_for_are_the_only_ones(standins: ModuleType, described: Description) -> None:
     paths = [standins.data_path(), standins.gpu_path()]
     found = choose_variants(described, ["latency"], ["M,M"], paths)
-    assert [one.buffers for one in found] == ["M,M"]
+    assert [variant.buffers for variant in found] == ["M,M"]
     with pytest.raises(UserError, match="buffers H,D fit none of the paths host-host same-numa"):
         choose_variants(described, ["latency"], ["H,D"], paths)
 
@@ -98,9 +98,9 @@ def test_what_a_library_cannot_take_is_staged(standins: ModuleType, described: D
     assert direct == variant
     assert staged.axes == {**variant.axes, "staging": "pinned"}
     runs = {
-        (who.library.name, one.axes["staging"]): known.runs(who, one, [variant])
+        (who.library.name, other.axes["staging"]): known.runs(who, other, [variant])
         for who in (good, bad)
-        for one in (direct, staged)
+        for other in (direct, staged)
     }
     assert runs == {
         ("good", "none"): True,
@@ -118,7 +118,10 @@ def test_staging_asked_for_is_measured_beside_the_librarys_own_way(
         described, ["latency", "latency:staging=pinned"], [], [standins.gpu_path()]
     )
     known = Awarenesses([tried("good", "ok")], described)
-    assert [known.runs(standins.contender("good"), one, asked) for one in asked] == [True, True]
+    assert [known.runs(standins.contender("good"), variant, asked) for variant in asked] == [
+        True,
+        True,
+    ]
 
 
 def test_a_library_is_judged_by_the_benchmark_itself(
@@ -137,7 +140,7 @@ def test_a_library_is_judged_by_the_benchmark_itself(
 def test_what_the_program_packs_itself_is_judged_by_what_bounds_it(
     standins: ModuleType, described: Description
 ) -> None:
-    (latency,) = (one for one in described.benchmarks if one.name == "latency")
+    (latency,) = (benchmark for benchmark in described.benchmarks if benchmark.name == "latency")
     vector = msgspec.structs.replace(latency, name="vector", bound_by="latency")
     described = msgspec.structs.replace(described, benchmarks=[*described.benchmarks, vector])
     known = Awarenesses([tried("a", "crashed", operation="vector")], described)
@@ -162,7 +165,7 @@ def test_ranks_that_no_path_has_are_bad_input(standins: ModuleType, described: D
 @pytest.fixture
 def with_windows(described: Description) -> Description:
     """With a one-sided benchmark."""
-    latency = next(one for one in described.benchmarks if one.name == "latency")
+    latency = next(benchmark for benchmark in described.benchmarks if benchmark.name == "latency")
     window = Axis(
         "win",
         ["allocated", "created", "dynamic"],
@@ -181,7 +184,7 @@ def test_a_study_measures_by_itself_all_usual_values_of_an_axis(
     assert with_windows.defaults[-2:] == ["put", "put:win=created"]
     paths = [standins.data_path(), standins.gpu_path()]
     found = choose_variants(with_windows, with_windows.usual(["put"]), [], paths)
-    assert [(one.axes["win"], one.buffers) for one in found] == [
+    assert [(variant.axes["win"], variant.buffers) for variant in found] == [
         ("allocated", "H,H"),
         ("created", "H,H"),
         ("created", "D,D"),
@@ -194,8 +197,8 @@ def test_what_takes_ordinary_memory_alone_is_measured_where_that_is(
     standins: ModuleType, with_windows: Description
 ) -> None:
     paths = [standins.data_path(), standins.gpu_path()]
-    [one] = choose_variants(with_windows, ["put:win=allocated"], [], paths)
-    assert one.buffers == "H,H"
+    [variant] = choose_variants(with_windows, ["put:win=allocated"], [], paths)
+    assert variant.buffers == "H,H"
     with pytest.raises(UserError, match="put:win=allocated takes ordinary host memory"):
         choose_variants(with_windows, ["put:win=allocated"], ["D,D"], paths)
 
@@ -207,7 +210,7 @@ def test_applications_are_held_against_the_memory_that_they_are_in() -> None:
 
     def beside(path: str, *variants: Variant) -> list[str]:
         paths = select_paths(dgx, [], path.split(","))
-        return [one.id for one in for_ceilings(paths, known, variants, described)]
+        return [ceiling.id for ceiling in for_ceilings(paths, known, variants, described)]
 
     on_host = Variant(benchmark="app", axes={})
     on_device = Variant(benchmark="app", axes={}, buffers="D")

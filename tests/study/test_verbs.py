@@ -23,7 +23,7 @@ from nearpeak.terms.path import DataPath, Endpoint
 
 def two_hosts(memories: str, adapter: str | None = "mlx5_0:1") -> DataPath:
     """Between host a and host b; `memories` is `host-gpu` and the like."""
-    one, other = (
+    end, other = (
         Endpoint(
             memory=memory,
             cpus=[cpu],
@@ -37,7 +37,7 @@ def two_hosts(memories: str, adapter: str | None = "mlx5_0:1") -> DataPath:
         id=f"{memories} two-nodes",
         summary="",
         transport="network",
-        ends=(one, other),
+        ends=(end, other),
         adapter=adapter,
     )
 
@@ -61,13 +61,13 @@ def plan_of(
 
 
 def ceilings(plan: Plan) -> list[PlannedLaunch]:
-    return [one for one in plan.block(0) if one.role == "ceiling"]
+    return [launch for launch in plan.block(0) if launch.role == "ceiling"]
 
 
 def planned(plan: Plan) -> list[tuple[str, str, str | None]]:
     return sorted(
-        ((one.path, one.groups[0].buffers, one.adapter) for one in ceilings(plan)),
-        key=lambda one: str(one),
+        ((ceiling.path, ceiling.groups[0].buffers, ceiling.adapter) for ceiling in ceilings(plan)),
+        key=lambda launch: str(launch),
     )
 
 
@@ -77,14 +77,14 @@ def test_two_hosts_have_a_ceiling_over_tcp_and_one_over_their_adapter(standins: 
         ("host-host two-nodes", "H,H", "mlx5_0:1"),
         ("host-host two-nodes", "H,H", None),
     ]
-    tcp, verbs = sorted(ceilings(plan), key=lambda one: one.adapter or "")
+    tcp, verbs = sorted(ceilings(plan), key=lambda ceiling: ceiling.adapter or "")
     assert tcp.template != verbs.template
     assert guess_cost(plan, verbs).seconds(20, 11) > guess_cost(plan, tcp).seconds(20, 11)
 
 
 def test_gpus_of_two_hosts_have_that_over_the_adapter_alone(standins: ModuleType) -> None:
     paths = [two_hosts("gpu-gpu"), two_hosts("host-gpu")]
-    variants = [variant(one) for one in ("D,D", "M,M", "H,D", "D,H")]
+    variants = [variant(buffers) for buffers in ("D,D", "M,M", "H,D", "D,H")]
     assert planned(plan_of(standins, paths, variants)) == [
         ("gpu-gpu two-nodes", "D,D", "mlx5_0:1"),
         ("host-gpu two-nodes", "D,H", "mlx5_0:1"),
@@ -110,8 +110,10 @@ def test_rotating_buffers_are_not_what_perftest_measures(standins: ModuleType) -
     plan = plan_of(standins, [two_hosts("gpu-gpu")], [variant("D,D", "rotating")])
     assert planned(plan) == []
     both = plan_of(standins, [two_hosts("host-host")], [variant("H,H"), variant("H,H", "rotating")])
-    over_adapter = [one for one in ceilings(both) if one.adapter]
-    assert [one.groups[0].axes for one in over_adapter] == [{"reuse": "fixed", "touch": "none"}]
+    over_adapter = [ceiling for ceiling in ceilings(both) if ceiling.adapter]
+    assert [launch.groups[0].axes for launch in over_adapter] == [
+        {"reuse": "fixed", "touch": "none"}
+    ]
 
 
 @pytest.mark.parametrize(
@@ -139,7 +141,7 @@ def test_the_command_line(
     )
     variants = [variant(buffers), variant(buffers, metric="bw")]
     plan = plan_of(standins, [two_hosts(memories)], variants)
-    verbs = next(one for one in ceilings(plan) if one.adapter)
+    verbs = next(ceiling for ceiling in ceilings(plan) if ceiling.adapter)
     line = " ".join(make_command(plan, verbs, tools).argv)
     assert line.startswith(f"nearpeak-native verbs --peer {hosts[0]} --port 2")
     assert (
@@ -158,9 +160,12 @@ def test_a_study_takes_the_better_of_both_ceilings(standins: ModuleType, tmp_pat
     tools = replace(standins.make_tools(tmp_path), native_program=lambda: standins.FAKE)
     study = standins.Study(folder, tools)
     assert study.run(plan).status == "complete"
-    assert {(one.status, one.message) for one in study.ends()} == {("ok", "")}
+    assert {(end.status, end.message) for end in study.ends()} == {("ok", "")}
     results = build_results(folder)
-    methods = {(one.place.path, one.case.buffers): set(one.methods) for one in results.ceilings}
+    methods = {
+        (ceiling.place.path, ceiling.case.buffers): set(ceiling.methods)
+        for ceiling in results.ceilings
+    }
     assert methods == {
         ("host-host two-nodes", "H,H"): {"tcp", "verbs"},
         ("gpu-gpu two-nodes", "D,D"): {"verbs"},
@@ -179,4 +184,4 @@ def test_an_older_plan_has_no_adapters(standins: ModuleType) -> None:
         del path["adapter"]
     again = msgspec.convert(old, Plan, dec_hook=lambda kind, text: kind(text))
     assert not again.perftest
-    assert {one.adapter for one in again.launches} == {None}
+    assert {launch.adapter for launch in again.launches} == {None}

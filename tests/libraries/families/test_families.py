@@ -48,7 +48,7 @@ CRAY = "MPI VERSION    : CRAY MPICH version 8.1.29.8 (ANL base 3.4a2)\nMPI BUILD
     ],
 )
 def test_recognises_exactly_one(text: str, family: str, version: str) -> None:
-    claims = {one.name: one.version(text) for one in all_families().values()}
+    claims = {known.name: known.version(text) for known in all_families().values()}
     assert {name for name, claim in claims.items() if claim} == {family}
     recognised = recognise(text)
     assert recognised is not None

@@ -174,7 +174,7 @@ def test_what_srun_starts_binds_itself(tmp_path: Path) -> None:
     stand_in.chmod(0o755)
     cpus = sorted(os.sched_getaffinity(0))
     library = made("cray", str(stand_in))
-    ranks = [Rank(cpus=one) for one in (cpus[-1:], cpus[:1], cpus[:2])]
+    ranks = [Rank(cpus=some) for some in (cpus[-1:], cpus[:1], cpus[:2])]
     program = ["grep", "Cpus_allowed_list", "/proc/self/status"]
     argv = command_line(library, Launch(program=program, ranks=ranks)).argv
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
