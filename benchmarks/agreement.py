@@ -100,7 +100,7 @@ def keep(times: Times, who: str, turn: int, record: dict[str, Any]) -> None:
     times[who, size][turn] = statistics.median(samples)
     times[f"{who}, mean", size][turn] = statistics.fmean(samples)
     if of_ranks := record.get("ranks"):
-        means = [statistics.fmean(one) for one in of_ranks]
+        means = [statistics.fmean(times) for times in of_ranks]
         times[f"{who}, t_max", size][turn] = max(means)
         times[f"{who}, t_avg", size][turn] = statistics.fmean(means)
 
@@ -113,7 +113,7 @@ def median(times: dict[int, float]) -> float:
 def ratio_words(ours: dict[int, float], theirs: dict[int, float]) -> str:
     """`ratio 1.020 [0.990, 1.050]`: the median over turns, with its interval, or the range of few;
     empty where no turn has both."""
-    ratios = [one / theirs[turn] for turn, one in ours.items() if theirs.get(turn)]
+    ratios = [our / theirs[turn] for turn, our in ours.items() if theirs.get(turn)]
     if not ratios:
         return ""
     low, high = interval(ratios) or (min(ratios), max(ratios))
@@ -141,8 +141,8 @@ def find_path(name: str, memory: str) -> DataPath:
                 raise UserError(f"{name!r} is not compared: no MPS daemon is started here")
             return path
     kind = name.split()[0]
-    why = [str(one) for one in missing if one.path == name]
-    why = why or [str(one) for one in missing if one.path.startswith(kind)]
+    why = [str(lack) for lack in missing if lack.path == name]
+    why = why or [str(lack) for lack in missing if lack.path.startswith(kind)]
     has = [path.id for path in paths if path.id.startswith(kind)]
     raise UserError(
         f"this machine has no path {name!r}"

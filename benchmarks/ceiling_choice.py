@@ -75,7 +75,7 @@ def draw(kind: Kind, blocks: int, generator: np.random.Generator) -> Methods:
 
 def by_all_blocks(methods: Methods) -> list[float]:
     """The values of the method that is the best over the same blocks."""
-    values = [[one.value for one in reached.values()] for reached in methods.values()]
+    values = [[known.value for known in reached.values()] for reached in methods.values()]
     return max(values, key=lambda own: float(np.median(own)))
 
 

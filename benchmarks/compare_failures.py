@@ -49,8 +49,8 @@ def row(asked: int, studies: int, rate: float, launches: int) -> str:
     found = np.zeros(len(MORE))
     for _ in range(studies):
         alike = [counts(chance, rate, rate, launches) for _ in range(asked)]
-        wrong += any(one.more for one in judge(alike))
-        once += any(one.new_failed and not one.old_failed for one in alike)
+        wrong += any(judged.more for judged in judge(alike))
+        once += any(counts.new_failed and not counts.old_failed for counts in alike)
         for index, more in enumerate(MORE):
             other = counts(chance, rate, more, launches)
             found[index] += judge([other, *alike[1:]])[0].more

@@ -111,7 +111,7 @@ def levelled(curves: list[Floats], where: Columns, of: Indices) -> Group:
     off = [np.array([effects(row, where.sessions, of) for row in curve]) for curve in curves]
     blurred = blur(where.sessions, of, where.new[where.sessions])
     columns = where._replace(strata=len(np.unique(of)), blur=blurred)
-    return Group([curve - one for curve, one in zip(curves, off, strict=True)], columns)
+    return Group([curve - row for curve, row in zip(curves, off, strict=True)], columns)
 
 
 def count(found: list[Group]) -> Counted:
@@ -123,9 +123,9 @@ def count(found: list[Group]) -> Counted:
         for curve in group.curves:
             verdicts += [curve.curve, *curve.sizes]
             sizes += [size.verdict == SLOWER for size in curve.sizes]
-    slower = [one for one in verdicts if one.verdict == SLOWER]
-    beyond = [one for one in slower if one.comparison.ratio < 1 / (1 + TOLERANCE)]
-    called = any(one.verdict in (FASTER, SLOWER) for one in verdicts)
+    slower = [verdict for verdict in verdicts if verdict.verdict == SLOWER]
+    beyond = [verdict for verdict in slower if verdict.comparison.ratio < 1 / (1 + TOLERANCE)]
+    called = any(verdict.verdict in (FASTER, SLOWER) for verdict in verdicts)
     return Counted(called, bool(slower), float(np.mean(sizes)), bool(beyond))
 
 
@@ -140,7 +140,7 @@ def row(sessions: tuple[int, int], scatter: Scatter) -> str:
     for loss in (nothing, nothing + LOSS, single):
         counted = [count(groups(generator, placing, where, scatter, loss)) for _ in range(STUDIES)]
         shares.append(100 * np.array(counted, dtype=float).mean(axis=0))
-    alike, everywhere, one = (np.array(of[1:]) for of in shares)
+    alike, everywhere, known = (np.array(of[1:]) for of in shares)
     kind = ", heavy tails" if scatter.heavy else ""
     told = "" if scatter.told_apart else ", not told apart"
     far = " and ".join(f"{100 * share:.0f} %" for share in scatter.far) + told
@@ -149,7 +149,7 @@ def row(sessions: tuple[int, int], scatter: Scatter) -> str:
         f" | {100 * scatter.session:.0f} % |"
         + (f" {far} |" if any(scatter.far) else "")
         + f" {alike[0]:.1f} % | {alike[1]:.2f} % | {alike[2]:.1f} %"
-        f" | {everywhere[2]:.0f} % | {one[2]:.0f} % |"
+        f" | {everywhere[2]:.0f} % | {known[2]:.0f} % |"
     )
 
 
@@ -226,7 +226,7 @@ def smallest_comparison() -> None:
     names = ["Sessions", "Launches scatter", "Sessions scatter"]
     names += [f"{loss}{kind}" for kind in ("", ", no ceiling") for loss in losses]
     print(f"| {' | '.join(names)} |\n|{'---|' * len(names)}")
-    asked = [(one, Scatter(*scatter)) for one in SMALLEST for scatter in SMALLEST_SCATTER]
+    asked = [(smallest, Scatter(*scatter)) for smallest in SMALLEST for scatter in SMALLEST_SCATTER]
     with ProcessPoolExecutor() as pool:
         for line in pool.map(smallest_row, *zip(*asked, strict=True)):
             print(line, flush=True)

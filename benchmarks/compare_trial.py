@@ -80,7 +80,10 @@ def told(folder: Path, old: list[Path], new: list[Path]) -> Told:
     ran = subprocess.run(words, capture_output=True, text=True, check=False)
     compared = msgspec.json.decode(files["json"].read_bytes(), type=Compared)
     cells = [
-        cell.change for one in compared.libraries for curve in one.curves for cell in curve.cells
+        cell.change
+        for library in compared.libraries
+        for curve in library.curves
+        for cell in curve.cells
     ]
     return Told(
         status=ran.returncode,
@@ -97,12 +100,12 @@ def report(name: str, found: list[Told]) -> None:
     """One kind of comparison, in figures."""
     if not found:
         return
-    cells, slower = sum(one.cells for one in found), sum(one.slower for one in found)
-    ratios = ", ".join(f"{one.ratio:.3f}" for one in found)
+    cells, slower = sum(told.cells for told in found), sum(told.slower for told in found)
+    ratios = ", ".join(f"{told.ratio:.3f}" for told in found)
     print(
-        f"{name}: {len(found)} trials; status 1 in {sum(one.status == 1 for one in found)},"
-        f" named in the terminal in {sum(one.terminal for one in found)}, on the page in"
-        f" {sum(one.page for one in found)}, in JUnit in {sum(one.junit for one in found)};"
+        f"{name}: {len(found)} trials; status 1 in {sum(told.status == 1 for told in found)},"
+        f" named in the terminal in {sum(told.terminal for told in found)}, on the page in"
+        f" {sum(told.page for told in found)}, in JUnit in {sum(told.junit for told in found)};"
         f" slower: {slower} of {cells} cells; new/old {ratios}"
     )
 
@@ -126,8 +129,8 @@ def main() -> None:
         *("--sizes", options.sizes, "--launches", options.launches),
     ]
     measure(folder, study, options.turns, options.share)
-    plain = sorted(one.parent for one in folder.glob(f"{PLAIN}-*/results.json"))
-    slowed = sorted(one.parent for one in folder.glob(f"{SLOWED}-*/results.json"))
+    plain = sorted(file.parent for file in folder.glob(f"{PLAIN}-*/results.json"))
+    slowed = sorted(file.parent for file in folder.glob(f"{SLOWED}-*/results.json"))
     count = options.sessions
     starts = range(min(len(plain), len(slowed)) - count + 1)
     report("planted", [told(folder, plain[i : i + count], slowed[i : i + count]) for i in starts])

@@ -77,10 +77,10 @@ def main() -> None:
             generator = np.random.default_rng(1)
             sure = [surely_above(shape(generator, QUESTIONS, blocks)) for _ in range(studies)]
             if name in FALSE:
-                shares.append(np.mean([one.any() for one in sure]))
+                shares.append(np.mean([row.any() for row in sure]))
             else:
-                shares.append(np.mean([one[:TRUE].mean() for one in sure]))
-        print(f"| {name} |" + "".join(f" {100 * one:.1f} % |" for one in shares), flush=True)
+                shares.append(np.mean([row[:TRUE].mean() for row in sure]))
+        print(f"| {name} |" + "".join(f" {100 * share:.1f} % |" for share in shares), flush=True)
 
 
 if __name__ == "__main__":

@@ -166,7 +166,9 @@ def compare(arguments: argparse.Namespace, scratch: Path) -> None:
                 f"{name:6} {size:8} B  IMB {agreement.median(theirs):9.3f} {unit}, "
                 f"{len(theirs)} launches"
             )
-            for who in [who for who, one in times if one == size and who in shown_of(comparison)]:
+            for who in [
+                who for who, timed in times if timed == size and who in shown_of(comparison)
+            ]:
                 ours = times[who, size]
                 words = agreement.ratio_words(ours, theirs)
                 line = f"    {who:22} {agreement.median(ours):9.3f} {unit}"
@@ -178,7 +180,7 @@ def compare(arguments: argparse.Namespace, scratch: Path) -> None:
 def shown_of(comparison: Comparison) -> list[str]:
     """What of ours stands beside IMB, which tells the mean of the slowest rank."""
     more = ("", ", mean", ", t_max")
-    return [f"{who}{one}" for who in comparison.ours for one in more]
+    return [f"{who}{suffix}" for who in comparison.ours for suffix in more]
 
 
 def host_comparison(arguments: argparse.Namespace, scratch: Path) -> Comparison:

@@ -95,7 +95,7 @@ def by_looks() -> None:
             for values in np.exp(scale * draw((TRIALS, LOOKS[-1]))):
                 n = next((n for n in LOOKS if precise(values[:n], "lower")), LOOKS[-1])
                 held[n].append(covers(interval(values[:n]), truth))
-            every = [one for some in held.values() for one in some]
+            every = [share for some in held.values() for share in some]
             row = [
                 f"{percent(held[n])} (of {100 * len(held[n]) / TRIALS:.0f} %)" if held[n] else ""
                 for n in LOOKS

@@ -78,17 +78,17 @@ def truth(kind: Kind, samples: int) -> float:
     if mixed >= SHARE * (1 - SHARE):
         return 1.0
     many = launches(kind, 4000, samples, 0.0, np.random.default_rng(3))
-    return float(np.median([np.median(one) for one in many]))
+    return float(np.median([np.median(row) for row in many]))
 
 
 def figures(samples: list[Floats], border: float | None) -> list[float]:
     """What each launch counts with."""
-    return [float(np.median(one[of_better(one, border, "lower")])) for one in samples]
+    return [float(np.median(sample[of_better(sample, border, "lower")])) for sample in samples]
 
 
 def covers(values: list[list[float]], true: float) -> bool:
     """Whether the interval that spans those of all these figures holds the true value."""
-    found: list[Interval] = [span for one in values if (span := interval(one)) is not None]
+    found: list[Interval] = [span for value in values if (span := interval(value)) is not None]
     return min(low for low, _ in found) <= true <= max(high for _, high in found)
 
 
@@ -107,7 +107,7 @@ def row(kind: Kind, count: int, samples: int, deviation: float, studies: int) ->
         drawn = launches(kind, count, samples, deviation, generator)
         found = borders(drawn, "lower")
         values = [figures(drawn, border) for border in found]
-        each = [figures([one], borders([one], "lower")[0])[0] for one in drawn]
+        each = [figures([row], borders([row], "lower")[0])[0] for row in drawn]
         two += found[0] is not None
         unsure += len(found) > 1
         covered += covers(values, true)

@@ -68,8 +68,10 @@ def observations(machine: Machine) -> Observations:
         ],
         benchmarks=benchmarks,
         curves=[
-            Curve(benchmark=one.name, metric=one.name, buffers="H", axes=Axes(reuse=reuse))
-            for one in benchmarks
+            Curve(
+                benchmark=benchmark.name, metric=benchmark.name, buffers="H", axes=Axes(reuse=reuse)
+            )
+            for benchmark in benchmarks
             for reuse in REUSES
         ],
         awareness=[],

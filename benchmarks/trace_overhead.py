@@ -64,7 +64,7 @@ def measure(arguments: argparse.Namespace) -> None:
             (traced if with_trace else plain).append(seconds)
         print(f"{pair + 1:3}: {plain[-1]:.4f}, traced {traced[-1]:.4f}", flush=True)
     unit = "" if arguments.time else " s"
-    ratios = [one / other for one, other in zip(traced, plain, strict=True)]
+    ratios = [slower / other for slower, other in zip(traced, plain, strict=True)]
     low, high = interval(ratios) or (min(ratios), max(ratios))
     print(
         f"{library.name} {library.version}, {len(ratios)} pairs: median"

@@ -186,7 +186,7 @@ def answer(asked: Question, studies: int) -> Shares:
     """The means over so many studies: false, power by curves, power by sizes."""
     generator = np.random.default_rng(1)
     means = np.mean([_study(generator, asked) for _ in range(studies)], axis=0)
-    false, curves, sizes = (float(one) for one in means)
+    false, curves, sizes = (float(mean) for mean in means)
     return false, curves, sizes
 
 
@@ -236,9 +236,9 @@ def main() -> None:
         questions = list(_stop_questions())
         print("\n| Pairs of curves | Launches | 6 to 12 blocks |\n|---|---|---|")
         answers = pool.map(answer, questions, [given.studies] * len(questions))
-        for one, (false, _, _) in zip(questions, answers, strict=True):
-            pairs = one.curves * one.libraries * (one.libraries - 1) // 2
-            print(f"| {pairs} | {one.shape} | {100 * false:.1f} % |", flush=True)
+        for question, (false, _, _) in zip(questions, answers, strict=True):
+            pairs = question.curves * question.libraries * (question.libraries - 1) // 2
+            print(f"| {pairs} | {question.shape} | {100 * false:.1f} % |", flush=True)
 
 
 if __name__ == "__main__":

@@ -31,13 +31,14 @@ def levels(found: dict[str, set[str]]) -> list[list[str]]:
 
     def place(name: str) -> int:
         if name not in level:
-            level[name] = max((place(one) + 1 for one in sorted(found[name])), default=0)
+            level[name] = max((place(folder) + 1 for folder in sorted(found[name])), default=0)
         return level[name]
 
     for name in sorted(found):
         place(name)
     return [
-        sorted(one for one in level if level[one] == row) for row in range(max(level.values()) + 1)
+        sorted(folder for folder in level if level[folder] == row)
+        for row in range(max(level.values()) + 1)
     ]
 
 

@@ -45,22 +45,22 @@ def figure(results: Results, words: str) -> str:
     """How the report writes it."""
     who, path, case, name = words.split(" | ")
 
-    def at(one: Any) -> bool:
-        extent = f"{one.case.figure} {one.case.buffers} {numbers.size(one.case.x)}"
-        return bool(one.place.path == path and case == extent)
+    def at(found: Any) -> bool:
+        extent = f"{found.case.figure} {found.case.buffers} {numbers.size(found.case.x)}"
+        return bool(found.place.path == path and case == extent)
 
-    def mine(one: Any) -> bool:
-        return at(one) and one.who.label == who
+    def mine(found: Any) -> bool:
+        return at(found) and found.who.label == who
 
     sources: list[Any]
     if who == "ceiling":
-        sources = [one for one in results.ceilings if at(one)]
+        sources = [ceiling for ceiling in results.ceilings if at(ceiling)]
     elif name.startswith("cost"):
-        sources = [one for one in results.findings if mine(one)]
+        sources = [finding for finding in results.findings if mine(finding)]
     elif name.startswith("roofline"):
-        sources = [one for one in results.applications if mine(one.cell)]
+        sources = [application for application in results.applications if mine(application.cell)]
     else:
-        sources = [one for one in results.cells if mine(one)]
+        sources = [cell for cell in results.cells if mine(cell)]
     assert sources, f"there is no {words}"
     value = operator.attrgetter(name)(sources[0])  # of the default axes: those stand first
     scale = 100.0 if "fraction" in name or "of_plateau" in name else 1.0

@@ -113,9 +113,9 @@ def test_what_was_written_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.Mon
         done.append("folder" if stat.S_ISDIR(os.fstat(file).st_mode) else "file")
         real_sync(file)
 
-    def replace(one: Path, other: Path) -> Path:
+    def replace(file: Path, other: Path) -> Path:
         done.append("renamed")
-        return real_replace(one, other)
+        return real_replace(file, other)
 
     monkeypatch.setattr(os, "fsync", sync)
     monkeypatch.setattr(Path, "replace", replace)

@@ -63,7 +63,7 @@ def imported(file: Path) -> Iterator[str]:
 
 
 def test_every_package_has_its_layer() -> None:
-    found = {one.stem for one in ROOT.iterdir() if one.suffix in ("", ".py")}
+    found = {file.stem for file in ROOT.iterdir() if file.suffix in ("", ".py")}
     assert found - {"__init__", "__pycache__"} == set().union(*LAYERS)
 
 
@@ -74,8 +74,8 @@ def test_imports_run_one_way() -> None:
         for file in sorted(ROOT.rglob("*.py"))
         for name in imported(file)
         if (own := file.relative_to(ROOT).parts[0].removesuffix(".py")) in level
-        and (one := name.split(".")[0]) != own
-        and level[one] >= level[own]
+        and (word := name.split(".")[0]) != own
+        and level[word] >= level[own]
     ]
     assert upward == []
 

@@ -26,7 +26,7 @@ def test_the_document_lists_what_the_program_has() -> None:
     if not program.exists():
         pytest.skip("nearpeak-native is not built in build/release")
     told = subprocess.run([program, "--describe"], capture_output=True, check=True).stdout
-    assert {one["name"] for one in json.loads(told)["benchmarks"]} <= names()
+    assert {benchmark["name"] for benchmark in json.loads(told)["benchmarks"]} <= names()
 
 
 def test_what_is_suggested_before_a_program_is_built() -> None:
@@ -49,8 +49,8 @@ def test_the_document_lists_what_a_study_measures_by_default() -> None:
     text = (ROOT / "docs" / "study.md").read_text(encoding="utf-8")
     [part] = re.findall(r"^## The default study$(.*?)^## ", text, re.MULTILINE | re.DOTALL)
     listed = set(re.findall(r"`(\w+)`", part)) & names()
-    for one in json.loads(told)["benchmarks"]:
-        assert (one["name"] in listed) == one["default"], one["name"]
+    for benchmark in json.loads(told)["benchmarks"]:
+        assert (benchmark["name"] in listed) == benchmark["default"], benchmark["name"]
 
 
 def test_no_benchmark_is_known_by_its_name() -> None:

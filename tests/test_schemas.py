@@ -49,9 +49,9 @@ def test_every_field_is_documented_and_nothing_else(name: str) -> None:
             documented[section.split()[0]] = set(fields)
     schema = SCHEMAS[name]()
     structs = {
-        struct: set(one["properties"])
-        for struct, one in schema["$defs"].items()
-        if "properties" in one and struct not in shared
+        struct: set(known["properties"])
+        for struct, known in schema["$defs"].items()
+        if "properties" in known and struct not in shared
     }
     assert documented == structs
     whole = schema["$ref"].rsplit("/", 1)[-1]

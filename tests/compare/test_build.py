@@ -99,7 +99,8 @@ def test_one_session_of_a_side_judges_no_ceiling_and_nothing_without_one(
     assert {change.lacks for place in found.ceilings for change in place.changes} == {"session"}
     [library] = found.libraries
     lacks = {
-        curve.curve.benchmark: {one.lacks for one in curve.changes} for curve in library.curves
+        curve.curve.benchmark: {change.lacks for change in curve.changes}
+        for curve in library.curves
     }
     assert lacks == {"bw": {"control"}, "latency": {""}}
     verdicts = {curve.curve.benchmark: curve.change.verdict for curve in library.curves}
@@ -132,9 +133,9 @@ def test_a_recorded_study_and_its_equal_do_not_differ() -> None:
 
 
 def test_a_study_is_not_compared_with_itself(make_sides: MakeSides) -> None:
-    one = make_sides("one")
+    file = make_sides("one")
     with pytest.raises(UserError, match="are the same study: compare it with another one"):
-        compared([one], [one])
+        compared([file], [file])
 
 
 BOTH = ("alpha", "beta")
@@ -154,9 +155,9 @@ def test_what_always_crashes_now_regressed_and_does_not_vanish(make_sides: MakeS
     ]
     assert failing.p_value == pytest.approx(1 / 924)
     assert failing.p_adjusted == failing.p_value
-    assert [(one.who.library, one.curve.benchmark, one.failed) for one in found.missing] == [
-        ("beta", "bw", True)
-    ]
+    assert [
+        (missing.who.library, missing.curve.benchmark, missing.failed) for missing in found.missing
+    ] == [("beta", "bw", True)]
     assert found.unmatched == []
     later = make_sides("later", day=3, libraries=BOTH, crashed=("beta",))
     again = compared([new], [later])  # it did before, too
@@ -182,7 +183,7 @@ def test_what_counts_do_not_allow_to_judge_is_shown(make_sides: MakeSides) -> No
     assert not found.regressed
     [failing] = found.failures
     assert (failing.new.failed, failing.new.tried, failing.needed) == (2, 2, 3)
-    assert [one.failed for one in found.missing] == [True]
+    assert [missing.failed for missing in found.missing] == [True]
 
 
 def test_wrong_data_once_is_a_regression(make_sides: MakeSides) -> None:
@@ -191,7 +192,7 @@ def test_wrong_data_once_is_a_regression(make_sides: MakeSides) -> None:
     new = make_sides("new", day=2, libraries=BOTH, **wrong)
     found = compared([old], [new])
     assert found.regressed
-    assert [(one.wrong_data, one.regressed) for one in found.failures] == [(True, True)]
+    assert [(failure.wrong_data, failure.regressed) for failure in found.failures] == [(True, True)]
     later = make_sides("later", day=3, libraries=BOTH, **wrong)
     assert not compared([new], [later]).regressed
 
@@ -201,15 +202,15 @@ def test_sizes_that_fail_now_are_counted_as_such(make_sides: MakeSides) -> None:
     for cell in new[0].results.cells:
         if cell.case.x == 16384:
             cell.median, cell.status = None, "crashed"
-    [one] = compare(old, new, 0.05).unmatched
-    assert (one.cases, one.why) == (2, "failed on the new side")
+    [unmatched] = compare(old, new, 0.05).unmatched
+    assert (unmatched.cases, unmatched.why) == (2, "failed on the new side")
 
 
 def test_what_the_new_side_lacks_is_missing_unless_that_is_allowed(make_sides: MakeSides) -> None:
     old, new = make_sides("old", libraries=("alpha", "beta")), make_sides("new", day=2)
     found = compared([old], [new])
     assert found.regressed
-    assert {(one.who, one.curve.benchmark, one.lacks) for one in found.missing} == {
+    assert {(missing.who, missing.curve.benchmark, missing.lacks) for missing in found.missing} == {
         (Who("beta"), "bw", "library"),
         (Who("beta"), "latency", "library"),
     }
@@ -217,8 +218,12 @@ def test_what_the_new_side_lacks_is_missing_unless_that_is_allowed(make_sides: M
     allowed = compare(load_side([old]), load_side([new]), 0.05, allow_missing=True)
     assert allowed.missing == found.missing
     assert not allowed.regressed
-    [one] = compared([new], [old]).unmatched  # what was added is no regression
-    assert (one.who, one.cases, one.why) == (Who("beta"), 6, "only the new side has it")
+    [unmatched] = compared([new], [old]).unmatched  # what was added is no regression
+    assert (unmatched.who, unmatched.cases, unmatched.why) == (
+        Who("beta"),
+        6,
+        "only the new side has it",
+    )
 
 
 @pytest.mark.parametrize(
@@ -237,23 +242,27 @@ def test_the_most_that_is_missing_is_named(
     for [study] in (old, new):
         cells, points = study.results.cells, study.results.ceilings
         far = msgspec.structs.replace(cells[0].place, path="far")
-        study.results.cells = cells + [msgspec.structs.replace(one, place=far) for one in cells]
+        study.results.cells = cells + [msgspec.structs.replace(cell, place=far) for cell in cells]
         study.results.ceilings = points + [msgspec.structs.replace(p, place=far) for p in points]
     results = new[0].results
-    results.cells = [one for one in results.cells if (one.who.library, one.place.path) not in gone]
-    results.ceilings = [one for one in results.ceilings if ("", one.place.path) not in gone]
+    results.cells = [
+        cell for cell in results.cells if (cell.who.library, cell.place.path) not in gone
+    ]
+    results.ceilings = [
+        ceiling for ceiling in results.ceilings if ("", ceiling.place.path) not in gone
+    ]
     found = compare(old, new, 0.05)
-    assert {(one.who.library, one.place.path) for one in found.missing} == gone
-    assert {one.lacks for one in found.missing} == {lacks}
+    assert {(missing.who.library, missing.place.path) for missing in found.missing} == gone
+    assert {missing.lacks for missing in found.missing} == {lacks}
 
 
 def test_a_benchmark_that_is_gone_is_named(make_sides: MakeSides) -> None:
     old, new = load_side([make_sides("old")]), load_side([make_sides("new", day=2)])
     results = new[0].results
-    results.cells = [one for one in results.cells if one.case.benchmark != "bw"]
-    results.ceilings = [one for one in results.ceilings if one.case.benchmark != "bw"]
+    results.cells = [cell for cell in results.cells if cell.case.benchmark != "bw"]
+    results.ceilings = [ceiling for ceiling in results.ceilings if ceiling.case.benchmark != "bw"]
     found = compare(old, new, 0.05)
-    assert {(one.who, one.curve.benchmark, one.lacks) for one in found.missing} == {
+    assert {(missing.who, missing.curve.benchmark, missing.lacks) for missing in found.missing} == {
         (Who("alpha"), "bw", "benchmark"),
         (CEILING, "bw", "benchmark"),
     }
@@ -265,17 +274,19 @@ def test_cells_that_could_not_be_measured_are_missing(make_sides: MakeSides) -> 
         if cell.case.benchmark == "bw":
             cell.median, cell.status = None, "skipped"
     found = compare(old, new, 0.05)
-    assert [(one.who, one.curve.benchmark) for one in found.missing] == [(Who("alpha"), "bw")]
+    assert [(missing.who, missing.curve.benchmark) for missing in found.missing] == [
+        (Who("alpha"), "bw")
+    ]
 
 
 def test_sizes_alone_may_be_others(make_sides: MakeSides) -> None:
     old, new = load_side([make_sides("old")]), load_side([make_sides("new", day=2)])
     results = new[0].results
-    results.cells = [one for one in results.cells if one.case.x != 4096]
+    results.cells = [cell for cell in results.cells if cell.case.x != 4096]
     found = compare(old, new, 0.05)
     assert (found.missing, found.regressed) == ([], False)
-    [one] = found.unmatched
-    assert (one.cases, one.why) == (2, "only the old side has it")
+    [unmatched] = found.unmatched
+    assert (unmatched.cases, unmatched.why) == (2, "only the old side has it")
 
 
 def test_another_window_is_another_measurement(make_sides: MakeSides) -> None:
@@ -285,8 +296,11 @@ def test_another_window_is_another_measurement(make_sides: MakeSides) -> None:
             if cell.case.benchmark == "bw":
                 cell.window = 1
     found = compare(*sides, 0.05)
-    [one] = found.unmatched
-    assert (one.cases, one.why) == (3, "measured with different numbers of messages in flight")
+    [unmatched] = found.unmatched
+    assert (unmatched.cases, unmatched.why) == (
+        3,
+        "measured with different numbers of messages in flight",
+    )
 
 
 def test_nothing_in_common_is_an_error(make_sides: MakeSides) -> None:

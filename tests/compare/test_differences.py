@@ -17,7 +17,9 @@ def test_each_value_of_a_side_is_named_once(make_sides: MakeSides) -> None:
         make_sides("new4", day=4, blocks=1, nvidia="560"),
     ]
     found = find(load_side(old), load_side(new))
-    assert [(one.part, one.name, one.old, one.new) for one in found] == [
+    assert [
+        (difference.part, difference.name, difference.old, difference.new) for difference in found
+    ] == [
         ("driver", "nvidia", "550", "550 or 560"),
         ("driver", "cuda", "none", "13"),
     ]
@@ -35,7 +37,10 @@ def test_a_library_of_one_side_differs_by_its_name_alone(make_sides: MakeSides) 
             },
             "build": {f"nearpeak-mpi {name}": "1" * 64, "nearpeak-native": "2" * 64},
         }
-    assert [(one.part, one.name, one.old, one.new) for one in find(old, new)] == [
+    assert [
+        (difference.part, difference.name, difference.old, difference.new)
+        for difference in find(old, new)
+    ] == [
         ("library", "names", "alpha, site", "alpha, beta"),
         ("library", "alpha path", "/opt/site", "/opt/beta"),
     ]

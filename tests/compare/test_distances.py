@@ -33,7 +33,9 @@ def test_more_launches_of_far_cpus_are_no_change(make_sides: MakeSides) -> None:
         assert place.change.verdict == "equivalent"
         assert place.of_ceiling is None or place.of_ceiling.ratio == pytest.approx(1, abs=0.02)
     for place in found.places:
-        assert [(one.range_ns, one.old, one.new) for one in place.distances] == [
+        assert [
+            (distance.range_ns, distance.old, distance.new) for distance in place.distances
+        ] == [
             ((60.0, 60.0), 14 * CASES, 6 * CASES),
             ((300.0, 300.0), 4 * CASES, 12 * CASES),
         ]
@@ -62,7 +64,7 @@ def test_unknown_distances_change_nothing(make_sides: MakeSides) -> None:
     assert words.distances(found)[0].endswith("; compared as measured")
     assert (library.change.verdict, library.change.regressed) == ("slower", True)
     assert library.change.ratio < 0.1
-    assert [one.range_ns for one in library.distances] == [(60.0, 300.0), None]
+    assert [distance.range_ns for distance in library.distances] == [(60.0, 300.0), None]
 
 
 def test_a_loss_is_found_among_them(make_sides: MakeSides) -> None:

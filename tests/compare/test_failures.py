@@ -44,13 +44,13 @@ GOOD = [launch(block) for block in range(6)]
 def counted(old: list[Launched], new: list[Launched]) -> dict[str, tuple[int, int, int, int]]:
     """Of what failed: failed and tried before, and now."""
     return {
-        one.curve.benchmark if one.curve else "": (
-            one.old.failed,
-            one.old.tried,
-            one.new.failed,
-            one.new.tried,
+        failing.curve.benchmark if failing.curve else "": (
+            failing.old.failed,
+            failing.old.tried,
+            failing.new.failed,
+            failing.new.tried,
         )
-        for one in find([old], [new], {})
+        for failing in find([old], [new], {})
     }
 
 
@@ -61,7 +61,10 @@ def test_a_curve_is_judged_by_the_launches_that_came_to_it() -> None:
     old = [launch(block) for block in range(12)]
     found = find([old], [new], {})
     assert counted(old, new) == {"": (0, 12, 3, 12), "bw": (0, 12, 3, 3)}
-    assert [(one.curve is None, one.regressed) for one in found] == [(False, True), (True, False)]
+    assert [(failing.curve is None, failing.regressed) for failing in found] == [
+        (False, True),
+        (True, False),
+    ]
     assert [(end.status, end.case, end.tries) for end in found[0].new.ended] == [("crashed", BW, 3)]
 
 
@@ -86,13 +89,13 @@ def test_what_one_side_alone_was_to_measure_does_not_count() -> None:
     new = [crash(block, LARGE, asked=[*ALL, LARGE]) for block in range(6)]
     assert find([GOOD], [new], {}) == []
     elsewhere = [crash(block, BW) for block in range(6)]
-    for one in elsewhere:
-        one.place = Place(path="there")
+    for launch in elsewhere:
+        launch.place = Place(path="there")
     assert find([GOOD], [elsewhere], {}) == []
 
 
 def test_several_launches_of_a_block_are_one_try() -> None:
-    apart = [launch(block, asked=[one]) for block in range(6) for one in ALL]
+    apart = [launch(block, asked=[case]) for block in range(6) for case in ALL]
     apart[0].failed, apart[1].failed = {("crashed", BW)}, {("hung", LATENCY)}
     assert counted(GOOD, apart)[""] == (0, 6, 1, 6)
 
@@ -109,8 +112,8 @@ def test_a_ceiling_that_did_not_start_was_to_measure_nothing_known() -> None:
 
 def test_studies_and_sessions_have_blocks_of_their_own() -> None:
     more = [launch(block) for block in range(6)]
-    for one in more:
-        one.session = 1
+    for ended in more:
+        ended.session = 1
     [found] = find([GOOD + more, GOOD], [[crash(0, BW)]], {})
     assert found.old.tried == 18
 
@@ -122,9 +125,11 @@ def test_wrong_data_is_a_fact_of_its_curve() -> None:
     [whole] = find([GOOD], [[wrong(0, BW), *GOOD[1:]]], {})
     assert (whole.curve, whole.wrong_data, whole.regressed) == (None, True, True)
     same = find([[wrong(0, BW), *GOOD[1:]]], [[wrong(1, BW)]], {})
-    assert not any(one.wrong_data for one in same)
+    assert not any(failing.wrong_data for failing in same)
     other = find([[wrong(0, BW), *GOOD[1:]]], [[wrong(1, LATENCY), GOOD[2]]], {})
-    named = {one.curve.benchmark if one.curve else "" for one in other if one.wrong_data}
+    named = {
+        failing.curve.benchmark if failing.curve else "" for failing in other if failing.wrong_data
+    }
     assert named == {"latency"}
 
 
@@ -132,20 +137,20 @@ def test_what_crashes_once_in_a_while_is_no_regression_beside_what_always_does()
     # The study of one side gives up, the other has many libraries with one crash each.
     others = []
     for number in range(100):
-        one = crash(0, BW)
-        one.who = Who(f"other{number}")
+        ended = crash(0, BW)
+        ended.who = Who(f"other{number}")
         rest = [launch(block) for block in range(1, 6)]
         for each in rest:
-            each.who = one.who
-        others += [one, *rest]
+            each.who = ended.who
+        others += [ended, *rest]
     good = [launch(block) for block in range(6)]
     old = []
-    for one in others:
-        copy = launch(one.block)
-        copy.who = one.who
+    for other in others:
+        copy = launch(other.block)
+        copy.who = other.who
         old.append(copy)
     found = find([[*good, *old]], [[*(crash(block, BW) for block in range(3)), *others]], {})
-    assert [one.who for one in found if one.regressed] == [WHO]
+    assert [failing.who for failing in found if failing.regressed] == [WHO]
 
 
 def test_a_run_is_what_a_study_gives_up_after() -> None:
@@ -167,8 +172,8 @@ def test_launches_of_a_study(make_study: Callable[..., Any]) -> None:
     study.ceiling(5, {("bw", "ring", 1024): 10.0})
     folder: Path = study.write()
     found = launched(load(folder))
-    assert [one.block for one in found] == [0, 1, 2, 3, 5]
-    ends = [{(how, at and (at.benchmark, at.x)) for how, at in one.failed} for one in found]
+    assert [launch.block for launch in found] == [0, 1, 2, 3, 5]
+    ends = [{(how, at and (at.benchmark, at.x)) for how, at in launch.failed} for launch in found]
     assert ends[1] == {("crashed", ("bw", 4096))}
     assert ends[2] == {("wrong data", ("bw", 1024)), ("aborted: too slow", ("bw", 4096))}
     assert ends[3] == {("hung", None)}
@@ -176,4 +181,4 @@ def test_launches_of_a_study(make_study: Callable[..., Any]) -> None:
     assert found[3].reached == set()
     assert {at.x for at in found[3].asked} == {1024, 4096}
     assert found[4].who == CEILING
-    assert not any(at.metric for one in found for at in one.asked)
+    assert not any(at.metric for launch in found for at in launch.asked)

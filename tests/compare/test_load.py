@@ -19,9 +19,9 @@ def test_studies_come_in_the_order_of_their_start(make_sides: MakeSides, tmp_pat
     later = make_sides("many/a", day=3, blocks=1)
     earlier = make_sides("many/b", day=2, blocks=1)
     (tmp_path / "many" / "notes").mkdir()
-    assert [one.folder for one in load_side([tmp_path / "many"])] == [earlier, later]
+    assert [study.folder for study in load_side([tmp_path / "many"])] == [earlier, later]
     first = make_sides("first", day=1, blocks=1)
-    assert [one.folder for one in load_side([later, first])] == [first, later]
+    assert [study.folder for study in load_side([later, first])] == [first, later]
 
 
 def test_what_is_no_study_is_named(tmp_path: Path) -> None:
@@ -32,25 +32,25 @@ def test_what_is_no_study_is_named(tmp_path: Path) -> None:
 
 
 def test_a_study_counts_once(make_sides: MakeSides, tmp_path: Path) -> None:
-    one = make_sides("one", blocks=1)
-    shutil.copytree(one, tmp_path / "copy")
+    file = make_sides("one", blocks=1)
+    shutil.copytree(file, tmp_path / "copy")
     with pytest.raises(UserError, match="are the same study: give it only once"):
-        load_side([one, tmp_path / "copy"])
+        load_side([file, tmp_path / "copy"])
 
 
 def test_a_study_is_on_one_side_alone(make_sides: MakeSides, tmp_path: Path) -> None:
-    one, other = make_sides("one", blocks=1), make_sides("other", day=2, blocks=1)
-    shutil.copytree(one, tmp_path / "copy")
-    check_apart(load_side([one]), load_side([other]))
-    with pytest.raises(UserError, match=f"{one} and {one} are the same study: compare it"):
-        check_apart(load_side([one]), load_side([other, one]))
+    file, other = make_sides("one", blocks=1), make_sides("other", day=2, blocks=1)
+    shutil.copytree(file, tmp_path / "copy")
+    check_apart(load_side([file]), load_side([other]))
+    with pytest.raises(UserError, match=f"{file} and {file} are the same study: compare it"):
+        check_apart(load_side([file]), load_side([other, file]))
     with pytest.raises(UserError, match=r"/one and .*/copy are the same study"):
-        check_apart(load_side([other, one]), load_side([tmp_path / "copy"]))
+        check_apart(load_side([other, file]), load_side([tmp_path / "copy"]))
 
 
 def test_another_schema_is_named(make_sides: MakeSides) -> None:
-    one = make_sides("one", blocks=1)
-    file = one / "records.jsonl"
+    known = make_sides("one", blocks=1)
+    file = known / "records.jsonl"
     file.write_bytes(re.sub(rb'"schema":\d+', b'"schema":9', file.read_bytes(), count=1))
     with pytest.raises(UserError, match="schema 9"):
-        load_side([one])
+        load_side([known])

@@ -38,7 +38,7 @@ DESCRIBED = Description(
 def tried(chosen: Chosen, buffers: str = "D,D") -> Counter[str]:
     operations = plan.operations(DESCRIBED, chosen)
     where = plan.memories(DESCRIBED, chosen, [buffers])
-    return Counter(one.operation for one in plan.cases(DESCRIBED, chosen, operations, where))
+    return Counter(case.operation for case in plan.cases(DESCRIBED, chosen, operations, where))
 
 
 def test_by_default_all_ways_are_tried_of_what_is_measured_by_default() -> None:

@@ -85,12 +85,12 @@ def runner(standins: ModuleType, tmp_path: Path) -> Runner:
 
 
 def statuses(found: Conformance) -> Counter[str]:
-    return Counter(one.status for one in found.libraries[0].outcomes)
+    return Counter(outcome.status for outcome in found.libraries[0].outcomes)
 
 
 def of(found: Conformance, operation: str, allocator: str = "plain", offset: int = 0) -> Outcome:
     case = Case("D,D", operation, allocator, offset)
-    return next(one for one in found.libraries[0].outcomes if one.case == case)
+    return next(outcome for outcome in found.libraries[0].outcomes if outcome.case == case)
 
 
 def test_all_is_done(runner: Runner) -> None:
@@ -99,7 +99,7 @@ def test_all_is_done(runner: Runner) -> None:
     assert statuses(found) == {"ok": 3 * 5}
     assert found.complete
     assert not found.failed
-    assert [words.memory_label(one) for one in found.memories] == ["D", "D vmm"]
+    assert [words.memory_label(memory) for memory in found.memories] == ["D", "D vmm"]
     assert words.conclusion(found) == "15 cases tried, none failed"
 
 
@@ -128,7 +128,9 @@ def test_what_ends_its_job_ends_no_other(runner: Runner, mode: str, status: str)
 
 def test_what_fails_after_others_alone_keeps_its_status_and_goes_on(runner: Runner) -> None:
     told: list[Outcome] = []
-    found = runner.run("probe D,D latency crash later", tell=lambda _, one: told.append(one))
+    found = runner.run(
+        "probe D,D latency crash later", tell=lambda _, outcome: told.append(outcome)
+    )
     bad = of(found, "latency")
     assert (bad.status, bad.alone) == ("crashed", "ok")
     assert words.evidence(bad).startswith("crashed (alone: ok): ended by SIGSEGV")
@@ -138,7 +140,7 @@ def test_what_fails_after_others_alone_keeps_its_status_and_goes_on(runner: Runn
     line = shlex.split(bad.command)
     again = Path(line[line.index("--cases") + 1])
     assert again.parent == (runner.folder / "out" / "cases").resolve()
-    assert [one.split()[2] for one in again.read_text().splitlines()] == ["bw", "latency"]
+    assert [text.split()[2] for text in again.read_text().splitlines()] == ["bw", "latency"]
 
 
 def test_what_fails_alone_too_is_repeated_alone(runner: Runner) -> None:
@@ -205,9 +207,9 @@ def test_a_job_that_ends_badly_after_its_cases_is_told_and_no_case_blamed(
     assert statuses(found) == {"ok": 15}
     assert (found.failed, found.complete) == (True, True)
     ends = found.libraries[0].bad_ends
-    assert {one.status for one in ends} == {status}
-    assert sum(one.cases for one in ends) == 15
-    assert all("-end.txt" in one.command for one in ends)
+    assert {end.status for end in ends} == {status}
+    assert sum(end.cases for end in ends) == 15
+    assert all("-end.txt" in end.command for end in ends)
     jsonschema.validate(json.loads(to_json(found)), schema())
     told = f"15 cases tried, none failed, {len(ends)} jobs ended badly after the last case"
     assert words.conclusion(found) == told
@@ -269,7 +271,11 @@ def test_failures_are_grouped_by_how_they_ended() -> None:
     tried.outcomes.append(refused("scan", "rank 1: MPI_Put(0x7f56) failed"))
     first, _ = words.failures(tried)
     assert first.evidence == "refused; the first: rank 0: MPI_Put(0x...) failed"
-    assert [first.own(one) for one in first.outcomes] == ["", "", "rank 1: MPI_Put(0x...) failed"]
+    assert [first.own(outcome) for outcome in first.outcomes] == [
+        "",
+        "",
+        "rank 1: MPI_Put(0x...) failed",
+    ]
 
 
 def ended(status: Status, alone: Status | None = None) -> Outcome:
@@ -301,15 +307,15 @@ def test_the_conclusion_counts_what_was_tried(runner: Runner) -> None:
 def test_more_ranks_have_jobs_of_their_own(runner: Runner) -> None:
     found = runner.run(chosen=replace_operations(CHOSEN, ["allreduce"], "quick"))
     [tried] = found.libraries
-    assert [one.case.ranks for one in tried.outcomes] == [2, 3, 4]
-    assert [words.case(one) for one in tried.outcomes] == [
+    assert [outcome.case.ranks for outcome in tried.outcomes] == [2, 3, 4]
+    assert [words.case(outcome) for outcome in tried.outcomes] == [
         "allreduce, D,D",
         "allreduce, D,D, 3 ranks",
         "allreduce, D,D, 4 ranks",
     ]
-    devices = [shlex.split(one.command)[-1] for one in tried.outcomes]
+    devices = [shlex.split(outcome.command)[-1] for outcome in tried.outcomes]
     assert devices == ["GPU-0,GPU-1", "GPU-0,GPU-1,GPU-0", "GPU-0,GPU-1,GPU-0,GPU-1"]
-    sizes = [one.command.split("--sizes ")[1].split()[0] for one in tried.outcomes]
+    sizes = [outcome.command.split("--sizes ")[1].split()[0] for outcome in tried.outcomes]
     assert sizes == ["8,64K,4M", "8,64K", "8,64K"]  # they share cores
     jsonschema.validate(json.loads(to_json(found)), schema())
 

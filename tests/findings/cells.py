@@ -60,7 +60,7 @@ def make_cell(
     lower = benchmark in ("latency", "allreduce", "bcast")
     # Not in one order for all cells: paired ratios vary too.
     turns = sum(map(ord, library + settings + buffers + place.path)) % max(launches, 1)
-    steps = [2 * one / max(launches - 1, 1) - 1 for one in range(launches)]
+    steps = [2 * index / max(launches - 1, 1) - 1 for index in range(launches)]
     medians = [median * (1 + noise * step) for step in steps[turns:] + steps[:turns]]
     return Cell(
         who=Who(library, settings),
@@ -92,7 +92,7 @@ def view(cells: Sequence[Cell], given: Mapping[Who, Settings] | None = None) -> 
     """The view of these cells and their ceilings alone."""
     return View(
         [cell for cell in cells if cell.median],
-        {one.name: one for one in BENCHMARKS},
+        {benchmark.name: benchmark for benchmark in BENCHMARKS},
         given or {},
         Ceilings(map(ceiling, (cell for cell in cells if cell.ceiling))),
     )
@@ -121,10 +121,10 @@ def seen(
     kind: str, cells: Sequence[Cell], given: Mapping[Who, Settings] | None = None
 ) -> list[Seen]:
     """What one kind finds in them: of each cell that loses in each block, the greatest loss."""
-    (found,) = [one for one in all_kinds() if one.name == kind]
+    (found,) = [known for known in all_kinds() if known.name == kind]
     greatest: dict[object, Seen] = {}
-    for one in found.find(view(cells, given)):
-        if one.loss.everywhere:
-            key = id(one.cell)
-            greatest[key] = max(one, greatest.get(key, one), key=lambda each: each.loss.ratio)
+    for loss in found.find(view(cells, given)):
+        if loss.loss.everywhere:
+            key = id(loss.cell)
+            greatest[key] = max(loss, greatest.get(key, loss), key=lambda each: each.loss.ratio)
     return list(greatest.values())

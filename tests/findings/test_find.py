@@ -134,7 +134,7 @@ def test_what_has_an_interval_comes_first_and_what_was_only_tried_last(by_hand: 
         by_hand.make_cell("latency", 900.0, x=64, calls="blocking"),
         by_hand.make_cell("latency", 30.0, x=64, calls="blocking", staging="pinned"),
     ]
-    assert [one.kind for one in found(by_hand, cells)] == ["staged", "mps", "settings"]
+    assert [finding.kind for finding in found(by_hand, cells)] == ["staged", "mps", "settings"]
 
 
 def test_of_all_pairs_only_the_worst_is_told(by_hand: Any) -> None:
@@ -192,7 +192,7 @@ def test_the_evidence_is_of_the_blocks_that_both_ran_in(by_hand: Any) -> None:
     assert other.range[0] <= other.ci95[0] < 5.0 < other.ci95[1] <= other.range[1]
     assert (ceiling.of, ceiling.value, ceiling.window) == ("alternative ceiling", 1.0, None)
     assert finding.alternative.who.settings == "tuned"
-    assert [one.command for one in finding.check] == ["by hand"] * 2
+    assert [step.command for step in finding.check] == ["by hand"] * 2
 
 
 def test_a_time_beside_a_rate_is_told_as_a_rate_too(by_hand: Any) -> None:
@@ -215,7 +215,7 @@ def test_what_is_compared_by_its_bytes_says_so(by_hand: Any) -> None:
     ]
     cells[0].place = cells[1].place = Place(path="gpu x4", ends=("gpu",) * 4)
     (finding,) = found(by_hand, cells)
-    (other,) = [one for one in finding.evidence if one.of == "alternative"]
+    (other,) = [part for part in finding.evidence if part.of == "alternative"]
     assert (other.scaled, other.value) == pytest.approx((1.5, 150.0))  # 2 (n - 1) / n
 
 
@@ -236,7 +236,9 @@ def given(env: dict[str, str], flags: Sequence[str] = ()) -> Settings:
 def test_settings_that_are_a_remedy_say_what_they_change(
     better: Settings, own: Settings, found: Any
 ) -> None:
-    told = [(one.kind, one.name, one.value, one.instead) for one in changes(better, own)]
+    told = [
+        (change.kind, change.name, change.value, change.instead) for change in changes(better, own)
+    ]
     assert told == found
 
 
@@ -245,7 +247,7 @@ def test_the_faster_settings_are_the_remedy(by_hand: Any) -> None:
     view = by_hand.view(rates(by_hand, 7), {Who("openmpi", "tuned"): tuned})
     (finding,) = find_in(view)
     assert finding.remedy.settings == tuned
-    assert [one.name for one in finding.remedy.changes] == ["B"]
+    assert [change.name for change in finding.remedy.changes] == ["B"]
 
 
 def test_blocks_of_another_machine_say_nothing(by_hand: Any) -> None:

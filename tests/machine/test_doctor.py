@@ -162,7 +162,7 @@ def test_stray_settings_files(recorded: Recorded, put: Put, tmp_path: Path) -> N
 def test_settings_that_launches_would_inherit(recorded: Recorded) -> None:
     given = {"UCX_TLS": "tcp", "OMPI_MCA_btl": "self", "I_MPI_ROOT": "/opt/mpi", "HOME": "/root"}
     found = examine(recorded("one-socket"), 2, [], given)
-    (finding,) = [one for one in found if one.id == "settings-variables"]
+    (finding,) = [diagnosis for diagnosis in found if diagnosis.id == "settings-variables"]
     assert finding.severity == "warn"
     assert "inherits OMPI_MCA_btl, UCX_TLS:" in finding.message
 
@@ -217,7 +217,9 @@ def test_this_machine() -> None:
 
 def test_an_adapter_wants_perftest(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> None:
     root = recorded("two-sockets-smt")
-    assert "perftest" not in [one.id for one in examine(root, 2, [])]  # its PATH is not recorded
+    assert "perftest" not in [
+        diagnosis.id for diagnosis in examine(root, 2, [])
+    ]  # its PATH is not recorded
     here = msgspec.structs.replace(doctor.discover(Path("/")), nics=doctor.discover(root).nics)
     monkeypatch.setattr(doctor, "discover", lambda _: here)
     monkeypatch.setattr(doctor, "has_perftest", lambda: False)
@@ -228,4 +230,4 @@ def test_an_adapter_wants_perftest(recorded: Recorded, monkeypatch: pytest.Monke
     monkeypatch.setattr(doctor, "has_perftest", lambda: True)
     assert find(Path("/"), "perftest").severity == "ok"
     monkeypatch.setattr(doctor, "discover", lambda _: msgspec.structs.replace(here, nics=[]))
-    assert "perftest" not in [one.id for one in examine(Path("/"), 2, [])]
+    assert "perftest" not in [diagnosis.id for diagnosis in examine(Path("/"), 2, [])]

@@ -35,7 +35,7 @@ def gpu_paths(
 
 def missing(machine: Machine, hosts: list[str] | None = None) -> dict[str, str]:
     _, reasons = discover_paths(machine, hosts)
-    return {one.path: one.why for one in reasons if "gpu" in one.path}
+    return {reason.path: reason.why for reason in reasons if "gpu" in reason.path}
 
 
 def limited(machine: Machine, cpus: list[int]) -> Machine:
@@ -99,7 +99,7 @@ def test_so_many_gpus_have_a_rank_each(load: Load) -> None:
     assert "4 cores only; allow it one for each GPU" in missing(few)["gpu x8"]
     found, lacking = discover_paths(machine, ranks=Ranks((3, 16)))
     assert [path.id for path in found if len(path.ends) > 2 and path.ends[0].gpu] == ["gpu x3"]
-    assert [one.why for one in lacking if one.path == "gpu x16"] == [
+    assert [missing.why for missing in lacking if missing.path == "gpu x16"] == [
         "this process may use 8 GPUs only"
     ]
 

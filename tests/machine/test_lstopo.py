@@ -103,10 +103,12 @@ def test_both_say_the_same_of_this_machine() -> None:
         pytest.skip("no lstopo on PATH (package hwloc)")
     machine = from_lstopo(xml)
     after = from_sysfs()
-    for one, low, high in zip(machine.numa_nodes, before.numa_nodes, after.numa_nodes, strict=True):
+    for known, low, high in zip(
+        machine.numa_nodes, before.numa_nodes, after.numa_nodes, strict=True
+    ):
         # A hypervisor may add or take memory meanwhile.
         sizes = sorted([low.memory_bytes or 0, high.memory_bytes or 0])
-        assert sizes[0] <= (one.memory_bytes or 0) <= sizes[1]
+        assert sizes[0] <= (known.memory_bytes or 0) <= sizes[1]
 
     def without_memory(machine: Machine) -> Machine:
         nodes = [msgspec.structs.replace(node, memory_bytes=None) for node in machine.numa_nodes]

@@ -39,7 +39,7 @@ def ends(path: DataPath) -> list[tuple[list[int], int]]:
 
 def reason(machine: Machine, name: str) -> str:
     _, missing = discover_paths(machine)
-    return next(one.why for one in missing if one.path == name)
+    return next(lack.why for lack in missing if lack.path == name)
 
 
 def test_every_path_stands_on_usable_cores(any_machine: Path) -> None:
@@ -48,14 +48,14 @@ def test_every_path_stands_on_usable_cores(any_machine: Path) -> None:
     home = {cpu: core for core in machine.cores for cpu in core.cpus}
     for path in paths:
         cpus = [end.cpus for end in path.ends]
-        assert {cpu for one in cpus for cpu in one} <= set(machine.allowed_cpus)
+        assert {cpu for known in cpus for cpu in known} <= set(machine.allowed_cpus)
         assert all(home[cpu].numa_node == path.ends[0].numa_node for cpu in cpus[0])
         if path.transport == "local":
             assert cpus[0] == cpus[1]
         else:
-            assert {len(one) for one in cpus} == {1}
-            assert len({home[one[0]].cpus[0] for one in cpus}) == len(cpus)
-    names = [path.id for path in paths] + [one.path for one in missing]
+            assert {len(cpu) for cpu in cpus} == {1}
+            assert len({home[cpu[0]].cpus[0] for cpu in cpus}) == len(cpus)
+    names = [path.id for path in paths] + [lack.path for lack in missing]
     for name in ("same-numa", "cross-numa", "tcp-loopback", "two-nodes"):
         assert names.count(f"host-host {name}") == 1
     assert discover_paths(machine) == (paths, missing)
@@ -97,19 +97,19 @@ def test_four_ranks_and_one_for_each_core_an_even_number_of_them(load: Load) -> 
         assert [*many(limited(one_socket, list(range(allowed))))] == ranks
     assert "3 cores only" in reason(limited(one_socket, [0, 1, 2]), "host x4")
     _, missing = discover_paths(limited(one_socket, [0, 1]))
-    assert not any(one.ranks > 2 for one in missing)  # the paths between two are all there is
+    assert not any(lack.ranks > 2 for lack in missing)  # the paths between two are all there is
 
 
 def test_more_ranks_hold_the_ends_of_fewer(any_machine: Path) -> None:
     paths, _ = discover_paths(from_sysfs(any_machine))
     by_name = {path.id: path for path in paths}
-    for path in (one for one in paths if len(one.ends) > 2):
+    for path in (path for path in paths if len(path.ends) > 2):
         assert path.holds(path)
         assert path.ends[0].memory == "gpu" or path.holds(by_name["host-host same-numa"])
-        assert not any(path.holds(one) for one in paths if one.transport == "network")
-        assert not any(path.holds(one) for one in paths if one.shares_gpu)
+        assert not any(path.holds(way) for way in paths if way.transport == "network")
+        assert not any(path.holds(way) for way in paths if way.shares_gpu)
         kind = [
-            one for one in paths if len(one.ends) > 2 and one.ends[0].memory == path.ends[0].memory
+            way for way in paths if len(way.ends) > 2 and way.ends[0].memory == path.ends[0].memory
         ]
         assert kind[-1].holds(path)
 
@@ -118,7 +118,7 @@ def test_as_many_ranks_as_are_asked_for(load: Load) -> None:
     machine = load("one-socket")
     assert [*many(machine, 6, 2, 3)] == [3, 6]
     assert "8 cores only" in next(
-        one.why for one in discover_paths(machine, ranks=Ranks((16,)))[1] if one.ranks == 16
+        path.why for path in discover_paths(machine, ranks=Ranks((16,)))[1] if path.ranks == 16
     )
     shared = many(machine, 12, oversubscribe=True)[12]
     assert [end.cpus[0] for end in shared.ends] == [*range(8), *range(4)]
@@ -224,7 +224,7 @@ def test_two_nodes_through_infiniband(load: Load) -> None:
     assert path.theoretical_gbs == 12.5
     assert path.adapter == "mlx5_0:1"
     assert "mlx5_0:1" in path.summary
-    assert "host-host two-nodes" not in [one.path for one in missing]
+    assert "host-host two-nodes" not in [lack.path for lack in missing]
 
 
 def test_two_nodes_by_the_route(load: Load) -> None:

@@ -51,7 +51,7 @@ def test_what_nobody_tells_is_null(tmp_path: Path) -> None:
 
 def test_of_many_cpus_the_first_are_read(any_machine: Path) -> None:
     state = StateReader(any_machine).read(range(1000), [])
-    assert [one.cpu for one in state.cpus] == list(range(MOST_CPUS))
+    assert [cpu.cpu for cpu in state.cpus] == list(range(MOST_CPUS))
 
 
 def test_the_driver_is_opened_once_and_let_go(tmp_path: Path, nvml: Any) -> None:

@@ -99,7 +99,7 @@ class Made:
         **more: Any,
     ) -> None:
         """One observation in each block; `method`: of a ceiling."""
-        unit = {one.name: one for each in BENCHMARKS for one in each.metrics}.get(
+        unit = {known.name: known for each in BENCHMARKS for known in each.metrics}.get(
             metric, Metric(metric, "GB/s", "higher")
         )
         curve = Curve(benchmark=benchmark, metric=metric, buffers="H,H", axes=axes or {})
@@ -173,7 +173,7 @@ class Made:
                     kernel="6.0",
                     source="sysfs",
                     virtual=True,
-                    cores=[machine.Core(cpus=[one], package=0, numa_node=0) for one in (0, 1)],
+                    cores=[machine.Core(cpus=[cpu], package=0, numa_node=0) for cpu in (0, 1)],
                     caches=[
                         machine.Cache(
                             level=3, kind="unified", size_bytes=self._cache_bytes, cpus=[0, 1]
@@ -202,7 +202,7 @@ class Made:
                 paths=self.paths,
                 libraries=[
                     Library(who, "mpich", "1", who.label, {}, Settings(name=who.settings), False)
-                    for who in sorted({one.who for one in self._launches} - {CEILING})
+                    for who in sorted({launch.who for launch in self._launches} - {CEILING})
                 ],
                 benchmarks=BENCHMARKS,
                 curves=list(self._curves),

@@ -149,7 +149,11 @@ def samples(
 
 def owner(metric: str) -> str:
     """The benchmark that has a metric; a fact of a path is called as its metric."""
-    found = [one.name for one in BENCHMARKS if metric in [each.name for each in one.metrics]]
+    found = [
+        benchmark.name
+        for benchmark in BENCHMARKS
+        if metric in [each.name for each in benchmark.metrics]
+    ]
     return found[0] if found else metric
 
 
@@ -360,10 +364,10 @@ class Study:
             )
             for name in self.libraries
         ]
-        ends = tuple(Endpoint(memory="host", cpus=[one], numa_node=0) for one in (0, 1))
+        ends = tuple(Endpoint(memory="host", cpus=[cpu], numa_node=0) for cpu in (0, 1))
         paths = [
             DataPath(id=name, summary="invented", transport="memory", ends=ends)
-            for name in dict.fromkeys([PATH, *(one.path for one in self.planned)])
+            for name in dict.fromkeys([PATH, *(launch.path for launch in self.planned)])
         ]
         return Plan(
             schema=SCHEMA,
@@ -390,7 +394,9 @@ class Study:
     def templates(self) -> list[Template]:
         """Those of everything that was launched."""
         names = Template.__struct_fields__
-        found = [Template(**{name: getattr(one, name) for name in names}) for one in self.planned]
+        found = [
+            Template(**{name: getattr(launch, name) for name in names}) for launch in self.planned
+        ]
         return list(dict.fromkeys(found))
 
     def write(self, *, complete: bool = True) -> Path:

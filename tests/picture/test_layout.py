@@ -62,12 +62,12 @@ def drawn(
 
 def check_apart(picture: Picture) -> None:
     """No box, text or pill lies on another, but for the parts that stand in others."""
-    for one, other in combinations(picture.boxes, 2):
-        if one.kind in INSIDE.get(other.kind, ()) and area(one).holds(area(other)):
+    for box, other in combinations(picture.boxes, 2):
+        if box.kind in INSIDE.get(other.kind, ()) and area(box).holds(area(other)):
             continue
-        assert not area(one).meets(area(other)), (one, other)
-    for one, other in combinations([*picture.texts, *picture.pills], 2):
-        assert not area(one).meets(area(other)), (one, other)
+        assert not area(box).meets(area(other)), (box, other)
+    for box, other in combinations([*picture.texts, *picture.pills], 2):
+        assert not area(box).meets(area(other)), (box, other)
 
 
 def check_inside(picture: Picture) -> None:

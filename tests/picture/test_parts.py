@@ -22,19 +22,19 @@ def test_all_to_all_is_one_fabric(recorded: Recorded, name: str) -> None:
 
 def test_one_fabric_for_each_socket_of_an_ac922(recorded: Recorded) -> None:
     found = fabrics(recorded("power9-ac922"))
-    assert [one.gpus for one in found] == [(0, 1, 2), (3, 4, 5)]
+    assert [fabric.gpus for fabric in found] == [(0, 1, 2), (3, 4, 5)]
     assert found[0].words.replace("\N{NO-BREAK SPACE}", " ") == "NVLink 50 GB/s"
 
 
 def test_direct_links_of_mi250x_alone(recorded: Recorded) -> None:
     machine = recorded("mi250x-node")
-    assert Counter(one.gbs for one in fabrics(machine)) == {200.0: 4, 100.0: 2, 50.0: 6}
+    assert Counter(fabric.gbs for fabric in fabrics(machine)) == {200.0: 4, 100.0: 2, 50.0: 6}
     assert indirect(machine)
     assert not indirect(recorded("dgx-h100"))
 
 
 def test_ways_through_the_host_are_no_links(recorded: Recorded) -> None:
-    assert [one.gpus for one in fabrics(recorded("pcie-only"))] == [(0, 1), (2, 3)]
+    assert [fabric.gpus for fabric in fabrics(recorded("pcie-only"))] == [(0, 1), (2, 3)]
 
 
 def test_gpus_stand_in_the_order_of_their_nodes(recorded: Recorded) -> None:
@@ -71,7 +71,7 @@ def test_where_a_path_is_drawn(
 ) -> None:
     machine = recorded(name)
     paths, _ = discover_paths(machine, ["recorded", "other"])
-    assert spot(machine, next(one for one in paths if one.id == path)) == where
+    assert spot(machine, next(way for way in paths if way.id == path)) == where
 
 
 def test_ends_that_are_not_known_are_nowhere(recorded: Recorded) -> None:

@@ -513,7 +513,7 @@ def gpu_path(
     pair: tuple[str, ...] = (),
 ) -> DataPath:
     """A path between two GPUs, within one (`same`), or from the host's memory to one (`host`)."""
-    gpus = [Endpoint(memory="gpu", cpus=[0], numa_node=0, gpu=f"GPU-{one}") for one in "ab"]
+    gpus = [Endpoint(memory="gpu", cpus=[0], numa_node=0, gpu=f"GPU-{letter}") for letter in "ab"]
     if host:
         gpus[0] = Endpoint(memory="host", cpus=[1], numa_node=0)
     return DataPath(

@@ -148,16 +148,18 @@ def test_all_that_names_a_best_library_names_the_same(
         for cell in plain.cells:
             noise = drawn.normal(0, 0.05, cell.launches)
             base = 1.0 if cell.better == "higher" else 10.0
-            cell.launch_medians = [base * float(np.exp(one)) for one in noise[: len(cell.blocks)]]
+            cell.launch_medians = [
+                base * float(np.exp(factor)) for factor in noise[: len(cell.blocks)]
+            ]
             cell.median = median(cell.launch_medians)
             cell.fraction = 0.5 * (cell.median / base) ** (1 if cell.better == "higher" else -1)
-        for one in plain.comparisons:
-            one.verdict = ["slower", "undecided"][drawn.integers(2)]
+        for comparison in plain.comparisons:
+            comparison.verdict = ["slower", "undecided"][drawn.integers(2)]
         tell(plain)
         best = {
-            (one.place.path, case(one.case)): one.best.label
-            for one in plain.headlines
-            if one.best is not None
+            (headline.place.path, case(headline.case)): headline.best.label
+            for headline in plain.headlines
+            if headline.best is not None
         }
         for row in measured(plain):
             assert row.who == best.get((row.name, "bw"))

@@ -35,9 +35,9 @@ def test_charts_over_ranks_where_several_were_measured(grown: Results) -> None:
     [section] = sections(grown)
     said = "Unless a row says otherwise: scaling=weak, overlap=no, mode=sync."
     assert section.table.caption == said
-    found = {one.measure: one for one in section.growths}
+    found = {growth.measure: growth for growth in section.growths}
     assert list(found) == ["efficiency", "roofline", "not computing"]
-    titles = {one.title for one in section.growths}
+    titles = {growth.title for growth in section.growths}
     assert titles == {"host (H,H), side 1000 cells, weak scaling"}
     assert percentages(found["efficiency"]) == {
         "": {1: 1.0, 2: 0.9},
@@ -63,7 +63,7 @@ def test_two_paths_of_as_many_ranks_are_two_lines(made_applications: Any) -> Non
     made.paths.append(far := made_applications.path("host-host cross-numa", 2))
     made.plane(far, 1800.0)
     [section] = sections(made.results())
-    efficiency = next(one for one in section.growths if one.measure == "efficiency")
+    efficiency = next(growth for growth in section.growths if growth.measure == "efficiency")
     assert percentages(efficiency) == {
         "host-host same-numa": {1: 1.0, 2: 0.9},
         "host-host cross-numa": {1: 1.0, 2: 0.5},

@@ -38,7 +38,9 @@ def test_an_unknown_machine_is_one_line_with_what_is_like_it() -> None:
 
 
 def test_a_machine_stands_there_once() -> None:
-    assert [one.id for one in beside.choose(["summit-2019", "lassen-2019", "summit-2019"])] == [
+    assert [
+        published.id for published in beside.choose(["summit-2019", "lassen-2019", "summit-2019"])
+    ] == [
         "summit-2019",
         "lassen-2019",
     ]
@@ -153,10 +155,10 @@ def test_staged_stands_beside_staged(gpu: Results) -> None:
 
 
 def test_both_tables_say_whose_figures_are_whose(gpu: Results) -> None:
-    one, two = beside.tables(beside.beside(gpu, _machine("lassen-2019")))
-    assert one.spans == [("this study", 3), ("Lassen", 3)]
-    row = next(row for row in one.groups[0].rows if row.head == "gpu-gpu nvlink")
-    assert [row.values[column.key].text for column in one.columns] == [
+    table, two = beside.tables(beside.beside(gpu, _machine("lassen-2019")))
+    assert table.spans == [("this study", 3), ("Lassen", 3)]
+    row = next(row for row in table.groups[0].rows if row.head == "gpu-gpu nvlink")
+    assert [row.values[column.key].text for column in table.columns] == [
         "478",
         "387",
         "81.0",

@@ -145,4 +145,6 @@ def test_a_solution_is_a_map(browser: "Browser", tmp_path: Path, side: int, shap
     told = browser.evaluate(f"{BOX}.textContent")
     assert told.startswith(f"row {last}, column {last}: ")
     assert browser.complaints() == []
-    assert [one for one in browser.requests() if not one.startswith("data:")] == [page.as_uri()]
+    assert [request for request in browser.requests() if not request.startswith("data:")] == [
+        page.as_uri()
+    ]

@@ -48,7 +48,7 @@ def test_csv_has_what_headlines_print(plain: Results) -> None:
     assert told["host-host same-numa", "bw", "openmpi"] == (str(1 << 26), "tie")
     assert told["host-host same-numa", "bw", "mpich"] == (str(1 << 26), "tie")
     assert told["host-host tcp-loopback", "bw", "openmpi"] == (str(1 << 26), "unknown")
-    assert len(told) == sum(1 + len(one.tied) for one in plain.headlines)
+    assert len(told) == sum(1 + len(headline.tied) for headline in plain.headlines)
 
 
 def test_what_was_given_up_has_the_time_that_it_takes_at_least(plain: Results) -> None:

@@ -30,8 +30,10 @@ Tell = Callable[[Results], None]
 def of_family(collective: Results, tell: Tell) -> Results:
     """Its operations are of a family that nobody knows."""
     collective.benchmarks = [
-        msgspec.structs.replace(one, family="dances" if one.ceiling == "bound" else "pt2pt")
-        for one in collective.benchmarks
+        msgspec.structs.replace(
+            benchmark, family="dances" if benchmark.ceiling == "bound" else "pt2pt"
+        )
+        for benchmark in collective.benchmarks
     ]
     tell(collective)
     return collective
@@ -60,7 +62,7 @@ def test_a_family_has_every_operation_at_three_sizes(of_family: Results) -> None
 
 
 def test_what_has_no_size_is_told_where_it_is_alone(of_family: Results, tell: Tell) -> None:
-    of_family.cells = [one for one in of_family.cells if one.case.benchmark != "allgather"]
+    of_family.cells = [cell for cell in of_family.cells if cell.case.benchmark != "allgather"]
     tell(of_family)
     (family,) = families(of_family)
     assert family.sentences == [
@@ -82,11 +84,12 @@ def test_the_largest_size_has_its_bus_bandwidth(of_family: Results) -> None:
 
 def test_it_says_how_operations_were_measured(of_family: Results) -> None:
     axes = {"calls": "blocking", "reuse": "fixed", "type": "float"}
-    for one in of_family.cells:
-        if one.case.benchmark == "allgather":
-            one.case = msgspec.structs.replace(one.case, axes=axes)
+    for cell in of_family.cells:
+        if cell.case.benchmark == "allgather":
+            cell.case = msgspec.structs.replace(cell.case, axes=axes)
     of_family.benchmarks = [
-        msgspec.structs.replace(one, summary=f"what {one.name} is") for one in of_family.benchmarks
+        msgspec.structs.replace(benchmark, summary=f"what {benchmark.name} is")
+        for benchmark in of_family.benchmarks
     ]
     (family,) = families(of_family)
     assert family.about[1].startswith("Measured with calls=blocking, reuse=fixed;")
@@ -98,8 +101,8 @@ def test_it_says_how_operations_were_measured(of_family: Results) -> None:
 
 
 def test_launches_that_lie_far_apart_show_their_range(of_family: Results) -> None:
-    one, other, *_ = (cell for cell in of_family.cells if cell.case.benchmark == "allgather")
-    one.range, other.range = (56.0, 1688.0), (0.9, 1.7)
+    known, other, *_ = (cell for cell in of_family.cells if cell.case.benchmark == "allgather")
+    known.range, other.range = (56.0, 1688.0), (0.9, 1.7)
     (family,) = families(of_family)
     found = {row.head: row.values for group in family.table.groups for row in group.rows}
     assert found["allgather"]["openmpi 8"].span == "range 56.0 to 1690"
@@ -107,7 +110,7 @@ def test_launches_that_lie_far_apart_show_their_range(of_family: Results) -> Non
 
 
 def test_what_failed_says_how(of_family: Results) -> None:
-    crashed = next(one for one in of_family.cells if one.case.benchmark == "allgather")
+    crashed = next(cell for cell in of_family.cells if cell.case.benchmark == "allgather")
     crashed.median = crashed.fraction = None
     crashed.status = "aborted: too slow"
     of_family.awareness = [
@@ -127,7 +130,7 @@ def test_what_failed_says_how(of_family: Results) -> None:
 
 
 def test_what_some_launches_lost_is_marked(of_family: Results) -> None:
-    lost = next(one for one in of_family.cells if one.case.benchmark == "allgather")
+    lost = next(cell for cell in of_family.cells if cell.case.benchmark == "allgather")
     lost.status, lost.failed = "crashed", 2
     (family,) = families(of_family)
     found = {row.head: row.values for group in family.table.groups for row in group.rows}
@@ -140,9 +143,9 @@ def test_what_some_launches_lost_is_marked(of_family: Results) -> None:
 def test_a_sentence_has_the_worst_operation_and_nccl_beside_it(
     of_family: Results, tell: Tell
 ) -> None:
-    for one in of_family.cells:
-        if one.case.benchmark == "allgather":
-            one.fraction = 0.9 if one.who == Who("mpich") else 0.3
+    for cell in of_family.cells:
+        if cell.case.benchmark == "allgather":
+            cell.fraction = 0.9 if cell.who == Who("mpich") else 0.3
     tell(of_family)
     (family,) = families(of_family)
     assert "at 8 B allgather of openmpi, 30.0 %; at 1 MiB" in family.sentences[0]
@@ -157,18 +160,18 @@ def test_a_sentence_has_the_worst_operation_and_nccl_beside_it(
 
 
 def test_what_is_held_against_nothing_has_its_figures(of_family: Results) -> None:
-    for one in of_family.cells:
-        if one.case.benchmark == "barrier":
-            one.ceiling, one.fraction = None, None
+    for cell in of_family.cells:
+        if cell.case.benchmark == "barrier":
+            cell.ceiling, cell.fraction = None, None
     (family,) = families(of_family)
     assert family.sentences[0].endswith("; barrier: openmpi 1.00 µs, mpich 1.00 µs.")
 
 
 def test_a_metric_may_be_a_ratio(of_family: Results) -> None:
-    for one in of_family.cells:
-        if one.case.benchmark == "barrier":
-            one.unit, one.better, one.ceiling, one.fraction = "%", "higher", None, None
-            one.median = 87.5
+    for cell in of_family.cells:
+        if cell.case.benchmark == "barrier":
+            cell.unit, cell.better, cell.ceiling, cell.fraction = "%", "higher", None, None
+            cell.median = 87.5
     (family,) = families(of_family)
     assert rows(family.table)["host-host same-numa", "barrier"]["unit"] == "%"
     assert rows(family.table)["host-host same-numa", "barrier"]["mpich 8"] == "87.5"
@@ -180,9 +183,9 @@ def test_ranks_grow_over_places_that_hold_each_other(of_family: Results) -> None
     four = DataPath(id="host x4", summary="", transport="memory", ends=ends)
     of_family.paths.append(four)
     assert chains(of_family) == [[two.place, four.place]]
-    for one in list(of_family.cells):
-        if one.case.benchmark == "allgather" and one.who == Who("mpich"):
-            of_family.cells.append(msgspec.structs.replace(one, place=four.place))
+    for cell in list(of_family.cells):
+        if cell.case.benchmark == "allgather" and cell.who == Who("mpich"):
+            of_family.cells.append(msgspec.structs.replace(cell, place=four.place))
     (family,) = families(of_family)
     (scaling,) = family.scalings
     assert (scaling.curve.benchmark, scaling.sizes) == ("allgather", [8, 1 << 20])

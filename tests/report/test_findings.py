@@ -17,8 +17,8 @@ from nearpeak.terms.identity import Who
 
 def told(by_hand: Any, kind: str, cells: list[Any], given: Any = None) -> str:
     found = find_in(by_hand.view(cells, given))
-    (one,) = [finding for finding in found if finding.kind == kind]
-    return sentence(one)
+    (known,) = [finding for finding in found if finding.kind == kind]
+    return sentence(known)
 
 
 def test_every_kind_has_its_words() -> None:
@@ -61,7 +61,7 @@ def test_directions_have_both_ceilings(by_hand: Any) -> None:
 )  # fmt: skip
 def test_other_operations(by_hand: Any, kind: str, own: Any, other: Any, words: str) -> None:
     axes = {"bcast": {}, "allreduce": {"type": "float"}}
-    cells = [by_hand.make_cell(*one, x=by_hand.MIB, **axes[one[0]]) for one in (own, other)]
+    cells = [by_hand.make_cell(*part, x=by_hand.MIB, **axes[part[0]]) for part in (own, other)]
     assert words in told(by_hand, kind, cells)
 
 

@@ -31,7 +31,9 @@ def test_a_figure_is_that_of_its_headline(plain: Results) -> None:
     assert list(group.figures) == ["bw", "bibw", "latency"]
     figure = group.figures["bw"]
     (headline,) = [
-        one for one in plain.headlines if (one.place.path, one.case.figure) == (PATH, "bw")
+        headline
+        for headline in plain.headlines
+        if (headline.place.path, headline.case.figure) == (PATH, "bw")
     ]
     assert figure == headline
     best = group.rows[0].reached["bw"]
@@ -121,6 +123,6 @@ def test_what_is_no_mpi_library_has_rows_where_it_was_measured_alone(
 ) -> None:
     plain.cells = [cell for cell in plain.cells if cell.who == MPICH or cell.place.path != PATH]
     tell(plain)
-    (library,) = (one for one in plain.libraries if one.name == OPENMPI.library)
+    (library,) = (library for library in plain.libraries if library.name == OPENMPI.library)
     for library.mpi, known in {True: {OPENMPI, MPICH}, False: {MPICH}}.items():
         assert {row.who for row in _group(plain).rows} == known

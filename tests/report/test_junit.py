@@ -16,10 +16,12 @@ def test_every_test_is_counted_and_says_why() -> None:
             ],
         )
     )
-    counts = [[one.get(name) for name in ("tests", "failures", "skipped")] for one in (root, *root)]
+    counts = [
+        [suite.get(name) for name in ("tests", "failures", "skipped")] for suite in (root, *root)
+    ]
     assert counts == [["3", "1", "1"], ["2", "0", "1"], ["1", "1", "0"]]
-    assert [one.text for one in root.iter("system-out")] == ["well"]
-    assert [one.get("message") for one in root.iter("skipped")] == ["few"]
+    assert [element.text for element in root.iter("system-out")] == ["well"]
+    assert [element.get("message") for element in root.iter("skipped")] == ["few"]
     [failure] = root.iter("failure")
     assert (failure.get("type"), failure.get("message")) == ("regression", "slow")
     assert failure.text == "8 B\n64 B"

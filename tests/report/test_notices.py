@@ -10,12 +10,12 @@ from nearpeak.terms.identity import CEILING
 
 
 def _one(results: Results, words: str) -> Notice:
-    (found,) = [one for one in notices(results) if words in one.text]
+    (found,) = [notice for notice in notices(results) if words in notice.text]
     return found
 
 
 def test_the_most_serious_stands_first(results: Results) -> None:
-    tones = [one.tone for one in notices(results)]
+    tones = [notice.tone for notice in notices(results)]
     assert tones == sorted(tones, key=["bad", "note", ""].index)
     assert tones.count("bad") == 2
 
@@ -33,7 +33,7 @@ def test_a_steady_machine_is_no_news_before_a_missing_method(plain: Results) -> 
     ]
     first, *others = notices(plain)
     assert (first.tone, first.text.endswith("without cma: not permitted.")) == ("note", True)
-    assert {one.tone for one in others} == {""}
+    assert {other.tone for other in others} == {""}
 
 
 def test_failures_are_told_with_their_logs(results: Results) -> None:
@@ -53,7 +53,7 @@ def test_defects_are_the_ceilings(results: Results) -> None:
 
 
 def test_what_is_above_a_bound_is_a_defect_of_the_bound(collective: Results) -> None:
-    cell = next(one for one in collective.cells if one.case.benchmark == "allgather")
+    cell = next(cell for cell in collective.cells if cell.case.benchmark == "allgather")
     cell.fraction, cell.fraction_ci95 = 1.5, (1.4, 1.6)
     found = _one(collective, "1 cell is above the bound")
     assert "a defect of the bound, not a merit of the library" in found.text
@@ -65,7 +65,7 @@ def test_what_is_above_a_bound_is_a_defect_of_the_bound(collective: Results) -> 
 
 def test_a_study_that_is_not_complete_says_how_to_go_on(results: Results) -> None:
     assert _one(results, "not complete").command == "nearpeak study --resume -o DIR"
-    [notice] = [one for one in notices(results, Path("a b")) if "not complete" in one.text]
+    [notice] = [notice for notice in notices(results, Path("a b")) if "not complete" in notice.text]
     assert notice.command == "nearpeak study --resume -o 'a b'"
 
 
@@ -110,4 +110,4 @@ def test_sessions_on_something_else_are_a_warning(results: Results) -> None:
 
 
 def test_a_sound_study_has_no_warning(plain: Results) -> None:
-    assert {one.tone for one in notices(plain)} == {""}
+    assert {notice.tone for notice in notices(plain)} == {""}

@@ -147,7 +147,7 @@ def test_the_embedded_data_keeps_the_figures(results: Results) -> None:
 def test_collective_operations_are_drawn_beside_a_bound(collective: Results) -> None:
     page = render(collective)
     data = _data(_read(collective))
-    references = {one["figure"]: one["reference"] for one in data["variants"]}
+    references = {variant["figure"]: variant["reference"] for variant in data["variants"]}
     assert references == {
         **dict.fromkeys(("latency", "bw", "bibw"), "ceiling"),
         **dict.fromkeys(("allgather", "barrier"), "bound"),
@@ -255,7 +255,7 @@ def test_modes_are_told(plain: Results) -> None:
 
 def test_a_loaded_machine_and_two_modes_stand_in_what_was_found(plain: Results) -> None:
     first = plain.headlines[0]
-    two = [Mode(median=one, share=0.5, blocks=[], conditions={}) for one in (0.13, 0.36)]
+    two = [Mode(median=median, share=0.5, blocks=[], conditions={}) for median in (0.13, 0.36)]
     plain.modes = [
         TwoModes(who=Who("openmpi"), place=first.place, case=first.case, unit="us", modes=two)
     ]
@@ -286,8 +286,8 @@ def test_the_page_of_gpus_has_scopes_captions_and_no_name_as_markup(
     gpu: Results, finding: Finding
 ) -> None:
     gpu.awareness = [
-        msgspec.structs.replace(one, message='<script>alert(1)</script>" onclick="x')
-        for one in gpu.awareness
+        msgspec.structs.replace(tried, message='<script>alert(1)</script>" onclick="x')
+        for tried in gpu.awareness
     ]
     gpu.findings = [finding] * 12
     page = render(gpu, beside.published()).split("<script>")[0]

@@ -331,9 +331,9 @@ def test_a_family_is_drawn_over_sizes_and_ranks(
     collective.paths.append(four)
     for kept in (collective.cells, collective.ceilings):
         kept += [
-            msgspec.structs.replace(one, place=four.place)
-            for one in kept
-            if one.case.benchmark == "allgather"
+            msgspec.structs.replace(cell, place=four.place)
+            for cell in kept
+            if cell.case.benchmark == "allgather"
         ]
     browser.open(write_page(collective, tmp_path), 400)
     browser.evaluate(

@@ -18,7 +18,7 @@ def test_the_slowest_pair_is_named_against_the_median_pair(gpu: Results) -> None
     assert [source.who for source in bw.sources] == [CEILING, Who("openmpi")]
     for matrix in (latency, bw):
         for source in matrix.sources:
-            fractions = {one.pair: one.fraction for one in source.figures}
+            fractions = {figure.pair: figure.fraction for figure in source.figures}
             assert source.slowest == ("0", "2")
             assert source.fraction == fractions["0", "2"] < 0.9
             assert fractions["0", "1"] == 1.0
@@ -44,10 +44,10 @@ def test_a_pair_that_failed_leaves_a_gap(gpu: Results) -> None:
         if cell.place.pair == ("0", "1"):
             cell.median = None
     bw = find(gpu)[1]
-    assert {one.pair for one in bw.sources[1].figures} == {("0", "2"), ("1", "2")}
+    assert {figure.pair for figure in bw.sources[1].figures} == {("0", "2"), ("1", "2")}
     assert len(bw.sources[0].figures) == 3
     grid = pairs.grid(bw, bw.sources[1])
-    assert [[one is not None for one in row] for row in grid] == [
+    assert [[entry is not None for entry in row] for row in grid] == [
         [False, False, True],
         [False, False, True],
         [True, True, False],
@@ -69,8 +69,8 @@ def test_ends_are_sorted_as_people_count(gpu: Results) -> None:
     assert pairs.ends(find(gpu)[0])[0] == ["0", "1", "2", "10"]
 
 
-def _called(one: Case, benchmark: str, metric: str) -> Case:
-    return msgspec.structs.replace(one, benchmark=benchmark, metric=metric)
+def _called(case: Case, benchmark: str, metric: str) -> Case:
+    return msgspec.structs.replace(case, benchmark=benchmark, metric=metric)
 
 
 def test_a_study_without_pairs(plain: Results) -> None:

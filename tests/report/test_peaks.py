@@ -10,7 +10,7 @@ from nearpeak.results.theoretical import compare
 
 
 def _peaks(results: Results) -> dict[tuple[str, str, str], Peak]:
-    return {(one.place.path, one.case.metric, one.case.buffers): one for one in find(results)}
+    return {(peak.place.path, peak.case.metric, peak.case.buffers): peak for peak in find(results)}
 
 
 def test_a_fraction_of_theory_has_one_direction_only(results: Results) -> None:
@@ -39,7 +39,7 @@ def test_only_the_best_of_a_direction_speaks_of_health(gpu: Results) -> None:
     assert not peaks["host-gpu near", "bw", "H,D"].suspect  # pageable memory, a sound link
     assert peaks["host-gpu near", "bw", "D,H"].suspect
     gpu.ceilings = [point for point in gpu.ceilings if point.case.x <= 16 << 20]
-    assert not any(one.suspect for one in find(gpu))  # too small to judge by
+    assert not any(peak.suspect for peak in find(gpu))  # too small to judge by
 
 
 def test_facts_are_no_ceilings_and_same_gpu_says_how_it_counts(gpu: Results) -> None:

@@ -77,13 +77,13 @@ def test_a_ceiling_that_goes_on_beyond_the_libraries(plain: Results) -> None:
 
 def test_one_sided_rates_have_no_ceiling_and_are_not_drawn(plain: Results) -> None:
     before = by_name(plain)["host-host same-numa"]
-    (bw,) = [one for one in plain.benchmarks if one.name == "bw"]
+    (bw,) = [benchmark for benchmark in plain.benchmarks if benchmark.name == "bw"]
     metric = msgspec.structs.replace(bw.main, name="put_bw")
     puts = msgspec.structs.replace(
         bw, name="put_bw", metrics=[metric], family="rma", ceiling="none"
     )
     plain.benchmarks = [*plain.benchmarks, puts]
-    for cell in [one for one in plain.cells if one.case.benchmark == "bw"]:
+    for cell in [cell for cell in plain.cells if cell.case.benchmark == "bw"]:
         case = msgspec.structs.replace(cell.case, benchmark="put_bw", metric="put_bw")
         faster = 2 * (cell.median or 0)
         plain.cells.append(

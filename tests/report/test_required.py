@@ -23,14 +23,14 @@ def test_what_is_missed_fails_and_so_do_launches_that_failed(make_study: MakeStu
     root = ElementTree.fromstring(to_junit(found, judged))
     launches, path = root
     assert [launches.get("name"), path.get("name")] == ["launches", SAME]
-    assert [(one.get("classname"), one.get("name")) for one in path] == [
+    assert [(element.get("classname"), element.get("name")) for element in path] == [
         (who, text) for text in texts for who in ("alpha", "beta")
     ]
     assert (root.get("tests"), root.get("failures")) == ("5", "1")
     [failure] = root.iter("failure")
     assert (failure.get("message") or "").startswith("missed it: 5.00 GB/s")
     assert "met it: 9.00 GB/s ([9.00, 9.00]), bw at 8 B" in [
-        one.text for one in root.iter("system-out")
+        element.text for element in root.iter("system-out")
     ]
 
     study.end(study.launch(6, "beta", "bw", {8: 5.0}, status=None), "crashed")

@@ -45,7 +45,7 @@ def test_one_session_is_not_worth_a_line(plain: Results) -> None:
 def test_a_session_that_measured_nothing_is_told_as_such(results: Results) -> None:
     idle = results.sessions[0]
     results.sessions += [msgspec.structs.replace(idle, session=number) for number in (2, 3)]
-    assert [one.session for one in results.measuring_sessions] == [0, 1]
+    assert [session.session for session in results.measuring_sessions] == [0, 1]
     assert sessions.sentence(results) == (
         "Measured in 2 sessions. Changed in session 2 (forced): driver nvidia: 550.1 -> 560.2."
         " 2 more sessions measured nothing."

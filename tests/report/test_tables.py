@@ -60,7 +60,7 @@ def test_every_value_of_the_ceiling_has_its_size(plain: Results) -> None:
 
 
 def test_collective_operations_stand_beside_a_bound(collective: Results) -> None:
-    collective.cells = [one for one in collective.cells if one.ceiling.kind == "bound"]  # type: ignore[union-attr]
+    collective.cells = [cell for cell in collective.cells if cell.ceiling.kind == "bound"]  # type: ignore[union-attr]
     table = tables.table_two(headlines.groups(collective), ["allgather", "barrier"])
     spans = dict(table.spans)
     assert (spans["allgather, 8 B"], spans["barrier, 0 B"]) == (2, 2)

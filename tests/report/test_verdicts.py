@@ -18,8 +18,8 @@ def test_a_whole_curve_has_a_verdict_and_its_sizes_are_counted(plain: Results) -
 
 
 def test_a_verdict_that_no_size_has_is_nothing(plain: Results) -> None:
-    for one in plain.curves:
-        del one.counts["faster"]
+    for curve in plain.curves:
+        del curve.counts["faster"]
     assert verdicts.tables(plain)[0].groups[0].rows[0].values["faster"].text == "–"
 
 
@@ -34,8 +34,8 @@ def test_other_variants_are_folded(plain: Results) -> None:
 
 
 def test_where_nothing_is_decided_the_table_is_folded(plain: Results) -> None:
-    for one in plain.curves:
-        one.verdict, one.counts = "undecided", {"undecided": 16}
+    for curve in plain.curves:
+        curve.verdict, curve.counts = "undecided", {"undecided": 16}
     (table,) = verdicts.tables(plain)
     assert table.folded == "6 curves compared, none of them decided"
     assert table in verdicts.main(plain)
@@ -50,4 +50,4 @@ def test_without_verdicts_there_is_no_table(plain: Results) -> None:
 
 
 def _places(results: Results) -> list[Place]:
-    return list(dict.fromkeys(one.place for one in results.curves))
+    return list(dict.fromkeys(curve.place for curve in results.curves))

@@ -19,7 +19,7 @@ def _place(results: Results, path: str) -> Place:
 
 def _told(results: Results) -> dict[str, wording.Headline]:
     found = wording.headlines(results, headlines.groups(results))
-    return {one.place.path: one for one in found}
+    return {words.place.path: words for words in found}
 
 
 def test_a_headline_has_size_value_interval_and_fraction(plain: Results) -> None:
@@ -102,8 +102,8 @@ def test_figures_with_two_modes_are_said_to_have_them(plain: Results) -> None:
         )
         for median, share, where in ((0.13, 1 / 3, "75 to 93"), (0.359, 2 / 3, "314 to 330"))
     )
-    cell = next(one for one in plain.cells if one.case.figure == "latency" and one.case.x == 4)
-    assert not any(one.modes for one in _told(plain).values())
+    cell = next(cell for cell in plain.cells if cell.case.figure == "latency" and cell.case.x == 4)
+    assert not any(headline.modes for headline in _told(plain).values())
     found = TwoModes(
         who=cell.who, place=cell.place, case=cell.case, unit="us", modes=[near, far], others=3
     )
@@ -125,8 +125,8 @@ def test_who_is_first_is_said_where_it_is_known(
     told = _told(plain)
     assert told["host-host same-numa"].first == "First: openmpi (tied with mpich) in latency, bw."
     assert told["host-host tcp-loopback"].first == ""  # too few launches
-    for one in plain.comparisons:
-        one.verdict = "slower"
+    for comparison in plain.comparisons:
+        comparison.verdict = "slower"
     tell(plain)
     assert _told(plain)["host-host same-numa"].first == "First: openmpi in latency, bw."
 
@@ -198,7 +198,7 @@ def test_how_a_study_ended(plain: Results) -> None:
 
 def test_a_bound_is_said_to_be_one(collective: Results) -> None:
     operations = {"allgather", "barrier"}
-    collective.cells = [one for one in collective.cells if one.case.benchmark in operations]
+    collective.cells = [known for known in collective.cells if known.case.benchmark in operations]
     told = _told(collective)["host-host same-numa"].sentences
     assert told[0] == (
         "openmpi: allgather 8 B 1.00 µs (0.970 to 1.02), bound 0.500 µs;"

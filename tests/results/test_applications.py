@@ -20,7 +20,9 @@ from nearpeak.terms.work import Work
 
 def found(results: Results) -> Iterator[Application]:
     """Those on two ranks."""
-    return (one for one in results.applications if len(one.cell.place.ends) == 2)
+    return (
+        application for application in results.applications if len(application.cell.place.ends) == 2
+    )
 
 
 def test_what_the_time_is_made_of_and_no_cell_of_messages(made_applications: Any) -> None:
@@ -29,12 +31,21 @@ def test_what_the_time_is_made_of_and_no_cell_of_messages(made_applications: Any
     made.add(made_applications.TWO, "plane", "plane_rate", 2.0, 1000, axes=made_applications.AXES)
     results = made.results()
     assert results.cells == []
-    [one] = results.applications
-    assert (one.cell.median, one.rate, one.rate_unit) == (1000.0, 2.0, "GLUP/s")
-    assert one.phases == {"compute": 800.0, "communicate": 200.0}
-    assert one.messages_us == 30.0
-    assert one.imbalance.value == pytest.approx(800 / 750)
-    assert (one.roofline, one.scaled, one.beside, one.predicted_us) == (None, None, [], None)
+    [application] = results.applications
+    assert (application.cell.median, application.rate, application.rate_unit) == (
+        1000.0,
+        2.0,
+        "GLUP/s",
+    )
+    assert application.phases == {"compute": 800.0, "communicate": 200.0}
+    assert application.messages_us == 30.0
+    assert application.imbalance.value == pytest.approx(800 / 750)
+    assert (
+        application.roofline,
+        application.scaled,
+        application.beside,
+        application.predicted_us,
+    ) == (None, None, [], None)
 
 
 def test_weak_and_strong_scaling_from_one_rank(made_applications: Any) -> None:
@@ -47,8 +58,12 @@ def test_weak_and_strong_scaling_from_one_rank(made_applications: Any) -> None:
     assert weak.scaled
     assert strong.scaled
     assert (weak.scaled.place, weak.scaled.scaling) == (made_applications.ONE.place, "weak")
-    alone = [one for one in made.results().applications if len(one.cell.place.ends) == 1]
-    assert [one.imbalance for one in alone] == [None, None]
+    alone = [
+        application
+        for application in made.results().applications
+        if len(application.cell.place.ends) == 1
+    ]
+    assert [row.imbalance for row in alone] == [None, None]
     assert weak.scaled.efficiency.value == pytest.approx(0.9)
     assert weak.scaled.efficiency.ci95 == pytest.approx((0.9, 0.9))
     assert strong.scaled.efficiency.value == pytest.approx(0.9)
@@ -62,10 +77,10 @@ def test_ratios_are_of_blocks_that_have_both(made_applications: Any) -> None:
     made.plane(made_applications.TWO, [500.0, 1000.0], overlap="yes")
     usual, overlapped = made.results().applications
     assert usual.beside == []
-    [one] = overlapped.beside
-    assert (one.axis, one.value) == ("overlap", "no")
-    assert one.speedup.range == pytest.approx((1.1, 2.0))
-    assert one.speedup.ci95 is None
+    [beside] = overlapped.beside
+    assert (beside.axis, beside.value) == ("overlap", "no")
+    assert beside.speedup.range == pytest.approx((1.1, 2.0))
+    assert beside.speedup.ci95 is None
 
 
 def test_what_is_hidden_is_of_blocks_with_one_after_the_other_and_each_alone(
@@ -83,7 +98,7 @@ def test_what_is_hidden_is_of_blocks_with_one_after_the_other_and_each_alone(
     # No logarithm could be taken of it.
     assert both.hidden.range == pytest.approx((-0.5, 0.5))
     assert both.hidden.value == pytest.approx(0.0)
-    assert [(one.hidden, one.beside) for one in alone] == [(None, []), (None, [])]
+    assert [(row.hidden, row.beside) for row in alone] == [(None, []), (None, [])]
     [against] = both.beside
     assert (against.axis, against.value) == ("mode", "sync")
     [section] = sections(results)
@@ -97,7 +112,7 @@ def test_nothing_is_known_to_be_hidden_without_what_it_is_held_against(
     made = made_applications.Made()
     for mode in {"sync", "async", "nocomm", "nocomp"} - {missing}:
         made.plane(made_applications.TWO, 900.0, mode=mode)
-    assert [one.hidden for one in made.results().applications] == [None] * 3
+    assert [application.hidden for application in made.results().applications] == [None] * 3
 
 
 def test_the_roofline_is_that_of_the_memory_all_ranks_share(made_applications: Any) -> None:
@@ -124,9 +139,9 @@ def test_ranks_are_held_against_what_as_many_cores_copy(made_applications: Any) 
     made.plane(made_applications.TWO, 1000.0)
     made.plane(three, 1000.0)
     gbs = {
-        len(one.cell.place.ends): one.roofline.gbs
-        for one in made.results().applications
-        if one.roofline
+        len(application.cell.place.ends): application.roofline.gbs
+        for application in made.results().applications
+        if application.roofline
     }
     # Of three the next number that was measured.
     assert gbs == {1: 10.0, 2: 36.0, 3: 40.0}
@@ -139,8 +154,8 @@ def test_cells_that_the_caches_of_a_vendors_gpus_may_hold_have_no_roofline(
     made = made_applications.Made(vendor=vendor)
     made.add(made_applications.SAME_GPU, "bw", "bw", 1000.0, 1 << 30, who=CEILING)
     made.plane(made_applications.GPU, 250.0, work=Work(copied_bytes=200_000_000))
-    [one] = made.results().applications
-    assert (one.roofline is not None) == held
+    [application] = made.results().applications
+    assert (application.roofline is not None) == held
 
 
 def test_ranks_that_share_a_gpu_share_its_roofline_and_are_no_scaling(
@@ -155,11 +170,13 @@ def test_ranks_that_share_a_gpu_share_its_roofline_and_are_no_scaling(
     made.add(made_applications.SAME_GPU, "bw", "bw", 1000.0, 1 << 30, who=CEILING)
     made.plane(made_applications.GPU, 250.0, work=work)
     made.plane(sharing, 500.0, work=work)
-    by_path = {one.cell.place.path: one for one in made.results().applications}
-    for one in by_path.values():
-        assert one.roofline
-        assert one.roofline.fraction.value == pytest.approx(0.8)
-        assert (one.scaled, one.imbalance) == (None, None)
+    by_path = {
+        application.cell.place.path: application for application in made.results().applications
+    }
+    for row in by_path.values():
+        assert row.roofline
+        assert row.roofline.fraction.value == pytest.approx(0.8)
+        assert (row.scaled, row.imbalance) == (None, None)
 
 
 def test_ranks_that_share_a_gpu_are_no_base_of_scaling(made_applications: Any) -> None:
@@ -168,7 +185,7 @@ def test_ranks_that_share_a_gpu_are_no_base_of_scaling(made_applications: Any) -
     made.paths.append(many)
     made.plane(made_applications.SAME_GPU, 500.0)
     made.plane(many, 250.0)
-    assert [one.scaled for one in made.results().applications] == [None, None]
+    assert [application.scaled for application in made.results().applications] == [None, None]
 
 
 def test_what_kernels_compute_beside_messages_is_not_taken_for_all_of_it(
@@ -194,8 +211,8 @@ def test_cells_that_may_stay_in_caches_have_no_roofline(made_applications: Any) 
     made = made_applications.Made(cache_bytes=32 << 20)
     made.add(made_applications.MEMORY, "copy", "copy", 20.0, 1 << 27, who=CEILING)
     made.plane(made_applications.TWO, 1000.0)
-    [one] = made.results().applications
-    assert one.roofline is None
+    [application] = made.results().applications
+    assert application.roofline is None
 
 
 def test_a_copy_that_may_lie_in_caches_is_no_roofline_and_that_is_said(
@@ -206,13 +223,15 @@ def test_a_copy_that_may_lie_in_caches_is_no_roofline_and_that_is_said(
     made.add(made_applications.MEMORY, "copy", "copy", 200.0, 7 << 20, who=CEILING)
     made.plane(made_applications.TWO, 1000.0)
     results = made.results()
-    assert [one.roofline for one in results.applications] == [None]
+    assert [application.roofline for application in results.applications] == [None]
     [section] = sections(results)
     told = "No roofline: the memory was copied in arrays of 7 MiB, which the caches may hold."
     assert told in section.sentences
     made.add(made_applications.MEMORY, "copy", "copy", 20.0, 1 << 27, who=CEILING)
     results = made.results()
-    assert [one.roofline.gbs for one in results.applications if one.roofline] == [20.0]
+    assert [
+        application.roofline.gbs for application in results.applications if application.roofline
+    ] == [20.0]
     assert told not in sections(results)[0].sentences
 
 
@@ -223,9 +242,9 @@ def test_messages_are_predicted_from_those_of_the_same_library(made_applications
     made.add(made_applications.TWO, "latency", "latency", 100.0, 10_000)
     results = made.results()
     assert len(results.cells) == 2
-    [one] = results.applications
+    [application] = results.applications
     # 8000 B are at 0.903 of the way between both sizes, in logarithms.
-    assert one.predicted_us == pytest.approx(100**0.90309, rel=1e-3)
+    assert application.predicted_us == pytest.approx(100**0.90309, rel=1e-3)
 
 
 def test_what_is_hidden_staged_or_far_larger_than_what_was_measured_is_not_predicted(
@@ -236,7 +255,11 @@ def test_what_is_hidden_staged_or_far_larger_than_what_was_measured_is_not_predi
     made.plane(made_applications.TWO, 1000.0, overlap="yes")
     made.plane(made_applications.TWO, 1000.0, staging="pinned")
     made.plane(made_applications.TWO, 1000.0, scaling="strong", work=Work(messages=[40_000]))
-    assert [one.predicted_us for one in made.results().applications] == [None, None, None]
+    assert [application.predicted_us for application in made.results().applications] == [
+        None,
+        None,
+        None,
+    ]
 
 
 def test_what_announces_messages_comes_before_them(made_applications: Any) -> None:
@@ -244,8 +267,8 @@ def test_what_announces_messages_comes_before_them(made_applications: Any) -> No
     made.add(made_applications.TWO, "latency", "latency", 1.0, 4)
     made.add(made_applications.TWO, "latency", "latency", 10.0, 8000)
     made.plane(made_applications.TWO, 1000.0, work=Work(messages=[8000], announced_bytes=4))
-    [one] = made.results().applications
-    assert one.predicted_us == 11.0
+    [application] = made.results().applications
+    assert application.predicted_us == 11.0
 
 
 def test_more_ranks_are_predicted_by_a_pair_among_them(made_applications: Any) -> None:
@@ -253,8 +276,8 @@ def test_more_ranks_are_predicted_by_a_pair_among_them(made_applications: Any) -
     made.paths.append(four := made_applications.path("host x4", 4))
     made.add(made_applications.TWO, "latency", "latency", 10.0, 8000)
     made.plane(four, 1000.0, work=Work(messages=[8000]))
-    [one] = made.results().applications
-    assert one.predicted_us == 10.0
+    [application] = made.results().applications
+    assert application.predicted_us == 10.0
 
 
 def test_bytes_of_a_rank_to_itself_are_told_beside_a_prediction_that_is_off(
@@ -351,7 +374,7 @@ def test_more_than_the_roofline_is_a_defect_of_the_ceiling(made_applications: An
     made.add(made_applications.MEMORY, "copy", "copy", 10.0, 1 << 27, who=CEILING)
     made.plane(made_applications.TWO, 1000.0)
     results = made.results()
-    [one] = results.applications
-    assert one.roofline
-    assert one.roofline.fraction.value == pytest.approx(1.6)
+    [application] = results.applications
+    assert application.roofline
+    assert application.roofline.fraction.value == pytest.approx(1.6)
     assert "(defect)" in render(results)

@@ -66,7 +66,9 @@ BENCHMARKS = [
         for name, by in (("put_latency", "latency"), ("put_bw", "bw"), ("get_bw", "bw"))
     ),
 ]
-OWNERS = {metric.name: (one, metric) for one in BENCHMARKS for metric in one.metrics}
+OWNERS = {
+    metric.name: (benchmark, metric) for benchmark in BENCHMARKS for metric in benchmark.metrics
+}
 
 
 def path(name: str, *ends: str, transport: str = "memory") -> DataPath:
@@ -382,7 +384,9 @@ def study_of(make_study: MakeStudy, bcast_us: float) -> Any:
 
 
 def cell_of(results: Results, benchmark: str, x: int) -> Any:
-    (cell,) = [one for one in results.cells if (one.case.benchmark, one.case.x) == (benchmark, x)]
+    (cell,) = [
+        cell for cell in results.cells if (cell.case.benchmark, cell.case.x) == (benchmark, x)
+    ]
     return cell
 
 
@@ -400,8 +404,8 @@ def test_a_cell_has_a_fraction_of_its_bound_paired_by_block(make_study: MakeStud
         "bcast",
     }
     # It is no measurement of its own.
-    assert {one.place.path for one in results.drift} == {"host-host same-numa"}
-    fitted = {one.curve.benchmark for one in results.fits if one.who == CEILING}
+    assert {drift.place.path for drift in results.drift} == {"host-host same-numa"}
+    fitted = {fit.curve.benchmark for fit in results.fits if fit.who == CEILING}
     assert fitted.isdisjoint({"bcast", "barrier"})
     rule = next(rule for rule in results.checklist if "upper bound" in rule.rule)
     assert (rule.state, "3 of them with a bound" in rule.how) == ("met", True)

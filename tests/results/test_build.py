@@ -27,7 +27,7 @@ def test_what_is_written_is_what_was_built(make_study: MakeStudy) -> None:
     assert written.schema == SCHEMA
     assert (written.study, written.complete) == ("invented", True)
     assert [info.name for info in written.libraries] == ["alpha", "beta"]
-    assert [one.name for one in written.libraries[0].settings] == ["default"]
+    assert [setting.name for setting in written.libraries[0].settings] == ["default"]
     assert [path.id for path in written.paths] == ["host-host same-numa"]
     assert sorted(path.name for path in folder.iterdir()) == [
         "machine.json",
@@ -41,7 +41,7 @@ def test_what_a_library_lacks_stands_with_it(make_study: MakeStudy) -> None:
     study = make_study("alpha", "beta")
     study.lacks["alpha"] = "a table"
     study.launch(0, "alpha", "bw", {1024: 5.0})
-    assert [one.lacks for one in study.results().libraries] == ["a table", ""]
+    assert [library.lacks for library in study.results().libraries] == ["a table", ""]
 
 
 def test_the_ceiling_in_the_place_of_a_library_is_compared_with_none(make_study: MakeStudy) -> None:

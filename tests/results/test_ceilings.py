@@ -161,7 +161,7 @@ def test_methods_of_two_ceiling_launches_of_a_block_make_one_envelope(
     assert large.fraction_ci95 == pytest.approx((0.5, 0.5))  # paired with the same block's
     time = study.find(results, "latency", 8, "alpha")
     assert (time.ceiling.method, time.fraction) == ("write", pytest.approx(0.5))
-    point = next(one for one in results.ceilings if one.case.x == 1024)
+    point = next(ceiling for ceiling in results.ceilings if ceiling.case.x == 1024)
     assert point.methods == {"spin": 1.0, "write": 6.0, "write-q2": 4.5}
     assert len(point.values) == 6
 
@@ -431,7 +431,7 @@ def test_both_paces_of_a_ceiling_are_told(make_study: MakeStudy) -> None:
             study.samples("latency", 8, torn, launch=number, metric="latency", method="m", axes={}),
         )
     study.launch(0, "alpha", "latency", {8: 1.0})
-    (point,) = [one for one in study.results().ceilings if one.method == "m"]
+    (point,) = [ceiling for ceiling in study.results().ceilings if ceiling.method == "m"]
     assert point.value == 1.0
     assert [(pace.value, pace.launches) for pace in point.modes] == [(1.0, 2), (2.0, 2)]
     assert [pace.share for pace in point.modes] == pytest.approx([0.375, 0.625])

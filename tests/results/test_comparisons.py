@@ -50,9 +50,9 @@ def test_six_blocks_judge_the_first_of_three_pairs_and_say_so(make_study: MakeSt
     assert found[0] == ("alpha", "beta", "faster")
     assert {verdict for *_, verdict in found[1:]} == {"undecided"}
     assert (results.judging.blocks, results.judging.blocks_needed) == (6, 7)
-    left_out = [(one.second.library, one.first.library) for one in results.judging.left_out]
+    left_out = [(pair.second.library, pair.first.library) for pair in results.judging.left_out]
     assert left_out == [("gamma", "alpha"), ("gamma", "beta")]
-    [rule] = [one for one in results.checklist if one.number == 7]
+    [rule] = [check for check in results.checklist if check.number == 7]
     assert rule.state == "not met"
     assert rule.how.endswith("6 blocks judge 1 of 3 pairs, all pairs need 7")
 
@@ -130,8 +130,8 @@ def test_verdicts_rest_on_sessions_of_one_machine(
     results = study.results()
     (comparison,) = results.comparisons
     assert (comparison.blocks, comparison.ratio) == (blocks, pytest.approx(2.0))
-    assert [one.blocks for one in results.sessions] == [2, 3]
-    assert [one.verdicts for one in results.sessions] == rests_on
+    assert [session.blocks for session in results.sessions] == [2, 3]
+    assert [session.verdicts for session in results.sessions] == rests_on
 
 
 def test_a_library_that_was_added_changes_nothing_of_the_others(make_study: MakeStudy) -> None:
@@ -144,8 +144,8 @@ def test_a_library_that_was_added_changes_nothing_of_the_others(make_study: Make
             study.launch(block, "alpha", "bw", {8: 1.0})
             study.launch(block, "beta", "bw", {8: 2.0})
     results = study.results()
-    assert [one.verdicts for one in results.sessions] == [True, True, False]
-    assert [one.blocks for one in results.comparisons] == [2]
+    assert [session.verdicts for session in results.sessions] == [True, True, False]
+    assert [comparison.blocks for comparison in results.comparisons] == [2]
 
 
 def test_a_session_that_added_blocks_says_to_what(make_study: MakeStudy) -> None:
@@ -158,7 +158,7 @@ def test_a_session_that_added_blocks_says_to_what(make_study: MakeStudy) -> None
         )
     )
     study.launch(1, "alpha", "bw", {8: 1.0})
-    added = [one.added for one in study.results().sessions]
+    added = [session.added for session in study.results().sessions]
     assert added == ["", "ended by SIGINT; asked for: --so"]
 
 

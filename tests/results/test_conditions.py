@@ -20,9 +20,9 @@ def measured(study: Any, loads: list[float | None]) -> None:
     """A launch of two ranks in each block, on two cores."""
     for block, _ in enumerate(loads):
         study.launch(block, "alpha", "bw", {8: 1.0})
-    begun = [one for one in study.records if isinstance(one, LaunchRecord)]
-    for one, known in zip(begun, loads, strict=True):
-        one.state = State(load=known)
+    begun = [record for record in study.records if isinstance(record, LaunchRecord)]
+    for launch, known in zip(begun, loads, strict=True):
+        launch.state = State(load=known)
 
 
 @pytest.mark.parametrize(

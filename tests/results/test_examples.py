@@ -35,9 +35,11 @@ def test_results_are_those_of_the_records(name: str) -> None:
     shown = from_json((folder / "results.json").read_bytes())
     same(msgspec.to_builtins(build_results(folder)), msgspec.to_builtins(shown))
     others = [cell for cell in shown.cells if cell.status != "ok"]
-    said = {(one.who, one.place, one.benchmark, x) for one in shown.skipped for x in one.sizes}
+    said = {(skip.who, skip.place, skip.benchmark, x) for skip in shown.skipped for x in skip.sizes}
     assert {cell.status for cell in others} <= {"skipped"}
-    assert {(one.who, one.place, one.case.benchmark, one.case.x) for one in others} <= said
+    assert {
+        (other.who, other.place, other.case.benchmark, other.case.x) for other in others
+    } <= said
     # More is a defect of a ceiling, but for one cell of examples/h200, whose ceiling counts short
     # trials in half of its blocks and whose interval is from 0.84 to 1.51.
     above = [cell for cell in shown.cells if (cell.fraction or 0.0) > 1.03]
@@ -50,21 +52,21 @@ def test_a_fraction_is_what_a_reader_works_out_from_the_records(metric: str, siz
     """Lines that share nothing with the results: of each block the ratio, of these the median."""
     folder = EXAMPLES / "h200x2"
     lines = [json.loads(line) for line in (folder / "records.jsonl").read_text().splitlines()]
-    begun = {one["launch"]: one for one in lines if one["record"] == "launch"}
+    begun = {line["launch"]: line for line in lines if line["record"] == "launch"}
     reached: dict[str, dict[int, float]] = {}  # of the library, and of each method
-    for one in lines:
-        what = [one.get(name) for name in ("metric", "size_bytes", "buffers")]
-        launch = begun.get(one.get("launch", -1), {})
-        who = one.get("method") or launch.get("library")
+    for known in lines:
+        what = [known.get(name) for name in ("metric", "size_bytes", "buffers")]
+        launch = begun.get(known.get("launch", -1), {})
+        who = known.get("method") or launch.get("library")
         if what == [metric, size, "D,D"] and launch["path"] == "gpu-gpu nvlink":
-            reached.setdefault(who, {})[launch["block"]] = median(one["samples"])
+            reached.setdefault(who, {})[launch["block"]] = median(known["samples"])
     library = reached.pop("intel")
     del reached["openmpi-cuda"]
     pick = min if metric == "latency" else max
     best = pick(reached.values(), key=lambda blocks: median(blocks.values()))
     rates = [library[block] / best[block] for block in library]
     # Of the logarithms: the same whichever of the two stands above.
-    fraction = exp(median(log(1 / one if metric == "latency" else one) for one in rates))
+    fraction = exp(median(log(1 / rate if metric == "latency" else rate) for rate in rates))
     (cell,) = [
         cell
         for cell in build_results(folder).cells

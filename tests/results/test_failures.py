@@ -19,16 +19,16 @@ def failure(launch: int, cause: str, **other: object) -> Failure:
 
 
 def test_causes_that_differ_in_numbers_are_alike() -> None:
-    (one,) = kinds(
+    (kind,) = kinds(
         [
             failure(3, "pid 17 at 0x7ffe"),
             failure(5, "pid 4 at 0xabc", benchmarks=["bw", "latency"]),
             failure(9, "pid 8 at 0x1", given_up_after=3),
         ]
     )
-    assert (one.first, one.launches) == (3, [3, 5, 9])
-    assert [each.benchmark for each in one.ended_in] == ["latency", "bw"]
-    assert (one.message, one.cause, one.given_up_after) == ("of launch 3", "pid 17 at 0x7ffe", 3)
+    assert (kind.first, kind.launches) == (3, [3, 5, 9])
+    assert [each.benchmark for each in kind.ended_in] == ["latency", "bw"]
+    assert (kind.message, kind.cause, kind.given_up_after) == ("of launch 3", "pid 17 at 0x7ffe", 3)
 
 
 def test_others_are_not() -> None:
@@ -41,7 +41,7 @@ def test_others_are_not() -> None:
             failure(5, "SIGSEGV", status="hung"),
         ]
     )
-    assert [one.launches for one in found] == [[1], [2], [3], [4], [5]]
+    assert [kind.launches for kind in found] == [[1], [2], [3], [4], [5]]
 
 
 def test_one_without_a_cause_is_of_those_that_measured_the_same() -> None:
@@ -55,7 +55,7 @@ def test_one_without_a_cause_is_of_those_that_measured_the_same() -> None:
             failure(6, "", benchmarks=["bw"]),
         ]
     )
-    assert [(one.first, one.launches) for one in found] == [
+    assert [(kind.first, kind.launches) for kind in found] == [
         (2, [1, 2, 3]),
         (4, [4]),
         (5, [5]),
@@ -64,5 +64,5 @@ def test_one_without_a_cause_is_of_those_that_measured_the_same() -> None:
 
 
 def test_the_case_that_it_ended_in_is_known() -> None:
-    (one,) = kinds([failure(1, "a", x=8), failure(2, "a", x=8), failure(3, "a", x=0)])
-    assert one.ended_in == [EndedIn(benchmark="latency", x=8), EndedIn(benchmark="latency")]
+    (kind,) = kinds([failure(1, "a", x=8), failure(2, "a", x=8), failure(3, "a", x=0)])
+    assert kind.ended_in == [EndedIn(benchmark="latency", x=8), EndedIn(benchmark="latency")]

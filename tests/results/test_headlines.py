@@ -194,4 +194,7 @@ def test_a_figure_above_its_ceiling_is_no_merit_and_leaves_nobody_first() -> Non
 
 def test_each_curve_has_its_own() -> None:
     cells = [make_cell(ALPHA, STEADY), make_cell(ALPHA, STEADY, metric="latency")]
-    assert [one.case.metric for one in find(cells, [], [], Ceilings([]))] == ["bw", "latency"]
+    assert [headline.case.metric for headline in find(cells, [], [], Ceilings([]))] == [
+        "bw",
+        "latency",
+    ]

@@ -127,6 +127,6 @@ def test_a_ceiling_in_memory_above_what_the_memory_copies_is_a_defect() -> None:
         point(pair, "bw", 32 * MIB, 10.2, window=2),
         point(pair, "bw", MIB, 90.0, window=4),
     ]
-    locate(USUAL, {one.place: one for one in (local, pair)}, points)
-    assert [one.lies_in for one in points] == ["memory", "memory", "memory", "shared cache"]
-    assert [one.above_memory for one in points] == [None, 10.0, None, None]
+    locate(USUAL, {path.place: path for path in (local, pair)}, points)
+    assert [point.lies_in for point in points] == ["memory", "memory", "memory", "shared cache"]
+    assert [point.above_memory for point in points] == [None, 10.0, None, None]

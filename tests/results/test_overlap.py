@@ -73,9 +73,9 @@ def test_what_does_not_compute_has_none() -> None:
 
 
 def test_how_it_is_told() -> None:
-    one = Estimated(value=-0.05, ci95=(-0.1, 0.02), range=(-0.2, 0.1))
+    estimated = Estimated(value=-0.05, ci95=(-0.1, 0.02), range=(-0.2, 0.1))
     found = Overlap(
-        hidden=one,
+        hidden=estimated,
         communicate_us=10.0,
         compute_us=20.0,
         both_us=30.5,
@@ -86,7 +86,7 @@ def test_how_it_is_told() -> None:
         " 30.5 µs at once; the device's own work took 1.25 times as long meanwhile"
         " range 1.20 to 1.30"
     )
-    assert told.share(one) == "overlap -5.00 % (-10.0 to 2.00 %)"
+    assert told.share(estimated) == "overlap -5.00 % (-10.0 to 2.00 %)"
 
 
 def test_from_the_records_to_page_terminal_and_csv(make_study: Any) -> None:

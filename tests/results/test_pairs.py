@@ -15,7 +15,7 @@ from nearpeak.terms.identity import Case, Place, Who
 
 def _matrix(slowness: Floats) -> Matrix:
     """Rates of 28 pairs (first axis) in each block: 100 GB/s less this logarithm."""
-    ends = [(str(one), str(other)) for one in range(8) for other in range(one + 1, 8)]
+    ends = [(str(index), str(other)) for index in range(8) for other in range(index + 1, 8)]
     values = 100.0 * np.exp(-slowness)
     by_block = {
         pair: {Block(0, block): value for block, value in enumerate(row.tolist())}
@@ -33,7 +33,7 @@ def _is_named(slowness: Floats) -> bool:
 
 
 def _source(matrix: Matrix) -> PairSource:
-    ((source,),) = (one.sources for one in judged([matrix]))
+    ((source,),) = (known.sources for known in judged([matrix]))
     return source
 
 

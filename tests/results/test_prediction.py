@@ -13,7 +13,7 @@ FRESH = {"reuse": "rotating", "touch": "sender"}
 
 def predicted(made_applications: Any, made: Any, *messages: int) -> float | None:
     results = made.results()
-    known = {one.name: one for one in results.benchmarks}
+    known = {benchmark.name: benchmark for benchmark in results.benchmarks}
     place = made_applications.TWO.place
     found: float | None = Messages(results.cells, known, results.paths).of(
         made_applications.ALPHA, place, "H,H", Work(messages=list(messages))

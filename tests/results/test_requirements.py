@@ -64,9 +64,15 @@ STRICT = Bound(0.5, OF_THEORETICAL, False, strict=True)
     ],
 )
 def test_a_requirement_says_where_what_and_how_much(text: str, parts: tuple[object, ...]) -> None:
-    one = parse_requirement(text)
-    assert (one.library, one.path, one.figure, one.size, one.bound) == parts
-    assert one.text == text
+    requirement = parse_requirement(text)
+    assert (
+        requirement.library,
+        requirement.path,
+        requirement.figure,
+        requirement.size,
+        requirement.bound,
+    ) == parts
+    assert requirement.text == text
 
 
 @pytest.mark.parametrize(
@@ -123,15 +129,18 @@ def results(make_study: MakeStudy) -> Results:
 
 
 def judged(results: Results, text: str) -> dict[str, Judgement]:
-    one = parse_requirement(text)
+    requirement = parse_requirement(text)
     subjects = measured(results)
-    check([one], subjects)
-    return {each.who.label: each for each in judge([one], subjects, results)}
+    check([requirement], subjects)
+    return {each.who.label: each for each in judge([requirement], subjects, results)}
 
 
 def test_all_libraries_must_meet_it_or_the_one_that_is_named(results: Results) -> None:
     found = judged(results, f"{SAME}:bw:1K>=0.9")
-    assert {name: one.met for name, one in found.items()} == {"alpha": False, "beta": True}
+    assert {name: judgement.met for name, judgement in found.items()} == {
+        "alpha": False,
+        "beta": True,
+    }
     assert found["alpha"].sentence == (
         f"Required {SAME}:bw:1K>=0.9: alpha missed it: 80.0 % of the ceiling "
         "([80.0, 80.0]), bw at 1 KiB"
@@ -194,8 +203,8 @@ def test_a_ceiling_alone_at_a_larger_size_is_left_out(results: Results) -> None:
 
 
 def test_what_was_not_measured_is_missed(results: Results) -> None:
-    one = judged(results, f"beta,{SAME}:bw:1M>=0.1")["beta"]
-    assert (one.met, one.words) == (
+    judgement = judged(results, f"beta,{SAME}:bw:1M>=0.1")["beta"]
+    assert (judgement.met, judgement.words) == (
         False,
         "missed it: bw at 1 MiB was not measured (crashed in 6 launches)",
     )
@@ -234,9 +243,9 @@ def test_a_fraction_of_a_bound_is_said_to_be_one(make_study: MakeStudy) -> None:
 def test_a_defect_of_the_ceiling_is_told(results: Results) -> None:
     for cell in results.cells:
         cell.fraction, cell.fraction_ci95 = 1.2, (1.1, 1.3)
-    one = judged(results, f"alpha,{SAME}:bw:8>=0.9")["alpha"]
-    assert not one.met
-    assert one.words.startswith("missed it, as the ceiling has a defect there: 120 %")
+    judgement = judged(results, f"alpha,{SAME}:bw:8>=0.9")["alpha"]
+    assert not judgement.met
+    assert judgement.words.startswith("missed it, as the ceiling has a defect there: 120 %")
 
 
 @pytest.mark.parametrize(
@@ -315,7 +324,7 @@ def test_a_ceiling_can_be_required(results: Results) -> None:
     )
     best = judged(results, f"ceiling,{SAME}:bw>=2000000GB/s")["ceiling"]
     assert (best.met, best.words[-11:]) == (False, "bw at 1 MiB")
-    [point] = [one for one in results.ceilings if one.case.x == 1024]
+    [point] = [ceiling for ceiling in results.ceilings if ceiling.case.x == 1024]
     point.above_memory = 500.0
     assert "missed it, as it is a defect: the memory copies 500 GB/s: " in (
         judged(results, f"ceiling,{SAME}:bw:1K>=1000GB/s")["ceiling"].words
@@ -391,7 +400,7 @@ def test_what_a_memory_copies_can_be_required(results: Results) -> None:
         judged(known, f"{node}:copy:1G>=20GB/s")
     with pytest.raises(UserError, match="no library is measured on that path"):
         judged(known, f"alpha,{node}:copy>=20GB/s")
-    known.ceilings = [one for one in known.ceilings if one.place.transport != "local"]
+    known.ceilings = [ceiling for ceiling in known.ceilings if ceiling.place.transport != "local"]
     assert judged(known, f"{node}:copy>=20GB/s")["ceiling"].words == (
         "missed it: no ceiling of copy was measured"
     )
@@ -404,11 +413,14 @@ def test_a_share_of_the_theoretical_rate_can_be_required(results: Results) -> No
         "met it: 80.0 % of the theoretical 1280 GB/s ([80.0, 80.0]), bw at 1 KiB"
     )
     found = judged(results, text)
-    assert {who: one.met for who, one in found.items()} == {"alpha": False, "beta": True}
+    assert {who: judgement.met for who, judgement in found.items()} == {
+        "alpha": False,
+        "beta": True,
+    }
     assert found["alpha"].words.startswith("missed it: 64.0 % of the theoretical")
     # Of a rate both ways, or a time, there is none.
     results.benchmarks = [
-        msgspec.structs.replace(one, symmetric=True) for one in results.benchmarks
+        msgspec.structs.replace(benchmark, symmetric=True) for benchmark in results.benchmarks
     ]
     with pytest.raises(UserError, match="no theoretical rate of bw is known on that path"):
         judged(results, text)
@@ -419,11 +431,11 @@ def test_whatever_passes_the_check_is_judged(results: Results) -> None:
     known = with_memory(results)
     subjects = measured(known)
     empty = msgspec.structs.replace(known, cells=[], applications=[], ceilings=[], failures=[])
-    for one in subjects:
-        form = "<={}us" if one.better == "lower" else f">={{}}{one.unit}"
-        sizes = [f":{x}" for x in one.sizes] or [""]
+    for subject in subjects:
+        form = "<={}us" if subject.better == "lower" else f">={{}}{subject.unit}"
+        sizes = [f":{x}" for x in subject.sizes] or [""]
         for x in sizes:
-            who, path, figure = one.who.label, one.place.path, one.curve.figure
+            who, path, figure = subject.who.label, subject.place.path, subject.curve.figure
             text = f"{who},{path}:{figure}{x}{form.format(1)}"
             check([parse_requirement(text)], subjects)
             assert judge([parse_requirement(text)], subjects, known)

@@ -16,7 +16,7 @@ from nearpeak.results.schema import schema
 
 DOCS = Path(__file__).parents[2] / "docs"
 MakeStudy = Any
-STRUCTS = {name: one for name, one in schema()["$defs"].items() if "properties" in one}
+STRUCTS = {name: known for name, known in schema()["$defs"].items() if "properties" in known}
 
 
 def documented() -> dict[str, dict[str, str]]:
@@ -36,12 +36,12 @@ def kind(declared: dict[str, Any]) -> str:
     if "$ref" in declared:
         return str(declared["$ref"]).rsplit("/", 1)[-1]
     if "anyOf" in declared:
-        return " or ".join(kind(one) for one in declared["anyOf"])
+        return " or ".join(kind(choice) for choice in declared["anyOf"])
     if "enum" in declared:
         return "string"
     name = str(declared["type"])
     if name == "array" and "prefixItems" in declared:
-        return f"[{', '.join(kind(one) for one in declared['prefixItems'])}]"
+        return f"[{', '.join(kind(prefixitem) for prefixitem in declared['prefixItems'])}]"
     if name == "array":
         return f"array of {kind(declared['items'])}"
     if name == "object" and "additionalProperties" in declared:
@@ -57,10 +57,10 @@ def test_every_type_is_documented(struct: str) -> None:
 
 def values(declared: dict[str, Any]) -> Iterator[str]:
     """What an enumeration has, also behind null, in a list, or as keys."""
-    yield from (one for one in declared.get("enum", ()) if one)
+    yield from (value for value in declared.get("enum", ()) if value)
     inner = [*declared.get("anyOf", ()), declared.get("items"), declared.get("propertyNames")]
-    for one in filter(None, inner):
-        yield from values(one) if isinstance(one, dict) else ()
+    for part in filter(None, inner):
+        yield from values(part) if isinstance(part, dict) else ()
 
 
 @pytest.mark.parametrize("struct", sorted(STRUCTS))
@@ -71,7 +71,7 @@ def test_every_value_of_an_enumeration_is_documented(struct: str) -> None:
     for name, declared in STRUCTS[struct]["properties"].items():
         (row,) = re.findall(rf"^\| `{name}` \|.*", section, re.MULTILINE)
         if not re.search("as of a|a `status`|have each verdict", row):
-            assert [one for one in values(declared) if f"`{one}`" not in section] == [], name
+            assert [value for value in values(declared) if f"`{value}`" not in section] == [], name
 
 
 def test_results_satisfy_the_published_schema(make_study: MakeStudy) -> None:

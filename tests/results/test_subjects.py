@@ -18,13 +18,20 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 def test_results_name_what_the_plan_named(name: str) -> None:
     plan = read_plan(EXAMPLES / name)
     results = from_json((EXAMPLES / name / "results.json").read_bytes())
-    before = {(one.who, one.place, one.curve): one for one in planned(plan)}
-    after = {(one.who, one.place, one.curve): one for one in measured(results)}
+    before = {(subject.who, subject.place, subject.curve): subject for subject in planned(plan)}
+    after = {(subject.who, subject.place, subject.curve): subject for subject in measured(results)}
     assert after.keys() == before.keys()
-    for key, one in after.items():
+    for key, subject in after.items():
         other = before[key]
-        assert (one.unit, one.better, one.x_unit) == (other.unit, other.better, other.x_unit)
-        assert (one.has_ceiling, one.theoretical_gbs) == (other.has_ceiling, other.theoretical_gbs)
-        assert set(one.sizes) <= set(other.sizes), key
-        if one.who != CEILING:
-            assert one.sizes == other.sizes
+        assert (subject.unit, subject.better, subject.x_unit) == (
+            other.unit,
+            other.better,
+            other.x_unit,
+        )
+        assert (subject.has_ceiling, subject.theoretical_gbs) == (
+            other.has_ceiling,
+            other.theoretical_gbs,
+        )
+        assert set(subject.sizes) <= set(other.sizes), key
+        if subject.who != CEILING:
+            assert subject.sizes == other.sizes

@@ -14,8 +14,8 @@ def test_the_difference_of_the_messages_is_added(made_applications: Any) -> None
     made.plane(made_applications.TWO, 1000.0)
     made.add(made_applications.TWO, "latency", "latency", 25.0, 8000)
     made.add(made_applications.TWO, "latency", "latency", 10.0, 8000, who=BETA)
-    (one,) = made.results().applications
-    (found,) = one.what_if  # nothing with its own
+    (application,) = made.results().applications
+    (found,) = application.what_if  # nothing with its own
     assert (found.who, found.value, found.measured) == (BETA, 985.0, None)
     low, high = found.range
     assert low <= found.value <= high

@@ -33,7 +33,10 @@ def test_adjusted_p_values_are_those_of_the_closed_test() -> None:
             (10 ** generator.uniform(-4, 0, k)).tolist()
             for k in generator.integers(1, 4, 3).tolist()
         ]
-        shifts = [one[0] if len(one) == 1 else float(10 ** generator.uniform(-4, 0)) for one in p]
+        shifts = [
+            p_values[0] if len(p_values) == 1 else float(10 ** generator.uniform(-4, 0))
+            for p_values in p
+        ]
         sizes = {(c, s): 0.0 for c, rows in enumerate(p) for s in range(len(rows))}
         wholes = [0.0] * len(p)
         for chosen in subsets(list(sizes)):
@@ -51,13 +54,15 @@ def test_adjusted_p_values_are_those_of_the_closed_test() -> None:
         found = adjust(
             [
                 closed.Tests(
-                    Comparison(1.0, None, shift), [Comparison(1.0, None, one) for one in of]
+                    Comparison(1.0, None, shift), [Comparison(1.0, None, shift_p) for shift_p in of]
                 )
                 for shift, of in zip(shifts, p, strict=True)
             ]
         )
-        assert [one.curve for one in found] == pytest.approx(wholes)
-        assert [size for one in found for size in one.sizes] == pytest.approx(list(sizes.values()))
+        assert [adjusted.curve for adjusted in found] == pytest.approx(wholes)
+        assert [size for adjusted in found for size in adjusted.sizes] == pytest.approx(
+            list(sizes.values())
+        )
 
 
 def test_within_worked_by_hand() -> None:

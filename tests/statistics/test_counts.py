@@ -9,7 +9,7 @@ from nearpeak.statistics.counts import Counts, judge, needed
 
 
 def p_values(*counts: Counts) -> list[float]:
-    return [one.p_value for one in judge(counts)]
+    return [judged.p_value for judged in judge(counts)]
 
 
 def test_it_is_fishers_exact_test() -> None:
@@ -38,14 +38,14 @@ def test_questions_that_cannot_reach_the_level_take_nothing_from_it() -> None:
     once, always = Counts(0, 6, 1, 6), Counts(0, 6, 6, 6)
     found = judge([always, *[once] * 500, *[Counts(0, 6, 0, 6)] * 500])
     assert found[0].p_adjusted == found[0].p_value
-    assert not any(one.more for one in found[1:])
+    assert not any(judged.more for judged in found[1:])
 
 
 def test_it_steps_down() -> None:
     first, second = judge([Counts(0, 6, 6, 6), Counts(0, 6, 5, 6)])
     assert first.p_adjusted == pytest.approx(first.p_value)  # five failures cannot reach 1 / 924
     alike = judge([Counts(0, 6, 5, 6)] * 2)
-    assert [one.p_adjusted for one in alike] == [pytest.approx(2 * second.p_value)] * 2
+    assert [judged.p_adjusted for judged in alike] == [pytest.approx(2 * second.p_value)] * 2
     assert second.p_adjusted == pytest.approx(second.p_value)
 
 
@@ -53,8 +53,8 @@ def test_adjusted_values_never_fall_below_those_before() -> None:
     chance = np.random.default_rng(1)
     counts = [Counts(int(old), 9, int(new), 12) for old, new in chance.integers(0, 9, (40, 2))]
     found = sorted(judge(counts))
-    assert all(one.p_adjusted >= one.p_value for one in found)
-    adjusted = [one.p_adjusted for one in found]
+    assert all(judged.p_adjusted >= judged.p_value for judged in found)
+    adjusted = [judged.p_adjusted for judged in found]
     assert adjusted == sorted(adjusted)
 
 
@@ -74,7 +74,7 @@ def test_a_run_of_failures_that_ends_tries_is_held_against_how_often_others_fail
     assert judge([given_up, *often])[0].p_adjusted == 1
     assert judge([given_up._replace(run=False), *often])[0].more
     everywhere = [Counts(0, 12, 3, 3, run=True)] * 20  # they say nothing of one another
-    assert all(one.more for one in judge([Counts(0, 12, 6, 6, run=True)] * 20))
+    assert all(judged.more for judged in judge([Counts(0, 12, 6, 6, run=True)] * 20))
     assert judge(everywhere)[0].p_adjusted == pytest.approx(20 / 455)
 
 
@@ -84,5 +84,7 @@ def test_sides_that_fail_alike_are_seldom_told_apart(rate: float) -> None:
     wrong = 0
     for _ in range(100):
         failed = chance.binomial(12, rate, (20, 2)).tolist()
-        wrong += any(one.more for one in judge([Counts(old, 12, new, 12) for old, new in failed]))
+        wrong += any(
+            judged.more for judged in judge([Counts(old, 12, new, 12) for old, new in failed])
+        )
     assert wrong <= 11  # of 5 %, 100 draws have more than that in 1 of 100

@@ -23,11 +23,11 @@ def step_down(rows: Floats) -> list[float]:
     observed = statistics(rows)
     order = list(np.argsort(-observed, kind="stable"))
     signs = list(itertools.product([1.0, -1.0], repeat=rows.shape[1]))
-    flipped = [statistics(rows * np.array(one)) for one in signs]
+    flipped = [statistics(rows * np.array(sign)) for sign in signs]
     found, largest = [0.0] * len(rows), 0.0
     for rank, index in enumerate(order):
         rest = order[rank:]
-        reached = [max(one[rest]) >= observed[index] * (1 - 1e-9) for one in flipped]
+        reached = [max(row[rest]) >= observed[index] * (1 - 1e-9) for row in flipped]
         largest = max(largest, float(np.mean(reached)))
         found[index] = largest
     return found
@@ -60,12 +60,12 @@ def test_rows_with_too_few_blocks_to_be_judged_take_no_part() -> None:
 @pytest.mark.parametrize("blocks", [12, 40])
 def test_flips_of_many_blocks_are_a_group(blocks: int) -> None:
     found = flips._flips(blocks)
-    known = {tuple(one) for one in found.tolist()}
+    known = {tuple(row) for row in found.tolist()}
     assert len(known) == len(found) == 1024
     assert found[0].tolist() == [1.0] * blocks
-    for one in found[:50]:
-        assert tuple((one * found[700]).tolist()) in known
-        assert tuple((-one).tolist()) not in known
+    for row in found[:50]:
+        assert tuple((row * found[700]).tolist()) in known
+        assert tuple((-row).tolist()) not in known
     for first in range(blocks - 7):  # a row with 8 blocks
         here = found[:, first : first + 8].sum(axis=1)
         assert np.mean(np.abs(here) == 8) == 2.0 ** (1 - 8)

@@ -150,7 +150,7 @@ def test_what_can_only_be_positive_stays_so() -> None:
     low, high = interval(values, sessions=numbers, positive=True) or (0, 0)
     assert 0 < low < 0.4 < 2.2 < high
     # The same of a rate that is one over the time: the ends change places.
-    rates = interval([1 / one for one in values], sessions=numbers, positive=True) or (0, 0)
+    rates = interval([1 / value for value in values], sessions=numbers, positive=True) or (0, 0)
     assert rates == pytest.approx((1 / high, 1 / low), rel=0.02)
     alone = [0] * 10
     assert interval(values, sessions=alone, positive=True) == interval(values, sessions=alone)

@@ -55,18 +55,18 @@ def test_a_launch_with_less_of_a_pace_goes_by_the_border_of_all() -> None:
     """The figure of a launch does not jump with its own share."""
     launches = mixed([0.5, 0.6, 0.4, 0.5, 0.45, 0.2])
     (border,) = borders(launches, "lower")
-    medians = [float(np.median(one[of_better(one, border, "lower")])) for one in launches]
+    medians = [float(np.median(launch[of_better(launch, border, "lower")])) for launch in launches]
     assert medians == pytest.approx([1.0] * 6, rel=0.02)
     assert borders([launches[-1]], "lower") == [None]  # alone it would have one pace
 
 
 def test_launches_may_differ() -> None:
     launches = [
-        one * effect
-        for one, effect in zip(mixed([0.5] * 6), [1.0, 1.4, 0.7, 2.0, 1.1, 0.5], strict=True)
+        row * effect
+        for row, effect in zip(mixed([0.5] * 6), [1.0, 1.4, 0.7, 2.0, 1.1, 0.5], strict=True)
     ]
     (border,) = borders(launches, "lower")
-    assert [int(of_better(one, border, "lower").sum()) for one in launches] == [20] * 6
+    assert [int(of_better(launch, border, "lower").sum()) for launch in launches] == [20] * 6
 
 
 def test_launches_that_have_one_pace_each_have_one() -> None:
@@ -101,7 +101,7 @@ def test_one_pace_seldom_looks_like_two(shape: str, count: int, most: float) -> 
     """One launch: where it has a pace, its figure is the median, and has no bias."""
     generator = np.random.default_rng(5)
     drawn = np.exp(SHAPES[shape](generator, (1000, count)))
-    assert sum(borders([one], "lower") != [None] for one in drawn) <= most * 1000
+    assert sum(borders([figures], "lower") != [None] for figures in drawn) <= most * 1000
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -130,8 +130,8 @@ def test_the_faster_of_two_paces_is_found(count: int) -> None:
             [
                 np.median(
                     [
-                        np.log(np.median(one[of_better(one, border, "lower")])) - effect
-                        for one, effect in zip(launches, effects, strict=True)
+                        np.log(np.median(launch[of_better(launch, border, "lower")])) - effect
+                        for launch, effect in zip(launches, effects, strict=True)
                     ]
                 )
                 for border in borders(launches, "lower")

@@ -59,7 +59,7 @@ def test_student() -> None:
 def test_welch() -> None:
     generator = np.random.default_rng(2)
     a, b = generator.normal(0, 1, 7), generator.normal(1, 3, 12)
-    parts = [Part(float(one.var(ddof=1)) / len(one), len(one) - 1) for one in (a, b)]
+    parts = [Part(float(row.var(ddof=1)) / len(row), len(row) - 1) for row in (a, b)]
     p = t_test(float(a.mean() - b.mean()), added(*parts))
     assert p == pytest.approx(stats.ttest_ind(a, b, equal_var=False).pvalue)
 

@@ -58,11 +58,11 @@ def test_one_session_of_each_side_rests_on_the_prior() -> None:
 
 def test_strata_that_were_estimated_make_launches_less_sure() -> None:
     row = np.tile([-0.1, 0.0, 0.1], 4)
-    one, three = (columns(2, 2, 3)._replace(strata=strata) for strata in (1, 3))
-    reach = [np.log(shift(row, of).alone)[1] for of in (one, three)]
+    known, three = (columns(2, 2, 3)._replace(strata=strata) for strata in (1, 3))
+    reach = [np.log(shift(row, of).alone)[1] for of in (known, three)]
     ratio = math.sqrt(8 / 6) * stats.t.ppf(0.975, 6) / stats.t.ppf(0.975, 8)
     assert reach[1] / reach[0] == pytest.approx(ratio)
-    assert shift(row, one._replace(strata=9)).alone is None
+    assert shift(row, known._replace(strata=9)).alone is None
 
 
 def test_a_launch_far_off_hardly_moves_its_session() -> None:
@@ -115,10 +115,10 @@ def groups(
 
 def any_slower(found: list[Group]) -> bool:
     return any(
-        one.verdict == "slower"
+        verdict.verdict == "slower"
         for judged in judge(found, 0.05)
         for curve in judged.curves
-        for one in (judged.group, curve.curve, *curve.sizes)
+        for verdict in (judged.group, curve.curve, *curve.sizes)
     )
 
 
@@ -139,9 +139,9 @@ def test_a_loss_of_a_tenth_is_found_with_three_sessions_each() -> None:
 def test_no_curve_is_surer_than_its_group_and_no_size_than_its_curve() -> None:
     chance = np.random.default_rng(2)
     for _ in range(5):
-        for one in judge(groups(chance, columns(2, 2, 4), 0.02, 0.05), 0.05):
-            for curve in one.curves:
-                assert curve.curve.p_adjusted >= one.group.p_adjusted
+        for group in judge(groups(chance, columns(2, 2, 4), 0.02, 0.05), 0.05):
+            for curve in group.curves:
+                assert curve.curve.p_adjusted >= group.group.p_adjusted
                 assert all(size.p_adjusted >= curve.curve.p_adjusted for size in curve.sizes)
 
 
@@ -163,8 +163,8 @@ def test_what_a_control_did_too_is_no_change_of_one_session(sessions: int, verdi
 def all_of(judged: JudgedGroup) -> list[tuple[Verdict, Shift]]:
     return [
         (judged.group, judged.shift),
-        *((one.curve, one.shift) for one in judged.curves),
-        *(pair for one in judged.curves for pair in zip(one.sizes, one.shifts, strict=True)),
+        *((curve.curve, curve.shift) for curve in judged.curves),
+        *(pair for curve in judged.curves for pair in zip(curve.sizes, curve.shifts, strict=True)),
     ]
 
 
@@ -198,8 +198,8 @@ def test_sessions_are_those_that_measured_the_row() -> None:
     curve = lost + 0.001 * np.random.default_rng(3).normal(size=(2, len(lost)))
     curve[1, (where.sessions != 0) & (where.sessions != 5)] = NAN  # one session of each side
     [judged] = judge([Group([curve], where)], 0.05)
-    assert [one.verdict for one in judged.curves[0].sizes] == ["slower", "undecided"]
-    assert [one.unfounded for one in judged.curves[0].shifts] == [False, True]
+    assert [size.verdict for size in judged.curves[0].sizes] == ["slower", "undecided"]
+    assert [shift.unfounded for shift in judged.curves[0].shifts] == [False, True]
 
 
 def test_what_a_control_does_not_cover_founds_no_verdict_of_one_session() -> None:

@@ -35,15 +35,15 @@ def test_a_small_shift_of_all_sizes_is_seen_in_the_curve() -> None:
     others = [Curve(generator.normal(0, 0.03, (20, 6)), "higher") for _ in range(5)]
     [[first, *rest]] = judge([[Curve(rows, "higher"), *others]])
     assert first.curve.verdict == "faster"
-    assert all(one.curve.verdict in ("undecided", "equivalent") for one in rest)
-    assert [one.verdict for one in first.sizes].count("faster") < 20
+    assert all(judged.curve.verdict in ("undecided", "equivalent") for judged in rest)
+    assert [size.verdict for size in first.sizes].count("faster") < 20
 
 
 def test_one_size_and_opposite_sizes_are_seen() -> None:
     generator = np.random.default_rng(3)
     noise = generator.normal(0, 0.01, (10, 8))
-    one = noise + np.where(np.arange(10) == 4, 0.3, 0)[:, None]
-    [[judged]] = judge([[Curve(one, "lower")]])
+    row = noise + np.where(np.arange(10) == 4, 0.3, 0)[:, None]
+    [[judged]] = judge([[Curve(row, "lower")]])
     assert [i for i, size in enumerate(judged.sizes) if size.verdict == "faster"] == [4]
     opposite = noise + np.where(np.arange(10) % 2, 0.2, -0.2)[:, None]
     [[judged]] = judge([[Curve(opposite, "lower")]])
@@ -98,9 +98,9 @@ def test_false_verdicts_stay_rare() -> None:
         noise = generator.normal(0, 0.02, (20, 8, 6)) + generator.normal(0, 0.02, (20, 1, 6))
         noise[:2, ::2] += 0.5
         [judged] = judge([[Curve(rows, "higher") for rows in noise]])
-        assert all(s.verdict == "faster" for one in judged[:2] for s in one.sizes[::2])
-        wrong = [s.verdict for one in judged[:2] for s in one.sizes[1::2]]
-        wrong += [one.curve.verdict for one in judged[2:]]
-        wrong += [s.verdict for one in judged[2:] for s in one.sizes]
+        assert all(s.verdict == "faster" for known in judged[:2] for s in known.sizes[::2])
+        wrong = [s.verdict for known in judged[:2] for s in known.sizes[1::2]]
+        wrong += [known.curve.verdict for known in judged[2:]]
+        wrong += [s.verdict for known in judged[2:] for s in known.sizes]
         false += any(verdict in ("faster", "slower", "mixed") for verdict in wrong)
     assert false <= 10  # 5 are allowed, deviation 2.2

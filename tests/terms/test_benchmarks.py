@@ -47,8 +47,8 @@ def test_what_one_rank_receives_where_a_ceiling_is_so() -> None:
     def received(unit: str, ranks: int, ways: int = 1) -> float:
         metric = Metric("x", unit, "higher")
         rule = RankRule("exactly", 2)
-        one = Benchmark("x", [metric], rule, moves=Moves(ways=ways), ceiling="measured")
-        return one.received_gbs(metric, 8.0, 4000, ranks)
+        benchmark = Benchmark("x", [metric], rule, moves=Moves(ways=ways), ceiling="measured")
+        return benchmark.received_gbs(metric, 8.0, 4000, ranks)
 
     assert received("GB/s", 2) == 8.0
     assert received("GB/s", 2, ways=2) == 4.0  # of a rate both ways one
@@ -73,8 +73,10 @@ def test_what_a_bound_follows_from(
     benchmark: dict[str, Any], memories: str, expected: Basis
 ) -> None:
     rule = RankRule("at least", 2)
-    one = Benchmark("x", [Metric("x", "us", "lower")], rule, **{"ceiling": "bound", **benchmark})
-    assert one.basis(memories.split()) == expected
+    described = Benchmark(
+        "x", [Metric("x", "us", "lower")], rule, **{"ceiling": "bound", **benchmark}
+    )
+    assert described.basis(memories.split()) == expected
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_a_path_has_its_own_buffers(standins: ModuleType) -> None:
 
 
 def test_a_ceiling_is_the_paths_however_memory_was_allocated() -> None:
-    assert [buffers.ceiling_buffers(one) for one in ("H,H", "P,D", "D,P", "M,M")] == [
+    assert [buffers.ceiling_buffers(kinds) for kinds in ("H,H", "P,D", "D,P", "M,M")] == [
         "H,H",
         "H,D",
         "D,H",

@@ -65,7 +65,7 @@ def test_what_is_no_time_is_bad_input(text: str) -> None:
 
 
 def test_times_for_people() -> None:
-    assert [format_seconds(one) for one in (0.44, 12, 59.7, 245, 3720)] == [
+    assert [format_seconds(seconds) for seconds in (0.44, 12, 59.7, 245, 3720)] == [
         "0.4 s",
         "12 s",
         "1m00s",

@@ -50,9 +50,9 @@ def preprocessed(library: Library) -> str:
 
 def in_header(text: str) -> set[str]:
     """The functions that it declares."""
-    statements = [one for one in text.split(";") if "typedef" not in one]
-    found = (re.search(r"\b(MPI_\w+)\s*\(", one) for one in statements)
-    return {one[1] for one in found if one}
+    statements = [word for word in text.split(";") if "typedef" not in word]
+    found = (re.search(r"\b(MPI_\w+)\s*\(", statement) for statement in statements)
+    return {match[1] for match in found if match}
 
 
 def others() -> set[str]:

@@ -56,10 +56,10 @@ class Traced:
         """Calls and bytes, by operation, smallest of a class and place of the other rank."""
         assert self.trace is not None, (self.out, self.err)
         found = {}
-        for one in self.trace.entries:
-            assert 0 <= one.longest_seconds <= one.seconds
-            name = f"{one.operation}({one.made_by})" if one.made_by else one.operation
-            found[name, one.size_bytes, one.peer] = (one.calls, one.bytes)
+        for entry in self.trace.entries:
+            assert 0 <= entry.longest_seconds <= entry.seconds
+            name = f"{entry.operation}({entry.made_by})" if entry.made_by else entry.operation
+            found[name, entry.size_bytes, entry.peer] = (entry.calls, entry.bytes)
         return found
 
 
@@ -175,17 +175,17 @@ def test_every_call_is_counted(tracer: Tracer, ranks: int) -> None:
     trace = done.trace
     assert trace is not None
     assert trace.library == f"{tracer.library.family} {tracer.library.version}"
-    assert [one.rank for one in trace.ranks] == list(range(ranks))
+    assert [rank.rank for rank in trace.ranks] == list(range(ranks))
     assert trace.expected == ranks
-    for one in trace.ranks:
-        assert one.finalized
-        assert 0 < one.mpi_seconds < one.run_seconds < LIMIT
-        assert (one.threads, one.lost) == (1, 0)
-        assert one.world == one.launched == ranks
-        assert one.waiting_seconds < one.mpi_seconds
-    assert sum(one.seconds for one in trace.entries) == pytest.approx(trace.mpi_seconds)
-    assert sum(one.bytes for one in trace.ranks) == sum(one.bytes for one in trace.entries)
-    assert trace.wall_seconds == max(one.run_seconds for one in trace.ranks)
+    for rank in trace.ranks:
+        assert rank.finalized
+        assert 0 < rank.mpi_seconds < rank.run_seconds < LIMIT
+        assert (rank.threads, rank.lost) == (1, 0)
+        assert rank.world == rank.launched == ranks
+        assert rank.waiting_seconds < rank.mpi_seconds
+    assert sum(entry.seconds for entry in trace.entries) == pytest.approx(trace.mpi_seconds)
+    assert sum(rank.bytes for rank in trace.ranks) == sum(entry.bytes for entry in trace.entries)
+    assert trace.wall_seconds == max(rank.run_seconds for rank in trace.ranks)
     assert trace.missing == []
     assert "% of MPI" in done.out
     assert "MPI_Finalize" not in done.out
@@ -212,7 +212,7 @@ def test_requests_communicators_and_files_are_counted(tracer: Tracer) -> None:
         ("MPI_Pready_list", 256, "same host"): (2, 800),
         ("MPI_Parrived", None, "none"): (2, 0),
         ("MPI_Wait", None, "none"): (12, 0),
-        **{(f"MPI_Comm_{one}", None, "none"): (n, 0) for one, n in communicators.items()},
+        **{(f"MPI_Comm_{name}", None, "none"): (n, 0) for name, n in communicators.items()},
         ("MPI_Sendrecv", 8, "same host"): (6, 48),
         ("MPI_Intercomm_create", None, "none"): (2, 0),
         ("MPI_Intercomm_merge", None, "none"): (2, 0),
@@ -234,7 +234,7 @@ def test_requests_communicators_and_files_are_counted(tracer: Tracer) -> None:
         ("MPI_File_close", None, "none"): (2, 0),
     }
     assert done.trace is not None
-    begun = {one.operation for one in done.trace.entries if one.begins}
+    begun = {entry.operation for entry in done.trace.entries if entry.begins}
     assert {"MPI_Startall", "MPI_Pready", "MPI_File_iread_at", "MPI_Comm_idup"} <= begun
     assert not {"MPI_Sendrecv", "MPI_Wait", "MPI_File_read_at", "MPI_Pack"} & begun
 
@@ -272,7 +272,7 @@ def test_the_launcher_of_another_library_is_told(tracer: Tracer) -> None:
     done = other.run(tracer.compiled(), "next", options=("--mpi", "openmpi"), env=env)
     assert done.code == 0, (done.out, done.err)
     assert done.trace is not None
-    assert [(one.rank, one.world, one.launched) for one in done.trace.ranks] == [(0, 1, 2)] * 2
+    assert [(rank.rank, rank.world, rank.launched) for rank in done.trace.ranks] == [(0, 1, 2)] * 2
     assert "it is not the launcher of openmpi" in " ".join(done.out.split())
 
 
@@ -285,7 +285,7 @@ def test_a_program_of_sessions_is_counted(tracer: Tracer) -> None:
         ("MPI_Comm_free", None, "none"): (2, 0),
     }
     assert done.trace is not None
-    assert [(one.rank, one.finalized) for one in done.trace.ranks] == [(0, True), (1, True)]
+    assert [(rank.rank, rank.finalized) for rank in done.trace.ranks] == [(0, True), (1, True)]
 
 
 def test_threads_are_counted_each_for_itself(tracer: Tracer) -> None:
@@ -293,7 +293,7 @@ def test_threads_are_counted_each_for_itself(tracer: Tracer) -> None:
     assert done.code == 0, (done.out, done.err)
     assert done.calls() == {("MPI_Send", 16, "none"): (2 * 4001, 2 * 4001 * 16)}
     assert done.trace is not None
-    assert [one.threads for one in done.trace.ranks] == [5, 5]
+    assert [rank.threads for rank in done.trace.ranks] == [5, 5]
 
 
 def test_a_library_that_is_loaded_late_is_counted(tracer: Tracer) -> None:
@@ -369,7 +369,7 @@ def test_buffers_of_a_device_are_told_apart(tracer: Tracer) -> None:
     done = tracer.run(tracer.compiled(), "cuda", env=beside_fake_cuda(tracer))
     assert done.code == 0, (done.out, done.err)
     assert done.trace is not None
-    with_buffers = {one.memory for one in done.trace.entries if one.size_bytes is not None}
+    with_buffers = {entry.memory for entry in done.trace.entries if entry.size_bytes is not None}
     assert with_buffers == {"device"}
     assert done.calls() == expected(2)
 
@@ -379,7 +379,7 @@ def test_a_driver_may_be_loaded_late(tracer: Tracer) -> None:
     done = tracer.run(tracer.compiled(), "late", env=beside_fake_cuda(tracer))
     assert done.code == 0, (done.out, done.err)
     assert done.trace is not None
-    memories = {(one.size_bytes, one.memory): one.calls for one in done.trace.entries}
+    memories = {(entry.size_bytes, entry.memory): entry.calls for entry in done.trace.entries}
     assert memories == {(8, "host"): 4, (16, "device"): 2}
 
 

@@ -142,12 +142,12 @@ def test_files_say_where_the_other_rank_is(tmp_path: Path) -> None:
         rank_file(tmp_path, 2, [], ranks=4, host=b"there"),
         rank_file(tmp_path, 3, [], ranks=9),  # of another run
     ]
-    calls = {one.peer: one.calls for one in merge([read(file) for file in files])}
+    calls = {entry.peer: entry.calls for entry in merge([read(file) for file in files])}
     assert calls == {"unknown": 2, "self": 1, "same host": 1, "other host": 1}
 
 
 def test_classes_of_sizes() -> None:
-    assert [smallest(one) for one in (0, 1, 2, 3, 4, 12)] == [None, 0, 1, 2, 4, 1024]
+    assert [smallest(size) for size in (0, 1, 2, 3, 4, 12)] == [None, 0, 1, 2, 4, 1024]
 
 
 @pytest.mark.parametrize("keep", [0, 100, 4000])
@@ -221,17 +221,17 @@ def test_a_ceiling_stands_beside_what_it_fits() -> None:
         entry("MPI_Barrier", None),
     )
     study = results(("near", 8, 1.0), ("far", 8, 2.0), ("near", 16, 3.0), ("near", 0, 0.5))
-    [one] = ceilings(found, known(study).times)
-    assert (one.entry, one.path, one.size_bytes) == (0, "near", 8)
-    assert one.seconds == pytest.approx(1e-6)
-    assert one.saved_seconds == pytest.approx(1e-4 - 1e-5)
+    [ceiling] = ceilings(found, known(study).times)
+    assert (ceiling.entry, ceiling.path, ceiling.size_bytes) == (0, "near", 8)
+    assert ceiling.seconds == pytest.approx(1e-6)
+    assert ceiling.saved_seconds == pytest.approx(1e-4 - 1e-5)
 
 
 def test_the_quickest_path_is_that_of_a_library() -> None:
     study = results(("near", 8, 3.0), ("far", 8, 2.0))
     study.ceilings[0].value = 1.0  # by means that a library does not have
-    [one] = ceilings(trace(entry()), known(study).times)
-    assert (one.path, one.seconds) == ("far", pytest.approx(2e-6))
+    [ceiling] = ceilings(trace(entry()), known(study).times)
+    assert (ceiling.path, ceiling.seconds) == ("far", pytest.approx(2e-6))
 
 
 def test_messages_that_nobody_waits_for_are_held_against_a_rate() -> None:
@@ -246,12 +246,12 @@ def test_messages_that_nobody_waits_for_are_held_against_a_rate() -> None:
     )
     study = results(("near", 8, 0.004), ("far", 8, 0.002), ("near", 16, 9.0), benchmark="rate")
     points = known(study).rates
-    one = unblocked(found, points)
-    assert one is not None
-    assert (one.messages, one.known, one.others) == (20, 10, 10)
-    assert one.seconds == pytest.approx(5e-4)
-    assert one.least_seconds == pytest.approx(100 / 0.004e9)
-    assert one.saved_seconds == pytest.approx(4.75e-4)
+    each = unblocked(found, points)
+    assert each is not None
+    assert (each.messages, each.known, each.others) == (20, 10, 10)
+    assert each.seconds == pytest.approx(5e-4)
+    assert each.least_seconds == pytest.approx(100 / 0.004e9)
+    assert each.saved_seconds == pytest.approx(4.75e-4)
     assert unblocked(trace(entry("MPI_Waitall", None)), points) is None
     assert unblocked(found, []) is None
 
@@ -274,9 +274,9 @@ def test_messages_that_nobody_waits_for_are_held_against_a_rate() -> None:
 )
 def test_what_else_is_waited_for_is_counted(operation: str, messages: int, others: int) -> None:
     found = trace(entry("MPI_Isend"), entry(operation))
-    one = unblocked(found, known(results(("near", 8, 1.0), benchmark="rate")).rates)
-    assert one is not None
-    assert (one.messages, one.others) == (messages, others)
+    each = unblocked(found, known(results(("near", 8, 1.0), benchmark="rate")).rates)
+    assert each is not None
+    assert (each.messages, each.others) == (messages, others)
 
 
 def test_a_study_without_ceilings_is_refused() -> None:
@@ -423,7 +423,7 @@ def test_persistent_messages_are_known_as_others_are() -> None:
         entry("MPI_Startall", made_by="MPI_Recv_init"),
         entry("MPI_Start", made_by="MPI_Bcast_init", peer="none"),
     )
-    one = unblocked(found, known(study).rates)
-    assert one is not None
-    assert (one.messages, one.known, one.others) == (10, 10, 10)
-    assert one.seconds == pytest.approx(2e-4)
+    each = unblocked(found, known(study).rates)
+    assert each is not None
+    assert (each.messages, each.known, each.others) == (10, 10, 10)
+    assert each.seconds == pytest.approx(2e-4)

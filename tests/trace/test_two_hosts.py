@@ -74,8 +74,8 @@ def test_ranks_of_other_hosts_are_known(two_hosts: Any, library: Library, tmp_pa
     done, trace = traced(two_hosts, library, tmp_path)
     assert done.returncode == 0, (done.stdout, done.stderr)
     assert trace is not None
-    assert [one.host for one in trace.ranks] == list(two_hosts.names)
-    [sent] = [one for one in trace.entries if one.operation == "MPI_Sendrecv"]
+    assert [rank.host for rank in trace.ranks] == list(two_hosts.names)
+    [sent] = [entry for entry in trace.entries if entry.operation == "MPI_Sendrecv"]
     assert (sent.peer, sent.calls, sent.bytes) == ("other host", 2, 16)
     assert trace.missing == []
     assert "2 ranks on 2 hosts" in done.stdout
@@ -96,9 +96,9 @@ def test_a_host_without_the_folder_is_told(
     assert done.returncode == 0, (done.stdout, done.stderr)
     there, missing = two_hosts.names
     assert trace is not None
-    assert [one.host for one in trace.ranks] == [there]
+    assert [rank.host for rank in trace.ranks] == [there]
     assert trace.missing == [1]
-    [sent] = [one for one in trace.entries if one.operation == "MPI_Sendrecv"]
+    [sent] = [entry for entry in trace.entries if entry.operation == "MPI_Sendrecv"]
     assert (sent.peer, sent.calls) == ("unknown", 1)
     assert f"ranks on {missing} are not counted: cannot make {folder}" in done.stderr
     assert "set TMPDIR to a folder that all hosts share" in done.stderr

@@ -124,7 +124,7 @@ def _pack(folder: Path, archive: Path) -> dict[str, int]:
     """Writes the archive, and says what each part of the folder takes of it, about."""
     parts: dict[str, int] = {}
     places = [*sorted((folder / "cache/mpi").iterdir()), folder / "cache/build"]
-    places += [one for one in sorted(folder.iterdir()) if one.name != "cache"]
+    places += [file for file in sorted(folder.iterdir()) if file.name != "cache"]
     temporary = archive.with_name(f".{archive.name}.part")
     try:
         with (

@@ -38,7 +38,7 @@ FIRST_LINK = 1 << 12  # bytes: smaller files are not worth a link
 def processors(prefix: Path) -> set[str]:
     """The processors, as its makers call them, for which a library has tables of its own."""
     found = filter(None, (TABLE.fullmatch(name) for name in _names(prefix)))
-    return {one[1] for one in found} - {GENERIC}
+    return {match[1] for match in found} - {GENERIC}
 
 
 def copy(prefix: Path, target: Path, *, imb: bool, processor: str | None = None) -> str:
@@ -52,7 +52,9 @@ def copy(prefix: Path, target: Path, *, imb: bool, processor: str | None = None)
     kept: dict[str, Path] = {}
     for name in _names(prefix):
         table = TABLE.fullmatch(name)
-        if (table and table[1] in others) or any(fnmatch.fnmatch(name, one) for one in left_out):
+        if (table and table[1] in others) or any(
+            fnmatch.fnmatch(name, pattern) for pattern in left_out
+        ):
             continue
         file, there = prefix / name, target / name
         there.parent.mkdir(parents=True, exist_ok=True)
@@ -76,8 +78,8 @@ def copy(prefix: Path, target: Path, *, imb: bool, processor: str | None = None)
 
 def _names(prefix: Path) -> list[str]:
     """The files and links of a prefix, in order."""
-    files = (one for one in sorted(prefix.rglob("*")) if one.is_file() or one.is_symlink())
-    return [str(one.relative_to(prefix)) for one in files]
+    files = (file for file in sorted(prefix.rglob("*")) if file.is_file() or file.is_symlink())
+    return [str(file.relative_to(prefix)) for file in files]
 
 
 def _strip(file: Path) -> None:

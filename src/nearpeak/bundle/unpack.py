@@ -49,7 +49,7 @@ def foreign(members: Iterable[tarfile.TarInfo]) -> str:
     links = {name for name, entry in zip(names, entries, strict=True) if entry.issym()}
     seen: set[str] = set()
     for name, entry in zip(names, entries, strict=True):
-        parents = [str(one) for one in PurePosixPath(name).parents]
+        parents = [str(parent) for parent in PurePosixPath(name).parents]
         if not is_inside(entry.name) or name.split("/")[0] != FOLDER:
             return f"{entry.name} lies outside of {FOLDER}"
         if name in seen or links.intersection(parents):

@@ -52,9 +52,10 @@ def needed(pyproject: str, environment: dict[str, str]) -> list[str]:
         Requirement(line) for line in msgspec.toml.decode(pyproject)["project"]["dependencies"]
     ]
     return [
-        f"{one.name}{one.specifier}"
-        for one in listed
-        if one.name not in BUILD_TOOLS and (not one.marker or one.marker.evaluate(environment))
+        f"{requirement.name}{requirement.specifier}"
+        for requirement in listed
+        if requirement.name not in BUILD_TOOLS
+        and (not requirement.marker or requirement.marker.evaluate(environment))
     ]
 
 
@@ -65,10 +66,10 @@ def pins(lock: str, environment: dict[str, str]) -> dict[str, tuple[str, set[str
         text, *hashes = entry.split("--hash=sha256:")
         if not (text := text.split("#")[0].strip()):
             continue
-        one = Requirement(text)
-        if not one.marker or one.marker.evaluate(environment):
-            version = str(one.specifier).removeprefix("==")
-            found[str(canonicalize_name(one.name))] = (
+        requirement = Requirement(text)
+        if not requirement.marker or requirement.marker.evaluate(environment):
+            version = str(requirement.specifier).removeprefix("==")
+            found[str(canonicalize_name(requirement.name))] = (
                 version,
                 {value.split()[0] for value in hashes},
             )
@@ -79,7 +80,7 @@ def unpack(wheel: Path, folder: Path) -> None:
     """The files of a wheel as they are when installed, without those that are left out."""
     with zipfile.ZipFile(wheel) as archive:
         for name in archive.namelist():
-            if name.endswith("/") or any(fnmatch.fnmatch(name, one) for one in LEFT_OUT):
+            if name.endswith("/") or any(fnmatch.fnmatch(name, pattern) for pattern in LEFT_OUT):
                 continue
             target = folder / re.sub(r"^[^/]+\.data/(purelib|platlib)/", "", name)
             if not target.resolve().is_relative_to(folder.resolve()):

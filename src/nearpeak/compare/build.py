@@ -46,7 +46,7 @@ def compare(
     check_apart(old, new)
     before, after = _sessions(old, "old"), _sessions(new, "new")
     failing = failures.find(
-        [one.launches for one in old], [one.launches for one in new], _units([*old, *new])
+        [study.launches for study in old], [study.launches for study in new], _units([*old, *new])
     )
     then, now = gather(old, _numbers(before, 0)), gather(new, _numbers(after, len(before)))
     failed = _failed(new) - now.keys()
@@ -67,8 +67,8 @@ def compare(
         tolerance=tolerance,
         sessions=sessions,
         differences=differences.find(old, new),
-        libraries=[one for one in judged if one.who != CEILING],
-        ceilings=[one for one in judged if one.who == CEILING],
+        libraries=[change for change in judged if change.who != CEILING],
+        ceilings=[change for change in judged if change.who == CEILING],
         failures=failing,
         missing=missing,
         allow_missing=allow_missing,
@@ -77,8 +77,8 @@ def compare(
     )
     changes = (change for place in found.places for change in place.changes)
     found.regressed = (
-        any(one.regressed for one in failing)
-        or (any(not one.failed for one in missing) and not allow_missing)
+        any(failure.regressed for failure in failing)
+        or (any(not lack.failed for lack in missing) and not allow_missing)
         or any(change.regressed for change in changes)
     )
     found.tells_from = _tells_from(found.places)
@@ -87,7 +87,7 @@ def compare(
 
 def _tells_from(places: Iterable[PlaceChange]) -> float | None:
     changes = (place.change for place in places)
-    widths = [one.ratio / one.ci95[0] - 1 for one in changes if one.ci95 is not None]
+    widths = [change.ratio / change.ci95[0] - 1 for change in changes if change.ci95 is not None]
     return median(widths) if widths else None
 
 
@@ -127,7 +127,7 @@ def _match(
     missing: Iterable[Missing],
 ) -> tuple[dict[Owner, list[Both]], list[Unmatched]]:
     """What both sides measured alike, and how much else they did not."""
-    curves = {(one.who, one.place, one.curve) for one in missing}
+    curves = {(lack.who, lack.place, lack.curve) for lack in missing}
     both: dict[Owner, list[Both]] = defaultdict(list)
     unmatched: Counter[tuple[Who, Place, str]] = Counter()
     for key in dict.fromkeys([*old, *new]):
@@ -180,11 +180,11 @@ def _curves(keys: Iterable[Key]) -> dict[OwnCurve, None]:
 
 def _lacks(missing: OwnCurve, new: Collection[OwnCurve]) -> Lacks:
     who, place, curve = missing
-    if all(place != one for _, one, _ in new):
+    if all(place != known for _, known, _ in new):
         return "path"
-    if all(who != one for one, _, _ in new):
+    if all(who != owner for owner, _, _ in new):
         return "library"
-    if all(curve.benchmark != one.benchmark for _, _, one in new):
+    if all(curve.benchmark != known.benchmark for _, _, known in new):
         return "benchmark"
     return "curve"
 
@@ -201,7 +201,7 @@ def _failed(studies: Iterable[Study]) -> set[Key]:
 
 def _units(studies: Iterable[Study]) -> dict[str, str]:
     return {
-        one.name: x_unit(study.results.benchmarks, one.name)
+        benchmark.name: x_unit(study.results.benchmarks, benchmark.name)
         for study in studies
-        for one in study.results.benchmarks
+        for benchmark in study.results.benchmarks
     }

@@ -16,16 +16,16 @@ def find(old: Sequence[Study], new: Sequence[Study]) -> list[Difference]:
     Of a library, or of settings, that one side alone has, nothing but the library's name is told.
     """
     return _names(old, new) + [
-        Difference(part=one.part, name=one.name, old=one.before, new=one.now)
-        for one in changes(_side(old), _side(new))
-        if NOTHING not in (one.before, one.now) or not _of_library(one)
+        Difference(part=change.part, name=change.name, old=change.before, new=change.now)
+        for change in changes(_side(old), _side(new))
+        if NOTHING not in (change.before, change.now) or not _of_library(change)
     ]
 
 
 def _names(old: Sequence[Study], new: Sequence[Study]) -> list[Difference]:
     """What the libraries are called, where one side has others."""
     before, now = (
-        ", ".join(sorted({one.name for study in side for one in study.results.libraries}))
+        ", ".join(sorted({library.name for study in side for library in study.results.libraries}))
         for side in (old, new)
     )
     if before == now:
@@ -33,8 +33,8 @@ def _names(old: Sequence[Study], new: Sequence[Study]) -> list[Difference]:
     return [Difference(part="library", name="names", old=before or NOTHING, new=now or NOTHING)]
 
 
-def _of_library(one: Change) -> bool:
-    return one.part == "library" or (one.part == "build" and one.name.startswith(PROGRAM))
+def _of_library(change: Change) -> bool:
+    return change.part == "library" or (change.part == "build" and change.name.startswith(PROGRAM))
 
 
 def _side(studies: Sequence[Study]) -> Fingerprint:
@@ -61,7 +61,9 @@ def _facts(results: Results, session: SessionInfo) -> Iterator[tuple[str, str, s
             **{f"gpu {gpu.uuid}": gpu.name for gpu in machine.gpus},
         },
         "driver": {},
-        "library": {f"{one.name} version": one.version_text.strip() for one in results.libraries},
+        "library": {
+            f"{library.name} version": library.version_text.strip() for library in results.libraries
+        },
         "build": {"nearpeak": session.nearpeak},
     }
     for part in dict.fromkeys([*own, *session.fingerprint]):

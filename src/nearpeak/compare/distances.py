@@ -54,16 +54,16 @@ def level(both: Mapping[Owner, Sequence[Both]], new: Sequence[bool]) -> dict[Own
     stratified = {owner: _stratify(cases) for owner, cases in both.items()}
     strata_of = {owner: _by_case(cases, stratified[owner]) for owner, cases in both.items()}
     factors = {
-        (owner, one.case): _factors(one, of)
+        (owner, case.case): _factors(case, of)
         for owner, cases in both.items()
-        for one, of in zip(cases, strata_of[owner], strict=True)
+        for case, of in zip(cases, strata_of[owner], strict=True)
     }
 
-    def levelled(owner: Owner, one: Both, of: Indices) -> Both:
-        sessions = _sessions(one)
-        old, now = (_levelled(side, factors, owner, one) for side in (one.old, one.new))
+    def levelled(owner: Owner, both: Both, of: Indices) -> Both:
+        sessions = _sessions(both)
+        old, now = (_levelled(side, factors, owner, both) for side in (both.old, both.new))
         blurred = blur(sessions, of, on_new[sessions])
-        return one._replace(old=old, new=now, strata=len(np.unique(of)), blur=blurred)
+        return both._replace(old=old, new=now, strata=len(np.unique(of)), blur=blurred)
 
     return {
         owner: Levelled(
@@ -89,46 +89,46 @@ def _distances(whole: _Stratified) -> list[Distance]:
 
 
 def _stratify(cases: Sequence[Both]) -> _Stratified:
-    distances = np.array([_distance(one, at) for one in cases for at in _launches(one)])
-    new = np.array([int(at in one.new.values) for one in cases for at in _launches(one)])
+    distances = np.array([_distance(case, at) for case in cases for at in _launches(case)])
+    new = np.array([int(at in case.new.values) for case in cases for at in _launches(case)])
     unknown = np.isnan(distances).any()
     of = np.zeros(len(distances), dtype=np.intp) if unknown else strata(distances.tolist())
     return _Stratified(distances, new, of)
 
 
-def _launches(one: Both) -> list[Launch]:
-    return sorted([*one.old.values, *one.new.values])
+def _launches(both: Both) -> list[Launch]:
+    return sorted([*both.old.values, *both.new.values])
 
 
-def _distance(one: Both, launch: Launch) -> float:
-    side = one.new if launch in one.new.values else one.old
+def _distance(both: Both, launch: Launch) -> float:
+    side = both.new if launch in both.new.values else both.old
     return side.distances.get(launch, math.nan)
 
 
 def _by_case(cases: Sequence[Both], whole: _Stratified) -> list[Indices]:
     """The strata of the launches of each case."""
-    ends = np.cumsum([len(_launches(one)) for one in cases])
+    ends = np.cumsum([len(_launches(case)) for case in cases])
     return np.split(whole.strata, ends[:-1])
 
 
-def _sessions(one: Both) -> Indices:
-    return np.array([launch.session for launch in _launches(one)])
+def _sessions(both: Both) -> Indices:
+    return np.array([launch.session for launch in _launches(both)])
 
 
-def _factors(one: Both, of: Indices) -> Factors:
+def _factors(both: Both, of: Indices) -> Factors:
     """By what each launch is to be multiplied."""
-    launches = _launches(one)
-    values = {**one.old.values, **one.new.values}
-    off = effects(np.log([values[launch] for launch in launches]), _sessions(one), of)
+    launches = _launches(both)
+    values = {**both.old.values, **both.new.values}
+    off = effects(np.log([values[launch] for launch in launches]), _sessions(both), of)
     return dict(zip(launches, np.exp(-off).tolist(), strict=True))
 
 
 def _levelled(
-    side: Figures, factors: Mapping[tuple[Owner, Case], Factors], owner: Owner, one: Both
+    side: Figures, factors: Mapping[tuple[Owner, Case], Factors], owner: Owner, both: Both
 ) -> Figures:
-    own = factors[owner, one.case]
+    own = factors[owner, both.case]
     ceiling = _of_ceilings(factors, owner[1], side.ceilings)
-    turn = 1 if one.kind.better == "higher" else -1
+    turn = 1 if both.kind.better == "higher" else -1
     return side._replace(
         values={launch: value * own[launch] for launch, value in side.values.items()},
         of_ceiling={

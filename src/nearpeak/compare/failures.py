@@ -40,14 +40,14 @@ class Launched:
 def launched(observations: Observations) -> list[Launched]:
     """All launches but those that were interrupted from outside."""
     found = {
-        one.number: Launched(one.who, one.place, one.block.session, one.block.number)
-        for one in observations.launches
-        if one.status != "interrupted"
+        known.number: Launched(known.who, known.place, known.block.session, known.block.number)
+        for known in observations.launches
+        if known.status != "interrupted"
     }
-    for one in observations.observed:
-        if launch := found.get(one.launch.number):
-            launch.asked.add(_bare(one.case))
-            launch.reached.add(_bare(one.case))
+    for observation in observations.observed:
+        if launch := found.get(observation.launch.number):
+            launch.asked.add(_bare(observation.case))
+            launch.reached.add(_bare(observation.case))
     for gap in observations.gaps:
         if launch := found.get(gap.launch.number):
             case = _bare(gap.case)
@@ -83,14 +83,14 @@ def find(
         if owner in before
         for question in _questions(owner, before[owner], after[owner])
     ]
-    judged = judge([one.counts for one in questions])
-    failing = sum(one.counts.new_failed > 0 for one in questions)
+    judged = judge([question.counts for question in questions])
+    failing = sum(question.counts.new_failed > 0 for question in questions)
     found = [
-        _failing(one, verdict, failing, units)
-        for one, verdict in zip(questions, judged, strict=True)
-        if one.counts.new_failed
+        _failing(question, verdict, failing, units)
+        for question, verdict in zip(questions, judged, strict=True)
+        if question.counts.new_failed
     ]
-    return sorted(found, key=lambda one: not one.regressed)
+    return sorted(found, key=lambda failure: not failure.regressed)
 
 
 class _Side(NamedTuple):
@@ -126,8 +126,8 @@ _Launches = list[tuple[Try, Launched]]
 def _by_owner(studies: Iterable[Iterable[Launched]]) -> dict[Owner, _Launches]:
     found: dict[Owner, _Launches] = defaultdict(list)
     for index, launches in enumerate(studies):
-        for one in launches:
-            found[one.who, one.place].append(((index, one.session, one.block), one))
+        for launch in launches:
+            found[launch.who, launch.place].append(((index, launch.session, launch.block), launch))
     return found
 
 
@@ -141,8 +141,10 @@ def _questions(owner: Owner, old: _Launches, new: _Launches) -> list[_Question]:
     whole = _Question(owner, None, *(_side(side, common, whole=True) for side in (old, new)))
     found = {_answers(whole): whole}
     for curve, cases in sorted(curves.items()):
-        one = _Question(owner, curve, *(_side(side, cases, whole=False) for side in (old, new)))
-        found.setdefault(_answers(one), one)
+        question = _Question(
+            owner, curve, *(_side(side, cases, whole=False) for side in (old, new))
+        )
+        found.setdefault(_answers(question), question)
     return list(found.values())
 
 
@@ -155,11 +157,11 @@ def _side(launches: _Launches, cases: set[Case], *, whole: bool) -> _Side:
     where it came before all cases."""
     tried: set[Try] = set()
     ended: dict[tuple[Lost, Case | None], set[Try]] = defaultdict(set)
-    for at, one in launches:
-        concerned = not one.asked.isdisjoint(cases) or (whole and not one.asked)
-        anywhere = concerned and (whole or not one.reached)
-        failed = {end for end in one.failed if (anywhere if end[1] is None else end[1] in cases)}
-        if failed or not one.reached.isdisjoint(cases):
+    for at, launch in launches:
+        concerned = not launch.asked.isdisjoint(cases) or (whole and not launch.asked)
+        anywhere = concerned and (whole or not launch.reached)
+        failed = {end for end in launch.failed if (anywhere if end[1] is None else end[1] in cases)}
+        if failed or not launch.reached.isdisjoint(cases):
             tried.add(at)
         for end in failed:
             ended[end].add(at)

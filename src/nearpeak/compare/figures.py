@@ -85,17 +85,17 @@ def gather(studies: Sequence[Study], numbers: Mapping[tuple[int, int], int]) -> 
 
 def _add(
     figures: Figures,
-    one: Cell | CeilingPoint,
+    cell: Cell | CeilingPoint,
     ceiling: CeilingPoint | None,
     sessions: Mapping[int, int],
 ) -> None:
     """What a study has of a case; of a cell also in the blocks that measured its ceiling too."""
-    launches = {block: Launch(sessions[block.session], block.number) for block in one.blocks}
-    figures.values.update((launches[at], v) for at, v in one.by_block.items() if v > 0)
-    for at, distance in zip(one.blocks, one.cache_line_ns, strict=True):
+    launches = {block: Launch(sessions[block.session], block.number) for block in cell.blocks}
+    figures.values.update((launches[at], v) for at, v in cell.by_block.items() if v > 0)
+    for at, distance in zip(cell.blocks, cell.cache_line_ns, strict=True):
         if distance is not None:
             figures.distances[launches[at]] = distance
     if ceiling is not None:
-        fractions = better_in(one.by_block, ceiling.by_block, one.better)
+        fractions = better_in(cell.by_block, ceiling.by_block, cell.better)
         figures.of_ceiling.update((launches[at], fraction) for at, fraction in fractions.items())
         figures.ceilings.add(ceiling.case)

@@ -38,30 +38,30 @@ def judge(
     prepared = [_prepare(owner, levelled, new) for owner, levelled in both.items()]
     groups = [
         Group(
-            [_rows(cases, one.launches) for _, cases in one.curves],
-            one.columns,
-            [_fractions(cases, one.launches) for _, cases in one.curves],
+            [_rows(cases, place.launches) for _, cases in place.curves],
+            place.columns,
+            [_fractions(cases, place.launches) for _, cases in place.curves],
         )
-        for one in prepared
+        for place in prepared
     ]
     judged = sides.judge(groups, tolerance)
-    return [_place(one, found, tolerance) for one, found in zip(prepared, judged, strict=True)]
+    return [_place(place, found, tolerance) for place, found in zip(prepared, judged, strict=True)]
 
 
 def _prepare(owner: Owner, levelled: Levelled, new: Sequence[bool]) -> _Prepared:
     cases = levelled.cases
     curves: dict[Curve, list[Both]] = {}
-    for one in cases:
-        curves.setdefault(one.case.curve, []).append(one)
-    launches = sorted({at for one in cases for at in (*one.old.values, *one.new.values)})
+    for case in cases:
+        curves.setdefault(case.case.curve, []).append(case)
+    launches = sorted({at for case in cases for at in (*case.old.values, *case.new.values)})
     columns = Columns(
         np.array([launch.session for launch in launches]),
         np.array(new),
-        max(one.strata for one in cases),
-        max(one.blur for one in cases),
+        max(case.strata for case in cases),
+        max(case.blur for case in cases),
     )
     in_order = [
-        (curve, sorted(found, key=lambda one: one.case.x)) for curve, found in curves.items()
+        (curve, sorted(found, key=lambda both: both.case.x)) for curve, found in curves.items()
     ]
     return _Prepared(*owner, in_order, launches, columns, levelled.distances)
 
@@ -69,9 +69,9 @@ def _prepare(owner: Owner, levelled: Levelled, new: Sequence[bool]) -> _Prepared
 def _rows(cases: Sequence[Both], launches: Sequence[Launch]) -> Floats:
     """Logarithms, cases x launches, turned so that more is better; nan: not measured."""
     rows = []
-    for one in cases:
-        sign = 1.0 if one.kind.better == "higher" else -1.0
-        rows.append(sign * _logarithms({**one.old.values, **one.new.values}, launches))
+    for case in cases:
+        sign = 1.0 if case.kind.better == "higher" else -1.0
+        rows.append(sign * _logarithms({**case.old.values, **case.new.values}, launches))
     return np.array(rows)
 
 
@@ -86,23 +86,23 @@ def _logarithms(values: Mapping[Launch, float], launches: Sequence[Launch]) -> F
     return np.log([values.get(launch, np.nan) for launch in launches])
 
 
-def _place(one: _Prepared, judged: JudgedGroup, tolerance: float) -> PlaceChange:
+def _place(prepared: _Prepared, judged: JudgedGroup, tolerance: float) -> PlaceChange:
     return PlaceChange(
-        who=one.who,
-        place=one.place,
-        distances=one.distances,
-        moved=_moved(one.distances),
-        inseparable=math.isinf(one.columns.blur),
-        change=_change(one.who, judged.group, judged.shift, tolerance),
-        of_ceiling=_of_ceiling([case for _, cases in one.curves for case in cases], one),
+        who=prepared.who,
+        place=prepared.place,
+        distances=prepared.distances,
+        moved=_moved(prepared.distances),
+        inseparable=math.isinf(prepared.columns.blur),
+        change=_change(prepared.who, judged.group, judged.shift, tolerance),
+        of_ceiling=_of_ceiling([case for _, cases in prepared.curves for case in cases], prepared),
         curves=[
             CurveChange(
                 curve=curve,
-                change=_change(one.who, found.curve, found.shift, tolerance),
-                of_ceiling=_of_ceiling(cases, one),
-                cells=_cells(one.who, cases, found, tolerance),
+                change=_change(prepared.who, found.curve, found.shift, tolerance),
+                of_ceiling=_of_ceiling(cases, prepared),
+                cells=_cells(prepared.who, cases, found, tolerance),
             )
-            for (curve, cases), found in zip(one.curves, judged.curves, strict=True)
+            for (curve, cases), found in zip(prepared.curves, judged.curves, strict=True)
         ],
     )
 
@@ -117,14 +117,14 @@ def _cells(
 ) -> list[CellChange]:
     return [
         CellChange(
-            case=one.case,
+            case=case.case,
             change=_change(who, verdict, shift, tolerance),
-            unit=one.kind.unit,
-            x_unit=one.kind.x_unit,
-            old=float(np.median(list(one.old.values.values()))),
-            new=float(np.median(list(one.new.values.values()))),
+            unit=case.kind.unit,
+            x_unit=case.kind.x_unit,
+            old=float(np.median(list(case.old.values.values()))),
+            new=float(np.median(list(case.new.values.values()))),
         )
-        for one, verdict, shift in zip(cases, judged.sizes, judged.shifts, strict=True)
+        for case, verdict, shift in zip(cases, judged.sizes, judged.shifts, strict=True)
     ]
 
 
@@ -148,11 +148,11 @@ def _lacks(who: Who) -> Literal["control", "session"]:
     return "session" if who == CEILING else "control"
 
 
-def _of_ceiling(cases: Sequence[Both], one: _Prepared) -> Ratio | None:
+def _of_ceiling(cases: Sequence[Both], prepared: _Prepared) -> Ratio | None:
     """The mean over those cases whose fractions both sides have."""
     both = [case for case in cases if case.old.of_ceiling and case.new.of_ceiling]
     if not both:
         return None
-    row = sides.mean_row(_fractions(both, one.launches))
-    found = sides.shift(row, one.columns).comparison
+    row = sides.mean_row(_fractions(both, prepared.launches))
+    found = sides.shift(row, prepared.columns).comparison
     return Ratio(ratio=found.ratio, ci95=found.ci95, p_value=found.p_value)

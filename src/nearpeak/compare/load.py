@@ -57,7 +57,7 @@ def _studies(folder: Path) -> Iterator[Path]:
     if (folder / PLAN).is_file():
         yield folder
         return
-    inner = [one for one in sorted(folder.iterdir()) if (one / PLAN).is_file()]
+    inner = [file for file in sorted(folder.iterdir()) if (file / PLAN).is_file()]
     if not inner:
         raise UserError(
             f"{folder}: neither a study nor a folder of studies (no {PLAN} there, nor one folder"

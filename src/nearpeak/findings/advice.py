@@ -32,7 +32,7 @@ def advise(results: Results) -> list[Advice]:
 
 
 def _failed(results: Results) -> Iterator[Advice]:
-    failed = Counter(one.who for one in results.failures if one.who != CEILING)
+    failed = Counter(failure.who for failure in results.failures if failure.who != CEILING)
     for who, launches in failed.items():
         yield Advice(kind="failures", who=who, launches=launches)
 
@@ -48,19 +48,23 @@ def _loss(results: Results) -> list[Advice]:
 
 def _without_findings(results: Results) -> Iterator[Advice]:
     """From the best of each headline: how near all of them are, or which one is furthest."""
-    told = [one for group in headlines(results) for one in group]
+    told = [headline for group in headlines(results) for headline in group]
     # What is far from a bound may be as good as can be.
-    held = [one for one in told if one.ceiling and one.ceiling.kind == "measured" and _reached(one)]
+    held = [
+        headline
+        for headline in told
+        if headline.ceiling and headline.ceiling.kind == "measured" and _reached(headline)
+    ]
     if not held:
         return
     if _few_launches(results):
         yield Advice(kind="launches", launches=FEWEST)
         return
-    told_apart = [one for one in held if not _scatters(one)]
-    if far := [one for one in told_apart if _reached(one) < NEAR]:
+    told_apart = [headline for headline in held if not _scatters(headline)]
+    if far := [headline for headline in told_apart if _reached(headline) < NEAR]:
         yield _of("far", min(far, key=_reached))
         return
-    if scattered := [one for one in held if _scatters(one)]:
+    if scattered := [headline for headline in held if _scatters(headline)]:
         furthest = min(scattered, key=_reached)
         advice = _of("open", furthest)
         advice.fraction_ci95 = furthest.fraction_ci95
@@ -68,8 +72,8 @@ def _without_findings(results: Results) -> Iterator[Advice]:
         yield advice
         return
     furthest = min(held, key=_reached)
-    everywhere = set.intersection(*({one.best, *one.tied} for one in held))
-    who = next((one.best for one in held if one.best in everywhere), None)
+    everywhere = set.intersection(*({headline.best, *headline.tied} for headline in held))
+    who = next((headline.best for headline in held if headline.best in everywhere), None)
     yield Advice(kind="near", who=who, fraction=furthest.fraction)
 
 

@@ -46,16 +46,16 @@ class View:
     @classmethod
     def of(cls, results: Results) -> "View":
         """Of a whole study."""
-        others = {one.session for one in results.sessions if not one.verdicts}
+        others = {session.session for session in results.sessions if not session.verdicts}
         if len(others) == len(results.sessions):
             others = set()  # nothing is compared
         return cls(
             [_without(cell, others) for cell in results.cells if cell.median],
             {benchmark.name: benchmark for benchmark in results.benchmarks},
             {
-                Who(one.name, given.name): given
-                for one in results.libraries
-                for given in one.settings
+                Who(library.name, given.name): given
+                for library in results.libraries
+                for given in library.settings
             },
             Ceilings(results.ceilings),
         )
@@ -193,7 +193,7 @@ def loss(
     ratios = {block: ratio for block, ratio in ratios.items() if block in limits}
     if len(ratios) < FEWEST:
         return None
-    medians = (one.by_block for one in (cell, other))
+    medians = (known.by_block for known in (cell, other))
     own, better = (float(np.median([values[block] for block in ratios])) for values in medians)
     return Loss(own, better, ratios, limits)
 
@@ -208,7 +208,9 @@ def _without(cell: Cell, sessions: Collection[int]) -> Cell:
     """A cell without its blocks of these sessions."""
     if not any(block.session in sessions for block in cell.blocks):
         return cell
-    kept = {block: one for block, one in cell.by_block.items() if block.session not in sessions}
+    kept = {
+        block: median for block, median in cell.by_block.items() if block.session not in sessions
+    }
     return msgspec.structs.replace(cell, blocks=list(kept), launch_medians=list(kept.values()))
 
 

@@ -50,12 +50,12 @@ def find(results: Results) -> list[Finding]:
 def find_in(view: View) -> list[Finding]:
     """The same of cells alone."""
     asked = [(kind, seen) for kind in all_kinds() for seen in kind.find(view)]
-    losing = [one for one in _judge(asked) if one.sure or one.seen.loss.everywhere]
+    losing = [judged for judged in _judge(asked) if judged.sure or judged.seen.loss.everywhere]
     level = 1 - LEVEL / max(len(asked), 1)
     found = []
     for kind in all_kinds():
-        found += _findings(view, [one for one in losing if one.kind is kind], level)
-    found.sort(key=lambda one: (one[0], not one[1].sure, -_at_least(one[1])))
+        found += _findings(view, [judged for judged in losing if judged.kind is kind], level)
+    found.sort(key=lambda pair: (pair[0], not pair[1].sure, -_at_least(pair[1])))
     return [finding for _, finding in found]
 
 
@@ -81,23 +81,23 @@ def _findings(view: View, found: Iterable[Judged], level: float) -> list[tuple[b
     """Told at the case where the ratio is greatest. Of all pairs of a machine only the worst is
     told: a study may have hundreds. `level`: of the interval of each finding."""
 
-    def greatest(one: Judged) -> tuple[bool, float]:
-        return one.sure, one.seen.loss.ratio
+    def greatest(judged: Judged) -> tuple[bool, float]:
+        return judged.sure, judged.seen.loss.ratio
 
     cases: dict[tuple[Who, Place, Case], Judged] = {}  # a cell may lose to several others
-    for one in found:
-        cell = one.seen.cell
+    for judged in found:
+        cell = judged.seen.cell
         key = (cell.who, cell.place, cell.case)
-        cases[key] = max(one, cases.get(key, one), key=greatest)
+        cases[key] = max(judged, cases.get(key, judged), key=greatest)
     groups: dict[tuple[Who, str, str], list[Judged]] = defaultdict(list)
-    for one in cases.values():
-        place = one.seen.cell.place
+    for case in cases.values():
+        place = case.seen.cell.place
         path = place.kind if place.pair else place.path
-        groups[one.seen.cell.who, path, one.seen.cell.case.buffers].append(one)
+        groups[case.seen.cell.who, path, case.seen.cell.case.buffers].append(case)
     told = []
     for group in groups.values():
         worst = max(group, key=greatest)
-        alike = sum(one.seen.cell.place == worst.seen.cell.place for one in group)
+        alike = sum(judged.seen.cell.place == worst.seen.cell.place for judged in group)
         told.append((worst.kind.only_tried(worst.seen), _finding(view, worst, alike, level)))
     return told
 
@@ -136,7 +136,7 @@ def _remedy(view: View, worst: Judged) -> Remedy:
     if not worst.kind.by_settings:
         return Remedy(text=worst.kind.remedy)
     own, better = (
-        view.given.get(one.who, Settings()) for one in (worst.seen.cell, worst.seen.other)
+        view.given.get(cell.who, Settings()) for cell in (worst.seen.cell, worst.seen.other)
     )
     return Remedy(text=worst.kind.remedy, settings=better, changes=list(changes(better, own)))
 
@@ -148,5 +148,5 @@ def changes(better: Settings, own: Settings) -> Iterator[SettingChange]:
         if value != instead:
             yield SettingChange(kind="env", name=name, value=value, instead=instead)
     if better.flags != own.flags:
-        flags = [" ".join(one.flags) or None for one in (better, own)]
+        flags = [" ".join(settings.flags) or None for settings in (better, own)]
         yield SettingChange(kind="flags", value=flags[0], instead=flags[1])

@@ -16,12 +16,12 @@ def add_gpu_links(canvas: Canvas) -> None:
     if len({box.y for box in _gpu_boxes(canvas)}) > 1:
         _add_list(canvas, found)
     else:
-        pairs = [one for one in found if len(one.gpus) == 2]
-        straight = [one for one in pairs if _neighbours(canvas, one)]
-        for one in straight:
-            _add_straight(canvas, one)
-        _add_arcs(canvas, [one for one in pairs if one not in straight])
-        _add_bars(canvas, [one for one in found if len(one.gpus) > 2])
+        pairs = [fabric for fabric in found if len(fabric.gpus) == 2]
+        straight = [pair for pair in pairs if _neighbours(canvas, pair)]
+        for fabric in straight:
+            _add_straight(canvas, fabric)
+        _add_arcs(canvas, [pair for pair in pairs if pair not in straight])
+        _add_bars(canvas, [fabric for fabric in found if len(fabric.gpus) > 2])
     canvas.picture.height += 6
 
 
@@ -105,8 +105,8 @@ def _ports(canvas: Canvas, ends: dict[Fabric, list[int]]) -> dict[tuple[int, Fab
     """Where each arc begins and ends below its GPUs: no two of one GPU cross."""
     ports = {}
     for at, box in enumerate(_gpu_boxes(canvas)):
-        to_left = sorted((one for one in ends if ends[one][1] == at), key=lambda o: -ends[o][0])
-        to_right = sorted((one for one in ends if ends[one][0] == at), key=lambda o: -ends[o][1])
+        to_left = sorted((end for end in ends if ends[end][1] == at), key=lambda o: -ends[o][0])
+        to_right = sorted((end for end in ends if ends[end][0] == at), key=lambda o: -ends[o][1])
         mine = [*to_left, *to_right]
         for port, pair in enumerate(mine):
             ports[at, pair] = box.x + 3 + (port + 0.5) * (box.width - 6) / len(mine)
@@ -117,7 +117,7 @@ def _add_bars(canvas: Canvas, wholes: list[Fabric]) -> None:
     """All to all, as one bar below its GPUs; bars that would meet stand below each other."""
     top = canvas.picture.height + 14
     reach: list[float] = []  # of the bars at each height, how far to the right
-    for fabric in sorted(wholes, key=lambda one: _outer(canvas, one)[0].x):
+    for fabric in sorted(wholes, key=lambda whole: _outer(canvas, whole)[0].x):
         left, right = _outer(canvas, fabric)
         level = next((at for at, end in enumerate(reach) if end < left.x), len(reach))
         reach[level : level + 1] = [right.x + right.width]
@@ -147,8 +147,8 @@ def _add_list(canvas: Canvas, found: list[Fabric]) -> None:
     for fabric in found:
         alike.setdefault(fabric.words, []).append(fabric)
     for words, group in alike.items():
-        rows = [row for one in group for row in _rows(canvas, one)]
-        pairs = ", ".join("–".join(map(str, one.gpus)) for one in group)
+        rows = [row for fabric in group for row in _rows(canvas, fabric)]
+        pairs = ", ".join("–".join(map(str, fabric.gpus)) for fabric in group)
         whole = len(group) == 1 and len(group[0].gpus) > 2
         who = f"{len(group[0].gpus)} GPUs, all to all" if whole else f"GPUs {pairs}"
         pills = len(rows) * (PILL + 3)

@@ -182,7 +182,7 @@ def spot(machine: Machine, path: DataPath) -> Spot:
     gpus = sorted({indices[end.gpu] for end in path.ends if end.gpu in indices})
     if path.shares_gpu and gpus:
         return "gpu", gpus[0], 0
-    if len(gpus) == 2 and any(set(gpus) <= set(one.gpus) for one in fabrics(machine)):
+    if len(gpus) == 2 and any(set(gpus) <= set(fabric.gpus) for fabric in fabrics(machine)):
         return "link", gpus[0], gpus[1]
     if first == last:
         return ("host link", gpus[0], 0) if gpus else ("node", first, 0)

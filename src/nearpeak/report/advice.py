@@ -18,42 +18,46 @@ _CAUSES: dict[Cause, str] = {
 def advice(results: Results) -> list[str]:
     """A sentence for each; one for all failures."""
     failed = ", ".join(
-        f"{one.who.label} ({count(one.launches or 0, 'launch')})"
-        for one in results.advice
-        if one.kind == "failures" and one.who
+        f"{advice.who.label} ({count(advice.launches or 0, 'launch')})"
+        for advice in results.advice
+        if advice.kind == "failures" and advice.who
     )
     return [
         *([f"First find out why launches failed: {failed}."] if failed else []),
-        *(_words(results, one) for one in results.advice if one.kind != "failures"),
+        *(_words(results, advice) for advice in results.advice if advice.kind != "failures"),
     ]
 
 
-def _words(results: Results, one: Advice) -> str:
-    if one.kind == "path":
-        at = (one.place, one.case)
+def _words(results: Results, advice: Advice) -> str:
+    if advice.kind == "path":
+        at = (advice.place, advice.case)
         return health(next(peak for peak in results.peaks if (peak.place, peak.case) == at))
-    if one.kind == "loss":
-        finding = results.findings[one.finding or 0]
+    if advice.kind == "loss":
+        finding = results.findings[advice.finding or 0]
         return f"Largest loss: {sentence(finding)} {finding.remedy.text}"
-    if one.kind == "launches":
-        return f"Measure more before changing anything: an interval needs {one.launches} launches."
-    if one.kind == "near":
-        name = one.who.label if one.who else "the best library of each path"
-        missing = percent(1 - (one.fraction or 0.0))
+    if advice.kind == "launches":
+        return (
+            f"Measure more before changing anything: an interval needs {advice.launches} launches."
+        )
+    if advice.kind == "near":
+        name = advice.who.label if advice.who else "the best library of each path"
+        missing = percent(1 - (advice.fraction or 0.0))
         return f"Nothing to do: {name} is within {missing} % of the ceiling everywhere."
-    at = (one.place, one.case)
+    at = (advice.place, advice.case)
     headline = next(each for each in results.headlines if (each.place, each.case) == at)
     where = f"the ceiling on {headline.place.path} in {case(headline.case)}"
     where += f" at {size(headline.case.x)}: the best one, {best_words(headline)},"
     loaded = results.conditions is not None and results.conditions.loaded
-    if one.kind == "far":
+    if advice.kind == "far":
         remedy = "Measure the idle machine first" if loaded else "Try other settings or libraries"
-        return f"No library comes near {where} reaches {percent(one.fraction)} % of it. {remedy}."
-    low, high = one.fraction_ci95 or (0.0, 0.0)
-    why = " and ".join(_CAUSES[cause] for cause in one.why) or "nothing recorded tells why"
+        return (
+            f"No library comes near {where} reaches {percent(advice.fraction)} % of it. {remedy}."
+        )
+    low, high = advice.fraction_ci95 or (0.0, 0.0)
+    why = " and ".join(_CAUSES[cause] for cause in advice.why) or "nothing recorded tells why"
     remedy = "again when the machine is idle" if loaded else "more before changing anything"
     return (
-        f"It is open how near any library comes to {where} reaches {percent(one.fraction)} % of it,"
-        f" and the 95 % interval is {percent(low)} to {percent(high)} %. Launches scatter: {why}."
-        f" Measure {remedy}."
+        f"It is open how near any library comes to {where} reaches {percent(advice.fraction)} % of "
+        f"it, and the 95 % interval is {percent(low)} to {percent(high)} %. Launches scatter: "
+        f"{why}. Measure {remedy}."
     )

@@ -97,8 +97,8 @@ class Section:
 def sections(results: Results) -> list[Section]:
     """Each application that was measured, in the order of the plan."""
     found: dict[str, list[Application]] = defaultdict(list)
-    for one in results.applications:
-        found[one.cell.case.benchmark].append(one)
+    for application in results.applications:
+        found[application.cell.case.benchmark].append(application)
     cached = _cached_copies(results)
     return [_section(named(results.benchmarks, name), mine, cached) for name, mine in found.items()]
 
@@ -129,8 +129,10 @@ def _section(
     cached: Mapping[Place, int],
 ) -> Section:
     groups: dict[str, list[Row]] = defaultdict(list)
-    for one in found:
-        groups[_title(one, benchmark)].append(_row(one, _label(one, benchmark)))
+    for application in found:
+        groups[_title(application, benchmark)].append(
+            _row(application, _label(application, benchmark))
+        )
     return Section(
         name=benchmark.name,
         summary=benchmark.summary,
@@ -157,42 +159,43 @@ def _ways(benchmark: Benchmark) -> dict[str, str]:
     return {name: value for name, value in _usual(benchmark).items() if name not in states}
 
 
-def way(one: Application, benchmark: Benchmark) -> str:
+def way(application: Application, benchmark: Benchmark) -> str:
     """`overlap=yes, type=float`: the axes that have not their default; empty: all have it."""
     usual = _usual(benchmark)
-    axes = one.cell.case.axes
+    axes = application.cell.case.axes
     return _words({name: value for name, value in axes.items() if usual.get(name) != value})
 
 
-def _title(one: Application, benchmark: Benchmark) -> str:
+def _title(application: Application, benchmark: Benchmark) -> str:
     """Where, and of which size."""
-    return f"{one.cell.place.path} ({one.cell.case.buffers}), {problem_size(one, benchmark)}"
+    cell = application.cell
+    return f"{cell.place.path} ({cell.case.buffers}), {problem_size(application, benchmark)}"
 
 
-def problem_size(one: Application, benchmark: Benchmark) -> str:
+def problem_size(application: Application, benchmark: Benchmark) -> str:
     """`side 4096 cells`, `100000 particles`."""
-    x, count = benchmark.x, one.cell.case.x
+    x, count = benchmark.x, application.cell.case.x
     return f"{count} {x.unit}" if x.name == x.unit else f"{x.name} {count} {x.unit}"
 
 
 def _bars(found: Sequence[Application], benchmark: Benchmark) -> dict[str, list[Bar]]:
-    names = list(dict.fromkeys(name for one in found for name in one.phases))
+    names = list(dict.fromkeys(name for application in found for name in application.phases))
     groups: dict[str, list[Application]] = defaultdict(list)
-    for one in found:
-        if sum(one.phases.values()) > 0:
-            groups[_title(one, benchmark)].append(one)
+    for application in found:
+        if sum(application.phases.values()) > 0:
+            groups[_title(application, benchmark)].append(application)
     bars = {}
     for title, mine in groups.items():
-        longest = max(sum(one.phases.values()) for one in mine)
+        longest = max(sum(application.phases.values()) for application in mine)
         bars[title] = [
             Bar(
-                _label(one, benchmark),
+                _label(application, benchmark),
                 [
                     Part(name, us, 100 * us / longest, names.index(name))
-                    for name, us in one.phases.items()
+                    for name, us in application.phases.items()
                 ],
             )
-            for one in mine
+            for application in mine
         ]
     return bars
 
@@ -200,23 +203,27 @@ def _bars(found: Sequence[Application], benchmark: Benchmark) -> dict[str, list[
 def _growths(found: Sequence[Application], benchmark: Benchmark) -> Iterator[Growth]:
     """Of the same problem on ranks that all have the same memory."""
     groups: dict[str, list[Application]] = defaultdict(list)
-    for one in found:
-        case, ends = one.cell.case, set(one.cell.place.ends)
-        if len(ends) == 1 and one.cell.median is not None:
+    for application in found:
+        case, ends = application.cell.case, set(application.cell.place.ends)
+        if len(ends) == 1 and application.cell.median is not None:
             scaled = f", {scaling} scaling" if (scaling := case.axes.get(SCALING)) else ""
-            groups[f"{ends.pop()} ({case.buffers}), {problem_size(one, benchmark)}{scaled}"].append(
-                one
-            )
+            groups[
+                f"{ends.pop()} ({case.buffers}), {problem_size(application, benchmark)}{scaled}"
+            ].append(application)
     for title, mine in groups.items():
         ways: dict[tuple[Who, str], list[Application]] = defaultdict(list)
-        for one in sorted(mine, key=_ranks):
-            ways[one.cell.who, way(one, benchmark)].append(one)
+        for application in sorted(mine, key=_ranks):
+            ways[application.cell.who, way(application, benchmark)].append(application)
         for measure, value in MEASURES.items():
             lines = [
                 Line(
                     who,
                     ", ".join(filter(None, [how, path])),
-                    {_ranks(one): told for one in several if (told := value(one))},
+                    {
+                        _ranks(application): told
+                        for application in several
+                        if (told := value(application))
+                    },
                 )
                 for (who, how), all_of_way in ways.items()
                 for path, several in _lines(all_of_way)
@@ -229,63 +236,70 @@ def _growths(found: Sequence[Application], benchmark: Benchmark) -> Iterator[Gro
 def _lines(found: Sequence[Application]) -> Iterator[tuple[str, list[Application]]]:
     """One line, or one for each path where several have as many ranks, by its name."""
     counts = Counter(map(_ranks, found))
-    alone = [one for one in found if counts[_ranks(one)] == 1]
-    beside = [one for one in found if counts[_ranks(one)] > 1]
+    alone = [application for application in found if counts[_ranks(application)] == 1]
+    beside = [application for application in found if counts[_ranks(application)] > 1]
     if not beside:
         yield "", alone
-    for path in dict.fromkeys(one.cell.place.path for one in beside):
-        here = [one for one in beside if one.cell.place.path == path]
+    for path in dict.fromkeys(application.cell.place.path for application in beside):
+        here = [application for application in beside if application.cell.place.path == path]
         yield path, sorted([*alone, *here], key=_ranks)
 
 
-def _ranks(one: Application) -> int:
-    return len(one.cell.place.ends)
+def _ranks(application: Application) -> int:
+    return len(application.cell.place.ends)
 
 
-def _efficiency(one: Application) -> Value | None:
+def _efficiency(application: Application) -> Value | None:
     """That of the fewest ranks is 1: it is what the others are held against."""
-    if not scales(one.work, one.cell.place):
+    if not scales(application.work, application.cell.place):
         return None
-    return _percent(one.scaled.efficiency) if one.scaled else Value(1.0, "percent")
+    return _percent(application.scaled.efficiency) if application.scaled else Value(1.0, "percent")
 
 
-def _share(one: Application) -> Value | None:
-    return None if one.not_computing is None else Value(one.not_computing, "percent")
+def _share(application: Application) -> Value | None:
+    return (
+        None if application.not_computing is None else Value(application.not_computing, "percent")
+    )
 
 
 MEASURES: dict[str, Callable[[Application], Value | None]] = {
     "efficiency": _efficiency,
-    "roofline": lambda one: _roofline(one.roofline.fraction) if one.roofline else None,
+    "roofline": lambda application: (
+        _roofline(application.roofline.fraction) if application.roofline else None
+    ),
     "not computing": _share,
 }
 
 
-def _label(one: Application, benchmark: Benchmark) -> str:
+def _label(application: Application, benchmark: Benchmark) -> str:
     """`2 x intel overlap=yes`."""
-    return f"{_ranks(one)} x {one.cell.who.label} {way(one, benchmark)}".rstrip()
+    label = application.cell.who.label
+    return f"{_ranks(application)} x {label} {way(application, benchmark)}".rstrip()
 
 
 def _columns(found: Sequence[Application], benchmark: Benchmark) -> list[Column]:
     rates = [metric.unit for metric in benchmark.metrics[1:2]]
     optional = {
-        Column("roofline", "Roofline", "%"): any(one.roofline for one in found),
-        Column("share", "Not computing", "%"): any(one.not_computing is not None for one in found),
-        Column("imbalance", "Imbalance"): any(one.imbalance for one in found),
-        Column("efficiency", "Efficiency", "%"): any(one.scaled for one in found),
-        Column("hidden", "Hidden", "%"): any(one.hidden for one in found),
-        Column("messages", "Messages", "µs"): any(one.messages_us for one in found),
-        Column("predicted", "Predicted", "µs"): any(one.predicted_us for one in found),
-        Column("beside", "Beside", figure=False): any(one.beside for one in found),
+        Column("roofline", "Roofline", "%"): any(application.roofline for application in found),
+        Column("share", "Not computing", "%"): any(
+            application.not_computing is not None for application in found
+        ),
+        Column("imbalance", "Imbalance"): any(application.imbalance for application in found),
+        Column("efficiency", "Efficiency", "%"): any(application.scaled for application in found),
+        Column("hidden", "Hidden", "%"): any(application.hidden for application in found),
+        Column("messages", "Messages", "µs"): any(row.messages_us for row in found),
+        Column("predicted", "Predicted", "µs"): any(row.predicted_us for row in found),
+        Column("beside", "Beside", figure=False): any(application.beside for application in found),
     }
     return [
         Column("time", "Time", unit(found[0].cell.unit)),
-        *(Column("rate", "Rate", one) for one in rates),
+        *(Column("rate", "Rate", rate) for rate in rates),
         *(column for column, there in optional.items() if there),
     ]
 
 
-def _row(one: Application, head: str) -> Row:
-    cell = one.cell
+def _row(application: Application, head: str) -> Row:
+    cell = application.cell
     if cell.median is None:
         return Row(head, {"time": Value(status(cell), "text", tone="bad")})
     values = {
@@ -296,23 +310,25 @@ def _row(one: Application, head: str) -> Row:
             tone="bad" if loses(cell) else "",
             notes=tuple(filter(None, [loses(cell)])),
         ),
-        "rate": Value(one.rate),
-        "beside": Value("; ".join(map(_beside, one.beside)), "text"),
+        "rate": Value(application.rate),
+        "beside": Value("; ".join(map(_beside, application.beside)), "text"),
     }
-    if one.roofline:
-        values["roofline"] = _roofline(one.roofline.fraction)
-    if one.scaled:
-        values["efficiency"] = _percent(one.scaled.efficiency, one.scaled.scaling)
-    if one.imbalance:
-        values["imbalance"] = _ratio(one.imbalance)
-    if one.hidden:
-        values["hidden"] = _percent(one.hidden)
-    if one.not_computing is not None:
-        values["share"] = Value(one.not_computing, "percent")
-    if one.messages_us is not None:
-        values["messages"] = Value(one.messages_us)
-    if one.predicted_us is not None:
-        values["predicted"] = Value(one.predicted_us, range=one.predicted_range, few="blocks")
+    if application.roofline:
+        values["roofline"] = _roofline(application.roofline.fraction)
+    if application.scaled:
+        values["efficiency"] = _percent(application.scaled.efficiency, application.scaled.scaling)
+    if application.imbalance:
+        values["imbalance"] = _ratio(application.imbalance)
+    if application.hidden:
+        values["hidden"] = _percent(application.hidden)
+    if application.not_computing is not None:
+        values["share"] = Value(application.not_computing, "percent")
+    if application.messages_us is not None:
+        values["messages"] = Value(application.messages_us)
+    if application.predicted_us is not None:
+        values["predicted"] = Value(
+            application.predicted_us, range=application.predicted_range, few="blocks"
+        )
     return Row(head, values)
 
 
@@ -337,21 +353,24 @@ def _roofline(found: Estimated) -> Value:
     return replace(_percent(found), tone="bad", remark="(defect)")
 
 
-def _beside(one: Beside) -> str:
+def _beside(beside: Beside) -> str:
     """`1.05 times as fast as overlap=no [1.03, 1.06]`."""
-    speedup = one.speedup
+    speedup = beside.speedup
     told = spread(speedup.ci95, speedup.range)
-    return f"{number(speedup.value)} times as fast as {one.axis}={one.value} {told}"
+    return f"{number(speedup.value)} times as fast as {beside.axis}={beside.value} {told}"
 
 
 def _without_roofline(found: Sequence[Application], cached: Mapping[Place, int]) -> Iterator[str]:
     arrays = {
-        cached[one.cell.place]
-        for one in found
-        if one.work and one.work.copied_bytes and not one.roofline and one.cell.place in cached
+        cached[application.cell.place]
+        for application in found
+        if application.work
+        and application.work.copied_bytes
+        and not application.roofline
+        and application.cell.place in cached
     }
     if arrays:
-        sizes = " and ".join(size(one) for one in sorted(arrays))
+        sizes = " and ".join(size(array) for array in sorted(arrays))
         yield (
             f"No roofline: the memory was copied in arrays of {sizes}, which the caches may hold."
         )
@@ -359,20 +378,21 @@ def _without_roofline(found: Sequence[Application], cached: Mapping[Place, int])
 
 def _sentences(found: Sequence[Application], benchmark: Benchmark) -> Iterator[str]:
     """Where the messages took another time than those of the study."""
-    known = [(one, one.deviation) for one in found if one.deviation]
-    far = [(one, off) for one, off in known if off.far]
+    known = [(application, application.deviation) for application in found if application.deviation]
+    far = [(application, off) for application, off in known if off.far]
     if known:
         yield (
             f"The messages of {len(known) - len(far)} of {count(len(known), 'problem')} took what"
             f" the study's own messages predict, within {percent(FAR)} %."
         )
-    for one, off in sorted(far, key=lambda each: -abs(each[1].off)):
-        where = f"{one.cell.who.label} on {_title(one, benchmark)}"
+    for application, off in sorted(far, key=lambda each: -abs(each[1].off)):
+        where = f"{application.cell.who.label} on {_title(application, benchmark)}"
         took = (
-            f"messages took {number(one.messages_us)} µs, predicted {number(one.predicted_us)} µs"
+            f"messages took {number(application.messages_us)} µs, predicted "
+            f"{number(application.predicted_us)} µs"
         )
         told = "; ".join([took, *_reasons(off)])
-        yield f"{', '.join(filter(None, [where, way(one, benchmark)]))}: {told}."
+        yield f"{', '.join(filter(None, [where, way(application, benchmark)]))}: {told}."
 
 
 def _reasons(off: Deviation) -> Iterator[str]:

@@ -12,16 +12,16 @@ _TONES: dict[str, Tone] = {GOOD: "good", NOT_TRIED: ""}
 
 def table(results: Results) -> Table:
     """A row for each library with its settings; what was not tried is empty."""
-    operations = list(dict.fromkeys(one.operation for one in results.awareness))
-    kinds = list(dict.fromkeys(one.buffers for one in results.awareness))
+    operations = list(dict.fromkeys(answer.operation for answer in results.awareness))
+    kinds = list(dict.fromkeys(answer.buffers for answer in results.awareness))
     tried = sorted(
-        {(one.buffers, one.operation) for one in results.awareness},
+        {(tried.buffers, tried.operation) for tried in results.awareness},
         key=lambda pair: (kinds.index(pair[0]), operations.index(pair[1])),
     )
     rows: dict[str, dict[str, Value]] = {}
-    for one in results.awareness:
-        row = rows.setdefault(Who(one.library, one.settings).label, {})
-        row[_key(one.buffers, one.operation)] = _value(one)
+    for answer in results.awareness:
+        row = rows.setdefault(Who(answer.library, answer.settings).label, {})
+        row[_key(answer.buffers, answer.operation)] = _value(answer)
     return Table(
         title="What each library does with GPU buffers.",
         caption=(
@@ -43,15 +43,15 @@ def _key(buffers: str, operation: str) -> str:
     return f"{buffers} {operation}"
 
 
-def _value(one: Awareness) -> Value:
-    hover = one.message or one.status
-    if one.tried:
-        hover += f" (tried {one.tried[:10]})"
-    if one.after_others:
+def _value(awareness: Awareness) -> Value:
+    hover = awareness.message or awareness.status
+    if awareness.tried:
+        hover += f" (tried {awareness.tried[:10]})"
+    if awareness.after_others:
         return Value("ok alone", "text", tone="note", hover=hover)
     return Value(
-        "✓" if one.status == GOOD else one.status,
+        "✓" if awareness.status == GOOD else awareness.status,
         "text",
-        tone=_TONES.get(one.status, "bad"),
+        tone=_TONES.get(awareness.status, "bad"),
         hover=hover,
     )

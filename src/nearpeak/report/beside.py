@@ -146,10 +146,10 @@ def choose(ids: Iterable[str]) -> list[Published]:
     """The machines with these ids, each once; UserError names those there are."""
     known = {machine.id: machine for machine in published()}
     chosen = list(dict.fromkeys(ids))
-    for one in chosen:
-        if one not in known:
-            raise UserError(f"--beside: nothing is known of {one!r}{closest(one, known)}")
-    return [known[one] for one in chosen]
+    for name in chosen:
+        if name not in known:
+            raise UserError(f"--beside: nothing is known of {name!r}{closest(name, known)}")
+    return [known[name] for name in chosen]
 
 
 def beside(results: Results, machine: Published) -> Beside:
@@ -197,8 +197,8 @@ def _any_axes(curve: Curve) -> Curve:
 
 
 def _ceiling(peaks: list[Peak], place: Place, curve: Curve) -> Peak | None:
-    found = [one for one in peaks if one.place == place and _any_axes(one.case.curve) == curve]
-    return max(found, key=lambda one: one.value, default=None)
+    found = [peak for peak in peaks if peak.place == place and _any_axes(peak.case.curve) == curve]
+    return max(found, key=lambda peak: peak.value, default=None)
 
 
 Cells = dict[tuple[Place, Curve, bool], list[Cell]]  # and whether the benchmark staged the data

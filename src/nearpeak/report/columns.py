@@ -67,7 +67,7 @@ def _field_of(declared: Any, field: str, where: str, name: str) -> dict[str, Get
     origin = get_origin(declared)
     if isinstance(declared, type) and issubclass(declared, msgspec.Struct):
         inner = fields(declared, where, name)
-        return {one: _then(attribute, value) for one, value in inner.items()}
+        return {path: _then(attribute, value) for path, value in inner.items()}
     if origin is tuple and name.endswith(("ci95", "range")):
         return {
             f"{name}_low": _then(attribute, lambda ends: ends and ends[0]),
@@ -84,7 +84,7 @@ def _field_of(declared: Any, field: str, where: str, name: str) -> dict[str, Get
 
 def _some(declared: Any) -> Any:
     """A type without its None."""
-    kinds = [one for one in get_args(declared) if one is not type(None)]
+    kinds = [kind for kind in get_args(declared) if kind is not type(None)]
     return kinds[0] if type(None) in get_args(declared) else declared
 
 

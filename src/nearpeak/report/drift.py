@@ -18,10 +18,10 @@ def told(drift: Drift) -> bool:
 
 def sentences(results: Results) -> list[str]:
     """A line for each path that changed, then what is to be said of the others."""
-    changed = [one for one in results.drift if one.changed]
-    lines = [_sentence(one) for one in changed]
-    steady = [one for one in results.drift if told(one) and not one.changed]
-    unknown = sum(not told(one) for one in results.drift)
+    changed = [drift for drift in results.drift if drift.changed]
+    lines = [_sentence(drift) for drift in changed]
+    steady = [drift for drift in results.drift if told(drift) and not drift.changed]
+    unknown = sum(not told(drift) for drift in results.drift)
     if not changed and steady:
         lines.append(_steady(steady))
     if unknown:
@@ -34,15 +34,15 @@ def _steady(found: Sequence[Drift]) -> str:
     """That no change was seen, and which ones could not have been: on the path where blocks scatter
     most, and in single ceilings."""
     text = f"{count(len(found), 'path')}: no change over time was seen."
-    if known := [one for one in found if one.tells_from is not None]:
-        least = max(known, key=lambda one: one.tells_from or 0.0)
+    if known := [drift for drift in found if drift.tells_from is not None]:
+        least = max(known, key=lambda drift: drift.tells_from or 0.0)
         where = f" on {least.place.path}" if len(found) > 1 else ""
         text += (
             f" A step in most ceilings of less than {unseen(least)}{where} is missed more often"
             " than found."
         )
-    if loud := [one for one in found if one.widest is not None]:
-        most = max(loud, key=lambda one: one.widest or 0.0)
+    if loud := [drift for drift in found if drift.widest is not None]:
+        most = max(loud, key=lambda drift: drift.widest or 0.0)
         if most.widest_case is not None:
             where = f"{most.place.path}, " if len(found) > 1 else ""
             text += (

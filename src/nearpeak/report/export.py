@@ -84,18 +84,18 @@ def columns(rows: str = CELLS) -> list[str]:
 def _cells(results: Results) -> Iterator[Columns]:
     """What one row needs of the rest of the results stands in the columns of `BESIDE`."""
     versions = {library.name: library.version for library in results.libraries}
-    known = {one.name: one for one in results.benchmarks}
-    headlines = {(one.place, one.case): one for one in results.headlines}
+    known = {benchmark.name: benchmark for benchmark in results.benchmarks}
+    headlines = {(headline.place, headline.case): headline for headline in results.headlines}
     for cell in results.cells:
         yield {
             **_beside(cell, versions, known),
             **flat(cell),
             "standing": _standing(cell, headlines.get((cell.place, cell.case))),
         }
-    for one in results.applications:
-        size, unit = one.cell.case.x, known[one.cell.case.benchmark].x.unit
+    for application in results.applications:
+        size, unit = application.cell.case.x, known[application.cell.case.benchmark].x.unit
         problem: Columns = {"size_bytes": None, "problem_size": size, "problem_unit": unit}
-        yield _beside(one.cell, versions, known) | flat(one) | problem
+        yield _beside(application.cell, versions, known) | flat(application) | problem
 
 
 def _beside(cell: Cell, versions: Mapping[str, str], known: Mapping[str, Benchmark]) -> Columns:
@@ -128,8 +128,8 @@ def to_latex(results: Results) -> str:
     For a document that loads the package booktabs.
     """
     theory = (peak for peak in results.peaks if not peak.fact)
-    others = [one.table for one in applications.sections(results)]
-    others += [one.table for one in families(results)]
+    others = [section.table for section in applications.sections(results)]
+    others += [family.table for family in families(results)]
     others += [awareness.table(results), *verdicts.main(results), fits.table(results)]
     shown = [
         tables.table_one(results, theory),

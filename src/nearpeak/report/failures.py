@@ -50,7 +50,7 @@ def skipped(results: Results) -> Table:
             Column("sizes", "Sizes", figure=False),
             Column("reason", "Reason", figure=False, long=True),
         ],
-        groups=_rows([_skipped(one) for one in results.skipped]),
+        groups=_rows([_skipped(skip) for skip in results.skipped]),
         empty="None.",
     )
 
@@ -58,8 +58,8 @@ def skipped(results: Results) -> Table:
 def _measuring(kind: FailureKind) -> list[str]:
     """`barrier`, `bcast`; or `allreduce of 1 MiB`, where that is known."""
     return [
-        one.benchmark if one.x is None else f"{one.benchmark} of {extent(one.x, one.x_unit)}"
-        for one in kind.ended_in
+        end.benchmark if end.x is None else f"{end.benchmark} of {extent(end.x, end.x_unit)}"
+        for end in kind.ended_in
     ]
 
 
@@ -101,7 +101,7 @@ def _failed(kind: FailureKind) -> Row:
 def _skipped(skip: Skip) -> Row:
     many = len(skip.sizes) > _LISTED
     told = [min(skip.sizes), max(skip.sizes)] if many else skip.sizes
-    sizes = (" to " if many else ", ").join(extent(one, skip.x_unit) for one in told)
+    sizes = (" to " if many else ", ").join(extent(x, skip.x_unit) for x in told)
     values = {
         "path": Value(skip.place.path, "text"),
         "benchmark": Value(skip.benchmark, "text", detail=skip.method),

@@ -74,11 +74,13 @@ class Family:
 
 def families(results: Results) -> list[Family]:
     """The families with operations that are not of the first sheet, in the order of the plan."""
-    known = {one.name: one for one in results.benchmarks}
+    known = {benchmark.name: benchmark for benchmark in results.benchmarks}
     cells: dict[str, list[Cell]] = defaultdict(list)
     for cell in results.cells:
         cells[known[cell.case.benchmark].family].append(cell)
-    names = [one.family for one in results.benchmarks if one.ceiling != "measured"]
+    names = [
+        benchmark.family for benchmark in results.benchmarks if benchmark.ceiling != "measured"
+    ]
     return [_family(results, name, cells[name]) for name in dict.fromkeys(names) if cells[name]]
 
 
@@ -89,7 +91,7 @@ def title(name: str) -> str:
 
 def _family(results: Results, name: str, cells: list[Cell]) -> Family:
     rank = order.ranking(results)
-    curves = sorted({cell.case.curve for cell in cells}, key=lambda one: (rank(one), one))
+    curves = sorted({cell.case.curve for cell in cells}, key=lambda curve: (rank(curve), curve))
     sizes = _sizes(cell.case.x for cell in cells)
     shown = set(order.first_sheet(results))
     charts: dict[tuple[Place, str], list[Curve]] = {}
@@ -103,9 +105,9 @@ def _family(results: Results, name: str, cells: list[Cell]) -> Family:
         title=title(name),
         about=[*_about(results, name), *_axes(curves), *_blocks(results, cells)],
         operations={
-            one.name: one.summary
-            for one in results.benchmarks
-            if one.summary and any(one.name == curve.benchmark for curve in curves)
+            benchmark.name: benchmark.summary
+            for benchmark in results.benchmarks
+            if benchmark.summary and any(benchmark.name == curve.benchmark for curve in curves)
         },
         table=_table(results, name, cells, curves, sizes),
         sentences=list(_sentences(results, name, cells)),
@@ -118,9 +120,9 @@ def _about(results: Results, name: str) -> Iterator[str]:
     """Which operations are held against what."""
     found: dict[str, list[str]] = defaultdict(list)
     measured = {cell.case.benchmark for cell in results.cells}
-    for one in results.benchmarks:
-        if one.family == name and one.name in measured:
-            found[one.ceiling if one.bound is None else "ideal"].append(one.name)
+    for benchmark in results.benchmarks:
+        if benchmark.family == name and benchmark.name in measured:
+            found[benchmark.ceiling if benchmark.bound is None else "ideal"].append(benchmark.name)
     for kind, operations in found.items():
         whose = "" if len(found) == 1 else f"{', '.join(operations)}: "
         yield f"{whose}{'compared' if whose else 'Compared'} with {AGAINST.get(kind, kind)}."
@@ -139,9 +141,11 @@ def _blocks(results: Results, cells: Sequence[Cell]) -> Iterator[str]:
     """What a size is of, where NCCL stands beside: nccl-tests tells others."""
     measured = {cell.case.benchmark for cell in cells}
     of_blocks = [
-        one.name
-        for one in results.benchmarks
-        if one.name in measured and one.traffic is not None and one.traffic.times_ranks
+        benchmark.name
+        for benchmark in results.benchmarks
+        if benchmark.name in measured
+        and benchmark.traffic is not None
+        and benchmark.traffic.times_ranks
     ]
     if of_blocks and any(cell.who.library in order.no_mpi(results) for cell in cells):
         yield (
@@ -153,7 +157,7 @@ def _blocks(results: Results, cells: Sequence[Cell]) -> Iterator[str]:
 def _common(curves: Sequence[Curve]) -> dict[str, str]:
     """The axes that all have, with the same value."""
     first, *others = (curve.axes.items() for curve in curves)
-    return {name: value for name, value in first if all((name, value) in one for one in others)}
+    return {name: value for name, value in first if all((name, value) in other for other in others)}
 
 
 def _sizes(measured: Iterable[int]) -> list[int]:
@@ -162,7 +166,7 @@ def _sizes(measured: Iterable[int]) -> list[int]:
     if not there:
         return [0]
     small, medium = (
-        min(there, key=lambda one: (abs(math.log2(one / wanted)), one))
+        min(there, key=lambda size: (abs(math.log2(size / wanted)), size))
         for wanted in (QUOTED_BYTES, MEDIUM_BYTES)
     )
     return sorted({small, medium, there[-1]})
@@ -174,12 +178,16 @@ Key = tuple[Place, str]  # and buffers
 def _table(
     results: Results, name: str, cells: list[Cell], curves: Sequence[Curve], sizes: Sequence[int]
 ) -> Table:
-    who = [one for one in order.contenders(results) if any(cell.who == one for cell in cells)]
+    who = [
+        contender
+        for contender in order.contenders(results)
+        if any(cell.who == contender for cell in cells)
+    ]
     by_case = {(cell.who, cell.place, cell.case): cell for cell in cells}
     refused = _refused(results, name)
     told = any(map(_bus, cells))
     held = any(cell.fraction is not None for cell in cells)
-    who += [one for one in dict.fromkeys(key[0] for key in refused) if one not in who]
+    who += [owner for owner in dict.fromkeys(key[0] for key in refused) if owner not in who]
     kinds = {curve.buffers for curve in curves}
     common = _common(curves)
     groups = []
@@ -189,7 +197,9 @@ def _table(
                 curve
                 for curve in curves
                 if curve.buffers == buffers
-                and any((one, place, curve.at(x)) in by_case for one in who for x in (0, *sizes))
+                and any(
+                    (owner, place, curve.at(x)) in by_case for owner in who for x in (0, *sizes)
+                )
             ]
             rows = [_row(place, curve, who, sizes, by_case, refused, common) for curve in here]
             if rows:
@@ -207,7 +217,7 @@ def _table(
         head="Operation",
         columns=[
             Column("unit", "Unit", figure=False),
-            *(Column(_key(one, x), size(x), over=one.label) for one in who for x in sizes),
+            *(Column(_key(owner, x), size(x), over=owner.label) for owner in who for x in sizes),
         ],
         groups=groups,
     )
@@ -233,17 +243,19 @@ def _row(
     """Of one operation; `common`: the axes that are told of all at once."""
     values: dict[str, Value] = {}
     found: list[Cell] = []
-    for one in who:
+    for owner in who:
         # What has no size stands in the first column.
-        mine = {x: cells.get((one, place, curve.at(x))) for x in sizes}
-        if unsized := cells.get((one, place, curve.at(0))):
+        mine = {x: cells.get((owner, place, curve.at(x))) for x in sizes}
+        if unsized := cells.get((owner, place, curve.at(0))):
             mine = {sizes[0]: mine[sizes[0]] or unsized, **{x: mine[x] for x in sizes[1:]}}
         for x, cell in mine.items():
             if cell is not None:
-                values[_key(one, x)] = _value(cell, _bus(cell) if x == sizes[-1] else "")
+                values[_key(owner, x)] = _value(cell, _bus(cell) if x == sizes[-1] else "")
                 found.append(cell)
-        if not any(mine.values()) and (tried := refused.get((one, curve.buffers, curve.benchmark))):
-            values[_key(one, sizes[0])] = _refusal(tried, len(sizes))
+        if not any(mine.values()) and (
+            tried := refused.get((owner, curve.buffers, curve.benchmark))
+        ):
+            values[_key(owner, sizes[0])] = _refusal(tried, len(sizes))
     values["unit"] = Value(unit(found[0].unit) if found else "", "text")
     other = {name: value for name, value in curve.axes.items() if name not in common}
     return Row(curve.figure, values, detail=", ".join(axes_words(other)))
@@ -276,11 +288,11 @@ def _value(cell: Cell, bus: str) -> Value:
 def _refused(results: Results, name: str) -> dict[tuple[Who, str, str], Awareness]:
     """What libraries could not do when it was tried before the study, by library, buffers and
     operation; so it was not measured."""
-    mine = {one.name for one in results.benchmarks if one.family == name}
+    mine = {benchmark.name for benchmark in results.benchmarks if benchmark.family == name}
     return {
-        (Who(one.library, one.settings), one.buffers, one.operation): one
-        for one in results.awareness
-        if one.operation in mine and one.status not in (GOOD, NOT_TRIED)
+        (Who(tried.library, tried.settings), tried.buffers, tried.operation): tried
+        for tried in results.awareness
+        if tried.operation in mine and tried.status not in (GOOD, NOT_TRIED)
     }
 
 
@@ -299,9 +311,9 @@ def _never_measured(
     """What no library could do: it stands at no place."""
     measured = {(curve.buffers, curve.benchmark) for curve in curves}
     rows: dict[str, dict[str, dict[str, Value]]] = defaultdict(lambda: defaultdict(dict))
-    for (one, buffers, operation), tried in refused.items():
-        if (buffers, operation) not in measured and one in who:
-            rows[buffers][operation][_key(one, sizes[0])] = _refusal(tried, len(sizes))
+    for (owner, buffers, operation), tried in refused.items():
+        if (buffers, operation) not in measured and owner in who:
+            rows[buffers][operation][_key(owner, sizes[0])] = _refusal(tried, len(sizes))
     return [
         Rows(f"with {buffers}, tried before the study", [Row(*item) for item in mine.items()])
         for buffers, mine in rows.items()
@@ -313,13 +325,13 @@ def _sentences(results: Results, name: str, cells: list[Cell]) -> Iterator[str]:
     the smallest and at the largest size, what is held against nothing, and what failed."""
     kinds = {cell.case.buffers for cell in cells}
     no_mpi = order.no_mpi(results)
-    furthest = [one for one in results.furthest if one.family == name]
+    furthest = [furthest for furthest in results.furthest if furthest.family == name]
     groups: dict[tuple[Place, str], list[Cell]] = defaultdict(list)
     for cell in cells:
         groups[cell.place, cell.case.buffers].append(cell)
     for (place, buffers), here in groups.items():
         mine = [cell for cell in here if cell.who.library not in no_mpi] or here
-        told = [one for one in furthest if (one.place, one.case.buffers) == (place, buffers)]
+        told = [far for far in furthest if (far.place, far.case.buffers) == (place, buffers)]
         parts = [*_furthest(told), *_figures(mine), *_failed(here)]
         yield f"{_where(place, buffers, kinds)}: {'; '.join(parts)}."
 
@@ -327,7 +339,7 @@ def _sentences(results: Results, name: str, cells: list[Cell]) -> Iterator[str]:
 def _failed(cells: Sequence[Cell]) -> Iterator[str]:
     """How operations failed: that no launch measured a size, or in how many one was lost."""
     worst: dict[str, Cell] = {}
-    for cell in sorted(cells, key=lambda one: (one.median is None, one.failed)):
+    for cell in sorted(cells, key=lambda cell: (cell.median is None, cell.failed)):
         if cell.median is None or loses(cell):
             worst[_whose(cell)] = cell
     failed: dict[str, list[str]] = defaultdict(list)
@@ -345,7 +357,7 @@ def _figures(cells: Sequence[Cell]) -> Iterator[str]:
     for figure, by_who in list(found.items())[:_TOLD]:
         values: dict[str, list[str]] = defaultdict(list)
         for who, some in by_who.items():
-            chosen = (min if some[0].better == "lower" else max)(some, key=lambda one: one.case.x)
+            chosen = (min if some[0].better == "lower" else max)(some, key=lambda cell: cell.case.x)
             at = f" at {size(chosen.case.x)}" if chosen.case.x else ""
             values[at].append(f"{who.label} {number(chosen.median)} {unit(chosen.unit)}")
         yield "; ".join(f"{figure}{at}: {', '.join(words)}" for at, words in values.items())
@@ -356,20 +368,20 @@ def _figures(cells: Sequence[Cell]) -> Iterator[str]:
 def _furthest(found: Iterable[Furthest]) -> Iterator[str]:
     """`furthest from the bound: at 8 B bcast of intel, 3.64 % (nccl 19.8 %)`, of each size."""
     before = ""
-    for one in found:
-        others = ", ".join(f"{each.who.label} {percent(each.share)} %" for each in one.beside)
-        of = "least overlap: " if one.of == "overlap" else f"furthest from the {one.of}: "
-        at = f"at {size(one.case.x)} " if one.case.x else ""
+    for furthest in found:
+        others = ", ".join(f"{each.who.label} {percent(each.share)} %" for each in furthest.beside)
+        of = "least overlap: " if furthest.of == "overlap" else f"furthest from the {furthest.of}: "
+        at = f"at {size(furthest.case.x)} " if furthest.case.x else ""
         yield (
-            f"{'' if of == before else of}{at}{_whose(one)}, {percent(one.share)} %"
+            f"{'' if of == before else of}{at}{_whose(furthest)}, {percent(furthest.share)} %"
             + (f" ({others})" if others else "")
         )
         before = of
 
 
-def _whose(one: Cell | Furthest) -> str:
+def _whose(cell: Cell | Furthest) -> str:
     """`bcast of intel`."""
-    return f"{one.case.figure} of {one.who.label}"
+    return f"{cell.case.figure} of {cell.who.label}"
 
 
 def _scalings(

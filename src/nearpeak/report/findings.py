@@ -119,7 +119,11 @@ def _case(finding: Finding) -> str:
 
 def _of(finding: Finding, of: str, unit: str = "") -> Evidence:
     """The evidence of it; where it stands there in two units, in this one."""
-    return next(one for one in finding.evidence if one.of == of and (not unit or one.unit == unit))
+    return next(
+        evidence
+        for evidence in finding.evidence
+        if evidence.of == of and (not unit or evidence.unit == unit)
+    )
 
 
 def _own(finding: Finding, unit: str = "") -> str:
@@ -130,8 +134,8 @@ def _better(finding: Finding) -> str:
     return _value(_of(finding, "alternative"))
 
 
-def _value(one: Evidence) -> str:
-    return f"{number(one.value)} {unit(one.unit)}"
+def _value(evidence: Evidence) -> str:
+    return f"{number(evidence.value)} {unit(evidence.unit)}"
 
 
 def _ratio(finding: Finding) -> str:
@@ -142,11 +146,11 @@ def _ratio(finding: Finding) -> str:
     return f"{number(cost.ratio)} times ({number(low)} to {number(high)} in {blocks})"
 
 
-def _change(one: SettingChange) -> str:
+def _change(change: SettingChange) -> str:
     """`UCX_TLS=all in place of tcp`, `no UCX_TLS=tcp`."""
-    if one.kind == "flags":
-        return f"flags {one.value or 'none'} in place of {one.instead or 'none'}"
-    if one.value is None:
-        return f"no {one.name}={one.instead}"
-    words = f"{one.name}={one.value}"
-    return words if one.instead is None else f"{words} in place of {one.instead}"
+    if change.kind == "flags":
+        return f"flags {change.value or 'none'} in place of {change.instead or 'none'}"
+    if change.value is None:
+        return f"no {change.name}={change.instead}"
+    words = f"{change.name}={change.value}"
+    return words if change.instead is None else f"{words} in place of {change.instead}"

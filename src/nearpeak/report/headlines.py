@@ -72,5 +72,5 @@ def _group(
             key = cell.who, staging(cell.case.axes)
             rows.setdefault(key, Row(*key, {})).reached[case.figure] = cell
     ordered = sorted(rows.values(), key=lambda row: row.staging is not None)
-    figures = {one.case.figure: one for one in headlines}
+    figures = {headline.case.figure: headline for headline in headlines}
     return Group(headlines[0].place, headlines[0].case.buffers, title, figures, ordered)

@@ -27,8 +27,8 @@ def to_junit(name: str, suites: Iterable[tuple[str, Iterable[Outcome]]]) -> str:
     root = Element("testsuites", name=name)
     for title, tests in suites:
         suite = SubElement(root, "testsuite", name=printable(title))
-        for one in tests:
-            _test(suite, one)
+        for test in tests:
+            _test(suite, test)
         _count(suite)
     _count(root)
     ElementTree.indent(root)
@@ -36,17 +36,17 @@ def to_junit(name: str, suites: Iterable[tuple[str, Iterable[Outcome]]]) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'
 
 
-def _test(suite: Element, one: Outcome) -> None:
+def _test(suite: Element, outcome: Outcome) -> None:
     case = SubElement(
-        suite, "testcase", classname=printable(one.classname), name=printable(one.name)
+        suite, "testcase", classname=printable(outcome.classname), name=printable(outcome.name)
     )
-    if one.failure:
-        failure = SubElement(case, "failure", type=one.kind, message=printable(one.failure))
-        failure.text = "\n".join(map(printable, one.details.splitlines())) or None
-    elif one.skipped:
-        SubElement(case, "skipped", message=printable(one.skipped))
-    if one.said:
-        SubElement(case, "system-out").text = printable(one.said)
+    if outcome.failure:
+        failure = SubElement(case, "failure", type=outcome.kind, message=printable(outcome.failure))
+        failure.text = "\n".join(map(printable, outcome.details.splitlines())) or None
+    elif outcome.skipped:
+        SubElement(case, "skipped", message=printable(outcome.skipped))
+    if outcome.said:
+        SubElement(case, "system-out").text = printable(outcome.said)
 
 
 def _count(element: Element) -> None:

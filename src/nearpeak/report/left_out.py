@@ -12,14 +12,14 @@ def table(results: Results) -> Table:
     """In the order in which it was left out; no rows where nothing was."""
     rows = [
         Row(
-            one.label,
+            left.label,
             {
-                "why": Value(one.why, "text"),
-                "budget": Value(format_seconds(one.budget_seconds), "text"),
-                "when": Value(_when(one), "text"),
+                "why": Value(left.why, "text"),
+                "budget": Value(format_seconds(left.budget_seconds), "text"),
+                "when": Value(_when(left), "text"),
             },
         )
-        for one in results.left_out
+        for left in results.left_out
     ]
     return Table(
         title=f"Left out, so that the budget holds {LEAST_BLOCKS} launches of all else.",

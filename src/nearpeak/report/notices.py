@@ -38,7 +38,7 @@ def notices(results: Results, folder: Path = Path("DIR")) -> list[Notice]:
         *_scopes(results),
         *(Notice(text) for text in [wording.precision(results)] if text),
     ]
-    return sorted(found, key=lambda one: _SEVERITY.index(one.tone))
+    return sorted(found, key=lambda notice: _SEVERITY.index(notice.tone))
 
 
 def _failed(results: Results) -> Iterator[Notice]:
@@ -90,7 +90,7 @@ def _unaware(results: Results) -> Iterator[Notice]:
 
 def _drift(results: Results) -> Iterator[Notice]:
     lines = tuple(drift.sentences(results))
-    if any(one.changed for one in results.drift):
+    if any(drift.changed for drift in results.drift):
         text = "The machine drifted during the study."
         yield Notice(text, lines, tone="note", details="drift")
     elif lines:
@@ -99,7 +99,7 @@ def _drift(results: Results) -> Iterator[Notice]:
 
 def _sessions(results: Results, folder: Path) -> Iterator[Notice]:
     if text := sessions.sentence(results):
-        forced = any(one.forced for one in results.measuring_sessions)
+        forced = any(session.forced for session in results.measuring_sessions)
         yield Notice(text, tone="note" if forced else "", details="sessions")
     if found := sessions.apart(results, folder):
         yield found

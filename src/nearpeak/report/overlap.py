@@ -24,7 +24,7 @@ def words(overlap: Overlap) -> str:
 
 def share(hidden: Estimated) -> str:
     """`overlap 87.0 % (80.0 to 92.0 %)`: in running text."""
-    scaled = [_percent(one) for one in (hidden.ci95, hidden.range)]
+    scaled = [_percent(bounds) for bounds in (hidden.ci95, hidden.range)]
     return f"overlap {percent(hidden.value)} % ({within(scaled[0], scaled[1])} %)"
 
 

@@ -130,9 +130,9 @@ def render(results: Results, machines: Sequence[Published] = (), folder: Path = 
         failures=failures.table(results),
         skipped=failures.skipped(results),
         provenance=list(told(results.machine.provenance)),
-        diagnoses=[one for one in results.machine.diagnoses if one.severity != "ok"],
+        diagnoses=[diagnose for diagnose in results.machine.diagnoses if diagnose.severity != "ok"],
         sessions=sessions.rows(results.sessions),
-        measuring={one.session for one in results.measuring_sessions},
+        measuring={session.session for session in results.measuring_sessions},
         drifts=drift.sentences(results),
         sections=data.sections,
         families=data.families,
@@ -207,14 +207,18 @@ class _Data:
     def __init__(self, results: Results) -> None:
         self._results = results
         who = order.contenders(results)
-        self.contenders = [one.label for one in who]
+        self.contenders = [owner.label for owner in who]
         self.styles = _styles(who)
-        self._who = {one: number for number, one in enumerate(who)}
+        self._who = {owner: number for number, owner in enumerate(who)}
         self._places = {place: number for number, place in enumerate(order.places(results))}
         self._curves = {curve: number for number, curve in enumerate(order.curves(results))}
         self._defaults = set(order.default_curves(results))
-        self._bounded = {one.name for one in results.benchmarks if one.ceiling == "bound"}
-        self._ideal = {one.name for one in results.benchmarks if one.bound is not None}
+        self._bounded = {
+            benchmark.name for benchmark in results.benchmarks if benchmark.ceiling == "bound"
+        }
+        self._ideal = {
+            benchmark.name for benchmark in results.benchmarks if benchmark.bound is not None
+        }
         kinds = dict.fromkeys(curve.buffers for curve in self._curves)
         self._buffers = {buffers: number for number, buffers in enumerate(kinds)}
         self._methods, self._commands = _Numbered(), _Numbered()
@@ -231,7 +235,11 @@ class _Data:
 
     def _section(self, place: Place) -> dict[str, Any]:
         """A path's charts by buffers: those of the default curves, then the other ones."""
-        mine = [one for one in self._curves if (place, one) in self._cells and one in self._first]
+        mine = [
+            curve
+            for curve in self._curves
+            if (place, curve) in self._cells and curve in self._first
+        ]
         return {
             "number": self._places[place],
             "place": place,
@@ -255,10 +263,10 @@ class _Data:
         charts = {
             (place, buffers): several
             for (place, buffers), curves in family.charts.items()
-            if (several := [one for one in curves if len(self._sizes(place, one)) > 1])
+            if (several := [curve for curve in curves if len(self._sizes(place, curve)) > 1])
         }
-        drawn = {(place, one) for (place, _), curves in charts.items() for one in curves}
-        drawn |= {(place, one.curve) for one in family.scalings for place in one.places}
+        drawn = {(place, curve) for (place, _), curves in charts.items() for curve in curves}
+        drawn |= {(place, scaling.curve) for scaling in family.scalings for place in scaling.places}
         return {
             "family": family,
             "kinds": [
@@ -330,7 +338,7 @@ class _Data:
         kinds = ["fraction"] if any(cell.fraction is not None for cell in cells) else []
         if any(cell.unit == "us" for cell in cells):
             sizes = self._sizes(place, curve)
-            small = sum(one <= SMALL_LATENCY_UP_TO for one in sizes)
+            small = sum(size <= SMALL_LATENCY_UP_TO for size in sizes)
             if small < len(sizes) and 0 < small < FEWEST_SMALL:
                 kinds.append("times")
             else:
@@ -387,8 +395,8 @@ class _Data:
             "comparisons": self._comparisons(),
             "scalings": self._scalings,
             "growths": {
-                one.name: [self._growth(growth) for growth in one.growths]
-                for one in self.applications
+                application.name: [self._growth(growth) for growth in application.growths]
+                for application in self.applications
             },
             "buffers": list(self._buffers),
             "matrices": [_matrix(matrix) for matrix in results.pairs],
@@ -460,8 +468,8 @@ class _Data:
             return item.first, item.second, item.place, curve
 
         rows = {
-            compared(one, one.curve): number
-            for number, one in enumerate(summary.judged_curves(self._results))
+            compared(curve, curve.curve): number
+            for number, curve in enumerate(summary.judged_curves(self._results))
         }
         return _by_column(
             {
@@ -493,7 +501,7 @@ def _matrix(matrix: PairMatrix) -> dict[str, Any]:
     for source in matrix.sources:
         grid = pairs.grid(matrix, source)
         values, fractions = (
-            [[one and _short(value_of(one)) for one in row] for row in grid]
+            [[pair and _short(value_of(pair)) for pair in row] for row in grid]
             for value_of in (attrgetter("value"), attrgetter("fraction"))
         )
         sources.append({"who": pairs.name(source), "values": values, "fractions": fractions})
@@ -511,20 +519,20 @@ def _percentages(ranks: int, value: Value) -> dict[str, Any]:
     found = [value.value, *(value.ci95 or value.range or (None, None))]
     names = ("y", "low", "high")
     percentages = {
-        name: _short(100 * one) if isinstance(one, float) else None
-        for name, one in zip(names, found, strict=True)
+        name: _short(100 * figure) if isinstance(figure, float) else None
+        for name, figure in zip(names, found, strict=True)
     }
     return {"size": ranks, **percentages, "isInterval": int(value.ci95 is not None)}
 
 
 def _styles(who: list[Who]) -> list[dict[str, int]]:
     """A colour and a marker for each library, a line style for each of its settings."""
-    libraries = list(dict.fromkeys(one.library for one in who))
+    libraries = list(dict.fromkeys(owner.library for owner in who))
     seen: dict[str, int] = {}
     styles = []
-    for one in who:
-        dash = seen[one.library] = seen.get(one.library, -1) + 1
-        styles.append({"colour": libraries.index(one.library), "dash": dash})
+    for owner in who:
+        dash = seen[owner.library] = seen.get(owner.library, -1) + 1
+        styles.append({"colour": libraries.index(owner.library), "dash": dash})
     return styles
 
 
@@ -543,5 +551,5 @@ def _method_of(point: CeilingPoint) -> str:
     return f"{point.method}; attainable {_attained(point.attainable)}"
 
 
-def _attained(one: CeilingValue | Attainable) -> str:
-    return f"{numbers.number(one.value)} ({one.method})"
+def _attained(value: CeilingValue | Attainable) -> str:
+    return f"{numbers.number(value.value)} ({value.method})"

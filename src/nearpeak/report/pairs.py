@@ -18,7 +18,7 @@ def name(source: PairSource) -> str:
 
 def ends(matrix: PairMatrix) -> tuple[list[str], list[str]]:
     """Of the rows and of the columns; the same ones where it is symmetric."""
-    pairs = {one.pair for source in matrix.sources for one in source.figures}
+    pairs = {figure.pair for source in matrix.sources for figure in source.figures}
     first, second = ({pair[end] for pair in pairs} for end in (0, 1))
     if matrix.symmetric:
         first = second = first | second
@@ -27,9 +27,9 @@ def ends(matrix: PairMatrix) -> tuple[list[str], list[str]]:
 
 def grid(matrix: PairMatrix, source: PairSource) -> list[list[PairFigure | None]]:
     """The figures of a source by row and column."""
-    known = {one.pair: one for one in source.figures}
+    known = {figure.pair: figure for figure in source.figures}
     if matrix.symmetric:
-        known = {one.pair[::-1]: one for one in source.figures} | known
+        known = {figure.pair[::-1]: figure for figure in source.figures} | known
     rows, columns = ends(matrix)
     return [[known.get((row, column)) for column in columns] for row in rows]
 
@@ -37,13 +37,13 @@ def grid(matrix: PairMatrix, source: PairSource) -> list[list[PairFigure | None]
 def sentences(results: Results) -> list[str]:
     """The slowest pair of every matrix, the slowest of all first."""
     told = [(matrix, source) for matrix in results.pairs for source in matrix.sources]
-    told.sort(key=lambda one: one[1].fraction)
-    return [_sentence(*one) for one in told]
+    told.sort(key=lambda pair: pair[1].fraction)
+    return [_sentence(*pair) for pair in told]
 
 
 def _sentence(matrix: PairMatrix, source: PairSource) -> str:
     """Which pair is slowest, by a source, and its fraction of the median pair."""
-    slowest = next(one for one in source.figures if one.pair == source.slowest)
+    slowest = next(figure for figure in source.figures if figure.pair == source.slowest)
     values = (
         f"{number(slowest.value)} {unit(matrix.unit)}, {percent(slowest.fraction)} % of the median"
         f" pair ({number(source.median)} {unit(matrix.unit)}, {len(source.figures)} pairs)"

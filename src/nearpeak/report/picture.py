@@ -68,7 +68,11 @@ def measured(results: Results) -> list[Measured]:
 def _rows(results: Results, path: DataPath) -> list[Measured]:
     """One row for each direction: of its kinds of buffers the one that reaches most."""
     comparable, first = one_way(results.benchmarks), set(first_sheet(results))
-    headlines = {one.case.curve: one for one in results.headlines if one.place == path.place}
+    headlines = {
+        headline.case.curve: headline
+        for headline in results.headlines
+        if headline.place == path.place
+    }
     rows = [
         _of_headline(results, path, headlines[curve])
         for curve in default_curves(results)

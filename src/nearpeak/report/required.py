@@ -14,21 +14,28 @@ def to_junit(results: Results, judged: Sequence[Judgement]) -> str:
     """The file, whole: a suite for how the launches ended, then one for each path."""
     wrong = "; ".join(faults(results))
     launches = Outcome("nearpeak", "all launches ended well", failure=wrong, kind="launches")
-    paths = dict.fromkeys(one.requirement.path for one in judged)
+    paths = dict.fromkeys(judgement.requirement.path for judgement in judged)
     return junit.to_junit(
         "nearpeak report",
         [
             ("launches", [launches]),
             *(
-                (path, [_test(one) for one in judged if one.requirement.path == path])
+                (
+                    path,
+                    [
+                        _test(judgement)
+                        for judgement in judged
+                        if judgement.requirement.path == path
+                    ],
+                )
                 for path in paths
             ),
         ],
     )
 
 
-def _test(one: Judgement) -> Outcome:
-    who, name = one.who.label, one.requirement.text
-    if one.met:
-        return Outcome(who, name, said=one.words)
-    return Outcome(who, name, failure=one.words, kind="requirement")
+def _test(judgement: Judgement) -> Outcome:
+    who, name = judgement.who.label, judgement.requirement.text
+    if judgement.met:
+        return Outcome(who, name, said=judgement.words)
+    return Outcome(who, name, failure=judgement.words, kind="requirement")

@@ -85,7 +85,7 @@ def sentence(results: Results) -> str:
     judged = [session for session in measuring if session.verdicts]
     if judged and results.comparisons:
         blocks = results.judging.blocks
-        numbers = " and ".join(str(one.session + 1) for one in judged)
+        numbers = " and ".join(str(session.session + 1) for session in judged)
         alone = (
             f"session {numbers} alone, which has"
             if len(judged) == 1
@@ -93,8 +93,10 @@ def sentence(results: Results) -> str:
         )
         words += f" Verdicts rest on {alone} {count(blocks, 'block')}"
         words += ": too few for verdicts and for saying who is first." if blocks < FEWEST else "."
-    for one in results.sessions:
-        if one.added:
-            words += f" Session {one.session + 1} added blocks to a study that had ended like this:"
-            words += f" {one.added}."
+    for info in results.sessions:
+        if info.added:
+            words += (
+                f" Session {info.session + 1} added blocks to a study that had ended like this:"
+            )
+            words += f" {info.added}."
     return words

@@ -38,4 +38,4 @@ def judged_curves(results: Results) -> list[CurveComparison]:
     """The curves that were compared, in the order of the tables."""
     order = {place: number for number, place in enumerate(places(results))}
     rank = ranking(results)
-    return sorted(results.curves, key=lambda one: (order[one.place], rank(one.curve)))
+    return sorted(results.curves, key=lambda curve: (order[curve.place], rank(curve.curve)))

@@ -43,7 +43,11 @@ def table_one(results: Results, rows: Iterable[Peak], folded: str = "") -> Table
 
     `folded`: the summary that the page folds it under.
     """
-    points = {(one.place, one.case): one for one in results.ceilings if one.kind == "measured"}
+    points = {
+        (ceiling.place, ceiling.case): ceiling
+        for ceiling in results.ceilings
+        if ceiling.kind == "measured"
+    }
     return Table(
         title=ONE,
         caption=(
@@ -102,12 +106,12 @@ def _located(best: CeilingPoint) -> tuple[str, ...]:
 def _method_notes(best: CeilingPoint) -> tuple[str, ...]:
     notes = []
     if best.modes:
-        paces = ", ".join(f"{number(one.value)} in {percent(one.share)} %" for one in best.modes)
+        paces = ", ".join(f"{number(mode.value)} in {percent(mode.share)} %" for mode in best.modes)
         notes.append(f"two paces: {paces} of its samples; the better one counts")
     if best.otherwise:
         notes.append("not certain which method or pace is best: the interval covers all of them")
     if best.attainable is not None:
-        words = " and ".join(NEEDS[one] for one in best.needs.get(best.method, ()))
+        words = " and ".join(NEEDS[need] for need in best.needs.get(best.method, ()))
         attained = f"{number(best.attainable.value)} ({best.attainable.method})"
         notes.append(
             f"this method {words}; a library can attain {attained}"
@@ -123,7 +127,7 @@ def table_two(groups: list[Group], order: list[str], about: str = "", *, folded:
     `about`: what the caption says besides. `folded`: as of Table 1. Where a figure has one size in
     all groups, its heading says it.
     """
-    known = {name: one for group in groups for name, one in group.figures.items()}
+    known = {name: figure for group in groups for name, figure in group.figures.items()}
     # Times first, as everywhere in the field.
     present = sorted(
         (name for name in order if name in known), key=lambda name: known[name].better != "lower"
@@ -195,15 +199,17 @@ def _rows(group: Group, order: list[str]) -> list[Row]:
         for name in figures:
             values |= _reached(name, row.reached.get(name))
         found.append(Row(row.label, values))
-    ceilings = {name: one.ceiling for name, one in figures.items() if one.ceiling}
+    ceilings = {name: figure.ceiling for name, figure in figures.items() if figure.ceiling}
     for head in ("ceiling", "bound"):
-        mine = {name: one for name, one in ceilings.items() if names.reference(one) == head}
+        mine = {
+            name: ceiling for name, ceiling in ceilings.items() if names.reference(ceiling) == head
+        }
         if mine:
             found.append(Row(head, _points(mine), ceiling=True))
-    attainable = {name: one.attainable for name, one in figures.items() if one.attainable}
+    attainable = {name: figure.attainable for name, figure in figures.items() if figure.attainable}
     if attainable:
         found.append(Row("attainable", _points(attainable, sized=False), ceiling=True))
-    plateaus = {name: one.plateau for name, one in figures.items() if one.plateau}
+    plateaus = {name: figure.plateau for name, figure in figures.items() if figure.plateau}
     if plateaus:
         found.append(Row("plateau", _points(plateaus, told=True), ceiling=True))
     return found

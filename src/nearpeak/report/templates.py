@@ -48,7 +48,9 @@ def css() -> Markup:
 
 def policy(*scripts: str) -> str:
     """A content security policy: nothing from elsewhere, and no script but these."""
-    hashes = [base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in scripts]
+    hashes = [
+        base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts
+    ]
     allowed = " ".join(f"'sha256-{value}'" for value in hashes)
     return (
         f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline';"

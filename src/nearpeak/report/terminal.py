@@ -225,10 +225,12 @@ def _notes(results: Results, found: list[Group]) -> Iterator[Text]:
         if text := about(found):
             yield _text(text, "dim")
     with_cells = {group.place for group in found}
-    for one in wording.headlines(results, found):
-        for text in [one.first, one.modes] if one.place in with_cells else one.sentences:
+    for headline in wording.headlines(results, found):
+        for text in (
+            [headline.first, headline.modes] if headline.place in with_cells else headline.sentences
+        ):
             if text:
-                yield Text.assemble(_text(one.place.path, "bold"), ": ", _text(text))
+                yield Text.assemble(_text(headline.place.path, "bold"), ": ", _text(text))
     slowest = pairs.sentences(results)
     yield from map(_text, slowest[:_SHOWN])
     yield from _more(len(slowest))

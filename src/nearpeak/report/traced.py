@@ -24,7 +24,7 @@ def print_trace(trace: Trace, *, show_all: bool = False) -> None:
     """How long the ranks ran, how much of that was MPI, and for what."""
     console = PlainConsole(width=None if sys.stdout.isatty() else WIDTH_OF_A_FILE)
     ranks = count(len(trace.ranks), "rank")
-    hosts = count(len({one.host for one in trace.ranks}), "host")
+    hosts = count(len({rank.host for rank in trace.ranks}), "host")
     share = percent(_of(trace.mpi_seconds, trace.run_seconds))
     console.print(
         f"\n{trace.library}: {ranks} on {hosts}. The run took {number(trace.wall_seconds)} s;"
@@ -39,7 +39,7 @@ def print_trace(trace: Trace, *, show_all: bool = False) -> None:
         console.print(_table(trace, shown))
     if len(trace.entries) > len(shown):
         rest = trace.entries[len(shown) :]
-        seconds = sum(one.seconds for one in rest)
+        seconds = sum(entry.seconds for entry in rest)
         console.print(f"... and {count(len(rest), 'row')} of {number(seconds)} s: see --all")
     if len(trace.ranks) > 1:
         ranks_shown = trace.ranks if show_all else _outermost(trace.ranks)
@@ -52,7 +52,7 @@ def print_trace(trace: Trace, *, show_all: bool = False) -> None:
             console.print(line)
         console.print()
     if trace.ceilings:
-        saved = sum(one.saved_seconds for one in trace.ceilings)
+        saved = sum(ceiling.saved_seconds for ceiling in trace.ceilings)
         console.print(
             f"If each message with a ceiling took no longer than that, at most {number(saved)} s"
             " would be saved."
@@ -64,7 +64,7 @@ def print_trace(trace: Trace, *, show_all: bool = False) -> None:
 
 def _outside(trace: Trace) -> float:
     """Seconds that all ranks together were outside of MPI, those of which it is known."""
-    return sum(one.own_seconds or 0.0 for one in trace.ranks)
+    return sum(rank.own_seconds or 0.0 for rank in trace.ranks)
 
 
 def _told(found: Unblocked, outside_seconds: float) -> str:
@@ -98,16 +98,16 @@ def problems(trace: Trace) -> list[str]:
             f"The command ended with exit status {trace.exit_status}: below is what it did before"
         )
     if trace.missing:
-        hosts = ", ".join(sorted({one.host for one in trace.ranks}))
+        hosts = ", ".join(sorted({rank.host for rank in trace.ranks}))
         found.append(
             f"No counts of {_numbers(trace.missing)} of {trace.expected}: all that is shown is of"
             f" ranks on {hosts}. Other hosts need the folder that TMPDIR names and Nearpeak's cache"
             " at the same place; where Open MPI's launcher has options -x, add `-x LD_PRELOAD"
             " -x NEARPEAK_TRACE` (docs/trace.md)"
         )
-    alone = [one for one in trace.ranks if one.world == 1]
+    alone = [rank for rank in trace.ranks if rank.world == 1]
     if len(alone) > 1:
-        launched = max(one.launched for one in alone)
+        launched = max(rank.launched for rank in alone)
         found.append(
             f"{len(alone)} processes ran, each as the only rank of its own MPI_COMM_WORLD"
             + (
@@ -117,9 +117,9 @@ def problems(trace: Trace) -> list[str]:
                 else ": if they belong together, their launcher is another library's"
             )
         )
-    if early := sum(not one.finalized for one in trace.ranks):
+    if early := sum(not rank.finalized for rank in trace.ranks):
         found.append(f"{count(early, 'rank')} did not come to MPI_Finalize")
-    if lost := sum(one.lost for one in trace.ranks):
+    if lost := sum(rank.lost for rank in trace.ranks):
         found.append(
             f"{count(lost, 'call')} were not counted: of too many threads, or TMPDIR is full"
         )
@@ -134,28 +134,28 @@ def _numbers(ranks: Sequence[int]) -> str:
             runs[-1].append(rank)
         else:
             runs.append([rank])
-    texts = [str(one[0]) if len(one) == 1 else f"{one[0]} to {one[-1]}" for one in runs]
+    texts = [str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
     return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(texts)}"
 
 
 def outstanding(ranks: Sequence[Rank]) -> list[str]:
     """Which rank had the most of what."""
     found = []
-    if all(one.own_seconds is not None for one in ranks):
-        most = _most(ranks, lambda one: one.own_seconds or 0.0, _seconds)
+    if all(rank.own_seconds is not None for rank in ranks):
+        most = _most(ranks, lambda rank: rank.own_seconds or 0.0, _seconds)
         found.append(
             f"Most loaded is {most[0]}: outside of MPI {most[1]}. Others may have waited for it."
             if most
             else f"Outside of MPI: {_seconds(ranks[0].own_seconds or 0.0)} on each rank."
         )
-    most = _most(ranks, lambda one: one.mpi_seconds, _seconds)
+    most = _most(ranks, lambda rank: rank.mpi_seconds, _seconds)
     found.append(
         f"Longest in MPI is {most[0]}: {most[1]}."
         if most
         else f"In MPI: {_seconds(ranks[0].mpi_seconds)} on each rank."
     )
-    if any(one.bytes for one in ranks):
-        most = _most(ranks, lambda one: one.bytes, _bytes)
+    if any(rank.bytes for rank in ranks):
+        most = _most(ranks, lambda rank: rank.bytes, _bytes)
         found.append(
             f"Most bytes has {most[0]}: {most[1]}."
             if most
@@ -168,10 +168,10 @@ def _most(
     ranks: Sequence[Rank], of: Callable[[Rank], float], text: Callable[[float], str]
 ) -> tuple[str, str] | None:
     """Who has the most, and how much; None where all have the same figure."""
-    if len({text(of(one)) for one in ranks}) == 1:
+    if len({text(of(rank)) for rank in ranks}) == 1:
         return None
     first = max(ranks, key=of)
-    middle = statistics.median(of(one) for one in ranks)
+    middle = statistics.median(of(rank) for rank in ranks)
     return (
         f"rank {first.rank} on {first.host}",
         f"{text(of(first))}, the median of ranks {text(middle)}",
@@ -190,9 +190,9 @@ def _outermost(ranks: Sequence[Rank]) -> list[Rank]:
     """Where there are many, those with the least time in MPI and with the most."""
     if len(ranks) <= RANKS_SHOWN:
         return list(ranks)
-    order = sorted(ranks, key=lambda one: one.mpi_seconds)
+    order = sorted(ranks, key=lambda rank: rank.mpi_seconds)
     half = RANKS_SHOWN // 2
-    return sorted([*order[:half], *order[-half:]], key=lambda one: (one.rank, one.process))
+    return sorted([*order[:half], *order[-half:]], key=lambda rank: (rank.rank, rank.process))
 
 
 def _ranks(ranks: Sequence[Rank]) -> Table:
@@ -201,16 +201,16 @@ def _ranks(ranks: Sequence[Rank]) -> Table:
     table.add_column("Host")
     for heading in ("Run s", "MPI s", "% of run", "Waiting s", "Calls", "Bytes"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for one in ranks:
+    for rank in ranks:
         table.add_row(
-            str(one.rank),
-            one.host,
-            number(one.run_seconds),
-            number(one.mpi_seconds),
-            percent(_of(one.mpi_seconds, one.run_seconds)),
-            number(one.waiting_seconds),
-            str(one.calls),
-            str(one.bytes),
+            str(rank.rank),
+            rank.host,
+            number(rank.run_seconds),
+            number(rank.mpi_seconds),
+            percent(_of(rank.mpi_seconds, rank.run_seconds)),
+            number(rank.waiting_seconds),
+            str(rank.calls),
+            str(rank.bytes),
         )
     return table
 
@@ -224,7 +224,7 @@ def _table(trace: Trace, entries: list[Entry]) -> Table:
     for heading in ("Operation", "Size", "Memory", "Peer"):
         table.add_column(heading)
     figures = ["Calls", "Bytes", "Time s", "% of MPI", "% of run", "Mean µs", "Longest µs", "GB/s"]
-    ceilings = {one.entry: one for one in trace.ceilings}
+    ceilings = {ceiling.entry: ceiling for ceiling in trace.ceilings}
     if ceilings:
         figures += ["Ceiling µs", "Saved s"]
     for heading in figures:

@@ -42,7 +42,7 @@ def main(results: Results) -> list[Table]:
 def _rows(results: Results, default: bool) -> list[Numbered]:
     defaults = set(default_curves(results))
     rows = enumerate(judged_curves(results))
-    return [one for one in rows if (one[1].curve in defaults) == default]
+    return [row for row in rows if (row[1].curve in defaults) == default]
 
 
 def _table(results: Results, rows: Sequence[Numbered], folded: str) -> Table:
@@ -62,8 +62,8 @@ def _table(results: Results, rows: Sequence[Numbered], folded: str) -> Table:
             Column("ratio", "Ratio", "second to first"),
         ],
         groups=[
-            Rows(place.path, [_row(*one) for one in mine])
-            for place, mine in groupby(rows, key=lambda one: one[1].place)
+            Rows(place.path, [_row(*change) for change in mine])
+            for place, mine in groupby(rows, key=lambda row: row[1].place)
         ],
         folded=folded,
     )
@@ -73,7 +73,9 @@ def judged_words(judging: Judging) -> str:
     """Which pairs too few blocks leave undecided, and how many blocks they need; none: empty."""
     if not judging.left_out:
         return ""
-    left_out = [f"{one.second.label} against {one.first.label}" for one in judging.left_out]
+    left_out = [
+        f"{unjudged.second.label} against {unjudged.first.label}" for unjudged in judging.left_out
+    ]
     return (
         f" {count(judging.blocks, 'block')} are too few to judge {count(judging.pairs, 'pair')} of"
         f" alternatives together: {judging.blocks_needed} are needed. Not judged:"

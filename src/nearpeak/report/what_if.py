@@ -18,22 +18,28 @@ def what_if(results: Results, name: str, label: str) -> Table:
 
     UserError where the study has no such application, library, or messages of it.
     """
-    mine = [one for one in results.applications if one.cell.case.benchmark == name]
+    mine = [
+        application
+        for application in results.applications
+        if application.cell.case.benchmark == name
+    ]
     if not mine:
-        there = dict.fromkeys(one.cell.case.benchmark for one in results.applications)
+        there = dict.fromkeys(
+            application.cell.case.benchmark for application in results.applications
+        )
         raise UserError(f"the study has no application {name!r}{closest(name, there)}")
-    known = {one.name: one for one in results.benchmarks}
+    known = {benchmark.name: benchmark for benchmark in results.benchmarks}
     labels = dict.fromkeys(cell.who.label for cell in results.cells)
     if label not in labels:
         raise UserError(
             f"--what-if: the study has no messages of {label!r}{closest(label, labels)}"
         )
     groups: dict[tuple[Place, str], list[Row]] = defaultdict(list)
-    for one in mine:
-        where = one.cell.place, problem_size(one, known[name])
-        for found in one.what_if:
+    for application in mine:
+        where = application.cell.place, problem_size(application, known[name])
+        for found in application.what_if:
             if found.who.label == label:
-                groups[where].append(_row(one, known[name], found))
+                groups[where].append(_row(application, known[name], found))
     if not groups:
         raise UserError(
             f"--what-if {label}: the study cannot predict {name}. It needs a problem that waits for"
@@ -65,13 +71,13 @@ def what_if(results: Results, name: str, label: str) -> Table:
     )
 
 
-def _row(one: Application, benchmark: Benchmark, found: WhatIf) -> Row:
-    cell = one.cell
+def _row(application: Application, benchmark: Benchmark, found: WhatIf) -> Row:
+    cell = application.cell
     return Row(
-        f"{cell.who.label} {way(one, benchmark)}".rstrip(),
+        f"{cell.who.label} {way(application, benchmark)}".rstrip(),
         {
             "time": Value(cell.median, ci95=cell.ci95, range=cell.range),
-            "messages": Value(one.messages_us),
+            "messages": Value(application.messages_us),
             "predicted": Value(found.value, range=found.range, few="blocks"),
             "measured": Value(found.measured),
         },

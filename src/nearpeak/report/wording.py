@@ -62,14 +62,14 @@ def _headline(results: Results, place: Place, mine: list[Group]) -> PathWords:
         if parts:
             sentences.append(f"{label}: {'; '.join(parts)}.")
     first = _first_words([group.figures[name] for group, name in told])
-    two = "".join(modes(one) for one in results.modes if one.place == place)
+    two = "".join(modes(mode) for mode in results.modes if mode.place == place)
     return PathWords(place, sentences or ["Nothing was measured: see the failures."], first, two)
 
 
 def _others(results: Results, place: Place) -> str:
     """What was measured there that only the families' sections tell; empty: nothing."""
     names = dict.fromkeys(cell.case.figure for cell in results.cells if cell.place == place)
-    apps = (one.cell for one in results.applications)
+    apps = (application.cell for application in results.applications)
     names |= dict.fromkeys(cell.case.benchmark for cell in apps if cell.place == place)
     return f"Measured here, shown in the sections below: {', '.join(names)}." if names else ""
 
@@ -136,13 +136,13 @@ def best_words(headline: Headline) -> str:
     """`mpich`; `mpich (tied with openmpi)` where they are equivalent: who is best, empty where
     nobody is."""
     who = headline.best.label if headline.best else ""
-    tied = " and ".join(one.label for one in headline.tied)
+    tied = " and ".join(owner.label for owner in headline.tied)
     how = "tied with" if headline.standing == "tie" else "no proven difference from"
     return f"{who} ({how} {tied})" if tied else who
 
 
 def _ceiling_alone(results: Results, place: Place) -> str:
-    peaks = [one for one in results.peaks if one.place == place]
+    peaks = [peak for peak in results.peaks if peak.place == place]
     if not peaks:
         failed = sum(failure.place == place for failure in results.failures)
         return f"Nothing was measured: {count(failed, 'launch')} failed."
@@ -250,7 +250,7 @@ def windows(results: Results) -> str:
         if cell.window and cell.better == "higher":
             sizes = found[needs_gpu(cell.case.buffers)]
             sizes[cell.case.x] = min(cell.window, sizes.get(cell.case.x, cell.window))
-    full = max((window for one in found.values() for window in one.values()), default=0)
+    full = max((window for entry in found.values() for window in entry.values()), default=0)
     parts = []
     for gpu, where in ((False, "in host memory"), (True, "with a GPU's memory")):
         fewer = [

@@ -64,7 +64,7 @@ def _described(libmpi: Path) -> Library:
         raise UserError(f"{libmpi}, which the program is linked with: {error}") from None
     recognised = recognise(text)
     if recognised is None:
-        families = ", ".join(one.title for one in all_families().values() if one.launcher)
+        families = ", ".join(known.title for known in all_families().values() if known.launcher)
         raise UserError(
             f"{libmpi}, which the program is linked with, is of no known family: name a library "
             f"of its ABI with --mpi ({families})"
@@ -83,4 +83,4 @@ def _described(libmpi: Path) -> Library:
         )
         for prefix in libmpi.parents[1:4]
     ]
-    return next((one for one in found if own_header(one)), found[0])
+    return next((library for library in found if own_header(library)), found[0])

@@ -40,8 +40,16 @@ class Known(NamedTuple):
 def known(results: Results) -> Known:
     """UserError where there are none."""
     found = Known(
-        _points(results, {one.name for one in results.benchmarks if one.one_message}, "us"),
-        _points(results, {one.name for one in results.benchmarks if one.one_way}, "GB/s"),
+        _points(
+            results,
+            {benchmark.name for benchmark in results.benchmarks if benchmark.one_message},
+            "us",
+        ),
+        _points(
+            results,
+            {benchmark.name for benchmark in results.benchmarks if benchmark.one_way},
+            "GB/s",
+        ),
     )
     if not any(found):
         raise UserError(
@@ -79,21 +87,21 @@ def unblocked(trace: Trace, points: Iterable[CeilingPoint]) -> Unblocked | None:
     A rank sends and receives at once: what is sent is counted alone.
     """
     kinds: dict[str, list[Entry]] = {kind: [] for kind in [*UNBLOCKED, ""]}
-    for one in trace.entries:
-        kinds[_kind(one)].append(one)
+    for call in trace.entries:
+        kinds[_kind(call)].append(call)
     sent = kinds["sent"]
     messages, least = 0, 0.0
     for entry in sent:
         if fitting := _fitting(entry, points):
             messages += entry.calls
-            least += entry.bytes / (1e9 * max(one.by_library for one in fitting))
+            least += entry.bytes / (1e9 * max(point.by_library for point in fitting))
     if not messages:
         return None
-    seconds = sum(one.seconds for one in sent + kinds["about them"])
+    seconds = sum(entry.seconds for entry in sent + kinds["about them"])
     return Unblocked(
-        messages=sum(one.calls for one in sent),
+        messages=sum(entry.calls for entry in sent),
         known=messages,
-        others=sum(one.calls for one in kinds["others"]),
+        others=sum(other.calls for other in kinds["others"]),
         seconds=seconds,
         least_seconds=least,
         saved_seconds=max(0.0, seconds - least),
@@ -105,21 +113,21 @@ def _kind(entry: Entry) -> str:
     if entry.operation.endswith("_init"):
         return ""
     operation = entry.made_by if entry.operation in STARTS else entry.operation
-    return next((kind for kind, one in UNBLOCKED.items() if one.fullmatch(operation)), "")
+    return next((kind for kind, pattern in UNBLOCKED.items() if pattern.fullmatch(operation)), "")
 
 
 def _points(results: Results, benchmarks: set[str], unit: str) -> list[CeilingPoint]:
     """The measured ones of these benchmarks between two ranks of a host."""
     return [
-        one
-        for one in results.ceilings
-        if one.unit == unit
-        and one.kind == "measured"
-        and not one.fact
-        and one.case.benchmark in benchmarks
-        and one.place.hosts == 1
-        and one.place.transport == "memory"
-        and len(one.place.ends) == 2
+        ceiling
+        for ceiling in results.ceilings
+        if ceiling.unit == unit
+        and ceiling.kind == "measured"
+        and not ceiling.fact
+        and ceiling.case.benchmark in benchmarks
+        and ceiling.place.hosts == 1
+        and ceiling.place.transport == "memory"
+        and len(ceiling.place.ends) == 2
     ]
 
 
@@ -129,14 +137,14 @@ def _fitting(entry: Entry, points: Iterable[CeilingPoint]) -> list[CeilingPoint]
         return []
     smallest, beyond = entry.size_bytes, max(1, 2 * entry.size_bytes)
     return [
-        one
-        for one in points
-        if one.place.ends == ENDS[entry.memory]
-        and one.case.buffers == BUFFERS[entry.memory]
-        and smallest <= one.case.x < beyond
+        point
+        for point in points
+        if point.place.ends == ENDS[entry.memory]
+        and point.case.buffers == BUFFERS[entry.memory]
+        and smallest <= point.case.x < beyond
     ]
 
 
 def _nearest(entry: Entry, points: Iterable[CeilingPoint]) -> CeilingPoint:
     """The one nearest to its mean size; the quickest path there."""
-    return min(points, key=lambda one: (abs(one.case.x - entry.mean_bytes), one.by_library))
+    return min(points, key=lambda point: (abs(point.case.x - entry.mean_bytes), point.by_library))

@@ -139,27 +139,27 @@ def merge(left: Sequence[Left]) -> list[Entry]:
     Where a rank is, its own file says: that of one which left none is unknown.
     """
     hosts: defaultdict[tuple[int, int], set[str]] = defaultdict(set)
-    for one in left:
-        hosts[one.rank.world, one.rank.rank].add(one.rank.host)
+    for part in left:
+        hosts[part.rank.world, part.rank.rank].add(part.rank.host)
     found: defaultdict[tuple[str, str, int, str, str], list[Entry]] = defaultdict(list)
-    for one in left:
-        for rank, entry in one.called:
+    for part in left:
+        for rank, entry in part.called:
             size = -1 if entry.size_bytes is None else entry.size_bytes
-            peer = _peer(one.rank, rank, hosts.get((one.rank.world, rank), set()))
+            peer = _peer(part.rank, rank, hosts.get((part.rank.world, rank), set()))
             found[entry.operation, entry.made_by, size, entry.memory, peer].append(
                 msgspec.structs.replace(entry, peer=peer)
             )
     merged = [
         msgspec.structs.replace(
             same[0],
-            calls=sum(one.calls for one in same),
-            bytes=sum(one.bytes for one in same),
-            seconds=sum(one.seconds for one in same),
-            longest_seconds=max(one.longest_seconds for one in same),
+            calls=sum(entry.calls for entry in same),
+            bytes=sum(entry.bytes for entry in same),
+            seconds=sum(entry.seconds for entry in same),
+            longest_seconds=max(entry.longest_seconds for entry in same),
         )
         for _, same in sorted(found.items())
     ]
-    return sorted(merged, key=lambda one: -one.seconds)
+    return sorted(merged, key=lambda entry: -entry.seconds)
 
 
 def _peer(own: Rank, rank: int, hosts: set[str]) -> Peer:

@@ -46,8 +46,8 @@ def run(command: Sequence[str], library: Library) -> tuple[Trace, bool]:
             f"no process of `{' '.join(command)}` called MPI_Init of {library.name}: see what "
             "it said, and name the library that it uses with --mpi"
         )
-    expected = max(one.rank.world for one in left)
-    there = {one.rank.rank for one in left if one.rank.world == expected}
+    expected = max(part.rank.world for part in left)
+    there = {part.rank.rank for part in left if part.rank.world == expected}
     trace = Trace(
         schema=SCHEMA,
         nearpeak=nearpeak.__version__,
@@ -56,8 +56,8 @@ def run(command: Sequence[str], library: Library) -> tuple[Trace, bool]:
         exit_status=status,
         expected=expected,
         missing=[rank for rank in range(expected) if rank not in there],
-        wall_seconds=max(one.rank.run_seconds for one in left),
-        ranks=sorted((one.rank for one in left), key=lambda one: (one.rank, one.process)),
+        wall_seconds=max(part.rank.run_seconds for part in left),
+        ranks=sorted((part.rank for part in left), key=lambda rank: (rank.rank, rank.process)),
         entries=merge(left),
     )
     return trace, interrupted

@@ -103,9 +103,9 @@ class Trace(msgspec.Struct, kw_only=True):
     @property
     def run_seconds(self) -> float:
         """Summed over all ranks."""
-        return sum(one.run_seconds for one in self.ranks)
+        return sum(rank.run_seconds for rank in self.ranks)
 
     @property
     def mpi_seconds(self) -> float:
         """Summed over all ranks."""
-        return sum(one.mpi_seconds for one in self.ranks)
+        return sum(rank.mpi_seconds for rank in self.ranks)

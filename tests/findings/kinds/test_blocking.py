@@ -33,11 +33,11 @@ def seen(by_hand: Any, cells: list[Any]) -> list[Any]:
 
 
 def test_it_is_told_with_both_figures(by_hand: Any) -> None:
-    (one,) = seen(by_hand, host_to_gpu(by_hand, 1939.0, 53.0, (LATENCY, BW)))
-    assert one.cell.case.benchmark == "latency"
-    assert one.loss.ratio == pytest.approx(53.0 / (by_hand.MIB / 1939.0 / 1e3), rel=0.05)
-    assert (one.other.case.benchmark, one.other.window) == ("bw", 64)
-    assert one.ceilings == pytest.approx(LATENCY / (by_hand.MIB / BW / 1e3))
+    (loss,) = seen(by_hand, host_to_gpu(by_hand, 1939.0, 53.0, (LATENCY, BW)))
+    assert loss.cell.case.benchmark == "latency"
+    assert loss.loss.ratio == pytest.approx(53.0 / (by_hand.MIB / 1939.0 / 1e3), rel=0.05)
+    assert (loss.other.case.benchmark, loss.other.window) == ("bw", 64)
+    assert loss.ceilings == pytest.approx(LATENCY / (by_hand.MIB / BW / 1e3))
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_the_limit_is_that_of_each_block(by_hand: Any) -> None:
     """A ceiling that is off in one block raises the limit there, and no other one."""
     cells = host_to_gpu(by_hand, 84.0, 55.0, (LATENCY, BW))  # 4.4 times
     view = by_hand.view(cells)
-    one = view.ceilings.of(cells[0].place, cells[0].case)
-    one.values[2] = 60.0  # there 3.1 times is natural
+    ceiling = view.ceilings.of(cells[0].place, cells[0].case)
+    ceiling.values[2] = 60.0  # there 3.1 times is natural
     (kind,) = [kind for kind in all_kinds() if kind.name == "blocking"]
     (seen,) = kind.find(view)
     below = [block.number for block, beyond in seen.loss.beyond.items() if beyond < 0]

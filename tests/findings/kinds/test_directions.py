@@ -16,10 +16,10 @@ def both_ways(by_hand: Any, there: float | None, back: float | None) -> list[Any
 
 
 def test_a_difference_that_the_ceilings_do_not_have(by_hand: Any) -> None:
-    (one,) = by_hand.seen("directions", both_ways(by_hand, 55.0, 50.0))
-    assert one.cell.case.buffers == "D,H"
-    assert one.other.case.buffers == "H,D"
-    assert one.ceilings == pytest.approx(1.1)
+    (loss,) = by_hand.seen("directions", both_ways(by_hand, 55.0, 50.0))
+    assert loss.cell.case.buffers == "D,H"
+    assert loss.other.case.buffers == "H,D"
+    assert loss.ceilings == pytest.approx(1.1)
 
 
 @pytest.mark.parametrize(("there", "back"), [(55.0, 20.0), (55.0, None)])

@@ -13,8 +13,8 @@ def test_the_slower_way_loses(by_hand: Any, without: float, under: float, mps: b
         by_hand.make_cell("latency", without, place=by_hand.SAME),
         by_hand.make_cell("latency", under, place=by_hand.MPS),
     ]
-    (one,) = by_hand.seen("mps", cells)
-    assert (one.cell.place.mps, one.other.place.mps) == (mps, not mps)
+    (loss,) = by_hand.seen("mps", cells)
+    assert (loss.cell.place.mps, loss.other.place.mps) == (mps, not mps)
 
 
 def test_near_ways_are_none(by_hand: Any) -> None:

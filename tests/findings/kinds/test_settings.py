@@ -41,8 +41,8 @@ def test_the_figures_are_of_the_blocks_that_both_ran_in(by_hand: Any) -> None:
     own.blocks += [Block(0, 6 + n) for n in range(8)]
     own.median = 2.0
     better = by_hand.make_cell("latency", 5.0, settings="tuned", noise=0.0)
-    (one,) = by_hand.seen("settings", [own, better])
-    assert (one.loss.own, one.loss.better, len(one.loss.ratios)) == pytest.approx((10.0, 5.0, 6))
+    (loss,) = by_hand.seen("settings", [own, better])
+    assert (loss.loss.own, loss.loss.better, len(loss.loss.ratios)) == pytest.approx((10.0, 5.0, 6))
 
 
 def test_two_libraries_are_not_compared_here(by_hand: Any) -> None:
@@ -55,11 +55,11 @@ def test_pairs_of_one_block_count_whatever_blocks_do(by_hand: Any) -> None:
     cells = pair(by_hand, 18.0, noise=0.0)
     for cell in cells:
         cell.launch_medians = [v / (1 + n % 2) for n, v in enumerate(cell.launch_medians)]
-    (one,) = by_hand.seen("settings", cells)
-    assert (one.loss.ratio, *one.loss.range) == pytest.approx((1.8, 1.8, 1.8))
+    (loss,) = by_hand.seen("settings", cells)
+    assert (loss.loss.ratio, *loss.loss.range) == pytest.approx((1.8, 1.8, 1.8))
 
 
 def test_what_was_only_tried_is_known(by_hand: Any) -> None:
     cells = [by_hand.make_cell("bw", 100.0), by_hand.make_cell("bw", 1.0, settings="ipc-off")]
-    (one,) = by_hand.seen("settings", cells)
-    assert KIND.only_tried(one)
+    (loss,) = by_hand.seen("settings", cells)
+    assert KIND.only_tried(loss)

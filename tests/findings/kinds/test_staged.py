@@ -16,7 +16,7 @@ def test_a_baseline_that_wins(by_hand: Any) -> None:
             "bw", 5.8, x=by_hand.MIB, library="intel", calls="blocking", staging="none"
         ),
     ]
-    (one,) = by_hand.seen("staged", cells[:3])
-    assert one.cell.who.library == "mpich"
-    assert one.loss.ratio == pytest.approx(12.0, rel=0.05)
-    assert one.other.case.axes["staging"] == "pinned"
+    (loss,) = by_hand.seen("staged", cells[:3])
+    assert loss.cell.who.library == "mpich"
+    assert loss.loss.ratio == pytest.approx(12.0, rel=0.05)
+    assert loss.other.case.axes["staging"] == "pinned"

@@ -51,14 +51,14 @@ def test_what_is_printed_becomes_results_and_a_page(tmp_path: Path) -> None:
     assert list(figures) == [1 << power for power in range(21)]
     assert (figures[1], figures[8]) == (17.66, 147.65)
     assert {cell.unit for cell in results.timed} == {"us"}
-    assert [one.version for one in results.libraries] == ["7.4"]
+    assert [library.version for library in results.libraries] == ["7.4"]
     assert not faults(results)
     assert write_report(results, tmp_path, []).is_file()
 
 
 def test_rates_are_in_our_unit() -> None:
     found = load(FILES / "bw.txt")
-    assert {one.unit for one in found.observed} == {"GB/s"}
+    assert {observation.unit for observation in found.observed} == {"GB/s"}
     assert found.observed[0].summary.median == pytest.approx(0.31 * 1e-3)
 
 
@@ -112,13 +112,13 @@ def test_buffers_are_those_of_the_heading(written: Path, said: str, buffers: str
         f"# Send Buffer on {said}\n# Size      Bandwidth (MB/s)\n8     12.50\n"
     )
     found = load(written)
-    assert [one.case.buffers for one in found.observed] == [buffers]
+    assert [observation.case.buffers for observation in found.observed] == [buffers]
     assert found.paths[0].ends[0].memory == ("host" if buffers.startswith("H") else "gpu")
     assert f"Buffers are {buffers}, as it says" in scope(written)
 
 
 def test_buffers_that_are_not_named_are_said_to_be_taken_as_host() -> None:
-    assert {one.case.buffers for one in load(FILES / "bw.txt").observed} == {"H,H"}
+    assert {observation.case.buffers for observation in load(FILES / "bw.txt").observed} == {"H,H"}
     assert "names no buffers: they are taken as in host memory" in scope(FILES / "bw.txt")
 
 
@@ -159,7 +159,9 @@ def test_how_many_messages_were_in_flight_is_known_where_it_is_said(written: Pat
 
 
 def test_a_minimum_is_known_where_it_is_printed() -> None:
-    found = {one.case.x: one.summary for one in load(FILES / "full.txt").observed}
+    found = {
+        observation.case.x: observation.summary for observation in load(FILES / "full.txt").observed
+    }
     assert (found[1].median, found[1].minimum, found[1].count) == (17.66, 6.25, 10000)
     assert cells(FILES / "full.txt")[2].minimum == 6.02
     results = build_results(FILES / "latency.txt")

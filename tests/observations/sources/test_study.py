@@ -26,8 +26,8 @@ def seal(folder: Path) -> None:
     lines = [msgspec.json.decode(line, type=Record) for line in file.read_bytes().splitlines()]
     lines[0].files = file_digests(folder)
     sealed, data = Seal(), b""
-    for one in lines:
-        data += (line := sealed.line(one, msgspec.json.encode))
+    for known in lines:
+        data += (line := sealed.line(known, msgspec.json.encode))
         sealed.take(line)
     file.write_bytes(data)
 
@@ -89,7 +89,7 @@ def test_sessions_are_told_apart(make_study: MakeStudy) -> None:
     study.launch(1, "alpha", "bw", {8: 2.0})
     data = load(study.write())
     assert [session.number for session in data.sessions] == [0, 1]
-    assert [one.launch.block for one in data.observed] == [Block(0, 0), Block(1, 1)]
+    assert [observation.launch.block for observation in data.observed] == [Block(0, 0), Block(1, 1)]
     assert data.sessions[0].fingerprint["machine"] == {"host": "invented"}
 
 
@@ -104,7 +104,7 @@ def test_a_truncated_last_line_is_left_out(make_study: MakeStudy) -> None:
     for cut in (1, last // 2, last - 1):
         file.write_bytes(whole[:-cut])
         data = load(folder)
-        assert [one.case.x for one in data.observed] == [8]
+        assert [observation.case.x for observation in data.observed] == [8]
         assert not data.complete
 
 
@@ -126,8 +126,8 @@ def test_the_last_try_of_a_launch_counts(make_study: MakeStudy, number: int) -> 
     study.launch(0, "alpha", "bw", {8: 1.0, 1024: 2.0}, number=0, status=None)
     study.launch(0, "alpha", "bw", {8: 3.0, 1024: 4.0}, number=number)
     data = load(study.write())
-    assert [one.number for one in data.launches] == [number]
-    assert [one.summary.median for one in data.observed] == [3.0, 4.0]
+    assert [launch.number for launch in data.launches] == [number]
+    assert [observation.summary.median for observation in data.observed] == [3.0, 4.0]
 
 
 def test_a_try_that_was_cut_off_takes_no_place_of_a_whole_one(make_study: MakeStudy) -> None:
@@ -136,8 +136,8 @@ def test_a_try_that_was_cut_off_takes_no_place_of_a_whole_one(make_study: MakeSt
     study.session()
     study.launch(0, "alpha", "bw", {8: 3.0}, status="interrupted")
     data = load(study.write(complete=False))
-    assert [one.summary.median for one in data.observed] == [1.0, 2.0]
-    assert [one.number for one in data.launches] == [0]
+    assert [observation.summary.median for observation in data.observed] == [1.0, 2.0]
+    assert [launch.number for launch in data.launches] == [0]
 
 
 def test_a_try_that_failed_stays_on_record(make_study: MakeStudy) -> None:
@@ -146,8 +146,11 @@ def test_a_try_that_failed_stays_on_record(make_study: MakeStudy) -> None:
     study.session()
     study.launch(0, "alpha", "bw", {8: 3.0, 1024: 4.0})
     data = load(study.write())
-    assert [(one.number, one.status) for one in data.launches] == [(0, "crashed"), (1, "ok")]
-    assert [one.summary.median for one in data.observed] == [3.0, 4.0]
+    assert [(launch.number, launch.status) for launch in data.launches] == [
+        (0, "crashed"),
+        (1, "ok"),
+    ]
+    assert [observation.summary.median for observation in data.observed] == [3.0, 4.0]
     assert {gap.status for gap in data.gaps} == {"crashed"}
 
 
@@ -315,7 +318,7 @@ def test_doubled_bandwidths_are_refused_whatever_the_schema_says(make_study: Mak
     first, *rest = file.read_bytes().splitlines(keepends=True)
     doubled = [json.loads(line) for line in rest]
     for line in doubled:
-        line["samples"] = [2 * one for one in line.get("samples", [])]
+        line["samples"] = [2 * sample for sample in line.get("samples", [])]
     changed = b"".join(json.dumps(line).encode() + b"\n" for line in doubled)
     for schema in (2, 4, 5):
         file.write_bytes(first.replace(b'"schema":5', f'"schema":{schema}'.encode()) + changed)
@@ -392,4 +395,4 @@ def test_a_launch_that_crashed_stays_crashed_though_its_data_was_wrong_before(
         launch = study.launch(block, "alpha", status=None)
         study.problem(launch, "bw", 8, "wrong data")
         study.end(launch, status, "" if status == "ok" else "ended by SIGSEGV")
-    assert [one.status for one in load(study.write()).launches] == ["wrong data", "crashed"]
+    assert [known.status for known in load(study.write()).launches] == ["wrong data", "crashed"]

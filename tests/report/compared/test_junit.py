@@ -22,7 +22,9 @@ def test_a_regression_is_a_failure_of_its_curves(make_sides: MakeSides) -> None:
     [suite] = root
     assert suite.get("name") == "host-host same-numa"
     failed = {
-        (one.get("classname"), one.get("name")) for one in suite if one.find("failure") is not None
+        (element.get("classname"), element.get("name"))
+        for element in suite
+        if element.find("failure") is not None
     }
     assert failed == {
         ("alpha", "all curves"),
@@ -30,7 +32,7 @@ def test_a_regression_is_a_failure_of_its_curves(make_sides: MakeSides) -> None:
         ("alpha", "latency (H,H, calls=blocking, reuse=fixed)"),
     }
     assert (root.get("tests"), root.get("failures")) == ("6", "3")
-    texts = [one.text or "" for one in root.iter("failure")]
+    texts = [element.text or "" for element in root.iter("failure")]
     assert any(text.startswith("1 KiB: ") for text in texts)
 
 
@@ -39,15 +41,17 @@ def test_what_cannot_be_told_is_skipped_and_a_crash_is_a_failure(make_sides: Mak
     new = make_sides("new", day=2, libraries=("alpha", "be<ta\x1b"), crashed=("be<ta\x1b",))
     root = junit([old], [new])
     assert int(root.get("skipped", "0")) > 0
-    [failing] = [one for one in root.iter("testcase") if one.get("classname") == "failures"]
+    [failing] = [
+        element for element in root.iter("testcase") if element.get("classname") == "failures"
+    ]
     assert failing.get("name") == "be<ta\ufffd on host-host same-numa"
     failure = failing.find("failure")
     assert failure is not None
     assert "failed in 6 of 6 blocks (before: 0 of 6): crashed" in (failure.get("message") or "")
     [gone] = [
-        one
-        for one in root.iter("testcase")
-        if (one.get("classname") or "").startswith("be") and "bw" in (one.get("name") or "")
+        element
+        for element in root.iter("testcase")
+        if (element.get("classname") or "").startswith("be") and "bw" in (element.get("name") or "")
     ]
     skipped = gone.find("skipped")
     assert skipped is not None
@@ -62,12 +66,12 @@ def test_what_is_missing_fails_where_it_would_stand_unless_that_is_allowed(
     for allowed, kind in ((False, "failure"), (True, "skipped")):
         root = ElementTree.fromstring(to_junit(compare(old, new, 0.05, allow_missing=allowed)))
         [suite] = root
-        found = [one for one in suite if one.get("classname") == "beta"]
-        assert {one.get("name") for one in found} == {
+        found = [element for element in suite if element.get("classname") == "beta"]
+        assert {element.get("name") for element in found} == {
             "bw (H,H, calls=blocking, reuse=fixed)",
             "latency (H,H, calls=blocking, reuse=fixed)",
         }
-        assert all(one.find(kind) is not None for one in found)
+        assert all(element.find(kind) is not None for element in found)
         assert root.get("failures") == ("0" if allowed else "2")
 
 

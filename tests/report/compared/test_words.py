@@ -83,7 +83,7 @@ def test_what_failures_come_to(make_sides: MakeSides) -> None:
     assert words.conclusion(found).endswith(
         " Failed more often, but not proven to have regressed: beta on host-host same-numa."
     )
-    case = next(one.case for one in old[0].results.cells if one.case.benchmark == "bw")
+    case = next(cell.case for cell in old[0].results.cells if cell.case.benchmark == "bw")
     bare = msgspec.structs.replace(case, metric="")
     cases = [bare, msgspec.structs.replace(bare, buffers="D,D")]  # told alike
     cases += [bare.curve.at(x) for x in (0, 2048, 4096)]

@@ -22,7 +22,7 @@ def find(view: View) -> Iterator[Seen]:
         there[_key(cell, cell.case.benchmark)].append(cell)
     for cell in view.unstaged:
         stronger = view.benchmarks[cell.case.benchmark].covered_by
-        others = [one for name in stronger for one in there.get(_key(cell, name), ())]
+        others = [known for name in stronger for known in there.get(_key(cell, name), ())]
         for other in others:
             if loss := against(cell, other, LIMIT):
                 yield Seen(cell, other, loss)

@@ -26,18 +26,18 @@ from nearpeak.terms.identity import Place
 
 def to_junit(compared: Compared) -> str:
     """The file, whole."""
-    failing = [one.place for one in compared.failures]
-    missing = [one.place for one in compared.missing]
-    places = dict.fromkeys([*(one.place for one in compared.places), *failing, *missing])
+    failing = [failure.place for failure in compared.failures]
+    missing = [missing.place for missing in compared.missing]
+    places = dict.fromkeys([*(place.place for place in compared.places), *failing, *missing])
     return junit.to_junit(
         "nearpeak compare", [(place.path, _tests(compared, place)) for place in places]
     )
 
 
 def _tests(compared: Compared, place: Place) -> Iterator[Outcome]:
-    for one in compared.places:
-        if one.place == place:
-            yield from _of_place(one)
+    for change in compared.places:
+        if change.place == place:
+            yield from _of_place(change)
     for curve in compared.missing:
         if curve.place == place:
             yield _missing(curve, allowed=compared.allow_missing)
@@ -71,17 +71,17 @@ def _test(who: str, name: str, change: Change, sizes: list[str]) -> Outcome:
     return Outcome(who, name, skipped=sentence if change.verdict == UNDECIDED else "")
 
 
-def _failing(one: Failing) -> Outcome:
-    [sentence] = words.failures([one])
-    if one.regressed:
-        return Outcome("failures", words.subject(one), failure=sentence, kind="failing")
-    return Outcome("failures", words.subject(one), skipped=sentence)
+def _failing(failing: Failing) -> Outcome:
+    [sentence] = words.failures([failing])
+    if failing.regressed:
+        return Outcome("failures", words.subject(failing), failure=sentence, kind="failing")
+    return Outcome("failures", words.subject(failing), skipped=sentence)
 
 
-def _missing(one: Missing, *, allowed: bool) -> Outcome:
+def _missing(missing: Missing, *, allowed: bool) -> Outcome:
     message = "measured before, not now"
-    who, name = one.who.label, label(one.curve)
-    if one.failed:
+    who, name = missing.who.label, label(missing.curve)
+    if missing.failed:
         return Outcome(who, name, skipped=f"{message}: its launches failed")
     if allowed:
         return Outcome(who, name, skipped=message)

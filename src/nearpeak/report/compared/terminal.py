@@ -91,12 +91,12 @@ def _table(places: Iterable[PlaceChange], compared: Compared) -> Table:
     table.add_column("history", overflow="fold")
     for place in places:
         _row(table, place.who.label, place, compared)
-        shown = [one for one in place.curves if _worth_a_line(one)]
+        shown = [curve for curve in place.curves if _worth_a_line(curve)]
         called = _called(place)
         for curve in shown[:_SHOWN]:
             _row(table, f"  {called[curve.curve]}", curve, compared)
         if rest := len(place.curves) - len(shown[:_SHOWN]):
-            others = [one for one in place.curves if one not in shown[:_SHOWN]]
+            others = [curve for curve in place.curves if curve not in shown[:_SHOWN]]
             table.add_row(
                 f"  {words.portion(rest, len(place.curves), 'curve')}",
                 "",
@@ -110,10 +110,10 @@ def _table(places: Iterable[PlaceChange], compared: Compared) -> Table:
 
 def _called(place: PlaceChange) -> dict[Curve, str]:
     """The curves in short where that is clear, else in full."""
-    short = Counter(case(one.curve) for one in place.curves)
+    short = Counter(case(curve.curve) for curve in place.curves)
     return {
-        one.curve: case(one.curve) if short[case(one.curve)] == 1 else label(one.curve)
-        for one in place.curves
+        curve.curve: case(curve.curve) if short[case(curve.curve)] == 1 else label(curve.curve)
+        for curve in place.curves
     }
 
 

@@ -36,24 +36,32 @@ ENOUGH = 3  # sessions of a side: from then on those measured say more than what
 
 def by_place(compared: Compared) -> list[tuple[Place, list[PlaceChange]]]:
     """The libraries of each place, then its ceiling, in the order of the studies."""
-    places = dict.fromkeys(one.place for one in compared.places)
-    return [(place, [one for one in compared.places if one.place == place]) for place in places]
+    places = dict.fromkeys(place.place for place in compared.places)
+    return [
+        (place, [change for change in compared.places if change.place == place]) for place in places
+    ]
 
 
 def conclusion(compared: Compared) -> str:
     """Whether anything regressed, and what is not measured any more."""
     allowed = tolerance(compared)
-    gone = _in_short(_names(one for one in compared.missing if not one.failed))
-    places = [one for one in compared.places if any(change.regressed for change in one.changes)]
-    names = ", ".join(f"{one.who.label} on {one.place.path}" for one in places)
+    gone = _in_short(_names(missing for missing in compared.missing if not missing.failed))
+    places = [
+        place for place in compared.places if any(change.regressed for change in place.changes)
+    ]
+    names = ", ".join(f"{place.who.label} on {place.place.path}" for place in places)
     parts = [f"{names}: slower by more than {allowed}"] if places else []
-    regressed = [one for one in compared.failures if one.regressed]
-    if any(one.wrong_data for one in regressed):
-        parts.append(f"{_owners(one for one in regressed if one.wrong_data)}: wrong data")
-    if any(not one.wrong_data for one in regressed):
-        often = _owners(one for one in regressed if not one.wrong_data)
+    regressed = [failure for failure in compared.failures if failure.regressed]
+    if any(failing.wrong_data for failing in regressed):
+        parts.append(
+            f"{_owners(failing for failing in regressed if failing.wrong_data)}: wrong data"
+        )
+    if any(not failing.wrong_data for failing in regressed):
+        often = _owners(failing for failing in regressed if not failing.wrong_data)
         parts.append(f"{often}: fails more often")
-    open_ones = [one for one in compared.failures if not one.regressed and _more(one)]
+    open_ones = [
+        failure for failure in compared.failures if not failure.regressed and _more(failure)
+    ]
     failed = (
         f" Failed more often, but not proven to have regressed: {_owners(open_ones)}."
         if open_ones
@@ -71,7 +79,9 @@ def conclusion(compared: Compared) -> str:
 
 
 def _owners(found: Iterable[Failing]) -> str:
-    return ", ".join(dict.fromkeys(f"{one.who.label} on {one.place.path}" for one in found))
+    return ", ".join(
+        dict.fromkeys(f"{failing.who.label} on {failing.place.path}" for failing in found)
+    )
 
 
 def _proven(compared: Compared) -> str:
@@ -102,9 +112,9 @@ def verdict(change: Change) -> str:
 
 def missing(compared: Compared) -> list[str]:
     """What the new side lacks, each in the widest sense: `path gpu-gpu nvlink`, `library mpich`."""
-    failed = _names(one for one in compared.missing if one.failed)
+    failed = _names(missing for missing in compared.missing if missing.failed)
     return [
-        *_names(one for one in compared.missing if not one.failed),
+        *_names(missing for missing in compared.missing if not missing.failed),
         *(f"{name}: its launches failed" for name in failed),
     ]
 
@@ -113,14 +123,14 @@ def _names(found: Iterable[Missing]) -> list[str]:
     return list(dict.fromkeys(map(_lacking, found)))
 
 
-def _lacking(one: Missing) -> str:
-    if one.lacks == "path":
-        return f"path {one.place.path}"
-    if one.lacks == "library":
-        return "all ceilings" if one.who == CEILING else f"library {one.who.label}"
-    if one.lacks == "benchmark":
-        return f"benchmark {one.curve.benchmark}"
-    return f"{one.who.label} on {one.place.path}, {label(one.curve)}"
+def _lacking(missing: Missing) -> str:
+    if missing.lacks == "path":
+        return f"path {missing.place.path}"
+    if missing.lacks == "library":
+        return "all ceilings" if missing.who == CEILING else f"library {missing.who.label}"
+    if missing.lacks == "benchmark":
+        return f"benchmark {missing.curve.benchmark}"
+    return f"{missing.who.label} on {missing.place.path}, {label(missing.curve)}"
 
 
 def _in_short(names: list[str]) -> str:
@@ -130,11 +140,11 @@ def _in_short(names: list[str]) -> str:
 
 def judged(compared: Compared) -> str:
     """How many curves have a verdict, and what is not compared at all."""
-    curves = [curve.change for one in compared.places for curve in one.curves]
+    curves = [curve.change for place in compared.places for curve in place.curves]
     sure = sum(change.verdict != UNDECIDED for change in curves)
     told = portion(sure, len(curves), "curve")
     words = f"{told[0].upper()}{told[1:]} could be judged."
-    if missing := sum(one.cases for one in compared.unmatched):
+    if missing := sum(unmatched.cases for unmatched in compared.unmatched):
         words += (
             f" Not compared: {count(missing, 'case')} that only one side has, or that both measured"
             " differently."
@@ -192,7 +202,7 @@ def sessions(compared: Compared) -> str:
 
 def _unfounded(compared: Compared) -> str:
     """What has no verdict whatever it did, and what would help."""
-    lacking = {change.lacks for one in compared.places for change in one.changes}
+    lacking = {change.lacks for place in compared.places for change in place.changes}
     words = ""
     if "control" in lacking:
         words += (
@@ -206,7 +216,7 @@ def _unfounded(compared: Compared) -> str:
 
 def _moved(compared: Compared) -> str:
     """Where the CPUs have mostly other distances now."""
-    places = [one.place.path for one in compared.places if one.moved]
+    places = [place.place.path for place in compared.places if place.moved]
     if not places:
         return ""
     return (
@@ -217,7 +227,7 @@ def _moved(compared: Compared) -> str:
 
 def _unexplained(compared: Compared) -> str:
     """What launches do not explain, and sessions may."""
-    curves = [curve.change for one in compared.places for curve in one.curves]
+    curves = [curve.change for place in compared.places for curve in place.curves]
     open_ones = [
         change
         for change in curves
@@ -238,23 +248,23 @@ def _unexplained(compared: Compared) -> str:
 def differences(compared: Compared) -> list[str]:
     """`driver nvidia: 580.159 -> 590.1`, in short, of everything that is not the same."""
     return [
-        f"{one.part} {one.name}: {' -> '.join(shown(one.old, one.new))}"
-        for one in compared.differences
+        f"{difference.part} {difference.name}: {' -> '.join(shown(difference.old, difference.new))}"
+        for difference in compared.differences
     ]
 
 
 def distances(compared: Compared) -> list[str]:
     """Where launches had CPUs near to each other and far away, and what was done about it."""
     return [
-        f"{one.who.label} on {one.place.path}: {', '.join(map(_apart, one.distances))};"
-        f" {_at_distances(one)}"
-        for one in compared.places
-        if one.distances
+        f"{place.who.label} on {place.place.path}: {', '.join(map(_apart, place.distances))};"
+        f" {_at_distances(place)}"
+        for place in compared.places
+        if place.distances
     ]
 
 
 def _at_distances(place: PlaceChange) -> str:
-    if any(one.range_ns is None for one in place.distances):
+    if any(distance.range_ns is None for distance in place.distances):
         return "compared as measured"
     if place.inseparable:
         return (
@@ -264,12 +274,12 @@ def _at_distances(place: PlaceChange) -> str:
     return "compared as if all were at the commonest distance"
 
 
-def _apart(one: Distance) -> str:
-    if one.range_ns is None:
+def _apart(distance: Distance) -> str:
+    if distance.range_ns is None:
         where = "unknown"
     else:
-        where = " to ".join(dict.fromkeys(number(round(end)) for end in one.range_ns)) + " ns"
-    return f"{where} ({one.old} before, {one.new} now)"
+        where = " to ".join(dict.fromkeys(number(round(end)) for end in distance.range_ns)) + " ns"
+    return f"{where} ({distance.old} before, {distance.new} now)"
 
 
 def ratio(change: Change) -> str:
@@ -286,13 +296,13 @@ def sentence(change: Change) -> str:
 
 def failures(found: Iterable[Failing]) -> list[str]:
     """One sentence for each: how often, how, and what the counts say."""
-    return [f"{subject(one)}: {_how_often(one)}; {_counted(one)}" for one in found]
+    return [f"{subject(failing)}: {_how_often(failing)}; {_counted(failing)}" for failing in found]
 
 
-def subject(one: Failing) -> str:
+def subject(failing: Failing) -> str:
     """Whose launches failed, where, and in what."""
-    where = f"{one.who.label} on {one.place.path}"
-    return where if one.curve is None else f"{where}, {_of_curve(one.curve)}"
+    where = f"{failing.who.label} on {failing.place.path}"
+    return where if failing.curve is None else f"{where}, {_of_curve(failing.curve)}"
 
 
 def _of_curve(curve: Curve) -> str:
@@ -300,15 +310,15 @@ def _of_curve(curve: Curve) -> str:
     return label(msgspec.structs.replace(curve, metric=curve.benchmark))
 
 
-def _how_often(one: Failing) -> str:
+def _how_often(failing: Failing) -> str:
     ends: Counter[str] = Counter()
-    for end in one.new.ended:
-        ends[_ended(end, one.curve)] += end.tries
+    for end in failing.new.ended:
+        ends[_ended(end, failing.curve)] += end.tries
     told = ", ".join(f"{how} ({count(times, 'time')})" for how, times in ends.most_common(ENDS))
     more = f" and {len(ends) - ENDS} more" if len(ends) > ENDS else ""
     return (
-        f"failed in {one.new.failed} of {count(one.new.tried, 'block')}"
-        f" (before: {one.old.failed} of {one.old.tried}): {told}{more}"
+        f"failed in {failing.new.failed} of {count(failing.new.tried, 'block')}"
+        f" (before: {failing.old.failed} of {failing.old.tried}): {told}{more}"
     )
 
 
@@ -321,31 +331,32 @@ def _ended(end: End, known: Curve | None) -> str:
     return f"{end.status}{where}"
 
 
-def _more(one: Failing) -> bool:
+def _more(failing: Failing) -> bool:
     """Whether it fails more often than before, be it by chance."""
-    return one.new.failed * one.old.tried > one.old.failed * one.new.tried
+    return failing.new.failed * failing.old.tried > failing.old.failed * failing.new.tried
 
 
-def _counted(one: Failing) -> str:
-    p = f"adjusted p {probability(one.p_adjusted)}"
-    if one.wrong_data:
+def _counted(failing: Failing) -> str:
+    p = f"adjusted p {probability(failing.p_adjusted)}"
+    if failing.wrong_data:
         return "regressed: wrong data now, none before"
-    if one.regressed:
+    if failing.regressed:
         return f"regressed, {p}"
-    if not one.old.tried:
+    if not failing.old.tried:
         return "not tried before"
-    if not _more(one):
+    if not _more(failing):
         return "no more often than before"
-    if one.needed is None:
+    if failing.needed is None:
         return (
             f"too rare to judge, {p}: more than {MOST_NEEDED} blocks of each side would be needed"
         )
-    return f"too few to judge, {p}: about {one.needed} blocks of each side would be needed"
+    return f"too few to judge, {p}: about {failing.needed} blocks of each side would be needed"
 
 
 def unmatched(compared: Compared) -> list[str]:
     """What is not compared, and why."""
     return [
-        f"{one.who.label} on {one.place.path}: {count(one.cases, 'case')}: {one.why}"
-        for one in compared.unmatched
+        f"{unmatched.who.label} on {unmatched.place.path}: {count(unmatched.cases, 'case')}: "
+        f"{unmatched.why}"
+        for unmatched in compared.unmatched
     ]

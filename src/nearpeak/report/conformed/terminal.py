@@ -25,8 +25,8 @@ def print_conformance(conformance: Conformance, page: Path | None) -> None:
         if table.row_count:
             console.print(table)
         failures = words.failures(tried)
-        for one in failures[:LISTED]:
-            console.print(f"{one.cases}: {one.evidence}")
+        for failure in failures[:LISTED]:
+            console.print(f"{failure.cases}: {failure.evidence}")
         if len(failures) > LISTED:
             console.print(f"... and {len(failures) - LISTED} more, all of them on the page")
         for end in tried.bad_ends:
@@ -41,8 +41,8 @@ def _table(conformance: Conformance, tried: Tried) -> Table:
         table.add_column(words.memory_label(memory))
     for operation in conformance.operations:
         cells = [words.at(tried, operation, memory) for memory in conformance.memories]
-        if any(words.worst(one) not in ("", GOOD, NOT_TRIED) for one in cells):
-            row = [Text(words.cell(one), style=_style(words.worst(one))) for one in cells]
+        if any(words.worst(cell) not in ("", GOOD, NOT_TRIED) for cell in cells):
+            row = [Text(words.cell(cell), style=_style(words.worst(cell))) for cell in cells]
             table.add_row(operation.name, *row)
     return table
 

@@ -35,16 +35,16 @@ def memory_label(memory: Memory) -> str:
 def at(tried: Tried, operation: Operation, memory: Memory) -> list[Outcome]:
     """All cases of an operation in a memory."""
     return [
-        one
-        for one in tried.outcomes
-        if one.case.operation == operation.name
-        and (one.case.buffers, one.case.allocator) == (memory.buffers, memory.allocator)
+        outcome
+        for outcome in tried.outcomes
+        if outcome.case.operation == operation.name
+        and (outcome.case.buffers, outcome.case.allocator) == (memory.buffers, memory.allocator)
     ]
 
 
 def worst(outcomes: Sequence[Outcome]) -> str:
     """The status that stands for them; "" where there are none."""
-    return min((one.status for one in outcomes), key=WORST.index, default="")
+    return min((outcome.status for outcome in outcomes), key=WORST.index, default="")
 
 
 def cell(outcomes: Sequence[Outcome]) -> str:
@@ -52,26 +52,26 @@ def cell(outcomes: Sequence[Outcome]) -> str:
     star where all of these are ok alone."""
     status = worst(outcomes)
     short = SHORT.get(status, status)
-    alike = [one for one in outcomes if one.status == status]
+    alike = [outcome for outcome in outcomes if outcome.status == status]
     tried = _tried(outcomes)
-    star = "*" if alike and all(one.alone == GOOD for one in alike) else ""
+    star = "*" if alike and all(outcome.alone == GOOD for outcome in alike) else ""
     of = f" {len(alike)}/{tried}" if status not in (GOOD, NOT_TRIED) and len(alike) < tried else ""
     return f"{short}{star}{of}"
 
 
 def each(outcomes: Sequence[Outcome]) -> str:
     """Every one of them with its status, a line each."""
-    return "\n".join(f"{case(one)}: {_status(one)}" for one in outcomes)
+    return "\n".join(f"{case(outcome)}: {_status(outcome)}" for outcome in outcomes)
 
 
 def case(outcome: Outcome) -> str:
     """`put, D,D, vmm, offset 1, 64 KiB`."""
-    one = outcome.case
-    words = [one.operation, one.buffers]
-    words += [one.allocator] if one.allocator != PLAIN else []
-    words += [f"offset {one.offset}"] if one.offset else []
-    words += [CHECKS[one.check]] if one.check in CHECKS else []
-    words += [f"{one.ranks} ranks"] if one.ranks > RANKS else []
+    known = outcome.case
+    words = [known.operation, known.buffers]
+    words += [known.allocator] if known.allocator != PLAIN else []
+    words += [f"offset {known.offset}"] if known.offset else []
+    words += [CHECKS[known.check]] if known.check in CHECKS else []
+    words += [f"{known.ranks} ranks"] if known.ranks > RANKS else []
     words += [size(outcome.size_bytes)] if outcome.size_bytes is not None else []
     return ", ".join(words)
 
@@ -87,7 +87,7 @@ def _status(outcome: Outcome) -> str:
 
 
 def _tried(outcomes: Iterable[Outcome]) -> int:
-    return sum(one.status != NOT_TRIED for one in outcomes)
+    return sum(outcome.status != NOT_TRIED for outcome in outcomes)
 
 
 def finding(outcome: Outcome) -> str:
@@ -105,7 +105,7 @@ class Failure:
     def evidence(self) -> str:
         """How they did, or the first of them where they differ in numbers."""
         first = self.outcomes[0]
-        alike = not any(self.own(one) for one in self.outcomes)
+        alike = not any(self.own(outcome) for outcome in self.outcomes)
         words = evidence(first) if alike else f"{_status(first)}; the first: {first.message}"
         return without_addresses(words)
 
@@ -116,21 +116,23 @@ class Failure:
 
     def own(self, outcome: Outcome) -> str:
         """How one of them did where its words differ; else ""."""
-        words, first = (without_addresses(one.message) for one in (outcome, self.outcomes[0]))
+        words, first = (without_addresses(tried.message) for tried in (outcome, self.outcomes[0]))
         return words if words != first else ""
 
 
 def failures(tried: Tried) -> list[Failure]:
     """What failed with a library, those that did so in most cases first."""
     alike: dict[tuple[str, str | None, str], list[Outcome]] = {}
-    for one in tried.bad:
-        alike.setdefault((one.status, one.alone, fault(one.message)), []).append(one)
-    return sorted(map(Failure, alike.values()), key=lambda one: -len(one.outcomes))
+    for outcome in tried.bad:
+        alike.setdefault((outcome.status, outcome.alone, fault(outcome.message)), []).append(
+            outcome
+        )
+    return sorted(map(Failure, alike.values()), key=lambda failure: -len(failure.outcomes))
 
 
 def totals(tried: Tried) -> str:
     """`412 ok, 3 crashed`, of all cases of a library."""
-    found = Counter(one.status for one in tried.outcomes)
+    found = Counter(outcome.status for outcome in tried.outcomes)
     parts = [f"{found[status]} {status}" for status in reversed(WORST) if found[status]]
     if tried.left:
         parts.append(f"{tried.left} still to be tried")
@@ -148,14 +150,14 @@ def _ends(ends: Sequence[BadEnd]) -> list[str]:
 
 def conclusion(conformance: Conformance) -> str:
     """One sentence about all of it."""
-    outcomes = [one for library in conformance.libraries for one in library.outcomes]
-    bad = [one for one in outcomes if one.bad]
-    good_alone = sum(one.alone == GOOD for one in bad)
+    outcomes = [outcome for library in conformance.libraries for outcome in library.outcomes]
+    bad = [outcome for outcome in outcomes if outcome.bad]
+    good_alone = sum(outcome.alone == GOOD for outcome in bad)
     tried = _tried(outcomes)
     failed = f"{f'{len(bad)} of them' if bad else 'none'} failed"
     failed += f" ({good_alone} ok alone)" if good_alone else ""
     if not conformance.complete:
         return f"{count(tried, 'case')} tried so far, {failed}; the run is not complete"
     left_out = [f"{len(outcomes) - tried} not tried"] if tried < len(outcomes) else []
-    ends = _ends([end for one in conformance.libraries for end in one.bad_ends])
+    ends = _ends([end for library in conformance.libraries for end in library.bad_ends])
     return ", ".join([f"{count(tried, 'case')} tried", failed, *left_out, *ends])
