@@ -281,7 +281,7 @@ def test_without_mps_its_path_is_refused(
 ) -> None:
     path = standins.gpu_path("gpu-gpu same-gpu mps", mps=True)
     monkeypatch.setattr(paths, "discover_paths", lambda *_: ([path], []))
-    monkeypatch.setattr(mps, "CONTROL", "no-such-daemon")
+    monkeypatch.setattr(mps, "MPS_CONTROL", "no-such-daemon")
     code, _, err = nearpeak("run", "latency", "--mpi", "one", "--path", path.id, "--buffers", "D,D")
     assert code == 2
     assert err.splitlines()[-1].endswith(

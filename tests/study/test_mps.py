@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from nearpeak.machine.gpus.nvidia import MPS_CONTROL
 from nearpeak.study import mps
 
 # Like the real one: with -f it serves until a second one of it passes on "quit".
@@ -30,7 +31,7 @@ STUDY = "0123456789abcdef"
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
     def put(first_line: str = ":") -> None:
-        program = tmp_path / mps.CONTROL
+        program = tmp_path / MPS_CONTROL
         program.write_text(DAEMON % first_line)
         program.chmod(0o755)
         monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
@@ -96,7 +97,7 @@ def test_one_left_behind_is_asked_to_quit_before_its_folder_goes(
     folder = mps.pipe_folder(STUDY)
     folder.mkdir()
     env = {**os.environ, **mps.environment(STUDY)}
-    left = subprocess.Popen([tmp_path / mps.CONTROL, "-f"], env=env)
+    left = subprocess.Popen([tmp_path / MPS_CONTROL, "-f"], env=env)
     while not (folder / "control").exists():
         time.sleep(0.01)
     with mps.daemon(STUDY):

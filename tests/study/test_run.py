@@ -386,7 +386,7 @@ def test_a_rank_on_another_device_is_a_failed_launch(study: Any, standins: Modul
 def test_without_mps_its_path_alone_fails(
     study: Any, standins: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mps, "CONTROL", "no-such-daemon")
+    monkeypatch.setattr(mps, "MPS_CONTROL", "no-such-daemon")
     paths = (standins.gpu_path(), standins.gpu_path("gpu-gpu same-gpu mps", mps=True))
     study.run(standins.small_plan(paths=paths, buffers="D,D"))
     begun = {

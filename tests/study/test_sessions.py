@@ -43,7 +43,7 @@ def reader() -> Reader:
 
 
 def of(**parts: dict[str, str]) -> Fingerprint:
-    return Fingerprint(**{name: parts.get(name, {}) for name in sessions.PARTS})
+    return Fingerprint(**{name: parts.get(name, {}) for name in Fingerprint.__struct_fields__})
 
 
 def test_every_run_is_a_session(study: Any, standins: ModuleType) -> None:

@@ -2,11 +2,12 @@
 """The commands, one file each; here, what several of them have."""
 
 import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated, TextIO
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Annotated, TextIO, TypeVar
 
 import typer
 
+from nearpeak.errors import UserError
 from nearpeak.numbers import count, printable
 
 if TYPE_CHECKING:
@@ -15,6 +16,14 @@ if TYPE_CHECKING:
     from nearpeak.results.requirements import Judgement
     from nearpeak.results.results import Results
 
+T = TypeVar("T")
+
+Libraries = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="SPEC[@SETTINGS]", help="A library: its name, or a path. Default: all found."
+    ),
+]
 Hosts = Annotated[
     str | None,
     typer.Option(
@@ -22,6 +31,9 @@ Hosts = Annotated[
         help="Measure between two hosts; A is this one. The other one is called by ssh, which must"
         " ask for no password.",
     ),
+]
+Oversubscribe = Annotated[
+    bool, typer.Option("--oversubscribe", help="Let more ranks than cores share them.")
 ]
 RemoteShell = Annotated[
     str | None,
@@ -46,6 +58,21 @@ def say(line: str) -> None:
     print(printable(line), file=sys.stderr, flush=True)
 
 
+def print_json(whole: object) -> None:
+    """Prints what a command has found, for programs."""
+    import msgspec
+
+    typer.echo(msgspec.json.format(msgspec.json.encode(whole)).decode())
+
+
+def parsed(option: str, parser: Callable[[str], T], text: str) -> T:
+    """The option's value; what is wrong with it names the option."""
+    try:
+        return parser(text)
+    except UserError as error:
+        raise UserError(f"{option}: {error}") from None
+
+
 def warn(diagnoses: "Iterable[Diagnosis]", to: TextIO) -> None:
     """Says what doctor found bad, before anything is measured."""
     for diagnosis in diagnoses:
@@ -66,10 +93,10 @@ def conclude(results: "Results", judged: "list[Judgement]") -> None:
     """Says how each requirement was met and, last, what went wrong: then it exits with 1."""
     from nearpeak.results.faults import faults
 
-    for one in judged:
-        print(printable(one.sentence))
+    for judgement in judged:
+        print(printable(judgement.sentence))
     wrong = faults(results)
-    if missed := sum(not one.met for one in judged):
+    if missed := sum(not judgement.met for judgement in judged):
         wrong.append(f"{missed} of {count(len(judged), 'requirement')} missed")
     if wrong:
         print(printable(f"Exit status 1: {'; '.join(wrong)}"))

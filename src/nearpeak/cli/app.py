@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from nearpeak.cli import Oversubscribe
 from nearpeak.errors import UserError
 
 HELP = """Solve an application's problem and draw the solution, or predict its time.
@@ -58,9 +59,7 @@ def application(
     ranks: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Number of ranks. Default: 2.")
     ] = None,
-    oversubscribe: Annotated[
-        bool, typer.Option("--oversubscribe", help="Let more ranks than cores share them.")
-    ] = False,
+    oversubscribe: Oversubscribe = False,
     buffers: Annotated[
         str | None,
         typer.Option(metavar="A,B", help="As in `nearpeak run`, like D,D. Default: H,H."),
@@ -161,19 +160,18 @@ def _distance(text: str) -> float:
 
 
 def _what_if(folder: Path, name: str, label: str) -> None:
-    from rich.console import Console
-
+    from nearpeak.console import PlainConsole
     from nearpeak.findings.build import build_results
     from nearpeak.report.terminal import print_groups
     from nearpeak.report.what_if import what_if
 
     results = build_results(folder)
     measured = {
-        one.cell.who.label for one in results.applications if one.cell.case.benchmark == name
+        entry.cell.who.label for entry in results.applications if entry.cell.case.benchmark == name
     }
     if measured == {label}:
         raise UserError(
             f"--what-if {label}: the study measured {name} with this library only, so there is"
             " nothing to predict: name another library whose messages the study has"
         )
-    print_groups(what_if(results, name, label), Console(highlight=False, emoji=False, markup=False))
+    print_groups(what_if(results, name, label), PlainConsole())

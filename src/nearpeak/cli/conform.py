@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nearpeak.cli import say, say_lacking
+from nearpeak.cli import Libraries, say, say_lacking
 from nearpeak.errors import UserError
 
 if TYPE_CHECKING:
@@ -49,12 +49,7 @@ def register(app: typer.Typer) -> None:
 
 
 def conform(
-    mpi: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="SPEC[@SETTINGS]", help="A library: its name, or a path. Default: all found."
-        ),
-    ] = None,
+    mpi: Libraries = None,
     operations: Annotated[
         str | None,
         typer.Option(
@@ -104,7 +99,7 @@ def conform(
     chosen = Chosen(
         libraries=mpi or [],
         operations=split_list(operations) if operations else [],
-        buffers=[parse_buffers(one) for one in buffers or []],
+        buffers=[parse_buffers(kind) for kind in buffers or []],
         allocators=split_list(allocators) if allocators else [],
         depth="quick" if quick else "full" if full else "default",
         limit_seconds=parse_seconds(limit) if limit else Chosen().limit_seconds,
@@ -135,18 +130,18 @@ def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
         chosen = journal.begin.chosen
     else:
         check_new(folder)
-    contenders = choose_contenders([library_choice(one) for one in chosen.libraries], say)
+    contenders = choose_contenders([library_choice(spec) for spec in chosen.libraries], say)
     for contender in contenders:
         run.check_library(contender)
         say_lacking(contender.library)
     machine = discover()
     where = run.places(paths_within(machine), chosen)
-    described = build_programs([one.library for one in contenders], TOOLS).described
+    described = build_programs([contender.library for contender in contenders], TOOLS).described
     if journal is None:
         journal = ConformJournal(folder, run.begin(machine, chosen, described, list(where)))
     try:
         trials = run.Run(journal, described, where, TOOLS)
-        left = sum(len(trials.left(one)) for one in contenders)
+        left = sum(len(trials.left(contender)) for contender in contenders)
         with Progress(left, finding) as progress:
             for contender in contenders:
                 trials.try_library(contender, progress.tell)

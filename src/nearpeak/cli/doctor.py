@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from nearpeak.cli import print_json
+
 SCHEMA = 1
 STYLES = {"bad": "bold red", "warn": "yellow", "ok": "green"}
 
@@ -28,10 +30,8 @@ def doctor(
 
     findings = examine(ranks=ranks)
     if json:
-        import msgspec
-
         whole = {"schema": SCHEMA, "ranks": ranks, "findings": findings}
-        typer.echo(msgspec.json.format(msgspec.json.encode(whole)).decode())
+        print_json(whole)
     else:
         from rich.table import Table
         from rich.text import Text

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nearpeak.cli import Hosts, RemoteShell
+from nearpeak.cli import Hosts, RemoteShell, print_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -72,15 +73,13 @@ def machine(
     elif picture is not None:
         _draw(here, picture)
     elif json:
-        import msgspec
-
         whole = {
             "schema": SCHEMA,
             "machine": here,
             "paths": paths,
-            "missing": [str(one) for one in missing],
+            "missing": [str(reason) for reason in missing],
         }
-        typer.echo(msgspec.json.format(msgspec.json.encode(whole)).decode())
+        print_json(whole)
     else:
         _show(here, paths, missing)
 
@@ -105,6 +104,7 @@ def _draw(here: Machine, file: Path) -> None:
 def _show(here: Machine, paths: list[DataPath], missing: list[Missing]) -> None:
     from nearpeak.console import PlainConsole
     from nearpeak.machine.provenance import told
+    from nearpeak.numbers import count
 
     console = PlainConsole()
     threads = max(len(core.cpus) for core in here.cores)
@@ -115,9 +115,9 @@ def _show(here: Machine, paths: list[DataPath], missing: list[Missing]) -> None:
         f"{'virtual' if here.virtual else 'bare metal'}, as told by {here.source}"
     )
     console.print(
-        f"{_count(len(here.cores), 'core')} in {_count(packages, 'package')}, "
+        f"{count(len(here.cores), 'core')} in {count(packages, 'package')}, "
         + (f"SMT {threads}" if threads > 1 else "no SMT")
-        + f", {_count(len(here.allowed_cpus), 'CPU')} usable here"
+        + f", {count(len(here.allowed_cpus), 'CPU')} usable here"
     )
     console.print(_caches(here))
     for name, value in told(here.provenance):
@@ -141,10 +141,7 @@ def _show(here: Machine, paths: list[DataPath], missing: list[Missing]) -> None:
 
 
 def _caches(here: Machine) -> str:
-    counts: dict[tuple[int, str, int], int] = {}
-    for cache in here.caches:
-        key = (cache.level, cache.kind, cache.size_bytes)
-        counts[key] = counts.get(key, 0) + 1
+    counts = Counter((cache.level, cache.kind, cache.size_bytes) for cache in here.caches)
     marks = {"data": "d", "instruction": "i"}
     listed = [
         f"{count} x L{level}{marks.get(kind, '')} {_bytes(size)}"
@@ -214,12 +211,12 @@ def _links(here: Machine) -> Table:
         )
         for link in here.gpu_links
     }
-    for one in here.gpus:
+    for gpu in here.gpus:
         cells = [
-            words.get((min(one.index, other.index), max(one.index, other.index)), "")
+            words.get((min(gpu.index, other.index), max(gpu.index, other.index)), "")
             for other in here.gpus
         ]
-        table.add_row(str(one.index), *cells)
+        table.add_row(str(gpu.index), *cells)
     return table
 
 
@@ -235,20 +232,18 @@ def _paths(paths: list[DataPath]) -> Table:
     for path in paths:
         if path in local and len(local) > LOCAL_ROWS:
             continue
-        ends = [format_list(end.cpus) for end in path.ends]
+        ends = path.ends[:1] if path in local else path.ends
+        if len(ends) > 2:
+            cpus = format_list([cpu for end in ends for cpu in end.cpus])
+        else:
+            cpus = " and ".join(format_list(end.cpus) for end in ends)
         table.add_row(
             path.id,
             path.summary,
-            ends[0] if path in local else " and ".join(ends) if len(ends) == 2 else _all(path),
+            cpus,
             "" if path.theoretical_gbs is None else f"{path.theoretical_gbs:.4g}",
         )
     return table
-
-
-def _all(path: DataPath) -> str:
-    from nearpeak.machine.tree import format_list
-
-    return format_list(sorted(cpu for end in path.ends for cpu in end.cpus))
 
 
 def _table(*columns: str) -> Table:
@@ -264,10 +259,6 @@ def _table(*columns: str) -> Table:
 def _print_table(console: Console, table: Table) -> None:
     if table.row_count:
         console.print(table)
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def _bytes(size: int) -> str:

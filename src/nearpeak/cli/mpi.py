@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nearpeak.cli import print_json
 from nearpeak.errors import UserError
 
 if TYPE_CHECKING:
-    from nearpeak.libraries.discover import Discovery
-    from nearpeak.libraries.library import Library
+    from nearpeak.libraries.library import Discovery, Library
 
 SCHEMA = 1
 WIDTH_OF_A_FILE = 200  # columns, where output is no terminal
@@ -117,9 +117,9 @@ def show(
     table = Table.grid(padding=(0, 2))
     for _ in range(3):
         table.add_column(no_wrap=True)
-    for one in settings.known(library.family).values():
-        what = [*(f"{key}={value}" for key, value in one.env.items()), *one.flags]
-        table.add_row(one.name, one.summary or "the library as it is", " ".join(what))
+    for named in settings.known(library.family).values():
+        what = [*(f"{key}={value}" for key, value in named.env.items()), *named.flags]
+        table.add_row(named.name, named.summary or "the library as it is", " ".join(what))
     console.print(table)
     console.print("\nIt says of itself", style="bold")
     console.print(library.version_text.strip())
@@ -148,15 +148,13 @@ def _print_table(found: Discovery, beside: list[Library]) -> None:
     for column in table.columns[:-2]:
         column.no_wrap = True
     table.columns[-1].overflow = "fold"
-    for one in found.libraries:
-        fields = [one.name, one.family, one.version, one.abi, launcher_of(one), one.origin]
-        table.add_row(*fields, " ".join(known(one.family)), _short(one.prefix))
-    for one in beside:
-        fields = [one.name, one.family, one.version, "", "", one.origin]
-        table.add_row(*fields, " ".join(known(one.family)), _short(one.libmpi))
-    for one in natives().values():
-        fields = [one.name, one.family, one.version, "", "", one.origin]
-        table.add_row(*fields, " ".join(known(one.family)), f"({one.version_text})")
+    rows = [(library, launcher_of(library), _short(library.prefix)) for library in found.libraries]
+    rows += [(library, "", _short(library.libmpi)) for library in beside]
+    rows += [(library, "", f"({library.version_text})") for library in natives().values()]
+    for library, launcher, where in rows:
+        what = (library.name, library.family, library.version, library.abi)
+        settings = " ".join(known(library.family))
+        table.add_row(*what, launcher, library.origin, settings, where)
     console.print(table)
     missing = [entry for entry in catalogue.libraries().values() if not entry.installed]
     if missing:
@@ -178,16 +176,15 @@ def _short(path: Path) -> str:
 
 
 def _print_json(found: Discovery, beside: list[Library]) -> None:
-    import msgspec
-
     from nearpeak.libraries import catalogue
     from nearpeak.libraries.families import natives
 
     whole = {
         "schema": SCHEMA,
-        "libraries": [_describe(one) for one in found.libraries],
+        "libraries": [_describe(library) for library in found.libraries],
         "beside_mpi": [
-            {"name": one.name, "version": one.version, "file": str(one.libmpi)} for one in beside
+            {"name": library.name, "version": library.version, "file": str(library.libmpi)}
+            for library in beside
         ],
         "catalogue": [
             {
@@ -202,13 +199,13 @@ def _print_json(found: Discovery, beside: list[Library]) -> None:
             for entry in catalogue.libraries().values()
         ],
         "stand_ins": [
-            {"name": one.name, "version": one.version, "summary": one.version_text}
-            for one in natives().values()
+            {"name": library.name, "version": library.version, "summary": library.version_text}
+            for library in natives().values()
         ],
         "problems": found.problems,
         "notes": found.notes,
     }
-    typer.echo(msgspec.json.format(msgspec.json.encode(whole)).decode())
+    print_json(whole)
 
 
 def _describe(library: Library) -> dict[str, object]:

@@ -131,10 +131,11 @@ def _report_study(
     from nearpeak.report.terminal import print_summary
     from nearpeak.results import subjects
     from nearpeak.results.requirements import check, judge, parse_requirement
-    from nearpeak.study.folder import PLAN, read_plan
+    from nearpeak.study.folder import read_plan
     from nearpeak.study.subjects import planned
+    from nearpeak.terms.study_files import PLAN
 
-    requirements = [parse_requirement(one) for one in require]
+    requirements = [parse_requirement(text) for text in require]
     machines = choose(beside)
     results = build_results(folder)
     measured = subjects.measured(results)

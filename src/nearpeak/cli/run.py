@@ -13,7 +13,7 @@ from typing import Annotated
 
 import typer
 
-from nearpeak.cli import Hosts, RemoteShell, say, say_lacking, warn
+from nearpeak.cli import Hosts, RemoteShell, parsed, say, say_lacking, warn
 from nearpeak.errors import UserError
 
 LAUNCH_LIMIT = "2m"
@@ -171,6 +171,7 @@ def launch(
     from nearpeak.machine.places import Ranks
     from nearpeak.study import mps
     from nearpeak.study.commands import (
+        Seats,
         device_options,
         joined,
         library_of_ceilings,
@@ -187,6 +188,7 @@ def launch(
     from nearpeak.study.programs import TOOLS, describe_library
     from nearpeak.terms.benchmarks import check_name, named
     from nearpeak.terms.buffers import parse_buffers
+    from nearpeak.terms.sizes import parse_seconds
 
     check_name(benchmark)
     if not mpi:
@@ -197,7 +199,7 @@ def launch(
     if counted := next((word for word in words if re.fullmatch(r"--?np?(\d*|=\d+)", word)), None):
         raise UserError(f"{counted}: the number of ranks is --ranks N, like --ranks 4")
     env = _settings(settings_env)
-    limit = _seconds(launch_limit)
+    limit = parsed("--launch-limit", parse_seconds, launch_limit)
     names = split_list(hosts) if hosts else []
     check_hosts(names, remote_shell)
     spec, wanted = settings.split(mpi)
@@ -224,13 +226,13 @@ def launch(
         )
 
     def line_of(words: list[str]) -> CommandLine:
-        where = (chosen, ends, kinds)
+        seats = Seats(chosen, ends, kinds)
         if mode_of(library):
-            return loaded_by_native(TOOLS, library, *where, [benchmark, *words], given, study)
+            return loaded_by_native(TOOLS, library, seats, [benchmark, *words], given, study)
         if is_ceiling(library):
-            return library_of_ceilings(TOOLS, *where, [benchmark], words, given, study)
+            return library_of_ceilings(TOOLS, seats, [benchmark], words, given, study)
         program = str(TOOLS.mpi_program(library))
-        started = rank_launch([program, *with_devices(words)], *where, given, study, remote_shell)
+        started = rank_launch([program, *with_devices(words)], seats, given, study, remote_shell)
         return TOOLS.command_line(library, started)
 
     def with_devices(words: Sequence[str]) -> list[str]:
@@ -278,15 +280,6 @@ def _value(words: Sequence[str], option: str) -> str | None:
         if word.startswith(f"{option}="):
             return word.partition("=")[2]
     return None
-
-
-def _seconds(text: str) -> float:
-    from nearpeak.terms.sizes import parse_seconds
-
-    try:
-        return parse_seconds(text)
-    except UserError as error:
-        raise UserError(f"--launch-limit: {error}") from None
 
 
 def _settings(words: Sequence[str]) -> dict[str, str]:

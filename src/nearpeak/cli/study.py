@@ -6,11 +6,22 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO, TypeVar
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from nearpeak.cli import Hosts, RemoteShell, Require, conclude, say, warn
+from nearpeak.cli import (
+    Hosts,
+    Libraries,
+    Oversubscribe,
+    RemoteShell,
+    Require,
+    T,
+    conclude,
+    parsed,
+    say,
+    warn,
+)
 from nearpeak.errors import UserError
 from nearpeak.numbers import count, printable
 
@@ -24,8 +35,6 @@ if TYPE_CHECKING:
     from nearpeak.study.plan import Plan
     from nearpeak.study.records import AmendmentRecord, SessionRecord
     from nearpeak.study.state import State
-
-T = TypeVar("T")
 
 HELP = """Measure every MPI library on every data path, and what the path carries without MPI.
 
@@ -94,12 +103,7 @@ def study(
     file: Annotated[
         Path | None, typer.Argument(metavar="FILE.toml", help="A study file (docs/study.md).")
     ] = None,
-    mpi: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="SPEC[@SETTINGS]", help="A library: its name, or a path. Default: all found."
-        ),
-    ] = None,
+    mpi: Libraries = None,
     paths: Annotated[
         str | None,
         typer.Option(metavar="ID,...", help="Data paths, as `nearpeak machine` names them."),
@@ -116,9 +120,7 @@ def study(
             " GPU. 1 rank: applications only.",
         ),
     ] = None,
-    oversubscribe: Annotated[
-        bool, typer.Option("--oversubscribe", help="Let more ranks than cores share them.")
-    ] = False,
+    oversubscribe: Oversubscribe = False,
     operations: Annotated[
         str | None,
         typer.Option(
@@ -249,14 +251,14 @@ def study(
     from nearpeak.terms.sizes import parse_seconds, parse_sizes
 
     line = Options(
-        libraries=[library_choice(one) for one in mpi or []],
+        libraries=[library_choice(spec) for spec in mpi or []],
         paths=_parse("--paths", split_list, paths) or [],
         all_pairs=all_pairs or None,
         ranks=_parse("--ranks", parse_ranks, ranks) or [],
         oversubscribe=oversubscribe or None,
         operations=_parse("--operations", split_list, operations) or [],
         benchmarks=[*(_parse("--benchmarks", split_list, benchmarks) or []), *(benchmark or [])],
-        buffers=[_parse("--buffers", parse_buffers, one) or "" for one in buffers or []],
+        buffers=[_parse("--buffers", parse_buffers, kind) or "" for kind in buffers or []],
         sizes=_parse("--sizes", parse_sizes, sizes) or [],
         problem_sizes=problem_sizes or [],
         hosts=_parse("--hosts", split_list, hosts) or [],
@@ -302,19 +304,12 @@ def study(
 def _requirements(texts: list[str]) -> "list[Requirement]":
     from nearpeak.results.requirements import parse_requirement
 
-    return [_value("--require", parse_requirement, one) for one in texts]
+    return [parsed("--require", parse_requirement, text) for text in texts]
 
 
 def _parse(option: str, parser: Callable[[str], T], text: str | None) -> T | None:
-    """The option's value; what is wrong with it names the option."""
-    return None if text is None else _value(option, parser, text)
-
-
-def _value(option: str, parser: Callable[[str], T], text: str) -> T:
-    try:
-        return parser(text)
-    except UserError as error:
-        raise UserError(f"{option}: {error}") from None
+    """As `parsed`, of an option that may not be given."""
+    return None if text is None else parsed(option, parser, text)
 
 
 def _start(
@@ -336,12 +331,12 @@ def _start(
     requirements = _requirements(required)
     if not dry_run:
         check_new(folder)
-    sizes = {one.size for one in requirements if one.size is not None}
+    sizes = {requirement.size for requirement in requirements if requirement.size is not None}
     options = replace(
         options,
         kept_sizes=sorted(sizes),
-        kept_paths=[one.path for one in requirements],
-        kept_benchmarks=[one.figure.partition(" ")[0] for one in requirements],
+        kept_paths=[requirement.path for requirement in requirements],
+        kept_benchmarks=[requirement.figure.partition(" ")[0] for requirement in requirements],
     )
     machine, plan = prepare(options, TOOLS, say, retry=retry, dry_run=dry_run)
     check(requirements, planned(plan))

@@ -10,8 +10,7 @@ from nearpeak.errors import UserError
 from nearpeak.observations.load import load
 from nearpeak.results.build import summarise
 from nearpeak.results.results import Results
-
-PLAN = "plan.json"  # what makes a folder a study's
+from nearpeak.terms.study_files import PLAN
 
 
 class Study(NamedTuple):

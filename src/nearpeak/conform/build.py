@@ -19,10 +19,7 @@ def build(records: Sequence[Record]) -> Conformance:
             key = record.library, record.settings
             before = libraries.get(key)
             libraries[key] = Tried(
-                library=record.library,
-                settings=record.settings,
-                version=record.version,
-                planned=record.planned,
+                **msgspec.structs.asdict(record),
                 outcomes=before.outcomes if before else [],
                 bad_ends=before.bad_ends if before else [],
             )
@@ -30,8 +27,8 @@ def build(records: Sequence[Record]) -> Conformance:
             libraries[record.library, record.settings].outcomes.append(record.outcome)
         elif isinstance(record, BadlyEnded):
             libraries[record.library, record.settings].bad_ends.append(record.end)
-    for one in libraries.values():
-        one.outcomes = list({outcome.case: outcome for outcome in one.outcomes}.values())
+    for library in libraries.values():
+        library.outcomes = list({outcome.case: outcome for outcome in library.outcomes}.values())
     return Conformance(
         schema=SCHEMA,
         nearpeak=begin.nearpeak,
@@ -41,7 +38,7 @@ def build(records: Sequence[Record]) -> Conformance:
         driver=begin.driver,
         depth=begin.chosen.depth,
         sizes=begin.chosen.sizes,
-        complete=not any(one.left for one in libraries.values()),
+        complete=not any(library.left for library in libraries.values()),
         memories=begin.memories,
         operations=begin.operations,
         libraries=list(libraries.values()),

@@ -3,6 +3,7 @@
 
 import msgspec
 
+from nearpeak.terms.identity import Who
 from nearpeak.terms.trials import BadEnd, Outcome
 
 SCHEMA = 1
@@ -37,17 +38,17 @@ class Tried(msgspec.Struct, kw_only=True):
     @property
     def label(self) -> str:
         """`openmpi`, `openmpi@dmabuf-off`."""
-        return self.library if self.settings == "default" else f"{self.library}@{self.settings}"
+        return Who(self.library, self.settings).label
 
     @property
     def bad(self) -> list[Outcome]:
         """What ended in any other way than well or not tried, in order."""
-        return [one for one in self.outcomes if one.bad]
+        return [outcome for outcome in self.outcomes if outcome.bad]
 
     @property
     def left(self) -> int:
         """Cases that are still to be tried, or to be tried alone."""
-        return self.planned - sum(one.settled for one in self.outcomes)
+        return self.planned - sum(outcome.settled for outcome in self.outcomes)
 
 
 class Conformance(msgspec.Struct, kw_only=True):
@@ -69,4 +70,4 @@ class Conformance(msgspec.Struct, kw_only=True):
     @property
     def failed(self) -> bool:
         """Whether anything ended badly."""
-        return any(one.bad or one.bad_ends for one in self.libraries)
+        return any(library.bad or library.bad_ends for library in self.libraries)

@@ -56,26 +56,29 @@ class Chosen(msgspec.Struct, kw_only=True, frozen=True):
 def operations(described: Description, chosen: Chosen) -> list[Operation]:
     """What is tried, by family; UserError for what there is not."""
     known = [
-        Operation(name=one.name, family=one.family, summary=one.summary)
-        for one in described.benchmarks
-        if one.ranks.fits(RANKS) and one.over_bytes
+        Operation(name=benchmark.name, family=benchmark.family, summary=benchmark.summary)
+        for benchmark in described.benchmarks
+        if benchmark.ranks.fits(RANKS) and benchmark.over_bytes
     ]
     known += [
-        Operation(name=one.name, family="rma", summary=one.summary) for one in described.operations
+        Operation(name=operation.name, family="rma", summary=operation.summary)
+        for operation in described.operations
     ]
-    words = {one.name for one in known} | {one.family for one in known}
+    words = {word for operation in known for word in (operation.name, operation.family)}
     for name in chosen.operations:
         if name not in words:
             raise UserError(f"--operations: unknown {name!r}{closest(name, sorted(words))}")
     wanted = set(chosen.operations) or words
-    found = [one for one in known if wanted & {one.name, one.family}]
-    return sorted(found, key=lambda one: (not one.family.startswith("pt2pt"), one.family))
+    found = [operation for operation in known if wanted & {operation.name, operation.family}]
+    return sorted(
+        found, key=lambda operation: (not operation.family.startswith("pt2pt"), operation.family)
+    )
 
 
 def memories(described: Description, chosen: Chosen, kinds: Sequence[str]) -> list[Memory]:
     """Every allocator of every kind of buffers; UserError for one that gives none of them."""
     for name in chosen.allocators:
-        fitting = {PLAIN} | {one.name for one in described.allocators if _fits(one, kinds)}
+        fitting = {PLAIN, *(known.name for known in described.allocators if _fits(known, kinds))}
         if name not in fitting:
             raise UserError(
                 f"--allocators: {name!r} gives no buffers {' or '.join(kinds)}"
@@ -84,15 +87,16 @@ def memories(described: Description, chosen: Chosen, kinds: Sequence[str]) -> li
     if chosen.depth == "quick" and not chosen.allocators:
         wanted: Collection[str] = [PLAIN]
     else:
-        wanted = chosen.allocators or [PLAIN, *(one.name for one in described.allocators)]
+        named = (allocator.name for allocator in described.allocators)
+        wanted = chosen.allocators or [PLAIN, *named]
     found = []
     for kind in kinds:
         found += [Memory(buffers=kind)] if PLAIN in wanted else []
         found += [
-            Memory(buffers=kind, allocator=one.name, summary=one.summary)
-            for one in described.allocators
-            if one.name in wanted
-            and _fits(one, [kind])
+            Memory(buffers=kind, allocator=allocator.name, summary=allocator.summary)
+            for allocator in described.allocators
+            if allocator.name in wanted
+            and _fits(allocator, [kind])
             and (_alike(kind) or chosen.allocators or chosen.depth == "full")
         ]
     return found
@@ -111,9 +115,11 @@ def cases(
     not, as libraries may take a second for one message.
     """
     usual_ones = {
-        one.name for one in described.benchmarks if one.default and one.family != "datatype"
+        benchmark.name
+        for benchmark in described.benchmarks
+        if benchmark.default and benchmark.family != "datatype"
     }
-    usual_ones |= {one.name for one in described.operations}
+    usual_ones |= {operation.name for operation in described.operations}
     found = []
     for memory, operation in itertools.product(where, tried):
         odd = _offset(described, operation.name)
@@ -131,7 +137,7 @@ def cases(
             if thorough or (every and is_first(case)):
                 found.append(case)
     found += [case for first in found if is_first(first) for case in _among_more(described, first)]
-    threaded = {one.name for one in described.benchmarks if one.threads}
+    threaded = {benchmark.name for benchmark in described.benchmarks if benchmark.threads}
     return sorted(
         found, key=lambda case: (not is_first(case), case.ranks, case.operation in threaded)
     )
@@ -139,7 +145,9 @@ def cases(
 
 def _among_more(described: Description, first: Case) -> list[Case]:
     """The same data among more ranks, where the operation can and all buffers are alike."""
-    rules = [one.ranks for one in described.benchmarks if one.name == first.operation]
+    rules = [
+        benchmark.ranks for benchmark in described.benchmarks if benchmark.name == first.operation
+    ]
     return [
         msgspec.structs.replace(first, ranks=ranks)
         for ranks in MORE_RANKS
@@ -160,16 +168,19 @@ def pointless(left: Sequence[Case], ended: Sequence[Outcome]) -> dict[Case, str]
     Of an operation that did so in plain memory, and in memory where most operations did; never the
     first of an operation, of which nothing is known yet.
     """
-    fatal = [one for one in ended if one.status in FATAL and one.alone != GOOD]
-    plain = {
-        (one.case.buffers, one.case.operation): one.status for one in fatal if is_first(one.case)
-    }
-    bad = Counter((one.case.buffers, one.case.allocator) for one in fatal)
-    good = Counter(
-        (one.case.buffers, one.case.allocator) for one in ended if GOOD in (one.status, one.alone)
-    )
+    plain: dict[tuple[str, str], str] = {}
+    bad, good = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    for outcome in ended:
+        case = outcome.case
+        memory = case.buffers, case.allocator
+        if GOOD in (outcome.status, outcome.alone):
+            good[memory] += 1
+        elif outcome.status in FATAL:
+            bad[memory] += 1
+            if is_first(case):
+                plain[case.buffers, case.operation] = outcome.status
     found = {}
-    for case in (one for one in left if not is_first(one)):
+    for case in itertools.filterfalse(is_first, left):
         operation, memory = (case.buffers, case.operation), (case.buffers, case.allocator)
         if operation in plain:
             found[case] = f"{case.operation} {_PAST[plain[operation]]} with plain buffers already"
@@ -197,9 +208,9 @@ def _fits(allocator: Allocator, kinds: Iterable[str]) -> bool:
 
 def _offset(described: Description, operation: str) -> int:
     """An odd one; of operations on numbers one that their types allow."""
-    for one in described.benchmarks:
-        if one.name == operation and (
-            not one.sized or any(axis.name == "type" for axis in one.axes)
+    for benchmark in described.benchmarks:
+        if benchmark.name == operation and (
+            not benchmark.sized or any(axis.name == "type" for axis in benchmark.axes)
         ):
             return ALIGNED_OFFSET
     return 1

@@ -30,12 +30,13 @@ from nearpeak.libraries.families import is_native
 from nearpeak.libraries.launch import shell_line
 from nearpeak.libraries.library import CommandLine
 from nearpeak.machine.machine import Machine
-from nearpeak.study.commands import Tools, probe_launch
+from nearpeak.study.commands import Seats, Tools, probe_launch
 from nearpeak.study.describe import Description
 from nearpeak.study.paths import gpu_path
 from nearpeak.study.plan import Contender
 from nearpeak.study.trials import Job, cases_text
 from nearpeak.terms.buffers import HOST, Ends, parse_buffers, rank_ends
+from nearpeak.terms.identity import Who
 from nearpeak.terms.outcomes import NOT_TRIED
 from nearpeak.terms.path import DataPath
 from nearpeak.terms.trials import RANKS, Case, Outcome
@@ -67,7 +68,9 @@ def places(paths: Sequence[DataPath], chosen: Chosen) -> dict[str, Place]:
 
     Without a choice all that this machine has; UserError for buffers that it has not.
     """
-    host = next((one for one in paths if one.transport == "memory" and rank_ends(one, HOST)), None)
+    host = next(
+        (path for path in paths if path.transport == "memory" and rank_ends(path, HOST)), None
+    )
     gpus = gpu_path(paths)
     found = {}
     if host is not None and (ends := rank_ends(host, HOST)):
@@ -75,7 +78,7 @@ def places(paths: Sequence[DataPath], chosen: Chosen) -> dict[str, Place]:
     if gpus is not None and (ends := rank_ends(gpus, "D,D")):
         place = Place(gpus, ends, "D,D", _most_ends(paths, "D,D") or ends)
         found |= dict.fromkeys(GPU_BUFFERS, place)
-    wanted = [parse_buffers(one) for one in chosen.buffers] or list(found)
+    wanted = [parse_buffers(kind) for kind in chosen.buffers] or list(found)
     for kind in wanted:
         if kind not in found and gpus is not None and len(kind.split(",")) == RANKS:
             found[kind] = found["D,D"]
@@ -91,8 +94,8 @@ def places(paths: Sequence[DataPath], chosen: Chosen) -> dict[str, Place]:
 
 def _most_ends(paths: Sequence[DataPath], buffers: str) -> Ends | None:
     """Those of the path with most, for more than two ranks; None where no path has so many."""
-    wide = [one for one in paths if one.transport == "memory" and len(one.ends) > RANKS]
-    return max(filter(None, (rank_ends(one, buffers) for one in wide)), key=len, default=None)
+    wide = [path for path in paths if path.transport == "memory" and len(path.ends) > RANKS]
+    return max(filter(None, (rank_ends(path, buffers) for path in wide)), key=len, default=None)
 
 
 def begin(
@@ -135,7 +138,7 @@ class Run:
         self._where = where
         self._tools = tools
         self._cases = plan.cases(described, self._chosen, first.operations, first.memories)
-        self._threaded = {one.name for one in described.benchmarks if one.threads}
+        self._threaded = {benchmark.name for benchmark in described.benchmarks if benchmark.threads}
 
     @property
     def planned(self) -> int:
@@ -144,7 +147,7 @@ class Run:
 
     def left(self, contender: Contender) -> list[Case]:
         """Those whose end is not recorded, or not how they end alone."""
-        done = {one.case for one in self._outcomes(contender) if one.settled}
+        done = {outcome.case for outcome in self._outcomes(contender) if outcome.settled}
         return [case for case in self._cases if case not in done]
 
     def try_library(self, contender: Contender, tell: Tell) -> None:
@@ -152,14 +155,8 @@ class Run:
 
         CannotWriteError when a disk takes no more; then nothing is running any more.
         """
-        self._journal.append(
-            Contended(
-                library=contender.library.name,
-                settings=contender.settings.name,
-                version=contender.library.version,
-                planned=self.planned,
-            )
-        )
+        version, who = contender.library.version, msgspec.structs.asdict(contender.who)
+        self._journal.append(Contended(**who, version=version, planned=self.planned))
         while True:
             for outcome in self._outcomes(contender):
                 if not outcome.settled:
@@ -171,11 +168,10 @@ class Run:
 
     def _outcomes(self, contender: Contender) -> list[Outcome]:
         """The last word on each case."""
-        key = contender.library.name, contender.settings.name
         found = {
-            one.outcome.case: one.outcome
-            for one in self._journal.records
-            if isinstance(one, Ended) and (one.library, one.settings) == key
+            record.outcome.case: record.outcome
+            for record in self._journal.records
+            if isinstance(record, Ended) and Who(record.library, record.settings) == contender.who
         }
         return list(found.values())
 
@@ -231,24 +227,20 @@ class Run:
             if len(job.ended) > 1:
                 again = self._repeating(contender, job.ended, "-end")
                 end = msgspec.structs.replace(end, command=again)
-            self._journal.append(
-                BadlyEnded(
-                    library=contender.library.name, settings=contender.settings.name, end=end
-                )
-            )
+            self._journal.append(BadlyEnded(**msgspec.structs.asdict(contender.who), end=end))
 
     def _launch(self, contender: Contender, case: Case, words: list[str]) -> CommandLine:
         """Of `nearpeak-mpi probe` where the case is tried."""
         place = self._where[case.buffers]
-        ends = place.seats(case.ranks)
-        return probe_launch(self._tools, contender, words, place.path, ends, place.buffers)
+        seats = Seats(place.path, place.seats(case.ranks), place.buffers)
+        return probe_launch(self._tools, contender, words, seats)
 
     def _sizes(self, case: Case) -> list[int]:
         sizes = plan.sizes_of(case, self._chosen)
         cpus = [tuple(end.cpus) for end in self._where[case.buffers].seats(case.ranks)]
         if len(set(cpus)) == len(cpus):
             return sizes
-        return [one for one in sizes if one <= MOST_BYTES_SHARED]
+        return [size for size in sizes if size <= MOST_BYTES_SHARED]
 
     def _repeating(self, contender: Contender, cases: Sequence[Case], suffix: str = "") -> str:
         """The shell line that tries these cases in one job, from a file in the folder."""
@@ -274,12 +266,6 @@ class Run:
         for folder in (self._journal.folder, Path(tempfile.gettempdir())):
             if outcome.bad and disk_is_full(folder):
                 raise self._cannot_write(folder, None)
-        self._journal.append(
-            Ended(
-                library=contender.library.name,
-                settings=contender.settings.name,
-                outcome=outcome,
-            )
-        )
+        self._journal.append(Ended(**msgspec.structs.asdict(contender.who), outcome=outcome))
         if outcome.settled:
             tell(contender, outcome)

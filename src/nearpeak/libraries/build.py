@@ -56,14 +56,13 @@ def build_mpi(library: Library) -> Path:
 
 def build_trace(library: Library) -> Path:
     """What `nearpeak trace` preloads into programs of this library; errors as build_mpi."""
-    target = _trace(kit_for(library), library.name)
-    return _find(target) or _build(target)
+    return _program(_trace(kit_for(library), library.name))
 
 
 @functools.cache
 def build_native() -> Path:
     """nearpeak-native; errors as build_mpi."""
-    return _find(NATIVE) or _build(NATIVE)
+    return _program(NATIVE)
 
 
 def needs_compilers_libraries(program: Path) -> bool:
@@ -83,10 +82,7 @@ def copy_programs(libraries: list[Library], cache: Path, *, own_compiler: bool =
     targets = [_mpi(kit, None, name) for kit, name in kits]
     targets += [_trace(kit, name) for kit, name in kits]
     for target in dict.fromkeys([NATIVE, *targets]):
-        if own_compiler:
-            program = _find(target) or _build(target)
-        else:
-            program = _build(replace(target, portable=True))
+        program = _program(target) if own_compiler else _build(replace(target, portable=True))
         if needs_compilers_libraries(program):
             raise UserError(
                 f"{program} needs libstdc++.so of this machine's compiler: install its static "
@@ -183,7 +179,10 @@ def _runpath(library: Path) -> str:
 
 @functools.cache
 def _build_mpi(kit: Kit, own: Path | None, library: str) -> Path:
-    target = _mpi(kit, own, library)
+    return _program(_mpi(kit, own, library))
+
+
+def _program(target: Target) -> Path:
     return _find(target) or _build(target)
 
 
@@ -204,7 +203,7 @@ def _find(target: Target) -> Path | None:
             if _runs_here(other):
                 return other
         if there:
-            needed, here = (glibc.text(one) for one in (glibc.needed(there), glibc.here()))
+            needed, here = (glibc.text(version) for version in (glibc.needed(there), glibc.here()))
             raise UserError(
                 f"{there[0]} needs glibc {needed}, this machine has {here} and no C++ compiler: "
                 "run `nearpeak build` on a machine with this glibc or an older one"

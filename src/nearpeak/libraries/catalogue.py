@@ -46,7 +46,7 @@ class Entry(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tru
     @property
     def environment(self) -> dict[str, str]:
         """`env`, with the folders in it."""
-        folder = {one.name: str(one.prefix) for one in entries().values()}
+        folder = {known.name: str(known.prefix) for known in entries().values()}
         return {
             name: re.sub(r"{([\w-]+)}", lambda found: folder[found[1]], value)
             for name, value in self.env.items()
@@ -68,7 +68,7 @@ def entries() -> dict[str, Entry]:
 
 def libraries() -> dict[str, Entry]:
     """The entries that are MPI libraries."""
-    return {name: one for name, one in entries().items() if one.family}
+    return {name: library for name, library in entries().items() if library.family}
 
 
 def entry(name: str) -> Entry:

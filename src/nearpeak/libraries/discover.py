@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -17,7 +16,7 @@ from nearpeak.libraries.families import Family, natives, recognise
 from nearpeak.libraries.identify import LIMIT_SECONDS, CannotIdentify, version_text
 from nearpeak.libraries.launch import join_paths
 from nearpeak.libraries.launchers import srun
-from nearpeak.libraries.library import Library, Settings
+from nearpeak.libraries.library import Discovery, Library, Settings
 
 PREFIX_VARIABLES = ("MPI_HOME", "MPI_ROOT", "MPI_DIR", "I_MPI_ROOT", "MPICH_DIR", "HPCX_MPI_DIR")
 USUAL_PREFIXES = (
@@ -35,16 +34,6 @@ NEEDED_VARIABLES = re.compile(
 LACKS = "nearpeak-lacks.txt"  # in a prefix: what was left out of the library (bundle/trim.py)
 SRUN = "srun"
 LAUNCHERS = ("mpirun", "mpiexec", "mpiexec.hydra", "mpirun.*", "mpiexec.*")
-
-
-@dataclass
-class Discovery:
-    """What was found, one line for each that looked like a library but could not be used, and one
-    for each that is not used as one would expect."""
-
-    libraries: list[Library] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
 
 
 def find_libraries() -> list[Library]:
@@ -109,7 +98,7 @@ def resolve(spec: str) -> Library:
     for library in libraries:
         if library.name == spec:
             return library
-    known = sorted({*catalogue.libraries(), *natives(), *(one.name for one in libraries)})
+    known = sorted({*catalogue.libraries(), *natives(), *(library.name for library in libraries)})
     raise UserError(f"unknown MPI library {spec!r}{closest(spec, known)}")
 
 
@@ -117,7 +106,7 @@ def _not_installed(entry: catalogue.Entry) -> str:
     """What to do where a library of the catalogue is not there: to take one of its family first,
     unless it is more than its family (with UCX for CUDA)."""
     adding = f"`nearpeak mpi add {entry.name}`"
-    here = [one.name for one in find_libraries() if one.family == entry.family]
+    here = [library.name for library in find_libraries() if library.family == entry.family]
     if not here or entry.base:
         return f"{entry.name} is not installed: run {adding}"
     return (
@@ -139,11 +128,13 @@ def at_path(path: Path) -> Library:
             prefix = path.resolve().parent.parent
     if not found.libraries:
         _look(prefix, "given", found, set())
-    mine = [one for one in found.libraries if path.is_dir() or _same_launcher(one, path)]
+    mine = [
+        library for library in found.libraries if path.is_dir() or _same_launcher(library, path)
+    ]
     if len(mine) == 1:
         return mine[0]
     if mine:
-        launchers = ", ".join(str(one.launcher) for one in mine)
+        launchers = ", ".join(str(library.launcher) for library in mine)
         raise UserError(f"{path} holds several MPI libraries: name a launcher ({launchers})")
     why = f" ({'; '.join(found.problems)})" if found.problems else ""
     raise UserError(f"no MPI library that works at {path}{why}: name its prefix or its mpirun")

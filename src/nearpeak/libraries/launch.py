@@ -8,7 +8,6 @@ import socket
 from nearpeak.errors import UserError
 from nearpeak.libraries import launchers
 from nearpeak.libraries.families import all_families, is_native
-from nearpeak.libraries.launchers import srun
 from nearpeak.libraries.library import CommandLine, Launch, Library, Rank, Settings
 
 
@@ -67,15 +66,15 @@ def command_line(library: Library, launch: Launch) -> CommandLine:
 
 def launcher_of(library: Library) -> str:
     """The kind of launcher (a file in launchers/) that starts this library's ranks."""
-    if library.launcher.name == "srun":
-        return "srun"
+    if library.launcher.name in launchers.names():  # in the place of its family's
+        return library.launcher.name
     return all_families()[library.family].launcher_of(library.version)
 
 
 def check_launcher(library: Library) -> None:
     """UserError where what starts the library's ranks cannot do so here."""
-    if library.launcher.name == "srun":
-        srun.check(library)
+    if library.launcher.name in launchers.names():
+        launchers.check(library.launcher.name, library)
 
 
 def shell_line(line: CommandLine) -> str:

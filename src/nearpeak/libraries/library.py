@@ -35,6 +35,15 @@ class Library(msgspec.Struct, kw_only=True, frozen=True):
     lacks: str = ""  # what was left out of it, that its makers ship and it opens on some machine
 
 
+class Discovery(msgspec.Struct):
+    """What was found, one line for each that looked like a library but could not be used, and one
+    for each that is not used as one would expect."""
+
+    libraries: list[Library] = []
+    problems: list[str] = []
+    notes: list[str] = []
+
+
 def lacking_words(name: str, lacks: str) -> str:
     """Says of a library what was left out of it."""
     return f"{name} is not as its makers ship it: it lacks {lacks}"

@@ -5,17 +5,19 @@ They are looked for where the loader looks, where CUDA, ROCm and NVIDIA's HPC SD
 the Python environments of this machine, which often bring their own.
 """
 
+import itertools
 import os
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.libraries.families import all_families
 from nearpeak.libraries.identify import CannotIdentify, ask
-from nearpeak.libraries.library import Library
+from nearpeak.libraries.library import Discovery, Library
 
 SONAMES = {"nccl": "libnccl.so.2", "rccl": "librccl.so.1"}
 PREFIX_VARIABLES = ("NCCL_HOME", "NCCL_ROOT", "CUDA_HOME", "CUDA_PATH", "ROCM_PATH")
@@ -45,17 +47,9 @@ class MissingError(UserError):
     """There is no such library on this machine."""
 
 
-@dataclass
-class Found:
-    """What was found, and one line for each that could not be used."""
-
-    libraries: list[Library] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-
-
-def discover() -> Found:
+def discover() -> Discovery:
     """Every NCCL and RCCL of this machine. The first of a family has its name, others a version."""
-    found = Found()
+    found = Discovery()
     seen: set[Path] = set()
     for family, soname in SONAMES.items():
         for folder in folders():
@@ -68,12 +62,12 @@ def discover() -> Found:
             except CannotIdentify as error:
                 found.problems.append(f"{file}: {error}")
                 continue
-            names = {one.name for one in found.libraries}
-            if library.version in {one.version for one in found.libraries if one.family == family}:
+            versions = {other.version for other in found.libraries if other.family == family}
+            if library.version in versions:
                 continue  # a copy
-            if family in names:
-                family_name = f"{family}-{library.version}"
-                library = identified(file, family, "found", family_name)
+            if versions:
+                name = f"{family}-{library.version}"
+                library = msgspec.structs.replace(library, name=name)
             found.libraries.append(library)
     return found
 
@@ -117,22 +111,15 @@ def at_path(path: Path) -> Library:
 
 def folders() -> list[Path]:
     """Where they are looked for, each folder once, the loader's first."""
-    named = [Path(one) for one in os.environ.get("LD_LIBRARY_PATH", "").split(":") if one]
+    named = [Path(folder) for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if folder]
     for variable in PREFIX_VARIABLES:
         if prefix := os.environ.get(variable):
             named += [Path(prefix) / "lib", Path(prefix) / "lib64"]
-    named += [one for pattern in USUAL_FOLDERS for one in _glob(Path("/"), pattern[1:])]
-    named += [
-        one
-        for prefix in _python_prefixes()
-        for pattern in PYTHON_FOLDERS
-        for one in _glob(prefix, pattern)
-    ]
+    patterns = [(Path("/"), pattern[1:]) for pattern in USUAL_FOLDERS]
+    patterns += itertools.product(_python_prefixes(), PYTHON_FOLDERS)
+    for parent, pattern in patterns:
+        named += sorted(parent.glob(pattern))
     return [folder for folder in dict.fromkeys(named) if folder.is_dir()]
-
-
-def _glob(folder: Path, pattern: str) -> list[Path]:
-    return sorted(folder.glob(pattern))
 
 
 def _python_prefixes() -> Iterator[Path]:
@@ -162,13 +149,13 @@ def version_words(number: int) -> str:
     return f"{number // major}.{number % major // 100}.{number % 100}"
 
 
-def identified(file: Path, family: str, origin: str, name: str | None = None) -> Library:
+def identified(file: Path, family: str, origin: str) -> Library:
     """The library in a file, which is asked; CannotIdentify where it does not answer."""
     text = version_text(file, family)
     version = all_families()[family].version(text)
     assert version is not None
     return Library(
-        name=name or family,
+        name=family,
         family=family,
         version=version,
         version_text=text,

@@ -17,7 +17,9 @@ def _families() -> dict[str, dict[str, Settings]]:
     text = (resources.files("nearpeak.libraries") / "settings.toml").read_text("utf-8")
     families = msgspec.toml.decode(text, type=dict[str, dict[str, Settings]])
     return {
-        family: {name: msgspec.structs.replace(one, name=name) for name, one in tables.items()}
+        family: {
+            name: msgspec.structs.replace(settings, name=name) for name, settings in tables.items()
+        }
         for family, tables in families.items()
     }
 

@@ -14,7 +14,7 @@ from nearpeak.machine.gpu_doctor import gpu_checks
 from nearpeak.machine.gpus.nvidia import nvidia_facts
 from nearpeak.machine.limits import SHM, cpu_quota, memory_limit, shm_bytes
 from nearpeak.machine.machine import Diagnosis, Machine
-from nearpeak.machine.patient import Patient
+from nearpeak.machine.patient import Patient, bad, ok, warn
 from nearpeak.machine.perftest import HINT, PROGRAM, has_perftest
 from nearpeak.machine.provenance import governors
 from nearpeak.machine.states import overloaded
@@ -100,15 +100,14 @@ def _cores(patient: Patient) -> Iterator[Diagnosis]:
     cores = sum(1 for core in patient.machine.cores if allowed.intersection(core.cpus))
     have = f"{cores} of {len(patient.machine.cores)} cores usable (CPUs {format_list([*allowed])})"
     if cores < patient.ranks:
-        yield Diagnosis(
-            severity="bad",
-            id="cores",
-            message=f"{have}, fewer than {patient.ranks} ranks: ranks would share cores",
-            hint="use a machine with more cores, or widen the CPU affinity (taskset, cpuset, "
+        yield bad(
+            "cores",
+            f"{have}, fewer than {patient.ranks} ranks: ranks would share cores",
+            "use a machine with more cores, or widen the CPU affinity (taskset, cpuset, "
             "the batch job's CPUs)",
         )
     else:
-        yield Diagnosis(severity="ok", id="cores", message=f"{have} for {patient.ranks} ranks")
+        yield ok("cores", f"{have} for {patient.ranks} ranks")
 
 
 def _smt(patient: Patient) -> Iterator[Diagnosis]:
@@ -117,21 +116,16 @@ def _smt(patient: Patient) -> Iterator[Diagnosis]:
     threads = max((len(core.cpus) for core in patient.machine.cores), default=1)
     foreign = sorted({cpu for core in used for cpu in core.cpus} - allowed)
     if threads == 1:
-        yield Diagnosis(severity="ok", id="smt", message="one logical CPU per core: no SMT")
+        yield ok("smt", "one logical CPU per core: no SMT")
     elif foreign:
-        yield Diagnosis(
-            severity="warn",
-            id="smt",
-            message=f"other jobs may use the SMT siblings of the usable cores (CPUs "
+        yield warn(
+            "smt",
+            f"other jobs may use the SMT siblings of the usable cores (CPUs "
             f"{format_list(foreign)}): their load slows the ranks",
-            hint="ask for whole cores (Slurm: --hint=nomultithread or --exclusive)",
+            "ask for whole cores (Slurm: --hint=nomultithread or --exclusive)",
         )
     else:
-        yield Diagnosis(
-            severity="ok",
-            id="smt",
-            message=f"{threads} logical CPUs per core; ranks are bound to one of each core",
-        )
+        yield ok("smt", f"{threads} logical CPUs per core; ranks are bound to one of each core")
 
 
 def _shared_memory(patient: Patient) -> Iterator[Diagnosis]:
@@ -143,21 +137,16 @@ def _shared_memory(patient: Patient) -> Iterator[Diagnosis]:
         f"{SHM}; in a container: --shm-size={wanted // MIB}m or --ipc=host"
     )
     if room is None:
-        yield Diagnosis(
-            severity="bad", id="shared-memory", message=f"{SHM} is not mounted", hint=hint
-        )
+        yield bad("shared-memory", f"{SHM} is not mounted", hint)
     elif room < wanted:
         # Below the segments alone, libraries crash (SIGBUS); above, they only run short.
-        yield Diagnosis(
-            severity="bad" if room < patient.ranks * SEGMENT else "warn",
-            id="shared-memory",
-            message=f"{room // MIB} MiB free in {SHM}, through which ranks of a host exchange data",
-            hint=hint,
+        yield (bad if room < patient.ranks * SEGMENT else warn)(
+            "shared-memory",
+            f"{room // MIB} MiB free in {SHM}, through which ranks of a host exchange data",
+            hint,
         )
     else:
-        yield Diagnosis(
-            severity="ok", id="shared-memory", message=f"{room // MIB} MiB free in {SHM}"
-        )
+        yield ok("shared-memory", f"{room // MIB} MiB free in {SHM}")
 
 
 def _memory(patient: Patient) -> Iterator[Diagnosis]:
@@ -166,44 +155,36 @@ def _memory(patient: Patient) -> Iterator[Diagnosis]:
     available = patient.tree.fields("proc/meminfo").get("MemAvailable")
     free = int(available.split()[0]) * 1024 if available else None
     if limit is not None and limit < wanted:
-        yield Diagnosis(
-            severity="bad",
-            id="memory",
-            message=f"the control group may use {limit // MIB} MiB: ranks may be killed",
-            hint=f"raise its memory limit to {wanted // MIB} MiB or more",
+        yield bad(
+            "memory",
+            f"the control group may use {limit // MIB} MiB: ranks may be killed",
+            f"raise its memory limit to {wanted // MIB} MiB or more",
         )
     elif free is not None and free < wanted:
-        yield Diagnosis(
-            severity="bad",
-            id="memory",
-            message=f"{free // MIB} MiB of memory available: ranks may swap or be killed",
-            hint=f"end other programs until {wanted // MIB} MiB are available",
+        yield bad(
+            "memory",
+            f"{free // MIB} MiB of memory available: ranks may swap or be killed",
+            f"end other programs until {wanted // MIB} MiB are available",
         )
     else:
         least = min((size for size in (limit, free) if size is not None), default=None)
-        yield Diagnosis(
-            severity="ok",
-            id="memory",
-            message="no memory limit found" if least is None else f"{least // MIB} MiB usable",
+        yield ok(
+            "memory", "no memory limit found" if least is None else f"{least // MIB} MiB usable"
         )
 
 
 def _quota(patient: Patient) -> Iterator[Diagnosis]:
     quota = cpu_quota(patient.tree)
     if quota is None:
-        yield Diagnosis(severity="ok", id="cpu-quota", message="no CPU quota")
+        yield ok("cpu-quota", "no CPU quota")
         return
-    hint = (
-        "run without a CPU quota (Docker: no --cpus; Kubernetes: no CPU limit); bind CPUs instead"
-    )
     short = quota < patient.ranks
-    yield Diagnosis(
-        severity="bad" if short else "warn",
-        id="cpu-quota",
-        message=f"the control group may use the time of {quota:g} CPUs"
+    yield (bad if short else warn)(
+        "cpu-quota",
+        f"the control group may use the time of {quota:g} CPUs"
         + (f", less than {patient.ranks} ranks need" if short else "")
         + ": when it is used up, the ranks are stopped until the next period",
-        hint=hint,
+        "run without a CPU quota (Docker: no --cpus; Kubernetes: no CPU limit); bind CPUs instead",
     )
 
 
@@ -226,24 +207,18 @@ def _cma(patient: Patient) -> Iterator[Diagnosis]:
         permitted = 0 if scope == 1 else plain
         why = f"ptrace_scope {scope}"
     if permitted:
-        yield Diagnosis(
-            severity="warn",
-            id="single-copy",
-            message=f"single copy (process_vm_readv) is forbidden ({why}): {slower}",
-            hint=unlock,
+        yield warn(
+            "single-copy", f"single copy (process_vm_readv) is forbidden ({why}): {slower}", unlock
         )
     elif plain:
-        yield Diagnosis(
-            severity="warn",
-            id="single-copy",
-            message="single copy (process_vm_readv) works only for ranks that permit it "
+        yield warn(
+            "single-copy",
+            "single copy (process_vm_readv) works only for ranks that permit it "
             f"(ptrace_scope {scope}). UCX permits it; with libraries that do not, {slower}",
-            hint=unlock,
+            unlock,
         )
     else:
-        yield Diagnosis(
-            severity="ok", id="single-copy", message="single copy (process_vm_readv) works"
-        )
+        yield ok("single-copy", "single copy (process_vm_readv) works")
 
 
 def _perftest(patient: Patient) -> Iterator[Diagnosis]:
@@ -251,14 +226,13 @@ def _perftest(patient: Patient) -> Iterator[Diagnosis]:
     if not adapters or not patient.tree.live:
         return
     if has_perftest():
-        yield Diagnosis(severity="ok", id="perftest", message=f"{PROGRAM} is on PATH")
+        yield ok("perftest", f"{PROGRAM} is on PATH")
     else:
-        yield Diagnosis(
-            severity="warn",
-            id="perftest",
-            message=f"no {PROGRAM} on PATH: studies of two hosts have no ceiling over the RDMA "
+        yield warn(
+            "perftest",
+            f"no {PROGRAM} on PATH: studies of two hosts have no ceiling over the RDMA "
             f"adapter {', '.join(adapters)}",
-            hint=HINT,
+            HINT,
         )
 
 
@@ -266,51 +240,44 @@ def _frequency(patient: Patient) -> Iterator[Diagnosis]:
     tree = patient.tree
     found = governors(tree)
     if not found:
-        yield Diagnosis(
-            severity="ok", id="governor", message="no frequency governor is shown (fixed or hidden)"
-        )
+        yield ok("governor", "no frequency governor is shown (fixed or hidden)")
     elif found == ["performance"]:
-        yield Diagnosis(severity="ok", id="governor", message="frequency governor: performance")
+        yield ok("governor", "frequency governor: performance")
     else:
-        yield Diagnosis(
-            severity="warn",
-            id="governor",
-            message=f"frequency governor: {', '.join(found)}: clocks rise only "
-            "after a while under load",
-            hint="cpupower frequency-set -g performance",
+        yield warn(
+            "governor",
+            f"frequency governor: {', '.join(found)}: clocks rise only after a while under load",
+            "cpupower frequency-set -g performance",
         )
     boost = tree.integer(f"{CPU}/cpufreq/boost")
     no_turbo = tree.integer(f"{CPU}/intel_pstate/no_turbo")
     if boost == 1 or no_turbo == 0:
-        yield Diagnosis(
-            severity="ok",
-            id="turbo",
-            message="turbo is on: clocks depend on heat and on neighbours; fractions stay fair, "
+        yield ok(
+            "turbo",
+            "turbo is on: clocks depend on heat and on neighbours; fractions stay fair, "
             "since each block measures its own ceiling",
         )
     elif boost == 0 or no_turbo == 1:
-        yield Diagnosis(severity="ok", id="turbo", message="turbo is off")
+        yield ok("turbo", "turbo is off")
 
 
 def _settings_files(patient: Patient) -> Iterator[Diagnosis]:
     found = [path for path in patient.settings_files if path.is_file()]
     system = patient.tree.exists(SYSTEM_UCX)
     for path in found:
-        yield Diagnosis(
-            severity="bad",
-            id="settings-file",
-            message=f"{path} changes the settings of libraries: `default` would not be the default",
-            hint="move it away, and give its settings to the study by name instead",
+        yield bad(
+            "settings-file",
+            f"{path} changes the settings of libraries: `default` would not be the default",
+            "move it away, and give its settings to the study by name instead",
         )
     if system:
-        yield Diagnosis(
-            severity="warn",
-            id="settings-file",
-            message=f"/{SYSTEM_UCX} changes UCX's settings for every user of this machine",
-            hint="look at its settings; results are valid for these settings only",
+        yield warn(
+            "settings-file",
+            f"/{SYSTEM_UCX} changes UCX's settings for every user of this machine",
+            "look at its settings; results are valid for these settings only",
         )
     if not found and not system:
-        yield Diagnosis(severity="ok", id="settings-file", message="no stray settings file")
+        yield ok("settings-file", "no stray settings file")
 
 
 def _settings_variables(patient: Patient) -> Iterator[Diagnosis]:
@@ -320,11 +287,10 @@ def _settings_variables(patient: Patient) -> Iterator[Diagnosis]:
         if name.startswith(SETTINGS) and name not in NO_SETTINGS
     )
     if names:
-        yield Diagnosis(
-            severity="warn",
-            id="settings-variables",
-            message=f"every launch inherits {', '.join(names)}: `default` would not be the default",
-            hint="unset them, and give them to the study as named settings instead; the records "
+        yield warn(
+            "settings-variables",
+            f"every launch inherits {', '.join(names)}: `default` would not be the default",
+            "unset them, and give them to the study as named settings instead; the records "
             "keep their values",
         )
 
@@ -335,27 +301,20 @@ def _memory_binding(patient: Patient) -> Iterator[Diagnosis]:
     if machine.allowed_nodes is not None:
         nodes = [node for node in nodes if node in machine.allowed_nodes]
     if len(nodes) < 2:
-        yield Diagnosis(
-            severity="ok",
-            id="memory-binding",
-            message="the machine has one NUMA node: memory need not be bound",
-        )
+        yield ok("memory-binding", "the machine has one NUMA node: memory need not be bound")
         return
     if not patient.tree.live:
         return  # only an attempt can tell
     failure = bind_memory(nodes[0])
     if failure:
-        yield Diagnosis(
-            severity="bad",
-            id="memory-binding",
-            message=f"memory cannot be bound to a NUMA node ({errno.errorcode.get(failure)})",
-            hint="in a container: --cap-add=SYS_NICE, or a seccomp profile that allows "
+        yield bad(
+            "memory-binding",
+            f"memory cannot be bound to a NUMA node ({errno.errorcode.get(failure)})",
+            "in a container: --cap-add=SYS_NICE, or a seccomp profile that allows "
             "set_mempolicy and mbind",
         )
     elif failure == 0:
-        yield Diagnosis(
-            severity="ok", id="memory-binding", message="memory can be bound to a NUMA node"
-        )
+        yield ok("memory-binding", "memory can be bound to a NUMA node")
 
 
 def _load(patient: Patient) -> Iterator[Diagnosis]:
@@ -369,21 +328,13 @@ def _load(patient: Patient) -> Iterator[Diagnosis]:
     running = _running(patient.tree)
     if load > max(0, spare) + 0.3 and running is not None and running <= max(0, spare):
         # Such a mean remembers what has ended, as the runs just before.
-        yield Diagnosis(
-            severity="ok",
-            id="load",
-            message=f"{message}, of what has ended: besides this {running or 'none'} run now",
-        )
+        yield ok("load", f"{message}, of what has ended: besides this {running or 'none'} run now")
     elif overloaded(load, len(patient.machine.cores), patient.ranks):
-        yield Diagnosis(
-            severity="bad", id="load", message=f"{message}: others take the ranks' time", hint=hint
-        )
+        yield bad("load", f"{message}: others take the ranks' time", hint)
     elif load > max(0, spare) + 0.3:
-        yield Diagnosis(
-            severity="warn", id="load", message=f"{message}: others run beside the ranks", hint=hint
-        )
+        yield warn("load", f"{message}: others run beside the ranks", hint)
     else:
-        yield Diagnosis(severity="ok", id="load", message=message)
+        yield ok("load", message)
 
 
 def _running(tree: Tree) -> int | None:
@@ -407,14 +358,13 @@ def _steal(patient: Patient) -> Iterator[Diagnosis]:
     share = steal / wanted if wanted else 0.0
     if share <= STEAL_WARN:
         if patient.machine.virtual:
-            yield Diagnosis(severity="ok", id="steal", message=f"{share:.1%} of the time stolen")
+            yield ok("steal", f"{share:.1%} of the time stolen")
         return
-    yield Diagnosis(
-        severity="bad" if share > STEAL_BAD else "warn",
-        id="steal",
-        message=f"{share:.1%} of the CPU time of this virtual machine went to others on its host "
+    yield (bad if share > STEAL_BAD else warn)(
+        "steal",
+        f"{share:.1%} of the CPU time of this virtual machine went to others on its host "
         "(since it started)",
-        hint="use a machine with dedicated CPUs, or measure when its neighbours are quiet",
+        "use a machine with dedicated CPUs, or measure when its neighbours are quiet",
     )
 
 

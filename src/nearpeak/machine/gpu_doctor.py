@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from nearpeak.machine.gpus.nvidia import FACTS
 from nearpeak.machine.gpus.pci import DEVICES
 from nearpeak.machine.machine import Diagnosis, Gpu
-from nearpeak.machine.patient import Patient
+from nearpeak.machine.patient import Patient, bad, ok, warn
 
 # Types of IOMMU groups that translate addresses, as the kernel writes them.
 TRANSLATING = ("DMA", "DMA-FQ")
@@ -16,21 +16,14 @@ TRANSLATING = ("DMA", "DMA-FQ")
 def gpu_checks(patient: Patient) -> Iterator[Diagnosis]:
     """Every finding about GPUs; none on a machine where nobody knows of one."""
     for note in patient.machine.gpu_notes:
-        yield Diagnosis(
-            severity="warn",
-            id="gpus",
-            message=note,
-            hint="repair it, or measure without these GPUs",
-        )
+        yield warn("gpus", note, "repair it, or measure without these GPUs")
     if not patient.machine.gpus:
         return
     found = [finding for check in CHECKS for finding in check(patient)]
     if not found:
         names = Counter(gpu.name for gpu in patient.machine.gpus)
         listed = ", ".join(f"{count} x {name}" for name, count in names.items())
-        yield Diagnosis(
-            severity="ok", id="gpus", message=f"{listed}, healthy as far as their driver says"
-        )
+        yield ok("gpus", f"{listed}, healthy as far as their driver says")
     yield from found
 
 
@@ -51,41 +44,37 @@ def _names(gpus: list[Gpu]) -> str:
 
 def _memory(patient: Patient) -> Iterator[Diagnosis]:
     if failed := _having(patient, "repair", "failed"):
-        yield Diagnosis(
-            severity="bad",
-            id="gpu-memory",
-            message=f"{_names(failed)}: broken memory that could not be repaired",
-            hint="use another GPU, and have this one replaced (nvidia-smi -q -d ROW_REMAPPER)",
+        yield bad(
+            "gpu-memory",
+            f"{_names(failed)}: broken memory that could not be repaired",
+            "use another GPU, and have this one replaced (nvidia-smi -q -d ROW_REMAPPER)",
         )
     if pending := _having(patient, "repair", "pending"):
-        yield Diagnosis(
-            severity="warn",
-            id="gpu-memory",
-            message=f"{_names(pending)}: memory errors, whose repair waits for a reset",
-            hint="reset the GPU while nobody uses it (nvidia-smi --gpu-reset), or restart",
+        yield warn(
+            "gpu-memory",
+            f"{_names(pending)}: memory errors, whose repair waits for a reset",
+            "reset the GPU while nobody uses it (nvidia-smi --gpu-reset), or restart",
         )
 
 
 def _clocks(patient: Patient) -> Iterator[Diagnosis]:
     for gpu in _having(patient, "slowed"):
         reasons = patient.nvidia.text(f"{FACTS}/gpu{gpu.index}/slowed")
-        yield Diagnosis(
-            severity="warn",
-            id="gpu-clocks",
-            message=f"GPU {gpu.index} runs slower than it can: {reasons}",
-            hint="let it cool, end other programs on it, and check its power limit "
+        yield warn(
+            "gpu-clocks",
+            f"GPU {gpu.index} runs slower than it can: {reasons}",
+            "let it cool, end other programs on it, and check its power limit "
             "(nvidia-smi -q -d PERFORMANCE,POWER)",
         )
 
 
 def _persistence(patient: Patient) -> Iterator[Diagnosis]:
     if off := _having(patient, "persistence", "off"):
-        yield Diagnosis(
-            severity="warn",
-            id="gpu-persistence",
-            message=f"{_names(off)}: persistence mode is off, so that each launch may have to "
+        yield warn(
+            "gpu-persistence",
+            f"{_names(off)}: persistence mode is off, so that each launch may have to "
             "start the GPU first",
-            hint="nvidia-smi -pm 1, or run nvidia-persistenced",
+            "nvidia-smi -pm 1, or run nvidia-persistenced",
         )
 
 
@@ -93,26 +82,24 @@ def _mps(patient: Patient) -> Iterator[Diagnosis]:
     owner = patient.nvidia.text(f"{FACTS}/mps/daemon")
     if owner in ("other", "own", "root"):
         whose = " of another user" if owner == "other" else ""
-        yield Diagnosis(
-            severity="warn",
-            id="mps",
-            message=f"an MPS daemon{whose} is already running: launches of Nearpeak do not use "
+        yield warn(
+            "mps",
+            f"an MPS daemon{whose} is already running: launches of Nearpeak do not use "
             "it, but its programs use the GPUs too",
-            hint="end it (echo quit | nvidia-cuda-mps-control)",
+            "end it (echo quit | nvidia-cuda-mps-control)",
         )
 
 
 def _peers(patient: Patient) -> Iterator[Diagnosis]:
-    for kind, severity in (("nvlink", "bad"), ("xgmi", "bad"), ("pcie-switch", "warn")):
+    for kind, severity in (("nvlink", bad), ("xgmi", bad), ("pcie-switch", warn)):
         refused = [link for link in patient.machine.gpu_links if link.kind == kind and link.peer]
         if refused:
             pairs = ", ".join(f"{link.one}-{link.other}" for link in refused)
-            yield Diagnosis(
-                severity=severity,
-                id="gpu-peer",
-                message=f"GPUs {pairs} are joined by {kind}, but may not reach each other's "
+            yield severity(
+                "gpu-peer",
+                f"GPUs {pairs} are joined by {kind}, but may not reach each other's "
                 f"memory ({refused[0].peer})",
-                hint="NVSwitch needs a running nvidia-fabricmanager; PCIe needs ACS turned off in "
+                "NVSwitch needs a running nvidia-fabricmanager; PCIe needs ACS turned off in "
                 "the firmware",
             )
 
@@ -130,12 +117,11 @@ def _lanes(patient: Patient) -> Iterator[Diagnosis]:
     }
     for gpu in patient.machine.gpus:
         if counts.get(gpu.index, 0) < most[gpu.name]:
-            yield Diagnosis(
-                severity="warn",
-                id="gpu-links",
-                message=f"GPU {gpu.index} has {counts.get(gpu.index, 0)} active NVLinks, others "
+            yield warn(
+                "gpu-links",
+                f"GPU {gpu.index} has {counts.get(gpu.index, 0)} active NVLinks, others "
                 f"of its kind {most[gpu.name]}",
-                hint="see nvidia-smi nvlink -s and -e; reset the GPUs, or have the board checked",
+                "see nvidia-smi nvlink -s and -e; reset the GPUs, or have the board checked",
             )
 
 
@@ -148,12 +134,11 @@ def _iommu(patient: Patient) -> Iterator[Diagnosis]:
         if patient.tree.text(f"{DEVICES}/{gpu.pci}/iommu_group/type") in TRANSLATING
     ]
     if behind:
-        yield Diagnosis(
-            severity="warn",
-            id="iommu",
-            message=f"{_names(behind)}: the IOMMU translates addresses, so copies between "
+        yield warn(
+            "iommu",
+            f"{_names(behind)}: the IOMMU translates addresses, so copies between "
             "devices go through the CPU, or their data is lost",
-            hint="boot with iommu=pt, or turn the IOMMU off in the firmware",
+            "boot with iommu=pt, or turn the IOMMU off in the firmware",
         )
 
 

@@ -4,7 +4,15 @@
 import itertools
 
 from nearpeak.machine.machine import Core, Gpu, GpuLink, Machine, Nic
-from nearpeak.machine.places import Ranks, distance, host_end, neighbours, towards
+from nearpeak.machine.places import (
+    Cores,
+    Ranks,
+    distance,
+    host_end,
+    neighbours,
+    no_second_node,
+    towards,
+)
 from nearpeak.numbers import count
 from nearpeak.terms.path import DataPath, Endpoint, Missing
 
@@ -25,8 +33,6 @@ KINDS = {
     "host-bridge": ("the CPU's PCIe root ports", ("nvidia", "amd")),
     "cross-socket": ("the link between CPU sockets or NUMA nodes", ("nvidia", "amd")),
 }
-
-Cores = dict[int, list[Core]]  # NUMA node -> its usable cores
 
 
 def gpu_paths(
@@ -58,12 +64,12 @@ def _home(machine: Machine, cores: Cores, gpu: Gpu) -> int:
     return min(cores, key=lambda node: (node != near, distance(machine, near, node), node))
 
 
-def _two_cores(machine: Machine, cores: Cores, one: int, other: int) -> tuple[Core, Core]:
+def _two_cores(machine: Machine, cores: Cores, home: int, other: int) -> tuple[Core, Core]:
     """Two different cores of these nodes; where one has no core left, of the nearest that has."""
-    if one == other and len(cores[one]) >= 2:
-        first, second, _ = neighbours(machine, cores[one])
+    if home == other and len(cores[home]) >= 2:
+        first, second, _ = neighbours(machine, cores[home])
         return first, second
-    first = cores[one][0]
+    first = cores[home][0]
     free = {node: left for node, here in cores.items() if (left := [c for c in here if c != first])}
     nearest = min(free, key=lambda node: (node != other, distance(machine, other, node), node))
     return first, free[nearest][0]
@@ -127,17 +133,17 @@ def _between(
     machine: Machine, cores: Cores, link: GpuLink, name: str, pair: tuple[str, ...] = ()
 ) -> DataPath:
     by_index = {gpu.index: gpu for gpu in machine.gpus}
-    one, other = by_index[link.one], by_index[link.other]
+    gpu, other = by_index[link.one], by_index[link.other]
     first, second = _two_cores(
-        machine, cores, _home(machine, cores, one), _home(machine, cores, other)
+        machine, cores, _home(machine, cores, gpu), _home(machine, cores, other)
     )
     refused = f"; no direct copies: {link.peer}" if link.peer else ""
     return DataPath(
         id=name,
-        summary=f"GPUs {one.index} and {other.index} ({one.name}) through {KINDS[link.kind][0]}"
+        summary=f"GPUs {gpu.index} and {other.index} ({gpu.name}) through {KINDS[link.kind][0]}"
         + refused,
         transport="memory",
-        ends=(_gpu_end(first, one), _gpu_end(second, other)),
+        ends=(_gpu_end(first, gpu), _gpu_end(second, other)),
         theoretical_gbs=link.gbs,
         pair=pair,
     )
@@ -150,12 +156,8 @@ def _host(machine: Machine, cores: Cores, gpu: Gpu) -> list[DataPath | Missing]:
     if others:
         far = max(others, key=lambda node: (distance(machine, home, node), -node))
         found.append(_from_node(machine, cores, far, gpu, FAR))
-    elif len({core.numa_node for core in machine.cores}) < 2:
-        found.append(Missing(FAR, "the machine has one NUMA node with cores"))
     else:
-        found.append(
-            Missing(FAR, "this process may use cores of one NUMA node only; allow it more CPUs")
-        )
+        found.append(no_second_node(machine, FAR))
     return found
 
 

@@ -8,10 +8,12 @@ from nearpeak.machine.gpu_paths import gpu_paths
 from nearpeak.machine.machine import Core, Machine, NumaNode
 from nearpeak.machine.places import (
     USUAL_RANKS,
+    Cores,
     Ranks,
     distance,
     host_end,
     neighbours,
+    no_second_node,
     towards,
     usable_cores,
 )
@@ -56,7 +58,7 @@ def discover_paths(
     return paths, [item for item in found if isinstance(item, Missing)]
 
 
-def _same_numa(machine: Machine, cores: dict[int, list[Core]]) -> DataPath | Missing:
+def _same_numa(machine: Machine, cores: Cores) -> DataPath | Missing:
     for node, here in cores.items():
         if len(here) < 2:
             continue
@@ -73,14 +75,12 @@ def _same_numa(machine: Machine, cores: dict[int, list[Core]]) -> DataPath | Mis
     )
 
 
-def _farthest(
-    machine: Machine, cores: dict[int, list[Core]], same_package: bool
-) -> tuple[Core, Core] | None:
+def _farthest(machine: Machine, cores: Cores, same_package: bool) -> tuple[Core, Core] | None:
     """The first cores of the two NUMA nodes farthest apart, across packages where equally far."""
     pairs = [
-        (cores[one][0], cores[other][0])
-        for one, other in itertools.combinations(cores, 2)
-        if not same_package or cores[one][0].package == cores[other][0].package
+        (first, second)
+        for (first, *_), (second, *_) in itertools.combinations(cores.values(), 2)
+        if not same_package or first.package == second.package
     ]
     return min(
         pairs,
@@ -95,29 +95,25 @@ def _farthest(
 
 
 def _between(machine: Machine, name: str, pair: tuple[Core, Core]) -> DataPath:
-    one, other = pair
-    far = distance(machine, one.numa_node, other.numa_node)
-    where = "of one package" if one.package == other.package else "of two packages"
+    first, second = pair
+    far = distance(machine, first.numa_node, second.numa_node)
+    where = "of one package" if first.package == second.package else "of two packages"
     return DataPath(
         id=name,
-        summary=f"NUMA nodes {one.numa_node} and {other.numa_node} {where}, the farthest apart "
-        f"(distance {far}; CPUs {one.cpus[0]} and {other.cpus[0]})",
+        summary=f"NUMA nodes {first.numa_node} and {second.numa_node} {where}, the farthest apart "
+        f"(distance {far}; CPUs {first.cpus[0]} and {second.cpus[0]})",
         transport="memory",
-        ends=(host_end(one), host_end(other)),
+        ends=(host_end(first), host_end(second)),
     )
 
 
-def _cross_numa(machine: Machine, cores: dict[int, list[Core]]) -> DataPath | Missing:
+def _cross_numa(machine: Machine, cores: Cores) -> DataPath | Missing:
     if pair := _farthest(machine, cores, same_package=False):
         return _between(machine, CROSS_NUMA, pair)
-    if len({core.numa_node for core in machine.cores}) < 2:
-        return Missing(CROSS_NUMA, "the machine has one NUMA node with cores")
-    return Missing(
-        CROSS_NUMA, "this process may use cores of one NUMA node only; allow it more CPUs"
-    )
+    return no_second_node(machine, CROSS_NUMA)
 
 
-def _same_package(machine: Machine, cores: dict[int, list[Core]]) -> list[DataPath]:
+def _same_package(machine: Machine, cores: Cores) -> list[DataPath]:
     """Across NUMA nodes of one package, where cross-numa is across packages (EPYC with NPS4)."""
     widest = _farthest(machine, cores, same_package=False)
     inner = _farthest(machine, cores, same_package=True)
@@ -126,7 +122,7 @@ def _same_package(machine: Machine, cores: dict[int, list[Core]]) -> list[DataPa
     return [_between(machine, SAME_PACKAGE, inner)]
 
 
-def _two_cores(machine: Machine, cores: dict[int, list[Core]]) -> tuple[Core, Core] | None:
+def _two_cores(machine: Machine, cores: Cores) -> tuple[Core, Core] | None:
     """Two different cores: near each other if that can be."""
     for here in cores.values():
         if len(here) >= 2:
@@ -135,21 +131,19 @@ def _two_cores(machine: Machine, cores: dict[int, list[Core]]) -> tuple[Core, Co
     return (one_each[0], one_each[1]) if len(one_each) >= 2 else None
 
 
-def _loopback(machine: Machine, cores: dict[int, list[Core]]) -> DataPath | Missing:
+def _loopback(machine: Machine, cores: Cores) -> DataPath | Missing:
     if (pair := _two_cores(machine, cores)) is None:
         return Missing(LOOPBACK, "this process may use one core only; allow it two CPUs or more")
-    one, other = pair
+    first, second = pair
     return DataPath(
         id=LOOPBACK,
-        summary=f"TCP inside this host (CPUs {one.cpus[0]} and {other.cpus[0]})",
+        summary=f"TCP inside this host (CPUs {first.cpus[0]} and {second.cpus[0]})",
         transport="network",
-        ends=(host_end(one), host_end(other)),
+        ends=(host_end(first), host_end(second)),
     )
 
 
-def _two_nodes(
-    machine: Machine, cores: dict[int, list[Core]], hosts: list[str]
-) -> DataPath | Missing:
+def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> DataPath | Missing:
     if not hosts:
         return Missing(TWO_NODES, "no hosts given; name two with --hosts A,B")
     if not cores:
@@ -172,7 +166,7 @@ def _two_nodes(
     )
 
 
-def _many(machine: Machine, cores: dict[int, list[Core]], ranks: Ranks) -> list[DataPath | Missing]:
+def _many(machine: Machine, cores: Cores, ranks: Ranks) -> list[DataPath | Missing]:
     """Several ranks, each on a core of its own; as many as there are cores, an even number."""
     every = _in_a_row(machine, cores)
     if not ranks.counts and len(every) < USUAL_RANKS:
@@ -185,7 +179,7 @@ def _many(machine: Machine, cores: dict[int, list[Core]], ranks: Ranks) -> list[
     return found
 
 
-def _in_a_row(machine: Machine, cores: dict[int, list[Core]]) -> list[Core]:
+def _in_a_row(machine: Machine, cores: Cores) -> list[Core]:
     """All cores, those of a NUMA node in a row, beginning with the two of `SAME_NUMA`."""
     every = [core for here in cores.values() for core in here]
     first = next((neighbours(machine, here)[:2] for here in cores.values() if len(here) > 1), ())
@@ -227,7 +221,7 @@ def _too_few(ranks: int, cores: int) -> Missing:
     )
 
 
-def _memory(machine: Machine, cores: dict[int, list[Core]]) -> list[DataPath | Missing]:
+def _memory(machine: Machine, cores: Cores) -> list[DataPath | Missing]:
     """The cores of each NUMA node on the host memory of each: ceilings only."""
     allowed = machine.allowed_nodes
     found: list[DataPath | Missing] = []
@@ -247,7 +241,7 @@ def _memory(machine: Machine, cores: dict[int, list[Core]]) -> list[DataPath | M
     return found
 
 
-def _own_first(memory: NumaNode, cores: dict[int, list[Core]]) -> list[tuple[int, list[Core]]]:
+def _own_first(memory: NumaNode, cores: Cores) -> list[tuple[int, list[Core]]]:
     return sorted(cores.items(), key=lambda item: (item[0] != memory.index, item[0]))
 
 

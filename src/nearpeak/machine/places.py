@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from nearpeak.machine.machine import Core, Machine, Nic
-from nearpeak.terms.path import Endpoint
+from nearpeak.terms.path import Endpoint, Missing
 
 USUAL_RANKS = 4  # between two, which most paths have, and as many as there can be
+
+
+Cores = dict[int, list[Core]]  # NUMA node -> its usable cores
 
 
 class Ranks(NamedTuple):
@@ -27,15 +30,22 @@ class Ranks(NamedTuple):
         return sorted({n for n in self.counts or usual if n not in (0, 2)})
 
 
-def usable_cores(machine: Machine) -> dict[int, list[Core]]:
-    """NUMA node -> its cores that this process may use, with the CPUs it may use."""
+def usable_cores(machine: Machine) -> Cores:
+    """The cores that this process may use, with the CPUs it may use."""
     allowed = set(machine.allowed_cpus)
-    found: dict[int, list[Core]] = {}
+    found: Cores = {}
     for core in sorted(machine.cores, key=lambda core: core.cpus[0]):
         if cpus := [cpu for cpu in core.cpus if cpu in allowed]:
             usable = Core(cpus=cpus, package=core.package, numa_node=core.numa_node)
             found.setdefault(core.numa_node, []).append(usable)
     return dict(sorted(found.items()))
+
+
+def no_second_node(machine: Machine, path: str) -> Missing:
+    """Why a machine lacks a path between two NUMA nodes, where it has usable cores of one."""
+    if len({core.numa_node for core in machine.cores}) < 2:
+        return Missing(path, "the machine has one NUMA node with cores")
+    return Missing(path, "this process may use cores of one NUMA node only; allow it more CPUs")
 
 
 def host_end(core: Core, host: str | None = None) -> Endpoint:
@@ -55,13 +65,13 @@ def neighbours(machine: Machine, cores: list[Core]) -> tuple[Core, Core, int]:
             caches.setdefault(cpu, set()).add((cache.level, cache.cpus[0]))
 
     def shared(pair: tuple[Core, Core]) -> set[int]:
-        one, other = (caches.get(core.cpus[0], set()) for core in pair)
-        return {level for level, _ in one & other}
+        first, second = (caches.get(core.cpus[0], set()) for core in pair)
+        return {level for level, _ in first & second}
 
     def rank(pair: tuple[Core, Core]) -> tuple[bool, bool, int, int]:
         levels = shared(pair)
-        one, other = (core.cpus[0] for core in pair)
-        return any(level < last for level in levels), last not in levels, one, other
+        first, second = (core.cpus[0] for core in pair)
+        return any(level < last for level in levels), last not in levels, first, second
 
     # With the first core or the second there is always a pair as good as any, or the machine is
     # so odd that the choice does not matter; all pairs of 128 cores would take a while.
@@ -72,9 +82,9 @@ def neighbours(machine: Machine, cores: list[Core]) -> tuple[Core, Core, int]:
     return *best, max(shared(best), default=0)
 
 
-def distance(machine: Machine, one: int, other: int) -> int:
+def distance(machine: Machine, first: int, second: int) -> int:
     table = {node.index: node.distances for node in machine.numa_nodes}
-    return max(table[one].get(other, 10), table[other].get(one, 10))
+    return max(table[first].get(second, 10), table[second].get(first, 10))
 
 
 def towards(machine: Machine, hosts: list[str]) -> Nic | None:

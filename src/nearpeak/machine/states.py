@@ -64,22 +64,22 @@ def held_down(before: State, after: State, seconds: float) -> list[str]:
     stolen = _grown(before, after, "stolen_seconds")
     if sum(stolen) > STOLEN * seconds * len(stolen):
         found.append("CPU time stolen")
-    slowed = {word for one in [*before.gpus, *after.gpus] for word in one.slowed or []}
+    slowed = {word for gpu in [*before.gpus, *after.gpus] for word in gpu.slowed or []}
     found += [f"GPU {word}" for word in SLOWDOWNS.values() if word in slowed]
-    counted = {one.gpu: one.errors for one in before.gpus}
+    counted = {gpu.gpu: gpu.errors for gpu in before.gpus}
     kinds = {
         kind
-        for one in after.gpus
-        for kind, errors in one.errors.items()
-        if errors > counted.get(one.gpu, {}).get(kind, errors)
+        for gpu in after.gpus
+        for kind, errors in gpu.errors.items()
+        if errors > counted.get(gpu.gpu, {}).get(kind, errors)
     }
     return found + [f"GPU {kind}" for kind in sorted(kinds)]
 
 
 def _grown(before: State, after: State, name: str) -> list[float]:
     """By how much a count has grown, of each CPU that tells it in both."""
-    counts = {one.cpu: getattr(one, name) for one in before.cpus}
-    pairs = [(counts.get(one.cpu), getattr(one, name)) for one in after.cpus]
+    counts = {cpu.cpu: getattr(cpu, name) for cpu in before.cpus}
+    pairs = [(counts.get(cpu.cpu), getattr(cpu, name)) for cpu in after.cpus]
     return [new - old for old, new in pairs if old is not None and new is not None]
 
 

@@ -3,7 +3,7 @@
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -11,6 +11,7 @@ import psutil
 from nearpeak.errors import UserError
 from nearpeak.machine.gpus.all import discover_gpus
 from nearpeak.machine.gpus.nvidia import DRIVER
+from nearpeak.machine.gpus.pci import only_node
 from nearpeak.machine.machine import Cache, Core, Machine, Nic, NumaNode
 from nearpeak.machine.tree import Tree, parse_list
 
@@ -119,8 +120,7 @@ def device_node(tree: Tree, device: str, numa_nodes: list[NumaNode]) -> int | No
             return node
         if node is not None:
             break
-    with_cpus = [node.index for node in numa_nodes if node.cpus]
-    return with_cpus[0] if len(with_cpus) == 1 else None
+    return only_node(numa_nodes)
 
 
 def _numa_nodes(tree: Tree) -> list[NumaNode]:
@@ -151,12 +151,8 @@ def _numa_nodes(tree: Tree) -> list[NumaNode]:
 
 def _gpu_nodes(tree: Tree) -> set[int]:
     """The nodes that NVIDIA's driver says are a GPU's memory (POWER9, Grace-Hopper)."""
-    found = set()
-    for gpu in tree.names(NVIDIA):
-        node = tree.fields(f"{NVIDIA}/{gpu}/numa_status").get("Node", "")
-        if node.isdecimal():
-            found.add(int(node))
-    return found
+    said = (tree.fields(f"{NVIDIA}/{gpu}/numa_status").get("Node") for gpu in tree.names(NVIDIA))
+    return {int(node) for node in said if node and node.isdecimal()}
 
 
 def _online(tree: Tree) -> list[int]:
@@ -247,36 +243,37 @@ def _infiniband_ports(tree: Tree, near: Callable[[str], int | None]) -> list[Nic
     A port whose link layer is Ethernet is left out: it is a network interface already.
     """
     nics: list[Nic] = []
-    for device in tree.names(INFINIBAND):
-        for port in tree.names(f"{INFINIBAND}/{device}/ports", r"\d+"):
-            folder = f"{INFINIBAND}/{device}/ports/{port}"
-            state = tree.text(f"{folder}/state") or ""
-            if tree.text(f"{folder}/link_layer") != "InfiniBand" or "ACTIVE" not in state:
-                continue
-            rate = re.match(r"([\d.]+) Gb/sec", tree.text(f"{folder}/rate") or "")
-            nics.append(
-                Nic(
-                    name=f"{device}:{port}",
-                    kind="infiniband",
-                    numa_node=near(f"{INFINIBAND}/{device}"),
-                    rate_gbs=float(rate[1]) / 8 if rate else None,
-                    addresses=[],
-                    verbs=f"{device}:{port}",
-                )
+    for device, port, folder in _ports(tree, "InfiniBand"):
+        if "ACTIVE" not in (tree.text(f"{folder}/state") or ""):
+            continue
+        rate = re.match(r"([\d.]+) Gb/sec", tree.text(f"{folder}/rate") or "")
+        nics.append(
+            Nic(
+                name=f"{device}:{port}",
+                kind="infiniband",
+                numa_node=near(f"{INFINIBAND}/{device}"),
+                rate_gbs=float(rate[1]) / 8 if rate else None,
+                addresses=[],
+                verbs=f"{device}:{port}",
             )
+        )
     return nics
 
 
 def _ethernet_adapters(tree: Tree) -> dict[str, str]:
     """Network interface -> its RDMA device and port, where it has one (RoCE)."""
-    found = {}
+    ports = _ports(tree, "Ethernet")
+    found = {tree.text(f"{folder}/{NDEV}"): f"{device}:{port}" for device, port, folder in ports}
+    return {name: port for name, port in found.items() if name}
+
+
+def _ports(tree: Tree, layer: str) -> Iterator[tuple[str, str, str]]:
+    """The ports of RDMA devices with this link layer: device, port and folder of each."""
     for device in tree.names(INFINIBAND):
         for port in tree.names(f"{INFINIBAND}/{device}/ports", r"\d+"):
             folder = f"{INFINIBAND}/{device}/ports/{port}"
-            name = tree.text(f"{folder}/{NDEV}")
-            if name and tree.text(f"{folder}/link_layer") == "Ethernet":
-                found[name] = f"{device}:{port}"
-    return found
+            if tree.text(f"{folder}/link_layer") == layer:
+                yield device, port, folder
 
 
 def _addresses() -> dict[str, list[str]]:

@@ -29,20 +29,20 @@ def choose_new(
     """The contenders asked for; UserError for one that the plan has, or whose library has the name
     of another one there."""
     contenders = choose_contenders(choices, say)
-    known = {one.label for one in plan.contenders}
-    libraries = {one.library.name: one.library for one in plan.contenders}
-    for one in contenders:
-        if one.label in known:
+    known = {contender.label for contender in plan.contenders}
+    libraries = {contender.library.name: contender.library for contender in plan.contenders}
+    for contender in contenders:
+        if contender.label in known:
             raise UserError(
-                f"{one.label} is in the study already: name another library, or other settings of "
-                "it; --resume --launches adds launches of all"
+                f"{contender.label} is in the study already: name another library, or other "
+                "settings of it; --resume --launches adds launches of all"
             )
-        known.add(one.label)
-        there = libraries.setdefault(one.library.name, one.library)
-        if there.libmpi != one.library.libmpi:
+        known.add(contender.label)
+        there = libraries.setdefault(contender.library.name, contender.library)
+        if there.libmpi != contender.library.libmpi:
             raise UserError(
-                f"{one.library.name} of the study is {there.libmpi}, and not "
-                f"{one.library.libmpi}: begin another study"
+                f"{contender.library.name} of the study is {there.libmpi}, and not "
+                f"{contender.library.libmpi}: begin another study"
             )
     return contenders
 
@@ -65,9 +65,9 @@ def prepare_addition(
 
     UserError where they can measure nothing of it.
     """
-    made = build_programs([one.library for one in contenders], tools)
-    known = {one.name for one in plan.benchmarks}
-    more = [one for one in made.described.benchmarks if one.name not in known]
+    made = build_programs([contender.library for contender in contenders], tools)
+    known = {benchmark.name for benchmark in plan.benchmarks}
+    more = [benchmark for benchmark in made.described.benchmarks if benchmark.name not in known]
     described = msgspec.structs.replace(made.described, benchmarks=[*plan.benchmarks, *more])
     programs = Programs(described, made.own)
 
@@ -75,8 +75,8 @@ def prepare_addition(
         awareness = Awarenesses([*plan.awareness, *found], described)
         asked = list(_asked_for(plan, awareness))
         variants = awareness.with_staging(contenders, plan.variants)[len(plan.variants) :]
-        omitted = {one.name for one in plan.left_out if one.kind == "staging"}
-        kept = [one for one in variants if staging(one.axes) not in omitted]
+        omitted = {cut.name for cut in plan.left_out if cut.kind == "staging"}
+        kept = [variant for variant in variants if staging(variant.axes) not in omitted]
         adds = added(plan, contenders, kept, suits(awareness, programs, asked), since)
         return msgspec.structs.replace(adds, awareness=list(found))
 
@@ -96,8 +96,10 @@ def prepare_addition(
 
 def _asked_for(plan: Plan, known: Awarenesses) -> Iterator[Variant]:
     """The variants of a plan but those that stand in it for what a contender refuses."""
-    measured = {(one.contender, number) for one in plan.launches for number in one.variants}
-    direct = [_direct(one) for one in plan.variants if staging(one.axes) is None]
+    measured = {
+        (launch.contender, number) for launch in plan.launches for number in launch.variants
+    }
+    direct = [_direct(variant) for variant in plan.variants if staging(variant.axes) is None]
     for number, variant in enumerate(plan.variants):
         if (
             staging(variant.axes) is None

@@ -62,7 +62,7 @@ def extend(
     blocks = [launches or least]
     if budget_seconds is not None and launches is None:
         blocks = sorted({max(look, least) for look in BUDGET_LOOKS})
-    named = [word for one in adds.contenders for word in ("--mpi", one.label)]
+    named = [word for contender in adds.contenders for word in ("--mpi", contender.label)]
     return AmendmentRecord(
         reason=ended or CUT_OFF,
         budget_seconds=budget_seconds,
@@ -75,7 +75,7 @@ def extend(
 
 def what_follows(plan: Plan, made: AmendmentRecord) -> Plan:
     """A plan that has grown as that of a study of its new blocks alone, for its summary."""
-    first = min(one.since for one in made.adds.launches)
+    first = min(launch.since for launch in made.adds.launches)
     return msgspec.structs.replace(
         plan,
         looks=[look - first for look in made.looks],
@@ -116,11 +116,11 @@ def _how_much(budget_seconds: float | None, launches: int | None) -> list[str]:
 
 def words(made: AmendmentRecord) -> str:
     """What it adds, for people."""
-    names = [one.label for one in made.adds.contenders]
+    names = [contender.label for contender in made.adds.contenders]
     what = " and ".join(filter(None, [", ".join(names), "blocks"]))
     parts = []
     if names and len(made.looks) == 1:
-        blocks = made.looks[0] - min(one.since for one in made.adds.launches)
+        blocks = made.looks[0] - min(launch.since for launch in made.adds.launches)
         parts.append(f"until each new case has {count(blocks, 'launch')}")
     elif made.every and not names:
         parts.append(f"until each case has {count(made.looks[-1], 'launch')}")

@@ -58,7 +58,7 @@ def _group_record(plan: Plan, group: Group) -> GroupRecord:
     return GroupRecord(
         buffers=group.buffers,
         axes=group.axes,
-        benchmarks=[Chosen(benchmark=one.benchmark, axes=one.axes) for one in variants],
+        benchmarks=[Chosen(benchmark=variant.benchmark, axes=variant.axes) for variant in variants],
     )
 
 
@@ -86,26 +86,24 @@ class Templates:
         found = [(index, whole) for index, whole in self._known.get(key, []) if whole >= {*mine}]
         if not found or len(mine) != len({*mine}) or not mine:
             raise ValueError(f"launch {record.launch} is none of the plan's: {_words(record)}")
-        index = min(found, key=lambda one: len(one[1]))[0]
+        index = min(found, key=lambda candidate: len(candidate[1]))[0]
         if record.launch < 0 or record.block < self._plan.launches[index].since:
             raise ValueError(f"launch {record.launch} is not of block {record.block}")
         return index
 
 
 def _measured(groups: Iterable[GroupRecord]) -> list[Measured]:
-    found: list[Measured] = []
-    for group in groups:
-        shared = (group.buffers, Axes(group.axes))
-        found += [(*shared, one.benchmark, Axes(one.axes)) for one in group.benchmarks]
-        if not group.benchmarks:
-            found.append((*shared, "", Axes()))
-    return found
+    return [
+        (group.buffers, Axes(group.axes), benchmark, axes)
+        for group in groups
+        for benchmark, _, axes in group.variants or [("", "", Axes())]
+    ]
 
 
 def _words(record: LaunchRecord) -> str:
     who = Who(record.library, record.settings).label
     groups = [
-        " ".join([group.buffers, *(one.benchmark for one in group.benchmarks)])
+        " ".join([group.buffers, *(chosen.benchmark for chosen in group.benchmarks)])
         for group in record.groups
     ]
     return f"{who} on {record.path} with {'; '.join(groups)}"
@@ -116,14 +114,11 @@ class Answers:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._metrics = {one.name: one for each in plan.benchmarks for one in each.metrics}
+        self._metrics = {metric.name: metric for each in plan.benchmarks for metric in each.metrics}
         self._sessions = 0  # that have begun
         self._blocks = 0  # of which a launch has begun
         self._templates = Templates(plan)
-        self._variants = {
-            (one.benchmark, one.buffers, Axes(one.axes)): number
-            for number, one in enumerate(plan.variants)
-        }
+        self._variants = plan.variant_numbers
         self.id = LaunchId(-1, -1)  # of the last launch that began
         self._launch: Template | None = None
         self._number = -1
@@ -151,7 +146,7 @@ class Answers:
                 raise ValueError("it is of no session")
             if not record.looks or sorted({0, *record.looks}) != [0, *record.looks]:
                 raise ValueError(f"looks {record.looks} are no numbers of blocks that grow")
-            if any(one.since < self._blocks for one in record.adds.launches):
+            if any(launch.since < self._blocks for launch in record.adds.launches):
                 raise ValueError(f"it adds launches to the first {self._blocks} blocks")
         elif isinstance(record, LeftOutRecord):
             if not 0 <= record.spare < len(self._plan.spare):
@@ -213,8 +208,7 @@ class Answers:
         self.misplaced = NO_PLACE
 
     def _group(self, record: GroupRecord) -> Group:
-        chosen = [(one.benchmark, record.buffers, Axes(one.axes)) for one in record.benchmarks]
-        variants = tuple(self._variants[one] for one in chosen)
+        variants = tuple(self._variants[variant] for variant in record.variants)
         return Group(buffers=record.buffers, axes=record.axes, variants=variants)
 
     def _take_place(self, launch: Template, record: EnvironmentRecord) -> None:
@@ -229,7 +223,7 @@ class Answers:
         if launch.variants:
             variant = self._variant(launch, record)
             benchmark = self._plan.benchmark(self._plan.variants[variant])
-            if record.metric not in [one.name for one in benchmark.metrics]:
+            if record.metric not in [metric.name for metric in benchmark.metrics]:
                 raise ValueError(f"{record.benchmark} has no metric {record.metric}")
             if not record.verified:
                 raise ValueError(f"size {record.size_bytes}: its data was not verified")
@@ -280,7 +274,7 @@ def believes(
     so when the launch was not what was asked for (`misplaced`, "failed"), when its data was wrong
     and nobody knows in which case, or for the very cases whose data was wrong.
     """
-    wrong = [_identity(one) for one in problems if one.status == "wrong data"]
+    wrong = [_identity(problem) for problem in problems if problem.status == "wrong data"]
     if misplaced or status == "failed" or (status == "wrong data" and not wrong):
         return lambda _: False
     return lambda record: _identity(record) not in wrong

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from nearpeak.libraries.library import CommandLine
-from nearpeak.study.commands import Tools, probe_launch
+from nearpeak.study.commands import Seats, Tools, probe_launch
 from nearpeak.study.plan import Contender
 from nearpeak.study.sessions import utc_now
 from nearpeak.study.trials import LIMIT_SECONDS, SIZES, Job
@@ -32,7 +32,7 @@ def try_contender(
     found: dict[Case, tuple[Outcome, list[Case]]] = {}
 
     def launch(words: list[str]) -> CommandLine:
-        return probe_launch(tools, contender, words, path, ends, DEVICES)
+        return probe_launch(tools, contender, words, Seats(path, ends, DEVICES))
 
     def run(cases: Sequence[Case]) -> list[Case]:
         def keep(outcome: Outcome, before: list[Case]) -> None:
@@ -46,11 +46,11 @@ def try_contender(
     told = []
     for case in wanted:
         outcome, before = found[case]
-        one = _awareness(contender, outcome)
+        awareness = _awareness(contender, outcome)
         if not outcome.settled:
             run([case])
-            one = _of_two(one, _awareness(contender, found[case][0]), before)
-        told.append(one)
+            awareness = _of_two(awareness, _awareness(contender, found[case][0]), before)
+        told.append(awareness)
     return told
 
 
@@ -73,7 +73,7 @@ def _of_two(first: Awareness, alone: Awareness, before: Iterable[Case]) -> Aware
         return first
     if alone.status != GOOD:
         return alone
-    message = f"{first.status} after {listed((one.buffers, one.operation) for one in before)}"
+    message = f"{first.status} after {listed((case.buffers, case.operation) for case in before)}"
     if first.message:
         message += f": {first.message}"
     return msgspec.structs.replace(alone, message=message, after_others=first.status)

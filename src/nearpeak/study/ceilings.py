@@ -18,10 +18,10 @@ def ceiling_benchmarks(plan: Plan, path: DataPath, buffers: str) -> list[str]:
     """What is measured of these buffers of a path's ceiling: all that is held against it."""
     return list(
         dict.fromkeys(
-            one.name
+            needed.name
             for variant in plan.variants
             if rank_ends(path, variant.buffers) is not None
-            for one, both in held_against(path, plan.benchmark(variant), plan.benchmarks)
+            for needed, both in held_against(path, plan.benchmark(variant), plan.benchmarks)
             if buffers in orders(ceiling_buffers(variant.buffers), both)
         )
     )

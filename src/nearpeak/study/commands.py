@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple
 
 from nearpeak.errors import UserError
 from nearpeak.libraries.families import all_families, is_ceiling, is_native
@@ -48,6 +49,14 @@ class Tools:
     native_program: Callable[[], Path]
 
 
+class Seats(NamedTuple):
+    """Where the ranks of a launch sit, and what buffers they have there."""
+
+    path: DataPath
+    ends: Ends  # of the path, one for each rank
+    buffers: str
+
+
 def make_command(
     plan: Plan, planned: PlannedLaunch, tools: Tools, jsonl: Path | None = None
 ) -> CommandLine:
@@ -84,10 +93,8 @@ def make_command(
         program += ["--buffers", group.buffers, *device_options(ends, group.buffers)]
         program += ["--reversed"] if group_ends(path, group) != ends else []
         program += common
-    buffers = planned.groups[0].buffers
-    launch = rank_launch(
-        program, path, ends, buffers, contender.settings, plan.study, plan.remote_shell
-    )
+    seats = Seats(path, ends, planned.groups[0].buffers)
+    launch = rank_launch(program, seats, contender.settings, plan.study, plan.remote_shell)
     return tools.command_line(contender.library, launch)
 
 
@@ -119,44 +126,30 @@ def _memory_limit(plan: Plan, planned: PlannedLaunch) -> list[str]:
 
 def rank_launch(
     program: list[str],
-    path: DataPath,
-    ends: Ends,
-    buffers: str,
+    seats: Seats,
     settings: Settings,
     study: str,
     remote_shell: str | None = None,
 ) -> Launch:
-    """A launch of nearpeak-mpi with its ranks at these ends of a path."""
+    """A launch of nearpeak-mpi with its ranks in these seats."""
+    gpu = in_gpu(seats.buffers)
     return Launch(
         program=program,
-        ranks=rank_places(ends),
+        ranks=rank_places(seats.ends),
         settings=settings,
-        network_only=path.transport == "network" and not in_gpu(buffers),
+        network_only=seats.path.transport == "network" and not gpu,
         remote_shell=remote_shell,
-        gpu=in_gpu(buffers),
-        env=path_environment(path, study),
+        gpu=gpu,
+        env=path_environment(seats.path, study),
     )
 
 
-def probe_launch(
-    tools: Tools,
-    contender: Contender,
-    words: list[str],
-    path: DataPath,
-    ends: Ends,
-    buffers: str,
-) -> CommandLine:
-    """`nearpeak-mpi probe` with its ranks at these ends of a path, with devices if the buffers, of
+def probe_launch(tools: Tools, contender: Contender, words: list[str], seats: Seats) -> CommandLine:
+    """`nearpeak-mpi probe` with its ranks in these seats, with devices if the buffers, of
     whichever it tries, need them."""
     program = [str(tools.mpi_program(contender.library)), "probe", *words]
-    launch = rank_launch(
-        [*program, *device_options(ends, buffers)],
-        path,
-        ends,
-        buffers,
-        contender.settings,
-        new_study(),
-    )
+    program += device_options(seats.ends, seats.buffers)
+    launch = rank_launch(program, seats, contender.settings, new_study())
     return tools.command_line(contender.library, launch)
 
 
@@ -251,7 +244,7 @@ def _ceiling(
                 env=path_environment(path, plan.study) if planned.adapter else {},
             ),
         )
-    where = _within_host(path, ends, group.buffers)
+    where = _within_host(Seats(path, ends, group.buffers))
     return CommandLine(
         argv=[program, *where, *what, *common], env=path_environment(path, plan.study)
     )
@@ -266,37 +259,25 @@ def _native(
     common: list[str],
 ) -> CommandLine:
     """nearpeak-native for a library that is none of MPI: the ceilings, or one that it loads."""
-    ends = group_ends(path, group)
+    seats = Seats(path, group_ends(path, group), group.buffers)
     variants = [plan.variants[number] for number in group.variants]
     if is_ceiling(contender.library):
         names = [variant.benchmark for variant in variants]
         options = [*_options(group.axes), *common]
-        return library_of_ceilings(
-            tools, path, ends, group.buffers, names, options, contender.settings, plan.study
-        )
+        return library_of_ceilings(tools, seats, names, options, contender.settings, plan.study)
     words = []
     for variant in variants:
         # Axes that it lacks have their defaults, in which it is the same.
         usual = {axis.name: axis.default for axis in plan.benchmark(variant).axes}
         other = {name: value for name, value in variant.axes.items() if value != usual[name]}
         words += [variant.benchmark, *_options(other)]
-    return loaded_by_native(
-        tools,
-        contender.library,
-        path,
-        ends,
-        group.buffers,
-        [*words, *common],
-        contender.settings,
-        plan.study,
-    )
+    words += common
+    return loaded_by_native(tools, contender.library, seats, words, contender.settings, plan.study)
 
 
 def library_of_ceilings(
     tools: Tools,
-    path: DataPath,
-    ends: Ends,
-    buffers: str,
+    seats: Seats,
     benchmarks: list[str],
     options: list[str],
     settings: Settings,
@@ -306,24 +287,22 @@ def library_of_ceilings(
 
     UserError between two hosts, where it has nobody to start the far end.
     """
-    if path.two_hosts:
+    if seats.path.two_hosts:
         raise UserError(
-            f"{path.id}: the ceiling is measured on one host alone: leave --mpi ceiling out"
+            f"{seats.path.id}: the ceiling is measured on one host alone: leave --mpi ceiling out"
         )
-    where = _within_host(path, ends, buffers)
+    where = _within_host(seats)
     what = ["--metrics", ",".join(benchmarks), "--as-library"]
     return CommandLine(
         argv=[str(tools.native_program()), *where, *what, *options],
-        env={**settings.env, **path_environment(path, study)},
+        env={**settings.env, **path_environment(seats.path, study)},
     )
 
 
 def loaded_by_native(
     tools: Tools,
     library: Library,
-    path: DataPath,
-    ends: Ends,
-    buffers: str,
+    seats: Seats,
     words: list[str],
     settings: Settings,
     study: str,
@@ -331,21 +310,27 @@ def loaded_by_native(
     """A launch of nearpeak-native that loads a library, like NCCL: `words` are benchmarks with
     their options."""
     family = all_families()[library.family]
-    named = [f"{family.backend}:{one}" if family.backend else one for one in devices(ends)]
-    where = ["--cpus", ",".join(str(end.cpus[0]) for end in ends), "--devices", ",".join(named)]
-    what = ["--buffers", buffers, "--library", str(library.libmpi)]
+    backend = f"{family.backend}:" if family.backend else ""
+    named = [backend + device for device in devices(seats.ends)]
+    where = [*_first_cpus(seats.ends), "--devices", ",".join(named)]
+    what = ["--buffers", seats.buffers, "--library", str(library.libmpi)]
     return CommandLine(
         argv=[str(tools.native_program()), str(family.mode), *where, *what, *words],
-        env={**settings.env, **path_environment(path, study)},
+        env={**settings.env, **path_environment(seats.path, study)},
     )
 
 
-def _within_host(path: DataPath, ends: Ends, buffers: str) -> list[str]:
+def _first_cpus(ends: Ends) -> list[str]:
+    return ["--cpus", ",".join(str(end.cpus[0]) for end in ends)]
+
+
+def _within_host(seats: Seats) -> list[str]:
     """The mode of nearpeak-native for a path of one host, with its ends."""
-    cpus = ["--cpus", ",".join(str(end.cpus[0]) for end in ends)]
-    if needs_gpu(buffers):
-        return ["gpu", *cpus, "--buffers", buffers, "--devices", ",".join(devices(ends))]
-    if path.transport == "network":
+    cpus = _first_cpus(seats.ends)
+    if needs_gpu(seats.buffers):
+        named = ",".join(devices(seats.ends))
+        return ["gpu", *cpus, "--buffers", seats.buffers, "--devices", named]
+    if seats.path.transport == "network":
         return ["tcp", *cpus, "--address", "127.0.0.1"]
     return ["pair", *cpus]
 

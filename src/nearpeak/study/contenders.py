@@ -43,8 +43,8 @@ def choose_contenders(
         check_launcher(library)
         if choice.name:
             library = msgspec.structs.replace(library, name=choice.name)
-        for one in choice.settings:
-            settings = find(library.family, one) if isinstance(one, str) else one
+        for chosen in choice.settings:
+            settings = find(library.family, chosen) if isinstance(chosen, str) else chosen
             contenders.append(Contender(library=library, settings=settings))
     return contenders
 
@@ -61,5 +61,5 @@ def _starts(library: Library, say: Callable[[str], None]) -> bool:
 
 def found_beside_mpi() -> list[Contender]:
     """NCCL or RCCL, where they are found: what programs with GPUs use in the place of MPI."""
-    found = {one.family: one for one in reversed(nccl.discover().libraries)}
+    found = {library.family: library for library in reversed(nccl.discover().libraries)}
     return [Contender(library=library, settings=Settings()) for library in found.values()]

@@ -63,22 +63,27 @@ class Description(msgspec.Struct, frozen=True):
         known = sorted({benchmark.family for benchmark in self.benchmarks} - {""})
         over_bytes = {benchmark.family for benchmark in self.benchmarks if benchmark.over_bytes}
         if EVERYTHING in families:
-            families = [one for one in known if one in over_bytes or one in families]
+            families = [family for family in known if family in over_bytes or family in families]
         for family in families:
             if family not in known:
                 raise UserError(f"there are no operations {family!r}{closest(family, known)}")
-        return [one.name for family in families for one in self.benchmarks if one.family == family]
+        return [
+            benchmark.name
+            for family in families
+            for benchmark in self.benchmarks
+            if benchmark.family == family
+        ]
 
     @property
     def defaults(self) -> list[str]:
         """The benchmarks that are measured when nothing is asked for, as `parse_variant` takes
         them."""
-        return self.usual(one.name for one in self.benchmarks if one.default)
+        return self.usual(benchmark.name for benchmark in self.benchmarks if benchmark.default)
 
     def usual(self, names: Iterable[str]) -> list[str]:
         """Benchmarks with each value of their axes that a study measures by itself, as
         `parse_variant` takes them."""
-        known = {one.name: one for one in self.benchmarks}
+        known = {benchmark.name: benchmark for benchmark in self.benchmarks}
         found = []
         for name in names:
             choices = [
@@ -113,8 +118,8 @@ def describe(program: Path, env: dict[str, str], mode: str | None = None) -> Des
 def joined(descriptions: Sequence[Description]) -> Description:
     """What any of them measures, with all values that an axis has in any; else the first's word."""
     first, *others = descriptions
-    known = {one.name: one for one in first.benchmarks}
-    for benchmark in (one for other in others for one in other.benchmarks):
+    known = {benchmark.name: benchmark for benchmark in first.benchmarks}
+    for benchmark in itertools.chain.from_iterable(other.benchmarks for other in others):
         mine = known.setdefault(benchmark.name, benchmark)
         more = {axis.name: axis.values for axis in benchmark.axes}
         axes = [

@@ -170,16 +170,16 @@ def parts_of(
     """
     cases = timed(samples)
     parts: Parts = []
-    for one in cases:
-        bound = one.iterations > least_samples * one.batch
+    for case in cases:
+        bound = case.iterations > least_samples * case.batch
         if bound:
-            growing = min(one.seconds, WARM_SLOT * slot_ms / 1000)
-            cost = Cost(one.seconds - growing, growing / slot_ms)
+            growing = min(case.seconds, WARM_SLOT * slot_ms / 1000)
+            cost = Cost(case.seconds - growing, growing / slot_ms)
         else:
-            each = one.seconds / (least_samples + OTHER_ROUNDS)
+            each = case.seconds / (least_samples + OTHER_ROUNDS)
             cost = Cost(each * OTHER_ROUNDS, 0.0, each)
-        parts.append(Part(cost, variant_of(one), one.method))
-    rest = seconds - sum(one.seconds for one in cases)
+        parts.append(Part(cost, variant_of(case), case.method))
+    rest = seconds - sum(case.seconds for case in cases)
     return [Part(Cost(max(0.0, rest))), *parts]
 
 
@@ -200,9 +200,9 @@ class Estimate:
     def seconds(self, launches: Iterable[PlannedLaunch]) -> float:
         """How long these launches will take, one after the other."""
         correction = self._correction()
-        return sum(self._one(launch, correction) for launch in launches)
+        return sum(self._launch_seconds(launch, correction) for launch in launches)
 
-    def _one(self, launch: PlannedLaunch, correction: float) -> float:
+    def _launch_seconds(self, launch: PlannedLaunch, correction: float) -> float:
         manner = manner_of(launch)
         if known := self._measured.get(launch.template, {}).get(manner):
             return statistics.fmean(known)

@@ -111,25 +111,25 @@ def _leave_out(plan: Plan, asked: "_Asked", possible: "Sequence[Cut]", blocks: i
     for cut in possible:
         if needed <= (plan.budget_seconds or 0.0):
             break
-        before = _benchmarks(plan), [one.id for one in plan.paths]
+        before = _benchmarks(plan), [path.id for path in plan.paths]
         asked.hold_without([*made, cut])
         then = budget_for(plan, blocks)
         if then >= needed or not _used(plan):  # it brings nothing, or leaves nothing of a library
             asked.hold_without(list(made))
             continue
-        benchmarks, paths = _benchmarks(plan), [one.id for one in plan.paths]
+        benchmarks, paths = _benchmarks(plan), [path.id for path in plan.paths]
         made[cut] = LeftOut(
             kind=cut.kind,
             name=cut.name,
             why=cut.why,
-            benchmarks=[one for one in before[0] if one not in benchmarks],
-            paths=[one for one in before[1] if one not in paths],
+            benchmarks=[name for name in before[0] if name not in benchmarks],
+            paths=[path for path in before[1] if path not in paths],
             budget_seconds=rounded(needed),
         )
         needed = then
     # A large cut behind small ones may have made room for some of these.
     for cut in list(reversed(made))[1:]:
-        asked.hold_without([one for one in made if one != cut])
+        asked.hold_without([other for other in made if other != cut])
         if is_held(plan, blocks):
             del made[cut]
     asked.hold_without(list(made))
@@ -143,7 +143,9 @@ def spare(plan: Plan, options: Options) -> list[Spare]:
             kind=cut.kind,
             name=cut.name,
             why=cut.why,
-            variants=[number for number, one in enumerate(plan.variants) if one in cut.variants],
+            variants=[
+                number for number, variant in enumerate(plan.variants) if variant in cut.variants
+            ],
             paths=[path.id for path in cut.paths],
         )
         for cut in cuts(plan, options)
@@ -173,36 +175,39 @@ class _Asked:
 
     def hold_without(self, cuts: Sequence[Cut]) -> None:
         """Makes the plan hold all but this, and no path on which that leaves nothing to measure."""
-        variants = [one for one in self._variants if not any(one in cut.variants for cut in cuts)]
-        paths = [one for one in self._paths if not any(one in cut.paths for cut in cuts)]
+        without = [variant for cut in cuts for variant in cut.variants]
+        variants = [variant for variant in self._variants if variant not in without]
+        paths = [path for path in self._paths if not any(path in cut.paths for cut in cuts)]
         self._hold(variants, paths, self.sizes)
         lost = self._used - _used(self._plan)
-        left = [one for one in paths if one.id not in lost]
-        left = [one for one in left if not one.ceilings_only or _bounds(one, left)]
+        left = [path for path in paths if path.id not in lost]
+        left = [path for path in left if not path.ceilings_only or _bounds(path, left)]
         if len(left) < len(paths):
             self._hold(variants, left, self.sizes)
 
 
 def _used(plan: Plan) -> set[str]:
     """The paths that libraries are measured on."""
-    return {one.path for one in plan.launches if one.role == "mpi"}
+    return {launch.path for launch in plan.launches if launch.role == "mpi"}
 
 
 def _benchmarks(plan: Plan) -> list[str]:
     """What libraries are measured in."""
-    return list(dict.fromkeys(one.benchmark for one in plan.variants))
+    return list(dict.fromkeys(variant.benchmark for variant in plan.variants))
 
 
 def _bounds(path: DataPath, others: Sequence[DataPath]) -> bool:
     """Whether there is a path whose bounds follow from this one, or an application in its GPU."""
-    return path.shares_gpu or any(len(one.ends) > 2 and one.holds(path) for one in others)
+    return path.shares_gpu or any(len(other.ends) > 2 and other.holds(path) for other in others)
 
 
 def cuts(plan: Plan, options: Options) -> Iterator[Cut]:
     """What a budget may leave out, in this order (docs/study.md says why); nothing that the user
     named."""
-    memories = [one for one in plan.paths if one.transport == "local" and not _named(one, options)]
-    remote = [one for one in memories if len({end.numa_node for end in one.ends}) > 1]
+    memories = [
+        path for path in plan.paths if path.transport == "local" and not _named(path, options)
+    ]
+    remote = [memory for memory in memories if len({end.numa_node for end in memory.ends}) > 1]
     if remote:
         why = "no library is compared with it"
         yield Cut("memory", "from other NUMA nodes", why, paths=remote)
@@ -210,8 +215,9 @@ def cuts(plan: Plan, options: Options) -> Iterator[Cut]:
     yield from _messages(plan, options)
     yield from _stagings(plan, options)
     yield from _paths(plan, options)
-    own = [one for one in memories if one not in remote]
-    if own and all(one.over_bytes for one in plan.benchmarks):  # else a roofline of applications
+    own = [memory for memory in memories if memory not in remote]
+    # With applications they are the roofline.
+    if own and all(benchmark.over_bytes for benchmark in plan.benchmarks):
         yield Cut("memory", "of its own NUMA node", "no library is held against it", paths=own)
 
 
@@ -230,8 +236,8 @@ def _families(plan: Plan, options: Options) -> Iterator[Cut]:
         free = benchmark.name not in named and benchmark.family not in options.operations
         if free and benchmark.ceiling != "measured":
             found.setdefault(benchmark.family, []).append(variant)
-    order = {name: place for place, name in enumerate(FAMILIES)}
-    for family in sorted(found, key=lambda one: order.get(one, -1)):
+    order = {family: place for place, family in enumerate(FAMILIES)}
+    for family in sorted(found, key=lambda family: order.get(family, -1)):
         yield Cut("family", family, "without a measured ceiling", found[family])
 
 
@@ -240,13 +246,13 @@ def _messages(plan: Plan, options: Options) -> Iterator[Cut]:
     nor the rate of one direction."""
     named = _named_benchmarks(options)
     free = [
-        one
-        for one in plan.benchmarks
-        if one.ceiling == "measured" and not (one.one_message or one.one_way)
-        if one.name not in named and one.family not in options.operations
+        benchmark
+        for benchmark in plan.benchmarks
+        if benchmark.ceiling == "measured" and not (benchmark.one_message or benchmark.one_way)
+        if benchmark.name not in named and benchmark.family not in options.operations
     ]
-    for benchmark in sorted(free, key=lambda one: one.place, reverse=True):
-        variants = [one for one in plan.variants if one.benchmark == benchmark.name]
+    for benchmark in sorted(free, key=lambda benchmark: benchmark.place, reverse=True):
+        variants = [variant for variant in plan.variants if variant.benchmark == benchmark.name]
         if variants:
             why = "latency and one direction are enough to judge a path"
             yield Cut("benchmark", benchmark.name, why, variants)
@@ -278,7 +284,7 @@ def _paths(plan: Plan, options: Options) -> Iterator[Cut]:
         kinds.add(kind)
         place, why = _place(path, further=further)
         order.append((place, -number, Cut("path", path.id, why, paths=[path])))
-    for *_, cut in sorted(order, key=lambda one: one[:2])[:-1]:
+    for *_, cut in sorted(order, key=lambda entry: entry[:2])[:-1]:
         if not _named(cut.paths[0], options):
             yield cut
 

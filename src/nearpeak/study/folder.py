@@ -12,8 +12,7 @@ from nearpeak.machine.machine import Machine
 from nearpeak.study.answers import Answers
 from nearpeak.study.journal import NAME, StudyJournal, cannot_write, grown, read_records
 from nearpeak.study.plan import SCHEMA, Plan
-
-PLAN = "plan.json"  # what makes a folder a study's
+from nearpeak.terms.study_files import MACHINE, PLAN
 
 
 def check_new(folder: Path) -> None:
@@ -37,13 +36,13 @@ def create(folder: Path, machine: Machine, plan: Plan) -> StudyJournal:
     make_output(folder)
     journal = StudyJournal(folder)
     try:
-        for name, content in (("machine.json", machine), (PLAN, plan)):
+        for name, content in ((MACHINE, machine), (PLAN, plan)):
             text = msgspec.json.format(msgspec.json.encode(content, enc_hook=str), indent=1)
             put_whole(folder / name, text + b"\n")
     except OSError as error:
         journal.close()
         # Nothing was measured, so nothing is kept: the folder can be used again.
-        for name in ("machine.json", PLAN, NAME):
+        for name in (MACHINE, PLAN, NAME):
             with contextlib.suppress(OSError):
                 (folder / name).unlink(missing_ok=True)
         raise cannot_write(folder, error) from None

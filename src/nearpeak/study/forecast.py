@@ -52,7 +52,7 @@ def forecast(
     """
     given = sessions or [[0] * len(values) for values in medians]
     further = going or [True] * len(medians)
-    known = [one for one in zip(medians, given, further, strict=True) if one[0]]
+    known = [cell for cell in zip(medians, given, further, strict=True) if cell[0]]
     if not known:
         return None
     more = int(more_seconds / block_seconds) if block_seconds > 0 else 0
@@ -114,7 +114,7 @@ def sentence(found: Forecast, command: str) -> str:
 
 def imprecise(precise: Sequence[bool]) -> str:
     """How many cells are not precise, for people; "" when all are."""
-    few = sum(not one for one in precise)
+    few = precise.count(False)
     if not few:
         return ""
     return (

@@ -14,14 +14,21 @@ import msgspec
 
 from nearpeak.libraries.library import CommandLine
 from nearpeak.numbers import printable
+from nearpeak.study.growing import GrowingFile, GrowingLines
 from nearpeak.study.places import NO_PLACE, Wanted, misplaced
 from nearpeak.study.process import run_tree
 from nearpeak.study.records import EnvironmentRecord
-from nearpeak.study.run import WRONG_DATA_EXIT, Interrupt
-from nearpeak.terms.logs import NOTHING_SAID, OWN, crash_words, last_words
+from nearpeak.study.run import Interrupt
+from nearpeak.terms.logs import (
+    BAD_INPUT,
+    FAILED,
+    NOTHING_SAID,
+    OWN,
+    WRONG_DATA,
+    crash_words,
+    last_words,
+)
 
-FAILED = 1  # exit status, as all that stand in docs/programs.md
-BAD_INPUT = 2
 NOT_SOLVED = "# NOT SOLVED"  # what bench/app/laplace.cpp says
 
 
@@ -34,9 +41,9 @@ class _Places:
     """Follows the records of a launch for what they say of where it runs."""
 
     def __init__(self, file: Path, wanted: Sequence[Wanted]) -> None:
-        self._file = file
+        # Others' records come before.
+        self._lines = GrowingLines(file, file.stat().st_size if file.exists() else 0)
         self._wanted = wanted
-        self._offset = file.stat().st_size if file.exists() else 0  # others' records come before
         self._known = 0
         self.wrong = ""  # why its figures cannot be believed
         self.wrong_data = False
@@ -48,15 +55,10 @@ class _Places:
 
     def read(self) -> bool:
         """Takes in the whole lines that are new; whether there were any."""
-        if not self._file.exists():
-            return False
-        with self._file.open("rb") as lines:
-            lines.seek(self._offset)
-            whole = lines.read().rpartition(b"\n")[0]
-        self._offset += len(whole) + 1 if whole else 0
-        for line in whole.splitlines():
+        lines = self._lines.read()
+        for line in lines:
             self._take(line)
-        return bool(whole)
+        return bool(lines)
 
     def _take(self, line: bytes) -> None:
         try:
@@ -72,23 +74,16 @@ class _Places:
         self.wrong = self.wrong or wrong
 
 
-class _Stream:
+class _Stream(GrowingFile):
     """Passes on what a file gets."""
 
     def __init__(self, file: Path, to: BinaryIO) -> None:
-        self._file = file
+        super().__init__(file)
         self._to = to
-        self._passed = 0
-
-    def waiting(self) -> bytes:
-        """What was not passed on yet."""
-        with self._file.open("rb") as file:
-            file.seek(self._passed)
-            return file.read()
 
     def pass_on(self, data: bytes) -> None:
         """`data`: what is waiting, or the beginning of it."""
-        self._passed += len(data)
+        self.take(len(data))
         if data:
             self._to.write(data)
             self._to.flush()
@@ -166,7 +161,7 @@ def _failure(status: int, launcher: str, code: int, *logs: Path) -> str:
     """How a launch failed, and what its launcher ended with."""
     how = crash_words(code, *logs).removeprefix(f"exit status {code}: ")
     ended = f"{launcher} ended with exit status {code}" if code > 0 else launcher
-    if status == WRONG_DATA_EXIT:
+    if status == WRONG_DATA:
         return f"wrong data was received ({ended}): see the table"
     if how.startswith(NOT_SOLVED):
         return f"the problem was not solved ({ended}){how.removeprefix(NOT_SOLVED)}"
@@ -177,8 +172,8 @@ def _status(code: int, words: str, *, wrong_data: bool) -> int:
     """Of a launch that failed. A library may end its ranks with any status: only our programs' own
     words, or their records, tell what one of theirs means."""
     own = words.startswith(OWN)
-    if wrong_data or (own and code == WRONG_DATA_EXIT):
-        return WRONG_DATA_EXIT
+    if wrong_data or (own and code == WRONG_DATA):
+        return WRONG_DATA
     return BAD_INPUT if own and code == BAD_INPUT else FAILED
 
 

@@ -69,8 +69,8 @@ class Gate:
         measures is known."""
         plan = make(self.found, self.seconds)
         while lacking := list(self._lacking(plan)):
-            for one in lacking:
-                self._settle(one)
+            for part in lacking:
+                self._settle(part)
             plan = make(self.found, self.seconds)
         for line in map(words, unaware(self.found)):
             self.say(line)
@@ -80,10 +80,10 @@ class Gate:
         for number, contender in enumerate(plan.contenders):
             if self.path is None or is_native(contender.library):
                 continue
-            launches = [one for one in plan.launches if one.contender == number]
+            launches = [launch for launch in plan.launches if launch.contender == number]
             used = sorted({index for launch in launches for index in launch.variants})
             wanted = dict.fromkeys(filter(None, (self._case(plan, index) for index in used)))
-            if cases := [one for one in wanted if (contender.label, one) not in self._settled]:
+            if cases := [case for case in wanted if (contender.label, case) not in self._settled]:
                 yield Lacking(contender, sorted(cases, key=lambda case: case.buffers))
 
     def _case(self, plan: Plan, number: int) -> Case | None:
@@ -104,11 +104,14 @@ class Gate:
         identity = fingerprint(self.host, [contender], self.tools)
         tried = Tried(self.folder, identity, contender, self.path)
         cached = [] if self.retry else tried.read()
-        known = [one for one in cached if Case(one.buffers, one.operation) in cases]
-        if known:
-            self.found += known
-            self._tell_cached(contender, known)
-        there = {Case(one.buffers, one.operation) for one in known}
+        known = {Case(awareness.buffers, awareness.operation): awareness for awareness in cached}
+        there = [case for case in known if case in cases]
+        if there:
+            self.found += [known[case] for case in there]
+            days = sorted({known[case].tried[:10] for case in there})
+            when = " to ".join(dict.fromkeys((days[0], days[-1])))
+            told = Lacking(contender, there).words
+            self.say(f"From the cache: {told}, tried {when}; --retry tries again")
         left = Lacking(contender, [case for case in cases if case not in there])
         if not left.cases:
             return
@@ -123,9 +126,3 @@ class Gate:
         self.seconds += time.monotonic() - began
         tried.add(found)
         self.found += found
-
-    def _tell_cached(self, contender: Contender, known: Sequence[Awareness]) -> None:
-        told = Lacking(contender, [Case(one.buffers, one.operation) for one in known]).words
-        days = sorted({one.tried[:10] for one in known})
-        when = " to ".join(dict.fromkeys((days[0], days[-1])))
-        self.say(f"From the cache: {told}, tried {when}; --retry tries again")

@@ -16,10 +16,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from nearpeak.machine.gpus.nvidia import MPS_CONTROL
 from nearpeak.study.process import end_with_parent
 from nearpeak.terms.logs import last_words
 
-CONTROL = "nvidia-cuda-mps-control"
 START_SECONDS = 10.0
 QUIT_SECONDS = 20.0
 
@@ -43,9 +43,9 @@ def daemon(study: str) -> Iterator[None]:
     """Runs the daemon, and ends it whatever happens. MpsError when it does not start."""
     folder = pipe_folder(study)
     env = {**os.environ, **environment(study), "CUDA_MPS_LOG_DIRECTORY": str(folder)}
-    program = shutil.which(CONTROL)
+    program = shutil.which(MPS_CONTROL)
     if program is None:
-        raise MpsError(f"{CONTROL} was not found on PATH: leave out the paths with mps")
+        raise MpsError(f"{MPS_CONTROL} was not found on PATH: leave out the paths with mps")
     if folder.exists():  # of a study that was killed: the daemon may have outlived it
         _quit(program, env)
         shutil.rmtree(folder)
@@ -75,7 +75,7 @@ def _await(process: subprocess.Popen[bytes], folder: Path) -> None:
     deadline = time.monotonic() + START_SECONDS
     while not (folder / "control").exists():
         if process.poll() is not None or time.monotonic() > deadline:
-            raise MpsError(f"{CONTROL} did not start: {last_words(folder / 'said')}")
+            raise MpsError(f"{MPS_CONTROL} did not start: {last_words(folder / 'said')}")
         time.sleep(0.02)
 
 

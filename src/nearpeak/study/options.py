@@ -160,7 +160,9 @@ class _StudyFile(msgspec.Struct, forbid_unknown_fields=True):
     require: list[Word] = []
 
 
-KEYS = [field.encode_name for field in msgspec.structs.fields(_StudyFile)]
+KEYS = _StudyFile.__struct_fields__
+_CONVERTED = ("buffers", "ranks", "sizes", "launches")
+_AS_THEY_ARE = {*KEYS}.intersection(Options.__dataclass_fields__).difference(_CONVERTED)
 
 
 def read_study_file(file: Path) -> Options:
@@ -179,38 +181,26 @@ def read_study_file(file: Path) -> Options:
 
 
 def _options(said: _StudyFile) -> Options:
-    return Options(
-        libraries=[library_choice(one) for one in said.mpi]
-        + [_choice(one) for one in said.library],
-        paths=said.paths,
-        operations=said.operations,
-        benchmarks=said.benchmarks,
-        buffers=[_at("buffers", parse_buffers, one) or "" for one in said.buffers],
-        all_pairs=said.all_pairs,
+    made = Options(
+        libraries=[library_choice(spec) for spec in said.mpi]
+        + [_choice(library) for library in said.library],
+        buffers=[_at("buffers", parse_buffers, kind) or "" for kind in said.buffers],
         ranks=_at("ranks", check_ranks, said.ranks) or [],
-        oversubscribe=said.oversubscribe,
         sizes=_at("sizes", parse_sizes, said.sizes) or [],
-        problem_sizes=said.problem_sizes,
-        hosts=said.hosts,
         budget_seconds=_at("budget", parse_seconds, said.budget),
         launches=_at("launches", check_launches, said.launches),
-        slot_ms=said.slot_ms,
-        window=said.window,
         in_flight_bytes=_at("in_flight", _bytes, said.in_flight),
         launch_limit_seconds=_at("launch_limit", parse_seconds, said.launch_limit),
-        seed=said.seed,
-        remote_shell=said.remote_shell,
-        output=said.output,
-        require=said.require,
     )
+    return merge(Options(**{name: getattr(said, name) for name in _AS_THEY_ARE}), made)
 
 
 def _choice(library: _Library) -> LibraryChoice:
-    several = [
-        one if isinstance(one, str) else Settings(name=one.name, env=one.env, flags=one.flags)
-        for one in library.settings
-    ]
-    return LibraryChoice(mpi=library.mpi, name=library.name, settings=tuple(several))
+    several = tuple(
+        named if isinstance(named, str) else Settings(**msgspec.structs.asdict(named))
+        for named in library.settings
+    )
+    return LibraryChoice(mpi=library.mpi, name=library.name, settings=several)
 
 
 def _at(key: str, parser: Callable[[Any], T], value: object) -> T | None:

@@ -77,24 +77,24 @@ def select_paths(
         )
     usual, missing = discover_paths(machine, list(hosts), all_pairs, ranks)
     known = {path.id: path for path in usual}
-    if any(one not in known for one in wanted):  # one of all pairs, or of a number of ranks
+    if any(path_id not in known for path_id in wanted):  # one of all pairs, or of a number of ranks
         counts = [int(match[1]) for match in map(_SO_MANY.fullmatch, wanted) if match]
         ranks = Ranks([*ranks.counts, *counts], ranks.oversubscribe)
         paths, lacking = discover_paths(machine, list(hosts), True, ranks)
         known |= {path.id: path for path in paths}
         missing += [reason for reason in lacking if reason not in missing]
-    for one in wanted:
-        if one not in known:
-            if reasons := [reason for reason in missing if reason.path == one]:
+    for path_id in wanted:
+        if path_id not in known:
+            if reasons := [reason for reason in missing if reason.path == path_id]:
                 raise UserError(f"there is no path {reasons[0]}")
-            raise UserError(f"unknown path {one!r}{closest(one, known)}")
+            raise UserError(f"unknown path {path_id!r}{closest(path_id, known)}")
     chosen = [path for path in usual if path.two_hosts or not hosts]
     if all_pairs:
         chosen = [path for path in usual if path.pair]
         if not chosen and not wanted:
             why = "".join(f" ({note})" for note in machine.gpu_notes)
             raise UserError(f"--all-pairs measures pairs of GPUs, and no GPU can be used here{why}")
-    named = [msgspec.structs.replace(known[one], named=True) for one in wanted]
+    named = [msgspec.structs.replace(known[path_id], named=True) for path_id in wanted]
     chosen = named or _of_so_many(chosen, ranks.counts, missing)
     if wanted and all(path.transport == "local" for path in chosen):
         others = ", ".join(path.id for path in usual if path.transport != "local")
@@ -116,7 +116,7 @@ def _of_so_many(
         return paths
     for number in counts:
         if not any(len(path.ends) == number for path in paths if path.transport != "local"):
-            whys = [str(one) for one in missing if one.ranks == number]
+            whys = [str(reason) for reason in missing if reason.ranks == number]
             raise UserError(f"--ranks {number}: {'; '.join(whys) or 'no path has so many ends'}")
     return [path for path in paths if path.transport == "local" or len(path.ends) in counts]
 

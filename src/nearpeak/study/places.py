@@ -54,25 +54,25 @@ def wanted_at(
 def misplaced(wanted: Wanted, environment: EnvironmentRecord) -> str:
     """Which rank did not run on the host, CPUs and device asked for, or that all ran with another
     library; "" when all is as it was to be."""
-    said = {one.rank: one for one in msgspec.convert(environment.ranks, list[_Rank])}
-    ranks = [said.get(rank, _Rank(rank)) for rank in range(len(wanted.hosts))]
+    said = {rank.rank: rank for rank in msgspec.convert(environment.ranks, list[_Rank])}
+    ranks = [said.get(number, _Rank(number)) for number in range(len(wanted.hosts))]
     firsts: dict[str | None, _Rank] = {}  # of each host that was wanted
-    for one, host in zip(ranks, wanted.hosts, strict=True):
-        first = firsts.setdefault(host, one)
-        if one.host != first.host:
+    for rank, host in zip(ranks, wanted.hosts, strict=True):
+        first = firsts.setdefault(host, rank)
+        if rank.host != first.host:
             return (
-                f"rank {one.rank} ran on host {one.host}, "
+                f"rank {rank.rank} ran on host {rank.host}, "
                 f"wanted that of rank {first.rank}, {first.host}"
             )
     if len({first.host for first in firsts.values()}) < len(firsts):
         return f"all ranks ran on host {ranks[0].host}, not on {' and '.join(map(str, firsts))}"
-    for one, cpus in zip(ranks, wanted.cpus, strict=True):
-        if sorted(one.cpus) != sorted(cpus):
-            return f"rank {one.rank} ran on CPUs {one.cpus}, wanted {list(cpus)}"
-    for one, uuid in zip(ranks, wanted.devices, strict=False):
-        device = one.device.uuid if one.device else None
+    for rank, cpus in zip(ranks, wanted.cpus, strict=True):
+        if sorted(rank.cpus) != sorted(cpus):
+            return f"rank {rank.rank} ran on CPUs {rank.cpus}, wanted {list(cpus)}"
+    for rank, uuid in zip(ranks, wanted.devices, strict=False):
+        device = rank.device.uuid if rank.device else None
         if uuid is not None and device != uuid:
-            return f"rank {one.rank} ran on device {device}, wanted {uuid}"
+            return f"rank {rank.rank} ran on device {device}, wanted {uuid}"
     loaded = environment.library_version
     if wanted.library is not None and loaded is not None and loaded != wanted.library:
         return f"it ran with {_short(loaded)}, wanted {_short(wanted.library)}"

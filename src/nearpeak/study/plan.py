@@ -25,6 +25,7 @@ LATER_SAMPLES = 5  # and in the later blocks: the scatter lies between launches
 PILOT_BLOCKS = 2  # what they measure shapes those that follow (stages.py)
 Role = Literal["mpi", "ceiling"]
 T = TypeVar("T", bound="Template")
+VariantKey = tuple[str, str, Axes]  # its benchmark, buffers and axes
 
 
 def new_study() -> str:
@@ -182,7 +183,8 @@ class Plan(msgspec.Struct, kw_only=True):
 
     def __post_init__(self) -> None:
         """ValueError where a part names another that is not there."""
-        names, paths = {one.name for one in self.benchmarks}, {path.id for path in self.paths}
+        names = {benchmark.name for benchmark in self.benchmarks}
+        paths = {path.id for path in self.paths}
         for variant in self.variants:
             if variant.benchmark not in names:
                 raise ValueError(f"there is no benchmark {variant.benchmark}")
@@ -203,6 +205,14 @@ class Plan(msgspec.Struct, kw_only=True):
             launches=[*self.launches, *by.launches],
             awareness=[*self.awareness, *by.awareness],
         )
+
+    @property
+    def variant_numbers(self) -> dict[VariantKey, int]:
+        """Indexes into `variants`."""
+        return {
+            (variant.benchmark, variant.buffers, Axes(variant.axes)): number
+            for number, variant in enumerate(self.variants)
+        }
 
     def sizes_of(self, benchmark: Benchmark) -> list[int]:
         """Bytes of the messages that libraries are measured at; the problems of an application."""
@@ -244,7 +254,7 @@ class Plan(msgspec.Struct, kw_only=True):
         """What a study left out from a block on that is one of `spare`, and the budget that would
         have kept it."""
         spare = self.spare[number]
-        names = dict.fromkeys(self.variants[one].benchmark for one in spare.variants)
+        names = dict.fromkeys(self.variants[index].benchmark for index in spare.variants)
         return LeftOut(
             kind=spare.kind,
             name=spare.name,
@@ -275,7 +285,7 @@ class Plan(msgspec.Struct, kw_only=True):
     def block(self, number: int) -> list[PlannedLaunch]:
         """The launches of a block in an order of its own, which seed and number alone decide."""
         chance = random.Random(f"{self.seed} block {number}")
-        indexes = [index for index, one in enumerate(self.launches) if one.since <= number]
+        indexes = [index for index, launch in enumerate(self.launches) if launch.since <= number]
         chance.shuffle(indexes)
         return [self.planned(LaunchId(number, index), chance.getrandbits(31)) for index in indexes]
 
@@ -294,18 +304,14 @@ class Plan(msgspec.Struct, kw_only=True):
             msgspec.structs.replace(
                 group,
                 variants=tuple(
-                    sorted(group.variants, key=lambda one: places[self.variants[one].benchmark])
+                    sorted(group.variants, key=lambda index: places[self.variants[index].benchmark])
                 ),
             )
             for group in made.groups
         ]
+        groups.sort(key=lambda group: self._chance(block, group))
         return PlannedLaunch(
-            role=made.role,
-            path=made.path,
-            contender=made.contender,
-            groups=tuple(sorted(groups, key=lambda group: self._chance(block, group))),
-            adapter=made.adapter,
-            since=made.since,
+            **{**msgspec.structs.asdict(made), "groups": tuple(groups)},
             template=template,
             block=block,
             seed=seed,

@@ -115,22 +115,13 @@ def is_usual(path: DataPath, benchmark: Benchmark) -> bool:
     return direct and _alike(path)
 
 
-def all_run(_contender: Contender, _variant: Variant) -> bool:
-    """Every contender is measured in every variant."""
-    return True
-
-
-def none_alone(_contender: Contender, _variant: Variant) -> bool:
-    """No contender needs launches of their own for anything."""
-    return False
-
-
 @dataclass(frozen=True)
 class Suits:
     """Which contenders are measured in which variants."""
 
-    runs: Runs = all_run  # whether one is at all
-    alone: Runs = none_alone  # in launches of their own, as it is not safe behind others
+    runs: Runs = lambda _contender, _variant: True  # whether one is at all
+    # In launches of their own, as it is not safe behind others.
+    alone: Runs = lambda _contender, _variant: False
 
 
 @dataclass(frozen=True)
@@ -200,7 +191,7 @@ def make_plan(
         plan.few_sizes = _few(plan, options)
         if sizes:
             plan.sizes = sorted({*sizes, KEPT_SIZE})
-        plan.launches = [one for path in paths for one in _launches(plan, known.suits, path)]
+        plan.launches = [launch for path in paths for launch in _launches(plan, known.suits, path)]
         plan.plateaus = _plateaus(plan)
 
     hold(variants, paths, None)
@@ -218,7 +209,9 @@ def _problem_sizes(
     """Of the applications among the variants; UserError for words that name none of them."""
     names = {variant.benchmark for variant in variants}
     found = {
-        one.name: list(one.x.usual) for one in known if one.name in names and not one.over_bytes
+        benchmark.name: list(benchmark.x.usual)
+        for benchmark in known
+        if benchmark.name in names and not benchmark.over_bytes
     }
     for text in options.problem_sizes:
         name, equals, sizes = text.partition("=")
@@ -250,15 +243,15 @@ def _with_ceilings(
 ) -> list[Benchmark]:
     """Those of the variants, and those whose ceilings they are held against."""
     names = {variant.benchmark for variant in variants}
-    used = [one for one in known if one.name in names]
+    used = [benchmark for benchmark in known if benchmark.name in names]
     names |= {
         needed.name
         for path in paths
         if path.transport != "local"
-        for one in used
-        for needed, _ in held_against(path, one, known)
+        for benchmark in used
+        for needed, _ in held_against(path, benchmark, known)
     }
-    return [one for one in known if one.name in names]
+    return [benchmark for benchmark in known if benchmark.name in names]
 
 
 def _looks(options: Options, contenders: int) -> list[int]:
@@ -296,10 +289,11 @@ def _budget(options: Options) -> float | None:
 
 
 def _few(plan: Plan, options: Options) -> list[int]:
-    if not options.nothing_asked or all(one.ceiling == "measured" for one in plan.benchmarks):
+    unmeasured = any(benchmark.ceiling != "measured" for benchmark in plan.benchmarks)
+    if not (options.nothing_asked and unmeasured):
         return []
     nearest = {
-        min(plan.sizes, key=lambda one: abs(math.log2(max(one, 1) / wanted)))
+        min(plan.sizes, key=lambda size: abs(math.log2(max(size, 1) / wanted)))
         for wanted in FEW_SIZES
     }
     return sorted(nearest | set(options.kept_sizes).intersection(plan.sizes))
@@ -311,8 +305,8 @@ def _plateaus(plan: Plan) -> dict[str, int]:
     Of two ends: with more of them, such messages would be too much memory.
     """
     found: dict[str, int] = {}
-    rates = [one for one in plan.benchmarks if one.main.better == "higher"]
-    if not any(one.ceiling == "measured" for one in rates):
+    rates = [benchmark for benchmark in plan.benchmarks if benchmark.main.better == "higher"]
+    if not any(benchmark.ceiling == "measured" for benchmark in rates):
         return found
     for path in plan.paths:
         if path.transport == "local" or len(path.ends) != 2:
@@ -328,8 +322,8 @@ def _plateaus(plan: Plan) -> dict[str, int]:
 
 
 def _limit(plan: Plan) -> float:
-    costs = [guess_cost(plan, one) for one in plan.launches]
-    longest = max((one.seconds(plan.slot_ms, LEAST_SAMPLES) for one in costs), default=0.0)
+    costs = [guess_cost(plan, launch) for launch in plan.launches]
+    longest = max((cost.seconds(plan.slot_ms, LEAST_SAMPLES) for cost in costs), default=0.0)
     return max(LEAST_LIMIT_SECONDS, LIMIT_FACTOR * longest)
 
 
@@ -358,12 +352,14 @@ def _ceilings(plan: Plan, path: DataPath, fitting: Sequence[Numbered]) -> Iterat
         for buffers in ceiling_launches(path, variant, plan.benchmarks)
     ]
     # GPUs of two hosts are reached over RDMA adapters alone.
-    ceilings = {one for one in held if one[1] == HOST or not path.two_hosts}
-    if path.transport == "local":
-        ceilings = {(USUAL_STATE, HOST)}
-    groups = [Group(axes=dict(state), buffers=buffers) for state, buffers in sorted(ceilings)]
+    ceilings = set(held) if path.transport != "local" else {(USUAL_STATE, HOST)}
+    groups = [
+        Group(axes=dict(state), buffers=buffers)
+        for state, buffers in sorted(ceilings)
+        if buffers == HOST or not path.two_hosts
+    ]
     # Between hosts each has ports of its own.
-    for some in [[one] for one in groups] if path.two_hosts else [groups] if groups else []:
+    for some in [[group] for group in groups] if path.two_hosts else [groups] if groups else []:
         yield Template(role="ceiling", path=path.id, groups=tuple(some))
     if plan.perftest and path.two_hosts and path.adapter:
         # perftest uses the same buffers again and again, and looks at none of them.
@@ -385,8 +381,9 @@ def _of_contender(
         and (not is_ceiling(contender.library) or _native_runs(plan, path, variant))
         and (mode_of(contender.library) is None or between_gpus(path, variant.buffers))
     ]
-    safe = [one for one in mine if not suits.alone(contender, one[1])]
-    for together in [*_together(plan, path, safe), *([one] for one in mine if one not in safe)]:
+    alone = [numbered for numbered in mine if suits.alone(contender, numbered[1])]
+    safe = [numbered for numbered in mine if numbered not in alone]
+    for together in [*_together(plan, path, safe), *([numbered] for numbered in alone)]:
         groups = _groups(plan, together)
         yield Template(role="mpi", path=path.id, contender=number, groups=tuple(groups))
 
@@ -525,7 +522,7 @@ def left_out_lines(left: Sequence[LeftOut]) -> list[str]:
     """A table for people."""
     if not left:
         return []
-    rows = [(format_seconds(one.budget_seconds), one.label, one.why) for one in left]
+    rows = [(format_seconds(cut.budget_seconds), cut.label, cut.why) for cut in left]
     wide = max(len(label) for _, label, _ in rows)
     return [
         f"left out:   {count(len(left), 'thing')}, so that the budget holds {LEAST_BLOCKS}"
@@ -536,7 +533,7 @@ def left_out_lines(left: Sequence[LeftOut]) -> list[str]:
 
 def _verdict_words(plan: Plan) -> list[str]:
     """How many blocks verdicts on all pairs of alternatives take; none of a single one."""
-    compared = sum(not is_ceiling(one.library) for one in plan.contenders)
+    compared = sum(not is_ceiling(contender.library) for contender in plan.contenders)
     pairs = compared * (compared - 1) // 2
     if not pairs:
         return []
@@ -552,14 +549,14 @@ def _verdict_words(plan: Plan) -> list[str]:
 
 def _other_sizes(plan: Plan) -> Iterator[str]:
     few = any(
-        plan.sizes_in(one, group) != plan.sizes
-        for one in plan.launches
-        for group in one.groups
+        plan.sizes_in(launch, group) != plan.sizes
+        for launch in plan.launches
+        for group in launch.groups
         if group.variants
     )
     if few:
         yield f"{format_sizes(plan.few_sizes)} for benchmarks without a measured ceiling"
-    if unsized := [one.name for one in plan.benchmarks if not one.sized]:
+    if unsized := [benchmark.name for benchmark in plan.benchmarks if not benchmark.sized]:
         yield f"{', '.join(unsized)}: no sizes, measured once"
     if sizes := sorted(set(plan.plateaus.values())):
         yield f"{format_sizes(sizes)} too for the rates of ceilings"

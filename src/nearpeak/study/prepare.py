@@ -3,7 +3,6 @@
 variants, what works, plan."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import msgspec
 
@@ -22,7 +21,7 @@ from nearpeak.study.paths import check_hosts, gpu_path, paths_within, select_pat
 from nearpeak.study.plan import Contender, Plan, Variant
 from nearpeak.study.planning import DEVIATION, VIRTUAL_DEVIATION, Known, Suits, make_plan
 from nearpeak.study.programs import Programs, build_programs
-from nearpeak.study.variants import Asked, Awarenesses, asked_for
+from nearpeak.study.variants import Awarenesses, asked_for
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.benchmarks import check_name
 
@@ -45,17 +44,42 @@ def prepare(
             "--dry-run does not call the hosts: whether they can be reached is not known, and they "
             "are taken to be like this machine."
         )
-    contenders, machine = look(options, say)
+    contenders = choose_contenders(options.libraries, say)
+    machine = discover()
+    if not options.libraries and machine.gpus:
+        contenders += found_beside_mpi()
+    # Before anything is built or tried: that is load of our own.
+    machine = msgspec.structs.replace(machine, diagnoses=examine(machine=machine))
     ranks = Ranks(options.ranks, bool(options.oversubscribe))
     paths = select_paths(machine, options.hosts, options.paths, bool(options.all_pairs), ranks)
     within = paths_within(machine)
     tools.native_program()  # measures the ceilings, whichever the libraries
-    programs = build_programs([one.library for one in contenders], tools)
-    asked = asked_for(options, programs.described, paths, within)
-    wish = Wish(options, contenders, machine.virtual, programs, asked)
+    programs = build_programs([contender.library for contender in contenders], tools)
+    described = programs.described
+    asked = asked_for(options, described, paths, within)
+
+    def make(found: Sequence[Awareness], seconds: float) -> Plan:
+        """The plan, with what trials found in so many seconds."""
+        known = Awarenesses(found, described)
+        plan = make_plan(
+            options,
+            contenders,
+            known.with_staging(contenders, asked.variants),
+            asked.paths,
+            described.benchmarks,
+            Known(
+                suits=suits(known, programs, asked.variants),
+                perftest=has_perftest(),
+                deviation=VIRTUAL_DEVIATION if machine.virtual else DEVIATION,
+                trial_seconds=seconds,
+            ),
+        )
+        plan.awareness = list(found)
+        return plan
+
     where, folder = gpu_path(within), cache() / "trials"
-    gate = Gate(programs.described, machine, where, tools, folder, say, retry, not dry_run)
-    plan = gate.settle(wish.plan)
+    gate = Gate(described, machine, where, tools, folder, say, retry, not dry_run)
+    plan = gate.settle(make)
     if not any(launch.role == "mpi" for launch in plan.launches):
         raise measures_nothing(contenders)
     return machine, plan
@@ -76,44 +100,3 @@ def suits(known: Awarenesses, programs: Programs, asked: Sequence[Variant]) -> S
         ),
         known.alone,
     )
-
-
-def look(options: Options, say: Callable[[str], None]) -> tuple[list[Contender], Machine]:
-    """The libraries, and the machine as it is before anything is built or tried: that is load of
-    our own."""
-    contenders = choose_contenders(options.libraries, say)
-    machine = discover()
-    if not options.libraries and machine.gpus:
-        contenders += found_beside_mpi()
-    return contenders, msgspec.structs.replace(machine, diagnoses=examine(machine=machine))
-
-
-@dataclass(frozen=True)
-class Wish:
-    """All that a plan is made from, but what trials tell."""
-
-    options: Options
-    contenders: Sequence[Contender]
-    virtual: bool  # the machine is
-    programs: Programs
-    asked: Asked
-
-    def plan(self, found: Sequence[Awareness], seconds: float) -> Plan:
-        """The plan, with what trials found in so many seconds."""
-        known = Awarenesses(found, self.programs.described)
-        variants = self.asked.variants
-        plan = make_plan(
-            self.options,
-            self.contenders,
-            known.with_staging(self.contenders, variants),
-            self.asked.paths,
-            self.programs.described.benchmarks,
-            Known(
-                suits=suits(known, self.programs, variants),
-                perftest=has_perftest(),
-                deviation=VIRTUAL_DEVIATION if self.virtual else DEVIATION,
-                trial_seconds=seconds,
-            ),
-        )
-        plan.awareness = list(found)
-        return plan

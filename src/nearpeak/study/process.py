@@ -118,9 +118,9 @@ def _end_rest(
     deadline = time.monotonic() + grace_seconds
     while (rest := _alive(process, before)) and time.monotonic() < deadline + KILL_SECONDS:
         if time.monotonic() >= deadline:
-            for one in rest:
+            for child in rest:
                 with contextlib.suppress(psutil.Error):
-                    one.kill()
+                    child.kill()
         time.sleep(0.02)
     process.poll()
 
@@ -129,17 +129,17 @@ def _alive(process: subprocess.Popen[bytes], before: set[psutil.Process]) -> lis
     """What the launch started and still runs; what has ended is reaped on the way."""
     process.poll()
     alive = []
-    for one in psutil.Process().children(recursive=True):
-        if one in before:
+    for child in psutil.Process().children(recursive=True):
+        if child in before:
             continue
         with contextlib.suppress(psutil.NoSuchProcess):
-            if not before.isdisjoint(one.parents()):
+            if not before.isdisjoint(child.parents()):
                 continue  # a daemon of ours started it, not the launch
-            if one.status() != psutil.STATUS_ZOMBIE:
-                alive.append(one)
-            elif one.ppid() == os.getpid() and one.pid != process.pid:
+            if child.status() != psutil.STATUS_ZOMBIE:
+                alive.append(child)
+            elif child.ppid() == os.getpid() and child.pid != process.pid:
                 with contextlib.suppress(ChildProcessError):
-                    os.waitpid(one.pid, os.WNOHANG)
+                    os.waitpid(child.pid, os.WNOHANG)
     return alive
 
 

@@ -37,7 +37,10 @@ def build_programs(libraries: Sequence[Library], tools: Tools) -> Programs:
     """Those that measure these libraries; UserError when one cannot be built or does not answer."""
     ours = [library for library in libraries if not is_native(library)]
     beside = [library for library in libraries if mode_of(library)]
-    own = {mode_of(one): describe_library(one, tools) for one in [*ours, *beside] or libraries}
+    own = {
+        mode_of(library): describe_library(library, tools)
+        for library in [*ours, *beside] or libraries
+    }
     # All builds of nearpeak-mpi say the same; its word comes before that of others.
     return Programs(joined(list(own.values())), own)
 

@@ -3,12 +3,11 @@
 
 import sys
 import time
-from types import TracebackType
 
-import rich.console
 import rich.progress
 import rich.table
 
+from nearpeak.console import PlainConsole
 from nearpeak.study.plan import Plan, PlannedLaunch
 from nearpeak.study.planning import variants_label
 from nearpeak.study.records import LaunchEndRecord
@@ -78,7 +77,7 @@ class BarProgress:
             ),
             expand=True,
             auto_refresh=False,  # no thread of its own: it would run beside the measurement
-            console=rich.console.Console(emoji=False, markup=False, highlight=False),
+            console=PlainConsole(),
         )
         self._task = self._bar.add_task("", total=1.0)
         self._label = ""
@@ -90,12 +89,7 @@ class BarProgress:
         self._bar.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
     def begin(self, planned: PlannedLaunch, left: float) -> None:

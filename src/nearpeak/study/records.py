@@ -7,9 +7,9 @@ from typing import Any, Literal
 import msgspec
 
 from nearpeak.machine.states import State
-from nearpeak.study.plan import Addition, Role
+from nearpeak.study.plan import Addition, Role, VariantKey
 from nearpeak.terms.benchmarks import Better
-from nearpeak.terms.identity import Case
+from nearpeak.terms.identity import Axes, Case
 from nearpeak.terms.outcomes import Ending, given_up
 from nearpeak.terms.work import Work
 
@@ -80,6 +80,11 @@ class GroupRecord(msgspec.Struct, kw_only=True, frozen=True):
     buffers: str = "H,H"  # of each rank
     axes: dict[str, str]  # what is matched on of a ceiling: reuse and touch
     benchmarks: list[Chosen]  # in the order of measurement; none for a ceiling
+
+    @property
+    def variants(self) -> list[VariantKey]:
+        """What it measures, as a plan has it."""
+        return [(chosen.benchmark, self.buffers, Axes(chosen.axes)) for chosen in self.benchmarks]
 
 
 class LaunchRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="launch"):
@@ -193,7 +198,7 @@ def case_of(record: CaseRecord | SamplesRecord | ProblemRecord, metric: str) -> 
 
 def timed(records: Iterable[SamplesRecord]) -> list[SamplesRecord]:
     """One record of each case and method: all metrics of a case were measured at once."""
-    return list({(case_of(one, ""), one.method): one for one in records}.values())
+    return list({(case_of(record, ""), record.method): record for record in records}.values())
 
 
 class LaunchEndRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="launch end"):

@@ -24,6 +24,7 @@ from nearpeak.study.answers import Answers, launch_record
 from nearpeak.study.commands import Tools, make_command
 from nearpeak.study.fit import LEAST_LAUNCHES, OVERTIME, blocks_wanted, rounded
 from nearpeak.study.forecast import Forecast, imprecise
+from nearpeak.study.growing import GrowingLines
 from nearpeak.study.history import History
 from nearpeak.study.journal import StudyJournal, cannot_write
 from nearpeak.study.places import NO_PLACE
@@ -46,11 +47,10 @@ from nearpeak.study.records import (
 from nearpeak.study.seal import file_digests
 from nearpeak.study.sessions import launch_state, utc_now
 from nearpeak.study.state import GIVE_UP_AFTER
-from nearpeak.terms.logs import crash_words, last_words
+from nearpeak.terms.logs import BAD_INPUT, FAILED, WRONG_DATA, crash_words, last_words
 from nearpeak.terms.outcomes import Ending
 
-WRONG_DATA_EXIT = 3  # of the measuring programs, which say in a record what was wrong
-_REFUSALS = (1, 2, 126, 127)  # failed, bad input; could not be executed, not found
+_REFUSALS = (FAILED, BAD_INPUT, 126, 127)  # the last: could not be executed, not found
 _MEASURED = EnvironmentRecord | CaseRecord | SamplesRecord | ProblemRecord
 
 
@@ -88,12 +88,12 @@ class Interrupt:
         taken = [signal.SIGINT, signal.SIGTERM]
         if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
             taken.append(signal.SIGHUP)
-        before = {one: signal.signal(one, self) for one in taken}
+        before = {number: signal.signal(number, self) for number in taken}
         try:
             yield
         finally:
-            for one, handler in before.items():
-                signal.signal(one, handler)
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
 class StudyRun:
@@ -313,11 +313,9 @@ class _Reader:
     ) -> None:
         self._launch = launch
         self.answers = answers
-        self._file = file
+        self._lines = GrowingLines(file)
         self._record = record
         self._decode = msgspec.json.Decoder(_MEASURED).decode
-        self._offset = 0
-        self._half = b""
         self.rejected: list[str] = []
         self.taken = 0  # records
         self.samples = 0
@@ -325,22 +323,14 @@ class _Reader:
 
     def read(self) -> None:
         """Takes in the lines that are new."""
-        try:
-            with self._file.open("rb") as lines:
-                lines.seek(self._offset)
-                data = lines.read()
-        except FileNotFoundError:
-            return
-        self._offset += len(data)
-        *whole, self._half = (self._half + data).split(b"\n")
-        for line in whole:
+        for line in self._lines.read():
             self._take(line)
 
     def finish(self) -> None:
         """Takes in the rest, once the program has ended."""
         self.read()
-        if self._half:
-            self._take(self._half)
+        if half := self._lines.waiting():
+            self._take(half)
 
     def _take(self, line: bytes) -> None:
         try:
@@ -374,7 +364,7 @@ def _judge(outcome: Outcome, reader: _Reader, log: Path, plan: Plan) -> tuple[En
     code = outcome.exit_status
     if wrong := reader.wrong_data:
         return "wrong data", f"{wrong.benchmark} {wrong.size_bytes} bytes: {wrong.message}"
-    if code == WRONG_DATA_EXIT and reader.rejected:
+    if code == WRONG_DATA and reader.rejected:
         return "wrong data", last_words(log)
     if code in _REFUSALS and not reader.samples:
         return "failed", last_words(log)

@@ -19,15 +19,21 @@ from nearpeak.study.records import (
     StudyEndRecord,
     StudyRecord,
 )
+from nearpeak.terms.study_files import MACHINE, PLAN
 
-FILES = ("machine.json", "plan.json")
+FILES = (MACHINE, PLAN)
 _EMPTY = b'"digest":""'
 _Sealed = AmendmentRecord | LaunchEndRecord | StudyEndRecord  # that have a digest
 
 
 def file_digests(folder: Path) -> dict[str, str]:
     """SHA-256 of the files that a study is made of besides its records. OSError without them."""
-    return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in FILES}
+    return {name: digest(folder / name) for name in FILES}
+
+
+def digest(file: Path) -> str:
+    """SHA-256 of a file; OSError without it."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 def check_files(folder: Path, record: StudyRecord) -> None:
@@ -35,10 +41,10 @@ def check_files(folder: Path, record: StudyRecord) -> None:
     for name in FILES:
         file = folder / name
         try:
-            digest = hashlib.sha256(file.read_bytes()).hexdigest()
+            now = digest(file)
         except OSError as error:
             raise UserError(f"{file} cannot be read ({error.strerror}): make it readable") from None
-        if record.files.get(name) != digest:
+        if record.files.get(name) != now:
             raise UserError(
                 f"{file} is damaged: it is not as it was when the study began; restore it from a "
                 "copy or measure anew"

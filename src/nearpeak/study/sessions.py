@@ -28,9 +28,8 @@ from nearpeak.numbers import printable
 from nearpeak.study.commands import Tools, launch_ends, wanted_place
 from nearpeak.study.plan import Contender, Plan, PlannedLaunch
 from nearpeak.study.records import Fingerprint, SessionRecord
+from nearpeak.study.seal import digest
 from nearpeak.terms.fingerprints import PROGRAM, changes, common, shown
-
-PARTS = ("machine", "driver", "library", "build")
 
 
 def begin(
@@ -57,8 +56,9 @@ def begin(
 def differences(before: Fingerprint, now: Fingerprint) -> list[str]:
     """What is not the same, like `driver nvidia: 580.159 -> 590.1`, but for libraries that are
     added."""
-    found = list(changes(*common(*(msgspec.to_builtins(one) for one in (before, now)))))
-    found.sort(key=lambda change: (PARTS.index(change.part), change.name))
+    found = list(changes(*common(*map(msgspec.to_builtins, (before, now)))))
+    parts = Fingerprint.__struct_fields__
+    found.sort(key=lambda change: (parts.index(change.part), change.name))
     return [
         f"{change.part} {printable(change.name)}: " + " -> ".join(shown(change.before, change.now))
         for change in found
@@ -123,7 +123,7 @@ def _driver(provenance: Provenance) -> dict[str, str]:
             "nvidia": provenance.nvidia_driver,
             "cuda": provenance.cuda_driver_api,
             "amdgpu": provenance.amdgpu_driver,
-            **{f"{name} firmware": one for name, one in provenance.adapter_firmware.items()},
+            **{f"{name} firmware": word for name, word in provenance.adapter_firmware.items()},
         }
     )
 
@@ -158,9 +158,10 @@ def _version(library: Library) -> str:
 
 def _build(contenders: Sequence[Contender], tools: Tools) -> dict[str, str]:
     native = tools.native_program()
-    found = {"nearpeak-native": _digest(native)}
-    for library in (one for one in _libraries(contenders) if not is_native(one)):
-        found[PROGRAM + library.name] = _digest(tools.mpi_program(library))
+    found = {"nearpeak-native": digest(native)}
+    for library in _libraries(contenders):
+        if not is_native(library):
+            found[PROGRAM + library.name] = digest(tools.mpi_program(library))
     if said := compiler_of(native):
         found["compiler"] = said
     return found
@@ -168,9 +169,5 @@ def _build(contenders: Sequence[Contender], tools: Tools) -> dict[str, str]:
 
 def _libraries(contenders: Sequence[Contender]) -> Iterable[Library]:
     """Each library once, without what stands in for one."""
-    named = {one.library.name: one.library for one in contenders}
+    named = {contender.library.name: contender.library for contender in contenders}
     return [library for library in named.values() if not is_ceiling(library)]
-
-
-def _digest(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()

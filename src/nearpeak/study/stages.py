@@ -55,7 +55,7 @@ class PilotData:
     def add(self, template: int, records: Sequence[SamplesRecord], parts: Parts) -> None:
         """A launch of the pilot is over: its samples, and what it was made of (seconds)."""
         self._parts[self._kinds[template]].append(parts)
-        whole = timed(one for one in records if not one.trial)
+        whole = timed(record for record in records if not record.trial)
         self._cases[self._kinds[template]].append(len(whole))
         cases = self._samples[template]
         for record in records:
@@ -95,7 +95,9 @@ class PilotData:
         return components(pilots, self._plan.slot_ms, start, growing)
 
     def _methods(self) -> dict[int, tuple[str, ...]]:
-        better = {one.name: one.better for each in self._plan.benchmarks for one in each.metrics}
+        better = {
+            metric.name: metric.better for each in self._plan.benchmarks for metric in each.metrics
+        }
         found = {}
         for template, cases in self._samples.items():
             launch = self._plan.launches[template]

@@ -65,8 +65,8 @@ class Cell:
 
     def precise(self) -> bool:
         """Whether its launches are enough."""
-        sessions = [one.session for one in self.medians]
-        return precise([one.value for one in self.medians], self.better, sessions)
+        sessions = [median.session for median in self.medians]
+        return precise([median.value for median in self.medians], self.better, sessions)
 
 
 class State:
@@ -91,10 +91,7 @@ class State:
         self._open: list[SamplesRecord] = []
         self._problems: list[ProblemRecord] = []
         self._case: CaseRecord | None = None  # that began last
-        self._variants = {
-            (one.benchmark, one.buffers, Axes(one.axes)): number
-            for number, one in enumerate(plan.variants)
-        }
+        self._variants = plan.variant_numbers
         # All by template and variant.
         self._failures: dict[Unit, int] = {}  # in a row without a sample
         self._bad_ends: dict[Unit, int] = {}  # launches that ended badly in it
@@ -137,7 +134,7 @@ class State:
         launched of them is what was to be, even where today it would be judged otherwise."""
         for number in range(self._closed, blocks):
             planned = self.plan.block(number)
-            self._not_wanted |= {one.id for one in planned if one.id not in self._over}
+            self._not_wanted |= {launch.id for launch in planned if launch.id not in self._over}
         self._closed = max(self._closed, blocks)
 
     def begin_session(self) -> None:
@@ -169,10 +166,10 @@ class State:
     def failures_with(self, planned: PlannedLaunch, status: str) -> int:
         """Failures in a row of what the running launch fails in without a sample, if it has ended
         so."""
-        sampled = {self._variant(one) for one in self._open}
+        sampled = {self._variant(record) for record in self._open}
         blamed = self._blamed(_units(planned.template, planned.variants), status)
-        failed = [one for one in blamed if one.variant not in sampled]
-        return max((self._failures.get(one, 0) + 1 for one in failed), default=0)
+        failed = [unit for unit in blamed if unit.variant not in sampled]
+        return max((self._failures.get(unit, 0) + 1 for unit in failed), default=0)
 
     def remaining(self, block: int) -> list[PlannedLaunch]:
         """The launches of a block that are still to be run, in order."""
@@ -219,7 +216,7 @@ class State:
                 break
             found[number] = needed
         for number in list(reversed(found))[1:]:
-            rest = [one for one in found if one != number]
+            rest = [other for other in found if other != number]
             if self._without(rest, first, until) <= seconds:
                 del found[number]
         return found
@@ -281,19 +278,19 @@ class State:
             for cell in self._cells[unit].values()
         ]
         return forecast(
-            [[one.value for one in some] for some, _ in known],
+            [[median.value for median in some] for some, _ in known],
             self.estimate.seconds(remaining),
-            sessions=[[one.session for one in some] for some, _ in known],
+            sessions=[[median.session for median in some] for some, _ in known],
             going=[goes_on for _, goes_on in known],
         )
 
     def _block(self, number: int) -> list[PlannedLaunch]:
         left = [self._what_is_left(planned) for planned in self.plan.block(number)]
-        planned = [one for one in left if one is not None]
+        planned = [launch for launch in left if launch is not None]
         choice = self._chosen() if number >= PILOT_BLOCKS else None
         if choice is None:
             return planned
-        return [as_chosen(self.plan, one, choice) for one in planned]
+        return [as_chosen(self.plan, launch, choice) for launch in planned]
 
     def _what_is_left(self, planned: PlannedLaunch) -> PlannedLaunch | None:
         """A launch without what is done. What launches ended badly in comes behind all others, so
@@ -329,10 +326,10 @@ class State:
         self.budget_seconds = None if more is None else self.seconds + more
         if record.adds.launches:
             self._least_blocks = first + LEAST_LAUNCHES
-        for unit in self._precise_ones() if record.every else ():
+        for unit in self._precise_units() if record.every else ():
             self._passed[unit].append(range(self._done.pop(unit), first))
 
-    def _precise_ones(self) -> list[Unit]:
+    def _precise_units(self) -> list[Unit]:
         """What is done because it was judged precise, and neither given up nor left out; with the
         ceilings of any of it."""
         spared = [self.plan.spare[number] for number in self._spared]
@@ -344,7 +341,9 @@ class State:
             and not any(self._is_part(unit, spare) for spare in spared)
         ]
         ceilings = [unit for unit in self._of("ceiling") if unit in self._done]
-        return found + [one for one in ceilings if {*found} & {*self._users(one.template)}]
+        return found + [
+            ceiling for ceiling in ceilings if {*found} & {*self._users(ceiling.template)}
+        ]
 
     def _leave_out(self, spare: Spare, block: int) -> None:
         """And the ceilings of what is not measured any more."""
@@ -376,11 +375,7 @@ class State:
         least = least_samples(self.plan, kind, begun.block)
         slot_ms = begun.slot_ms or self.plan.slot_ms
         parts = parts_of(samples, record.seconds, slot_ms, least, self._variant)
-        variants = [
-            self._variants[one.benchmark, group.buffers, Axes(one.axes)]
-            for group in begun.groups
-            for one in group.benchmarks
-        ]
+        variants = [self._variants[key] for group in begun.groups for key in group.variants]
         manner = Manner(slot_ms, least, tuple(begun.methods), tuple(sorted(variants)))
         self.estimate.add(template, manner, record.seconds, parts)
         units = _units(template, variants)
@@ -399,13 +394,13 @@ class State:
         if self._case is None:
             return [] if self._open else units
         case = case_of(self._case, "")
-        told = [case_of(one, "") for one in self._open]
-        if case in told or case in [case_of(one, "") for one in self._problems]:
+        told = [case_of(record, "") for record in self._open]
+        if case in told or case in [case_of(problem, "") for problem in self._problems]:
             return []
-        return [one for one in units if one.variant == self._variant(self._case)]
+        return [unit for unit in units if unit.variant == self._variant(self._case)]
 
     def _count_failures(self, units: list[Unit], status: str, block: int) -> None:
-        sampled = {self._variant(one) for one in self._open}
+        sampled = {self._variant(record) for record in self._open}
         blamed = self._blamed(units, status)
         for unit in units:
             if status == "ok" or unit.variant in sampled:
@@ -426,13 +421,13 @@ class State:
         """In the place of those of an earlier try."""
         for unit in _units(template, self.plan.launches[template].variants):
             for case, cell in list(self._cells[unit].items()):
-                cell.medians = [one for one in cell.medians if one.block != begun.block]
+                cell.medians = [median for median in cell.medians if median.block != begun.block]
                 if not cell.medians:
                     del self._cells[unit][case]
-        for one in samples:
-            unit = Unit(template, self._variant(one))
-            cell = self._cells[unit].setdefault(case_of(one, one.metric), Cell(one.better))
-            median = Median(begun.block, begun.session, statistics.median(one.samples))
+        for record in samples:
+            unit = Unit(template, self._variant(record))
+            cell = self._cells[unit].setdefault(case_of(record, record.metric), Cell(record.better))
+            median = Median(begun.block, begun.session, statistics.median(record.samples))
             cell.medians.append(median)
 
     def _variant(self, record: CaseRecord | SamplesRecord) -> int | None:
@@ -453,7 +448,7 @@ class State:
 
     def _judge(self, look: int) -> None:
         for rivals in self._rivals():
-            going = [one for one in rivals if one not in self._done and self._cells[one]]
+            going = [unit for unit in rivals if unit not in self._done and self._cells[unit]]
             if going and self._precise(going, look):
                 self._done.update(dict.fromkeys(going, look))
         for unit in self._of("ceiling"):
@@ -496,15 +491,15 @@ class State:
     def _users(self, ceiling: int) -> list[Unit]:
         """What libraries are measured in below a ceiling; for local memory, all of it."""
         path = self.plan.launches[ceiling].path
-        users = [one for one in self._of("mpi") if self.plan.launches[one.template].path == path]
+        users = [unit for unit in self._of("mpi") if self.plan.launches[unit.template].path == path]
         return users or self._of("mpi")
 
     def _of(self, role: str) -> list[Unit]:
         return [
             unit
-            for index, one in enumerate(self.plan.launches)
-            if one.role == role
-            for unit in _units(index, one.variants)
+            for index, launch in enumerate(self.plan.launches)
+            if launch.role == role
+            for unit in _units(index, launch.variants)
         ]
 
     def _is_done(self, unit: Unit, block: int) -> bool:
@@ -521,10 +516,12 @@ class State:
 
 def _precise_together(cells: Sequence[Cell], look: int) -> bool:
     """Whether all alternatives are precise in the blocks that they have in common before a look."""
-    known = [{one.block: one for one in cell.medians if one.block < look} for cell in cells]
+    known = [
+        {median.block: median for median in cell.medians if median.block < look} for cell in cells
+    ]
     blocks = sorted(set.intersection(*map(set, known)))
     sessions = [known[0][block].session for block in blocks]
-    values = [[one[block].value for block in blocks] for one in known]
+    values = [[medians[block].value for block in blocks] for medians in known]
     return all_precise(values, cells[0].better, sessions)
 
 
@@ -533,8 +530,8 @@ def linked(paths: Sequence[DataPath]) -> list[set[str]]:
     more than two ends on the paths between some of them."""
     found: list[set[str]] = []
     for path in paths:
-        own = {path.id, *(one.id for one in paths if path.holds(one))}
-        for others in [one for one in found if one & own]:
+        own = {path.id, *(other.id for other in paths if path.holds(other))}
+        for others in [ids for ids in found if ids & own]:
             found.remove(others)
             own |= others
         found.append(own)

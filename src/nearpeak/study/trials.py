@@ -18,13 +18,13 @@ import msgspec
 from nearpeak.libraries.launch import shell_line
 from nearpeak.libraries.library import CommandLine
 from nearpeak.study import process
-from nearpeak.terms.logs import OWN, crash_words, last_words
+from nearpeak.study.growing import GrowingLines
+from nearpeak.terms.logs import FAILED, OWN, WRONG_DATA, crash_words, last_words
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED, Status
 from nearpeak.terms.sizes import format_sizes
 from nearpeak.terms.trials import DATA, PLAIN, BadEnd, Case, Outcome
 
 LIMIT_SECONDS = 60.0  # without a line from a job: then the case that it is at hangs
-FAILED, WRONG_DATA = 1, 3  # exit statuses of the program
 SIZES = (8, 64 << 10, 4 << 20)
 
 
@@ -46,7 +46,7 @@ def line(case: Case, sizes: Sequence[int]) -> str:
 
 def cases_text(cases: Iterable[Case], sizes: Callable[[Case], Sequence[int]]) -> str:
     """A file for --cases of `nearpeak-mpi probe`."""
-    return "".join(f"{line(one, sizes(one))}\n" for one in cases)
+    return "".join(f"{line(case, sizes(case))}\n" for case in cases)
 
 
 class _Line(msgspec.Struct, tag_field="record", tag="probe"):
@@ -92,16 +92,16 @@ class Job:
         self._tell = tell
         self._begun: _Line | None = None  # and not ended
         self._told: dict[Case, Outcome] = {}  # in order
-        self._read = 0  # bytes
         self._since = time.monotonic()
         self.bad_end: BadEnd | None = None
 
     def run(self, limit_seconds: float = LIMIT_SECONDS) -> list[Case]:
         """Runs it to its end; what is left for another job, always less than before."""
         with tempfile.TemporaryDirectory(prefix="nearpeak-probe-") as folder:
-            chosen, lines, log = (Path(folder) / name for name in ("cases", "jsonl", "log"))
+            chosen, jsonl, log = (Path(folder) / name for name in ("cases", "jsonl", "log"))
             chosen.write_text(cases_text(self._cases, self._sizes))
-            running = self._launch(["--cases", str(chosen), "--jsonl", str(lines)])
+            running = self._launch(["--cases", str(chosen), "--jsonl", str(jsonl)])
+            lines = GrowingLines(jsonl)
             ended = process.run_tree(
                 running.argv,
                 env={**os.environ, **running.env},
@@ -149,23 +149,18 @@ class Job:
         A refusal ends its job itself; otherwise the exit status says how the cases ended.
         """
         last = list(self._told.values())[-1]
-        statuses = {one.status for one in self._told.values()}
+        statuses = {outcome.status for outcome in self._told.values()}
         usual = WRONG_DATA if "wrong data" in statuses else FAILED if statuses != {GOOD} else 0
         if last.status == "refused" or (ended.end == "exited" and ended.exit_status in (0, usual)):
             return None
         status, message = _end_words(ended, log, limit_seconds)
         return BadEnd(status=status, message=message, cases=len(self._told), command=last.command)
 
-    def _grown(self, file: Path) -> bool:
+    def _grown(self, lines: GrowingLines) -> bool:
         """Takes in the lines that have come; whether there were any."""
-        if not file.exists():
-            return False
-        with file.open("rb") as opened:
-            opened.seek(self._read)
-            whole = opened.read().rpartition(b"\n")[0]
-        for line in whole.splitlines():
-            self._take(line)
-        self._read += len(whole) + 1 if whole else 0
+        whole = lines.read()
+        for text in whole:
+            self._take(text)
         return bool(whole)
 
     def _take(self, text: bytes) -> None:

@@ -15,6 +15,7 @@ import msgspec
 
 import nearpeak
 from nearpeak.files import make_folder, put_whole
+from nearpeak.machine.doctor import SETTINGS
 from nearpeak.study.plan import Contender
 from nearpeak.study.records import Fingerprint
 from nearpeak.study.trials import SIZES
@@ -26,8 +27,8 @@ SCHEMA = 1
 # Variables that steer a library, as bench/record/record.cpp has them, and what decides which
 # libraries and drivers are loaded.
 STEERING = (
-    *("OMPI_MCA_", "PRTE_MCA_", "PMIX_MCA_", "UCX_", "MPIR_CVAR_", "MPICH_", "FI_", "I_MPI_"),
-    *("MV2_", "MVP_", "PAMI_", "NCCL_", "OMP_NUM_", "OMP_PROC_", "CUDA_VISIBLE", "CUDA_MPS_"),
+    *SETTINGS,
+    *("MV2_", "MVP_", "PAMI_", "OMP_NUM_", "OMP_PROC_", "CUDA_VISIBLE", "CUDA_MPS_"),
     *("HIP_VISIBLE", "LD_", "NEARPEAK_"),
 )
 
@@ -70,8 +71,11 @@ class Tried:
 
     def add(self, found: Iterable[Awareness]) -> None:
         """Keeps what says something of the library, in the place of what was known of the same."""
-        known = {(one.buffers, one.operation): one for one in self.read()}
-        known |= {(one.buffers, one.operation): one for one in found if one.status != NOT_TRIED}
+        known = {
+            (awareness.buffers, awareness.operation): awareness
+            for awareness in [*self.read(), *found]
+            if awareness.status != NOT_TRIED
+        }
         kept = _File(schema=SCHEMA, fingerprint=self._fingerprint, found=list(known.values()))
         with contextlib.suppress(OSError):
             make_folder(self._file.parent)

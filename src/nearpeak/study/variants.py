@@ -45,8 +45,10 @@ def _of_families(described: Description, options: Options) -> list[str]:
     """The benchmarks of the families asked for, but those that have none of the sizes."""
     names = described.of_families(options.operations)
     sizes = options.sizes or SIZES
-    known = {one.name: one for one in described.benchmarks}
-    return [one for one in names if not known[one].over_bytes or known[one].sizes(sizes)] or names
+    known = {benchmark.name: benchmark for benchmark in described.benchmarks}
+    return [
+        name for name in names if not known[name].over_bytes or known[name].sizes(sizes)
+    ] or names
 
 
 def _is_used(path: DataPath, variants: Sequence[Variant], described: Description) -> bool:
@@ -70,22 +72,24 @@ def for_ceilings(
     for path in paths:
         if path.transport == "local" or len(path.ends) == 2 or not _is_used(path, bound, described):
             continue
-        within = [one for one in known if len(one.ends) == 2 and path.holds(one)]
-        if within and not any(path.holds(one) for one in paths if len(one.ends) == 2):
+        within = [inner for inner in known if len(inner.ends) == 2 and path.holds(inner)]
+        if within and not any(path.holds(inner) for inner in paths if len(inner.ends) == 2):
             found[within[0].id] = msgspec.structs.replace(within[0], ceilings_only=True)
     applications = [v for v in variants if not _of(described, v).over_bytes]
     in_gpus = any(in_gpu(v.buffers) for v in applications)
     if in_gpus and not any(path.shares_gpu and not path.mps for path in paths):
-        inside = [one for one in known if one.shares_gpu and not one.mps and len(one.ends) == 2]
-        found |= {one.id: msgspec.structs.replace(one, ceilings_only=True) for one in inside[:1]}
+        for path in known:
+            if path.shares_gpu and not path.mps and len(path.ends) == 2:
+                found[path.id] = msgspec.structs.replace(path, ceilings_only=True)
+                break
     if any(not in_gpu(v.buffers) for v in applications):
         used = [end for path in paths for end in path.ends if end.memory == "host"]
         measured = {path.id for path in paths}
-        for one in known:
-            nodes = {end.numa_node for end in one.ends}
-            own = one.transport == "local" and len(nodes) == 1
-            if own and one.id not in measured and any(end.numa_node in nodes for end in used):
-                found[one.id] = one
+        for path in known:
+            nodes = {end.numa_node for end in path.ends}
+            own = path.transport == "local" and len(nodes) == 1
+            if own and path.id not in measured and any(end.numa_node in nodes for end in used):
+                found[path.id] = path
     return list(found.values())
 
 
@@ -106,9 +110,9 @@ def choose_variants(
     out there. UserError when buffers, a benchmark, or one that stages, fit none of the paths.
     """
     between = [path for path in paths if path.transport != "local"]
-    for one in buffers:
-        if not any(rank_ends(path, one) for path in between):
-            raise UserError(f"buffers {one} {unfit(one, between)}")
+    for kind in buffers:
+        if not any(rank_ends(path, kind) for path in between):
+            raise UserError(f"buffers {kind} {unfit(kind, between)}")
     found: dict[str, list[Variant]] = {}
     for text in benchmarks:
         variant = parse_variant(described, text)
@@ -126,13 +130,13 @@ def choose_variants(
         for path in between:
             if usual and not is_usual(path, benchmark):
                 continue
-            for one in buffers or default_buffers(path, benchmark.symmetric):
-                own = parse_variant(described, text, host=not needs_gpu(one))
-                fits = takes(benchmark, own, one) and (in_gpu(one) or not staged)
-                if fits and is_measured_on(path, benchmark, one):
-                    found.setdefault(one, []).append(msgspec.structs.replace(own, buffers=one))
+            for kind in buffers or default_buffers(path, benchmark.symmetric):
+                own = parse_variant(described, text, host=not needs_gpu(kind))
+                fits = takes(benchmark, own, kind) and (in_gpu(kind) or not staged)
+                if fits and is_measured_on(path, benchmark, kind):
+                    found.setdefault(kind, []).append(msgspec.structs.replace(own, buffers=kind))
     variants = [variant for same in found.values() for variant in same]
-    return [one for number, one in enumerate(variants) if one not in variants[:number]]
+    return [variant for number, variant in enumerate(variants) if variant not in variants[:number]]
 
 
 def takes(benchmark: Benchmark, variant: Variant, buffers: str) -> bool:
@@ -144,9 +148,9 @@ def takes(benchmark: Benchmark, variant: Variant, buffers: str) -> bool:
 
 def _check_memory(described: Description, text: str, buffers: Sequence[str]) -> None:
     """UserError where a benchmark asked for takes none of the buffers that were asked for."""
-    for one in buffers:
-        variant = parse_variant(described, text, host=not needs_gpu(one))
-        if takes(named(described.benchmarks, variant.benchmark), variant, one):
+    for kind in buffers:
+        variant = parse_variant(described, text, host=not needs_gpu(kind))
+        if takes(named(described.benchmarks, variant.benchmark), variant, kind):
             return
     if buffers:
         raise UserError(
@@ -168,7 +172,7 @@ def tried_as(benchmark: Benchmark, variant: Variant, known: Iterable[Benchmark])
     where the program packs a datatype itself, and of applications, a message of bytes that lie
     together."""
     if not benchmark.over_bytes:
-        return next(one.name for one in known if one.one_message)
+        return next(benchmark.name for benchmark in known if benchmark.one_message)
     packs = variant.axes.get(PACK) == OWN_KERNEL
     return benchmark.bound_by if packs and benchmark.bound_by is not None else benchmark.name
 
@@ -178,9 +182,9 @@ class Awarenesses:
 
     def __init__(self, found: Sequence[Awareness], described: Description) -> None:
         tried = [((Who(it.library, it.settings), it.buffers, it.operation), it) for it in found]
-        self._wrong = {one for one, it in tried if it.status not in (GOOD, NOT_TRIED)}
-        self._unsafe = {one for one, it in tried if it.after_others}
-        self._benchmarks: dict[str, Benchmark] = {one.name: one for one in described.benchmarks}
+        self._wrong = {trial for trial, it in tried if it.status not in (GOOD, NOT_TRIED)}
+        self._unsafe = {trial for trial, it in tried if it.after_others}
+        self._benchmarks = {benchmark.name: benchmark for benchmark in described.benchmarks}
 
     def takes(self, contender: Contender, variant: Variant) -> bool:
         """Whether a contender can be handed a variant's buffers."""
@@ -205,10 +209,9 @@ class Awarenesses:
                 continue
             axes = {axis.name: axis.values for axis in self._benchmarks[variant.benchmark].axes}
             for value in axes.get(STAGING, []):
-                staged = {**variant.axes, STAGING: value}
-                one = msgspec.structs.replace(variant, axes=staged)
-                if value != DIRECT and one not in more:
-                    more.append(one)
+                staged = msgspec.structs.replace(variant, axes={**variant.axes, STAGING: value})
+                if value != DIRECT and staged not in more:
+                    more.append(staged)
         return more
 
     def runs(self, contender: Contender, variant: Variant, asked: Sequence[Variant]) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 from nearpeak.numbers import printable
 
 OWN = "nearpeak-"  # how what our programs say begins
+FAILED, BAD_INPUT, WRONG_DATA = 1, 2, 3  # their exit statuses (docs/programs.md)
 SIGNALS = {int(number): number.name for number in signal.Signals}
 # With which launchers end the other ranks: they tell nothing of what went wrong.
 ENDING_OTHERS = (signal.SIGKILL, signal.SIGTERM)

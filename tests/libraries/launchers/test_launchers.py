@@ -9,8 +9,8 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.libraries.launch import command_line, launcher_of
-from nearpeak.libraries.launchers import cpu_list
 from nearpeak.libraries.library import Launch, Library, Rank, Settings
+from nearpeak.machine.tree import format_list
 
 HERE = [Rank(cpus=[2]), Rank(cpus=[0, 64]), Rank(cpus=[0, 64])]
 APART = [Rank(cpus=[2], host="a"), Rank(cpus=[3], host="b"), Rank(cpus=[4], host="a")]
@@ -179,4 +179,4 @@ def test_what_srun_starts_binds_itself(tmp_path: Path) -> None:
     argv = command_line(library, Launch(program=program, ranks=ranks)).argv
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     lists = [line.split(":")[1].strip() for line in done.stdout.splitlines()]
-    assert lists == [cpu_list(rank.cpus) for rank in ranks], done.stderr
+    assert lists == [format_list(rank.cpus) for rank in ranks], done.stderr

@@ -23,11 +23,11 @@ class Family:
     name: str  # the name of its file
     title: str
     version_pattern: str  # matches MPI_Get_library_version; group 1 is the version
-    abi: str  # "openmpi" or "mpich"
-    header_mark: str  # a word that only this ABI's mpi.h has
-    launcher: str  # the name of a file in launchers/,
+    abi: str = ""  # "openmpi" or "mpich"; "", as of the next three: it is no MPI
+    header_mark: str = ""  # a word that only this ABI's mpi.h has
+    launcher: str = ""  # the name of a file in launchers/,
     older_launcher: tuple[int, str] | None = None  # and before this major version
-    launcher_mark: str  # a pattern in what its launcher says to --version
+    launcher_mark: str = r"(?!)"  # a pattern in what its launcher says to --version
     environment: Callable[[Library], dict[str, str]] = field(default=no_environment)
     network_only: Settings | None = None  # forces TCP between ranks of one host; None: unknown
     gpu: Settings | None = None  # makes it take GPU buffers; None: nothing is needed

@@ -8,10 +8,6 @@ FAMILY = Family(
     name="nccl",
     title="NCCL",
     version_pattern=r"^NCCL (\S+),",  # as nearpeak.libraries.nccl writes it
-    abi="",
-    header_mark="",
-    launcher="",
-    launcher_mark=r"(?!)",
     mode="nccl",
     scope="NCCL is measured only between ranks of one host that have a GPU each, and only in the "
     "operations that it has.",

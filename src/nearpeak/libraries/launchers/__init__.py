@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs that start ranks: one file each, with `arguments(library, job) -> list[str]`.
+"""The programs that start ranks: one file each, with `arguments(library, job) -> list[str]`, and
+with `check(library)` where it may be that they cannot start any.
 
 Every launcher is told to bind nothing, and each rank starts through taskset, which binds it to
 exactly its logical CPUs: the launchers' own words for binding differ in what they number, cannot
@@ -8,12 +9,15 @@ bind ranks of one number on two hosts differently, and are not faster (measured:
 The program stands once in the line, however many ranks there are: each finds its CPUs by its rank.
 """
 
+import functools
 import importlib
-from collections.abc import Callable, Iterable
+import pkgutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import groupby
 
 from nearpeak.libraries.library import Library, Rank
+from nearpeak.machine.tree import format_list
 
 
 @dataclass(frozen=True)
@@ -36,7 +40,7 @@ class Job:
 
     def bound(self, variable: str) -> list[str]:
         """The program, each rank bound to its CPUs. `variable` of its environment has the rank."""
-        lists = [cpu_list(rank.cpus) for rank in self.ranks]
+        lists = [format_list(rank.cpus) for rank in self.ranks]
         if not any(lists):
             return self.program
         if not all(lists):
@@ -51,19 +55,22 @@ class Job:
         return ["sh", "-c", script, "sh", *self.program]
 
 
-def cpu_list(cpus: Iterable[int]) -> str:
-    """Logical CPUs as taskset and the kernel write them: `0-3,64`."""
-    ranges: list[list[int]] = []
-    for cpu in sorted(set(cpus)):
-        if ranges and cpu == ranges[-1][-1] + 1:
-            ranges[-1][1:] = [cpu]
-        else:
-            ranges.append([cpu])
-    return ",".join("-".join(map(str, ends)) for ends in ranges)
+@functools.cache
+def names() -> set[str]:
+    """Of the launchers that there are."""
+    return {module.name for module in pkgutil.iter_modules(__path__)}
+
+
+def check(launcher: str, library: Library) -> None:
+    """UserError where the launcher of that name cannot start the library's ranks here."""
+    module = importlib.import_module(f"{__name__}.{launcher}")
+    if hasattr(module, "check"):
+        module.check(library)
 
 
 def arguments(launcher: str, library: Library, job: Job) -> list[str]:
-    """The whole command line of a job, by the launcher of that name."""
+    """The whole command line of a job, by the launcher of that name; UserError as `check`."""
+    check(launcher, library)
     module = importlib.import_module(f"{__name__}.{launcher}")
     make: Callable[[Library, Job], list[str]] = module.arguments
     return make(library, job)

@@ -35,7 +35,7 @@ def mpirun(library: Library, job: Job, remote_shell: list[str]) -> list[str]:
     for host, count in job.hosts:
         slots[host] += count
     once = len(slots) == len(job.hosts)
-    for index, hosts in enumerate([job.hosts] if once else [[one] for one in job.hosts]):
+    for index, hosts in enumerate([job.hosts] if once else [[pair] for pair in job.hosts]):
         line += [":"] if index else []
         line += ["-n", str(sum(count for _, count in hosts))]
         line += ["--host", ",".join(f"{host}:{slots[host]}" for host, _ in hosts), *program]

@@ -22,8 +22,7 @@ def check(library: Library) -> None:
 
 
 def arguments(library: Library, job: Job) -> list[str]:
-    """One srun; a task's number is its rank. UserError outside of a job."""
-    check(library)
+    """One srun; a task's number is its rank."""
     if job.remote_shell:
         raise UserError("srun takes no remote shell: leave --remote-shell out")
     line = [str(library.launcher), "--cpu-bind=none", "--export=ALL"]

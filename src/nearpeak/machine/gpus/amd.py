@@ -43,7 +43,7 @@ def amd_gpus(tree: Tree, numa_nodes: list[NumaNode]) -> Found:
             f"{hidden} of AMD's GPUs cannot be used: hidden by a control group or container"
         )
     links = [
-        _link(tree, one, other, gpus[one], gpus[other]) for one, other in combinations(gpus, 2)
+        _link(tree, node, other, gpus[node], gpus[other]) for node, other in combinations(gpus, 2)
     ]
     return Found(gpus=list(gpus.values()), links=links, notes=notes)
 
@@ -115,8 +115,8 @@ def _gbs(link: dict[str, int]) -> float | None:
     return link["max_bandwidth"] / 1000 if link.get("max_bandwidth") else None
 
 
-def _link(tree: Tree, one: int, other: int, first: Gpu, second: Gpu) -> GpuLink:
-    between = [link for link in _links(tree, one) if link["node_to"] == other]
+def _link(tree: Tree, node: int, other: int, first: Gpu, second: Gpu) -> GpuLink:
+    between = [link for link in _links(tree, node) if link["node_to"] == other]
     xgmi = next((link for link in between if link["type"] == LINK_XGMI), None)
     if xgmi:
         return GpuLink(one=first.index, other=second.index, kind="xgmi", gbs=_gbs(xgmi))
@@ -132,9 +132,9 @@ def _link(tree: Tree, one: int, other: int, first: Gpu, second: Gpu) -> GpuLink:
     )
 
 
-def _pci_kind(tree: Tree, one: Gpu, other: Gpu) -> str:
-    above = [bridges(tree, gpu.pci)[:-1] for gpu in (one, other)]
+def _pci_kind(tree: Tree, first: Gpu, second: Gpu) -> str:
+    above = [bridges(tree, gpu.pci)[:-1] for gpu in (first, second)]
     if set(above[0]) & set(above[1]):
         return "pcie-switch"
-    same = root_bus(tree, one.pci) == root_bus(tree, other.pci) is not None
-    return "host-bridge" if same or one.numa_node == other.numa_node else "cross-socket"
+    same = root_bus(tree, first.pci) == root_bus(tree, second.pci) is not None
+    return "host-bridge" if same or first.numa_node == second.numa_node else "cross-socket"

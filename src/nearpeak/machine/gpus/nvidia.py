@@ -89,7 +89,7 @@ def nvidia_gpus(tree: Tree, numa_nodes: list[NumaNode]) -> Found:
         )
     return Found(
         gpus=gpus,
-        links=[_link(facts, one, other) for one, other in combinations(gpus, 2)],
+        links=[_link(facts, *pair) for pair in combinations(gpus, 2)],
         notes=notes,
         mps=bool(gpus) and facts.exists(f"{FACTS}/mps/control"),
     )
@@ -162,24 +162,24 @@ def _gbs(lanes: list[int | None]) -> float | None:
     return sum(known) / 1000 if lanes and len(known) == len(lanes) else None
 
 
-def _link(facts: Tree, one: Gpu, other: Gpu) -> GpuLink:
-    pair = f"{FACTS}/gpu{one.index}/to{other.index}"
+def _link(facts: Tree, first: Gpu, second: Gpu) -> GpuLink:
+    pair = f"{FACTS}/gpu{first.index}/to{second.index}"
     peer = facts.text(f"{pair}/peer")
-    kind, gbs = _nearest(facts, pair, one, other)
+    kind, gbs = _nearest(facts, pair, first, second)
     return GpuLink(
-        one=one.index,
-        other=other.index,
+        one=first.index,
+        other=second.index,
         kind=kind,
         gbs=gbs,
         peer=None if peer in (None, "ok") else peer,
     )
 
 
-def _nearest(facts: Tree, pair: str, one: Gpu, other: Gpu) -> tuple[str, float | None]:
-    if direct := _lanes(facts, one.index, f"gpu {other.pci}"):
+def _nearest(facts: Tree, pair: str, first: Gpu, second: Gpu) -> tuple[str, float | None]:
+    if direct := _lanes(facts, first.index, f"gpu {second.pci}"):
         return "nvlink", _gbs(direct)
     # Through a switch every lane of a GPU reaches every other GPU.
-    each = [_lanes(facts, gpu.index, "switch") for gpu in (one, other)]
+    each = [_lanes(facts, gpu.index, "switch") for gpu in (first, second)]
     if all(each):
         rates = [rate for rate in map(_gbs, each) if rate is not None]
         return "nvlink", min(rates) if len(rates) == 2 else None
@@ -187,9 +187,9 @@ def _nearest(facts: Tree, pair: str, one: Gpu, other: Gpu) -> tuple[str, float |
         return "nvlink", None
     kind = KINDS.get(facts.text(f"{pair}/ancestor") or "")
     if kind is None:
-        near = one.numa_node == other.numa_node
+        near = first.numa_node == second.numa_node
         kind = "host-bridge" if near else "cross-socket"
-    if kind == "cross-socket" or "pcie" not in (one.host_link, other.host_link):
+    if kind == "cross-socket" or "pcie" not in (first.host_link, second.host_link):
         return kind, None  # what joins the sockets does not say its rate
-    hosts = [rate for rate in (one.host_gbs, other.host_gbs) if rate is not None]
+    hosts = [rate for rate in (first.host_gbs, second.host_gbs) if rate is not None]
     return kind, min(hosts) if len(hosts) == 2 else None

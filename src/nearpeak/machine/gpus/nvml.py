@@ -6,6 +6,7 @@ GPUs and virtual machines differ in what they answer.
 """
 
 import ctypes
+import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
@@ -129,11 +130,9 @@ def _machine(nvml: ModuleType, environment: Mapping[str, str]) -> Iterator[tuple
         yield f"gpu{index}/pci", pci
         for name, text in _gpu(asker, device):
             yield f"gpu{index}/{name}", text
-    for one, device in devices.items():
-        for other, peer in devices.items():
-            if one < other:
-                for name, text in _pair(asker, device, peer):
-                    yield f"gpu{one}/to{other}/{name}", text
+    for (index, device), (other, peer) in itertools.combinations(devices.items(), 2):
+        for name, text in _pair(asker, device, peer):
+            yield f"gpu{index}/to{other}/{name}", text
     if (wanted := environment.get("CUDA_VISIBLE_DEVICES")) is not None:
         yield "visible", ",".join(str(index) for index in visible(wanted, uuids))
 
@@ -233,16 +232,16 @@ def _health(asker: Asker, device: Any) -> Iterator[tuple[str, str]]:
         yield "slowed", ", ".join(slow)
 
 
-def _pair(asker: Asker, one: Any, other: Any) -> Iterator[tuple[str, str]]:
-    ancestor = asker("nvmlDeviceGetTopologyCommonAncestor", one, other)
+def _pair(asker: Asker, device: Any, peer: Any) -> Iterator[tuple[str, str]]:
+    ancestor = asker("nvmlDeviceGetTopologyCommonAncestor", device, peer)
     if ancestor in ANCESTORS:
         yield "ancestor", ANCESTORS[ancestor]
-    states = [asker("nvmlDeviceGetP2PStatus", one, other, way) for way in (P2P_READ, P2P_WRITE)]
+    states = [asker("nvmlDeviceGetP2PStatus", device, peer, way) for way in (P2P_READ, P2P_WRITE)]
     known = [state for state in states if state is not None]
     if known:
         worst = max(known)
         yield "peer", P2P_STATUS[worst] if worst < len(P2P_STATUS) else "unknown"
-    if asker("nvmlDeviceGetP2PStatus", one, other, P2P_NVLINK) == 0:
+    if asker("nvmlDeviceGetP2PStatus", device, peer, P2P_NVLINK) == 0:
         yield "nvlink", "ok"
 
 

@@ -29,7 +29,11 @@ def pci_node(tree: Tree, address: str, numa_nodes: list[NumaNode]) -> int | None
     node = tree.integer(f"{DEVICES}/{address}/numa_node")
     if node is not None and node >= 0:
         return node
-    # Firmware, of virtual machines above all, often says -1.
+    return only_node(numa_nodes)  # firmware, of virtual machines above all, often says -1
+
+
+def only_node(numa_nodes: list[NumaNode]) -> int | None:
+    """The NUMA node with CPUs; None where there are several."""
     with_cpus = [node.index for node in numa_nodes if node.cpus]
     return with_cpus[0] if len(with_cpus) == 1 else None
 

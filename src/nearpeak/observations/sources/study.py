@@ -38,6 +38,7 @@ from nearpeak.terms import logs
 from nearpeak.terms.benchmarks import by_name, named
 from nearpeak.terms.identity import Case, Curve, Place, Who
 from nearpeak.terms.outcomes import Ending, Missing, failure
+from nearpeak.terms.study_files import MACHINE, PLAN
 
 T = TypeVar("T")
 # Studies of before have that in the message, and no field for it.
@@ -104,16 +105,16 @@ def load(folder: Path) -> Observations:
     Raises:
         UserError: no study there, one of another schema, or a file that cannot be read.
     """
-    for name in (journal.NAME, "plan.json", "machine.json"):
+    for name in (journal.NAME, PLAN, MACHINE):
         if not (folder / name).is_file():
             raise UserError(
                 f"{folder}: no {name} there; give the folder that `nearpeak study` wrote"
             )
     next(journal.read_records(folder), None)  # refuses other files that were changed
-    plan = journal.grown(_decode(folder / "plan.json", Plan, PLAN_SCHEMA), folder)
-    machine = _decode(folder / "machine.json", Machine, None)
+    plan = journal.grown(_decode(folder / PLAN, Plan, PLAN_SCHEMA), folder)
+    machine = _decode(folder / MACHINE, Machine, None)
     if machine.schema > MACHINE_SCHEMA:
-        raise _unknown_schema(folder / "machine.json", machine.schema, MACHINE_SCHEMA)
+        raise _unknown_schema(folder / MACHINE, machine.schema, MACHINE_SCHEMA)
     return _read(folder, plan, machine)
 
 
