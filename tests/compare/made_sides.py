@@ -25,6 +25,7 @@ def study(
     scatter: float = 0.01,
     blocks: int = BLOCKS,
     far: Collection[int] = (),
+    lost: int = 0,
     **fingerprint: str,
 ) -> Path:
     """A study that was measured in one session.
@@ -32,8 +33,8 @@ def study(
     `day`: of its start, which also seeds the scatter of its launches; `factor`: how fast libraries
     are, `path_factor`: and ceilings; `crashed`: libraries of which bw crashed, `crashes`: in which
     blocks, else in all, `status`: or how else it failed; `far`: blocks whose CPUs are far apart,
-    so that libraries take twice as long, ceilings three times; `fingerprint`:
-    of the driver.
+    so that libraries take twice as long, ceilings three times; `lost`: of how many of a library's
+    first figures that is not known; `fingerprint`: of the driver.
     """
     made = sys.modules["made_study"].Study(folder, list(libraries))
     made.records[0].started = made.records[1].started = f"2026-01-{day:02}"
@@ -64,4 +65,7 @@ def study(
         for record in made.records[first:]:
             if far and hasattr(record, "cache_line_ns"):
                 record.cache_line_ns = [300.0 if block in far else 60.0]
+    measured = [record for record in made.records if getattr(record, "cache_line_ns", None)]
+    for record in [record for record in measured if record.method is None][:lost]:
+        record.cache_line_ns = [None]
     return Path(made.write())

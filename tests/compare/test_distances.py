@@ -67,6 +67,14 @@ def test_unknown_distances_change_nothing(make_sides: MakeSides) -> None:
     assert [distance.range_ns for distance in library.distances] == [(60.0, 300.0), None]
 
 
+def test_a_case_without_a_distance_has_that_of_its_block(make_sides: MakeSides) -> None:
+    old = [make_sides(f"old{day}", day=day, far=[day], lost=1) for day in (1, 2, 3)]
+    new = [make_sides(f"new{day}", day=day, far=[0, 1, 2]) for day in (4, 5, 6)]
+    found = compare(load_side(old), load_side(new), 0.05)
+    for line in words.distances(found):
+        assert line.endswith("; compared as if all were at the commonest distance")
+
+
 def test_a_loss_is_found_among_them(make_sides: MakeSides) -> None:
     found = compared(make_sides, 0.9)
     [library] = found.libraries

@@ -16,10 +16,16 @@ from nearpeak.terms.identity import Case, Place, Who
 
 PAIR = RankRule("exactly", 2)
 BENCHMARKS = [
-    Benchmark("latency", [Metric("latency", "us", "lower")], PAIR, ceiling="measured"),
+    Benchmark(
+        "latency", [Metric("latency", "us", "lower")], PAIR, ceiling="measured", family="pt2pt",
+    ),
     Benchmark(
         "bw", [Metric("bw", "GB/s", "higher")], PAIR, smallest=1, symmetric=False,
-        ceiling="measured",
+        ceiling="measured", family="pt2pt",
+    ),
+    Benchmark(
+        "put_bw", [Metric("put_bw", "GB/s", "higher")], PAIR, smallest=1, symmetric=False,
+        ceiling="measured", family="rma",
     ),
     Benchmark(
         "bibw", [Metric("bibw", "GB/s", "higher")], PAIR, smallest=1, ceiling="measured",

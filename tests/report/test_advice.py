@@ -84,6 +84,26 @@ def test_where_nothing_that_was_measured_helps(plain: Results, advised: Advised)
     )
 
 
+def test_what_carries_as_much_without_mpi_tells_what_to_look_for(
+    plain: Results, advised: Advised
+) -> None:
+    _more_launches(plain)
+    _reach(plain, "openmpi", 0.6)
+    _reach(plain, "mpich", 0.5)
+    advised(plain)
+    [told] = plain.advice
+    headline = next(headline for headline in plain.headlines if headline.case == told.case)
+    assert headline.value
+    assert headline.ceiling
+    for point in plain.ceilings:
+        point.methods |= {"slow": 0.8 * headline.value, "cma": 1.1 * headline.value}
+    (text,) = advised(plain)
+    assert " reaches 60.0 % of it. It carries what cma does without MPI (" in text
+    assert text.endswith(
+        f" GB/s). Try settings or libraries that move messages as {headline.ceiling.method} does."
+    )
+
+
 @pytest.mark.parametrize(
     ("interval", "kind"),
     [

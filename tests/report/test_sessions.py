@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from nearpeak.observations.observed import Block
 from nearpeak.report import sessions
 from nearpeak.results.results import Results
 
@@ -77,6 +78,18 @@ def test_which_session_the_verdicts_rest_on(results: Results) -> None:
     assert words.endswith("Verdicts rest on 2 sessions (1 and 2), which have 6 blocks.")
     results.comparisons = []
     assert "Verdicts" not in sessions.sentence(results)
+
+
+def test_who_was_not_measured_in_all_sessions_is_told(plain: Results) -> None:
+    plain.sessions.append(msgspec.structs.replace(plain.sessions[0], session=1))
+    later = [cell for cell in plain.cells if cell.who.library == "mpich"]
+    for cell in plain.cells:
+        if cell not in later:
+            cell.blocks = [*cell.blocks, Block(1, 9)]
+    assert sessions.sentence(plain).endswith(
+        " mpich was measured in session 1 alone: compare its fractions, which are of ceilings of"
+        " the same blocks, not its figures."
+    )
 
 
 def test_blocks_that_were_added_are_told(plain: Results) -> None:

@@ -88,6 +88,8 @@ def test_a_loaded_machine_is_said(plain: Results) -> None:
         "Other work kept 2 of 2 cores busy when this was measured (load 15.7, 2 of it this study's"
         " own): these figures describe the loaded machine. Measure again when it is idle."
     )
+    plain.conditions = msgspec.structs.replace(plain.conditions, sessions=[1])
+    assert " of 2 cores busy in session 2 (load 15.7," in wording.conditions(plain)
     plain.conditions = Conditions(cores=2, loaded=True)
     assert wording.conditions(plain).startswith("Other work took the ranks' time when this was mea")
 
@@ -209,6 +211,23 @@ def test_a_bound_is_said_to_be_one(collective: Results) -> None:
     assert "above the bound: the bound is wrong there" in " ".join(
         _told(collective)["host-host same-numa"].sentences
     )
+
+
+def test_the_widest_interval_is_that_which_misses_its_aim_most(
+    plain: Results, tell: Callable[[Results], None]
+) -> None:
+    rate, time = (
+        next(cell for cell in plain.cells if cell.better == better)
+        for better in ("higher", "lower")
+    )
+    for cell in plain.cells:
+        cell.ci95 = None
+    for cell, off in ((rate, 0.025), (time, 0.026)):  # of 2 % and of 3 %
+        assert cell.median
+        cell.ci95 = (cell.median * (1 - off), cell.median * (1 + off))
+    rate.flags = ["imprecise"]
+    tell(plain)
+    assert f"1 interval is wider, at most +- 2.50 % ({rate.who.label}," in wording.precision(plain)
 
 
 def test_how_precise_the_cells_are(results: Results, tell: Callable[[Results], None]) -> None:

@@ -473,6 +473,19 @@ def test_there_is_one_ceiling_where_a_library_can_attain_it(make_study: MakeStud
     assert cell.by_library == cell.ceiling
 
 
+def test_what_a_library_can_attain_is_above_the_ceiling_in_no_block(make_study: MakeStudy) -> None:
+    """Methods are chosen by other blocks: the better one there may be the worse one here."""
+    study = make_study()
+    for block in range(6):
+        one = 12.0 if block == 1 else 8.0
+        study.ceiling(block, {("bw", "one", 8): one, ("bw", "all", 8): 10.0})
+        study.records[-2].needs = ["gpu"]
+        study.launch(block, "alpha", "bw", {8: 1.0})
+    (point,) = study.results().ceilings
+    assert (point.values[1], point.attainable.values[1]) == (10.0, 10.0)
+    assert point.attainable.value == 8.0
+
+
 def test_a_defect_is_judged_against_what_the_hardware_carries(make_study: MakeStudy) -> None:
     study = make_study()
     for block in range(6):

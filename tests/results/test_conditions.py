@@ -45,6 +45,22 @@ def test_others_are_what_the_load_has_besides_the_ranks(
     assert found.busy_cores == pytest.approx(busy)
 
 
+def test_a_session_that_was_loaded_is_told_though_most_launches_are_of_another(
+    make_study: MakeStudy,
+) -> None:
+    study = make_study()
+    measured(study, [2.0] * 6)
+    study.session()
+    for block in (6, 7):
+        study.launch(block, "alpha", "bw", {8: 1.0})
+    begun = [record for record in study.records if isinstance(record, LaunchRecord)]
+    for launch in begun[6:]:
+        launch.state = State(load=3.9)
+    found = study.results().conditions
+    assert found is not None
+    assert (found.load, found.loaded, found.sessions) == (3.9, True, [1])
+
+
 @pytest.mark.parametrize("severity", ["ok", "bad"])
 def test_where_no_launch_tells_the_doctor_does(make_study: MakeStudy, severity: str) -> None:
     study = make_study()

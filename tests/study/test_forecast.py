@@ -72,6 +72,12 @@ def test_what_is_precise_gets_no_launch_more() -> None:
     assert found.then == found.half_width
 
 
+def test_launches_are_told_as_they_are() -> None:
+    found = forecast([*cells(6, 12, 0.1), *cells(6, 36, 0.1)], block_seconds=25.0)
+    assert found is not None
+    assert sentence(found, MORE).startswith("12 figures with 12 to 36 launches each: ")
+
+
 APART = [1.0, 1.01, 0.99, 1.02, 1.2, 1.21, 1.19, 1.22]
 ALIKE = [1.0, 1.01, 0.99, 1.02, 1.02, 0.99, 1.01, 1.0]
 TWO = [0] * 4 + [1] * 4

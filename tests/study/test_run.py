@@ -162,7 +162,7 @@ def test_looks_end_a_study_whose_cells_are_precise(study: Any, standins: ModuleT
     plan.looks = [6, 9]
     end = study.run(plan)
     # The stand-in always measures the same, so six launches say it all.
-    assert end.message == "every cell is precise or was given up after 6 blocks"
+    assert end.message == "every cell was precise or given up when judged after 6 blocks"
     assert len(study.ends()) == 12
 
 

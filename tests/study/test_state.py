@@ -184,6 +184,18 @@ def test_what_is_precise_is_left_out_of_its_launch(standins: ModuleType) -> None
     assert {launch.role for launch in state.remaining(6)} == {"mpi", "ceiling"}
 
 
+def test_where_all_is_precise_time_brings_nothing(standins: ModuleType) -> None:
+    plan = standins.small_plan(launches=6, benchmarks=("latency",))
+    plan.looks = [6, 9]
+    state = State(plan)
+    for block in range(6):
+        assert block == 0 or state.forecast()
+        for planned in plan.block(block):
+            feed_some(state, planned)
+    assert state.contenders_done(6)
+    assert state.forecast() is None
+
+
 def test_the_blocks_that_a_plan_was_fitted_to_may_take_a_quarter_more(
     standins: ModuleType,
 ) -> None:

@@ -516,9 +516,12 @@ def _run(
         end = study.run()
     ended = "interrupted" if end.status == "interrupted" else "complete"
     print(f"{ended}: {end.message}", flush=True)
-    if end.status == "imprecise" and (found := study.forecast()):
-        command = resume_study(folder, "--budget", f"{MORE_SECONDS / 60:g}m")
-        print(sentence(found, command), flush=True)
+    if end.status == "imprecise":
+        if found := study.forecast():
+            command = resume_study(folder, "--budget", f"{MORE_SECONDS / 60:g}m")
+            print(sentence(found, command), flush=True)
+        else:
+            print(f"More time adds nothing. To add launches: {_more_launches(folder, history)}")
     _conclude(folder, plan, requirements, history, study.signal)
 
 
@@ -526,12 +529,21 @@ def _say_complete(folder: Path, history: "History") -> None:
     """That nothing is left to run, and how there would be."""
     from nearpeak.journal import resume_study
 
-    more = resume_study(folder, "--launches", str(history.state.begun_blocks + 1))
+    more = _more_launches(folder, history)
+    if history.state.forecast():
+        more = f"{resume_study(folder, '--budget', '5m')}, or {more}"
     print(
-        f"complete: {history.ended}; nothing is left to run. To add to it: "
-        f"{resume_study(folder, '--budget', '5m')}, or {more} (or more launches)",
+        f"complete: {history.ended}; nothing is left to run. To add to it: {more}",
         flush=True,
     )
+
+
+def _more_launches(folder: Path, history: "History") -> str:
+    """The command that adds launches of all cells."""
+    from nearpeak.journal import resume_study
+
+    more = resume_study(folder, "--launches", str(history.state.begun_blocks + 1))
+    return f"{more} (or more launches)"
 
 
 def _conclude(

@@ -7,6 +7,7 @@ ceilings are therefore compared at equal distance, and it is said where a side h
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -89,7 +90,8 @@ def _distances(whole: _Stratified) -> list[Distance]:
 
 
 def _stratify(cases: Sequence[Both]) -> _Stratified:
-    distances = np.array([_distance(case, at) for case in cases for at in _launches(case)])
+    blocks = _of_blocks(cases)
+    distances = np.array([_distance(case, at, blocks) for case in cases for at in _launches(case)])
     new = np.array([int(at in case.new.values) for case in cases for at in _launches(case)])
     unknown = np.isnan(distances).any()
     of = np.zeros(len(distances), dtype=np.intp) if unknown else strata(distances.tolist())
@@ -100,9 +102,20 @@ def _launches(both: Both) -> list[Launch]:
     return sorted([*both.old.values, *both.new.values])
 
 
-def _distance(both: Both, launch: Launch) -> float:
-    side = both.new if launch in both.new.values else both.old
-    return side.distances.get(launch, math.nan)
+def _of_blocks(cases: Sequence[Both]) -> dict[Launch, float]:
+    """The middle of the distances that were found in each block."""
+    found: dict[Launch, list[float]] = defaultdict(list)
+    for case in cases:
+        for side in (case.old, case.new):
+            for at, distance in side.distances.items():
+                found[at].append(distance)
+    return {at: float(np.median(distances)) for at, distances in found.items()}
+
+
+def _distance(both: Both, at: Launch, blocks: Mapping[Launch, float]) -> float:
+    """That of a case; where it was not found, that of other cases of its block."""
+    side = both.new if at in both.new.values else both.old
+    return side.distances.get(at, blocks.get(at, math.nan))
 
 
 def _by_case(cases: Sequence[Both], whole: _Stratified) -> list[Indices]:

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a reader should do, from what was found."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from typing import Literal
 
+from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import FEWEST
 from nearpeak.results.order import headlines, of_headlines
-from nearpeak.results.results import Advice, Cause, Headline, Results
+from nearpeak.results.results import Advice, Cause, CeilingValue, Headline, Results
 from nearpeak.terms.axes import staging
 from nearpeak.terms.identity import CEILING
 
@@ -15,6 +17,7 @@ NEAR = 0.8  # of the ceiling: a library that is never below leaves nothing to do
 # From the low to the high end of an interval: beyond that even settings that double a rate, which
 # is more than most gain, could not be told from chance, so that nobody should be sent to try any.
 WIDEST = 2.0
+ALIKE = 1.15  # times: two figures that are so near are taken to be reached in the same way
 
 
 def advise(results: Results) -> list[Advice]:
@@ -62,7 +65,10 @@ def _without_findings(results: Results) -> Iterator[Advice]:
         return
     told_apart = [headline for headline in held if not _scatters(headline)]
     if far := [headline for headline in told_apart if _reached(headline) < NEAR]:
-        yield _of("far", min(far, key=_reached))
+        furthest = min(far, key=_reached)
+        advice = _of("far", furthest)
+        advice.like = _like(results, furthest)
+        yield advice
         return
     if scattered := [headline for headline in held if _scatters(headline)]:
         furthest = min(scattered, key=_reached)
@@ -85,6 +91,22 @@ def _of(kind: Literal["far", "open"], headline: Headline) -> Advice:
         case=headline.case,
         fraction=headline.fraction,
     )
+
+
+def _like(results: Results, headline: Headline) -> CeilingValue | None:
+    """The method of the ceiling, but for the best one, that carries what the best library does."""
+    point = Ceilings(results.ceilings).of(headline.place, headline.case)
+    if point is None or headline.value is None:
+        return None
+    off = {
+        method: abs(math.log(value / headline.value))
+        for method, value in point.methods.items()
+        if method != point.method
+    }
+    nearest = min(off, key=off.__getitem__, default=None)
+    if nearest is None or off[nearest] > math.log(ALIKE):
+        return None
+    return CeilingValue(value=point.methods[nearest], method=nearest)
 
 
 def _scatters(headline: Headline) -> bool:

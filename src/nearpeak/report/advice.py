@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The first sentences of a report: what a reader should do."""
 
-from nearpeak.numbers import count, percent, size
+from nearpeak.numbers import count, number, percent, size, unit
 from nearpeak.report.findings import sentence
 from nearpeak.report.wording import best_words, health
 from nearpeak.results.names import case
@@ -49,10 +49,16 @@ def _words(results: Results, advice: Advice) -> str:
     where += f" at {size(headline.case.x)}: the best one, {best_words(headline)},"
     loaded = results.conditions is not None and results.conditions.loaded
     if advice.kind == "far":
-        remedy = "Measure the idle machine first" if loaded else "Try other settings or libraries"
-        return (
-            f"No library comes near {where} reaches {percent(advice.fraction)} % of it. {remedy}."
-        )
+        how, remedy = "", "Try other settings or libraries"
+        if (like := advice.like) and headline.ceiling:
+            carried = f"{number(like.value)} {unit(headline.unit)}"
+            how = f" It carries what {like.method} does without MPI ({carried})."
+            fast = headline.ceiling.method
+            remedy = f"Try settings or libraries that move messages as {fast} does"
+        if loaded:
+            remedy = "Measure the idle machine first"
+        reached = percent(advice.fraction)
+        return f"No library comes near {where} reaches {reached} % of it.{how} {remedy}."
     low, high = advice.fraction_ci95 or (0.0, 0.0)
     why = " and ".join(_CAUSES[cause] for cause in advice.why) or "nothing recorded tells why"
     remedy = "again when the machine is idle" if loaded else "more before changing anything"

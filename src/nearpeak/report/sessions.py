@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sessions of a study, and in what they differ."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from nearpeak.journal import resume_study
@@ -10,6 +11,7 @@ from nearpeak.report.sections import Notice
 from nearpeak.results.cells import FEWEST
 from nearpeak.results.results import Results, SessionInfo
 from nearpeak.terms.fingerprints import Fingerprint, changes, common
+from nearpeak.terms.identity import Who
 
 
 def rows(sessions: Sequence[SessionInfo]) -> list[tuple[SessionInfo, list[str]]]:
@@ -93,6 +95,7 @@ def sentence(results: Results) -> str:
         )
         words += f" Verdicts rest on {alone} {count(blocks, 'block')}"
         words += ": too few for verdicts and for saying who is first." if blocks < FEWEST else "."
+    words += "".join(_only_in(results))
     for info in results.sessions:
         if info.added:
             words += (
@@ -100,3 +103,19 @@ def sentence(results: Results) -> str:
             )
             words += f" {info.added}."
     return words
+
+
+def _only_in(results: Results) -> Iterator[str]:
+    """Who was not measured in all sessions: figures beside others' are then of another time."""
+    sessions: dict[Who, set[int]] = defaultdict(set)
+    for cell in results.cells:
+        sessions[cell.who] |= {block.session for block in cell.blocks}
+    everywhere = set[int]().union(*sessions.values())
+    for who, own in sessions.items():
+        if own and own < everywhere:
+            numbers = " and ".join(str(session + 1) for session in sorted(own))
+            yield (
+                f" {who.label} was measured in session{'' if len(own) == 1 else 's'} {numbers}"
+                " alone: compare its fractions, which are of ceilings of the same blocks, not its"
+                " figures."
+            )

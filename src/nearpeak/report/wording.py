@@ -189,12 +189,15 @@ def conditions(results: Results) -> str:
     found = results.conditions
     if found is None or not found.loaded:
         return ""
-    how = "Other work took the ranks' time when this was measured"
+    when = "when this was measured"
+    if found.sessions:
+        numbers = " and ".join(str(session + 1) for session in found.sessions)
+        when = f"in session{'' if len(found.sessions) == 1 else 's'} {numbers}"
+    how = f"Other work took the ranks' time {when}"
     if found.busy_cores is not None:
         how = (
             f"Other work kept {round(found.busy_cores, 1):g} of {count(found.cores, 'core')} busy"
-            f" when this was measured (load {number(found.load)}, {found.ranks} of it this study's"
-            " own)"
+            f" {when} (load {number(found.load)}, {found.ranks} of it this study's own)"
         )
     return f"{how}: these figures describe the loaded machine. Measure again when it is idle."
 

@@ -158,7 +158,7 @@ def _attainable(
     free = {name: reached for name, reached in methods.items() if name not in needs}
     if not free or needs.keys().isdisjoint({ceiling.method, *ceiling.stand_ins}):
         return None
-    found = find_envelope(free, better)
+    found = _held_below(find_envelope(free, better), ceiling, better)
     if better_by(float(np.median(found.values)), float(np.median(ceiling.values)), better) >= 1:
         return None
     return Attainable(
@@ -166,6 +166,18 @@ def _attainable(
         method=found.method,
         stand_ins=found.stand_ins,
     )
+
+
+def _held_below(found: Envelope, ceiling: Envelope, better: Better) -> Envelope:
+    """No better than the ceiling in any block: each was chosen by other blocks, and may be the
+    better one there by noise."""
+    most = dict(zip(ceiling.blocks, ceiling.values, strict=True))
+    worse = min if better == "higher" else max
+
+    def held(values: list[float]) -> list[float]:
+        return [worse(v, most.get(at, v)) for at, v in zip(found.blocks, values, strict=True)]
+
+    return found._replace(values=held(found.values), otherwise=[*map(held, found.otherwise)])
 
 
 def find_envelope(methods: Methods, better: Better) -> Envelope:

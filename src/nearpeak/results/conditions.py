@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What else the machine did while it was measured."""
 
+from collections import defaultdict
 from statistics import median
 
 from nearpeak.machine.states import overloaded
@@ -17,18 +18,27 @@ def find(observations: Observations) -> Conditions | None:
     looked before. It holds the ranks of the study, so that what is above them is of others.
     """
     cores = len(observations.machine.cores)
-    loads = [launch.load for launch in observations.launches if launch.load is not None]
+    loads: dict[int, list[float]] = defaultdict(list)  # of each session
+    for launch in observations.launches:
+        if launch.load is not None:
+            loads[launch.block.session].append(launch.load)
     said = [diagnosis for diagnosis in observations.machine.diagnoses if diagnosis.id == LOAD]
     if not loads:
         bad = any(diagnosis.severity == "bad" for diagnosis in said)
         return Conditions(cores=cores, loaded=bad) if said else None
-    load = median(loads)
     ranks = max(len(launch.place.ends) for launch in observations.launches)
-    others = max(0.0, load - ranks)
+    medians = {session: median(values) for session, values in sorted(loads.items())}
+    load = max(medians.values())
+    loaded = [
+        session
+        for session, each in medians.items()
+        if cores and overloaded(max(0.0, each - ranks), cores, ranks)
+    ]
     return Conditions(
         cores=cores,
         load=load,
         ranks=ranks,
-        busy_cores=min(others, cores),
-        loaded=bool(cores) and overloaded(others, cores, ranks),
+        busy_cores=min(max(0.0, load - ranks), cores),
+        loaded=bool(loaded),
+        sessions=loaded if len(loaded) < len(medians) else [],
     )

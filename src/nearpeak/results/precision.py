@@ -13,7 +13,7 @@ def find(cells: Sequence[Cell]) -> Precision | None:
     known = [(cell.half_width, cell) for cell in cells if cell.half_width is not None]
     if not known:
         return None
-    widest, cell = max(known, key=lambda pair: pair[0])
+    widest, cell = max(known, key=lambda pair: pair[0] / goal(pair[1].better))
     return Precision(
         intervals=len(known),
         median=median(width for width, _ in known),

@@ -647,14 +647,15 @@ class Finding(msgspec.Struct, kw_only=True):
 
 
 class Conditions(msgspec.Struct, kw_only=True):
-    """What else the machine did while it was measured. Fields are null where no launch recorded the
-    load."""
+    """What else the machine did while it was measured, in that session in which others did most.
+    Fields are null where no launch recorded the load."""
 
     cores: int  # of the machine
     load: float | None = None  # processes that ran or waited, mean of a minute: median of launches
     ranks: int | None = None  # the most of a launch, which are among these
     busy_cores: float | None = None  # kept busy by others: what is left of the load, at most all
     loaded: bool  # by others, so that they took the time of the ranks
+    sessions: list[int] = []  # in which it was, where in others it was not
 
 
 class TwoModes(msgspec.Struct, kw_only=True):
@@ -684,6 +685,7 @@ class Advice(msgspec.Struct, kw_only=True):
     launches: int | None = None  # that failed, or that it takes
     finding: int | None = None  # its number in `findings`, from 0
     fraction_ci95: tuple[float, float] | None = None  # of `fraction` ("open")
+    like: CeilingValue | None = None  # what carries as much as the best one without MPI ("far")
     why: list[Cause] = []  # what is known of why they scatter
 
 
@@ -727,7 +729,7 @@ class Precision(msgspec.Struct, kw_only=True):
     aim_of_rates: float
     aim_of_times: float
     wider: int  # than the aim
-    widest: float
+    widest: float  # against its aim
     who: Who  # whose that is,
     place: Place  # where
     case: Case  # and in what

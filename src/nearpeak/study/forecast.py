@@ -27,6 +27,8 @@ class Forecast(NamedTuple):
 
     cells: int
     launches: int
+    fewest: int  # launches of a cell
+    most: int
     half_width: float | None  # None: too few launches for an interval
     apart: int  # cells whose sessions differ: their width comes from these, not from launches
     more_seconds: float
@@ -66,9 +68,12 @@ def forecast(
         for (values, _, goes_on), width, differs in zip(known, widths, differ, strict=True)
         if not differs
     ]
+    launches = [len(values) for values, *_ in known]
     return Forecast(
         cells=len(known),
-        launches=int(np.median([len(values) for values, *_ in known])),
+        launches=int(np.median(launches)),
+        fewest=min(launches),
+        most=max(launches),
         half_width=_middle(widths),
         apart=sum(differ),
         more_seconds=more_seconds,
@@ -79,7 +84,9 @@ def forecast(
 
 def sentence(found: Forecast, command: str) -> str:
     """For people: a few sentences on one line, with the command that measures so much more."""
-    figures, launches = count(found.cells, "figure"), count(found.launches, "launch")
+    figures, launches = count(found.cells, "figure"), count(found.most, "launch")
+    if found.fewest < found.most:
+        launches = f"{found.fewest} to {launches}"
     time = f"Another {format_seconds(found.more_seconds)} would"
     if found.half_width is None:
         words = f"Half of the {figures} or more have too few launches ({launches}) for an interval."

@@ -162,7 +162,9 @@ class StudyRun:
         last = looks[-1]
         for block in range(last):
             if self._state.contenders_done(block):
-                return self._ending(f"every cell is precise or was given up after {block} blocks")
+                return self._ending(
+                    f"every cell was precise or given up when judged after {block} blocks"
+                )
             if not self._state.remaining(block):
                 continue
             self._leave_out(block)

@@ -264,10 +264,13 @@ class State:
         ]
 
     def forecast(self) -> Forecast | None:
-        """What was reached, and what more time would bring; None where nothing more is needed."""
+        """What was reached, and what more time would bring; None where it would bring nothing, as
+        every cell was precise or given up when it was judged."""
         block = self._whole
         while block < self.looks[-1] and not self.remaining(block):
             block += 1
+        if self.contenders_done(block):
+            return None
         remaining = self.remaining(block)
         going = {
             unit for planned in remaining for unit in _units(planned.template, planned.variants)

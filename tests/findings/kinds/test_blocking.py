@@ -4,6 +4,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from nearpeak.findings.kinds import all_kinds
@@ -60,6 +61,14 @@ def test_only_the_same_axes_and_a_window_in_flight(by_hand: Any) -> None:
     assert not seen(by_hand, host_to_gpu(by_hand, 84.0, 55.0, (LATENCY, BW), calls="blocking"))
     assert not seen(by_hand, host_to_gpu(by_hand, 84.0, 55.0, (LATENCY, BW), calls="persistent"))
     assert not seen(by_hand, host_to_gpu(by_hand, 84.0, 55.0, (LATENCY, BW), staging="pinned"))
+
+
+def test_a_window_of_one_sided_operations_is_no_remedy_for_messages(by_hand: Any) -> None:
+    latency, windowed = host_to_gpu(by_hand, 1939.0, 53.0, (LATENCY, BW))
+    windowed.case = msgspec.structs.replace(
+        windowed.case, benchmark="put_bw", metric="put_bw", axes={"win": "allocated"}
+    )
+    assert not seen(by_hand, [latency, windowed])
 
 
 def test_blocks_that_scatter_too_much_prove_nothing(by_hand: Any) -> None:

@@ -11,26 +11,30 @@ from statistics import median
 from nearpeak.findings.evidence import Kind, Seen, View, loss, message_us
 from nearpeak.observations.observed import Block
 from nearpeak.results.results import Cell
+from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.identity import Place, Who
 
 LIMIT = 3.0  # times the blocking bandwidth ...
 EXPLAINED = 0.5  # ... unless the ceilings' own ratio is this part of it or more
 CALLS = "calls"  # the axis that tells how messages are sent
 
+Messages = tuple[Who, Place, str, int, str]  # with their buffers, size and family
+
 
 def find(view: View) -> Iterator[Seen]:
-    """Every time of one message beside a rate of the same messages."""
-    windowed: dict[tuple[Who, Place, str, int], list[Cell]] = defaultdict(list)
+    """Every time of one message beside a rate of the same messages: of the same family, as a window
+    of one-sided operations is no remedy for messages."""
+    windowed: dict[Messages, list[Cell]] = defaultdict(list)
     for cell in view.unstaged:
-        one_way = view.benchmarks[cell.case.benchmark].one_way
+        benchmark = view.benchmarks[cell.case.benchmark]
         # A window of 1: of messages as large as may fly; None: how many fly is not known.
-        if one_way and cell.window not in (None, 1) and _calls(cell, "nonblocking"):
-            windowed[_place(cell)].append(cell)
+        if benchmark.one_way and cell.window not in (None, 1) and _calls(cell, "nonblocking"):
+            windowed[_same(cell, benchmark)].append(cell)
     for cell in view.unstaged:
-        one_message = view.benchmarks[cell.case.benchmark].one_message
-        if not (one_message and cell.case.x and _calls(cell, "blocking")):
+        benchmark = view.benchmarks[cell.case.benchmark]
+        if not (benchmark.one_message and cell.case.x and _calls(cell, "blocking")):
             continue
-        for other in windowed[_place(cell)]:
+        for other in windowed[_same(cell, benchmark)]:
             found = _beside(view, cell, other) if _alike(cell, other) else None
             if found is not None:
                 yield found
@@ -41,8 +45,8 @@ def _calls(cell: Cell, how: str) -> bool:
     return cell.case.axes.get(CALLS, how) == how
 
 
-def _place(cell: Cell) -> tuple[Who, Place, str, int]:
-    return cell.who, cell.place, cell.case.buffers, cell.case.x
+def _same(cell: Cell, benchmark: Benchmark) -> Messages:
+    return cell.who, cell.place, cell.case.buffers, cell.case.x, benchmark.family
 
 
 def _alike(cell: Cell, other: Cell) -> bool:

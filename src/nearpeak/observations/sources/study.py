@@ -107,8 +107,10 @@ def load(folder: Path) -> Observations:
     """
     for name in (journal.NAME, PLAN, MACHINE):
         if not (folder / name).is_file():
+            what = "it holds a report alone: " if (folder / "results.json").is_file() else ""
             raise UserError(
-                f"{folder}: no {name} there; give the folder that `nearpeak study` wrote"
+                f"{folder}: no {name} there; {what}give the folder that `nearpeak study` wrote, or "
+                "the file that was imported"
             )
     next(journal.read_records(folder), None)  # refuses other files that were changed
     plan = journal.grown(_decode(folder / PLAN, Plan, PLAN_SCHEMA), folder)
