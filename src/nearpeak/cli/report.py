@@ -41,8 +41,6 @@ Examples:
   nearpeak report study --require "host-memory node0:copy>=20GB/s"
 
   nearpeak report conform
-
-  nearpeak report osu_latency.txt -o here
 """
 
 
@@ -56,8 +54,7 @@ def report(
         Path,
         typer.Argument(
             metavar="DIR",
-            help="The folder of a study, or of a conformance run; or the output of osu_latency,"
-            " osu_bw or osu_bibw in a file.",
+            help="The folder of a study, or of a conformance run.",
         ),
     ],
     output: Annotated[
@@ -86,6 +83,8 @@ def report(
     """Rebuilds both files; bad folders and unknown machines are a UserError."""
     from nearpeak.conform import journal
 
+    if folder.is_file():
+        raise UserError(f"{folder} is a file: nearpeak import {folder} reads what tools print")
     if not (folder / journal.NAME).exists():
         _report_study(folder, output, open_it, beside or [], require or [], as_junit)
         return
@@ -106,12 +105,11 @@ def _target(folder: Path, output: Path | None, open_it: bool) -> Path | None:
     if output is not None:
         make_output(output)
         return output
-    if folder.is_dir() and not is_read_only(folder):
+    if not is_read_only(folder):
         return folder
-    why = "is read-only" if folder.is_dir() else "is a file"
     if open_it:
-        raise UserError(f"{folder} {why}: choose a folder for the page with -o")
-    say(f"nearpeak: {folder} {why}, so nothing is written: choose a folder with -o")
+        raise UserError(f"{folder} is read-only: choose a folder for the page with -o")
+    say(f"nearpeak: {folder} is read-only, so nothing is written: choose a folder with -o")
     return None
 
 

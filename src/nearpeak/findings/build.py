@@ -6,13 +6,19 @@ from pathlib import Path
 from nearpeak.findings.advice import advise
 from nearpeak.findings.find import find
 from nearpeak.observations.load import load
+from nearpeak.observations.observed import Observations
 from nearpeak.results.build import summarise
 from nearpeak.results.results import Results
 
 
 def build_results(folder: Path) -> Results:
     """What the study in `folder` found; UserError when there is none that can be read."""
-    results = summarise(load(folder))
+    return results_of(load(folder))
+
+
+def results_of(observations: Observations) -> Results:
+    """What these come to."""
+    results = summarise(observations)
     results.findings = find(results)
     results.advice = advise(results)
     return results

@@ -7,9 +7,13 @@ from nearpeak.errors import UserError
 from nearpeak.observations.observed import Observations
 from nearpeak.observations.sources import all_sources
 
+MOST_BYTES = 64 << 20  # of a file: what tools print has some KiB
+
 
 def load(place: Path) -> Observations:
     """What is observed in a folder or a file; UserError where nothing is, or it cannot be read."""
+    if place.is_file() and place.stat().st_size > MOST_BYTES:
+        raise UserError(f"{place} has more than 64 MiB: give the output of one program alone")
     for source in all_sources():
         if source.recognises(place):
             return source.load(place)

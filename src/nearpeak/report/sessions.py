@@ -77,6 +77,9 @@ def sentence(results: Results) -> str:
         for session, found in rows(measuring)
         if found
     ]
+    if not any(session.fingerprint for session in results.sessions):  # imported
+        files = count(len(results.sessions), "file")
+        return f"Taken from {files}: whether all are of one machine and software, nobody knows."
     words = f"Measured in {count(len(measuring), 'session')}"
     if changed:
         words += f". Changed in {', in '.join(changed)}."

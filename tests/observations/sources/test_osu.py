@@ -213,10 +213,29 @@ def test_what_cannot_be_read_as_one_table_is_refused(written: Path, text: str, m
         load(written)
 
 
+ALLREDUCE = "\n# OSU MPI Allreduce Latency Test v7.4\n# Datatype: MPI_FLOAT.\n"
+
+
+def test_of_a_collective_operation_the_slowest_rank_counts(written: Path) -> None:
+    """Which is what figures of ours are of; without its column OMB tells the mean of all."""
+    written.write_text(
+        ALLREDUCE + "# Size  Avg Latency(us)  Min Latency(us)  Max Latency(us)  Iterations\n"
+        "4        1.20        1.00        1.40        1000\n"
+    )
+    cell = cells(written)[4]
+    assert (cell.median, cell.minimum, cell.place.path) == (1.4, None, "imported, some ranks")
+    assert "Figures are those of the slowest rank" in scope(written)
+    written.write_text(ALLREDUCE + "# Size       Avg Latency(us)\n4     1.20\n8     1.30\n")
+    assert {x: cell.median for x, cell in cells(written).items()} == {4: 1.2, 8: 1.3}
+    assert "Figures are means of the ranks' times" in scope(written)
+    assert "does not say how many ranks" in scope(written)
+    assert "messages were in flight" not in scope(written)
+
+
 def test_a_program_that_is_not_known_is_named(written: Path) -> None:
-    written.write_text("# OSU MPI Allreduce Latency Test v7.4\n4 1.0\n")
+    written.write_text("# OSU MPI Multi Latency Test v7.4\n4 1.0\n")
     assert recognises(written)
-    with pytest.raises(UserError, match="of no OSU program that is read here: Latency, "):
+    with pytest.raises(UserError, match="of no OSU program that is read here: osu_latency, "):
         load(written)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What programs of the OSU micro-benchmarks print between two ranks: their output in a file.
+"""What programs of the OSU micro-benchmarks print: their output in a file.
 
 A file is one launch. Of the machine, the library and where the ranks ran it says nothing. What is
 printed stands in OMB's c/util/osu_util.c (print_header) and c/util/osu_util_mpi.c
@@ -8,28 +8,16 @@ printed stands in OMB's c/util/osu_util.c (print_header) and c/util/osu_util_mpi
 
 import re
 from collections.abc import Iterator
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import NamedTuple
 
 from nearpeak.errors import UserError
-from nearpeak.libraries.library import Settings
-from nearpeak.machine.machine import Machine
-from nearpeak.observations.observed import (
-    Block,
-    Gap,
-    Launch,
-    Library,
-    Observation,
-    Observations,
-    Session,
-    Summary,
-)
+from nearpeak.observations.imported import Row, Table, collective, library, message, observations
+from nearpeak.observations.observed import Observations
 from nearpeak.observations.source import Source
-from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule
-from nearpeak.terms.buffers import HOST, MEMORY
-from nearpeak.terms.identity import Curve, Who
-from nearpeak.terms.path import DataPath, Endpoint
+from nearpeak.terms.benchmarks import Benchmark
+from nearpeak.terms.buffers import HOST
+from nearpeak.terms.identity import Who
 from nearpeak.terms.sizes import parse_bytes, quoted
 
 WHO = Who("osu")
@@ -65,16 +53,6 @@ class Printed(NamedTuple):
     window: int | None = None  # messages in flight; None: the output need not say
 
 
-class Row(NamedTuple):
-    """A line of the table, in its units."""
-
-    size_bytes: int
-    value: float  # of no meaning where the payload was wrong
-    minimum: float | None  # None: it has no such column
-    iterations: int | None
-    wrong: bool  # its payload failed the validation
-
-
 class Output(NamedTuple):
     """What one run of a program printed."""
 
@@ -83,27 +61,34 @@ class Output(NamedTuple):
     buffers: str | None  # None: it does not say
     window: int | None
     validated: bool  # payloads were checked
+    slowest: bool  # there is a column of the slowest rank, or iteration
     rows: list[Row]
-
-
-def _pair(name: str, metric: Metric, symmetric: bool) -> Benchmark:
-    return Benchmark(
-        name=name,
-        metrics=[metric],
-        ranks=RankRule("exactly", 2),
-        family="pt2pt",
-        symmetric=symmetric,
-        ceiling="measured",
-    )
 
 
 # By the title of the program's output. Its rates are in MB/s (1e6).
 KNOWN = {
-    "Latency": Printed(_pair("latency", Metric("latency", "us", "lower"), True), window=1),
-    "Bandwidth": Printed(_pair("bw", Metric("bw", "GB/s", "higher"), False), 1e-3),
-    "Bi-Directional Bandwidth": Printed(
-        _pair("bibw", Metric("bibw", "GB/s", "higher"), True), 1e-3
-    ),
+    "Latency": Printed(message("latency", "us"), window=1),
+    "Bandwidth": Printed(message("bw", "GB/s", symmetric=False), 1e-3),
+    "Bi-Directional Bandwidth": Printed(message("bibw", "GB/s"), 1e-3),
+    **{
+        f"{title} Latency": Printed(collective(name))
+        for title, name in (
+            ("Allgather", "allgather"),
+            ("Allgatherv", "allgatherv"),
+            ("Allreduce", "allreduce"),
+            ("All-to-All Personalized Exchange", "alltoall"),
+            ("All-to-Allv Personalized Exchange", "alltoallv"),
+            ("All-to-Allw Personalized Exchange", "alltoallw"),
+            ("Broadcast", "bcast"),
+            ("Gather", "gather"),
+            ("Gatherv", "gatherv"),
+            ("Reduce", "reduce"),
+            ("Reduce_scatter", "reduce_scatter"),
+            ("Reduce_scatter_block", "reduce_scatter_block"),
+            ("Scatter", "scatter"),
+            ("Scatterv", "scatterv"),
+        )
+    },
 }
 
 
@@ -125,60 +110,15 @@ def load(file: Path) -> Observations:
     """
     output = _parse(file)
     benchmark, factor, _ = output.printed
-    started = datetime.fromtimestamp(file.stat().st_mtime, timezone.utc).isoformat()
-    buffers = output.buffers or HOST
-    path = DataPath(
-        id="imported",
-        summary="two ranks, of which the file does not say where they were",
-        transport="unknown",
-        ends=tuple(
-            Endpoint(memory=MEMORY[kind], cpus=[], numa_node=None) for kind in buffers.split(",")
-        ),
+    table = Table(
+        benchmark=benchmark,
+        buffers=output.buffers or HOST,
+        ranks=2 if benchmark.family == "pt2pt" else None,
+        window=output.window,
+        rows=[row._replace(value=row.value * factor) for row in output.rows],
     )
-    curve = Curve(benchmark=benchmark.name, metric=benchmark.main.name, buffers=buffers, axes={})
-    wrong = [row.size_bytes for row in output.rows if row.wrong]
-    message = f"{benchmark.name} {wrong[0]} bytes: OMB's validation failed" if wrong else ""
-    launch = Launch(
-        number=0,
-        block=Block(0, 0),
-        who=WHO,
-        place=path.place,
-        curves=(curve,),
-        status="wrong data" if wrong else "ok",
-        message=message,
-        cause=message,
-    )
-    return Observations(
-        name=file.name,
-        started=started,
-        nearpeak="",
-        complete=True,
-        machine=_unknown_machine(),
-        paths=[path],
-        libraries=[_library(output)],
-        benchmarks=[benchmark],
-        curves=[curve],
-        sessions=[Session(number=0, started=started, nearpeak="", forced=False, fingerprint={})],
-        launches=[launch],
-        observed=[
-            Observation(
-                launch=launch,
-                case=curve.at(row.size_bytes),
-                unit=benchmark.main.unit,
-                better=benchmark.main.better,
-                summary=Summary(row.value * factor, row.minimum, row.iterations),
-                samples=None,
-                origin=file.name,
-                window=output.window,
-            )
-            for row in output.rows
-            if not row.wrong
-        ],
-        gaps=[
-            Gap(launch, curve.at(size), "wrong data", "OMB's validation failed", said=True)
-            for size in wrong
-        ],
-    )
+    told = library(WHO, output.version, "OSU micro-benchmarks", " ".join(_unsaid(output)))
+    return observations(file, told, [table], "OMB")
 
 
 def _lines(content: bytes) -> list[str]:
@@ -192,10 +132,11 @@ def _parse(file: Path) -> Output:
     titles = [title for line in lines if (title := TITLE.match(line))]
     printed = KNOWN.get(titles[0]["test"]) if titles else None
     if printed is None:
-        raise UserError(f"{file} is of no OSU program that is read here: {', '.join(KNOWN)}")
+        names = ", ".join(f"osu_{known.benchmark.name}" for known in KNOWN.values())
+        raise UserError(f"{file} is of no OSU program that is read here: {names}")
     if len(titles) > 1:
         raise UserError(f"{file} is of {len(titles)} runs: give the output of each in its own file")
-    rows, columns = _table(file, lines, printed.benchmark.main.unit == "us")
+    rows, columns = _table(file, lines, printed.benchmark)
     if not rows:
         raise UserError(f"{file} holds no figures: give the whole output of the program")
     if len({row.size_bytes for row in rows}) < len(rows):
@@ -211,19 +152,20 @@ def _parse(file: Path) -> Output:
         buffers=_buffers(file, lines, titles[0]["accelerator"]),
         window=printed.window or window,
         validated=VALIDATION in columns or bool(told_wrong),
+        slowest=MAXIMUM in columns,
         rows=rows,
     )
 
 
-def _table(file: Path, lines: list[str], of_times: bool) -> tuple[list[Row], list[str]]:
+def _table(file: Path, lines: list[str], benchmark: Benchmark) -> tuple[list[Row], list[str]]:
     """Its rows, and the columns behind the value. Lines of others around it are passed over."""
     columns: list[str] | None = None
     rows: list[Row] = []
     for number, line in enumerate(lines, 1):
         if line.startswith("# Size"):
-            columns = _columns(file, line, of_times)
+            columns = _columns(file, line, benchmark.main.unit == "us")
         elif columns is not None and ROW_LIKE.match(line):
-            row = _row(line, columns, of_times)
+            row = _row(line, columns, benchmark)
             if row is None:
                 raise UserError(
                     f"{file}, line {number}: {quoted(line)} is not a whole row of the table:"
@@ -245,17 +187,20 @@ def _columns(file: Path, line: str, of_times: bool) -> list[str]:
     return columns
 
 
-def _row(line: str, columns: list[str], of_times: bool) -> Row | None:
-    """None: it is not whole."""
+def _row(line: str, columns: list[str], benchmark: Benchmark) -> Row | None:
+    """None: it is not whole. Of a collective operation the columns of the least and the most are of
+    ranks, and the most is what our figures are of."""
     shapes = [r"\d+[KMGkmg]?", FIGURE, *(SHAPES.get(name, FIGURE) for name in columns)]
     if not re.fullmatch(r"\s+".join(f"(?:{shape})" for shape in shapes) + r"\s*", line):
         return None
     size, value, *others = line.split()
     found = dict(zip(columns, others, strict=True))
+    together = benchmark.family == "collective"
+    of_iterations = benchmark.main.unit == "us" and not together
     return Row(
         size_bytes=parse_bytes(size),
-        value=float(value),
-        minimum=float(found[MINIMUM]) if of_times and MINIMUM in found else None,
+        value=float(found.get(MAXIMUM, value) if together else value),
+        minimum=float(found[MINIMUM]) if of_iterations and MINIMUM in found else None,
         iterations=int(found[ITERATIONS]) if ITERATIONS in found else None,
         wrong=found.get(VALIDATION) == "Fail",
     )
@@ -279,19 +224,6 @@ def _buffers(file: Path, lines: list[str], accelerator: str) -> str | None:
     return None
 
 
-def _library(output: Output) -> Library:
-    return Library(
-        who=WHO,
-        family="",
-        version=output.version,
-        version_text=f"OSU micro-benchmarks {output.version}".rstrip(),
-        env={},
-        given=Settings(),
-        native=False,
-        scope=" ".join(_unsaid(output)),
-    )
-
-
 def _unsaid(output: Output) -> Iterator[str]:
     """What the figures are, and what the file leaves open."""
     yield (
@@ -302,26 +234,19 @@ def _unsaid(output: Output) -> Iterator[str]:
         yield "It names no buffers: they are taken as in host memory (H,H), OMB's default."
     else:
         yield f"Buffers are {output.buffers}, as it says."
-    if output.window is None:
+    if output.printed.benchmark.family == "collective":
+        yield "It does not say how many ranks there were."
+        if output.slowest:
+            yield "Figures are those of the slowest rank, as ours are."
+        else:
+            yield (
+                "Figures are means of the ranks' times (ours are of the slowest rank: OMB's -f has"
+                " a column of it)."
+            )
+    elif output.window is None:
         yield "How many messages were in flight is not known (64 unless -W was given)."
     if not output.validated:
         yield "Payloads were not validated (-c)."
 
 
-def _unknown_machine() -> Machine:
-    return Machine(
-        hostname="an unknown machine",
-        architecture="",
-        cpu_model="",
-        kernel="",
-        source="",
-        virtual=False,
-        cores=[],
-        caches=[],
-        numa_nodes=[],
-        nics=[],
-        allowed_cpus=[],
-    )
-
-
-SOURCE = Source("the output of osu_latency, osu_bw or osu_bibw", recognises, load)
+SOURCE = Source("the output of osu_latency, osu_bw, osu_bibw or osu_COLLECTIVE", recognises, load)

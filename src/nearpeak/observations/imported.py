@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of figures that another program printed, as observations: each table is one launch.
+
+Such a program says little of the machine, of the library and of where its ranks ran.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import NamedTuple
+
+from nearpeak.libraries.library import Settings
+from nearpeak.machine.machine import Machine
+from nearpeak.observations.observed import (
+    Block,
+    Gap,
+    Launch,
+    Library,
+    Observation,
+    Observations,
+    Session,
+    Summary,
+)
+from nearpeak.terms.benchmarks import Benchmark, Better, Metric, RankRule
+from nearpeak.terms.buffers import MEMORY
+from nearpeak.terms.identity import Curve, Who
+from nearpeak.terms.path import DataPath, Endpoint
+
+PAIR, ANY = RankRule("exactly", 2), RankRule("at least", 2)
+
+
+class Row(NamedTuple):
+    """A line of a table, in the unit of its metric."""
+
+    size_bytes: int
+    value: float  # of no meaning where the payload was wrong
+    minimum: float | None = None  # over iterations; None: not told, as the next one
+    iterations: int | None = None
+    wrong: bool = False  # its payload failed a validation
+
+
+class Table(NamedTuple):
+    """What a program printed of one benchmark."""
+
+    benchmark: Benchmark  # of one metric
+    buffers: str  # "H,D"
+    ranks: int | None  # None: not told
+    window: int | None  # messages in flight; None: not known
+    rows: list[Row]
+
+
+def message(name: str, unit: str, *, symmetric: bool = True) -> Benchmark:
+    """One of ours between two ranks, of times in us or of rates in GB/s. Not `symmetric`: it sends
+    one way."""
+    better: Better = "lower" if unit == "us" else "higher"
+    return Benchmark(
+        name=name,
+        metrics=[Metric(name, unit, better)],
+        ranks=PAIR,
+        family="pt2pt",
+        symmetric=symmetric,
+        ceiling="measured",
+    )
+
+
+def collective(name: str) -> Benchmark:
+    """One of our collective operations."""
+    return Benchmark(name, [Metric(name, "us", "lower")], ANY, family="collective")
+
+
+def library(who: Who, version: str, words: str, scope: str) -> Library:
+    """What stands for the library, which nobody knows. `scope`: what must be known of the figures,
+    and what the program leaves open, in sentences."""
+    return Library(
+        who=who,
+        family="",
+        version=version,
+        version_text=f"{words} {version}".rstrip(),
+        env={},
+        given=Settings(),
+        native=False,
+        scope=scope,
+    )
+
+
+def observations(file: Path, by: Library, tables: Sequence[Table], checked_by: str) -> Observations:
+    """All tables of a file. `checked_by`: whose validation failed, where one did."""
+    started = datetime.fromtimestamp(file.stat().st_mtime, timezone.utc).isoformat()
+    found = Observations(
+        name=file.name,
+        started=started,
+        nearpeak="",
+        complete=True,
+        machine=_unknown_machine(),
+        paths=[],
+        libraries=[by],
+        benchmarks=[],
+        curves=[],
+        sessions=[Session(number=0, started=started, nearpeak="", forced=False, fingerprint={})],
+    )
+    for number, table in enumerate(tables):
+        _add(found, number, table, by.who, f"{checked_by}'s validation failed")
+    return found
+
+
+def _add(found: Observations, number: int, table: Table, who: Who, failed: str) -> None:
+    benchmark = table.benchmark
+    path = _path(table)
+    curve = Curve(
+        benchmark=benchmark.name, metric=benchmark.main.name, buffers=table.buffers, axes={}
+    )
+    wrong = [row.size_bytes for row in table.rows if row.wrong]
+    message = f"{benchmark.name} {wrong[0]} bytes: {failed}" if wrong else ""
+    launch = Launch(
+        number=number,
+        block=Block(0, 0),
+        who=who,
+        place=path.place,
+        curves=(curve,),
+        status="wrong data" if wrong else "ok",
+        message=message,
+        cause=message,
+    )
+    if path.id not in [known.id for known in found.paths]:
+        found.paths.append(path)
+    if benchmark.name not in [known.name for known in found.benchmarks]:
+        found.benchmarks.append(benchmark)
+    if curve not in found.curves:
+        found.curves.append(curve)
+    found.launches.append(launch)
+    found.observed += [
+        Observation(
+            launch=launch,
+            case=curve.at(row.size_bytes),
+            unit=benchmark.main.unit,
+            better=benchmark.main.better,
+            summary=Summary(row.value, row.minimum, row.iterations),
+            samples=None,
+            origin=found.name,
+            window=table.window,
+        )
+        for row in table.rows
+        if not row.wrong
+    ]
+    found.gaps += [Gap(launch, curve.at(size), "wrong data", failed, said=True) for size in wrong]
+
+
+def _path(table: Table) -> DataPath:
+    kinds = table.buffers.split(",")
+    many = {None: "ranks, nobody knows how many,", 2: "two ranks,"}.get(
+        table.ranks, f"{table.ranks} ranks,"
+    )
+    words = f"{many} of which the file does not say where they were"
+    name = "imported" if table.ranks == 2 else f"imported, {table.ranks or 'some'} ranks"
+    if (table.ranks or 0) > 2:
+        kinds = [kinds[0], *[kinds[-1]] * ((table.ranks or 2) - 1)]
+    ends = (Endpoint(memory=MEMORY[kind], cpus=[], numa_node=None) for kind in kinds)
+    return DataPath(id=name, summary=words, transport="unknown", ends=tuple(ends))
+
+
+def _unknown_machine() -> Machine:
+    return Machine(
+        hostname="an unknown machine",
+        architecture="",
+        cpu_model="",
+        kernel="",
+        source="",
+        virtual=False,
+        cores=[],
+        caches=[],
+        numa_nodes=[],
+        nics=[],
+        allowed_cpus=[],
+    )

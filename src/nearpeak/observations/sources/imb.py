@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the Intel MPI Benchmarks (IMB-MPI1, IMB-MPI1-GPU) print: their output in a file.
+
+A file holds a table for each benchmark and number of ranks. What is printed stands in IMB's
+src_c/IMB_output.c.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from nearpeak.errors import UserError
+from nearpeak.observations.imported import Row, Table, collective, library, message, observations
+from nearpeak.observations.observed import Observations
+from nearpeak.observations.source import Source
+from nearpeak.terms.benchmarks import Benchmark
+from nearpeak.terms.buffers import HOST
+from nearpeak.terms.identity import Who
+from nearpeak.terms.sizes import quoted
+
+WHO = Who("imb")
+TITLE = re.compile(r"#\s+Intel\(R\) MPI Benchmarks (?P<version>\S+?),? MPI-1 part")
+STARTED = re.compile(r"# (?P<program>\S*IMB-MPI1\S*) ?(?P<words>.*)")
+BEGIN = re.compile(r"# Benchmarking (?P<name>\S+)\s*$")
+RANKS = re.compile(r"# #processes = (?P<ranks>\d+)\s*$")
+ROW_LIKE = re.compile(r"\s+\d")
+SIZE, COUNT = "#bytes", "#repetitions"
+# In which memory buffers are, by -mem_alloc_type of IMB-MPI1-GPU; without it: "device".
+MEMORIES = {"device": "D,D", "shared": "M,M", "host": "P,P", "cpu": HOST}
+LOOKED_AT_BYTES = 1 << 16
+
+
+class Printed(NamedTuple):
+    """What one of its tables is here."""
+
+    benchmark: Benchmark
+    column: str
+    factor: float = 1.0  # from its column to our unit; its rates are in MB/s (1e6)
+    window: int | None = None
+
+
+KNOWN = {
+    "PingPong": Printed(message("latency", "us"), "t[usec]", window=1),
+    "Uniband": Printed(message("bw", "GB/s", symmetric=False), "Mbytes/sec", 1e-3),
+    "Biband": Printed(message("bibw", "GB/s"), "Mbytes/sec", 1e-3),
+    **{
+        name: Printed(collective(name.lower()), "t_max[usec]")
+        for name in (
+            *("Allgather", "Allgatherv", "Allreduce", "Alltoall", "Alltoallv", "Bcast", "Gather"),
+            *("Gatherv", "Reduce", "Reduce_scatter", "Reduce_scatter_block", "Scatter"),
+            *("Scatterv", "Scan"),
+        )
+    },
+}
+
+
+class Section(NamedTuple):
+    """One table of a file."""
+
+    name: str  # IMB's
+    ranks: int
+    columns: list[str]
+    rows: list[list[str]]
+
+
+def recognises(place: Path) -> bool:
+    """Whether it is a file with IMB's title."""
+    try:
+        with place.open("rb") as file:
+            lines = file.read(LOOKED_AT_BYTES).decode("utf-8", errors="replace").splitlines()
+    except OSError:
+        return False
+    return any(map(TITLE.match, lines))
+
+
+def load(file: Path) -> Observations:
+    """A launch for each table that is known here.
+
+    Raises:
+        UserError: it has no table that is, a row of one is not whole, or nobody could tell where
+            its buffers were.
+    """
+    lines = file.read_text("utf-8", errors="replace").splitlines()
+    title = next(found for line in lines if (found := TITLE.match(line)))
+    buffers = _buffers(file, lines)
+    sections = list(_sections(file, lines))
+    tables = [table for section in sections if (table := _table(section, buffers))]
+    if not tables:
+        raise UserError(f"{file} holds no table that is read here: {', '.join(KNOWN)}")
+    passed = sorted({section.name for section in sections} - KNOWN.keys())
+    told = library(WHO, title["version"], "Intel MPI Benchmarks", " ".join(_unsaid(passed)))
+    return observations(file, told, tables, "IMB")
+
+
+def _buffers(file: Path, lines: list[str]) -> str:
+    started = next((found for line in lines if (found := STARTED.match(line))), None)
+    if started is None or not started["program"].endswith("-GPU"):
+        return HOST
+    chosen = re.search(r"-mem_alloc_type (\S+)", started["words"])
+    kind = chosen[1] if chosen else "device"
+    if kind not in MEMORIES:
+        raise UserError(f"{file}: -mem_alloc_type {kind} is no memory that is known here")
+    return MEMORIES[kind]
+
+
+def _sections(file: Path, lines: list[str]) -> Iterator[Section]:
+    section: Section | None = None
+    for number, line in enumerate(lines, 1):
+        if begin := BEGIN.match(line):
+            section = Section(begin["name"], 0, [], [])
+        elif section and (ranks := RANKS.match(line)):
+            section = section._replace(ranks=int(ranks["ranks"]))
+        elif section and not section.columns and line.split()[:1] == [SIZE]:
+            section = section._replace(columns=line.split())
+            yield section
+        elif section and section.columns and ROW_LIKE.match(line):
+            if len(line.split()) != len(section.columns):
+                raise UserError(
+                    f"{file}, line {number}: {quoted(line)} is not a whole row of the table: give"
+                    " the whole output of the program"
+                )
+            section.rows.append(line.split())
+
+
+def _table(section: Section, buffers: str) -> Table | None:
+    """None: of what is not measured here, or without figures."""
+    printed = KNOWN.get(section.name)
+    if printed is None or printed.column not in section.columns:
+        return None
+    if printed.benchmark.family == "pt2pt" and section.ranks != 2:
+        return None
+    at = section.columns.index(printed.column)
+    count = section.columns.index(COUNT)
+    rows = [
+        Row(int(row[0]), float(row[at]) * printed.factor, iterations=int(row[count]))
+        for row in section.rows
+        if int(row[0]) or section.name == "PingPong"  # of nothing there is no rate, and no sum
+    ]
+    return Table(printed.benchmark, buffers, section.ranks, printed.window, rows) if rows else None
+
+
+def _unsaid(passed: list[str]) -> Iterator[str]:
+    """What the figures are, and what the file leaves open."""
+    yield (
+        "Imported from Intel MPI Benchmarks: each figure is the mean of one launch's loop, of a"
+        " collective operation that of the slowest rank. The file does not say on which machine and"
+        " with which library it ran, nor where the ranks were. How many messages were in flight is"
+        " not known."
+    )
+    if passed:
+        yield f"Passed over, as nothing here measures the same: {', '.join(passed)}."
+
+
+SOURCE = Source("the output of IMB-MPI1 or IMB-MPI1-GPU", recognises, load)

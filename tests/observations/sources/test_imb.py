@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Output of IMB 2021.11 with Intel MPI 2021.19, two ranks of one machine that had other work.
+
+Of pairs.txt the folder of the program was taken away.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from nearpeak.errors import UserError
+from nearpeak.findings.build import build_results
+from nearpeak.observations.load import load
+from nearpeak.report.page import write_report
+
+FILE = Path(__file__).with_name("imb") / "pairs.txt"
+TITLE = "#    Intel(R) MPI Benchmarks 2021.11, MPI-1 part\n"
+PINGPONG = """\
+# Benchmarking PingPong
+# #processes = 2
+       #bytes #repetitions      t[usec]   Mbytes/sec
+"""
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    return tmp_path / "out.txt"
+
+
+def test_what_is_measured_here_becomes_results_and_a_page(tmp_path: Path) -> None:
+    results = build_results(FILE)
+    figures = {(cell.case.benchmark, cell.unit, cell.case.x): cell.median for cell in results.timed}
+    assert {name for name, _, _ in figures} == {"latency", "bw", "bibw", "allreduce"}
+    assert figures["latency", "us", 8] == 0.15
+    assert figures["latency", "us", 0] == 6.11
+    assert figures["bw", "GB/s", 64] == pytest.approx(0.25105)
+    assert figures["allreduce", "us", 64] == 0.40  # of the slowest rank
+    assert ("allreduce", "us", 0) not in figures
+    assert ("bw", "GB/s", 0) not in figures
+    assert {cell.place.path for cell in results.timed} == {"imported"}
+    [library] = load(FILE).libraries
+    assert (library.version, library.who.library) == ("2021.11", "imb")
+    assert library.scope.endswith("measures the same: Exchange, PingPing, Sendrecv.")
+    assert write_report(results, tmp_path, []).is_file()
+
+
+def test_tables_of_several_numbers_of_ranks_are_apart(written: Path) -> None:
+    table = """\
+# Benchmarking Bcast
+# #processes = {}
+       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
+            8          200         0.16         {}         0.17
+"""
+    written.write_text(TITLE + table.format(2, 0.18) + table.format(4, 0.28))
+    found = {
+        (cell.place.path, len(cell.place.ends)): cell.median
+        for cell in build_results(written).timed
+    }
+    assert found == {("imported", 2): 0.18, ("imported, 4 ranks", 4): 0.28}
+
+
+@pytest.mark.parametrize(
+    ("words", "buffers"),
+    [
+        ("IMB-MPI1 PingPong", "H,H"),
+        ("bin/IMB-MPI1-GPU PingPong", "D,D"),
+        ("IMB-MPI1-GPU -mem_alloc_type cpu PingPong", "H,H"),
+        ("IMB-MPI1-GPU PingPong -mem_alloc_type shared", "M,M"),
+    ],
+)
+def test_buffers_are_those_of_the_command(written: Path, words: str, buffers: str) -> None:
+    written.write_text(f"{TITLE}# {words}\n{PINGPONG}            8  200  0.15  52.07\n")
+    assert {observed.case.buffers for observed in load(written).observed} == {buffers}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "holds no table that is read here: PingPong, "),
+        (f"{PINGPONG}            8          200         0.15\n", "line 5: .* is not a whole row"),
+        (f"# IMB-MPI1-GPU -mem_alloc_type odd\n{PINGPONG}", "odd is no memory that is known"),
+    ],
+)
+def test_what_cannot_be_read_is_one_line(written: Path, text: str, message: str) -> None:
+    written.write_text(TITLE + text)
+    with pytest.raises(UserError, match=message):
+        load(written)
