@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What nccl-tests (all_reduce_perf and its like) print, or write as JSON (-J): a file of one run.
+
+What is printed stands in its src/util.cu, and which bytes a size is of in src/OPERATION.cu.
+"""
+
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from nearpeak.errors import UserError
+from nearpeak.observations.imported import Row, Table, collective, library, observations
+from nearpeak.observations.observed import Observations
+from nearpeak.observations.source import Source
+from nearpeak.terms.identity import Who
+from nearpeak.terms.sizes import quoted
+
+WHO = Who("nccl-tests")
+PROGRAM = re.compile(r"# Collective test starting: (?P<name>\S+)")
+VERSION = re.compile(r"# nccl-tests version (?P<version>\S+) .*\bnccl-library=(?P<nccl>\d+)")
+CONFIG = re.compile(r"# nThread \d+ nGpus \d+ minBytes ")
+DEVICE = re.compile(r"#\s+Rank\s+\d+ ")
+ROW_LIKE = re.compile(r"\s+\d+\s+\d+\s+[a-z]\w+\s")
+FIELDS = 9  # of a row up to the errors of what is not in place
+JSON_MARK = b'"nccl_version"'
+LOOKED_AT_BYTES = 1 << 16
+
+
+class Operation(NamedTuple):
+    """Its name here, and whether its size is of all ranks' blocks, which ours are one of."""
+
+    name: str
+    of_all_blocks: bool = False
+
+
+# By the program's name without its "_perf". sendrecv_perf is a ring of messages, of which nothing
+# here is like.
+KNOWN = {
+    "all_reduce": Operation("allreduce"),
+    "all_gather": Operation("allgather", of_all_blocks=True),
+    "alltoall": Operation("alltoall", of_all_blocks=True),
+    "broadcast": Operation("bcast"),
+    "gather": Operation("gather", of_all_blocks=True),
+    "reduce": Operation("reduce"),
+    "reduce_scatter": Operation("reduce_scatter"),
+    "scatter": Operation("scatter", of_all_blocks=True),
+}
+
+
+class Figures(msgspec.Struct):
+    """Of one size, as in JSON."""
+
+    time: float | None = None  # us; null: only the CPU's time was taken
+    nwrong: float | None = None  # null: not looked at
+
+
+class Result(msgspec.Struct):
+    """One size, as in JSON."""
+
+    size: int
+    out_of_place: Figures | None = None
+
+
+class Written(msgspec.Struct):
+    """A whole run, as in JSON."""
+
+    args: list[str]
+    devices: list[dict[str, Any]]
+    results: list[Result]
+    nccl_version: int = 0
+
+
+class Run(NamedTuple):
+    """What a file holds."""
+
+    program: str
+    version: str
+    nccl: int  # its version, as one number; 0: not told
+    ranks: int
+    sizes: list[tuple[int, float, float | None]]  # bytes, us, wrong elements
+
+
+def recognises(place: Path) -> bool:
+    """Whether it is a file with the heading of these programs, or their JSON."""
+    try:
+        with place.open("rb") as file:
+            begin = file.read(LOOKED_AT_BYTES)
+    except OSError:
+        return False
+    lines = begin.decode("utf-8", errors="replace").splitlines()
+    return any(map(CONFIG.match, lines)) or (begin.lstrip()[:1] == b"{" and JSON_MARK in begin)
+
+
+def load(file: Path) -> Observations:
+    """One launch of one operation, out of place.
+
+    Raises:
+        UserError: it has no figures, does not say of which operation or devices it is, is of one
+            that is not known, or a row is not whole.
+    """
+    content = file.read_bytes()
+    run = _decoded(file, content) if content.lstrip()[:1] == b"{" else _parsed(file, content)
+    operation = KNOWN.get(run.program.removesuffix("_perf"))
+    if operation is None:
+        names = ", ".join(f"{name}_perf" for name in KNOWN)
+        raise UserError(f"{file} is of {run.program}, which is not read here: give {names}")
+    if not run.sizes or not run.ranks:
+        what = "figures" if run.ranks else "line for each device"
+        raise UserError(f"{file} holds no {what}: give the whole output of the program")
+    parts = run.ranks if operation.of_all_blocks else 1
+    rows = [
+        Row(size // parts, time_us, wrong=bool(wrong))
+        for size, time_us, wrong in run.sizes
+        if size // parts > 0
+    ]
+    table = Table(collective(operation.name), "D,D", run.ranks, None, rows)
+    told = library(WHO, run.version, _words(run), _scope(run))
+    return observations(file, told, [table], "nccl-tests")
+
+
+def _parsed(file: Path, content: bytes) -> Run:
+    lines = content.decode("utf-8", errors="replace").splitlines()
+    programs = [found["name"] for line in lines if (found := PROGRAM.match(line))]
+    if not programs:
+        raise UserError(
+            f"{file} does not say of which operation it is, as those of older nccl-tests: add the "
+            "line '# Collective test starting: all_reduce_perf', or its like, above the table"
+        )
+    if len(programs) > 1:
+        raise UserError(f"{file} is of {len(programs)} runs: give each in its own file")
+    version = next((found for line in lines if (found := VERSION.match(line))), None)
+    sizes = []
+    for number, line in enumerate(lines, 1):
+        if ROW_LIKE.match(line):
+            words = line.split()
+            if len(words) < FIELDS:
+                raise UserError(
+                    f"{file}, line {number}: {quoted(line)} is not a whole row of the table: give"
+                    " the whole output of the program"
+                )
+            wrong = None if words[8] == "N/A" else float(words[8])
+            sizes.append((int(words[0]), float(words[5]), wrong))
+    return Run(
+        program=programs[0],
+        version=version["version"] if version else "",
+        nccl=int(version["nccl"]) if version else 0,
+        ranks=sum(map(bool, map(DEVICE.match, lines))),
+        sizes=sizes,
+    )
+
+
+def _decoded(file: Path, content: bytes) -> Run:
+    try:
+        written = msgspec.json.decode(content, type=Written)
+    except msgspec.MsgspecError as error:
+        raise UserError(f"{file} is not the whole JSON of nccl-tests: {error}") from None
+    sizes = [
+        (result.size, result.out_of_place.time, result.out_of_place.nwrong)
+        for result in written.results
+        if result.out_of_place and result.out_of_place.time is not None
+    ]
+    program = Path(written.args[0]).name if written.args else "an unknown program"
+    return Run(program, "", written.nccl_version, len(written.devices), sizes)
+
+
+def _words(run: Run) -> str:
+    """`NCCL 2.28.3 by nccl-tests`: as its number has it from 2.9 on."""
+    major, minor, patch = run.nccl // 10000, run.nccl // 100 % 100, run.nccl % 100
+    return f"NCCL {major}.{minor}.{patch} by nccl-tests" if major else "nccl-tests"
+
+
+def _scope(run: Run) -> str:
+    text = (
+        "Imported from nccl-tests: each figure is the mean of operations that were enqueued one"
+        " behind another, out of place (ours wait for each, but with --calls enqueued). The file"
+        " does not say how the GPUs are joined."
+    )
+    if any(wrong is None for _, _, wrong in run.sizes):
+        text += " Payloads were not validated (-c 0)."
+    return text
+
+
+SOURCE = Source("the output of nccl-tests, or their JSON", recognises, load)
