@@ -32,35 +32,36 @@ def nothing_traced(exit_status: int) -> Trace:
 
 
 @pytest.mark.parametrize(
-    ("ended", "interrupted", "code", "last"),
+    ("ended", "signalled", "code", "last"),
     [
-        (0, False, 0, ""),
-        (7, False, 7, ""),
+        (0, None, 0, ""),
+        (7, None, 7, ""),
         (
             139,
-            False,
+            None,
             1,
             "nearpeak: the command ended with exit status 139, which is that of SIGSEGV;",
         ),
         (
             143,
-            False,
+            None,
             1,
             "nearpeak: the command ended with exit status 143, which is that of SIGTERM;",
         ),
-        (255, False, 1, "nearpeak: the command ended with exit status 255; see what it said"),
-        (1, True, 130, "nearpeak: interrupted"),
+        (255, None, 1, "nearpeak: the command ended with exit status 255; see what it said"),
+        (1, signal.SIGINT, 130, "nearpeak: interrupted"),
+        (143, signal.SIGTERM, 143, "nearpeak: interrupted by SIGTERM"),
     ],
 )
 def test_only_what_was_interrupted_ends_like_it(
     nearpeak: Nearpeak,
     monkeypatch: pytest.MonkeyPatch,
     ended: int,
-    interrupted: bool,
+    signalled: int | None,
     code: int,
     last: str,
 ) -> None:
-    monkeypatch.setattr("nearpeak.trace.run.run", lambda *_: (nothing_traced(ended), interrupted))
+    monkeypatch.setattr("nearpeak.trace.run.run", lambda *_: (nothing_traced(ended), signalled))
     found, _, err = nearpeak("trace", "--mpi", "one", "--", "app")
     assert found == code
     assert "".join(err.splitlines()[-1:]).startswith(last)
@@ -77,6 +78,8 @@ def test_only_what_was_interrupted_ends_like_it(
         ("exit 2", 1, "ended with exit status 2 before any process of it had come out of MPI_Init"),
         ("exit 0", 2, "called MPI_Init of one: see what it said, and name the library"),
         ("kill -INT $PPID; sleep 1; exit 9", 130, "nearpeak: interrupted"),
+        # It is passed on: nothing is left running.
+        ("kill -TERM $PPID; exec sleep 60", 143, "nearpeak: interrupted by SIGTERM"),
     ],
 )
 def test_a_command_without_calls(
@@ -109,9 +112,9 @@ def test_the_table_comes_before_the_file(
     target = tmp_path / "there" / "t.json"
     target.parent.mkdir()
 
-    def run(*_: Any) -> tuple[Trace, bool]:
+    def run(*_: Any) -> tuple[Trace, int | None]:
         target.parent.rmdir()  # meanwhile
-        return nothing_traced(0), False
+        return nothing_traced(0), None
 
     monkeypatch.setattr("nearpeak.trace.run.run", run)
     code, out, err = nearpeak("trace", "--mpi", "one", "-o", str(target), "--", "app")

@@ -35,11 +35,11 @@ Exit status:
   2         also for bad input, or where it ended well and there was
             nothing to count
 
-  130       ended by Ctrl-C
+  128 + N   ended by signal N, as 130 by Ctrl-C: it is passed on to the
+            command
 """
 
 
-INTERRUPTED, INTERRUPTED_WORDS = 130, "nearpeak: interrupted"
 MOST_OF_A_COMMAND = 127  # a shell says more of what a signal has ended
 
 
@@ -79,7 +79,7 @@ def trace(
     from nearpeak.report.traced import print_trace
     from nearpeak.trace.application import library_of
     from nearpeak.trace.ceilings import ceilings, known, unblocked
-    from nearpeak.trace.run import CommandFailed, run
+    from nearpeak.trace.run import CommandFailed, Interrupted, run
 
     if output:
         check_target(output)
@@ -87,13 +87,12 @@ def trace(
     library = resolve(mpi) if mpi else library_of(command)
     say_lacking(library)
     try:
-        found, interrupted = run(command, library)
+        found, signalled = run(command, library)
     except CommandFailed as failed:
         say(f"nearpeak: {failed}")
         raise typer.Exit(1) from None
-    except KeyboardInterrupt:
-        say(INTERRUPTED_WORDS)
-        raise typer.Exit(INTERRUPTED) from None
+    except Interrupted as interrupted:
+        raise _interrupted(interrupted.number) from None
     if points:
         found.ceilings = ceilings(found, points.times)
         found.unblocked = unblocked(found, points.rates)
@@ -101,13 +100,21 @@ def trace(
     if output:
         text = msgspec.json.format(msgspec.json.encode(found), indent=1).decode()
         write_whole(output, text + "\n")
-    if interrupted:
-        say(INTERRUPTED_WORDS)
-        raise typer.Exit(INTERRUPTED)
+    if signalled is not None:
+        raise _interrupted(signalled)
     if found.exit_status > MOST_OF_A_COMMAND:
         say(f"nearpeak: {ended_by(found.exit_status)}; see what it said before the table")
         raise typer.Exit(1)
     raise typer.Exit(found.exit_status)
+
+
+def _interrupted(number: int) -> typer.Exit:
+    """Says so; the exit that a signal asks for."""
+    import signal
+
+    by = "" if number == signal.SIGINT else f" by {signal.Signals(number).name}"
+    say(f"nearpeak: interrupted{by}")
+    return typer.Exit(128 + number)
 
 
 def ended_by(status: int) -> str:

@@ -3,10 +3,12 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from types import FrameType
 
 import nearpeak
 from nearpeak.errors import UserError
@@ -16,25 +18,34 @@ from nearpeak.trace.read import Left, Unreadable, merge, read
 from nearpeak.trace.trace import SCHEMA, Trace
 
 PASSED_ON = "OMPI_MCA_mca_base_env_list"
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # after which it is shown what was seen
 
 
 class CommandFailed(Exception):
     """The command failed before it had called MPI; the message is a line for the user."""
 
 
-def run(command: Sequence[str], library: Library) -> tuple[Trace, bool]:
-    """Runs it in the foreground, to its end; and whether that was Ctrl-C. UserError where it cannot
-    be started, or no process of it called MPI: CommandFailed where it did not end well either,
-    KeyboardInterrupt after Ctrl-C."""
+class Interrupted(Exception):
+    """The signal `number` came before any process had called MPI."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+def run(command: Sequence[str], library: Library) -> tuple[Trace, int | None]:
+    """Runs it in the foreground, to its end; and the signal that we got before, if one. UserError
+    where it cannot be started, or no process of it called MPI: CommandFailed where it did not end
+    well either, Interrupted after a signal."""
     preload = build_trace(library)
     folder = Path(tempfile.mkdtemp(prefix="nearpeak-trace-"))
     try:
-        status, interrupted = _start(command, environment(command, library, preload, folder))
+        status, signalled = _start(command, environment(command, library, preload, folder))
         left = list(_gather(folder))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    if not left and interrupted:
-        raise KeyboardInterrupt
+    if not left and signalled is not None:
+        raise Interrupted(signalled)
     if not left and status:
         raise CommandFailed(
             f"the command ended with exit status {status} before any process of it had come out of "
@@ -60,7 +71,7 @@ def run(command: Sequence[str], library: Library) -> tuple[Trace, bool]:
         ranks=sorted((part.rank for part in left), key=lambda rank: (rank.rank, rank.process)),
         entries=merge(left),
     )
-    return trace, interrupted
+    return trace, signalled
 
 
 def environment(
@@ -79,20 +90,30 @@ def environment(
     return {**os.environ, **own}
 
 
-def _start(command: Sequence[str], env: dict[str, str]) -> tuple[int, bool]:
-    """The exit status of a command, as a shell would say it; and whether Ctrl-C came before."""
+def _start(command: Sequence[str], env: dict[str, str]) -> tuple[int, int | None]:
+    """The exit status of a command, as a shell would say it; and the first signal that we got."""
     try:
         process = subprocess.Popen(command, env=env)
     except OSError as error:
         raise UserError(f"{command[0]} cannot be started: {error.strerror}") from None
-    interrupted = False
-    while True:
-        try:
-            code = process.wait()
-            break
-        except KeyboardInterrupt:
-            interrupted = True  # the terminal told the command too: what it leaves is shown
-    return code if code >= 0 else 128 - code, interrupted
+    got: list[int] = []
+
+    def take(number: int, _: FrameType | None) -> None:
+        got.append(number)
+        if number != signal.SIGINT:  # which a terminal sends to the command too
+            process.send_signal(number)
+
+    before = {
+        number: signal.signal(number, take)
+        for number in SIGNALS
+        if signal.getsignal(number) is not signal.SIG_IGN
+    }
+    try:
+        code = process.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return code if code >= 0 else 128 - code, got[0] if got else None
 
 
 def _gather(folder: Path) -> list[Left]:

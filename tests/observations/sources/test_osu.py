@@ -191,7 +191,7 @@ def test_tags_of_launchers_and_line_ends_of_windows_are_passed_over(
 )
 def test_a_row_that_is_not_whole_is_named(written: Path, row: str) -> None:
     written.write_text(f"{HEAD}1   1.00\n{row}")
-    with pytest.raises(UserError, match=r"line 4: .* is not a whole row of the table: give"):
+    with pytest.raises(UserError, match=r"line 4: .* is not a whole row of the table, whose"):
         load(written)
 
 

@@ -168,8 +168,8 @@ def _table(file: Path, lines: list[str], benchmark: Benchmark) -> tuple[list[Row
             row = _row(line, columns, benchmark)
             if row is None:
                 raise UserError(
-                    f"{file}, line {number}: {quoted(line)} is not a whole row of the table:"
-                    " give the whole output of the program"
+                    f"{file}, line {number}: {quoted(line)} is not a whole row of the table, whose"
+                    " figures have two decimals: give the whole output of the program"
                 )
             rows.append(row)
     return rows, columns or []
