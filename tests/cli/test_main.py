@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from nearpeak import __version__
+from nearpeak.libraries import build
 
 Nearpeak = Any
 
@@ -44,6 +45,14 @@ def test_what_the_outputs_encoding_lacks_stops_nothing() -> None:
             check=False,
         )
         assert (done.returncode, b"Traceback" in done.stderr) == (status, False), done.stderr
+
+
+def test_what_ctrl_c_ends_says_so(nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch) -> None:
+    def compiling() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(build, "build_native", compiling)
+    assert nearpeak("build", "--mpi", "one") == (130, "", "nearpeak: interrupted\n")
 
 
 def test_version(nearpeak: Nearpeak) -> None:

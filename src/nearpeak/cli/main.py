@@ -79,5 +79,6 @@ def main() -> None:
         print(f"nearpeak: {printable(str(error))}", file=sys.stderr)
         sys.exit(1)
     except typer.Abort:
+        print("nearpeak: interrupted", file=sys.stderr)
         sys.exit(130)
     sys.exit(status or 0)
