@@ -5,10 +5,12 @@ import importlib
 import io
 import pkgutil
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer._click import Context
 from typer._click.exceptions import UsageError  # typer shows it as a box of several lines
+from typer.core import TyperGroup
 
 import nearpeak.cli
 from nearpeak.errors import UserError
@@ -16,9 +18,22 @@ from nearpeak.journal import CannotWriteError
 from nearpeak.numbers import printable
 
 
+class Commands(TyperGroup):
+    """All commands; what Ctrl-C ends says so, which typer, that makes it status 130, does not."""
+
+    def invoke(self, ctx: Context) -> Any:
+        """KeyboardInterrupt is raised again."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            print("nearpeak: interrupted", file=sys.stderr)
+            raise
+
+
 def build_app() -> typer.Typer:
     """The application with every command of this folder."""
     app = typer.Typer(
+        cls=Commands,
         help="How near to the peak does your GPU-aware MPI run, and where does it lose?",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
@@ -78,7 +93,4 @@ def main() -> None:
     except CannotWriteError as error:
         print(f"nearpeak: {printable(str(error))}", file=sys.stderr)
         sys.exit(1)
-    except typer.Abort:
-        print("nearpeak: interrupted", file=sys.stderr)
-        sys.exit(130)
     sys.exit(status or 0)
