@@ -50,6 +50,8 @@ TEST_CASE("every cell is one rank's, and neighbours agree") {
                      static_cast<std::uint64_t>(tile.column) + column];
         CHECK(tile.neighbours[kUp].has_value() == (tile.row > 0));
         CHECK(tile.neighbours[kLeft].has_value() == (tile.column > 0));
+        CHECK(tile.neighbours[kDown].has_value() == (rank / grid.columns + 1 < grid.rows));
+        CHECK(tile.neighbours[kRight].has_value() == (rank % grid.columns + 1 < grid.columns));
         for (const Side side : kSides) {
           if (!tile.neighbours[side]) continue;
           const Tile other = tile_of(grid, *tile.neighbours[side], static_cast<std::uint64_t>(rows),
