@@ -100,7 +100,8 @@ def test_what_carries_as_much_without_mpi_tells_what_to_look_for(
     (text,) = advised(plain)
     assert " reaches 60.0 % of it. It carries what cma does without MPI (" in text
     assert text.endswith(
-        f" GB/s). Try settings or libraries that move messages as {headline.ceiling.method} does."
+        " GB/s): settings help only if they make messages move in another way, as"
+        f" {headline.ceiling.method} does (docs/ceilings.md says what each takes)."
     )
 
 

@@ -28,6 +28,7 @@ from nearpeak.study.planning import SIZES, make_plan, summary
 from nearpeak.study.variants import asked_for
 from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule
 from nearpeak.terms.left_out import LEAST_BLOCKS
+from nearpeak.terms.sizes import format_seconds
 
 TESTS = Path(__file__).parent.parent
 MACHINES = sorted((TESTS / "machines").glob("*.txt"))
@@ -129,6 +130,11 @@ def test_the_budget_that_is_told_keeps_what_was_left_out(
     assert len(small.left_out) > 4
     budgets = [left.budget_seconds for left in small.left_out]
     assert budgets == sorted(budgets, reverse=True)
+    [whole] = {left.whole_seconds for left in small.left_out}
+    assert plan_of(standins, described, "h200x2", 2, budget_seconds=whole).left_out == []
+    assert any(
+        f"all of it with --budget {format_seconds(whole)}:" in line for line in summary(small)
+    )
     for each in small.left_out:
         plan = plan_of(standins, described, "h200x2", 2, budget_seconds=each.budget_seconds)
         assert (each.kind, each.name) not in [(left.kind, left.name) for left in plan.left_out]

@@ -358,8 +358,9 @@ class MemoryRun {
             [&] { return first_wrong(bytes, look); });
   }
 
-  // All ways are tried; the best one is measured, and what it has left is looked at. Of fewer
-  // threads than it has, the best way has its trial recorded: what so many cores can do.
+  // All ways are tried; the best one is measured, and what it has left is looked at. Of others with
+  // as many threads the trial is recorded: another launch may find one of them to be the best. So
+  // is that of the best way of fewer threads: what so many cores can do.
   void measure(const std::string& metric, std::size_t bytes, double counted,
                const std::vector<Way>& ways, const std::function<void()>& spoil_all,
                const std::function<std::optional<Mismatch>()>& find_wrong) {
@@ -408,13 +409,15 @@ class MemoryRun {
       runner_.record({result});
     };
     const Way& best = *best_of(1, options_.cpus.size())->way;
-    for (const std::size_t threads : thread_counts()) {
-      if (threads >= best.threads) continue;
-      const WayTrial& fewer = *best_of(threads, threads);
+    const auto record_trial = [&](const WayTrial& tried) {
       spoil_all();
-      split(bytes, threads, fewer.way->sweep);
-      record(*fewer.way, fewer.measurement, true);
-    }
+      split(bytes, tried.way->threads, tried.way->sweep);
+      record(*tried.way, tried.measurement, true);
+    };
+    for (const std::size_t threads : thread_counts())
+      if (threads < best.threads) record_trial(*best_of(threads, threads));
+    for (const WayTrial& tried : all)
+      if (tried.way->threads == best.threads && tried.way != &best) record_trial(tried);
     spoil_all();
     Repeated timed = sweeps(best);
     record(best, sampler_.measure(usual_policy(options_.common), timed), false);

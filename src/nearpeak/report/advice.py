@@ -49,16 +49,17 @@ def _words(results: Results, advice: Advice) -> str:
     where += f" at {size(headline.case.x)}: the best one, {best_words(headline)},"
     loaded = results.conditions is not None and results.conditions.loaded
     if advice.kind == "far":
-        how, remedy = "", "Try other settings or libraries"
+        reached = f"No library comes near {where} reaches {percent(advice.fraction)} % of it."
         if (like := advice.like) and headline.ceiling:
             carried = f"{number(like.value)} {unit(headline.unit)}"
-            how = f" It carries what {like.method} does without MPI ({carried})."
-            fast = headline.ceiling.method
-            remedy = f"Try settings or libraries that move messages as {fast} does"
-        if loaded:
-            remedy = "Measure the idle machine first"
-        reached = percent(advice.fraction)
-        return f"No library comes near {where} reaches {reached} % of it.{how} {remedy}."
+            reached += (
+                f" It carries what {like.method} does without MPI ({carried}): settings help only"
+                f" if they make messages move in another way, as {headline.ceiling.method} does"
+                " (docs/ceilings.md says what each takes)."
+            )
+            return f"{reached} Measure the idle machine first." if loaded else reached
+        remedy = "Measure the idle machine first" if loaded else "Try other settings or libraries"
+        return f"{reached} {remedy}."
     low, high = advice.fraction_ci95 or (0.0, 0.0)
     why = " and ".join(_CAUSES[cause] for cause in advice.why) or "nothing recorded tells why"
     remedy = "again when the machine is idle" if loaded else "more before changing anything"

@@ -21,12 +21,14 @@ def table(results: Results) -> Table:
         )
         for left in results.left_out
     ]
+    whole = max((left.whole_seconds for left in results.left_out), default=0.0)
     return Table(
         title=f"Left out, so that the budget holds {LEAST_BLOCKS} launches of all else.",
         caption=(
             "Budget: the --budget with which it would be measured, guessed before the start or"
             " estimated from the blocks measured by then. What --benchmarks or --paths name is"
             " always measured."
+            + (f" All of it: --budget {format_seconds(whole)}." if whole else "")
         ),
         head="What",
         columns=[

@@ -107,7 +107,7 @@ def fit(plan: Plan, options: Options, hold: Hold) -> None:
 def _leave_out(plan: Plan, asked: "_Asked", possible: "Sequence[Cut]", blocks: int) -> None:
     """Makes cuts until the budget holds so many blocks."""
     made: dict[Cut, LeftOut] = {}
-    needed = budget_for(plan, blocks)
+    whole = needed = budget_for(plan, blocks)
     for cut in possible:
         if needed <= (plan.budget_seconds or 0.0):
             break
@@ -125,6 +125,7 @@ def _leave_out(plan: Plan, asked: "_Asked", possible: "Sequence[Cut]", blocks: i
             benchmarks=[name for name in before[0] if name not in benchmarks],
             paths=[path for path in before[1] if path not in paths],
             budget_seconds=rounded(needed),
+            whole_seconds=rounded(whole),
         )
         needed = then
     # A large cut behind small ones may have made room for some of these.

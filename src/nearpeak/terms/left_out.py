@@ -22,6 +22,7 @@ class LeftOut(msgspec.Struct, kw_only=True, frozen=True):
     benchmarks: list[str] = []  # of which nothing is measured then
     paths: list[str] = []  # on which no library is measured then
     budget_seconds: float  # that holds six blocks with it, by what was known then
+    whole_seconds: float = 0.0  # a budget that holds all that was asked for; 0: not known
     after_blocks: int = 0  # that were measured then; 0: before the start, by a guess
 
     @property
