@@ -90,10 +90,10 @@ def _findings(view: View, found: Iterable[Judged], level: float) -> list[tuple[b
         key = (cell.who, cell.place, cell.case)
         cases[key] = max(judged, cases.get(key, judged), key=greatest)
     groups: dict[tuple[Who, str, str], list[Judged]] = defaultdict(list)
-    for case in cases.values():
-        place = case.seen.cell.place
+    for judged in cases.values():
+        place = judged.seen.cell.place
         path = place.kind if place.pair else place.path
-        groups[case.seen.cell.who, path, case.seen.cell.case.buffers].append(case)
+        groups[judged.seen.cell.who, path, judged.seen.cell.case.buffers].append(judged)
     told = []
     for group in groups.values():
         worst = max(group, key=greatest)
