@@ -12,11 +12,13 @@ from nearpeak.report import wording
 from nearpeak.report.advice import advice
 from nearpeak.report.findings import sentence
 from nearpeak.report.headlines import groups
+from nearpeak.report.notices import notices
 from nearpeak.report.picture import measured
 from nearpeak.results.names import case
 from nearpeak.results.results import Conditions, Finding, Results
 from nearpeak.results.theoretical import compare
 from nearpeak.terms.identity import Who
+from nearpeak.terms.left_out import LeftOut
 
 Advised = Callable[[Results], list[str]]
 
@@ -51,6 +53,23 @@ def test_what_loses_most_comes_with_its_remedy(
 ) -> None:
     plain.findings = [finding, msgspec.structs.replace(finding, who=Who("less"))]
     assert advised(plain) == [f"Largest loss: {sentence(finding)} Do it the other way."]
+
+
+def test_no_one_is_sent_to_measure_what_was_left_out(plain: Results, advised: Advised) -> None:
+    """No time brings more of it: a study without it is another one."""
+    _more_launches(plain)
+    few = [cell for cell in plain.cells if cell.case.benchmark == "latency"]
+    for cell in few:
+        cell.launches, cell.ci95 = 2, None
+    assert advised(plain)[0].startswith("Measure more")
+    plain.left_out = [
+        LeftOut(kind="benchmark", name="x", why="so", benchmarks=["latency"], budget_seconds=9.0)
+    ]
+    assert not advised(plain)[0].startswith("Measure more")
+    [notice] = [told for told in notices(plain) if "fewer than 6 launches" in told.text]
+    assert notice.text.endswith(
+        f" Of these, {len(few)} were left out, so that the budget holds the rest."
+    )
 
 
 def test_a_finding_of_few_launches_is_no_advice(

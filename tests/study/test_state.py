@@ -271,6 +271,9 @@ def test_what_was_left_out_is_no_figure_of_the_study(standins: ModuleType) -> No
     measured = len(state.cells())
     state.feed(LeftOutRecord(block=1, spare=0, budget_seconds=100.0))
     assert 0 < len(state.cells()) < measured
+    found = state.forecast()
+    assert found is not None
+    assert found.cells == len(state.cells())
 
 
 def test_blocks_that_others_follow_lack_nothing(standins: ModuleType) -> None:

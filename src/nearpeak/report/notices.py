@@ -12,6 +12,7 @@ from nearpeak.report.sections import Notice, Tone
 from nearpeak.report.summary import defects
 from nearpeak.results.cells import FEWEST
 from nearpeak.results.names import case, reference
+from nearpeak.results.order import is_left_out
 from nearpeak.results.results import Cell, Results
 from nearpeak.terms.awareness import words
 
@@ -114,8 +115,14 @@ def _scopes(results: Results) -> Iterator[Notice]:
 def _few_launches(results: Results) -> Iterator[Notice]:
     measured = [cell for cell in results.cells if cell.median is not None]
     if few := sum(cell.ci95 is None for cell in measured):
+        left = sum(cell.ci95 is None and is_left_out(cell, results) for cell in measured)
         yield Notice(
             f"{few} of {count(len(measured), 'cell')} {'has' if few == 1 else 'have'} fewer than"
             f" {FEWEST} launches: {'it has' if few == 1 else 'they have'} a range instead of a 95 %"
             " interval."
+            + (
+                f" Of these, {left} were left out, so that the budget holds the rest."
+                if left
+                else ""
+            )
         )

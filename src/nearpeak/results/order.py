@@ -96,3 +96,13 @@ def of_headlines(results: Results) -> list[Cell]:
         (headline.place, bare(headline.case)) for group in headlines(results) for headline in group
     }
     return [cell for cell in results.cells if (cell.place, bare(cell.case)) in told]
+
+
+def is_left_out(cell: Cell, results: Results) -> bool:
+    """Whether no more of it was measured, so that the budget holds the rest."""
+    return any(
+        cell.place.path in left.paths
+        or cell.case.benchmark in left.benchmarks
+        or (left.kind == "staging" and staging(cell.case.axes) == left.name)
+        for left in results.left_out
+    )

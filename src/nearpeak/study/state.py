@@ -255,12 +255,15 @@ class State:
 
     def cells(self) -> list[Cell]:
         """All that libraries were measured in so far, but for what was left out since."""
+        return [cell for unit in self._kept() for cell in self._cells[unit].values()]
+
+    def _kept(self) -> list[Unit]:
+        """What libraries measure, but for what was left out since: no time brings more of that."""
         spared = [self.plan.spare[number] for number in self._spared]
         return [
-            cell
+            unit
             for unit in self._of("mpi")
             if not any(self._is_part(unit, spare) for spare in spared)
-            for cell in self._cells[unit].values()
         ]
 
     def forecast(self) -> Forecast | None:
@@ -277,7 +280,7 @@ class State:
         }
         known = [
             (cell.medians, unit in going)
-            for unit in self._of("mpi")
+            for unit in self._kept()
             for cell in self._cells[unit].values()
         ]
         return forecast(

@@ -232,8 +232,17 @@ def test_of_a_collective_operation_the_slowest_rank_counts(written: Path) -> Non
     assert "messages were in flight" not in scope(written)
 
 
-def test_a_program_that_is_not_known_is_named(written: Path) -> None:
-    written.write_text("# OSU MPI Multi Latency Test v7.4\n4 1.0\n")
+@pytest.mark.parametrize(
+    "title",
+    ["MPI Multi Latency Test", "MPI_Put Latency Test", "MPI_Get-CUDA Bandwidth Test"],
+)
+def test_a_program_that_is_not_known_is_named(written: Path, title: str) -> None:
+    """Nor are windows taken for messages, whatever their buffers."""
+    written.write_text(
+        f"# OSU {title} v7.4\n# Window creation: MPI_Win_allocate\n"
+        "# Send Buffer on HOST (H) and Receive Buffer on HOST (H)\n"
+        "# Size          Latency (us)\n4     1.00\n"
+    )
     assert recognises(written)
     with pytest.raises(UserError, match="of no OSU program that is read here: osu_latency, "):
         load(written)

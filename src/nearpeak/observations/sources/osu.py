@@ -23,7 +23,9 @@ from nearpeak.terms.sizes import parse_bytes, quoted
 WHO = Who("osu")
 # What launchers put before each line (srun -l) and within (mpiexec -l, mpirun --tag-output).
 TAG = re.compile(r"^\d+: ?|(\[\d+\]|\[\d+,\d+\]<\w+>:) ?")
-TITLE = re.compile(r"# OSU MPI(?P<accelerator>\S*) (?P<test>.+) Test( v(?P<version>\S+))?\s*$")
+TITLE = re.compile(
+    r"# OSU MPI(?P<call>_\w+)?(?P<accelerator>-\w+)? (?P<test>.+) Test( v(?P<version>\S+))?\s*$"
+)
 BUFFERS = re.compile(
     r"# Send Buffer on \w+ \((?P<send>[HDM])[HD]?\)"
     r" and Receive Buffer on \w+ \((?P<receive>[HDM])[HD]?\)\s*$"
@@ -130,7 +132,8 @@ def _lines(content: bytes) -> list[str]:
 def _parse(file: Path) -> Output:
     lines = _lines(file.read_bytes())
     titles = [title for line in lines if (title := TITLE.match(line))]
-    printed = KNOWN.get(titles[0]["test"]) if titles else None
+    one_sided = bool(titles and titles[0]["call"])
+    printed = KNOWN.get(titles[0]["test"]) if titles and not one_sided else None
     if printed is None:
         names = ", ".join(f"osu_{known.benchmark.name}" for known in KNOWN.values())
         raise UserError(f"{file} is of no OSU program that is read here: {names}")
@@ -149,7 +152,7 @@ def _parse(file: Path) -> Output:
     return Output(
         printed=printed,
         version=titles[0]["version"] or "",
-        buffers=_buffers(file, lines, titles[0]["accelerator"]),
+        buffers=_buffers(file, lines, titles[0]["accelerator"] or ""),
         window=printed.window or window,
         validated=VALIDATION in columns or bool(told_wrong),
         slowest=MAXIMUM in columns,
