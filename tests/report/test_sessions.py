@@ -49,13 +49,16 @@ def test_a_session_that_measured_nothing_is_told_as_such(results: Results) -> No
     assert [session.session for session in results.measuring_sessions] == [0, 1]
     assert sessions.sentence(results) == (
         "Measured in 2 sessions. Changed in session 2 (forced): driver nvidia: 550.1 -> 560.2."
-        " 2 more sessions measured nothing."
+        " 2 more sessions measured nothing that counts."
     )
     results.sessions[0].verdicts = results.sessions[2].verdicts = True
     assert " Verdicts rest on session 1 alone, which has " in sessions.sentence(results)
     results.comparisons = []
     results.sessions[1:] = results.sessions[2:]
-    assert sessions.sentence(results) == "Measured in 1 session. 2 more sessions measured nothing."
+    assert (
+        sessions.sentence(results)
+        == "Measured in 1 session. 2 more sessions measured nothing that counts."
+    )
 
 
 def test_the_line_of_several_says_which_was_forced(results: Results) -> None:

@@ -86,7 +86,7 @@ def sentence(results: Results) -> str:
     else:
         words += ", on the same machine and software." if len(measuring) > 1 else "."
     if idle := len(results.sessions) - len(measuring):
-        words += f" {count(idle, 'more session')} measured nothing."
+        words += f" {count(idle, 'more session')} measured nothing that counts."
     judged = [session for session in measuring if session.verdicts]
     if judged and results.comparisons:
         blocks = results.judging.blocks
