@@ -238,10 +238,10 @@ def test_a_resumed_study_goes_on_as_it_would_have(
     planned = [launch for block in range(4) for launch in plan.block(block)]
     assert [*found] == [launch.id for launch in planned]
     for launch in planned:
-        launch = found[launch.id]
-        assert launch.slot_ms == (40.0 if launch.block < 2 else 20.0)
+        begun = found[launch.id]
+        assert begun.slot_ms == (40.0 if launch.block < 2 else 20.0)
         if launch.variants:
-            assert names_of(launch) == plan.order(launch.block)
+            assert names_of(begun) == plan.order(launch.block)
 
 
 @pytest.mark.parametrize("number", [1, 4, 6, 9, 30])
