@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import NamedTuple
 
+from nearpeak.errors import UserError
 from nearpeak.libraries.library import Settings
 from nearpeak.machine.machine import Machine
 from nearpeak.observations.observed import (
@@ -25,8 +26,10 @@ from nearpeak.terms.benchmarks import Benchmark, Better, Metric, RankRule
 from nearpeak.terms.buffers import MEMORY
 from nearpeak.terms.identity import Curve, Who
 from nearpeak.terms.path import DataPath, Endpoint
+from nearpeak.terms.sizes import quoted
 
 PAIR, ANY = RankRule("exactly", 2), RankRule("at least", 2)
+LOOKED_AT_BYTES = 1 << 20  # of a file, for its heading: libraries may say much before it
 
 
 class Row(NamedTuple):
@@ -47,6 +50,23 @@ class Table(NamedTuple):
     ranks: int | None  # None: not told
     window: int | None  # messages in flight; None: not known
     rows: list[Row]
+
+
+def beginning(place: Path) -> bytes:
+    """Of a file, enough to recognise it; nothing of what is none, or cannot be read."""
+    try:
+        with place.open("rb") as file:
+            return file.read(LOOKED_AT_BYTES)
+    except OSError:
+        return b""
+
+
+def cut_off(file: Path, number: int, line: str, told: str = "") -> UserError:
+    """That a line of a table is not whole. `told`: how one would be."""
+    return UserError(
+        f"{file}, line {number}: {quoted(line)} is not a whole row of the table{told}: give the"
+        " whole output of the program"
+    )
 
 
 def message(name: str, unit: str, *, symmetric: bool = True) -> Benchmark:
@@ -146,14 +166,13 @@ def _add(found: Observations, number: int, table: Table, who: Who, failed: str) 
 
 
 def _path(table: Table) -> DataPath:
-    kinds = table.buffers.split(",")
+    first, last = table.buffers.split(",")
+    kinds = [first, *[last] * (max(table.ranks or 2, 2) - 1)]
     many = {None: "ranks, nobody knows how many,", 2: "two ranks,"}.get(
         table.ranks, f"{table.ranks} ranks,"
     )
     words = f"{many} of which the file does not say where they were"
     name = "imported" if table.ranks == 2 else f"imported, {table.ranks or 'some'} ranks"
-    if (table.ranks or 0) > 2:
-        kinds = [kinds[0], *[kinds[-1]] * ((table.ranks or 2) - 1)]
     ends = (Endpoint(memory=MEMORY[kind], cpus=[], numa_node=None) for kind in kinds)
     return DataPath(id=name, summary=words, transport="unknown", ends=tuple(ends))
 

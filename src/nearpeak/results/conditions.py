@@ -28,17 +28,15 @@ def find(observations: Observations) -> Conditions | None:
         return Conditions(cores=cores, loaded=bad) if said else None
     ranks = max(len(launch.place.ends) for launch in observations.launches)
     medians = {session: median(values) for session, values in sorted(loads.items())}
-    load = max(medians.values())
+    others = {session: max(0.0, load - ranks) for session, load in medians.items()}
     loaded = [
-        session
-        for session, each in medians.items()
-        if cores and overloaded(max(0.0, each - ranks), cores, ranks)
+        session for session, load in others.items() if cores and overloaded(load, cores, ranks)
     ]
     return Conditions(
         cores=cores,
-        load=load,
+        load=max(medians.values()),
         ranks=ranks,
-        busy_cores=min(max(0.0, load - ranks), cores),
+        busy_cores=min(max(others.values()), cores),
         loaded=bool(loaded),
         sessions=loaded if len(loaded) < len(medians) else [],
     )

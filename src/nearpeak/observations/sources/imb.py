@@ -11,13 +11,21 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nearpeak.errors import UserError
-from nearpeak.observations.imported import Row, Table, collective, library, message, observations
+from nearpeak.observations.imported import (
+    Row,
+    Table,
+    beginning,
+    collective,
+    cut_off,
+    library,
+    message,
+    observations,
+)
 from nearpeak.observations.observed import Observations
 from nearpeak.observations.source import Source
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.buffers import HOST
 from nearpeak.terms.identity import Who
-from nearpeak.terms.sizes import quoted
 
 WHO = Who("imb")
 TITLE = re.compile(r"#\s+Intel\(R\) MPI Benchmarks (?P<version>\S+?),? MPI-1 part")
@@ -28,7 +36,6 @@ ROW_LIKE = re.compile(r"\s+\d")
 SIZE, COUNT = "#bytes", "#repetitions"
 # In which memory buffers are, by -mem_alloc_type of IMB-MPI1-GPU; without it: "device".
 MEMORIES = {"device": "D,D", "shared": "M,M", "host": "P,P", "cpu": HOST}
-LOOKED_AT_BYTES = 1 << 16
 
 
 class Printed(NamedTuple):
@@ -66,11 +73,7 @@ class Section(NamedTuple):
 
 def recognises(place: Path) -> bool:
     """Whether it is a file with IMB's title."""
-    try:
-        with place.open("rb") as file:
-            lines = file.read(LOOKED_AT_BYTES).decode("utf-8", errors="replace").splitlines()
-    except OSError:
-        return False
+    lines = beginning(place).decode("utf-8", errors="replace").splitlines()
     return any(map(TITLE.match, lines))
 
 
@@ -116,10 +119,7 @@ def _sections(file: Path, lines: list[str]) -> Iterator[Section]:
             yield section
         elif section and section.columns and ROW_LIKE.match(line):
             if len(line.split()) != len(section.columns):
-                raise UserError(
-                    f"{file}, line {number}: {quoted(line)} is not a whole row of the table: give"
-                    " the whole output of the program"
-                )
+                raise cut_off(file, number, line)
             section.rows.append(line.split())
 
 

@@ -11,11 +11,18 @@ from typing import Any, NamedTuple
 import msgspec
 
 from nearpeak.errors import UserError
-from nearpeak.observations.imported import Row, Table, collective, library, observations
+from nearpeak.observations.imported import (
+    Row,
+    Table,
+    beginning,
+    collective,
+    cut_off,
+    library,
+    observations,
+)
 from nearpeak.observations.observed import Observations
 from nearpeak.observations.source import Source
 from nearpeak.terms.identity import Who
-from nearpeak.terms.sizes import quoted
 
 WHO = Who("nccl-tests")
 PROGRAM = re.compile(r"# Collective test starting: (?P<name>\S+)")
@@ -25,7 +32,6 @@ DEVICE = re.compile(r"#\s+Rank\s+\d+ ")
 ROW_LIKE = re.compile(r"\s+\d+\s+\d+\s+[a-z]\w+\s")
 FIELDS = 9  # of a row up to the errors of what is not in place
 JSON_MARK = b'"nccl_version"'
-LOOKED_AT_BYTES = 1 << 16
 
 
 class Operation(NamedTuple):
@@ -84,11 +90,7 @@ class Run(NamedTuple):
 
 def recognises(place: Path) -> bool:
     """Whether it is a file with the heading of these programs, or their JSON."""
-    try:
-        with place.open("rb") as file:
-            begin = file.read(LOOKED_AT_BYTES)
-    except OSError:
-        return False
+    begin = beginning(place)
     lines = begin.decode("utf-8", errors="replace").splitlines()
     return any(map(CONFIG.match, lines)) or (begin.lstrip()[:1] == b"{" and JSON_MARK in begin)
 
@@ -136,10 +138,7 @@ def _parsed(file: Path, content: bytes) -> Run:
         if ROW_LIKE.match(line):
             words = line.split()
             if len(words) < FIELDS:
-                raise UserError(
-                    f"{file}, line {number}: {quoted(line)} is not a whole row of the table: give"
-                    " the whole output of the program"
-                )
+                raise cut_off(file, number, line)
             wrong = None if words[8] == "N/A" else float(words[8])
             sizes.append((int(words[0]), float(words[5]), wrong))
     return Run(

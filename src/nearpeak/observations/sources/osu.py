@@ -12,7 +12,16 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nearpeak.errors import UserError
-from nearpeak.observations.imported import Row, Table, collective, library, message, observations
+from nearpeak.observations.imported import (
+    Row,
+    Table,
+    beginning,
+    collective,
+    cut_off,
+    library,
+    message,
+    observations,
+)
 from nearpeak.observations.observed import Observations
 from nearpeak.observations.source import Source
 from nearpeak.terms.benchmarks import Benchmark
@@ -44,7 +53,6 @@ ROW_LIKE = re.compile(r"\d+[KMG]?(\s*$|\s+-?(\d|nan\b|inf\b))", re.IGNORECASE)
 FIGURE = r"\d+\.\d\d"  # OMB's FLOAT_PRECISION: with fewer decimals it was cut off
 SHAPES = {ITERATIONS: r"\d+", VALIDATION: "Pass|Fail"}  # of what is no figure
 WRONG = re.compile(r"DATA VALIDATION ERROR: .* on message size (?P<size>\d+)\.?\s*$")
-LOOKED_AT_BYTES = 1 << 20  # of a file, for its title: libraries may say much before it
 
 
 class Printed(NamedTuple):
@@ -96,11 +104,7 @@ KNOWN = {
 
 def recognises(place: Path) -> bool:
     """Whether it is a file with the title of one of these programs."""
-    try:
-        with place.open("rb") as file:
-            return any(map(TITLE.match, _lines(file.read(LOOKED_AT_BYTES))))
-    except OSError:
-        return False
+    return any(map(TITLE.match, _lines(beginning(place))))
 
 
 def load(file: Path) -> Observations:
@@ -170,10 +174,7 @@ def _table(file: Path, lines: list[str], benchmark: Benchmark) -> tuple[list[Row
         elif columns is not None and ROW_LIKE.match(line):
             row = _row(line, columns, benchmark)
             if row is None:
-                raise UserError(
-                    f"{file}, line {number}: {quoted(line)} is not a whole row of the table, whose"
-                    " figures have two decimals: give the whole output of the program"
-                )
+                raise cut_off(file, number, line, ", whose figures have two decimals")
             rows.append(row)
     return rows, columns or []
 
