@@ -12,7 +12,7 @@ ROOT = Path(nearpeak.__file__).parent
 BENCH = Path(__file__).parents[1] / "bench"
 LAYERS = [
     {"arrays"},
-    {"statistics", "errors", "folders", "numbers", "schemas"},
+    {"statistics", "errors", "folders", "numbers", "schemas", "signals"},
     {"terms"},
     {"files", "console"},
     {"journal"},

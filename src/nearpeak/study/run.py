@@ -19,6 +19,7 @@ from nearpeak.libraries.launch import shell_line
 from nearpeak.libraries.library import CommandLine
 from nearpeak.machine.states import StateReader
 from nearpeak.numbers import printable
+from nearpeak.signals import handled
 from nearpeak.study import mps
 from nearpeak.study.answers import Answers, launch_record
 from nearpeak.study.commands import Tools, make_command
@@ -88,12 +89,8 @@ class Interrupt:
         taken = [signal.SIGINT, signal.SIGTERM]
         if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
             taken.append(signal.SIGHUP)
-        before = {number: signal.signal(number, self) for number in taken}
-        try:
+        with handled(taken, self):
             yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
 
 
 class StudyRun:

@@ -14,6 +14,7 @@ import nearpeak
 from nearpeak.errors import UserError
 from nearpeak.libraries.build import build_trace
 from nearpeak.libraries.library import Library
+from nearpeak.signals import handled
 from nearpeak.trace.read import Left, Unreadable, merge, read
 from nearpeak.trace.trace import SCHEMA, Trace
 
@@ -103,16 +104,9 @@ def _start(command: Sequence[str], env: dict[str, str]) -> tuple[int, int | None
         if number != signal.SIGINT:  # which a terminal sends to the command too
             process.send_signal(number)
 
-    before = {
-        number: signal.signal(number, take)
-        for number in SIGNALS
-        if signal.getsignal(number) is not signal.SIG_IGN
-    }
-    try:
+    taken = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    with handled(taken, take):
         code = process.wait()
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
     return code if code >= 0 else 128 - code, got[0] if got else None
 
 
