@@ -4,7 +4,8 @@
 Such a program says little of the machine, of the library and of where its ranks ran.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import NamedTuple
@@ -29,6 +30,7 @@ from nearpeak.terms.path import DataPath, Endpoint
 from nearpeak.terms.sizes import quoted
 
 PAIR, ANY = RankRule("exactly", 2), RankRule("at least", 2)
+HOST_END = "host"  # the name of an end in the host's memory, wherever in it
 LOOKED_AT_BYTES = 1 << 20  # of a file, for its heading: libraries may say much before it
 
 
@@ -50,6 +52,16 @@ class Table(NamedTuple):
     ranks: int | None  # None: not told
     window: int | None  # messages in flight; None: not known
     rows: list[Row]
+    how: str = ""  # of programs that move data in several ways: which one; they are its settings
+    pair: tuple[str, ...] = ()  # the names of both ends, where the program tells them,
+    gpus: tuple[str | None, ...] = (None, None)  # and the PCI address of the GPU at each
+    one_of_several: bool = False  # pairs that the program measured in one matrix
+    axes: Mapping[str, str] = {}  # of our axes those that are known of it
+
+    @property
+    def settings(self) -> str:
+        """The name of the settings that it was measured with."""
+        return self.how or Settings().name
 
 
 def beginning(place: Path) -> bytes:
@@ -88,9 +100,9 @@ def collective(name: str) -> Benchmark:
     return Benchmark(name, [Metric(name, "us", "lower")], ANY, family="collective")
 
 
-def library(who: Who, version: str, words: str, scope: str) -> Library:
+def library(who: Who, version: str, words: str, scope: str, *, mpi: bool = True) -> Library:
     """What stands for the library, which nobody knows. `scope`: what must be known of the figures,
-    and what the program leaves open, in sentences."""
+    and what the program leaves open, in sentences; `mpi`: whether it is an MPI library's."""
     return Library(
         who=who,
         family="",
@@ -99,6 +111,7 @@ def library(who: Who, version: str, words: str, scope: str) -> Library:
         env={},
         given=Settings(),
         native=False,
+        mpi=mpi,
         scope=scope,
     )
 
@@ -106,6 +119,7 @@ def library(who: Who, version: str, words: str, scope: str) -> Library:
 def observations(file: Path, by: Library, tables: Sequence[Table], checked_by: str) -> Observations:
     """All tables of a file. `checked_by`: whose validation failed, where one did."""
     started = datetime.fromtimestamp(file.stat().st_mtime, timezone.utc).isoformat()
+    ways = dict.fromkeys(table.settings for table in tables)
     found = Observations(
         name=file.name,
         started=started,
@@ -113,13 +127,16 @@ def observations(file: Path, by: Library, tables: Sequence[Table], checked_by: s
         complete=True,
         machine=_unknown_machine(),
         paths=[],
-        libraries=[by],
+        libraries=[
+            replace(by, who=Who(by.who.library, way), given=Settings(name=way)) for way in ways
+        ],
         benchmarks=[],
         curves=[],
         sessions=[Session(number=0, started=started, nearpeak="", forced=False, fingerprint={})],
     )
     for number, table in enumerate(tables):
-        _add(found, number, table, by.who, f"{checked_by}'s validation failed")
+        who = Who(by.who.library, table.settings)
+        _add(found, number, table, who, f"{checked_by}'s validation failed")
     return found
 
 
@@ -127,7 +144,10 @@ def _add(found: Observations, number: int, table: Table, who: Who, failed: str) 
     benchmark = table.benchmark
     path = _path(table)
     curve = Curve(
-        benchmark=benchmark.name, metric=benchmark.main.name, buffers=table.buffers, axes={}
+        benchmark=benchmark.name,
+        metric=benchmark.main.name,
+        buffers=table.buffers,
+        axes=dict(table.axes),
     )
     wrong = [row.size_bytes for row in table.rows if row.wrong]
     message = f"{benchmark.name} {wrong[0]} bytes: {failed}" if wrong else ""
@@ -173,8 +193,17 @@ def _path(table: Table) -> DataPath:
     )
     words = f"{many} of which the file does not say where they were"
     name = "imported" if table.ranks == 2 else f"imported, {table.ranks or 'some'} ranks"
-    ends = (Endpoint(memory=MEMORY[kind], cpus=[], numa_node=None) for kind in kinds)
-    return DataPath(id=name, summary=words, transport="unknown", ends=tuple(ends))
+    ends = tuple(Endpoint(memory=MEMORY[kind], cpus=[], numa_node=None) for kind in kinds)
+    if table.pair:
+        memories = ["host" if name == HOST_END else "gpu" for name in table.pair]
+        name = f"{'-'.join(memories)} pair {'-'.join(table.pair)}"
+        words = f"{table.pair[0]} and {table.pair[1]}, as the file names them"
+        ends = tuple(
+            Endpoint(memory=memory, cpus=[], numa_node=None, gpu=gpu)
+            for memory, gpu in zip(memories, table.gpus, strict=True)
+        )
+    pair = table.pair if table.one_of_several else ()
+    return DataPath(id=name, summary=words, transport="unknown", ends=ends, pair=pair)
 
 
 def _unknown_machine() -> Machine:

@@ -53,14 +53,17 @@ def merge(files: Sequence[File]) -> Observations:
 def _renamed(file: File, number: int) -> Observations:
     """What a file holds, as session `number` of what it is called."""
     found = load(file.path)
-    who = Who(file.name)
+
+    def renamed(who: Who) -> Who:
+        return Who(file.name, who.settings)
+
     launches: dict[int, Launch] = {}  # by their numbers in the file
     for launch in found.launches:
         block = Block(number, launch.block.number)
-        launches[launch.number] = replace(launch, who=who, block=block)
+        launches[launch.number] = replace(launch, who=renamed(launch.who), block=block)
     return replace(
         found,
-        libraries=[replace(library, who=who) for library in found.libraries],
+        libraries=[replace(library, who=renamed(library.who)) for library in found.libraries],
         sessions=[replace(session, number=number) for session in found.sessions],
         launches=list(launches.values()),
         observed=[
