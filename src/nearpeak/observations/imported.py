@@ -30,7 +30,9 @@ from nearpeak.terms.path import DataPath, Endpoint
 from nearpeak.terms.sizes import quoted
 
 PAIR, ANY = RankRule("exactly", 2), RankRule("at least", 2)
+SOME_RANKS = "imported, some ranks"  # the path of files that do not say how many
 HOST_END = "host"  # the name of an end in the host's memory, wherever in it
+LONGEST_LINE = 1000  # characters
 LOOKED_AT_BYTES = 1 << 20  # of a file, for its heading: libraries may say much before it
 
 
@@ -54,7 +56,7 @@ class Table(NamedTuple):
     rows: list[Row]
     how: str = ""  # of programs that move data in several ways: which one; they are its settings
     pair: tuple[str, ...] = ()  # the names of both ends, where the program tells them,
-    gpus: tuple[str | None, ...] = (None, None)  # and the PCI address of the GPU at each
+    gpus: tuple[str | None, ...] = ()  # and of the GPU at each its PCI address, or its number
     one_of_several: bool = False  # pairs that the program measured in one matrix
     axes: Mapping[str, str] = {}  # of our axes those that are known of it
 
@@ -71,6 +73,12 @@ def beginning(place: Path) -> bytes:
             return file.read(LOOKED_AT_BYTES)
     except OSError:
         return b""
+
+
+def lines_of(content: bytes) -> list[str]:
+    """Without what is in very long ones, which are of no table."""
+    lines = content.decode("utf-8", errors="replace").splitlines()
+    return [line if len(line) <= LONGEST_LINE else "" for line in lines]
 
 
 def cut_off(file: Path, number: int, line: str, told: str = "") -> UserError:
@@ -113,6 +121,7 @@ def library(who: Who, version: str, words: str, scope: str, *, mpi: bool = True)
         native=False,
         mpi=mpi,
         scope=scope,
+        imported=True,
     )
 
 
@@ -132,7 +141,16 @@ def observations(file: Path, by: Library, tables: Sequence[Table], checked_by: s
         ],
         benchmarks=[],
         curves=[],
-        sessions=[Session(number=0, started=started, nearpeak="", forced=False, fingerprint={})],
+        sessions=[
+            Session(
+                number=0,
+                started=started,
+                nearpeak="",
+                forced=False,
+                fingerprint={},
+                source=file.name,
+            )
+        ],
     )
     for number, table in enumerate(tables):
         who = Who(by.who.library, table.settings)
@@ -192,7 +210,9 @@ def _path(table: Table) -> DataPath:
         table.ranks, f"{table.ranks} ranks,"
     )
     words = f"{many} of which the file does not say where they were"
-    name = "imported" if table.ranks == 2 else f"imported, {table.ranks or 'some'} ranks"
+    name = "imported" if table.ranks == 2 else f"imported, {table.ranks} ranks"
+    if table.ranks is None:
+        name = SOME_RANKS
     ends = tuple(Endpoint(memory=MEMORY[kind], cpus=[], numa_node=None) for kind in kinds)
     if table.pair:
         memories = ["host" if name == HOST_END else "gpu" for name in table.pair]

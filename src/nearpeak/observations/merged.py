@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What several files hold, as one: those of one name are launches of one library."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -9,6 +10,8 @@ from typing import NamedTuple
 from nearpeak.observations.load import load
 from nearpeak.observations.observed import Block, Launch, Observations
 from nearpeak.terms.identity import Who
+
+SENTENCES = re.compile(r"(?<=\.) (?=[A-Z])")  # between two of them
 
 
 class File(NamedTuple):
@@ -38,8 +41,7 @@ def merge(files: Sequence[File]) -> Observations:
         name=" and ".join(dict.fromkeys(file.path.name for file in files)),
         paths=list({path.id: path for part in parts for path in part.paths}.values()),
         libraries=[
-            replace(library, scope=" ".join(dict.fromkeys(scopes[who])))
-            for who, library in libraries.items()
+            replace(library, scope=_once(scopes[who])) for who, library in libraries.items()
         ],
         benchmarks=list({of.name: of for part in parts for of in part.benchmarks}.values()),
         curves=list({curve: None for part in parts for curve in part.curves}),
@@ -48,6 +50,12 @@ def merge(files: Sequence[File]) -> Observations:
         observed=[observed for part in parts for observed in part.observed],
         gaps=[gap for part in parts for gap in part.gaps],
     )
+
+
+def _once(scopes: Iterable[str]) -> str:
+    """Each of their sentences once."""
+    sentences = [sentence for scope in scopes for sentence in SENTENCES.split(scope)]
+    return " ".join(dict.fromkeys(sentences))
 
 
 def _renamed(file: File, number: int) -> Observations:

@@ -22,6 +22,12 @@ def no_mpi(results: Results) -> set[str]:
     return {info.name for info in results.libraries if not info.mpi}
 
 
+def guests(results: Results) -> set[str]:
+    """The names of what was imported beside a study; none where all was imported."""
+    measured = any(not info.imported for info in results.libraries)
+    return {info.name for info in results.libraries if measured and info.imported}
+
+
 def places(results: Results) -> list[Place]:
     """All places, those with MPI cells first."""
     measured = [cell.place for cell in results.cells]

@@ -137,7 +137,10 @@ def _table(section: Section, buffers: str) -> Table | None:
         for row in section.rows
         if int(row[0]) or section.name == "PingPong"  # of nothing there is no rate, and no sum
     ]
-    return Table(printed.benchmark, buffers, section.ranks, printed.window, rows) if rows else None
+    if not rows:
+        return None
+    axes = {"reuse": "fixed"} if printed.window == 1 else {}
+    return Table(printed.benchmark, buffers, section.ranks, printed.window, rows, axes=axes)
 
 
 def _unsaid(passed: list[str]) -> Iterator[str]:

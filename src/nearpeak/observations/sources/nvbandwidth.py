@@ -36,6 +36,7 @@ TITLE = re.compile(r"nvbandwidth Version: (?P<version>\S+)")
 JSON_MARK = re.compile(rb'"nvbandwidth"\s*:\s*\{')
 # Of each version that is read, what it copies at once where -b does not say otherwise.
 DEFAULT_MIB = {"v0.6": 64, "v0.7": 512, "v0.8": 512, "v0.9": 512}
+BEYOND_CACHES_MIB = 256  # the cache of no GPU has half of that
 BUFFER_SIZE = re.compile(r"bufferSize: (?P<mib>\d+)\s*$")
 SMALLER = "You have chosen a buffer size that is smaller than the default"
 RUNNING = re.compile(r"Running (?P<name>\w+)\.\s*$")
@@ -261,9 +262,11 @@ def _tables(output: Output, matrix: Matrix, mib: int) -> Iterator[Table]:
                 rows=[Row(mib << 20, float(value))],
                 how=kind.how,
                 pair=tuple(map(_name if with_host else str, ends)),
-                gpus=tuple(None if end is None else output.devices.get(end) for end in ends),
+                gpus=tuple(
+                    None if end is None else output.devices.get(end, str(end)) for end in ends
+                ),
                 one_of_several=measured > 1,
-                axes={"reuse": "single"},
+                axes={} if mib >= BEYOND_CACHES_MIB else {"reuse": "single"},
             )
 
 
@@ -275,8 +278,8 @@ def _unsaid(output: Output, mib: int) -> Iterator[str]:
     """What the figures are, and what the file leaves open."""
     yield (
         "Imported from nvbandwidth: each figure is the median of a few copies by the copy engine"
-        " (ce) or by a kernel (sm), enqueued one behind another, from one buffer to one other,"
-        " without MPI; -m makes it a mean, which the output does not tell."
+        " (ce) or by a kernel (sm), enqueued one behind another, always from one buffer to one"
+        " other, without MPI; -m makes it a mean, which the output does not tell."
     )
     if output.mib is None:
         yield f"It does not say how much it copied at once: {mib} MiB are taken, its default."

@@ -20,6 +20,7 @@ from nearpeak.observations.imported import (
     beginning,
     cut_off,
     library,
+    lines_of,
     message,
     observations,
 )
@@ -123,7 +124,7 @@ def _test(file: Path, title: str) -> re.Match[str]:
 
 
 def _parsed(file: Path, content: bytes) -> Output:
-    lines = content.decode("utf-8", errors="replace").splitlines()
+    lines = lines_of(content)
     titles = [found["title"] for line in lines if (found := ANY_TITLE.match(line))]
     if len(titles) > 1:
         raise UserError(f"{file} is of {len(titles)} runs: give each in its own file")

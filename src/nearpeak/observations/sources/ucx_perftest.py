@@ -17,6 +17,7 @@ from nearpeak.observations.imported import (
     beginning,
     cut_off,
     library,
+    lines_of,
     message,
     observations,
 )
@@ -33,9 +34,8 @@ HEADING = re.compile(
 )
 CSV = re.compile(r"(\S+,)?iterations,[\d.]+_percentile_lat,")
 BATCH = re.compile(r"\+(?P<name>[^-+|\s][^+|\s]*?)-*\+-")  # stands in the rule above its figures
-NUMBER = r"\d[\d,]*(?:\.\d+)?"
-FINAL = re.compile(rf"Final:\s+(?P<numbers>{NUMBER}(?:\s+{NUMBER})*)\s*$")
-LAST = re.compile(rf"(?P<name>\S*[^\d\s,.]\S*)?\s+(?P<numbers>{NUMBER}(?:\s+{NUMBER})*)\s*$")
+NUMBER = re.compile(r"\d[\d,]*(\.\d+)?")
+FINAL = "Final:"  # in the place of a test's name, where its stages are told too
 FIGURES = 8  # of a row
 MEDIAN_RANK = "50.0"
 GBS = 1.048576e-3  # of its MB/s, which are of 2^20 bytes
@@ -122,7 +122,7 @@ def load(file: Path) -> Observations:
         UserError: it does not say what was measured, or has no figures of it; a test is not known,
             or a row is not whole.
     """
-    lines = file.read_bytes().decode("utf-8", errors="replace").splitlines()
+    lines = lines_of(file.read_bytes())
     if any(map(CSV.match, lines)):
         raise UserError(f"{file} is a table of commas: run it without -v")
     told, figures = list(_told(file, lines)), list(_figures(file, lines))
@@ -203,16 +203,23 @@ def _figures(file: Path, lines: list[str]) -> Iterator[Figures]:
             heading, name = found, ""
         elif found := BATCH.match(line):
             name = found["name"]
-        elif heading is None:
-            continue
-        elif found := (FINAL if heading["kind"] == "Stage" else LAST).match(line):
-            words = found["numbers"].replace(",", "").split()
-            if len(words) != FIGURES:
+        elif heading is not None and (row := _row(line.split(), heading["kind"] == "Stage")):
+            own, words = row
+            if len(words) != FIGURES or not all(map(NUMBER.fullmatch, words)):
                 raise cut_off(file, number, line, " of one thread")
-            own = name if heading["kind"] == "Stage" else found["name"] or ""
-            yield Figures(own, list(map(float, words)), heading["rank"] or MEDIAN_RANK)
-        elif line.startswith("Final:"):
-            raise cut_off(file, number, line)
+            values = [float(word.replace(",", "")) for word in words]
+            yield Figures(own or name, values, heading["rank"] or MEDIAN_RANK)
+
+
+def _row(words: list[str], stages: bool) -> tuple[str, list[str]] | None:
+    """The name before a row of final figures and what follows it; None: it is none. `stages`:
+    others are told too, before it."""
+    if stages:
+        return ("", words[1:]) if words[:1] == [FINAL] else None
+    if not words or not NUMBER.fullmatch(words[-1]):
+        return None
+    named = len(words) > FIGURES or not NUMBER.fullmatch(words[0])
+    return (words[0], words[1:]) if named else ("", words)
 
 
 def _value(test: Test, found: Figures) -> float:
