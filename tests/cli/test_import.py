@@ -2,13 +2,18 @@
 """What other tools printed, through the command."""
 
 import json
+import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from nearpeak.observations.sources import all_sources, nvbandwidth, ucx_perftest
+
 Nearpeak = Callable[..., tuple[int, str, str]]
+DOCS = Path(__file__).parents[2] / "docs" / "import.md"
 HEAD = "# OSU MPI Latency Test v7.4\n# Size       Avg Latency(us)\n"
 
 
@@ -117,3 +122,19 @@ def test_a_study_that_it_cannot_stand_beside_is_one_line(
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert err.startswith(f"nearpeak: {message}")
     assert not (tmp_path / "here").exists()
+
+
+def test_every_importer_is_described() -> None:
+    """With what it takes of a file that does not say it, and the names that it goes by."""
+    text = DOCS.read_text("utf-8")
+    tools = [module for source in all_sources() if (module := sys.modules[source.load.__module__])]
+    names = [tool.WHO.library for tool in tools if hasattr(tool, "WHO")]
+    assert len(names) == len(tools) - 1  # all but studies
+    headings = "\n".join(line for line in text.splitlines() if line.startswith("## "))
+    for name in names:
+        assert re.search(rf"\b{name}\b", headings), name
+    for test in ucx_perftest.BY_NAME:
+        assert f"`{test}`" in text
+    for version, mib in nvbandwidth.DEFAULT_MIB.items():
+        assert f"{mib} MiB" in text
+        assert (version[1:] in text) or version in ("v0.7", "v0.8")  # in the midst of a span

@@ -37,7 +37,7 @@ Examples:
 
   nearpeak import nvbandwidth.json --beside study -o here
 
-  nearpeak import omb=osu_bw.txt --beside study --path "gpu-gpu nvlink" -o here
+  nearpeak import omb=bw.txt --beside study --path "gpu-gpu nvlink" -o here
 
   nearpeak import a.txt b.txt --beside study --path "a=gpu-gpu nvlink" -o here
 """
