@@ -90,7 +90,7 @@ def test_figures_stand_beside_those_of_a_study(
     assert (code, err) == (0, "")
     text = " ".join(out.split())
     assert "Imported figures, beside this study's. host-host same-numa" in text
-    assert "omb latency, 8 B, µs 1.25 1.00 0.500 40.0" in text
+    assert "omb latency, 8 B, µs 1.25 1.00 0.500 40.0 mean, not median alpha" in text
     assert "Imported beside it: omb.txt" in text
     page = (tmp_path / "here" / "report.html").read_text()
     assert '<h3 id="imported">' in page

@@ -36,10 +36,14 @@ def ceiling(x: int) -> Reference:
 
 def test_what_differs_stands_below_what_it_is(plain: Results) -> None:
     difference = Difference(name="reuse", own="single", study="fixed")
-    [row] = rows(plain, figure(differs=[difference], ceiling=ceiling(4096)))
+    mean = Difference(name="figure", own="mean", study="median")
+    [row] = rows(plain, figure(differs=[difference, mean], ceiling=ceiling(4096)))
     assert row.head == "omb"
     what = row.values["what"]
-    assert (what.text, what.notes) == ("bw, 4 KiB, GB/s", ("reuse=single, not fixed",))
+    assert (what.text, what.notes) == (
+        "bw, 4 KiB, GB/s",
+        ("reuse=single, not fixed", "mean, not median"),
+    )
     assert row.values["fraction"].text == "–"
     assert row.values["library"].text == "–"
 

@@ -12,6 +12,7 @@ from nearpeak.findings.build import results_of
 from nearpeak.observations.beside import Study, put_beside
 from nearpeak.observations.load import load
 from nearpeak.observations.merged import File, merge
+from nearpeak.results import order
 from nearpeak.results.results import Imported, Results
 from nearpeak.terms.identity import Who
 
@@ -57,7 +58,9 @@ def test_a_time_stands_beside_the_best_library_and_the_ceiling(beside: Beside) -
     assert found.ceiling is not None
     assert (found.ceiling.value, found.ceiling.x) == (1.0, 8)
     assert found.fraction == pytest.approx(0.4)
-    assert found.differs == []
+    assert [(each.name, each.own, each.study) for each in found.differs] == [
+        ("figure", "mean", "median")
+    ]
 
 
 def test_a_ceiling_of_other_buffers_has_no_fraction(beside: Beside) -> None:
@@ -67,7 +70,8 @@ def test_a_ceiling_of_other_buffers_has_no_fraction(beside: Beside) -> None:
     assert found.ceiling is not None
     assert (found.ceiling.value, found.fraction) == (8.0, None)
     assert [(each.name, each.own, each.study) for each in found.differs] == [
-        ("reuse", "single", "fixed")
+        ("reuse", "single", "fixed"),
+        ("figure", "mean", "median"),
     ]
 
 
@@ -88,7 +92,7 @@ def test_one_run_has_neither_interval_nor_a_sure_fraction(beside: Beside) -> Non
     [cell] = [cell for cell in results.cells if cell.who == Who("omb")]
     assert (cell.ci95, cell.fraction_ci95, cell.fraction_range) == (None, None, None)
     assert (cell.fraction, cell.fraction_blocks, cell.status) == (pytest.approx(0.4), 0, "ok")
-    assert {"few launches", "fewer blocks"} <= set(cell.flags)
+    assert {"few launches", "fewer blocks", "mean"} <= set(cell.flags)
 
 
 def test_six_runs_have_an_interval_but_their_fraction_none(beside: Beside) -> None:
@@ -107,7 +111,10 @@ def test_better_than_the_ceiling_is_no_defect_of_it(beside: Beside) -> None:
 
 def test_nothing_that_the_study_says_itself_changes(beside: Beside, study: Study) -> None:
     alone = results_of(study.observations)
-    both = beside(*(f"{LATENCY}8     0.{number}0\n4096     1.00\n" for number in range(1, 9)))
+    times = (f"{LATENCY}8     0.{number}0\n4096     1.00\n" for number in range(1, 8))
+    both = beside(*times, f"{RATES}1024     9000.00\n")
+    assert order.default_curves(both) == order.default_curves(alone)
+    assert order.headlines(both) == order.headlines(alone)
     assert both.headlines == alone.headlines
     assert both.comparisons == alone.comparisons
     assert both.curves == alone.curves

@@ -54,6 +54,7 @@ class Table(NamedTuple):
     ranks: int | None  # None: not told
     window: int | None  # messages in flight; None: not known
     rows: list[Row]
+    mean: bool  # its values are means of their launches, and not medians
     how: str = ""  # of programs that move data in several ways: which one; they are its settings
     pair: tuple[str, ...] = ()  # the names of both ends, where the program tells them,
     gpus: tuple[str | None, ...] = ()  # and of the GPU at each its PCI address, or its number
@@ -192,7 +193,7 @@ def _add(found: Observations, number: int, table: Table, who: Who, failed: str) 
             case=curve.at(row.size_bytes),
             unit=benchmark.main.unit,
             better=benchmark.main.better,
-            summary=Summary(row.value, row.minimum, row.iterations),
+            summary=Summary(row.value, row.minimum, row.iterations, mean=table.mean),
             samples=None,
             origin=found.name,
             window=table.window,

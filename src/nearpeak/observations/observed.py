@@ -91,6 +91,7 @@ class Summary:
     minimum: float | None = None  # None: not known, like the others
     count: int | None = None
     outliers: int | None = None  # labelled, and kept
+    mean: bool = False  # the median is none, but the mean
 
     @classmethod
     def of(cls, samples: Floats) -> "Summary":

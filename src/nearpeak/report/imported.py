@@ -6,6 +6,7 @@ from itertools import groupby
 from nearpeak.numbers import size, unit
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results import names
+from nearpeak.results.imported import FIGURE
 from nearpeak.results.results import Difference, Imported, Results
 
 
@@ -53,4 +54,5 @@ def _row(found: Imported) -> Row:
 
 
 def _words(difference: Difference) -> str:
-    return f"{difference.name}={difference.own}, not {difference.study}"
+    name = "" if difference.name == FIGURE else f"{difference.name}="
+    return f"{name}{difference.own}, not {difference.study}"

@@ -208,6 +208,7 @@ def _flags(
     sessions = [block.session for block in cell.blocks]
     flags: dict[Flag, bool] = {
         "few launches": not enough,
+        "mean": any(observation.summary.mean for observation in believed),
         "imprecise": not (
             precise(cell.launch_medians, cell.better, sessions) if enough else _together(cell)
         ),

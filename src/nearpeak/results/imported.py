@@ -21,7 +21,7 @@ from nearpeak.terms.benchmarks import QUOTED_BYTES
 from nearpeak.terms.buffers import ceiling_buffers
 from nearpeak.terms.identity import Curve, Place, Who
 
-BUFFERS = "buffers"
+BUFFERS, FIGURE = "buffers", "figure"  # what differs, besides axes
 # One figure of a path, in the same memories, whatever the axes.
 Figure = tuple[Place, str, str, str]
 
@@ -85,6 +85,8 @@ def _beside(cells: list[Cell], theirs: Sequence[Cell], ceilings: Ceilings) -> Im
         if held is not None:
             found.fraction = better_by(found.value, point.value, cell.better)
     found.differs = _differences(own, curve)
+    if "mean" in cell.flags:
+        found.differs.append(Difference(name=FIGURE, own="mean", study="median"))
     return found
 
 

@@ -70,11 +70,14 @@ def ranking(results: Results) -> Callable[[Curve], int]:
 
 
 def default_curves(results: Results) -> list[Curve]:
-    """The default curve of each figure and buffers; one that stages only where no other is."""
-    found = curves(results)
+    """The default curve of each figure and buffers; one that stages only where no other is. None
+    that was imported beside a study, which has not measured it."""
+    found, imported = curves(results), guests(results)
+    own = {cell.case.curve for cell in results.cells if cell.who.library not in imported}
     first: dict[tuple[str, str], Curve] = {}
     for curve in sorted(found, key=lambda curve: staging(curve.axes) is not None):
-        first.setdefault((curve.figure, curve.buffers), curve)
+        if curve in own:
+            first.setdefault((curve.figure, curve.buffers), curve)
     return sorted(first.values(), key=found.index)
 
 

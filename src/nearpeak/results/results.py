@@ -35,6 +35,7 @@ Cause = Literal["other work", "two modes", "held down", "drift"]
 # What must be known of a cell.
 Flag = Literal[
     "few launches",
+    "mean",
     "imprecise",
     "sessions apart",
     "few samples",
@@ -455,7 +456,7 @@ class Share(msgspec.Struct, kw_only=True):
 class Difference(msgspec.Struct, kw_only=True):
     """In what an imported figure is not what the study has beside it."""
 
-    name: str  # an axis, or "buffers"
+    name: str  # an axis, "buffers", or "figure": a mean beside medians
     own: str
     study: str
 

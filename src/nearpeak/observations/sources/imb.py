@@ -147,7 +147,9 @@ def _table(section: Section, buffers: str, kind: str) -> Table | None:
     axes = {"reuse": "fixed"} if printed.window == 1 else {}
     if printed.benchmark.family == "collective" and kind:
         axes["type"] = kind
-    return Table(printed.benchmark, buffers, section.ranks, printed.window, rows, axes=axes)
+    return Table(
+        printed.benchmark, buffers, section.ranks, printed.window, rows, mean=True, axes=axes
+    )
 
 
 def _unsaid(passed: list[str]) -> Iterator[str]:

@@ -122,7 +122,7 @@ def load(file: Path) -> Observations:
         if size // parts > 0
     ]
     axes = {"type": run.kind} if run.kind else {}
-    table = Table(collective(operation.name), "D,D", run.ranks, None, rows, axes=axes)
+    table = Table(collective(operation.name), "D,D", run.ranks, None, rows, mean=True, axes=axes)
     told = library(WHO, run.version, _words(run), _scope(run))
     return observations(file, told, [table], "nccl-tests")
 

@@ -260,6 +260,7 @@ def _tables(output: Output, matrix: Matrix, mib: int) -> Iterator[Table]:
                 ranks=2,
                 window=None,
                 rows=[Row(mib << 20, float(value))],
+                mean=False,
                 how=kind.how,
                 pair=tuple(map(_name if with_host else str, ends)),
                 gpus=tuple(

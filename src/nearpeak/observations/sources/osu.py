@@ -124,6 +124,7 @@ def load(file: Path) -> Observations:
         ranks=2 if benchmark.family == "pt2pt" else None,
         window=output.window,
         rows=[row._replace(value=row.value * factor) for row in output.rows],
+        mean=True,
         axes=_axes(output),
     )
     told = library(WHO, output.version, "OSU micro-benchmarks", " ".join(_unsaid(output)))

@@ -106,10 +106,11 @@ def load(file: Path) -> Observations:
         ranks=2,
         window=window,
         rows=output.rows,
+        mean=output.mean or benchmark.main.unit == "GB/s",
         how=WAYS[test["verb"]] + (f"-q{output.qps}" if output.qps > 1 else ""),
         axes={"reuse": "fixed"},
     )
-    told = library(WHO, "", "perftest", " ".join(_unsaid(output, benchmark)), mpi=False)
+    told = library(WHO, "", "perftest", " ".join(_unsaid(output, table)), mpi=False)
     return observations(file, told, [table], "perftest")
 
 
@@ -229,14 +230,14 @@ def _rate(file: Path, results: dict[str, float]) -> float:
     raise UserError(f"{file} does not say in which unit its rate is: give what perftest prints")
 
 
-def _unsaid(output: Output, benchmark: Benchmark) -> Iterator[str]:
+def _unsaid(output: Output, table: Table) -> Iterator[str]:
     """What the figures are, and what the file leaves open."""
-    kind = "the mean" if output.mean or benchmark.main.unit == "GB/s" else "the median"
-    half = {SENT.name: ", half of each time there and back", FETCHED.name: ", of a whole read"}
+    name, kind = table.benchmark.name, "the mean" if table.mean else "the median"
+    of = {SENT.name: ", half of each time there and back", FETCHED.name: ", of a whole read"}
+    whole = of.get(name, ", which keeps its window full to the end")
     yield (
-        f"Imported from perftest: RDMA without MPI; each {benchmark.name} is {kind} of one run"
-        f"{half.get(benchmark.name, ', which keeps its window full to the end')}. Payloads were not"
-        " validated."
+        f"Imported from perftest: RDMA without MPI; each {name} is {kind} of one run{whole}."
+        " Payloads were not validated."
     )
     through = f" through {output.device}" if output.device else ""
     kind = f", connected as {output.connection}" if output.connection not in ("", "RC") else ""

@@ -142,6 +142,7 @@ def load(file: Path) -> Observations:
     for test, found in zip(told, figures, strict=True):
         row = Row(test.size_bytes, _value(test, found), iterations=int(found.values[0]))
         rows.setdefault(test._replace(size_bytes=0), []).append(row)
+    medians = all(found.rank == MEDIAN_RANK for found in figures)
     tables = [
         Table(
             benchmark=test.kind.benchmark,
@@ -149,6 +150,7 @@ def load(file: Path) -> Observations:
             ranks=2,
             window=test.window,
             rows=own,
+            mean=not test.kind.of_times or not medians,
             how=test.kind.how,
             axes={"reuse": "single"},
         )
@@ -156,8 +158,7 @@ def load(file: Path) -> Observations:
     ]
     if any(len({row.size_bytes for row in table.rows}) < len(table.rows) for table in tables):
         raise UserError(f"{file} has several figures of one test and size: give each run alone")
-    medians = {found.rank == MEDIAN_RANK for found in figures}
-    scope = " ".join(_unsaid(by_names=by_names, medians=medians == {True}))
+    scope = " ".join(_unsaid(by_names=by_names, medians=medians))
     return observations(file, library(WHO, "", "UCX", scope, mpi=False), tables, "ucx_perftest")
 
 
