@@ -83,7 +83,7 @@ class Testcase(msgspec.Struct):
 
     name: str
     status: str = ""
-    bandwidth_matrix: list[list[str]] = []
+    bandwidth_matrix: list[list[str | float]] = []
 
 
 class Root(msgspec.Struct):
@@ -222,7 +222,7 @@ def _decoded(file: Path, content: bytes) -> Output:
         raise UserError(f"{file} is not the whole JSON of nvbandwidth: {error}") from None
     matrices, passed = [], []
     for testcase in root.testcases:
-        rows = testcase.bandwidth_matrix
+        rows = [list(map(str, row)) for row in testcase.bandwidth_matrix]
         columns = len(rows[0]) if rows else 0
         if not all(len(row) == columns and all(map(WRITTEN.match, row)) for row in rows):
             raise UserError(f"{file}: the matrix of {testcase.name} is none: give the whole output")

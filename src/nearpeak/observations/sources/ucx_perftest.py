@@ -35,6 +35,7 @@ HEADING = re.compile(
 CSV = re.compile(r"(\S+,)?iterations,[\d.]+_percentile_lat,")
 BATCH = re.compile(r"\+(?P<name>[^-+|\s][^+|\s]*?)-*\+-")  # stands in the rule above its figures
 NUMBER = re.compile(r"\d[\d,]*(\.\d+)?")
+LOGGED = "["  # how lines of UCX's log, and of single threads, begin
 FINAL = "Final:"  # in the place of a test's name, where its stages are told too
 FIGURES = 8  # of a row
 MEDIAN_RANK = "50.0"
@@ -188,7 +189,7 @@ def _test(file: Path, said: dict[str, str]) -> Test:
 
 
 def _named(file: Path, name: str) -> Test:
-    """By what a batch file calls it: `tag_lat_8`, or `8/tag_lat` of two of them."""
+    """By what a batch file calls it: `tag_lat_8`, or `tag_lat/8` of two of them."""
     tests, sizes = NAMED.findall(name), SIZED.findall(name)
     if len(tests) != 1 or len(sizes) != 1:
         raise UserError(f"{file}: {quoted(name)} does not say which test and size it is: {HOW_TO}")
@@ -217,7 +218,7 @@ def _row(words: list[str], stages: bool) -> tuple[str, list[str]] | None:
     others are told too, before it."""
     if stages:
         return ("", words[1:]) if words[:1] == [FINAL] else None
-    if not words or not NUMBER.fullmatch(words[-1]):
+    if not words or words[0].startswith(LOGGED) or not NUMBER.fullmatch(words[-1]):
         return None
     named = len(words) > FIGURES or not NUMBER.fullmatch(words[0])
     return (words[0], words[1:]) if named else ("", words)
