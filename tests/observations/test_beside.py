@@ -13,8 +13,7 @@ from nearpeak.errors import UserError
 from nearpeak.machine.machine import Gpu
 from nearpeak.observations.beside import Study, put_beside
 from nearpeak.observations.load import load
-from nearpeak.observations.merged import File, merge
-from nearpeak.observations.observed import Observations
+from nearpeak.observations.merged import File
 from nearpeak.terms.identity import Curve
 from nearpeak.terms.path import DataPath, Endpoint
 
@@ -37,8 +36,8 @@ def study(make_study: MakeStudy) -> Study:
     return Study(folder, load(folder))
 
 
-def osu(*files: Path) -> Observations:
-    return merge([File("omb", file) for file in files])
+def osu(*files: Path) -> list[File]:
+    return [File("omb", file) for file in files]
 
 
 def with_another_path(study: Study, *paths: DataPath) -> Study:
@@ -116,7 +115,7 @@ def test_what_cannot_be_put_there_is_one_line(
         lines = MATRICES.read_text().splitlines()
         file.write_text("\n".join(line for line in lines if not line.startswith("Device")))
     with pytest.raises(UserError, match=message):
-        put_beside(study, merge([File(name, file)]), chosen, all_on)
+        put_beside(study, [File(name, file)], chosen, all_on)
 
 
 @pytest.fixture
@@ -160,7 +159,7 @@ def with_gpus(study: Study) -> Study:
 
 
 def test_cells_of_a_matrix_find_their_paths_by_their_gpus(with_gpus: Study) -> None:
-    found = put_beside(with_gpus, merge([File("nv", MATRICES)]), {}, PATH)
+    found = put_beside(with_gpus, [File("nv", MATRICES)], {}, PATH)
     figures = {
         (each.launch.place.path, each.launch.who.settings, each.case.buffers): each.summary.median
         for each in found.observed
@@ -183,6 +182,15 @@ def test_gpus_without_addresses_are_known_by_their_numbers(
     file = tmp_path / "old.json"
     text = (FILES / "nvbandwidth" / "all.json").read_text()
     file.write_text(text.replace("GPU Device list", "GPU Device info"))
-    found = put_beside(with_gpus, merge([File("nv", file)]), {}, None)
+    found = put_beside(with_gpus, [File("nv", file)], {}, None)
     paths = {each.launch.place.path for each in found.observed if each.samples is None}
     assert paths == {"host-gpu near", "gpu-gpu nvlink"}
+
+
+def test_each_file_is_looked_at_whose_gpus_it_is_of(with_gpus: Study, tmp_path: Path) -> None:
+    """Their paths are called alike."""
+    other = tmp_path / "other.txt"
+    other.write_text(MATRICES.read_text().replace("00000000:2a:00", "00000000:3b:00"))
+    for files in ((MATRICES, other), (other, MATRICES)):
+        with pytest.raises(UserError, match="another machine: it has a GPU at 0000:3b:00"):
+            put_beside(with_gpus, [File("nv", file) for file in files], {}, None)

@@ -42,7 +42,7 @@ def beside(study: Study, tmp_path: Path) -> Beside:
         for number, text in enumerate(texts):
             files.append(File(name, tmp_path / f"{number}.txt"))
             files[-1].path.write_text(text)
-        return results_of(put_beside(study, merge(files), {}, None))
+        return results_of(put_beside(study, files, {}, None))
 
     return results
 
@@ -123,6 +123,7 @@ def test_nothing_that_the_study_says_itself_changes(beside: Beside, study: Study
     assert both.advice == alone.advice
     assert both.furthest == alone.furthest
     assert both.ceilings == alone.ceilings
+    assert both.checklist == alone.checklist
     assert [cell for cell in both.cells if cell.who != Who("omb")] == alone.cells
     assert [s.verdicts for s in both.sessions] == [True] + [False] * 8
 

@@ -81,12 +81,14 @@ def import_(
     chosen = dict(map(_choice, path or []))
     if chosen and beside is None:
         raise UserError("--path says where on a study: give --beside STUDY too")
-    found = merge([_file(word) for word in files])
-    if beside is not None:
-        if not beside.is_dir():
-            raise UserError(f"--beside {beside}: no such folder; give that of a study")
+    read = [_file(word) for word in files]
+    if beside is None:
+        found = merge(read)
+    elif beside.is_dir():
         all_on = chosen.pop("", None)
-        found = put_beside(Study(beside, load(beside)), found, chosen, all_on)
+        found = put_beside(Study(beside, load(beside)), read, chosen, all_on)
+    else:
+        raise UserError(f"--beside {beside}: no such folder; give that of a study")
     results = results_of(found)
     page = None
     if output is not None:

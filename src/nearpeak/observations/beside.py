@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What was imported, put onto the paths of a study: its figures are then beside the study's."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -10,6 +10,7 @@ from nearpeak.errors import UserError, closest
 from nearpeak.machine.machine import Gpu, Machine
 from nearpeak.numbers import count
 from nearpeak.observations.imported import SOME_RANKS
+from nearpeak.observations.merged import File, joined, parts
 from nearpeak.observations.observed import Block, Launch, Library, Observations
 from nearpeak.terms.axes import staging
 from nearpeak.terms.benchmarks import by_name
@@ -32,7 +33,7 @@ class Study(NamedTuple):
 
 
 def put_beside(
-    study: Study, imported: Observations, chosen: Mapping[str, str], all_on: str | None
+    study: Study, files: Sequence[File], chosen: Mapping[str, str], all_on: str | None
 ) -> Observations:
     """Both in one: the study's, with what was imported as further ones that were measured.
 
@@ -42,10 +43,12 @@ def put_beside(
     ends are on the paths between these, and left out where the study has none.
 
     Raises:
-        UserError: a name that is a library of the study too, or no file's; a path that the study
-            has not, or that does not fit; a file that fits several; GPUs of another machine.
+        UserError: as `load` of each file; a name that is a library of the study too, or no file's;
+            a path that the study has not, or that does not fit; a file that fits several; GPUs of
+            another machine.
     """
-    ours = study.observations
+    ours, read = study.observations, parts(files)
+    imported = joined(read)
     names = list(dict.fromkeys(library.who.library for library in imported.libraries))
     for name in {library.who.library for library in ours.libraries} & set(names):
         raise UserError(
@@ -55,7 +58,7 @@ def put_beside(
     for name in chosen.keys() - set(names):
         raise UserError(f"--path {name}=...: no file is called so, but {', '.join(names)}")
     wanted = {name: chosen.get(name, all_on) for name in names}
-    moved = _Moved(study, imported, wanted)
+    moved = _Moved(study, read, wanted)
     known = by_name(ours.benchmarks)
     return replace(
         ours,
@@ -90,29 +93,36 @@ class _Moved:
     """What was imported, in the sessions, launches and on the paths of a study."""
 
     def __init__(
-        self, study: Study, imported: Observations, wanted: Mapping[str, str | None]
+        self, study: Study, imported: Sequence[Observations], wanted: Mapping[str, str | None]
     ) -> None:
         self._study = study
         ours = study.observations
         first = 1 + max((session.number for session in ours.sessions), default=-1)
         self.sessions = [
-            replace(session, number=first + session.number) for session in imported.sessions
+            replace(session, number=first + session.number)
+            for part in imported
+            for session in part.sessions
         ]
         self.launches: dict[int, list[Launch]] = {}  # by their numbers among what was imported
         self._lost: dict[Who, int] = {}  # how many are of no path
-        paths = {path.place: path for path in imported.paths}
         number = 1 + max((launch.number for launch in ours.launches), default=-1)
-        for launch in imported.launches:
-            block = Block(first + launch.block.session, launch.block.number)
-            curves = tuple(map(self.curve, launch.curves))
-            own = self.launches[launch.number] = []
-            for path in self._paths(launch, paths[launch.place], wanted[launch.who.library]):
-                own.append(
-                    replace(launch, number=number, block=block, place=path.place, curves=curves)
-                )
-                number += 1
-            if not own:
-                self._lost[launch.who] = self._lost.get(launch.who, 0) + 1
+        for part in imported:
+            paths = {path.place: path for path in part.paths}
+            for launch in part.launches:
+                there = self._paths(launch, paths[launch.place], wanted[launch.who.library])
+                self.launches[launch.number] = [
+                    replace(
+                        launch,
+                        number=number + more,
+                        block=Block(first + launch.block.session, launch.block.number),
+                        place=path.place,
+                        curves=tuple(map(self.curve, launch.curves)),
+                    )
+                    for more, path in enumerate(there)
+                ]
+                number += len(there)
+                if not there:
+                    self._lost[launch.who] = self._lost.get(launch.who, 0) + 1
         if not any(self.launches.values()):
             raise UserError(
                 f"{study.folder} has no path between the ends that {' and '.join(wanted)} measured:"

@@ -27,10 +27,19 @@ def merge(files: Sequence[File]) -> Observations:
     Raises:
         UserError: as `load` of each file.
     """
-    parts = [_renamed(file, number) for number, file in enumerate(files)]
-    launches = [launch for part in parts for launch in part.launches]
-    for number, launch in enumerate(launches):
+    return joined(parts(files))
+
+
+def parts(files: Sequence[File]) -> list[Observations]:
+    """What each file holds, as a session of its own; no two launches have the same number."""
+    found = [_renamed(file, number) for number, file in enumerate(files)]
+    for number, launch in enumerate(launch for part in found for launch in part.launches):
         launch.number = number
+    return found
+
+
+def joined(parts: Sequence[Observations]) -> Observations:
+    """All of them as one."""
     scopes: dict[Who, list[str]] = {}
     for part in parts:
         for library in part.libraries:
@@ -38,7 +47,7 @@ def merge(files: Sequence[File]) -> Observations:
     libraries = {library.who: library for part in parts for library in part.libraries}
     return replace(
         parts[0],
-        name=" and ".join(dict.fromkeys(file.path.name for file in files)),
+        name=" and ".join(dict.fromkeys(part.name for part in parts)),
         paths=list({path.id: path for part in parts for path in part.paths}.values()),
         libraries=[
             replace(library, scope=_once(scopes[who])) for who, library in libraries.items()
@@ -46,7 +55,7 @@ def merge(files: Sequence[File]) -> Observations:
         benchmarks=list({of.name: of for part in parts for of in part.benchmarks}.values()),
         curves=list({curve: None for part in parts for curve in part.curves}),
         sessions=[session for part in parts for session in part.sessions],
-        launches=launches,
+        launches=[launch for part in parts for launch in part.launches],
         observed=[observed for part in parts for observed in part.observed],
         gaps=[gap for part in parts for gap in part.gaps],
     )

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """From observations to results: all of results.json but its findings and advice."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -126,7 +127,9 @@ def summarise(observations: Observations) -> Results:
         unaware=unaware(observations.awareness),
         left_out=observations.left_out,
         drift=drifts,
-        checklist=checklist.judge(observations, found, compared.cases, compared.judging, skipped),
+        checklist=checklist.judge(
+            _without(observations, guests), own, compared.cases, compared.judging, skipped
+        ),
     )
     results.precision = precision.find(results.cells)
     results.peaks = peaks.find(results)
@@ -141,6 +144,12 @@ def _guests(libraries: Sequence[Library]) -> set[Who]:
     """Who was imported beside what a study measured itself; nobody where all was imported."""
     measured = any(not library.imported for library in libraries)
     return {library.who for library in libraries if measured and library.imported}
+
+
+def _without(observations: Observations, guests: Collection[Who]) -> Observations:
+    """What was measured here: of which the rules are."""
+    launches = [launch for launch in observations.launches if launch.who not in guests]
+    return replace(observations, launches=launches)
 
 
 def _libraries(libraries: Iterable[Library]) -> list[LibraryInfo]:
