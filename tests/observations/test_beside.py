@@ -97,7 +97,7 @@ def test_where_a_file_was_measured_must_be_said_where_it_fits_several_paths(stud
         ("omb", LATENCY, {}, "host-host", "has no path 'host-host'; did you mean 'host-host same"),
         ("omb", FILES / "nccl_tests" / "all_gather.txt", {}, None, "omb fits no path of .*: it is"),
         ("omb", FILES / "nccl_tests" / "all_gather.txt", {}, PATH, "omb does not fit 'host-host s"),
-        ("nv", MATRICES, {}, None, "nv is of another machine: it has a GPU at 0000:18:00.0; "),
+        ("nv", MATRICES, {}, None, "nv is of another machine: its GPUs are at 0000:18:00.0, 0"),
         ("nv", FILES / "nvbandwidth" / "none.txt", {}, None, "no path between the ends that nv "),
     ],
 )
@@ -190,7 +190,16 @@ def test_gpus_without_addresses_are_known_by_their_numbers(
 def test_each_file_is_looked_at_whose_gpus_it_is_of(with_gpus: Study, tmp_path: Path) -> None:
     """Their paths are called alike."""
     other = tmp_path / "other.txt"
-    other.write_text(MATRICES.read_text().replace("00000000:2a:00", "00000000:3b:00"))
+    other.write_text(MATRICES.read_text().replace("00000000:", "00000001:"))
     for files in ((MATRICES, other), (other, MATRICES)):
-        with pytest.raises(UserError, match="another machine: it has a GPU at 0000:3b:00"):
+        with pytest.raises(UserError, match="another machine: its GPUs are at 0001:18:00"):
             put_beside(with_gpus, [File("nv", file) for file in files], {}, None)
+
+
+def test_gpus_that_the_study_was_not_allowed_are_left_out(with_gpus: Study) -> None:
+    ours = with_gpus.observations
+    machine = msgspec.structs.replace(ours.machine, gpus=ours.machine.gpus[:1])
+    one = with_gpus._replace(observations=replace(ours, machine=machine))
+    found = put_beside(one, [File("nv", MATRICES)], {}, None)
+    paths = {each.launch.place.path for each in found.observed if each.samples is None}
+    assert paths == {"host-gpu near"}

@@ -107,6 +107,7 @@ class _Moved:
         self._lost: dict[Who, int] = {}  # how many are of no path
         number = 1 + max((launch.number for launch in ours.launches), default=-1)
         for part in imported:
+            _check_machine(study, part)
             paths = {path.place: path for path in part.paths}
             for launch in part.launches:
                 there = self._paths(launch, paths[launch.place], wanted[launch.who.library])
@@ -161,7 +162,7 @@ class _Moved:
         ours, folder = self._study.observations, self._study.folder
         name, buffers = launch.who.library, launch.curves[0].buffers
         if any(end.gpu for end in path.ends):
-            gpus = _on(ours.machine, folder, name, path)
+            gpus = _on(ours.machine, path)
             return [other for other in ours.paths if gpus and _is_between(other, gpus)]
         fitting = [other for other in ours.paths if _fits(other, path, buffers)]
         if wanted is not None:
@@ -194,27 +195,28 @@ def _fits(ours: DataPath, path: DataPath, buffers: str) -> bool:
     return ranks and measured and rank_ends(ours, buffers) is not None
 
 
-def _on(machine: Machine, folder: Path, name: str, path: DataPath) -> list[Gpu | None] | None:
+def _check_machine(study: Study, part: Observations) -> None:
+    """UserError where a file tells the addresses of its GPUs and none of them is the study's."""
+    ends = [end for path in part.paths for end in path.ends]
+    told = {end.gpu for end in ends if end.gpu is not None and ":" in end.gpu}
+    ours = {gpu.pci for gpu in study.observations.machine.gpus}
+    if told and not told & ours:
+        [name] = {library.who.library for library in part.libraries}
+        raise UserError(
+            f"{name} is of another machine: its GPUs are at {', '.join(sorted(told))}; those of"
+            f" {study.folder}: {', '.join(sorted(ours)) or 'none'}"
+        )
+
+
+def _on(machine: Machine, path: DataPath) -> list[Gpu | None] | None:
     """The study's GPUs at the ends of a path that names its own; None for the host's memory.
 
-    None where its machine lacks one of this number; UserError where the file is of another machine.
+    None where its machine lacks one, or may not use it.
     """
-    by_pci = {gpu.pci: gpu for gpu in machine.gpus}
-    by_index = {str(gpu.index): gpu for gpu in machine.gpus}
-    found: list[Gpu | None] = []
-    for end in path.ends:
-        gpu = by_pci.get(end.gpu or "", by_index.get(end.gpu or ""))
-        if end.gpu is not None and gpu is None:
-            if ":" not in end.gpu:
-                return None
-            here = (
-                f"those of {folder} are at {', '.join(by_pci)}"
-                if by_pci
-                else f"{folder} has no GPU"
-            )
-            raise UserError(f"{name} is of another machine: it has a GPU at {end.gpu}; {here}")
-        found.append(gpu)
-    return found
+    known = {gpu.pci: gpu for gpu in machine.gpus} | {str(gpu.index): gpu for gpu in machine.gpus}
+    if any(end.gpu and end.gpu not in known for end in path.ends):
+        return None
+    return [known[end.gpu] if end.gpu else None for end in path.ends]
 
 
 def _is_between(ours: DataPath, gpus: list[Gpu | None]) -> bool:

@@ -62,9 +62,10 @@ def _beside(cells: list[Cell], theirs: Sequence[Cell], ceilings: Ceilings) -> Im
     curve = own if own in curves or not curves else curves[0]
     rivals = [other for other in theirs if other.case == curve.at(cell.case.x)]
     best = max(
-        rivals, key=lambda other: better_by(other.median or 0.0, cell.median or 1.0, cell.better),
+        rivals,
+        key=lambda other: better_by(other.median or 0.0, cell.median or 1.0, cell.better),
         default=None,
-    )  # fmt: skip
+    )
     found = Imported(
         who=cell.who,
         place=cell.place,
