@@ -2,12 +2,18 @@
 """What other tools printed, through the command."""
 
 import json
+import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from nearpeak.observations.sources import all_sources, nvbandwidth, ucx_perftest
+
 Nearpeak = Callable[..., tuple[int, str, str]]
+DOCS = Path(__file__).parents[2] / "docs" / "import.md"
 HEAD = "# OSU MPI Latency Test v7.4\n# Size       Avg Latency(us)\n"
 
 
@@ -34,6 +40,9 @@ def test_a_payload_that_was_wrong_is_status_1(nearpeak: Nearpeak, tmp_path: Path
         ("=one.txt", "=one.txt: give FILE, or NAME=FILE"),
         ("other.txt", "other.txt holds no observations: give "),
         ("cut.txt", "cut.txt, line 3: '8     1.1' is not a whole row of the table"),
+        ("binary.bin", "binary.bin holds no observations: give "),
+        ("empty.txt", "empty.txt holds no observations: give "),
+        ("new.txt", "new.txt is of nvbandwidth 'v7.0'; read are v0.6, v0.7, v0.8, v0.9"),
         ("huge.txt", "huge.txt has more than 64 MiB: give the output of one program alone"),
     ],
 )
@@ -42,6 +51,9 @@ def test_bad_input_is_one_line_and_writes_nothing(
 ) -> None:
     (tmp_path / "other.txt").write_text("of another tool\n")
     (tmp_path / "cut.txt").write_text(f"{HEAD}8     1.1")
+    (tmp_path / "binary.bin").write_bytes(bytes(range(256)) * 4096)
+    (tmp_path / "empty.txt").touch()
+    (tmp_path / "new.txt").write_text("nvbandwidth Version: v7.0\n")
     with (tmp_path / "huge.txt").open("wb") as file:
         file.truncate(1 << 30)
     code, out, err = nearpeak("import", word, "-o", "here")
@@ -57,3 +69,72 @@ def test_report_names_this_command(nearpeak: Nearpeak, tmp_path: Path) -> None:
         2,
         "nearpeak: one.txt is a file: nearpeak import one.txt reads what tools print\n",
     )
+
+
+@pytest.fixture
+def study(make_study: Callable[..., Any]) -> Path:
+    made = make_study("alpha")
+    for block in range(6):
+        made.ceiling(block, {("latency", "flags", 8): 0.5})
+        made.launch(block, "alpha", "latency", {8: 1.0})
+    folder: Path = made.write()
+    return folder
+
+
+def test_figures_stand_beside_those_of_a_study(
+    nearpeak: Nearpeak, study: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "omb.txt").write_text(f"{HEAD}8     1.25\n")
+    before = sorted(path.name for path in study.iterdir())
+    code, out, err = nearpeak("import", "omb.txt", "--beside", "study", "-o", "here")
+    assert (code, err) == (0, "")
+    text = " ".join(out.split())
+    assert "Imported figures, beside this study's. host-host same-numa" in text
+    assert "omb latency, 8 B, µs 1.25 1.00 0.500 40.0 mean, not median alpha" in text
+    assert "Imported beside it: omb.txt" in text
+    page = (tmp_path / "here" / "report.html").read_text()
+    assert '<h3 id="imported">' in page
+    results = json.loads((tmp_path / "here" / "results.json").read_text())
+    assert [info["name"] for info in results["libraries"]] == ["alpha", "omb"]
+    assert [found["fraction"] for found in results["imported"]] == [0.4]
+    assert sorted(path.name for path in study.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--path", "x"], "--path says where on a study: give --beside STUDY too"),
+        (["--beside", "nowhere"], "--beside nowhere: no such folder; give that of a study"),
+        (["--beside", "."], ".: no records.jsonl there; give the folder that `nearpeak study` wro"),
+        (["--beside", "study", "--path", "=x"], "--path =x: give the id of a path of the study, o"),
+        (["--beside", "study", "--path", "omb="], "--path omb=: give the id of a path of the stud"),
+        (["--beside", "study", "--path", "y=x"], "--path y=...: no file is called so, but omb"),
+        (["--beside", "study", "--path", "x"], "study has no path 'x'; there are: host-host same-"),
+        (["alpha=omb.txt", "--beside", "study"], "alpha is a library of study, too: call the file"),
+    ],
+)
+def test_a_study_that_it_cannot_stand_beside_is_one_line(
+    nearpeak: Nearpeak, study: Path, tmp_path: Path, words: list[str], message: str
+) -> None:
+    assert study.is_dir()
+    (tmp_path / "omb.txt").write_text(f"{HEAD}8     1.25\n")
+    code, out, err = nearpeak("import", "omb.txt", *words, "-o", "here")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"nearpeak: {message}")
+    assert not (tmp_path / "here").exists()
+
+
+def test_every_importer_is_described() -> None:
+    """With what it takes of a file that does not say it, and the names that it goes by."""
+    text = DOCS.read_text("utf-8")
+    tools = [module for source in all_sources() if (module := sys.modules[source.load.__module__])]
+    names = [tool.WHO.library for tool in tools if hasattr(tool, "WHO")]
+    assert len(names) == len(tools) - 1  # all but studies
+    headings = "\n".join(line for line in text.splitlines() if line.startswith("## "))
+    for name in names:
+        assert re.search(rf"\b{name}\b", headings), name
+    for test in ucx_perftest.BY_NAME:
+        assert f"`{test}`" in text
+    for version, mib in nvbandwidth.DEFAULT_MIB.items():
+        assert f"{mib} MiB" in text
+        assert (version[1:] in text) or version in ("v0.7", "v0.8")  # in the midst of a span

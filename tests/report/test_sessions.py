@@ -37,6 +37,23 @@ def test_each_session_stands_against_the_one_before(results: Results) -> None:
     ]
 
 
+def test_files_are_no_sessions_that_anything_changed_in(results: Results) -> None:
+    """Their fingerprints are empty, as nobody knows them."""
+    before = sessions.sentence(results)
+    file = msgspec.structs.replace(
+        results.sessions[0], session=9, fingerprint={}, source="bw.txt", verdicts=False
+    )
+    results.sessions.append(file)
+    assert len(sessions.rows(results.sessions)) == 2
+    assert sessions.sentence(results) == (
+        f"{before} Imported beside it: bw.txt; when, and on which software, nobody knows."
+    )
+    results.sessions = [file]
+    assert sessions.sentence(results) == ""
+    results.sessions = [file, file]
+    assert sessions.sentence(results).startswith("Taken from 2 files: whether all are of one mach")
+
+
 def test_one_session_is_not_worth_a_line(plain: Results) -> None:
     assert sessions.sentence(plain) == ""
     plain.sessions.append(msgspec.structs.replace(plain.sessions[0], session=1))

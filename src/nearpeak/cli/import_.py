@@ -14,20 +14,32 @@ if TYPE_CHECKING:
 HELP = """Read what other tools printed, and make results and a report of it.
 
 It reads the output of OMB 5 to 7 (osu_latency, osu_bw, osu_bibw and the
-blocking collective operations), of IMB-MPI1 and IMB-MPI1-GPU, and of
-nccl-tests, text or JSON. Each file is one launch of what it is called: NAME,
-or the file's own name without its ending. Files of one NAME are launches of
-one library, and have an interval from six files on.
+blocking collective operations), IMB-MPI1 and IMB-MPI1-GPU, nccl-tests,
+nvbandwidth 0.6 to 0.9, perftest (ib_write_bw and its like) and ucx_perftest;
+of nccl-tests, nvbandwidth and perftest also as JSON. Each file is one launch
+of what it is called: NAME, or the file's own name without its ending. Files
+of one NAME are launches of one library, and have an interval from six on.
+
+With --beside STUDY the figures stand in the study's report, on its paths,
+with its libraries and its ceilings. Where a file was measured, --path says,
+unless it fits but one path; nvbandwidth's GPUs are known by themselves.
 
 With -o it writes results.json and report.html.
 
-Exit status: 0; 1 if a validation failed; 2 for bad input.
+Exit status: 0; 1 if a validation, or a launch of the study, failed; 2 for
+bad input.
 
 Examples:
 
   nearpeak import osu_latency.txt
 
   nearpeak import mpich=osu_bw.1 mpich=osu_bw.2 openmpi=osu_bw.3 -o here
+
+  nearpeak import nvbandwidth.json --beside study -o here
+
+  nearpeak import omb=bw.txt --beside study --path "gpu-gpu nvlink" -o here
+
+  nearpeak import a.txt b.txt --beside study --path "a=gpu-gpu nvlink" -o here
 """
 
 
@@ -43,22 +55,55 @@ def import_(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="DIR", help="Where to write.")
     ] = None,
+    beside: Annotated[
+        Path | None,
+        typer.Option(metavar="STUDY", help="Show the files' figures beside those of a study."),
+    ] = None,
+    path: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[NAME=]ID",
+            help="On which path of the study the files, or those of NAME, were measured."
+            " May be given several times.",
+        ),
+    ] = None,
 ) -> None:
     """Files that cannot be read are a UserError, and nothing is written."""
     from nearpeak.cli import conclude
     from nearpeak.files import make_output
     from nearpeak.findings.build import results_of
+    from nearpeak.observations.beside import Study, put_beside
+    from nearpeak.observations.load import load
     from nearpeak.observations.merged import merge
     from nearpeak.report.page import write_report
     from nearpeak.report.terminal import print_summary
 
-    results = results_of(merge([_file(word) for word in files]))
+    chosen = dict(map(_choice, path or []))
+    if chosen and beside is None:
+        raise UserError("--path says where on a study: give --beside STUDY too")
+    read = [_file(word) for word in files]
+    if beside is None:
+        found = merge(read)
+    elif beside.is_dir():
+        all_on = chosen.pop("", None)
+        found = put_beside(Study(beside, load(beside)), read, chosen, all_on)
+    else:
+        raise UserError(f"--beside {beside}: no such folder; give that of a study")
+    results = results_of(found)
     page = None
     if output is not None:
         make_output(output)
         page = write_report(results, output, [])
     print_summary(results, page)
     conclude(results, [])
+
+
+def _choice(word: str) -> tuple[str, str]:
+    """Of `--path`: the name, or nothing for all files, and the path's id."""
+    name, equals, path = word.rpartition("=")
+    if not path.strip() or (equals and not name):
+        raise UserError(f"--path {word}: give the id of a path of the study, or NAME=ID")
+    return name, path
 
 
 def _file(word: str) -> "File":

@@ -8,7 +8,7 @@ from typing import Literal
 
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import FEWEST
-from nearpeak.results.order import headlines, is_left_out, of_headlines
+from nearpeak.results.order import guests, headlines, is_left_out, of_headlines
 from nearpeak.results.results import Advice, Cause, CeilingValue, Headline, Results
 from nearpeak.terms.axes import staging
 from nearpeak.terms.identity import CEILING
@@ -134,11 +134,13 @@ def _causes(results: Results, headline: Headline) -> Iterator[Cause]:
 
 def _few_launches(results: Results) -> bool:
     """Whether any figure that is told has no interval, but for what the benchmark staged and what
-    was left out, of which no time brings more."""
+    was left out or imported, of which no time brings more."""
+    imported = guests(results)
     return any(
         cell.launches < FEWEST
         for cell in of_headlines(results)
         if cell.median is not None
+        and cell.who.library not in imported
         and staging(cell.case.axes) is None
         and not is_left_out(cell, results)
     )

@@ -4,7 +4,8 @@
 Such a program says little of the machine, of the library and of where its ranks ran.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import NamedTuple
@@ -29,6 +30,9 @@ from nearpeak.terms.path import DataPath, Endpoint
 from nearpeak.terms.sizes import quoted
 
 PAIR, ANY = RankRule("exactly", 2), RankRule("at least", 2)
+SOME_RANKS = "imported, some ranks"  # the path of files that do not say how many
+HOST_END = "host"  # the name of an end in the host's memory, wherever in it
+LONGEST_LINE = 1000  # characters
 LOOKED_AT_BYTES = 1 << 20  # of a file, for its heading: libraries may say much before it
 
 
@@ -50,6 +54,17 @@ class Table(NamedTuple):
     ranks: int | None  # None: not told
     window: int | None  # messages in flight; None: not known
     rows: list[Row]
+    mean: bool  # its values are means of their launches, and not medians
+    how: str = ""  # of programs that move data in several ways: which one; they are its settings
+    pair: tuple[str, ...] = ()  # the names of both ends, where the program tells them,
+    gpus: tuple[str | None, ...] = ()  # and of the GPU at each its PCI address, or its number
+    one_of_several: bool = False  # pairs that the program measured in one matrix
+    axes: Mapping[str, str] = {}  # of our axes those that are known of it
+
+    @property
+    def settings(self) -> str:
+        """The name of the settings that it was measured with."""
+        return self.how or Settings().name
 
 
 def beginning(place: Path) -> bytes:
@@ -59,6 +74,12 @@ def beginning(place: Path) -> bytes:
             return file.read(LOOKED_AT_BYTES)
     except OSError:
         return b""
+
+
+def lines_of(content: bytes) -> list[str]:
+    """Without what is in very long ones, which are of no table."""
+    lines = content.decode("utf-8", errors="replace").splitlines()
+    return [line if len(line) <= LONGEST_LINE else "" for line in lines]
 
 
 def cut_off(file: Path, number: int, line: str, told: str = "") -> UserError:
@@ -88,9 +109,9 @@ def collective(name: str) -> Benchmark:
     return Benchmark(name, [Metric(name, "us", "lower")], ANY, family="collective")
 
 
-def library(who: Who, version: str, words: str, scope: str) -> Library:
+def library(who: Who, version: str, words: str, scope: str, *, mpi: bool = True) -> Library:
     """What stands for the library, which nobody knows. `scope`: what must be known of the figures,
-    and what the program leaves open, in sentences."""
+    and what the program leaves open, in sentences; `mpi`: whether it is an MPI library's."""
     return Library(
         who=who,
         family="",
@@ -99,13 +120,16 @@ def library(who: Who, version: str, words: str, scope: str) -> Library:
         env={},
         given=Settings(),
         native=False,
+        mpi=mpi,
         scope=scope,
+        imported=True,
     )
 
 
 def observations(file: Path, by: Library, tables: Sequence[Table], checked_by: str) -> Observations:
     """All tables of a file. `checked_by`: whose validation failed, where one did."""
     started = datetime.fromtimestamp(file.stat().st_mtime, timezone.utc).isoformat()
+    ways = dict.fromkeys(table.settings for table in tables)
     found = Observations(
         name=file.name,
         started=started,
@@ -113,13 +137,25 @@ def observations(file: Path, by: Library, tables: Sequence[Table], checked_by: s
         complete=True,
         machine=_unknown_machine(),
         paths=[],
-        libraries=[by],
+        libraries=[
+            replace(by, who=Who(by.who.library, way), given=Settings(name=way)) for way in ways
+        ],
         benchmarks=[],
         curves=[],
-        sessions=[Session(number=0, started=started, nearpeak="", forced=False, fingerprint={})],
+        sessions=[
+            Session(
+                number=0,
+                started=started,
+                nearpeak="",
+                forced=False,
+                fingerprint={},
+                source=file.name,
+            )
+        ],
     )
     for number, table in enumerate(tables):
-        _add(found, number, table, by.who, f"{checked_by}'s validation failed")
+        who = Who(by.who.library, table.settings)
+        _add(found, number, table, who, f"{checked_by}'s validation failed")
     return found
 
 
@@ -127,7 +163,10 @@ def _add(found: Observations, number: int, table: Table, who: Who, failed: str) 
     benchmark = table.benchmark
     path = _path(table)
     curve = Curve(
-        benchmark=benchmark.name, metric=benchmark.main.name, buffers=table.buffers, axes={}
+        benchmark=benchmark.name,
+        metric=benchmark.main.name,
+        buffers=table.buffers,
+        axes=dict(table.axes),
     )
     wrong = [row.size_bytes for row in table.rows if row.wrong]
     message = f"{benchmark.name} {wrong[0]} bytes: {failed}" if wrong else ""
@@ -154,7 +193,7 @@ def _add(found: Observations, number: int, table: Table, who: Who, failed: str) 
             case=curve.at(row.size_bytes),
             unit=benchmark.main.unit,
             better=benchmark.main.better,
-            summary=Summary(row.value, row.minimum, row.iterations),
+            summary=Summary(row.value, row.minimum, row.iterations, mean=table.mean),
             samples=None,
             origin=found.name,
             window=table.window,
@@ -172,9 +211,20 @@ def _path(table: Table) -> DataPath:
         table.ranks, f"{table.ranks} ranks,"
     )
     words = f"{many} of which the file does not say where they were"
-    name = "imported" if table.ranks == 2 else f"imported, {table.ranks or 'some'} ranks"
-    ends = (Endpoint(memory=MEMORY[kind], cpus=[], numa_node=None) for kind in kinds)
-    return DataPath(id=name, summary=words, transport="unknown", ends=tuple(ends))
+    name = "imported" if table.ranks == 2 else f"imported, {table.ranks} ranks"
+    if table.ranks is None:
+        name = SOME_RANKS
+    ends = tuple(Endpoint(memory=MEMORY[kind], cpus=[], numa_node=None) for kind in kinds)
+    if table.pair:
+        memories = ["host" if name == HOST_END else "gpu" for name in table.pair]
+        name = f"{'-'.join(memories)} pair {'-'.join(table.pair)}"
+        words = f"{table.pair[0]} and {table.pair[1]}, as the file names them"
+        ends = tuple(
+            Endpoint(memory=memory, cpus=[], numa_node=None, gpu=gpu)
+            for memory, gpu in zip(memories, table.gpus, strict=True)
+        )
+    pair = table.pair if table.one_of_several else ()
+    return DataPath(id=name, summary=words, transport="unknown", ends=ends, pair=pair)
 
 
 def _unknown_machine() -> Machine:

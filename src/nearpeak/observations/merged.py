@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What several files hold, as one: those of one name are launches of one library."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -9,6 +10,8 @@ from typing import NamedTuple
 from nearpeak.observations.load import load
 from nearpeak.observations.observed import Block, Launch, Observations
 from nearpeak.terms.identity import Who
+
+SENTENCES = re.compile(r"(?<=\.) (?=[A-Z])")  # between two of them
 
 
 class File(NamedTuple):
@@ -24,10 +27,19 @@ def merge(files: Sequence[File]) -> Observations:
     Raises:
         UserError: as `load` of each file.
     """
-    parts = [_renamed(file, number) for number, file in enumerate(files)]
-    launches = [launch for part in parts for launch in part.launches]
-    for number, launch in enumerate(launches):
+    return joined(parts(files))
+
+
+def parts(files: Sequence[File]) -> list[Observations]:
+    """What each file holds, as a session of its own; no two launches have the same number."""
+    found = [_renamed(file, number) for number, file in enumerate(files)]
+    for number, launch in enumerate(launch for part in found for launch in part.launches):
         launch.number = number
+    return found
+
+
+def joined(parts: Sequence[Observations]) -> Observations:
+    """All of them as one."""
     scopes: dict[Who, list[str]] = {}
     for part in parts:
         for library in part.libraries:
@@ -35,32 +47,40 @@ def merge(files: Sequence[File]) -> Observations:
     libraries = {library.who: library for part in parts for library in part.libraries}
     return replace(
         parts[0],
-        name=" and ".join(dict.fromkeys(file.path.name for file in files)),
+        name=" and ".join(dict.fromkeys(part.name for part in parts)),
         paths=list({path.id: path for part in parts for path in part.paths}.values()),
         libraries=[
-            replace(library, scope=" ".join(dict.fromkeys(scopes[who])))
-            for who, library in libraries.items()
+            replace(library, scope=_once(scopes[who])) for who, library in libraries.items()
         ],
         benchmarks=list({of.name: of for part in parts for of in part.benchmarks}.values()),
         curves=list({curve: None for part in parts for curve in part.curves}),
         sessions=[session for part in parts for session in part.sessions],
-        launches=launches,
+        launches=[launch for part in parts for launch in part.launches],
         observed=[observed for part in parts for observed in part.observed],
         gaps=[gap for part in parts for gap in part.gaps],
     )
 
 
+def _once(scopes: Iterable[str]) -> str:
+    """Each of their sentences once."""
+    sentences = [sentence for scope in scopes for sentence in SENTENCES.split(scope)]
+    return " ".join(dict.fromkeys(sentences))
+
+
 def _renamed(file: File, number: int) -> Observations:
     """What a file holds, as session `number` of what it is called."""
     found = load(file.path)
-    who = Who(file.name)
+
+    def renamed(who: Who) -> Who:
+        return Who(file.name, who.settings)
+
     launches: dict[int, Launch] = {}  # by their numbers in the file
     for launch in found.launches:
         block = Block(number, launch.block.number)
-        launches[launch.number] = replace(launch, who=who, block=block)
+        launches[launch.number] = replace(launch, who=renamed(launch.who), block=block)
     return replace(
         found,
-        libraries=[replace(library, who=who) for library in found.libraries],
+        libraries=[replace(library, who=renamed(library.who)) for library in found.libraries],
         sessions=[replace(session, number=number) for session in found.sessions],
         launches=list(launches.values()),
         observed=[

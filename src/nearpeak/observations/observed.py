@@ -40,6 +40,7 @@ class Session:
     forced: bool  # continued on another machine, driver, library or build
     fingerprint: dict[str, dict[str, str]]  # "machine", "driver", "library", "build"
     added: str = ""  # how the study stood that blocks were added to; "": none were
+    source: str = ""  # the file of another tool that it stands for; "": we measured
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ class Library:
     lacks: str = ""  # what was left out of it, that its makers ship
     mpi: bool = True  # False: NCCL, RCCL and the ceilings, which are measured beside it
     scope: str = ""  # what it is measured in, where that is not everything: a sentence
+    imported: bool = False  # another tool measured it, and nobody knows when
 
 
 @dataclass
@@ -89,6 +91,7 @@ class Summary:
     minimum: float | None = None  # None: not known, like the others
     count: int | None = None
     outliers: int | None = None  # labelled, and kept
+    mean: bool = False  # the median is none, but the mean
 
     @classmethod
     def of(cls, samples: Floats) -> "Summary":

@@ -324,13 +324,13 @@ def _sentences(results: Results, name: str, cells: list[Cell]) -> Iterator[str]:
     """Of each place which operation of a library stays furthest from what it is held against, at
     the smallest and at the largest size, what is held against nothing, and what failed."""
     kinds = {cell.case.buffers for cell in cells}
-    no_mpi = order.no_mpi(results)
+    beside = order.no_mpi(results) | order.guests(results)
     furthest = [furthest for furthest in results.furthest if furthest.family == name]
     groups: dict[tuple[Place, str], list[Cell]] = defaultdict(list)
     for cell in cells:
         groups[cell.place, cell.case.buffers].append(cell)
     for (place, buffers), here in groups.items():
-        mine = [cell for cell in here if cell.who.library not in no_mpi] or here
+        mine = [cell for cell in here if cell.who.library not in beside] or here
         told = [far for far in furthest if (far.place, far.case.buffers) == (place, buffers)]
         parts = [*_furthest(told), *_figures(mine), *_failed(here)]
         yield f"{_where(place, buffers, kinds)}: {'; '.join(parts)}."

@@ -48,7 +48,7 @@ def groups(results: Results) -> list[Group]:
     for cell in results.cells:
         cells[cell.place].append(cell)
     # Also those that reached nothing; what is no MPI library has its place on some paths alone.
-    beside = order.no_mpi(results)
+    beside = order.no_mpi(results) | order.guests(results)
     known = [who for who in order.contenders(results) if who.library not in beside]
     found = []
     for group in told:

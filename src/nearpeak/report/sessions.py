@@ -16,6 +16,7 @@ from nearpeak.terms.identity import Who
 
 def rows(sessions: Sequence[SessionInfo]) -> list[tuple[SessionInfo, list[str]]]:
     """Each session, and how it differs from the one before."""
+    sessions = [session for session in sessions if not session.source]
     before = [*sessions[:1], *sessions]
     return [
         (session, differences(earlier.fingerprint, session.fingerprint))
@@ -69,23 +70,35 @@ def apart(results: Results, folder: Path) -> Notice | None:
 def sentence(results: Results) -> str:
     """How many measured anything, in what they differ and what is judged; empty where there is but
     one."""
-    if len(results.sessions) < 2:
+    imported = [session for session in results.sessions if session.source]
+    if imported:
+        files = count(len(imported), "file")
+        nobody = "whether all are of one machine and software, nobody knows."
+        if len(imported) == len(results.sessions):
+            return f"Taken from {files}: {nobody}" if len(imported) > 1 else ""
+        names = ", ".join(session.source for session in imported)
+        beside = f"Imported beside it: {names}; when, and on which software, nobody knows."
+        return f"{_measured(results)} {beside}".strip()
+    return _measured(results)
+
+
+def _measured(results: Results) -> str:
+    """The same of those that were measured here."""
+    sessions = [session for session in results.sessions if not session.source]
+    if len(sessions) < 2:
         return ""
-    measuring = results.measuring_sessions
+    measuring = [session for session in results.measuring_sessions if not session.source]
     changed = [
         f"session {session.session + 1}{' (forced)' if session.forced else ''}: {'; '.join(found)}"
         for session, found in rows(measuring)
         if found
     ]
-    if not any(session.fingerprint for session in results.sessions):  # imported
-        files = count(len(results.sessions), "file")
-        return f"Taken from {files}: whether all are of one machine and software, nobody knows."
     words = f"Measured in {count(len(measuring), 'session')}"
     if changed:
         words += f". Changed in {', in '.join(changed)}."
     else:
         words += ", on the same machine and software." if len(measuring) > 1 else "."
-    if idle := len(results.sessions) - len(measuring):
+    if idle := len(sessions) - len(measuring):
         words += f" {count(idle, 'more session')} measured nothing that counts."
     judged = [session for session in measuring if session.verdicts]
     if judged and results.comparisons:
@@ -111,7 +124,10 @@ def sentence(results: Results) -> str:
 def _only_in(results: Results) -> Iterator[str]:
     """Who was not measured in all sessions: figures beside others' are then of another time."""
     sessions: dict[Who, set[int]] = defaultdict(set)
+    imported = {info.name for info in results.libraries if info.imported}
     for cell in results.cells:
+        if cell.who.library in imported:
+            continue
         sessions[cell.who] |= {block.session for block in cell.blocks}
     everywhere = set[int]().union(*sessions.values())
     for who, own in sessions.items():

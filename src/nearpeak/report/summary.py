@@ -12,6 +12,7 @@ from nearpeak.statistics.verdicts import EQUIVALENT, FASTER, SLOWER, TWO_MODES, 
 VERDICTS: tuple[Word, ...] = (FASTER, SLOWER, EQUIVALENT, UNDECIDED, TWO_MODES)
 FLAGS: dict[Flag, str] = {  # of cells: what each says
     "few launches": "fewer than 6 launches: a range instead of an interval",
+    "mean": "another tool tells the means of its launches, and not their medians",
     "imprecise": "the interval, or the range of few launches, is wider than the aim",
     "sessions apart": "sessions differ by more than launches explain: the interval takes that in",
     "few samples": "a launch took fewer samples than were asked for",

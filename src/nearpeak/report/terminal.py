@@ -12,7 +12,15 @@ from rich.text import Text
 
 from nearpeak.numbers import count, printable, size
 from nearpeak.picture.measured import summed
-from nearpeak.report import applications, findings, left_out, pairs, tables, wording
+from nearpeak.report import (
+    applications,
+    findings,
+    imported,
+    left_out,
+    pairs,
+    tables,
+    wording,
+)
 from nearpeak.report.advice import advice
 from nearpeak.report.beside import Published, beside, lines
 from nearpeak.report.beside import tables as beside_tables
@@ -79,6 +87,7 @@ def print_summary(
         _print_table(tables.table_two([group], figures(results)), console)
     _print_families(results, console)
     _print_applications(results, console)
+    _print_imported(results, console)
     console.print()
     for line in _notes(results, found):
         console.print(line)
@@ -250,6 +259,14 @@ def _findings(results: Results) -> Iterator[Text]:
 def _more(count: int, shown: int = _SHOWN) -> Iterator[Text]:
     if count > shown:
         yield _text(f"  and {count - shown} more: see the report", "dim")
+
+
+def _print_imported(results: Results, console: Console) -> None:
+    found = imported.table(results)
+    if found.groups:
+        console.print()
+        console.print(_text(found.title, "bold"))
+        print_groups(found, console)
 
 
 def _print_left_out(results: Results, console: Console) -> None:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """From observations to results: all of results.json but its findings and advice."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -22,6 +23,7 @@ from nearpeak.results import (
     fits,
     furthest,
     headlines,
+    imported,
     locality,
     modes,
     pairs,
@@ -33,6 +35,7 @@ from nearpeak.results.results import SCHEMA, LibraryInfo, Results, SessionInfo
 from nearpeak.results.shared import once, whole
 from nearpeak.terms.awareness import unaware
 from nearpeak.terms.benchmarks import by_name
+from nearpeak.terms.identity import Who
 
 NAME = "results.json"
 
@@ -75,8 +78,11 @@ def summarise(observations: Observations) -> Results:
                 observations.machine, paths[cell.place], cell.case, cell.window
             )
     native = {library.who for library in observations.libraries if library.native}
+    guests = _guests(observations.libraries)
+    own = [cell for cell in found if cell.who not in guests]
     compared = comparisons.compare(
-        (cell for cell in found if cell.who not in native), observations.sessions
+        (cell for cell in own if cell.who not in native),
+        [session for session in observations.sessions if not (guests and session.source)],
     )
     failed, skipped = failures.failures(observations), failures.skipped(observations)
     blocks = {block for cell in every for block in cell.blocks}
@@ -97,6 +103,7 @@ def summarise(observations: Observations) -> Results:
                 blocks=sum(block.session == session.number for block in blocks),
                 verdicts=session.number in compared.sessions,
                 added=session.added,
+                source=session.source,
             )
             for session in observations.sessions
         ],
@@ -112,7 +119,7 @@ def summarise(observations: Observations) -> Results:
         curves=compared.curves,
         judging=compared.judging,
         conditions=conditions.find(observations),
-        headlines=headlines.find(found, compared.cases, native, limits),
+        headlines=headlines.find(own, compared.cases, native, limits),
         failures=failed,
         failure_kinds=failures.kinds(failed),
         skipped=skipped,
@@ -120,14 +127,29 @@ def summarise(observations: Observations) -> Results:
         unaware=unaware(observations.awareness),
         left_out=observations.left_out,
         drift=drifts,
-        checklist=checklist.judge(observations, found, compared.cases, compared.judging, skipped),
+        checklist=checklist.judge(
+            _without(observations, guests), own, compared.cases, compared.judging, skipped
+        ),
     )
     results.precision = precision.find(results.cells)
     results.peaks = peaks.find(results)
     results.modes = modes.find(results)
     results.pairs = pairs.find(results)
     results.furthest = furthest.find(results)
+    results.imported = imported.find(results, limits)
     return results
+
+
+def _guests(libraries: Sequence[Library]) -> set[Who]:
+    """Who was imported beside what a study measured itself; nobody where all was imported."""
+    measured = any(not library.imported for library in libraries)
+    return {library.who for library in libraries if measured and library.imported}
+
+
+def _without(observations: Observations, guests: Collection[Who]) -> Observations:
+    """What was measured here: of which the rules are."""
+    launches = [launch for launch in observations.launches if launch.who not in guests]
+    return replace(observations, launches=launches)
 
 
 def _libraries(libraries: Iterable[Library]) -> list[LibraryInfo]:
@@ -147,6 +169,7 @@ def _libraries(libraries: Iterable[Library]) -> list[LibraryInfo]:
                 lacks=library.lacks,
                 mpi=library.mpi,
                 scope=library.scope,
+                imported=library.imported,
             ),
         )
         info.settings.append(library.given)

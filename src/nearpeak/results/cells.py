@@ -20,7 +20,7 @@ from nearpeak.results.results import (
     Mode,
     OfPlateau,
 )
-from nearpeak.statistics.comparisons import better_in, median_ratio
+from nearpeak.statistics.comparisons import better_by, better_in, median_ratio
 from nearpeak.statistics.intervals import Interval, all_known, goal, interval, precise, spanning
 from nearpeak.statistics.modes import two_modes
 from nearpeak.statistics.sessions import apart
@@ -107,9 +107,15 @@ def summarise(
         return places[place], owners[who], curves[case.curve], case.x
 
     gathered = gather(observations)
+    imported = {library.who for library in observations.libraries if library.imported}
     return [
         _cell(
-            key, gathered[key], named(observations.benchmarks, key[2].benchmark), ceilings, drifted
+            key,
+            gathered[key],
+            named(observations.benchmarks, key[2].benchmark),
+            ceilings,
+            drifted,
+            imported=key[0] in imported,
         )
         for key in sorted(gathered, key=order)
     ]
@@ -121,6 +127,8 @@ def _cell(
     benchmark: Benchmark,
     ceilings: Ceilings,
     drifted: Collection[tuple[Place, Block]],
+    *,
+    imported: bool,
 ) -> Cell:
     who, place, case = key
     believed = gathered.believed
@@ -162,12 +170,13 @@ def _cell(
         # Of nothing there is no rate.
         if benchmark.has_ceiling and (case.x > 0 or metric.better == "lower"):
             ceiling = ceilings.of(place, case)
-            held = _compare(cell, ceiling)
+            held = (_compare_at_another_time if imported else _compare)(cell, ceiling)
             # Not every bound can be told from what was measured: then nothing is missing.
             wrong |= held if benchmark.ceiling == "measured" else held - {"no ceiling"}
-            plateau = ceilings.plateau(place, case.curve, cell.better)
-            cell.of_plateau = of_plateau(cell, ceiling, plateau)
-            cell.lost_us = _lost_us(cell, benchmark)
+            if not imported:
+                plateau = ceilings.plateau(place, case.curve, cell.better)
+                cell.of_plateau = of_plateau(cell, ceiling, plateau)
+                cell.lost_us = _lost_us(cell, benchmark)
     cell.status = min(wrong, key=WORST_FIRST.index, default="ok")
     cell.failed = gathered.ended(cell.status) if cell.status in FAILED else 0
     return cell
@@ -199,6 +208,7 @@ def _flags(
     sessions = [block.session for block in cell.blocks]
     flags: dict[Flag, bool] = {
         "few launches": not enough,
+        "mean": any(observation.summary.mean for observation in believed),
         "imprecise": not (
             precise(cell.launch_medians, cell.better, sessions) if enough else _together(cell)
         ),
@@ -236,6 +246,16 @@ def _compare(cell: Cell, ceiling: CeilingPoint | None) -> set[CellStatus]:
     if cell.fraction > ABOVE:
         cell.flags.append("above ceiling")
     return {"above ceiling"} if is_defect(cell) else set()
+
+
+def _compare_at_another_time(cell: Cell, ceiling: CeilingPoint | None) -> set[CellStatus]:
+    """The same for what was imported: no block has both, so that nothing tells how sure it is."""
+    if ceiling is None or cell.median is None:
+        return {"no ceiling"}
+    cell.ceiling = CeilingValue(value=ceiling.value, method=ceiling.method, kind=ceiling.kind)
+    cell.fraction = better_by(cell.median, ceiling.value, cell.better)
+    cell.flags.append("fewer blocks")
+    return set()
 
 
 def _lost_us(cell: Cell, benchmark: Benchmark) -> float | None:

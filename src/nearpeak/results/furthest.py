@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from nearpeak.results.names import reference
-from nearpeak.results.order import no_mpi
+from nearpeak.results.order import guests, no_mpi
 from nearpeak.results.results import Cell, Furthest, Results, Share
 from nearpeak.terms.benchmarks import by_name
 from nearpeak.terms.identity import Place
@@ -13,14 +13,15 @@ from nearpeak.terms.identity import Place
 
 def find(results: Results) -> list[Furthest]:
     """At the smallest size and at the largest, in the families that have more than what is held
-    against a measured ceiling. What is no MPI is told beside it, or alone where no MPI is there."""
+    against a measured ceiling. What is no MPI is told beside it, or alone where no MPI is there;
+    what was imported beside a study is left out, as its fractions are of another time."""
     known = by_name(results.benchmarks)
     others = {each.family for each in results.benchmarks if each.ceiling != "measured"}
-    beside = no_mpi(results)
+    beside, imported = no_mpi(results), guests(results)
     groups: dict[tuple[str, Place, str], list[Cell]] = defaultdict(list)
     for cell in results.cells:
         family = known[cell.case.benchmark].family
-        if family in others:
+        if family in others and cell.who.library not in imported:
             groups[family, cell.place, cell.case.buffers].append(cell)
     found: list[Furthest] = []
     for (family, *_), here in groups.items():

@@ -22,6 +22,12 @@ def no_mpi(results: Results) -> set[str]:
     return {info.name for info in results.libraries if not info.mpi}
 
 
+def guests(results: Results) -> set[str]:
+    """The names of what was imported beside a study; none where all was imported."""
+    measured = any(not info.imported for info in results.libraries)
+    return {info.name for info in results.libraries if measured and info.imported}
+
+
 def places(results: Results) -> list[Place]:
     """All places, those with MPI cells first."""
     measured = [cell.place for cell in results.cells]
@@ -64,11 +70,14 @@ def ranking(results: Results) -> Callable[[Curve], int]:
 
 
 def default_curves(results: Results) -> list[Curve]:
-    """The default curve of each figure and buffers; one that stages only where no other is."""
-    found = curves(results)
+    """The default curve of each figure and buffers; one that stages only where no other is. None
+    that was imported beside a study, which has not measured it."""
+    found, imported = curves(results), guests(results)
+    own = {cell.case.curve for cell in results.cells if cell.who.library not in imported}
     first: dict[tuple[str, str], Curve] = {}
     for curve in sorted(found, key=lambda curve: staging(curve.axes) is not None):
-        first.setdefault((curve.figure, curve.buffers), curve)
+        if curve in own:
+            first.setdefault((curve.figure, curve.buffers), curve)
     return sorted(first.values(), key=found.index)
 
 

@@ -35,6 +35,7 @@ Cause = Literal["other work", "two modes", "held down", "drift"]
 # What must be known of a cell.
 Flag = Literal[
     "few launches",
+    "mean",
     "imprecise",
     "sessions apart",
     "few samples",
@@ -133,7 +134,9 @@ class Cell(msgspec.Struct, kw_only=True):
     fraction_attainable: float | None = None
     fraction_attainable_ci95: tuple[float, float] | None = None
     fraction_attainable_range: tuple[float, float] | None = None
-    fraction_blocks: int = 0  # that measured both; flag "fewer blocks": not all of the cell's
+    # That measured both; flag "fewer blocks": not all of the cell's. 0: of what was imported, whose
+    # fraction is of the median of the ceiling at another time, without interval or range.
+    fraction_blocks: int = 0
     of_plateau: OfPlateau | None = None  # of rates
     # By one operation against what a library can attain, else the ceiling; null: it has neither.
     lost_us: float | None = None
@@ -450,6 +453,32 @@ class Share(msgspec.Struct, kw_only=True):
     share: float
 
 
+class Difference(msgspec.Struct, kw_only=True):
+    """In what an imported figure is not what the study has beside it."""
+
+    name: str  # an axis, "buffers", or "figure": a mean beside medians
+    own: str
+    study: str
+
+
+class Imported(msgspec.Struct, kw_only=True):
+    """The figure of another tool beside those of a study on one path, at one size."""
+
+    who: Who
+    place: Place
+    case: Case
+    unit: str
+    better: Better
+    value: float
+    # What the study has nearest to it: the best library at the same size, in the same memories.
+    library: Who | None = None  # null: none has the size
+    library_value: float | None = None
+    # At the same size; of rates at another size the best at any. Null: nothing was measured.
+    ceiling: Reference | None = None
+    fraction: float | None = None  # null: the ceiling is not of the same case but for the size
+    differs: list[Difference] = []  # from the curve of the study that it stands beside
+
+
 class Furthest(msgspec.Struct, kw_only=True):
     """What of a family stays furthest from what it is held against, on one path, at one size."""
 
@@ -559,6 +588,7 @@ class LibraryInfo(msgspec.Struct, kw_only=True):
     lacks: str = ""  # what was left out of it, that its makers ship; empty: nothing
     mpi: bool = True  # False: NCCL, RCCL and the ceilings, which are measured beside it
     scope: str = ""  # what it is measured in, a sentence; empty: everything
+    imported: bool = False  # from the output of another tool: measured at another time
 
 
 # What stands out, each a file in nearpeak.findings.kinds.
@@ -716,6 +746,7 @@ class SessionInfo(msgspec.Struct, kw_only=True):
     blocks: int = 0  # in which libraries were measured
     verdicts: bool = False  # whether verdicts rest on its blocks
     added: str = ""  # how the study stood that blocks were added to, and what was asked for
+    source: str = ""  # the file of another tool that it stands for; empty: it was measured here
 
 
 RuleState = Literal["met", "not met", "not applicable"]
@@ -771,6 +802,7 @@ class Results(msgspec.Struct, kw_only=True):
     peaks: list[Peak] = []
     pairs: list[PairMatrix] = []  # of studies of all pairs
     furthest: list[Furthest] = []  # of each family
+    imported: list[Imported] = []  # beside what a study measured itself
     failures: list[Failure]
     failure_kinds: list[FailureKind] = []
     skipped: list[Skip] = []

@@ -15,7 +15,7 @@ class Endpoint(msgspec.Struct, kw_only=True, frozen=True):
     cpus: list[int]
     numa_node: int | None  # None: it is not known where it is
     # The GPU whose memory it is, or which the rank takes: its uuid; its index where `host` is set,
-    # for the other host's uuids are not known.
+    # for the other host's uuids are not known; of what was imported its PCI address, or its index.
     gpu: str | None = None
     host: str | None = None  # None: this host
 

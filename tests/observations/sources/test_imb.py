@@ -78,6 +78,7 @@ def test_buffers_are_those_of_the_command(written: Path, words: str, buffers: st
     [
         ("", "holds no table that is read here: PingPong, "),
         (f"{PINGPONG}            8          200         0.15\n", "line 5: .* is not a whole row"),
+        (f"{PINGPONG}            8          200         0.15  5.\n", "line 5: .* is not a whole"),
         (f"# IMB-MPI1-GPU -mem_alloc_type odd\n{PINGPONG}", "odd is no memory that is known"),
     ],
 )
@@ -85,3 +86,14 @@ def test_what_cannot_be_read_is_one_line(written: Path, text: str, message: str)
     written.write_text(TITLE + text)
     with pytest.raises(UserError, match=message):
         load(written)
+
+
+def test_what_is_known_of_axes_stands_with_the_figures() -> None:
+    """The type of reductions is in the heading; a ping-pong has one buffer on each side."""
+    axes = {each.case.benchmark: each.case.axes for each in load(FILE).observed}
+    assert axes == {
+        "latency": {"reuse": "fixed"},
+        "bw": {},
+        "bibw": {},
+        "allreduce": {"type": "float"},
+    }

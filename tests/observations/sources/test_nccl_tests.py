@@ -92,6 +92,10 @@ def test_json_has_the_same(written: Path) -> None:
             CONFIG + STARTING.format("reduce") + "    1024    256  float  sum  -1  1.0\n",
             "line 3: .* is not a whole row",
         ),
+        (
+            CONFIG + STARTING.format("reduce") + ROW[: ROW.index("9.0")].format(1.0, "N/"),
+            "line 3: .* is not a whole row",
+        ),
         (json.dumps(run())[:-20], "is not the whole JSON of nccl-tests"),
         (json.dumps(run(results=[{"experiment_name": "x"}])), "not the whole JSON"),
     ],
@@ -101,3 +105,15 @@ def test_what_cannot_be_read_is_one_line(written: Path, text: str, message: str)
     assert recognises(written)
     with pytest.raises(UserError, match=message):
         load(written)
+
+
+def test_the_type_of_the_numbers_is_known_where_all_rows_have_one(written: Path) -> None:
+    for kinds, axes in ((["int32"], {"type": "int"}), (["float", "half"], {})):
+        rows = "".join(
+            ROW.format(1.0, 0).replace("float", kind).replace("1024", str(1024 << number))
+            for number, kind in enumerate(kinds)
+        )
+        written.write_text(CONFIG + STARTING.format("all_reduce") + DEVICES + rows)
+        assert {tuple(each.case.axes.items()) for each in load(written).observed} == {
+            tuple(axes.items())
+        }

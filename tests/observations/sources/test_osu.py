@@ -252,3 +252,26 @@ def test_another_file_holds_no_observations(written: Path) -> None:
     written.write_bytes(b"\xff\x00")
     with pytest.raises(UserError, match="holds no observations: give a folder of "):
         load(written)
+
+
+@pytest.mark.parametrize(
+    ("text", "axes"),
+    [
+        (HEAD + "1   1.00", {"reuse": "fixed"}),
+        (RATES + "1   1.00", {"reuse": "single"}),
+        (ALLREDUCE + "# Size       Avg Latency(us)\n4     1.20\n", {"type": "float"}),
+        (
+            ALLREDUCE.replace("# Datatype: MPI_FLOAT.\n", "")
+            + "# Size  Avg Latency(us)\n4  1.20\n",
+            {"type": "char"},  # as of older ones, which do not say it
+        ),
+    ],
+)
+def test_what_is_known_of_axes_stands_with_the_figures(
+    written: Path, text: str, axes: dict[str, str]
+) -> None:
+    written.write_text(text)
+    assert [each.case.axes for each in load(written).observed] == [axes]
+    assert ("All messages of a window have one buffer" in scope(written)) == (
+        text.startswith(RATES)
+    )

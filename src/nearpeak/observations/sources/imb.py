@@ -31,8 +31,10 @@ WHO = Who("imb")
 TITLE = re.compile(r"#\s+Intel\(R\) MPI Benchmarks (?P<version>\S+?),? MPI-1 part")
 STARTED = re.compile(r"# (?P<program>\S*IMB-MPI1\S*) ?(?P<words>.*)")
 BEGIN = re.compile(r"# Benchmarking (?P<name>\S+)\s*$")
+DATATYPE = re.compile(r"# MPI_Datatype for reductions\s*:\s*MPI_(?P<type>\w+)")
 RANKS = re.compile(r"# #processes = (?P<ranks>\d+)\s*$")
 ROW_LIKE = re.compile(r"\s+\d")
+FIGURE = re.compile(r"\d+(\.\d+)?$")
 SIZE, COUNT = "#bytes", "#repetitions"
 # In which memory buffers are, by -mem_alloc_type of IMB-MPI1-GPU; without it: "device".
 MEMORIES = {"device": "D,D", "shared": "M,M", "host": "P,P", "cpu": HOST}
@@ -87,8 +89,9 @@ def load(file: Path) -> Observations:
     lines = file.read_text("utf-8", errors="replace").splitlines()
     title = next(found for line in lines if (found := TITLE.match(line)))
     buffers = _buffers(file, lines)
+    kind = next((found["type"].lower() for line in lines if (found := DATATYPE.match(line))), "")
     sections = list(_sections(file, lines))
-    tables = [table for section in sections if (table := _table(section, buffers))]
+    tables = [table for section in sections if (table := _table(section, buffers, kind))]
     if not tables:
         raise UserError(f"{file} holds no table that is read here: {', '.join(KNOWN)}")
     passed = sorted({section.name for section in sections} - KNOWN.keys())
@@ -118,13 +121,15 @@ def _sections(file: Path, lines: list[str]) -> Iterator[Section]:
             section = section._replace(columns=line.split())
             yield section
         elif section and section.columns and ROW_LIKE.match(line):
-            if len(line.split()) != len(section.columns):
+            words = line.split()
+            if len(words) != len(section.columns) or not all(map(FIGURE.match, words)):
                 raise cut_off(file, number, line)
-            section.rows.append(line.split())
+            section.rows.append(words)
 
 
-def _table(section: Section, buffers: str) -> Table | None:
-    """None: of what is not measured here, or without figures."""
+def _table(section: Section, buffers: str, kind: str) -> Table | None:
+    """None: of what is not measured here, or without figures. `kind`: of the numbers of
+    reductions."""
     printed = KNOWN.get(section.name)
     if printed is None or printed.column not in section.columns:
         return None
@@ -137,7 +142,14 @@ def _table(section: Section, buffers: str) -> Table | None:
         for row in section.rows
         if int(row[0]) or section.name == "PingPong"  # of nothing there is no rate, and no sum
     ]
-    return Table(printed.benchmark, buffers, section.ranks, printed.window, rows) if rows else None
+    if not rows:
+        return None
+    axes = {"reuse": "fixed"} if printed.window == 1 else {}
+    if printed.benchmark.family == "collective" and kind:
+        axes["type"] = kind
+    return Table(
+        printed.benchmark, buffers, section.ranks, printed.window, rows, mean=True, axes=axes
+    )
 
 
 def _unsaid(passed: list[str]) -> Iterator[str]:

@@ -31,6 +31,9 @@ CONFIG = re.compile(r"# nThread \d+ nGpus \d+ minBytes ")
 DEVICE = re.compile(r"#\s+Rank\s+\d+ ")
 ROW_LIKE = re.compile(r"\s+\d+\s+\d+\s+[a-z]\w+\s")
 FIELDS = 9  # of a row up to the errors of what is not in place
+FIGURE = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?$")
+NOT_LOOKED_AT = "N/A"  # in the place of how many elements are wrong
+TYPES = {"int32": "int", "int8": "char"}  # by their names there, ours that are others
 JSON_MARK = b'"nccl_version"'
 
 
@@ -86,6 +89,7 @@ class Run(NamedTuple):
     nccl: int  # its version, as one number; 0: not told
     ranks: int
     sizes: list[tuple[int, float, float | None]]  # bytes, us, wrong elements
+    kind: str = ""  # of the numbers; empty: not told, or several
 
 
 def recognises(place: Path) -> bool:
@@ -117,7 +121,8 @@ def load(file: Path) -> Observations:
         for size, time_us, wrong in run.sizes
         if size // parts > 0
     ]
-    table = Table(collective(operation.name), "D,D", run.ranks, None, rows)
+    axes = {"type": run.kind} if run.kind else {}
+    table = Table(collective(operation.name), "D,D", run.ranks, None, rows, mean=True, axes=axes)
     told = library(WHO, run.version, _words(run), _scope(run))
     return observations(file, told, [table], "nccl-tests")
 
@@ -134,12 +139,17 @@ def _parsed(file: Path, content: bytes) -> Run:
         raise UserError(f"{file} is of {len(programs)} runs: give each in its own file")
     version = next((found for line in lines if (found := VERSION.match(line))), None)
     sizes = []
+    kinds: set[str] = set()
     for number, line in enumerate(lines, 1):
         if ROW_LIKE.match(line):
             words = line.split()
-            if len(words) < FIELDS:
+            known = len(words) >= FIELDS and words[8] != NOT_LOOKED_AT
+            if len(words) < FIELDS or not all(
+                map(FIGURE.match, [words[5], *([words[8]] if known else [])])
+            ):
                 raise cut_off(file, number, line)
-            wrong = None if words[8] == "N/A" else float(words[8])
+            wrong = float(words[8]) if known else None
+            kinds.add(TYPES.get(words[2], words[2]))
             sizes.append((int(words[0]), float(words[5]), wrong))
     return Run(
         program=programs[0],
@@ -147,6 +157,7 @@ def _parsed(file: Path, content: bytes) -> Run:
         nccl=int(version["nccl"]) if version else 0,
         ranks=sum(map(bool, map(DEVICE.match, lines))),
         sizes=sizes,
+        kind=kinds.pop() if len(kinds) == 1 else "",
     )
 
 

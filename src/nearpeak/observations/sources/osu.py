@@ -43,6 +43,7 @@ WINDOW = re.compile(r"# .*\bwindow size: *(?P<window>\d+)\b", re.IGNORECASE)
 HEADING = re.compile(
     r"# Size\s+((Avg )?Latency ?\((?P<time>us)\)|(Bi-)?Bandwidth ?\(MB/s\))(?P<more>.*)"
 )
+DATATYPE = re.compile(r"# Datatype: MPI_(?P<type>\w+)\.")
 MINIMUM, MAXIMUM, ITERATIONS = "Min Latency(us)", "Max Latency(us)", "Iterations"
 VALIDATION = "Validation"
 TAIL = r"P\d+ Tail (?:Lat\(us\)|BW\(MB/s\))"
@@ -70,6 +71,7 @@ class Output(NamedTuple):
     version: str
     buffers: str | None  # None: it does not say
     window: int | None
+    datatype: str  # as ours are called
     validated: bool  # payloads were checked
     slowest: bool  # there is a column of the slowest rank, or iteration
     rows: list[Row]
@@ -122,6 +124,8 @@ def load(file: Path) -> Observations:
         ranks=2 if benchmark.family == "pt2pt" else None,
         window=output.window,
         rows=[row._replace(value=row.value * factor) for row in output.rows],
+        mean=True,
+        axes=_axes(output),
     )
     told = library(WHO, output.version, "OSU micro-benchmarks", " ".join(_unsaid(output)))
     return observations(file, told, [table], "OMB")
@@ -158,6 +162,9 @@ def _parse(file: Path) -> Output:
         version=titles[0]["version"] or "",
         buffers=_buffers(file, lines, titles[0]["accelerator"] or ""),
         window=printed.window or window,
+        datatype=next(
+            (said[1].lower() for line in lines if (said := DATATYPE.match(line))), "char"
+        ),
         validated=VALIDATION in columns or bool(told_wrong),
         slowest=MAXIMUM in columns,
         rows=rows,
@@ -210,6 +217,13 @@ def _row(line: str, columns: list[str], benchmark: Benchmark) -> Row | None:
     )
 
 
+def _axes(output: Output) -> dict[str, str]:
+    """What is known of our axes: all messages of a window have one buffer (-b single)."""
+    if output.printed.benchmark.family == "pt2pt":
+        return {"reuse": "fixed" if output.printed.window == 1 else "single"}
+    return {"type": output.datatype}
+
+
 def _buffers(file: Path, lines: list[str], accelerator: str) -> str | None:
     """Those of both ranks; None where the output does not say, and has nothing of accelerators.
 
@@ -247,8 +261,10 @@ def _unsaid(output: Output) -> Iterator[str]:
                 "Figures are means of the ranks' times (ours are of the slowest rank: OMB's -f has"
                 " a column of it)."
             )
-    elif output.window is None:
-        yield "How many messages were in flight is not known (64 unless -W was given)."
+    elif output.printed.window is None:
+        yield "All messages of a window have one buffer, unless -b multiple was given."
+        if output.window is None:
+            yield "How many messages were in flight is not known (64 unless -W was given)."
     if not output.validated:
         yield "Payloads were not validated (-c)."
 

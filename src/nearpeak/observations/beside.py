@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was imported, put onto the paths of a study: its figures are then beside the study's."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from nearpeak.errors import UserError, closest
+from nearpeak.machine.machine import Gpu, Machine
+from nearpeak.numbers import count
+from nearpeak.observations.imported import SOME_RANKS
+from nearpeak.observations.merged import File, joined, parts
+from nearpeak.observations.observed import Block, Launch, Library, Observations
+from nearpeak.terms.axes import staging
+from nearpeak.terms.benchmarks import by_name
+from nearpeak.terms.buffers import ceiling_buffers, rank_ends
+from nearpeak.terms.identity import Case, Curve, Who
+from nearpeak.terms.path import DataPath
+
+
+class Study(NamedTuple):
+    """A study, and the folder that it was read from."""
+
+    folder: Path
+    observations: Observations
+
+    @property
+    def path_ids(self) -> str:
+        """All of its paths between ranks, in words."""
+        paths = self.observations.paths
+        return ", ".join(repr(path.id) for path in paths if path.transport != "local")
+
+
+def put_beside(
+    study: Study, files: Sequence[File], chosen: Mapping[str, str], all_on: str | None
+) -> Observations:
+    """Both in one: the study's, with what was imported as further ones that were measured.
+
+    `chosen`: by what files are called the ids of the study's paths that they are of; `all_on`: that
+    of all others. A file of which neither says it is on the one path that it fits. Its curves have
+    the axes of the study's, but for those that are known of it to be others. Cells that name their
+    ends are on the paths between these, and left out where the study has none.
+
+    Raises:
+        UserError: as `load` of each file; a name that is a library of the study too, or no file's;
+            a path that the study has not, or that does not fit; a file that fits several; GPUs of
+            another machine.
+    """
+    ours, read = study.observations, parts(files)
+    imported = joined(read)
+    names = list(dict.fromkeys(library.who.library for library in imported.libraries))
+    for name in {library.who.library for library in ours.libraries} & set(names):
+        raise UserError(
+            f"{name} is a library of {study.folder}, too: call the file otherwise, as"
+            f" my-{name}=FILE"
+        )
+    for name in chosen.keys() - set(names):
+        raise UserError(f"--path {name}=...: no file is called so, but {', '.join(names)}")
+    wanted = {name: chosen.get(name, all_on) for name in names}
+    moved = _Moved(study, read, wanted)
+    known = by_name(ours.benchmarks)
+    return replace(
+        ours,
+        libraries=[*ours.libraries, *map(moved.library, imported.libraries)],
+        benchmarks=[
+            *ours.benchmarks,
+            *(each for each in imported.benchmarks if each.name not in known),
+        ],
+        curves=list(dict.fromkeys([*ours.curves, *map(moved.curve, imported.curves)])),
+        sessions=[*ours.sessions, *moved.sessions],
+        launches=[*ours.launches, *(own for all_ in moved.launches.values() for own in all_)],
+        observed=[
+            *ours.observed,
+            *(
+                replace(each, launch=launch, case=moved.case(each.case))
+                for each in imported.observed
+                for launch in moved.launches[each.launch.number]
+            ),
+        ],
+        gaps=[
+            *ours.gaps,
+            *(
+                replace(gap, launch=launch, case=moved.case(gap.case))
+                for gap in imported.gaps
+                for launch in moved.launches[gap.launch.number]
+            ),
+        ],
+    )
+
+
+class _Moved:
+    """What was imported, in the sessions, launches and on the paths of a study."""
+
+    def __init__(
+        self, study: Study, imported: Sequence[Observations], wanted: Mapping[str, str | None]
+    ) -> None:
+        self._study = study
+        ours = study.observations
+        first = 1 + max((session.number for session in ours.sessions), default=-1)
+        self.sessions = [
+            replace(session, number=first + session.number)
+            for part in imported
+            for session in part.sessions
+        ]
+        self.launches: dict[int, list[Launch]] = {}  # by their numbers among what was imported
+        self._lost: dict[Who, int] = {}  # how many are of no path
+        number = 1 + max((launch.number for launch in ours.launches), default=-1)
+        for part in imported:
+            _check_machine(study, part)
+            paths = {path.place: path for path in part.paths}
+            for launch in part.launches:
+                there = self._paths(launch, paths[launch.place], wanted[launch.who.library])
+                self.launches[launch.number] = [
+                    replace(
+                        launch,
+                        number=number + more,
+                        block=Block(first + launch.block.session, launch.block.number),
+                        place=path.place,
+                        curves=tuple(map(self.curve, launch.curves)),
+                    )
+                    for more, path in enumerate(there)
+                ]
+                number += len(there)
+                if not there:
+                    self._lost[launch.who] = self._lost.get(launch.who, 0) + 1
+        if not any(self.launches.values()):
+            raise UserError(
+                f"{study.folder} has no path between the ends that {' and '.join(wanted)} measured:"
+                f" {study.path_ids}"
+            )
+
+    def library(self, library: Library) -> Library:
+        """With what is left out of it."""
+        lost = sum(n for who, n in self._lost.items() if who.library == library.who.library)
+        if not lost:
+            return library
+        words = f"Left out: {count(lost, 'figure')} between ends of which the study has no path."
+        return replace(library, scope=f"{library.scope} {words}")
+
+    def curve(self, curve: Curve) -> Curve:
+        """With the axes of the study's first one like it, but for what is known of it."""
+        like = [
+            other
+            for other in self._study.observations.curves
+            if (other.benchmark, other.metric) == (curve.benchmark, curve.metric)
+            and ceiling_buffers(other.buffers) == ceiling_buffers(curve.buffers)
+            and staging(other.axes) is None
+        ]
+        if not like:
+            return curve
+        axes = {name: curve.axes.get(name, value) for name, value in like[0].axes.items()}
+        return Curve(
+            benchmark=curve.benchmark, metric=curve.metric, buffers=curve.buffers, axes=axes
+        )
+
+    def case(self, case: Case) -> Case:
+        """The same of one of its points."""
+        return self.curve(case.curve).at(case.x)
+
+    def _paths(self, launch: Launch, path: DataPath, wanted: str | None) -> list[DataPath]:
+        ours, folder = self._study.observations, self._study.folder
+        name, buffers = launch.who.library, launch.curves[0].buffers
+        if any(end.gpu for end in path.ends):
+            gpus = _on(ours.machine, path)
+            return [other for other in ours.paths if gpus and _is_between(other, gpus)]
+        fitting = [other for other in ours.paths if _fits(other, path, buffers)]
+        if wanted is not None:
+            named = [other for other in ours.paths if other.id == wanted]
+            if not named:
+                near = closest(wanted, [other.id for other in ours.paths])
+                raise UserError(f"{folder} has no path {wanted!r}{near}")
+            if named[0] not in fitting:
+                raise UserError(
+                    f"{name} does not fit {wanted!r} of {folder}: it is of {_words(path, buffers)}"
+                )
+            return named
+        if not fitting:
+            raise UserError(f"{name} fits no path of {folder}: it is of {_words(path, buffers)}")
+        if len(fitting) > 1:
+            ids = ", ".join(repr(other.id) for other in fitting)
+            raise UserError(f"on which path {name} was measured nobody says: give --path, of {ids}")
+        return fitting
+
+
+def _words(path: DataPath, buffers: str) -> str:
+    ranks = "an unknown number of" if path.id == SOME_RANKS else str(len(path.ends))
+    return f"{ranks} ranks with buffers {buffers}"
+
+
+def _fits(ours: DataPath, path: DataPath, buffers: str) -> bool:
+    """Whether figures of a path that says nothing but memories can be of one of the study."""
+    ranks = path.id == SOME_RANKS or len(path.ends) == len(ours.ends)
+    measured = ours.transport != "local" and not ours.ceilings_only
+    return ranks and measured and rank_ends(ours, buffers) is not None
+
+
+def _check_machine(study: Study, part: Observations) -> None:
+    """UserError where a file tells the addresses of its GPUs and none of them is the study's."""
+    ends = [end for path in part.paths for end in path.ends]
+    told = {end.gpu for end in ends if end.gpu is not None and ":" in end.gpu}
+    ours = {gpu.pci for gpu in study.observations.machine.gpus}
+    if told and not told & ours:
+        [name] = {library.who.library for library in part.libraries}
+        raise UserError(
+            f"{name} is of another machine: its GPUs are at {', '.join(sorted(told))}; those of"
+            f" {study.folder}: {', '.join(sorted(ours)) or 'none'}"
+        )
+
+
+def _on(machine: Machine, path: DataPath) -> list[Gpu | None] | None:
+    """The study's GPUs at the ends of a path that names its own; None for the host's memory.
+
+    None where its machine lacks one, or may not use it.
+    """
+    known = {gpu.pci: gpu for gpu in machine.gpus} | {str(gpu.index): gpu for gpu in machine.gpus}
+    if any(end.gpu and end.gpu not in known for end in path.ends):
+        return None
+    return [known[end.gpu] if end.gpu else None for end in path.ends]
+
+
+def _is_between(ours: DataPath, gpus: list[Gpu | None]) -> bool:
+    """Whether a path of the study is between these, in this order, on one host; of the host's
+    memory, that which is near to the GPU."""
+    if ours.transport != "memory" or ours.mps or ours.two_hosts or ours.ceilings_only:
+        return False
+    if [end.gpu for end in ours.ends] != [gpu.uuid if gpu else None for gpu in gpus]:
+        return False
+    nodes = {gpu.numa_node for gpu in gpus if gpu and gpu.numa_node is not None}
+    return all(
+        gpu or not nodes or end.numa_node in nodes for end, gpu in zip(ours.ends, gpus, strict=True)
+    )

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What nvbandwidth 0.6 to 0.9 prints, as text or as JSON (-j): copies without MPI.
+
+What is printed stands in its output.cpp, json_output.cpp and inline_common.h (of 0.8), and what a
+testcase copies from where in testcases_ce.cpp and testcases_sm.cpp. Rates are in GB/s (1e9). Which
+way a matrix between GPUs goes is taken from the copies: the headings of 0.6 to 0.8 have the arrows
+of read and write tests the other way round.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from nearpeak.errors import UserError
+from nearpeak.observations.imported import (
+    HOST_END,
+    Row,
+    Table,
+    beginning,
+    cut_off,
+    library,
+    message,
+    observations,
+)
+from nearpeak.observations.observed import Observations
+from nearpeak.observations.source import Source
+from nearpeak.terms.benchmarks import Benchmark
+from nearpeak.terms.identity import Who
+from nearpeak.terms.sizes import quoted
+
+WHO = Who("nvbandwidth")
+TITLE = re.compile(r"nvbandwidth Version: (?P<version>\S+)")
+JSON_MARK = re.compile(rb'"nvbandwidth"\s*:\s*\{')
+# Of each version that is read, what it copies at once where -b does not say otherwise.
+DEFAULT_MIB = {"v0.6": 64, "v0.7": 512, "v0.8": 512, "v0.9": 512}
+BEYOND_CACHES_MIB = 256  # the cache of no GPU has half of that
+BUFFER_SIZE = re.compile(r"bufferSize: (?P<mib>\d+)\s*$")
+SMALLER = "You have chosen a buffer size that is smaller than the default"
+RUNNING = re.compile(r"Running (?P<name>\w+)\.\s*$")
+ENDED = re.compile(r"(Error|ERROR)\b")  # of a testcase, in place of its matrix
+DEVICE = re.compile(
+    r"(Device )?(?P<number>\d+): .*\((?P<domain>[0-9a-f]{8}):(?P<bus>[0-9a-f]{2}:[0-9a-f]{2})\)"
+)
+HEADER = re.compile(r"\s*0(\s+\d+)*\s*$")  # over the columns: the numbers of the GPUs
+SUM = re.compile(r"(SUM|&&&& PERF) (?P<key>\w+) \S+")
+NONE = "N/A"  # no direct access, or the GPU itself
+PRINTED = re.compile(r"\d+\.\d\d$|N/A$")  # in text: with fewer decimals it was cut off
+WRITTEN = re.compile(r"\d+(\.\d+)?(e\+\d+)?$|N/A$")  # in JSON
+
+
+class Kind(NamedTuple):
+    """What a matrix is here."""
+
+    benchmark: Benchmark
+    buffers: str
+    how: str
+    turned: bool = False  # between GPUs: data goes from the column to the row
+
+
+class Matrix(NamedTuple):
+    """What one testcase printed."""
+
+    key: str
+    rows: list[list[str]]
+
+
+class Output(NamedTuple):
+    """What a file holds."""
+
+    version: str
+    mib: int | None  # what is copied at once, where somebody wrote it into the file
+    smaller: bool  # than the default
+    matrices: list[Matrix]
+    passed: list[str]  # testcases that did not come to a matrix
+    devices: dict[int, str]  # PCI addresses by number; empty: not told
+
+
+class Testcase(msgspec.Struct):
+    """As in JSON: of several matrices, the rows of one behind the other."""
+
+    name: str
+    status: str = ""
+    bandwidth_matrix: list[list[str | float]] = []
+
+
+class Root(msgspec.Struct):
+    """As in JSON."""
+
+    version: str
+    testcases: list[Testcase] = []
+    warning: str = ""
+    devices: list[str] = msgspec.field(default=[], name="GPU Device list")  # from 0.8 on
+    buffer_size: int | None = msgspec.field(default=None, name="bufferSize")  # never by itself
+
+
+class Written(msgspec.Struct):
+    """A whole run, as in JSON."""
+
+    nvbandwidth: Root
+
+
+RATE = message("bw", "GB/s", symmetric=False)
+BOTH_WAYS = message("bibw", "GB/s")
+# Host memory is pinned. A read copies from the GPU of the column into that of the row; a write the
+# other way. Other testcases load a GPU or the host with several copies of which one is told, or
+# chase a pointer.
+KNOWN = {
+    **{
+        key: kind
+        for engine in ("ce", "sm")
+        for key, kind in {
+            f"host_to_device_memcpy_{engine}": Kind(RATE, "P,D", engine),
+            f"device_to_host_memcpy_{engine}": Kind(RATE, "D,P", engine),
+            f"device_to_device_memcpy_read_{engine}": Kind(
+                RATE, "D,D", f"read-{engine}", turned=True
+            ),
+            f"device_to_device_memcpy_write_{engine}": Kind(RATE, "D,D", f"write-{engine}"),
+            f"device_to_device_bidirectional_memcpy_read_{engine}_total": Kind(
+                BOTH_WAYS, "D,D", f"read-{engine}"
+            ),
+            f"device_to_device_bidirectional_memcpy_write_{engine}_total": Kind(
+                BOTH_WAYS, "D,D", f"write-{engine}"
+            ),
+        }.items()
+    },
+}
+PARTS = re.compile(r"_(read|write)[12]$")  # of a matrix whose total is told too
+
+
+def recognises(place: Path) -> bool:
+    """Whether it is a file with the heading of the program, or its JSON."""
+    begin = beginning(place)
+    lines = begin.decode("utf-8", errors="replace").splitlines()
+    written = begin.lstrip()[:1] == b"{" and JSON_MARK.search(begin) is not None
+    return written or any(map(TITLE.match, lines))
+
+
+def load(file: Path) -> Observations:
+    """A launch for each cell of the matrices that are known here.
+
+    Raises:
+        UserError: its version or the size of its copies is not known, it has no matrix that is
+            read, or one is not whole.
+    """
+    content = file.read_bytes()
+    output = _decoded(file, content) if content.lstrip()[:1] == b"{" else _parsed(file, content)
+    if output.version not in DEFAULT_MIB:
+        known = ", ".join(DEFAULT_MIB)
+        raise UserError(f"{file} is of nvbandwidth {quoted(output.version)}; read are {known}")
+    if output.smaller and output.mib is None:
+        raise UserError(
+            f"{file} is of smaller copies than usual, and does not say of which size: run it"
+            " without -b, or add the line 'bufferSize: N' (in JSON the member) with its N in MiB"
+        )
+    mib = output.mib or DEFAULT_MIB[output.version]
+    tables = [table for matrix in output.matrices for table in _tables(output, matrix, mib)]
+    if not tables:
+        raise UserError(f"{file} holds no figures that are read here: {', '.join(KNOWN)}")
+    scope = " ".join(_unsaid(output, mib))
+    told = library(WHO, output.version, "nvbandwidth", scope, mpi=False)
+    return observations(file, told, tables, "nvbandwidth")
+
+
+def _parsed(file: Path, content: bytes) -> Output:
+    lines = content.decode("utf-8", errors="replace").splitlines()
+    titles = [found["version"] for line in lines if (found := TITLE.match(line))]
+    if len(titles) > 1:
+        raise UserError(f"{file} is of {len(titles)} runs: give each in its own file")
+    sizes = [int(found["mib"]) for line in lines if (found := BUFFER_SIZE.match(line))]
+    matrices: list[Matrix] = []
+    passed: list[str] = []
+    running = ""  # of which nothing was told yet
+    columns: int | None = None
+    rows: list[list[str]] = []
+    for number, line in enumerate(lines, 1):
+        if (found := RUNNING.match(line)) or (running and columns is None and ENDED.match(line)):
+            if running and (columns is not None or found):
+                raise _cut_short(file, running)
+            passed += [running] if running else []
+            running, columns = found["name"] if found else "", None
+        elif running and HEADER.match(line):
+            columns, rows = len(line.split()), []
+        elif columns is not None and (found := SUM.match(line)):
+            matrices.append(Matrix(found["key"], rows))
+            columns = None
+            running = running if PARTS.search(found["key"]) else ""
+        elif columns is not None and line.split()[:1] == [str(len(rows))]:
+            words = line.split()[1:]
+            if len(words) != columns or not all(map(PRINTED.match, words)):
+                raise cut_off(file, number, line)
+            rows.append(words)
+    if running:
+        raise _cut_short(file, running)
+    return Output(
+        version=titles[0],
+        mib=sizes[0] if sizes else None,
+        smaller=any(SMALLER in line for line in lines),
+        matrices=matrices,
+        passed=passed,
+        devices=_devices(lines),
+    )
+
+
+def _devices(lines: Iterable[str]) -> dict[int, str]:
+    found = filter(None, map(DEVICE.match, lines))
+    return {int(of["number"]): f"{int(of['domain'], 16):04x}:{of['bus']}.0" for of in found}
+
+
+def _cut_short(file: Path, testcase: str) -> UserError:
+    return UserError(
+        f"{file}: {testcase} did not come to its end: give the whole output of the program"
+    )
+
+
+def _decoded(file: Path, content: bytes) -> Output:
+    try:
+        root = msgspec.json.decode(content, type=Written).nvbandwidth
+    except msgspec.MsgspecError as error:
+        raise UserError(f"{file} is not the whole JSON of nvbandwidth: {error}") from None
+    matrices, passed = [], []
+    for testcase in root.testcases:
+        rows = [list(map(str, row)) for row in testcase.bandwidth_matrix]
+        columns = len(rows[0]) if rows else 0
+        if not all(len(row) == columns and all(map(WRITTEN.match, row)) for row in rows):
+            raise UserError(f"{file}: the matrix of {testcase.name} is none: give the whole output")
+        if rows and f"{testcase.name}_total" in KNOWN:  # both directions, and then their sum
+            matrices.append(Matrix(f"{testcase.name}_total", rows[-columns:]))
+        elif rows:
+            matrices.append(Matrix(testcase.name, rows))
+        elif testcase.status not in ("", "Waived"):
+            passed.append(testcase.name)
+    return Output(
+        version=root.version,
+        mib=root.buffer_size,
+        smaller=SMALLER in root.warning,
+        matrices=matrices,
+        passed=passed,
+        devices=_devices(root.devices),
+    )
+
+
+def _tables(output: Output, matrix: Matrix, mib: int) -> Iterator[Table]:
+    """A table for each figure of a matrix."""
+    kind = KNOWN.get(matrix.key)
+    if kind is None:
+        return
+    with_host = "P" in kind.buffers
+    measured = sum(value != NONE for values in matrix.rows for value in values)
+    for row, values in enumerate(matrix.rows):
+        for column, value in enumerate(values):
+            if value == NONE or not float(value):
+                continue
+            ends = [None if with_host else row, column][:: -1 if kind.turned else 1]
+            yield Table(
+                benchmark=kind.benchmark,
+                buffers=kind.buffers,
+                ranks=2,
+                window=None,
+                rows=[Row(mib << 20, float(value))],
+                mean=False,
+                how=kind.how,
+                pair=tuple(map(_name if with_host else str, ends)),
+                gpus=tuple(
+                    None if end is None else output.devices.get(end, str(end)) for end in ends
+                ),
+                one_of_several=measured > 1,
+                axes={} if mib >= BEYOND_CACHES_MIB else {"reuse": "single"},
+            )
+
+
+def _name(gpu: int | None) -> str:
+    return HOST_END if gpu is None else f"gpu{gpu}"
+
+
+def _unsaid(output: Output, mib: int) -> Iterator[str]:
+    """What the figures are, and what the file leaves open."""
+    yield (
+        "Imported from nvbandwidth: each figure is the median of a few copies by the copy engine"
+        " (ce) or by a kernel (sm), enqueued one behind another, always from one buffer to one"
+        " other, without MPI; -m makes it a mean, which the output does not tell."
+    )
+    if output.mib is None:
+        yield f"It does not say how much it copied at once: {mib} MiB are taken, its default."
+    passed = [*output.passed, *(found.key for found in output.matrices if found.key not in KNOWN)]
+    if others := dict.fromkeys(name for name in passed if not PARTS.search(name)):
+        yield f"Passed over, as nothing here measures the same: {', '.join(others)}."
+
+
+SOURCE = Source("the output of nvbandwidth, or its JSON", recognises, load)

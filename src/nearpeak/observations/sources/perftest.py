@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What perftest's programs (ib_write_bw and its like) print, or write as JSON (--out_json).
+
+A file is of one run. What is printed, and in which unit, stands in src/perftest_parameters.h and
+perftest_parameters.c (of 4.5 to 26.04): print_report_bw, print_report_lat.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from nearpeak.errors import UserError
+from nearpeak.observations.imported import (
+    PAIR,
+    Row,
+    Table,
+    beginning,
+    cut_off,
+    library,
+    lines_of,
+    message,
+    observations,
+)
+from nearpeak.observations.observed import Observations
+from nearpeak.observations.source import Source
+from nearpeak.terms.benchmarks import Benchmark, Metric
+from nearpeak.terms.buffers import HOST
+from nearpeak.terms.identity import Who
+
+WHO = Who("perftest")
+ANY_TITLE = re.compile(r"\s+(?P<title>(Send|RDMA_\w+|Atomic)\b.* Test)\s*$")
+TITLE = re.compile(  # in text, and in JSON with _ in place of blanks
+    r"(?P<verb>Send|RDMA_Write|RDMA_Read)[ _](?P<both>Bidirectional[ _])?(Post[ _]List[ _])?"
+    r"(?P<what>BW|Latency)[ _]Test"
+)
+JSON_MARK = b'"test_info"'
+HEADING = re.compile(r" #bytes\s+(#sl\s+)?#iterations\s")
+COLUMN = re.compile(r"#\w+|tps average|[\w.%]+(?: [\w.]+)*\[[^\]]+\]")
+ROW_LIKE = re.compile(r"\s*\d+\s+\d+(\s|$)")
+FIGURE = re.compile(r"\d+\.\d\d")  # at least two decimals: with fewer it was cut off
+QPS = re.compile(r" Number of qps\s*: (?P<number>\d+)")
+DEPTH = re.compile(r" TX depth\s*: (?P<number>\d+)")
+CONNECTION = re.compile(r" Connection type\s*: (?P<kind>\w+)")
+DEVICE = re.compile(r".*\bDevice\s*: (?P<name>\S+)")
+GPU = re.compile(r"(initializing CUDA|.*allocated GPU buffer| Use (ROCm|MUSA) memory\s*: ON)")
+GBS = {"MB/sec": 1.048576e-3, "MiB/sec": 1.048576e-3, "Gb/sec": 0.125}  # both are of 2^20 bytes
+# Of several columns the first that is there: a median, or a mean where a run was timed as a whole.
+MEDIAN, MEAN, LEAST = "t_typical[usec]", "t_avg[usec]", "t_min[usec]"
+RATE = "BW average"
+
+SENT = message("latency", "us")  # of a ping-pong: half of the time there and back
+FETCHED = Benchmark(
+    "get_latency", [Metric("get_latency", "us", "lower")], PAIR, family="rma", one_sided="get"
+)
+ONE_WAY = message("bw", "GB/s", symmetric=False)
+BOTH_WAYS = message("bibw", "GB/s")
+WAYS = {"Send": "send", "RDMA_Write": "write", "RDMA_Read": "read"}
+
+
+class Output(NamedTuple):
+    """What a file holds."""
+
+    title: str
+    rows: list[Row]  # rates in GB/s
+    mean: bool  # of times: they are means
+    qps: int
+    depth: int | None  # messages in flight of each queue pair; None: the file does not say
+    connection: str
+    device: str
+    gpu: bool  # the buffers of the end that wrote it were in a GPU
+
+
+def recognises(place: Path) -> bool:
+    """Whether it is a file with the title of one of these programs, or their JSON."""
+    begin = beginning(place)
+    lines = begin.decode("utf-8", errors="replace").splitlines()
+    return any(map(ANY_TITLE.match, lines)) or (begin.lstrip()[:1] == b"{" and JSON_MARK in begin)
+
+
+def load(file: Path) -> Observations:
+    """One launch of one benchmark.
+
+    Raises:
+        UserError: it has no figures, is of a program that is not known, of several runs or of
+            several tables, or a row is not whole.
+    """
+    content = file.read_bytes()
+    output = _decoded(file, content) if content.lstrip()[:1] == b"{" else _parsed(file, content)
+    test = _test(file, output.title)
+    if not output.rows:
+        raise UserError(f"{file} holds no figures: give the whole output of the program")
+    if len({row.size_bytes for row in output.rows}) < len(output.rows):
+        raise UserError(f"{file} holds several tables: run it without --report-both")
+    read = test["verb"] == "RDMA_Read"
+    if test["what"] == "BW":
+        benchmark = BOTH_WAYS if test["both"] else ONE_WAY
+        window = output.depth * output.qps if output.depth and not read else None
+    else:
+        benchmark, window = FETCHED if read else SENT, 1
+    table = Table(
+        benchmark=benchmark,
+        buffers="D,D" if output.gpu else HOST,
+        ranks=2,
+        window=window,
+        rows=output.rows,
+        mean=output.mean or benchmark.main.unit == "GB/s",
+        how=WAYS[test["verb"]] + (f"-q{output.qps}" if output.qps > 1 else ""),
+        axes={"reuse": "fixed"},
+    )
+    told = library(WHO, "", "perftest", " ".join(_unsaid(output, table)), mpi=False)
+    return observations(file, told, [table], "perftest")
+
+
+def _test(file: Path, title: str) -> re.Match[str]:
+    found = TITLE.fullmatch(title)
+    if found is None:
+        raise UserError(
+            f"{file} is of {title!r}, which is not read here: ib_write_bw, ib_read_bw, ib_send_bw,"
+            " ib_write_lat, ib_read_lat, ib_send_lat"
+        )
+    return found
+
+
+def _parsed(file: Path, content: bytes) -> Output:
+    lines = lines_of(content)
+    titles = [found["title"] for line in lines if (found := ANY_TITLE.match(line))]
+    if len(titles) > 1:
+        raise UserError(f"{file} is of {len(titles)} runs: give each in its own file")
+    _test(file, titles[0])
+    columns: list[str] = []
+    rows: list[Row] = []
+    for number, line in enumerate(lines, 1):
+        if HEADING.match(line):
+            columns = COLUMN.findall(line)
+        elif columns and ROW_LIKE.match(line):
+            row = _row(columns, line.split())
+            if row is None:
+                raise cut_off(file, number, line)
+            rows.append(row)
+    return Output(
+        title=titles[0],
+        rows=rows,
+        mean=MEDIAN not in columns,
+        qps=int(_said(QPS, lines) or 1),
+        depth=int(_said(DEPTH, lines) or 0) or None,
+        connection=_said(CONNECTION, lines),
+        device=_said(DEVICE, lines),
+        gpu=any(map(GPU.match, lines)),
+    )
+
+
+def _said(what: re.Pattern[str], lines: list[str]) -> str:
+    """The first of them; empty: none is there."""
+    return next((found[1] for line in lines if (found := what.match(line))), "")
+
+
+def _row(columns: list[str], words: list[str]) -> Row | None:
+    """None: it is not whole."""
+    values = dict(zip(columns, words, strict=False))
+    name = next((name for name in columns if name.startswith((RATE, MEDIAN))), MEAN)
+    if len(words) != len(columns) or not FIGURE.match(values.get(name, "")):
+        return None
+    factor = GBS[name[name.index("[") + 1 : -1]] if name.startswith(RATE) else 1.0
+    least = values.get(LEAST)
+    return Row(
+        size_bytes=int(values["#bytes"]),
+        value=float(values[name]) * factor,
+        minimum=float(least) if least else None,
+        iterations=int(values["#iterations"]),
+    )
+
+
+class Written(msgspec.Struct):
+    """A whole run, as in JSON. With several sizes (-a) it has the last one alone."""
+
+    test_info: dict[str, Any]
+    results: dict[str, float]
+
+
+def _decoded(file: Path, content: bytes) -> Output:
+    try:
+        written = msgspec.json.decode(content, type=Written)
+    except msgspec.MsgspecError as error:
+        raise UserError(
+            f"{file} is not the whole JSON of perftest ({error}): give what it prints, which older"
+            " ones have alone"
+        ) from None
+    said, results = written.test_info, written.results
+    try:
+        row = _of_json(file, results)
+    except KeyError as error:
+        raise UserError(
+            f"{file} has no {error} among its results: run it without --output"
+        ) from None
+    return Output(
+        title=str(said.get("test", "an unknown program")),
+        rows=[row],
+        mean="t_typical" not in results,
+        qps=int(said.get("Number_of_qps", 1)),
+        depth=int(said.get("TX_depth", 0)) or None,
+        connection=str(said.get("Connection_type", "")),
+        device=str(said.get("Device", "")),
+        gpu=bool({"cuda_device", "musa_device"} & said.keys())
+        or "ON" in (said.get("Use_ROCm_memory"), said.get("Use_MUSA_memory")),
+    )
+
+
+def _of_json(file: Path, results: dict[str, float]) -> Row:
+    """KeyError where a member is missing."""
+    size, iterations = int(results["MsgSize"]), int(results["n_iterations"])
+    if "BW_average" in results:
+        return Row(size, _rate(file, results), iterations=iterations)
+    value = results.get("t_typical", results.get("t_avg"))
+    if value is None:
+        raise KeyError("BW_average")
+    return Row(size, value, results.get("t_min"), iterations)
+
+
+def _rate(file: Path, results: dict[str, float]) -> float:
+    """In GB/s. JSON does not say in which of two units it is; they differ by a factor of 119, so
+    that the rate of the messages tells."""
+    by_messages = results["MsgRate"] * results["MsgSize"] * 1e-3
+    for factor in set(GBS.values()):
+        told = results["BW_average"] * factor
+        if told / 2 < by_messages < told * 2:
+            return told
+    raise UserError(f"{file} does not say in which unit its rate is: give what perftest prints")
+
+
+def _unsaid(output: Output, table: Table) -> Iterator[str]:
+    """What the figures are, and what the file leaves open."""
+    name, kind = table.benchmark.name, "the mean" if table.mean else "the median"
+    of = {SENT.name: ", half of each time there and back", FETCHED.name: ", of a whole read"}
+    whole = of.get(name, ", which keeps its window full to the end")
+    yield (
+        f"Imported from perftest: RDMA without MPI; each {name} is {kind} of one run{whole}."
+        " Payloads were not validated."
+    )
+    through = f" through {output.device}" if output.device else ""
+    kind = f", connected as {output.connection}" if output.connection not in ("", "RC") else ""
+    yield f"It ran{through}{kind}; between which hosts the file does not say."
+    if output.gpu:
+        yield "Buffers of the end that wrote it were in a GPU; the other's are taken to be, too."
+    else:
+        yield "Buffers of the end that wrote it were in host memory; the other's are taken so, too."
+
+
+SOURCE = Source("the output of perftest's programs, or their JSON", recognises, load)

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ucx_perftest prints. The server prints the test and its size, the client the figures: a file
+must have both, or batch files (-b) must name its tests by what they are.
+
+What is printed stands in UCX's src/tools/perf/perftest_run.c (of 1.22), the tests in perftest.c.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from nearpeak.errors import UserError
+from nearpeak.observations.imported import (
+    Row,
+    Table,
+    beginning,
+    cut_off,
+    library,
+    lines_of,
+    message,
+    observations,
+)
+from nearpeak.observations.observed import Observations
+from nearpeak.observations.source import Source
+from nearpeak.terms.benchmarks import Benchmark
+from nearpeak.terms.identity import Who
+from nearpeak.terms.sizes import quoted
+
+WHO = Who("ucx_perftest")
+FIELD = re.compile(r"\| (?P<name>[A-Z][\w ]+):\s+(?P<value>.*?)\s*\|\s*$")
+HEADING = re.compile(
+    r"\|\s+(?P<kind>Stage|Test)\s+\| # iterations \| *((?P<rank>[\d.]+)%ile|typical) +\|"
+)
+CSV = re.compile(r"(\S+,)?iterations,[\d.]+_percentile_lat,")
+BATCH = re.compile(r"\+(?P<name>[^-+|\s][^+|\s]*?)-*\+-")  # stands in the rule above its figures
+NUMBER = re.compile(r"\d[\d,]*(\.\d+)?")
+LOGGED = "["  # how lines of UCX's log, and of single threads, begin
+FINAL = "Final:"  # in the place of a test's name, where its stages are told too
+FIGURES = 8  # of a row
+MEDIAN_RANK = "50.0"
+GBS = 1.048576e-3  # of its MB/s, which are of 2^20 bytes
+MEMORIES = {
+    "host": "H",
+    "ze-host": "P",
+    **dict.fromkeys(("cuda", "rocm", "ze-device"), "D"),
+    **dict.fromkeys(("cuda-managed", "rocm-managed", "ze-managed"), "M"),
+}
+HOW_TO = (
+    "run it with -l, or give the outputs of server and client in one file, or name the tests of a"
+    " batch file by what they are, as tag_lat_8"
+)
+TIME, RATE = message("latency", "us"), message("bw", "GB/s", symmetric=False)
+
+
+class Kind(NamedTuple):
+    """What one of its tests is here."""
+
+    of_times: bool
+    how: str
+
+    @property
+    def benchmark(self) -> Benchmark:
+        """Of messages one way, or there and back."""
+        return TIME if self.of_times else RATE
+
+
+# By what -t takes; the protocol layer's (UCP) by the words of its heading too.
+BY_NAME = {
+    "tag_lat": Kind(True, "tag"),
+    "tag_bw": Kind(False, "tag"),
+    "stream_lat": Kind(True, "stream"),
+    "stream_bw": Kind(False, "stream"),
+    "ucp_am_lat": Kind(True, "am"),
+    "ucp_am_bw": Kind(False, "am"),
+    "ucp_put_lat": Kind(True, "put"),
+    "ucp_put_bw": Kind(False, "put"),
+}
+BY_WORDS = {
+    "tag match latency": BY_NAME["tag_lat"],
+    "tag match bandwidth": BY_NAME["tag_bw"],
+    "stream latency": BY_NAME["stream_lat"],
+    "stream bandwidth": BY_NAME["stream_bw"],
+    "am latency": BY_NAME["ucp_am_lat"],
+    "am bandwidth / message rate": BY_NAME["ucp_am_bw"],
+    "put latency": BY_NAME["ucp_put_lat"],
+    "put bandwidth": BY_NAME["ucp_put_bw"],
+}
+PROTOCOLS = "protocol layer"
+NAMED = re.compile(rf"(?:^|[/_])(?P<test>{'|'.join(BY_NAME)})(?=[/_]|$)")
+SIZED = re.compile(r"(?:^|[/_])(?P<size>\d+)(?=[/_]|$)")
+
+
+class Test(NamedTuple):
+    """What was measured."""
+
+    kind: Kind
+    size_bytes: int
+    buffers: str
+    window: int | None
+
+
+class Figures(NamedTuple):
+    """What the client printed of a test."""
+
+    name: str  # of the test, in a batch file
+    values: list[float]
+    rank: str  # of the percentile among them
+
+
+def recognises(place: Path) -> bool:
+    """Whether it is a file with the heading of its server, or of its client."""
+    lines = beginning(place).decode("utf-8", errors="replace").splitlines()
+    return any(
+        line.startswith("| API: ") or HEADING.match(line) or CSV.match(line) for line in lines
+    )
+
+
+def load(file: Path) -> Observations:
+    """A launch for each test, with all its sizes.
+
+    Raises:
+        UserError: it does not say what was measured, or has no figures of it; a test is not known,
+            or a row is not whole.
+    """
+    lines = lines_of(file.read_bytes())
+    if any(map(CSV.match, lines)):
+        raise UserError(f"{file} is a table of commas: run it without -v")
+    told, figures = list(_told(file, lines)), list(_figures(file, lines))
+    by_names = not told and any(found.name for found in figures)
+    if by_names:
+        told = [_named(file, found.name) for found in figures]
+    if not told:
+        raise UserError(f"{file} does not say which test and size it is of: {HOW_TO}")
+    if not figures:
+        raise UserError(f"{file} has no figures, which the client prints: {HOW_TO}")
+    if len(told) != len(figures):
+        raise UserError(
+            f"{file} is of {len(told)} tests and has the figures of {len(figures)}: give what"
+            " server and client print of the same tests, in the same order"
+        )
+    rows: dict[Test, list[Row]] = {}
+    for test, found in zip(told, figures, strict=True):
+        row = Row(test.size_bytes, _value(test, found), iterations=int(found.values[0]))
+        rows.setdefault(test._replace(size_bytes=0), []).append(row)
+    medians = all(found.rank == MEDIAN_RANK for found in figures)
+    tables = [
+        Table(
+            benchmark=test.kind.benchmark,
+            buffers=test.buffers,
+            ranks=2,
+            window=test.window,
+            rows=own,
+            mean=not test.kind.of_times or not medians,
+            how=test.kind.how,
+            axes={"reuse": "single"},
+        )
+        for test, own in rows.items()
+    ]
+    if any(len({row.size_bytes for row in table.rows}) < len(table.rows) for table in tables):
+        raise UserError(f"{file} has several figures of one test and size: give each run alone")
+    scope = " ".join(_unsaid(by_names=by_names, medians=medians))
+    return observations(file, library(WHO, "", "UCX", scope, mpi=False), tables, "ucx_perftest")
+
+
+def _told(file: Path, lines: list[str]) -> Iterator[Test]:
+    """Of the headings that the server prints, in order."""
+    said: dict[str, str] = {}
+    for line in lines:
+        if not (field := FIELD.match(line)):
+            continue
+        said[field["name"]] = field["value"]
+        if field["name"] == "Window size":  # the last of those that all tests have
+            yield _test(file, said)
+            said = {}
+
+
+def _test(file: Path, said: dict[str, str]) -> Test:
+    words, api = said.get("Test", ""), said.get("API", "")
+    kind = BY_WORDS.get(words) if api == PROTOCOLS else None
+    if kind is None:
+        raise UserError(f"{file} is of {words!r} ({api}); read are the tests {', '.join(BY_NAME)}")
+    memories = [said.get(f"{end} memory", "") for end in ("Send", "Recv")]
+    unknown = [memory for memory in memories if memory not in MEMORIES]
+    size, window = said.get("Message size", ""), said["Window size"]
+    if unknown or not size.isdigit() or not window.isdigit():
+        raise UserError(f"{file}: the heading of {words!r} is not whole: give the whole output")
+    return Test(kind, int(size), ",".join(MEMORIES[memory] for memory in memories), int(window))
+
+
+def _named(file: Path, name: str) -> Test:
+    """By what a batch file calls it: `tag_lat_8`, or `tag_lat/8` of two of them."""
+    tests, sizes = NAMED.findall(name), SIZED.findall(name)
+    if len(tests) != 1 or len(sizes) != 1:
+        raise UserError(f"{file}: {quoted(name)} does not say which test and size it is: {HOW_TO}")
+    kind = BY_NAME[tests[0]]
+    return Test(kind, int(sizes[0]), "H,H", 1 if kind.of_times else None)
+
+
+def _figures(file: Path, lines: list[str]) -> Iterator[Figures]:
+    """What the client prints in the end of each test."""
+    name, heading = "", None
+    for number, line in enumerate(lines, 1):
+        if found := HEADING.match(line):
+            heading, name = found, ""
+        elif found := BATCH.match(line):
+            name = found["name"]
+        elif heading is not None and (row := _row(line.split(), heading["kind"] == "Stage")):
+            own, words = row
+            if len(words) != FIGURES or not all(map(NUMBER.fullmatch, words)):
+                raise cut_off(file, number, line, " of one thread")
+            values = [float(word.replace(",", "")) for word in words]
+            yield Figures(own or name, values, heading["rank"] or MEDIAN_RANK)
+
+
+def _row(words: list[str], stages: bool) -> tuple[str, list[str]] | None:
+    """The name before a row of final figures and what follows it; None: it is none. `stages`:
+    others are told too, before it."""
+    if stages:
+        return ("", words[1:]) if words[:1] == [FINAL] else None
+    if not words or words[0].startswith(LOGGED) or not NUMBER.fullmatch(words[-1]):
+        return None
+    named = len(words) > FIGURES or not NUMBER.fullmatch(words[0])
+    return (words[0], words[1:]) if named else ("", words)
+
+
+def _value(test: Test, found: Figures) -> float:
+    """In our unit: the median where it is there, else the mean of the whole test."""
+    _, percentile, _, mean, _, rate, *_ = found.values
+    time_us = percentile if found.rank == MEDIAN_RANK else mean
+    return time_us if test.kind.of_times else rate * GBS
+
+
+def _unsaid(*, by_names: bool, medians: bool) -> Iterator[str]:
+    """What the figures are, and what the file leaves open."""
+    times = "medians, where another percentile was asked for means," if not medians else "medians"
+    yield (
+        f"Imported from ucx_perftest: UCX without MPI, one run of each test; times are {times} of"
+        " half the way there and back, rates the mean of the whole test, which uses one buffer and"
+        " keeps its window full to the end. Between which CPUs, GPUs or hosts, and through which"
+        " transports, the file does not say. Payloads were not validated."
+    )
+    if by_names:
+        yield (
+            "Tests and sizes are what the batch files call them; buffers are taken as in host"
+            " memory, the default."
+        )
+
+
+SOURCE = Source("the output of ucx_perftest", recognises, load)

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What other tools measured, beside what a study has of the same path, as a table."""
+
+from itertools import groupby
+
+from nearpeak.numbers import size, unit
+from nearpeak.report.sections import Column, Row, Rows, Table, Value
+from nearpeak.results import names
+from nearpeak.results.imported import FIGURE
+from nearpeak.results.results import Difference, Imported, Results
+
+
+def table(results: Results) -> Table:
+    """A row for each imported curve, by path; none where nothing was imported beside a study."""
+    return Table(
+        title="Imported figures, beside this study's.",
+        caption=(
+            "A time is told at 8 B, a rate at the largest message that a library of the study sent"
+            " too. Best library: of the study, in the same memories. The ceiling is that of the"
+            " same size, or, where it was not measured, the best at any. Another time, and perhaps"
+            " other software: no verdict compares an imported figure with one of the study, and"
+            " nothing tells how sure its percentage is; there is none where the ceiling is of"
+            " buffers that were used otherwise."
+        ),
+        head="Imported",
+        columns=[
+            Column("what", "What", figure=False, long=True),
+            Column("value", "Imported"),
+            Column("library", "Best", "library"),
+            Column("ceiling", "Ceiling"),
+            Column("fraction", "% of", "ceiling"),
+        ],
+        groups=[
+            Rows(place.path, list(map(_row, mine)))
+            for place, mine in groupby(results.imported, key=lambda found: found.place)
+        ],
+    )
+
+
+def _row(found: Imported) -> Row:
+    what = f"{names.case(found.case)}, {size(found.case.x)}, {unit(found.unit)}"
+    values = {
+        "what": Value(what, "text", notes=tuple(map(_words, found.differs))),
+        "value": Value(found.value),
+        "library": Value(
+            found.library_value, notes=(found.library.label,) if found.library else ()
+        ),
+    }
+    if ceiling := found.ceiling:
+        at = (f"at {size(ceiling.x)}",) if ceiling.x != found.case.x else ()
+        values["ceiling"] = Value(ceiling.value, notes=at)
+        values["fraction"] = Value(found.fraction, "percent")
+    return Row(found.who.label, values)
+
+
+def _words(difference: Difference) -> str:
+    name = "" if difference.name == FIGURE else f"{difference.name}="
+    return f"{name}{difference.own}, not {difference.study}"
