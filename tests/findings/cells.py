@@ -4,11 +4,13 @@
 """Cells for the tests of findings."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from nearpeak.findings.evidence import Seen, View
-from nearpeak.findings.kinds import all_kinds
+from nearpeak.findings.evidence import Noticed, Seen, View
+from nearpeak.findings.rules import all_rules
 from nearpeak.libraries.library import Settings
-from nearpeak.observations.observed import Block
+from nearpeak.machine.machine import Machine
+from nearpeak.observations.observed import Block, Launch, Observations
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.results import CeilingPoint, CeilingValue, Cell
 from nearpeak.terms.benchmarks import Axis, Benchmark, Metric, Moves, RankRule, Traffic
@@ -94,13 +96,47 @@ def make_cell(
     )
 
 
-def view(cells: Sequence[Cell], given: Mapping[Who, Settings] | None = None) -> View:
-    """The view of these cells and their ceilings alone."""
+MACHINE = Machine(
+    hostname="by-hand",
+    architecture="x86_64",
+    cpu_model="",
+    kernel="",
+    source="sysfs",
+    virtual=False,
+    cores=[],
+    caches=[],
+    numa_nodes=[],
+    nics=[],
+    allowed_cpus=[],
+)
+
+
+def view(
+    cells: Sequence[Cell],
+    given: Mapping[Who, Settings] | None = None,
+    launches: Sequence[Launch] = (),
+    **observed: Any,
+) -> View:
+    """The view of these cells and their ceilings, and of what else was observed."""
+    known: dict[str, Any] = {
+        "name": "by hand",
+        "started": "",
+        "nearpeak": "",
+        "complete": True,
+        "machine": MACHINE,
+        "paths": [],
+        "libraries": [],
+        "benchmarks": BENCHMARKS,
+        "curves": [],
+        "sessions": [],
+    }
     return View(
         [cell for cell in cells if cell.median],
         {benchmark.name: benchmark for benchmark in BENCHMARKS},
         given or {},
         Ceilings(map(ceiling, (cell for cell in cells if cell.ceiling))),
+        Observations(**known | observed),
+        list(launches),
     )
 
 
@@ -126,11 +162,17 @@ def ceiling(cell: Cell) -> CeilingPoint:
 def seen(
     kind: str, cells: Sequence[Cell], given: Mapping[Who, Settings] | None = None
 ) -> list[Seen]:
-    """What one kind finds in them: of each cell that loses in each block, the greatest loss."""
-    (found,) = [known for known in all_kinds() if known.name == kind]
+    """What one rule finds in them: of each cell that loses in each block, the greatest loss."""
+    (rule,) = [known for known in all_rules() if known.name == kind]
     greatest: dict[object, Seen] = {}
-    for loss in found.find(view(cells, given)):
-        if loss.loss.everywhere:
-            key = id(loss.cell)
-            greatest[key] = max(loss, greatest.get(key, loss), key=lambda each: each.loss.ratio)
+    for found in rule.find(view(cells, given)):
+        if isinstance(found, Seen) and found.loss.everywhere:
+            key = id(found.cell)
+            greatest[key] = max(found, greatest.get(key, found), key=lambda each: each.loss.ratio)
     return list(greatest.values())
+
+
+def noticed(kind: str, cells: Sequence[Cell] = (), **observed: Any) -> list[Noticed]:
+    """What one rule notices in what was observed."""
+    (rule,) = [known for known in all_rules() if known.name == kind]
+    return [each for each in rule.find(view(cells, **observed)) if isinstance(each, Noticed)]

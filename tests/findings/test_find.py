@@ -1,6 +1,6 @@
 # Every figure in this file is written by hand, none was measured.
 # SPDX-License-Identifier: Apache-2.0
-"""One finding for each kind, library and path; the surely greatest ratio first."""
+"""One finding for each rule, library and path; the surely greatest ratio first."""
 
 from collections.abc import Sequence
 from types import SimpleNamespace
@@ -12,7 +12,7 @@ import pytest
 
 from nearpeak.findings.evidence import View
 from nearpeak.findings.find import changes, find_in
-from nearpeak.findings.kinds import all_kinds
+from nearpeak.findings.rules import all_rules
 from nearpeak.libraries.library import Settings
 from nearpeak.observations.observed import Block
 from nearpeak.terms.identity import Place, Who
@@ -172,7 +172,7 @@ def test_a_finding_is_what_results_json_holds(by_hand: Any) -> None:
 
 
 def test_every_finding_says_what_to_do(by_hand: Any) -> None:
-    assert all(kind.remedy.endswith(".") for kind in all_kinds())
+    assert all(kind.remedy.endswith(".") for kind in all_rules())
     (finding,) = found(by_hand, shared(by_hand, 100.0, 10.0))
     assert finding.remedy.text == "Let ranks share a GPU in the faster of these two ways."
     assert finding.remedy.settings is None
@@ -265,5 +265,5 @@ def test_blocks_of_another_machine_say_nothing(by_hand: Any) -> None:
             for number, counts in enumerate((True, False))
         ],
     )
-    (finding,) = find_in(View.of(results))
+    (finding,) = find_in(View.of(results, by_hand.view([]).observations))
     assert (finding.cost.blocks, finding.sure) == (6, True)

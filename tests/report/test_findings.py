@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from nearpeak.findings.find import find_in
-from nearpeak.findings.kinds import all_kinds
+from nearpeak.findings.rules import all_rules
 from nearpeak.libraries.library import Settings
 from nearpeak.report.findings import WORDS, lost, sentence
 from nearpeak.results.results import Finding, FindingKind
@@ -21,8 +21,8 @@ def told(by_hand: Any, kind: str, cells: list[Any], given: Any = None) -> str:
     return sentence(known)
 
 
-def test_every_kind_has_its_words() -> None:
-    assert set(WORDS) == {kind.name for kind in all_kinds()} == set(get_args(FindingKind))
+def test_every_rule_has_its_words() -> None:
+    assert set(WORDS) == {rule.name for rule in all_rules()} == set(get_args(FindingKind))
 
 
 def test_blocking_has_both_figures(by_hand: Any) -> None:
@@ -63,6 +63,14 @@ def test_other_operations(by_hand: Any, kind: str, own: Any, other: Any, words: 
     axes = {"bcast": {}, "allreduce": {"type": "float"}}
     cells = [by_hand.make_cell(*part, x=by_hand.MIB, **axes[part[0]]) for part in (own, other)]
     assert words in told(by_hand, kind, cells)
+
+
+def test_larger(by_hand: Any) -> None:
+    cells = [by_hand.make_cell("latency", us, x=x) for x, us in ((8, 148.0), (8192, 82.0))]
+    words = told(by_hand, "larger", cells)
+    assert words.startswith(
+        "openmpi, gpu-gpu nvlink, latency D,D at 8 B: 148 µs against 82.0 µs at 8 KiB, 1.8"
+    )
 
 
 @pytest.mark.parametrize(

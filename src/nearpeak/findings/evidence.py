@@ -1,31 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What findings are judged by: the ratio of two cells in each block that both ran in."""
+"""What findings rest on: the ratio of two cells in each block that both ran in, or what was
+recorded beside the figures."""
 
 import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import msgspec
 import numpy as np
 
 from nearpeak.libraries.library import Settings
-from nearpeak.observations.observed import Block
+from nearpeak.observations.observed import Block, Launch, Observations
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import operation_us
 from nearpeak.results.results import (
     Cell,
     Evidence,
     EvidenceOf,
+    Fact,
     FindingKind,
     Results,
+    Source,
 )
 from nearpeak.statistics.comparisons import better_in, median_ratio
 from nearpeak.statistics.intervals import LEVEL, Interval, interval
 from nearpeak.terms.axes import STAGING, staging
 from nearpeak.terms.benchmarks import Benchmark
-from nearpeak.terms.identity import Who
+from nearpeak.terms.identity import CEILING, Case, Curve, Place, Who
+
+Limits = dict[Block, float]  # of ratios
 
 # Blocks that a finding rests on at least: fewer say nothing about how launches scatter.
 FEWEST = 4
@@ -33,7 +38,8 @@ FEWEST = 4
 
 @dataclass(frozen=True)
 class View:
-    """The cells of a study that have a figure, and what is known of their benchmarks.
+    """The cells of a study that have a figure, what is known of their benchmarks, and all that was
+    observed.
 
     Of sessions on several machines or versions, only the blocks that verdicts rest on too.
     """
@@ -42,10 +48,12 @@ class View:
     benchmarks: Mapping[str, Benchmark]
     given: Mapping[Who, Settings]
     ceilings: Ceilings
+    observations: Observations
+    launches: list[Launch]  # of libraries, in these blocks
 
     @classmethod
-    def of(cls, results: Results) -> "View":
-        """Of a whole study."""
+    def of(cls, results: Results, observations: Observations) -> "View":
+        """Of a whole study: `results` are made of these observations."""
         others = {session.session for session in results.sessions if not session.verdicts}
         if len(others) == len(results.sessions):
             others = set()  # nothing is compared
@@ -58,12 +66,26 @@ class View:
                 for given in library.settings
             },
             Ceilings(results.ceilings),
+            observations,
+            [
+                launch
+                for launch in observations.launches
+                if launch.who != CEILING and launch.block.session not in others
+            ],
         )
 
     @cached_property
     def unstaged(self) -> list[Cell]:
         """The cells in which the library gets the buffers as they are."""
         return [cell for cell in self.cells if staging(cell.case.axes) is None]
+
+    @cached_property
+    def curves(self) -> list[list[Cell]]:
+        """The same by curve, in the order of their sizes."""
+        found: dict[tuple[Who, Place, Curve], list[Cell]] = defaultdict(list)
+        for cell in self.unstaged:
+            found[cell.who, cell.place, cell.case.curve].append(cell)
+        return [sorted(cells, key=lambda cell: cell.case.x) for cells in found.values()]
 
     @cached_property
     def varied(self) -> set[tuple[str, str]]:
@@ -81,10 +103,15 @@ class View:
             return {}
         return (point.attainable or point).readings[0]
 
+    def natural(self, cell: Cell, other: Cell) -> dict[Block, float]:
+        """How many times better the other one's ceiling is in each block, both in one unit; empty
+        where either has none."""
+        return better_in(self.attainable(other), self.attainable(cell), cell.better)
+
     def lost_us(self, seen: "Seen") -> float:
         """Time that one operation of a cell loses; 0: nobody knows."""
         cell, loss = seen.cell, seen.loss
-        if cell.unit == "us" != seen.other.unit:
+        if seen.other is not None and cell.unit == "us" != seen.other.unit:
             return loss.own - message_us(cell.case.x, loss.better)
         benchmark = self.benchmarks[cell.case.benchmark]
         own, better = (operation_us(cell, value, benchmark) for value in (loss.own, loss.better))
@@ -102,6 +129,8 @@ class View:
         """Both figures, in each other's unit too where these differ, and the ceilings of both."""
         cell, other, blocks = seen.cell, seen.other, list(seen.loss.ratios)
         own = _measured("own", cell, blocks)
+        if other is None:
+            return [own, *self._ceiling("own ceiling", cell)]
         found = [own, _measured("alternative", other, blocks, seen.scaled)]
         if cell.unit == "us" != other.unit:
             found.append(_as_rate(own, cell.case.x))
@@ -168,19 +197,32 @@ class Seen:
     """One cell beside what may be better: what is asked, whether or not it loses."""
 
     cell: Cell
-    other: Cell
+    other: Cell | None  # None: it is held against its own bound
     loss: Loss
     scaled: float = 1.0  # the other one's figures, for so many times its bytes
     ceilings: float | None = None  # how many times better the other one's ceiling is, where asked
 
 
-@dataclass
-class Kind:
-    """One kind of finding: its name, that of its file, and what finds it."""
+@dataclass(frozen=True)
+class Noticed:
+    """What was recorded and no ratio of figures tells: it is so, whatever it costs."""
+
+    facts: Sequence[Fact]
+    who: Who | None = None  # that it concerns; None: all
+    place: Place | None = None
+    case: Case | None = None
+    command: str = ""  # shows it
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule: its name, that of its file, and what finds it."""
 
     name: FindingKind
-    find: Callable[[View], Iterable[Seen]]
+    tells: str  # what is a finding, for docs/rules.md
+    find: Callable[[View], Iterable[Seen | Noticed]]
     remedy: str  # what to do about it, a sentence
+    sources: Sequence[Source]  # where this is described, for who wants to know more
     by_settings: bool = False  # the remedy is to run with the settings of the other one
     only_tried: Callable[[Seen], bool] = field(default=lambda _: False)
 
@@ -196,6 +238,26 @@ def loss(
     medians = (known.by_block for known in (cell, other))
     own, better = (float(np.median([values[block] for block in ratios])) for values in medians)
     return Loss(own, better, ratios, limits)
+
+
+def expected(
+    cell: Cell, ratios: Mapping[Block, float], limits: Mapping[Block, float]
+) -> Loss | None:
+    """As `loss` where the better figure follows from others: `ratios` are how many times better
+    than the cell it is."""
+    found = loss(cell, cell, ratios, limits)
+    if found is None:
+        return None
+    better = found.own * found.ratio if cell.better == "higher" else found.own / found.ratio
+    return replace(found, better=better)
+
+
+def beyond(ratios: Mapping[Block, float], natural: Mapping[Block, float], limit: float) -> Limits:
+    """The limit of each block, beyond what the ceilings' own ratio explains; without ceilings it
+    is the same in all."""
+    if not natural:
+        return dict.fromkeys(ratios, limit)
+    return {block: limit * max(1.0, ratio) for block, ratio in natural.items()}
 
 
 def against(cell: Cell, other: Cell, limit: float) -> Loss | None:

@@ -2,11 +2,22 @@
 """What stands out, in sentences made of the parts of a finding."""
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from nearpeak.numbers import count, number, size, unit
 from nearpeak.results.names import axes_words, staged
-from nearpeak.results.results import Evidence, Finding, FindingKind, SettingChange
+from nearpeak.results.results import (
+    Alternative,
+    Cost,
+    Evidence,
+    Finding,
+    FindingKind,
+    SettingChange,
+)
 from nearpeak.terms.axes import STAGING
+from nearpeak.terms.identity import Place, Who
+
+T = TypeVar("T")
 
 
 def sentence(finding: Finding) -> str:
@@ -19,6 +30,8 @@ def lost(finding: Finding) -> str:
     """`Each such operation loses 12.3 µs. 4 more cases lose in the same way, by smaller
     factors.`"""
     cost = finding.cost
+    if cost is None:
+        return ""
     more = cost.cases - 1
     words = [
         ""
@@ -38,7 +51,7 @@ def _blocking(finding: Finding) -> str:
         f"{_where(finding)}: one message at a time moves {_own(finding, 'GB/s')}"
         f" ({_own(finding, 'us')}), {_of(finding, 'alternative').window} in flight move"
         f" {_better(finding)}: {_ratio(finding)} as much. The ceilings differ by"
-        f" {number(finding.cost.ceilings)} times."
+        f" {number(_cost(finding).ceilings)} times."
     )
 
 
@@ -46,7 +59,7 @@ def _directions(finding: Finding) -> str:
     mine, theirs = (_of(finding, of) for of in ("own ceiling", "alternative ceiling"))
     return (
         f"{_where(finding)}: {_own(finding)} against {_better(finding)} the other way"
-        f" ({finding.alternative.case.buffers}), {_ratio(finding)}; the ceilings are"
+        f" ({_other(finding).case.buffers}), {_ratio(finding)}; the ceilings are"
         f" {number(mine.value)} and {_value(theirs)}."
     )
 
@@ -54,16 +67,23 @@ def _directions(finding: Finding) -> str:
 def _guidelines(finding: Finding) -> str:
     return (
         f"{_where(finding)}: {_own(finding)} against {_better(finding)} of"
-        f" {finding.alternative.case.figure}, which does the same and more, {_ratio(finding)}."
+        f" {_other(finding).case.figure}, which does the same and more, {_ratio(finding)}."
+    )
+
+
+def _larger(finding: Finding) -> str:
+    return (
+        f"{_where(finding)}: {_own(finding)} against {_better(finding)} at"
+        f" {size(_other(finding).case.x)}, {_ratio(finding)}."
     )
 
 
 def _mps(finding: Finding) -> str:
-    better = finding.alternative.place
+    better = _other(finding).place
     ways = ("under MPS", "without") if better.mps else ("without MPS", "under it")
-    without = finding.place if better.mps else better
+    without = _place(finding) if better.mps else better
     return (
-        f"{finding.who.label}, {without.path}, {_case(finding)}: {_better(finding)} {ways[0]}"
+        f"{_who(finding).label}, {without.path}, {_case(finding)}: {_better(finding)} {ways[0]}"
         f" against {_own(finding)} {ways[1]}, {_ratio(finding)}."
     )
 
@@ -71,22 +91,23 @@ def _mps(finding: Finding) -> str:
 def _reductions(finding: Finding) -> str:
     return (
         f"{_where(finding)}: {_own(finding)} against {_better(finding)} in which"
-        f" {finding.alternative.case.figure} moves the same number of bytes, {_ratio(finding)}."
+        f" {_other(finding).case.figure} moves the same number of bytes, {_ratio(finding)}."
     )
 
 
 def _settings(finding: Finding) -> str:
     changes = ", ".join(map(_change, finding.remedy.changes))
+    who = _who(finding)
     return (
-        f"{finding.who.library}, {finding.place.path}, {_case(finding)}: {_better(finding)} with"
-        f" the settings {finding.alternative.who.settings} against {_own(finding)} with"
-        f" {finding.who.settings}, {_ratio(finding)};"
+        f"{who.library}, {_place(finding).path}, {_case(finding)}: {_better(finding)} with"
+        f" the settings {_other(finding).who.settings} against {_own(finding)} with"
+        f" {who.settings}, {_ratio(finding)};"
         f" the difference: {changes or 'none that the plan knows'}."
     )
 
 
 def _staged(finding: Finding) -> str:
-    other = finding.alternative
+    other = _other(finding)
     return (
         f"{_where(finding)}: {_own(finding)} by the library's own way against"
         f" {_better(finding)} with {other.who.label} {staged(other.case.axes[STAGING])},"
@@ -98,6 +119,7 @@ WORDS: dict[FindingKind, Callable[[Finding], str]] = {
     "blocking": _blocking,
     "directions": _directions,
     "guidelines": _guidelines,
+    "larger": _larger,
     "mps": _mps,
     "reductions": _reductions,
     "settings": _settings,
@@ -105,13 +127,36 @@ WORDS: dict[FindingKind, Callable[[Finding], str]] = {
 }
 
 
+def _known(part: T | None) -> T:
+    """A part that all findings of such a rule have; ValueError without it."""
+    if part is None:
+        raise ValueError("a finding lacks what its rule gives")
+    return part
+
+
+def _who(finding: Finding) -> Who:
+    return _known(finding.who)
+
+
+def _place(finding: Finding) -> Place:
+    return _known(finding.place)
+
+
+def _other(finding: Finding) -> Alternative:
+    return _known(finding.alternative)
+
+
+def _cost(finding: Finding) -> Cost:
+    return _known(finding.cost)
+
+
 def _where(finding: Finding) -> str:
-    return f"{finding.who.label}, {finding.place.path}, {_case(finding)}"
+    return f"{_who(finding).label}, {_place(finding).path}, {_case(finding)}"
 
 
 def _case(finding: Finding) -> str:
     """`latency D,D at 8 B (calls=blocking)`."""
-    case = finding.case
+    case = _known(finding.case)
     words = f"{case.figure} {case.buffers} at {size(case.x)}"
     axes = ", ".join(axes_words(finding.apart))
     return f"{words} ({axes})" if axes else words
@@ -140,7 +185,7 @@ def _value(evidence: Evidence) -> str:
 
 def _ratio(finding: Finding) -> str:
     """`2.1 times (1.9 to 2.4 in 6 blocks)`."""
-    cost = finding.cost
+    cost = _cost(finding)
     low, high = cost.range
     blocks = count(cost.blocks, "block")
     return f"{number(cost.ratio)} times ({number(low)} to {number(high)} in {blocks})"

@@ -8,7 +8,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from statistics import median
 
-from nearpeak.findings.evidence import Kind, Seen, View, loss, message_us
+from nearpeak.findings.evidence import Rule, Seen, View, loss, message_us
+from nearpeak.findings.sources import THRESHOLDS
 from nearpeak.observations.observed import Block
 from nearpeak.results.results import Cell
 from nearpeak.terms.benchmarks import Benchmark
@@ -76,4 +77,12 @@ def _ratios(
     }
 
 
-KIND = Kind("blocking", find, "Send such messages several at a time, with nonblocking calls.")
+RULE = Rule(
+    name="blocking",
+    tells=f"A window of messages with nonblocking calls moves more than {LIMIT:g} times as much as"
+    " single messages of the same size (size / time), and the same ratio of the two ceilings is"
+    f" less than {EXPLAINED:g} of that.",
+    find=find,
+    remedy="Send such messages several at a time, with nonblocking calls.",
+    sources=[THRESHOLDS],
+)
