@@ -14,8 +14,8 @@ What a report finds in the figures of a study, and in what was recorded beside t
 a file in `src/nearpeak/findings/rules`, and this page is made from these files
 (`python -m nearpeak.findings.document > docs/rules.md`). [results.md](results.md#finding) has the
 fields of a finding, where `kind` is the name of its rule. [methodology.md](methodology.md#findings)
-says when a loss is sure. Ratios, and the ceilings' ratios, are those of each block; ceilings are the
-best that a library can reach.
+says when a loss is sure. Ratios, and the ceilings' ratios, are those of each block; ceilings are
+the best that a library can reach.
 """
 
 

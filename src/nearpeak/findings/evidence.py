@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import permutations
 
 import msgspec
 import numpy as np
@@ -96,6 +97,38 @@ class View:
                 values[cell.case.benchmark, name].add(value)
         return {where for where, several in values.items() if len(several) > 1}
 
+    def pairs(self, axis: str, *values: str) -> Iterator[tuple[Cell, Cell]]:
+        """Two cells of one case that this axis alone tells apart, of all or of these two values."""
+        alike: dict[tuple[Who, Place, Case], list[Cell]] = defaultdict(list)
+        for cell in self.unstaged:
+            if axis in cell.case.axes:
+                axes = {name: value for name, value in cell.case.axes.items() if name != axis}
+                case = msgspec.structs.replace(cell.case, axes=axes)
+                alike[cell.who, cell.place, case].append(cell)
+        for cells in alike.values():
+            for cell, other in permutations(cells, 2):
+                if not values or (cell.case.axes[axis], other.case.axes[axis]) == values:
+                    yield cell, other
+
+    def with_memory(self, own: str, better: str, limit: float) -> Iterator["Seen"]:
+        """Every cell beside the same one with buffers of another kind."""
+        cells = {(cell.who, cell.place, cell.case): cell for cell in self.unstaged}
+        for cell in self.unstaged:
+            buffers = cell.case.buffers.replace(own, better)
+            case = msgspec.structs.replace(cell.case, buffers=buffers)
+            other = cells.get((cell.who, cell.place, case))
+            if other is not None and other is not cell and (loss := against(cell, other, limit)):
+                yield Seen(cell, other, loss)
+
+    def told(self, diagnosis: str) -> list[str]:
+        """What doctor said before the study, where that was not well."""
+        said = self.observations.machine.diagnoses
+        return [each.message for each in said if each.id == diagnosis and each.severity != "ok"]
+
+    def doctor(self, diagnosis: str) -> list[Fact]:
+        """The same as facts."""
+        return [Fact(of="doctor", name=diagnosis, value=words) for words in self.told(diagnosis)]
+
     def attainable(self, cell: Cell) -> dict[Block, float]:
         """The best that a library can reach in each block; empty without a ceiling."""
         point = self.ceilings.of(cell.place, cell.case)
@@ -111,6 +144,9 @@ class View:
     def lost_us(self, seen: "Seen") -> float:
         """Time that one operation of a cell loses; 0: nobody knows."""
         cell, loss = seen.cell, seen.loss
+        if cell.overlap is not None:
+            longer = max(cell.overlap.communicate_us, cell.overlap.compute_us)
+            return (loss.own - loss.better) * longer
         if seen.other is not None and cell.unit == "us" != seen.other.unit:
             return loss.own - message_us(cell.case.x, loss.better)
         benchmark = self.benchmarks[cell.case.benchmark]
@@ -128,10 +164,10 @@ class View:
     def evidence(self, seen: "Seen") -> list[Evidence]:
         """Both figures, in each other's unit too where these differ, and the ceilings of both."""
         cell, other, blocks = seen.cell, seen.other, list(seen.loss.ratios)
-        own = _measured("own", cell, blocks)
+        own = summed("own", cell, blocks)
         if other is None:
             return [own, *self._ceiling("own ceiling", cell)]
-        found = [own, _measured("alternative", other, blocks, seen.scaled)]
+        found = [own, summed("alternative", other, blocks, seen.scaled)]
         if cell.unit == "us" != other.unit:
             found.append(_as_rate(own, cell.case.x))
         if seen.scaled == 1:
@@ -211,6 +247,7 @@ class Noticed:
     who: Who | None = None  # that it concerns; None: all
     place: Place | None = None
     case: Case | None = None
+    evidence: Sequence[Evidence] = ()  # figures that show what it costs, where any do
     command: str = ""  # shows it
 
 
@@ -281,7 +318,8 @@ def message_us(size_bytes: int, gbs: float) -> float:
     return size_bytes / gbs / 1e3
 
 
-def _measured(of: EvidenceOf, cell: Cell, blocks: Sequence[Block], scaled: float = 1.0) -> Evidence:
+def summed(of: EvidenceOf, cell: Cell, blocks: Sequence[Block], scaled: float = 1.0) -> Evidence:
+    """The figure of a cell in these blocks, one or more, times `scaled`."""
     values = [cell.by_block[block] * scaled for block in blocks]
     return Evidence(
         of=of,

@@ -150,6 +150,7 @@ def _fact(rule: Rule, noticed: Noticed) -> Finding:
         who=noticed.who,
         place=noticed.place,
         case=noticed.case,
+        evidence=list(noticed.evidence),
         facts=list(noticed.facts),
         remedy=Remedy(text=rule.remedy),
         check=[Check(of="own", command=command)] if command else [],

@@ -19,3 +19,21 @@ def issue(project: str, number: int, title: str, name: str) -> Source:
     return Source(
         text=f"{name} #{number}: {title}", address=f"https://github.com/{project}/issues/{number}"
     )
+
+
+BLOCK_BY_BLOCK = [
+    issue("open-mpi/ompi", 12202, "indexed types of device memory 500 times slower", "Open MPI"),
+    issue("open-mpi/ompi", 8720, "one copy for each block of a derived type", "Open MPI"),
+]
+NOT_AWARE = issue(
+    "open-mpi/ompi", 9906, "crashes of Open MPI without CUDA over UCX with CUDA", "Open MPI"
+)
+SLURM_GPUS = issue("open-mpi/ompi", 11949, "no CUDA IPC with Slurm's GPU binding", "Open MPI")
+FAR_ADAPTER = issue(
+    "openucx/ucx", 11259, "half of the bandwidth, as a far adapter is taken for a GPU", "UCX"
+)
+OPEN_MPI_SETTINGS = Source(
+    text="Open MPI, the Modular Component Architecture: parameters come from files and from"
+    " variables of the environment too",
+    address="https://docs.open-mpi.org/en/v5.0.x/mca.html",
+)

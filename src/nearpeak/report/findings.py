@@ -14,7 +14,7 @@ from nearpeak.results.results import (
     FindingKind,
     SettingChange,
 )
-from nearpeak.terms.axes import STAGING
+from nearpeak.terms.axes import CALLS, PACK, STAGING
 from nearpeak.terms.identity import Place, Who
 
 T = TypeVar("T")
@@ -71,10 +71,96 @@ def _guidelines(finding: Finding) -> str:
     )
 
 
+def _bidirectional(finding: Finding) -> str:
+    one, both = _of(finding, "alternative ceiling"), _of(finding, "own ceiling")
+    return (
+        f"{_where(finding)}: both ways at once move {_own(finding)}, one way alone moves"
+        f" {_better(finding)} ({_other(finding).case.figure} {_other(finding).case.buffers}); the"
+        f" ceilings are {number(both.value)} and {_value(one)}. By these both ways could move"
+        f" {_ratio(finding)} as much."
+    )
+
+
+def _calls(finding: Finding) -> str:
+    calls = [case.axes[CALLS] for case in (_known(finding.case), _other(finding).case)]
+    return (
+        f"{_where(finding)}: {_own(finding)} by {calls[0]} calls against {_better(finding)} by"
+        f" {calls[1]} ones, {_ratio(finding)}."
+    )
+
+
+def _collectives(finding: Finding) -> str:
+    return (
+        f"{_where(finding)}: {_own(finding)} against {_better(finding)} on the host"
+        f" ({_other(finding).place.path}): {_ratio(finding)} as long as there with the copies to"
+        " the host and back."
+    )
+
+
+def _datatypes(finding: Finding) -> str:
+    return (
+        f"{_where(finding)}: {_own(finding)} with the datatype against {_better(finding)} with its"
+        f" blocks gathered before ({PACK}={_other(finding).case.axes[PACK]}), {_ratio(finding)}."
+    )
+
+
+def _dip(finding: Finding) -> str:
+    own, other = _of(finding, "own ceiling"), _of(finding, "alternative ceiling")
+    return (
+        f"{_where(finding)}: {_own(finding)}, where the ceiling is {_value(own)}: further from it"
+        f" than the next smaller and larger size, {_ratio(finding)}; {size(_other(finding).case.x)}"
+        f" has {_better(finding)}, where it is {_value(other)}."
+    )
+
+
+def _far(finding: Finding) -> str:
+    return (
+        f"{_where(finding)}: {_own(finding)} against {_better(finding)} on"
+        f" {_other(finding).place.path}, {_ratio(finding)}."
+    )
+
+
 def _larger(finding: Finding) -> str:
     return (
         f"{_where(finding)}: {_own(finding)} against {_better(finding)} at"
         f" {size(_other(finding).case.x)}, {_ratio(finding)}."
+    )
+
+
+def _memory(finding: Finding) -> str:
+    return (
+        f"{_where(finding)}: {_own(finding)} against {_better(finding)} with"
+        f" {_other(finding).case.buffers}, {_ratio(finding)}."
+    )
+
+
+def _messages(finding: Finding) -> str:
+    return (
+        f"{_where(finding)}: {_own(finding)} against {_better(finding)} of"
+        f" {_other(finding).case.figure}, messages of as many bytes, {_ratio(finding)}."
+    )
+
+
+def _overlap(finding: Finding) -> str:
+    return (
+        f"{_where(finding)}: beside a computation that takes about as long, both take"
+        f" {_ratio(finding)} as long as the longer one alone."
+    )
+
+
+def _parts(finding: Finding) -> str:
+    whole, part = _known(finding.case).x, _other(finding).case.x
+    parts = count(whole // part, "message") if _of(finding, "own").unit == "us" else "messages"
+    return (
+        f"{_where(finding)}: {_own(finding)} against {_better(finding)} of {parts} of {size(part)},"
+        f" {_ratio(finding)}."
+    )
+
+
+def _registration(finding: Finding) -> str:
+    return (
+        f"{_where(finding)}: {_own(finding)} with another buffer for each message against"
+        f" {_better(finding)} with the same ones, {_ratio(finding)}."
     )
 
 
@@ -116,12 +202,25 @@ def _staged(finding: Finding) -> str:
 
 
 WORDS: dict[FindingKind, Callable[[Finding], str]] = {
+    "bidirectional": _bidirectional,
     "blocking": _blocking,
+    "calls": _calls,
+    "collectives": _collectives,
+    "datatypes": _datatypes,
+    "dip": _dip,
     "directions": _directions,
+    "far": _far,
     "guidelines": _guidelines,
     "larger": _larger,
+    "managed": _memory,
     "mps": _mps,
+    "noncontiguous": _messages,
+    "one_sided": _messages,
+    "overlap": _overlap,
+    "pageable": _memory,
+    "parts": _parts,
     "reductions": _reductions,
+    "registration": _registration,
     "settings": _settings,
     "staged": _staged,
 }

@@ -563,12 +563,25 @@ class LibraryInfo(msgspec.Struct, kw_only=True):
 
 # What stands out, each a file in nearpeak.findings.rules.
 FindingKind = Literal[
+    "bidirectional",
     "blocking",
+    "calls",
+    "collectives",
+    "datatypes",
+    "dip",
     "directions",
+    "far",
     "guidelines",
     "larger",
+    "managed",
     "mps",
+    "noncontiguous",
+    "one_sided",
+    "overlap",
+    "pageable",
+    "parts",
     "reductions",
+    "registration",
     "settings",
     "staged",
 ]

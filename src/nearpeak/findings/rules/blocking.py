@@ -12,12 +12,12 @@ from nearpeak.findings.evidence import Rule, Seen, View, loss, message_us
 from nearpeak.findings.sources import THRESHOLDS
 from nearpeak.observations.observed import Block
 from nearpeak.results.results import Cell
+from nearpeak.terms.axes import CALLS
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.identity import Place, Who
 
 LIMIT = 3.0  # times the blocking bandwidth ...
 EXPLAINED = 0.5  # ... unless the ceilings' own ratio is this part of it or more
-CALLS = "calls"  # the axis that tells how messages are sent
 
 Messages = tuple[Who, Place, str, int, str]  # with their buffers, size and family
 

@@ -26,7 +26,7 @@ def find(view: View) -> Iterator[Seen]:
 RULE = Rule(
     name="larger",
     tells=f"An operation takes more than {LIMIT:g} times as long as the same at the next larger"
-    " size that was measured, and as the ceilings of both explain.",
+    " size that was measured, beyond what the ceilings of both explain.",
     find=find,
     remedy="Move the threshold at which the library changes its protocol or algorithm, or send the"
     " larger message.",
