@@ -13,9 +13,11 @@ from nearpeak.libraries.library import Settings
 from nearpeak.report.findings import WORDS, lost, sentence
 from nearpeak.results.results import (
     Estimated,
+    Fact,
     Finding,
     FindingKind,
     Overlap,
+    Remedy,
 )
 from nearpeak.terms.identity import Place, Who
 
@@ -171,6 +173,71 @@ def test_overlap(by_hand: Any) -> None:
         "beside a computation that takes about as long, both take 1.90 times (1.90 to 1.90 in 6"
         " blocks) as long as the longer one alone."
     )
+
+
+def fact(kind: Any, *facts: tuple[Any, str, str, int | None], **known: Any) -> str:
+    recorded = [
+        Fact(of=of, name=name, value=value, launches=launches)
+        for of, name, value, launches in facts
+    ]
+    finding = Finding(
+        kind=kind,
+        sure=True,
+        **({"who": None, "place": None, "case": None} | known),
+        facts=recorded,
+        remedy=Remedy(text="Do."),
+        check=[],
+    )
+    assert lost(finding) == ""
+    return sentence(finding)
+
+
+def test_what_was_recorded(by_hand: Any) -> None:
+    where = {"place": by_hand.NVLINK}
+    assert fact("inherited", ("variable", "UCX_TLS", "tcp", 12)) == (
+        "Every launch inherited settings of libraries: UCX_TLS=tcp in 12 launches."
+    )
+    assert fact("settings_files", ("doctor", "settings-file", "the file it is", None)) == (
+        "The file it is."
+    )
+    assert fact("adapter", ("adapter", "mlx5_0:1", "at NUMA node 1", None), **where) == (
+        "gpu-gpu nvlink: the adapter mlx5_0:1 at NUMA node 1."
+    )
+    assert fact("numa", ("rank", "planned: 0, 1", "0; 0", 1), **where) == (
+        "gpu-gpu nvlink: ranks were not where they should be: planned: 0, 1: 0; 0 in 1 launch."
+    )
+    assert fact("peers", ("devices", "GPUs 0-1", "nvlink: no", None)).endswith(
+        "GPUs 0-1 nvlink: no."
+    )
+    assert fact("visible_devices", ("devices", "CUDA_VISIBLE_DEVICES", "0", 2)) == (
+        "Launches on several GPUs could see one: CUDA_VISIBLE_DEVICES=0 in 2 launches."
+    )
+    assert fact("ipc", ("operation", "D,D put", "no handle", None), who=Who("a")) == (
+        "a: a rank could not reach device memory of another one (IPC): D,D put (no handle)."
+    )
+    assert fact("device_datatypes", ("operation", "D,D vector", "SIGSEGV", 3), who=Who("a")) == (
+        "a: launches ended where MPI gathers blocks of device memory: D,D vector: SIGSEGV in 3"
+        " launches."
+    )
+    assert fact("without_cuda", ("operation", "D,D bcast", "SIGSEGV", None), who=Who("a")) == (
+        "a: messages of device buffers work, and other operations crash: D,D bcast (SIGSEGV)."
+    )
+
+
+def test_what_was_slowed_has_both_figures_where_there_are_any(by_hand: Any) -> None:
+    cell = by_hand.make_cell("latency", 10.0, noise=0.0)
+    cell.launch_medians[:2] = [15.0, 15.0]
+    launches = [
+        by_hand.make_launch(block, held_down=("core too hot",) if block < 2 else ())
+        for block in range(6)
+    ]
+    (finding,) = find_in(by_hand.view([cell], launches=launches))
+    start = "openmpi, gpu-gpu nvlink: launches were slowed: core too hot in 2 of 6 launches."
+    assert sentence(finding) == (
+        f"{start} latency D,D at 8 B: 15.0 µs in these against 10.0 µs in the others."
+    )
+    finding.evidence = []
+    assert sentence(finding) == start
 
 
 def test_larger(by_hand: Any) -> None:

@@ -71,6 +71,10 @@ def _guidelines(finding: Finding) -> str:
     )
 
 
+def _adapter(finding: Finding) -> str:
+    return f"{_place(finding).path}: the adapter {_facts(finding)}."
+
+
 def _bidirectional(finding: Finding) -> str:
     one, both = _of(finding, "alternative ceiling"), _of(finding, "own ceiling")
     return (
@@ -104,6 +108,13 @@ def _datatypes(finding: Finding) -> str:
     )
 
 
+def _device_datatypes(finding: Finding) -> str:
+    return (
+        f"{_who(finding).label}: launches ended where MPI gathers blocks of device memory:"
+        f" {_facts(finding, ': ')}."
+    )
+
+
 def _dip(finding: Finding) -> str:
     own, other = _of(finding, "own ceiling"), _of(finding, "alternative ceiling")
     return (
@@ -117,6 +128,17 @@ def _far(finding: Finding) -> str:
     return (
         f"{_where(finding)}: {_own(finding)} against {_better(finding)} on"
         f" {_other(finding).place.path}, {_ratio(finding)}."
+    )
+
+
+def _inherited(finding: Finding) -> str:
+    return f"Every launch inherited settings of libraries: {_facts(finding, '=')}."
+
+
+def _ipc(finding: Finding) -> str:
+    return (
+        f"{_who(finding).label}: a rank could not reach device memory of another one (IPC):"
+        f" {_facts(finding, ' (', ')')}."
     )
 
 
@@ -141,6 +163,10 @@ def _messages(finding: Finding) -> str:
     )
 
 
+def _numa(finding: Finding) -> str:
+    return f"{_place(finding).path}: ranks were not where they should be: {_facts(finding, ': ')}."
+
+
 def _overlap(finding: Finding) -> str:
     return (
         f"{_where(finding)}: beside a computation that takes about as long, both take"
@@ -155,6 +181,10 @@ def _parts(finding: Finding) -> str:
         f"{_where(finding)}: {_own(finding)} against {_better(finding)} of {parts} of {size(part)},"
         f" {_ratio(finding)}."
     )
+
+
+def _peers(finding: Finding) -> str:
+    return f"GPUs are joined by a link, but one cannot reach the other's memory: {_facts(finding)}."
 
 
 def _registration(finding: Finding) -> str:
@@ -201,28 +231,66 @@ def _staged(finding: Finding) -> str:
     )
 
 
+def _doctor(finding: Finding) -> str:
+    """What doctor said is a sentence but for how it begins and ends."""
+    words = "; ".join(fact.value for fact in finding.facts)
+    return f"{words[:1].upper()}{words[1:]}."
+
+
+def _throttled(finding: Finding) -> str:
+    where = f"{_who(finding).label}, {_place(finding).path}"
+    slowed = "; ".join(f"{fact.name} in {fact.launches} {fact.value}" for fact in finding.facts)
+    words = f"{where}: launches were slowed: {slowed}."
+    if not finding.evidence:
+        return words
+    figures = f"{_own(finding)} in these against {_better(finding)} in the others"
+    return f"{words} {_case(finding)}: {figures}."
+
+
+def _visible(finding: Finding) -> str:
+    return f"Launches on several GPUs could see one: {_facts(finding, '=')}."
+
+
+def _without_cuda(finding: Finding) -> str:
+    return (
+        f"{_who(finding).label}: messages of device buffers work, and other operations crash:"
+        f" {_facts(finding, ' (', end=')')}."
+    )
+
+
 WORDS: dict[FindingKind, Callable[[Finding], str]] = {
+    "adapter": _adapter,
     "bidirectional": _bidirectional,
     "blocking": _blocking,
     "calls": _calls,
     "collectives": _collectives,
     "datatypes": _datatypes,
+    "device_datatypes": _device_datatypes,
     "dip": _dip,
     "directions": _directions,
     "far": _far,
     "guidelines": _guidelines,
+    "inherited": _inherited,
+    "ipc": _ipc,
     "larger": _larger,
     "managed": _memory,
     "mps": _mps,
     "noncontiguous": _messages,
+    "numa": _numa,
     "one_sided": _messages,
     "overlap": _overlap,
     "pageable": _memory,
     "parts": _parts,
+    "peers": _peers,
     "reductions": _reductions,
     "registration": _registration,
     "settings": _settings,
+    "settings_files": _doctor,
+    "single_copy": _doctor,
     "staged": _staged,
+    "throttled": _throttled,
+    "visible_devices": _visible,
+    "without_cuda": _without_cuda,
 }
 
 
@@ -247,6 +315,15 @@ def _other(finding: Finding) -> Alternative:
 
 def _cost(finding: Finding) -> Cost:
     return _known(finding.cost)
+
+
+def _facts(finding: Finding, between: str = " ", end: str = "") -> str:
+    """`UCX_TLS=tcp in 12 launches; ...`"""
+    return "; ".join(
+        f"{fact.name}{between}{fact.value}{end}"
+        + (f" in {count(fact.launches, 'launch')}" if fact.launches else "")
+        for fact in finding.facts
+    )
 
 
 def _where(finding: Finding) -> str:

@@ -563,27 +563,38 @@ class LibraryInfo(msgspec.Struct, kw_only=True):
 
 # What stands out, each a file in nearpeak.findings.rules.
 FindingKind = Literal[
+    "adapter",
     "bidirectional",
     "blocking",
     "calls",
     "collectives",
     "datatypes",
     "dip",
+    "device_datatypes",
     "directions",
     "far",
     "guidelines",
+    "inherited",
+    "ipc",
     "larger",
     "managed",
     "mps",
     "noncontiguous",
+    "numa",
     "one_sided",
     "overlap",
     "pageable",
     "parts",
+    "peers",
     "reductions",
     "registration",
     "settings",
+    "settings_files",
+    "single_copy",
     "staged",
+    "throttled",
+    "visible_devices",
+    "without_cuda",
 ]
 
 
