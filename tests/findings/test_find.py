@@ -58,9 +58,10 @@ def test_few_blocks_are_not_sure(by_hand: Any) -> None:
     assert finding.sure
 
 
-def test_the_interval_is_of_all_that_was_asked(by_hand: Any) -> None:
-    """Two questions here, of each settings against the other: 6 blocks have no interval of 97.5 %,
-    7 have."""
+def test_intervals_are_of_the_first_questions_in_the_blocks_that_did_not_choose_them(
+    by_hand: Any,
+) -> None:
+    """Of each settings against the other: 6 blocks have no interval, 7 have that of the first."""
     assert found(by_hand, rates(by_hand, 6))[0].cost.ci95 is None
     (finding,) = found(by_hand, rates(by_hand, 7))
     assert finding.cost.ci95[0] < finding.cost.ratio < finding.cost.ci95[1]

@@ -217,15 +217,22 @@ class Loss:
     @property
     def surely_beyond(self) -> bool:
         """Whether the median is above the limit, by its 95 % interval, which knows of sessions."""
-        bounds = self._median(self.beyond.values(), LEVEL)
+        bounds = _median(self.beyond, LEVEL)
         return bounds is not None and bounds[0] > 1
 
-    def interval(self, level: float) -> Interval | None:
-        """Of the median; None where blocks are too few for the level."""
-        return self._median(map(math.log, self.ratios.values()), level)
+    def interval(self, level: float, blocks: Collection[Block]) -> Interval | None:
+        """Of the median, by these blocks, and no narrower than to hold that of all; None where they
+        are too few for the level."""
+        logs = {block: math.log(self.ratios[block]) for block in blocks if block in self.ratios}
+        bounds = _median(logs, level)
+        return bounds and (min(bounds[0], self.ratio), max(bounds[1], self.ratio))
 
-    def _median(self, logs: Iterable[float], level: float) -> Interval | None:
-        return median_ratio(list(logs), [block.session for block in self.ratios], level).bounds
+
+def _median(logs: Mapping[Block, float], level: float) -> Interval | None:
+    """The interval of the median of ratios, of which these are the logarithms."""
+    if not logs:
+        return None
+    return median_ratio(list(logs.values()), [block.session for block in logs], level).bounds
 
 
 @dataclass(frozen=True)

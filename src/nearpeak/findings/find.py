@@ -27,7 +27,8 @@ from nearpeak.results.results import (
     Results,
     SettingChange,
 )
-from nearpeak.statistics.ordered import LEVEL, surely_above
+from nearpeak.statistics.intervals import Interval
+from nearpeak.statistics.ordered import leading, surely_above
 from nearpeak.terms.identity import Case, Place, Who
 
 
@@ -37,6 +38,7 @@ class Judged(NamedTuple):
     rule: Rule
     seen: Seen
     sure: bool  # beyond doubt, with all else that was asked
+    bounds: Interval | None  # of the ratio; None: blocks are too few for as many as are asked
 
 
 def find(results: Results, observations: Observations) -> list[Finding]:
@@ -56,10 +58,9 @@ def find_in(view: View) -> list[Finding]:
     seen = [(rule, each) for rule in rules for each in rule.find(view)]
     asked = [(rule, each) for rule, each in seen if isinstance(each, Seen)]
     losing = [judged for judged in _judge(asked) if judged.sure or judged.seen.loss.everywhere]
-    level = 1 - LEVEL / max(len(asked), 1)
     found = [(False, _fact(rule, each)) for rule, each in seen if isinstance(each, Noticed)]
     for rule in rules:
-        found += _findings(view, [judged for judged in losing if judged.rule is rule], level)
+        found += _findings(view, [judged for judged in losing if judged.rule is rule])
     found.sort(key=lambda pair: (pair[0], *_rank(pair[1])))
     return [finding for _, finding in found]
 
@@ -72,21 +73,29 @@ def _rank(finding: Finding) -> tuple[bool, bool, float]:
 
 
 def _judge(asked: list[tuple[Rule, Seen]]) -> list[Judged]:
-    columns = {b: n for n, b in enumerate(sorted({b for _, s in asked for b in s.loss.ratios}))}
+    blocks = sorted({block for _, seen in asked for block in seen.loss.ratios})
+    columns = {block: number for number, block in enumerate(blocks)}
     rows = np.full((len(asked), len(columns)), np.nan)
     for row, (_, seen) in zip(rows, asked, strict=True):
         for block, beyond in seen.loss.beyond.items():
             row[columns[block]] = beyond
     sure = surely_above(rows).tolist()
+    first = leading(rows)
+    counted = [block for block, counts in zip(blocks, first.counted, strict=True) if counts]
     return [
-        Judged(rule, seen, above and seen.loss.surely_beyond)
-        for (rule, seen), above in zip(asked, sure, strict=True)
+        Judged(
+            rule,
+            seen,
+            above and seen.loss.surely_beyond,
+            seen.loss.interval(first.level, counted) if told else None,
+        )
+        for (rule, seen), above, told in zip(asked, sure, first.rows, strict=True)
     ]
 
 
-def _findings(view: View, found: Iterable[Judged], level: float) -> list[tuple[bool, Finding]]:
+def _findings(view: View, found: Iterable[Judged]) -> list[tuple[bool, Finding]]:
     """Told at the case where the ratio is greatest. Of all pairs of a machine only the worst is
-    told: a study may have hundreds. `level`: of the interval of each finding."""
+    told: a study may have hundreds."""
 
     def greatest(judged: Judged) -> tuple[bool, float]:
         return judged.sure, judged.seen.loss.ratio
@@ -105,11 +114,11 @@ def _findings(view: View, found: Iterable[Judged], level: float) -> list[tuple[b
     for group in groups.values():
         worst = max(group, key=greatest)
         alike = sum(judged.seen.cell.place == worst.seen.cell.place for judged in group)
-        told.append((worst.rule.only_tried(worst.seen), _finding(view, worst, alike, level)))
+        told.append((worst.rule.only_tried(worst.seen), _finding(view, worst, alike)))
     return told
 
 
-def _finding(view: View, worst: Judged, cases: int, level: float) -> Finding:
+def _finding(view: View, worst: Judged, cases: int) -> Finding:
     seen = worst.seen
     cell, other, loss = seen.cell, seen.other, seen.loss
     return Finding(
@@ -125,7 +134,7 @@ def _finding(view: View, worst: Judged, cases: int, level: float) -> Finding:
         evidence=view.evidence(seen),
         cost=Cost(
             ratio=loss.ratio,
-            ci95=loss.interval(level),
+            ci95=worst.bounds,
             range=loss.range,
             blocks=len(loss.ratios),
             ceilings=seen.ceilings,

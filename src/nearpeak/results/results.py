@@ -626,8 +626,8 @@ class Cost(msgspec.Struct, kw_only=True):
     """What is lost against the alternative, in pairs of one block."""
 
     ratio: float  # how many times better the alternative is, above 1
-    # Of it, so wide that all findings of the study lie in theirs in 95 % of studies; null where
-    # blocks are too few for that many
+    # Of it, so wide that all of a study hold in 95 % of studies; null of what is not asked first,
+    # where blocks are too few for more
     ci95: tuple[float, float] | None
     range: tuple[float, float]  # smallest and largest of a block
     blocks: int  # that have both figures
