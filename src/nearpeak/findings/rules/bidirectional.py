@@ -76,8 +76,8 @@ RULE = Rule(
     f" times the ratio of the ceilings of both ways and of one, is more than {LIMIT:g} times the"
     " rate of both ways.",
     find=find,
-    remedy="The library does one way after the other: try other settings, or let each way have a"
-    " time of its own.",
+    remedy="Both ways at once gain little or lose: send one way after the other, or try other"
+    " settings of the library.",
     sources=[
         issue("NVIDIA/nvbandwidth", 53, "one of two ways at once drops to half", "nvbandwidth"),
     ],

@@ -40,8 +40,8 @@ RULE = Rule(
     tells=f"A figure is more than {LIMIT:g} times further from its measured ceiling (ceiling /"
     " rate, or time / ceiling) than both the next smaller and the next larger size.",
     find=find,
-    remedy="Two protocols meet here: move the library's threshold between them, or avoid such"
-    " messages.",
+    remedy="Here two protocols of the library may meet: move the threshold between them, or avoid"
+    " such messages.",
     sources=[
         issue("openucx/ucx", 1832, "a rendezvous threshold of 32 KiB is too low", "UCX"),
     ],
