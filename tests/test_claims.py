@@ -56,7 +56,7 @@ def figure(results: Results, words: str) -> str:
     if who == "ceiling":
         sources = [ceiling for ceiling in results.ceilings if at(ceiling)]
     elif name.startswith("cost"):
-        sources = [finding for finding in results.findings if mine(finding)]
+        sources = [finding for finding in results.findings if finding.cost and mine(finding)]
     elif name.startswith("roofline"):
         sources = [application for application in results.applications if mine(application.cell)]
     else:

@@ -4,11 +4,15 @@
 """Cells for the tests of findings."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from nearpeak.findings.evidence import Seen, View
-from nearpeak.findings.kinds import all_kinds
+import msgspec
+
+from nearpeak.findings.evidence import Noticed, Seen, View
+from nearpeak.findings.rules import all_rules
 from nearpeak.libraries.library import Settings
-from nearpeak.observations.observed import Block
+from nearpeak.machine.machine import Diagnosis, Machine
+from nearpeak.observations.observed import Block, Launch, Observations
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.results import CeilingPoint, CeilingValue, Cell
 from nearpeak.terms.benchmarks import Axis, Benchmark, Metric, Moves, RankRule, Traffic
@@ -25,11 +29,27 @@ BENCHMARKS = [
     ),
     Benchmark(
         "put_bw", [Metric("put_bw", "GB/s", "higher")], PAIR, smallest=1, symmetric=False,
-        ceiling="measured", family="rma",
+        ceiling="measured", family="rma", one_sided="put", bound_by="bw",
+    ),
+    Benchmark(
+        "get_bw", [Metric("get_bw", "GB/s", "higher")], PAIR, smallest=1, symmetric=False,
+        ceiling="bound", family="rma", one_sided="get", bound_by="bw",
+    ),
+    Benchmark(
+        "put_latency", [Metric("put_latency", "us", "lower")], PAIR, ceiling="bound",
+        family="rma", one_sided="put", bound_by="latency",
     ),
     Benchmark(
         "bibw", [Metric("bibw", "GB/s", "higher")], PAIR, smallest=1, ceiling="measured",
-        moves=Moves(ways=2, window=True),
+        family="pt2pt", moves=Moves(ways=2, window=True),
+    ),
+    Benchmark(
+        "vector", [Metric("vector", "us", "lower")], PAIR, family="datatype", ceiling="bound",
+        bound_by="latency", axes=[Axis("pack", ["direct", "mpi", "kernel"], "direct")],
+    ),
+    Benchmark(
+        "iallreduce", [Metric("iallreduce", "ratio", "lower")], RankRule("at least", 2),
+        family="overlap", ceiling="bound", bound=1.0,
     ),
     Benchmark(
         "allreduce", [Metric("allreduce", "us", "lower")], RankRule("at least", 2),
@@ -63,7 +83,7 @@ def make_cell(
     **axes: str,
 ) -> Cell:
     """A cell whose launches lie up to `noise` on either side of its median."""
-    lower = benchmark in ("latency", "allreduce", "bcast")
+    metric = next(known for known in BENCHMARKS if known.name == benchmark).main
     # Not in one order for all cells: paired ratios vary too.
     turns = sum(map(ord, library + settings + buffers + place.path)) % max(launches, 1)
     steps = [2 * index / max(launches - 1, 1) - 1 for index in range(launches)]
@@ -72,9 +92,9 @@ def make_cell(
         who=Who(library, settings),
         place=place,
         case=Case(benchmark=benchmark, metric=benchmark, buffers=buffers, axes=axes, x=x),
-        unit="us" if lower else "GB/s",
-        better="lower" if lower else "higher",
-        window=1 if lower else 64,
+        unit=metric.unit,
+        better=metric.better,
+        window=64 if metric.unit == "GB/s" else 1,
         median=median,
         ci95=None,
         range=(min(medians), max(medians)),
@@ -94,13 +114,66 @@ def make_cell(
     )
 
 
-def view(cells: Sequence[Cell], given: Mapping[Who, Settings] | None = None) -> View:
-    """The view of these cells and their ceilings alone."""
+MACHINE = Machine(
+    hostname="by-hand",
+    architecture="x86_64",
+    cpu_model="",
+    kernel="",
+    source="sysfs",
+    virtual=False,
+    cores=[],
+    caches=[],
+    numa_nodes=[],
+    nics=[],
+    allowed_cpus=[],
+)
+
+
+def make_launch(block: int, who: Who | None = None, place: Place = NVLINK, **known: Any) -> Launch:
+    """One that ended well, in a block of session 0."""
+    return Launch(
+        number=block,
+        block=Block(0, block),
+        who=who or Who("openmpi"),
+        place=place,
+        curves=(),
+        status="ok",
+        **known,
+    )
+
+
+def diagnosed(name: str, message: str, severity: str = "warn") -> Machine:
+    """The machine, of which doctor said this."""
+    said = [Diagnosis(severity=severity, id=name, message=message)]
+    return msgspec.structs.replace(MACHINE, diagnoses=said)
+
+
+def view(
+    cells: Sequence[Cell],
+    given: Mapping[Who, Settings] | None = None,
+    launches: Sequence[Launch] = (),
+    **observed: Any,
+) -> View:
+    """The view of these cells and their ceilings, and of what else was observed."""
+    known: dict[str, Any] = {
+        "name": "by hand",
+        "started": "",
+        "nearpeak": "",
+        "complete": True,
+        "machine": MACHINE,
+        "paths": [],
+        "libraries": [],
+        "benchmarks": BENCHMARKS,
+        "curves": [],
+        "sessions": [],
+    }
     return View(
         [cell for cell in cells if cell.median],
         {benchmark.name: benchmark for benchmark in BENCHMARKS},
         given or {},
         Ceilings(map(ceiling, (cell for cell in cells if cell.ceiling))),
+        Observations(**known | observed),
+        list(launches),
     )
 
 
@@ -126,11 +199,17 @@ def ceiling(cell: Cell) -> CeilingPoint:
 def seen(
     kind: str, cells: Sequence[Cell], given: Mapping[Who, Settings] | None = None
 ) -> list[Seen]:
-    """What one kind finds in them: of each cell that loses in each block, the greatest loss."""
-    (found,) = [known for known in all_kinds() if known.name == kind]
+    """What one rule finds in them: of each cell that loses in each block, the greatest loss."""
+    (rule,) = [known for known in all_rules() if known.name == kind]
     greatest: dict[object, Seen] = {}
-    for loss in found.find(view(cells, given)):
-        if loss.loss.everywhere:
-            key = id(loss.cell)
-            greatest[key] = max(loss, greatest.get(key, loss), key=lambda each: each.loss.ratio)
+    for found in rule.find(view(cells, given)):
+        if isinstance(found, Seen) and found.loss.everywhere:
+            key = id(found.cell)
+            greatest[key] = max(found, greatest.get(key, found), key=lambda each: each.loss.ratio)
     return list(greatest.values())
+
+
+def noticed(kind: str, cells: Sequence[Cell] = (), **observed: Any) -> list[Noticed]:
+    """What one rule notices in what was observed."""
+    (rule,) = [known for known in all_rules() if known.name == kind]
+    return [each for each in rule.find(view(cells, **observed)) if isinstance(each, Noticed)]

@@ -1,6 +1,6 @@
 # Every figure in this file is written by hand, none was measured.
 # SPDX-License-Identifier: Apache-2.0
-"""One finding for each kind, library and path; the surely greatest ratio first."""
+"""One finding for each rule, library and path; the surely greatest ratio first."""
 
 from collections.abc import Sequence
 from types import SimpleNamespace
@@ -12,7 +12,7 @@ import pytest
 
 from nearpeak.findings.evidence import View
 from nearpeak.findings.find import changes, find_in
-from nearpeak.findings.kinds import all_kinds
+from nearpeak.findings.rules import all_rules
 from nearpeak.libraries.library import Settings
 from nearpeak.observations.observed import Block
 from nearpeak.terms.identity import Place, Who
@@ -58,9 +58,10 @@ def test_few_blocks_are_not_sure(by_hand: Any) -> None:
     assert finding.sure
 
 
-def test_the_interval_is_of_all_that_was_asked(by_hand: Any) -> None:
-    """Two questions here, of each settings against the other: 6 blocks have no interval of 97.5 %,
-    7 have."""
+def test_intervals_are_of_the_first_questions_in_the_blocks_that_did_not_choose_them(
+    by_hand: Any,
+) -> None:
+    """Of each settings against the other: 6 blocks have no interval, 7 have that of the first."""
     assert found(by_hand, rates(by_hand, 6))[0].cost.ci95 is None
     (finding,) = found(by_hand, rates(by_hand, 7))
     assert finding.cost.ci95[0] < finding.cost.ratio < finding.cost.ci95[1]
@@ -172,7 +173,7 @@ def test_a_finding_is_what_results_json_holds(by_hand: Any) -> None:
 
 
 def test_every_finding_says_what_to_do(by_hand: Any) -> None:
-    assert all(kind.remedy.endswith(".") for kind in all_kinds())
+    assert all(kind.remedy.endswith(".") for kind in all_rules())
     (finding,) = found(by_hand, shared(by_hand, 100.0, 10.0))
     assert finding.remedy.text == "Let ranks share a GPU in the faster of these two ways."
     assert finding.remedy.settings is None
@@ -265,5 +266,5 @@ def test_blocks_of_another_machine_say_nothing(by_hand: Any) -> None:
             for number, counts in enumerate((True, False))
         ],
     )
-    (finding,) = find_in(View.of(results))
+    (finding,) = find_in(View.of(results, by_hand.view([]).observations))
     assert (finding.cost.blocks, finding.sure) == (6, True)

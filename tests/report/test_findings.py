@@ -8,11 +8,18 @@ import msgspec
 import pytest
 
 from nearpeak.findings.find import find_in
-from nearpeak.findings.kinds import all_kinds
+from nearpeak.findings.rules import all_rules
 from nearpeak.libraries.library import Settings
 from nearpeak.report.findings import WORDS, lost, sentence
-from nearpeak.results.results import Finding, FindingKind
-from nearpeak.terms.identity import Who
+from nearpeak.results.results import (
+    Estimated,
+    Fact,
+    Finding,
+    FindingKind,
+    Overlap,
+    Remedy,
+)
+from nearpeak.terms.identity import Place, Who
 
 
 def told(by_hand: Any, kind: str, cells: list[Any], given: Any = None) -> str:
@@ -21,8 +28,8 @@ def told(by_hand: Any, kind: str, cells: list[Any], given: Any = None) -> str:
     return sentence(known)
 
 
-def test_every_kind_has_its_words() -> None:
-    assert set(WORDS) == {kind.name for kind in all_kinds()} == set(get_args(FindingKind))
+def test_every_rule_has_its_words() -> None:
+    assert set(WORDS) == {rule.name for rule in all_rules()} == set(get_args(FindingKind))
 
 
 def test_blocking_has_both_figures(by_hand: Any) -> None:
@@ -63,6 +70,182 @@ def test_other_operations(by_hand: Any, kind: str, own: Any, other: Any, words: 
     axes = {"bcast": {}, "allreduce": {"type": "float"}}
     cells = [by_hand.make_cell(*part, x=by_hand.MIB, **axes[part[0]]) for part in (own, other)]
     assert words in told(by_hand, kind, cells)
+
+
+@pytest.mark.parametrize(
+    ("kind", "own", "other", "words"),
+    [
+        (
+            "calls",
+            ("latency", 40.0, {"calls": "blocking"}),
+            ("latency", 20.0, {"calls": "persistent"}),
+            "(calls=blocking): 40.0 µs by blocking calls against 20.0 µs by persistent ones, 2.0",
+        ),
+        (
+            "datatypes",
+            ("vector", 90.0, {"pack": "direct"}),
+            ("vector", 20.0, {"pack": "kernel"}),
+            "90.0 µs with the datatype against 20.0 µs with its blocks gathered before"
+            " (pack=kernel), 4.5",
+        ),
+        (
+            "managed",
+            ("bw", 5.0, {"buffers": "M,M"}),
+            ("bw", 50.0, {"buffers": "D,D"}),
+            "bw M,M at 8 B: 5.00 GB/s against 50.0 GB/s with D,D, 10.0 times",
+        ),
+        (
+            "noncontiguous",
+            ("vector", 90.0, {"pack": "direct"}),
+            ("latency", 9.0, {}),
+            "90.0 µs against 9.00 µs of latency, messages of as many bytes, 10.0 times",
+        ),
+        (
+            "one_sided",
+            ("put_bw", 5.0, {}),
+            ("bw", 50.0, {}),
+            "5.00 GB/s against 50.0 GB/s of bw, messages of as many bytes, 10.0 times",
+        ),
+        (
+            "parts",
+            ("latency", 90.0, {"x": 64}),
+            ("latency", 5.0, {}),
+            "latency D,D at 64 B: 90.0 µs against 40.0 µs of 8 messages of 8 B, 2.2",
+        ),
+        (
+            "parts",
+            ("bw", 5.0, {"x": 64}),
+            ("bw", 50.0, {}),
+            "bw D,D at 64 B: 5.00 GB/s against 50.0 GB/s of messages of 8 B, 10.0 times",
+        ),
+        (
+            "registration",
+            ("bw", 5.0, {"reuse": "rotating"}),
+            ("bw", 50.0, {"reuse": "fixed"}),
+            "5.00 GB/s with another buffer for each message against 50.0 GB/s with the same ones,"
+            " 10.0",
+        ),
+        (
+            "bidirectional",
+            ("bibw", 50.0, {"x": 1 << 20, "ceiling": 700.0}),
+            ("bw", 50.0, {"x": 1 << 20, "ceiling": 350.0}),
+            "both ways at once move 50.0 GB/s, one way alone moves 50.0 GB/s (bw D,D); the"
+            " ceilings are 700 and 350 GB/s. By these both ways could move 2.00 times",
+        ),
+    ],
+)
+def test_one_figure_against_another(
+    by_hand: Any, kind: str, own: Any, other: Any, words: str
+) -> None:
+    cells = [by_hand.make_cell(name, value, noise=0.0, **how) for name, value, how in (own, other)]
+    assert words in told(by_hand, kind, cells)
+
+
+def test_far(by_hand: Any) -> None:
+    cells = [
+        by_hand.make_cell("bw", value, place=Place(path=path, ends=("host", "gpu")), buffers="H,D")
+        for value, path in ((20.0, "host-gpu far"), (50.0, "host-gpu near"))
+    ]
+    assert "host-gpu far, bw H,D at 8 B: 20.0 GB/s against 50.0 GB/s on host-gpu near, 2." in told(
+        by_hand, "far", cells
+    )
+
+
+def test_dip(by_hand: Any) -> None:
+    cells = [
+        by_hand.make_cell("latency", us, x=x, ceiling=ceiling, noise=0.0)
+        for x, us, ceiling in ((512, 2.0, 1.0), (4096, 12.0, 2.0), (32768, 9.0, 3.0))
+    ]
+    cells[2].fraction = 0.33
+    cells[0].fraction = 0.5
+    assert told(by_hand, "dip", cells).endswith(
+        "latency D,D at 4 KiB: 12.0 µs, where the ceiling is 2.00 µs: further from it than the next"
+        " smaller and larger size, 2.00 times (2.00 to 2.00 in 6 blocks); 32 KiB has 9.00 µs, where"
+        " it is 3.00 µs."
+    )
+
+
+def test_overlap(by_hand: Any) -> None:
+    cell = by_hand.make_cell("iallreduce", 1.9, ceiling=1.0, noise=0.0)
+    hidden = Estimated(value=0.1, ci95=None, range=(0.1, 0.1))
+    cell.overlap = Overlap(hidden=hidden, communicate_us=90.0, compute_us=90.0, both_us=171.0)
+    assert told(by_hand, "overlap", [cell]).endswith(
+        "beside a computation that takes about as long, both take 1.90 times (1.90 to 1.90 in 6"
+        " blocks) as long as the longer one alone."
+    )
+
+
+def fact(kind: Any, *facts: tuple[Any, str, str, int | None], **known: Any) -> str:
+    recorded = [
+        Fact(of=of, name=name, value=value, launches=launches)
+        for of, name, value, launches in facts
+    ]
+    finding = Finding(
+        kind=kind,
+        sure=True,
+        **({"who": None, "place": None, "case": None} | known),
+        facts=recorded,
+        remedy=Remedy(text="Do."),
+        check=[],
+    )
+    assert lost(finding) == ""
+    return sentence(finding)
+
+
+def test_what_was_recorded(by_hand: Any) -> None:
+    where = {"place": by_hand.NVLINK}
+    assert fact("inherited", ("variable", "UCX_TLS", "tcp", 12)) == (
+        "Every launch inherited settings of libraries: UCX_TLS=tcp in 12 launches."
+    )
+    assert fact("settings_files", ("doctor", "settings-file", "the file it is", None)) == (
+        "The file it is."
+    )
+    assert fact("adapter", ("adapter", "mlx5_0:1", "at NUMA node 1", None), **where) == (
+        "gpu-gpu nvlink: the adapter mlx5_0:1 at NUMA node 1."
+    )
+    assert fact("numa", ("rank", "planned: 0, 1", "0; 0", 1), **where) == (
+        "gpu-gpu nvlink: ranks were not where they should be: planned: 0, 1: 0; 0 in 1 launch."
+    )
+    assert fact("peers", ("devices", "GPUs 0-1", "nvlink: no", None)).endswith(
+        "GPUs 0-1 nvlink: no."
+    )
+    assert fact("visible_devices", ("devices", "CUDA_VISIBLE_DEVICES", "0", 2)) == (
+        "Launches on several GPUs could see one: CUDA_VISIBLE_DEVICES=0 in 2 launches."
+    )
+    assert fact("ipc", ("operation", "D,D put", "no handle", None), who=Who("a")) == (
+        "a: a rank could not reach device memory of another one (IPC): D,D put (no handle)."
+    )
+    assert fact("device_datatypes", ("operation", "D,D vector", "SIGSEGV", 3), who=Who("a")) == (
+        "a: launches ended where MPI gathers blocks of device memory: D,D vector: SIGSEGV in 3"
+        " launches."
+    )
+    assert fact("without_cuda", ("operation", "D,D bcast", "SIGSEGV", None), who=Who("a")) == (
+        "a: messages of device buffers work, and other operations crash: D,D bcast (SIGSEGV)."
+    )
+
+
+def test_what_was_slowed_has_both_figures_where_there_are_any(by_hand: Any) -> None:
+    cell = by_hand.make_cell("latency", 10.0, noise=0.0)
+    cell.launch_medians[:2] = [15.0, 15.0]
+    launches = [
+        by_hand.make_launch(block, held_down=("core too hot",) if block < 2 else ())
+        for block in range(6)
+    ]
+    (finding,) = find_in(by_hand.view([cell], launches=launches))
+    start = "openmpi, gpu-gpu nvlink: launches were slowed: core too hot in 2 of 6 launches."
+    assert sentence(finding) == (
+        f"{start} latency D,D at 8 B: 15.0 µs in these against 10.0 µs in the others."
+    )
+    finding.evidence = []
+    assert sentence(finding) == start
+
+
+def test_larger(by_hand: Any) -> None:
+    cells = [by_hand.make_cell("latency", us, x=x) for x, us in ((8, 148.0), (8192, 82.0))]
+    words = told(by_hand, "larger", cells)
+    assert words.startswith(
+        "openmpi, gpu-gpu nvlink, latency D,D at 8 B: 148 µs against 82.0 µs at 8 KiB, 1.8"
+    )
 
 
 @pytest.mark.parametrize(

@@ -65,12 +65,15 @@ def values(declared: dict[str, Any]) -> Iterator[str]:
 
 @pytest.mark.parametrize("struct", sorted(STRUCTS))
 def test_every_value_of_an_enumeration_is_documented(struct: str) -> None:
-    """Where a field refers to another one (`as of a Failure`, a `status`), there."""
+    """Where a field refers to another one (`as of a Failure`, a `status`) or page, there."""
     text = (DOCS / "results.md").read_text()
+    rules = re.findall(r"^## (.*)$", (DOCS / "rules.md").read_text(), re.MULTILINE)
     section = f"\n{text}".split(f"\n## {struct}\n")[1].split("\n## ")[0]
     for name, declared in STRUCTS[struct]["properties"].items():
         (row,) = re.findall(rf"^\| `{name}` \|.*", section, re.MULTILINE)
-        if not re.search("as of a|a `status`|have each verdict", row):
+        if "(rules.md)" in row:
+            assert sorted(values(declared)) == rules
+        elif not re.search("as of a|a `status`|have each verdict", row):
             assert [value for value in values(declared) if f"`{value}`" not in section] == [], name
 
 

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from nearpeak.arrays import Floats
-from nearpeak.statistics.ordered import surely_above
+from nearpeak.statistics.intervals import interval
+from nearpeak.statistics.ordered import leading, surely_above
 
 NAN = float("nan")
 
@@ -78,3 +79,30 @@ def test_a_great_loss_is_found_among_many_questions() -> None:
     rows = generator.normal(-0.5, 0.3, (200, 7))
     rows[:5] += 2.5
     assert surely_above(rows).tolist() == [True] * 5 + [False] * 195
+
+
+@pytest.mark.parametrize(("blocks", "told"), [(6, 0), (7, 1), (8, 3), (9, 6), (12, 25)])
+def test_as_many_intervals_as_the_blocks_allow(blocks: int, told: int) -> None:
+    first = leading(np.tile(np.arange(40.0)[:, None], blocks))
+    assert first.rows.tolist() == [row >= 40 - told for row in range(40)]  # the greatest
+    values = np.arange(float(first.counted.sum()))
+    assert (interval(values, first.level) is not None) == (told > 0)
+
+
+def test_the_blocks_of_the_order_are_in_no_interval() -> None:
+    first = leading(np.array([[9.0] + [1.0] * 7, [1.0] + [9.0] * 7, *[[0.0] * 8] * 3]))
+    assert first.rows.tolist() == [True, True, True, False, False]
+    assert first.counted.tolist() == [False] + [True] * 7
+    assert leading(np.empty((0, 0))).rows.tolist() == []
+
+
+def test_intervals_hold_together() -> None:
+    """Of 30 rows whose medians are 0, in 8 blocks: three have one."""
+    generator = np.random.default_rng(3)
+    missed = 0
+    for _ in range(400):
+        rows = skewed(generator, (30, 8))
+        first = leading(rows)
+        bounds = [interval(row[first.counted], first.level) for row in rows[first.rows]]
+        missed += not all(known and known[0] <= 0.0 <= known[1] for known in bounds)
+    assert 0 < missed <= 33  # 20 are allowed, deviation 4.4

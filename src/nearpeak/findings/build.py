@@ -19,6 +19,6 @@ def build_results(folder: Path) -> Results:
 def results_of(observations: Observations) -> Results:
     """What these come to."""
     results = summarise(observations)
-    results.findings = find(results)
+    results.findings = find(results, observations)
     results.advice = advise(results)
     return results

@@ -1,31 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What findings are judged by: the ratio of two cells in each block that both ran in."""
+"""What findings rest on: the ratio of two cells in each block that both ran in, or what was
+recorded beside the figures."""
 
 import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import permutations
 
 import msgspec
 import numpy as np
 
 from nearpeak.libraries.library import Settings
-from nearpeak.observations.observed import Block
+from nearpeak.observations.observed import Block, Launch, Observations
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import operation_us
 from nearpeak.results.results import (
     Cell,
     Evidence,
     EvidenceOf,
+    Fact,
     FindingKind,
     Results,
+    Source,
 )
 from nearpeak.statistics.comparisons import better_in, median_ratio
 from nearpeak.statistics.intervals import LEVEL, Interval, interval
 from nearpeak.terms.axes import STAGING, staging
 from nearpeak.terms.benchmarks import Benchmark
-from nearpeak.terms.identity import Who
+from nearpeak.terms.identity import CEILING, Case, Curve, Place, Who
+
+Limits = dict[Block, float]  # of ratios
 
 # Blocks that a finding rests on at least: fewer say nothing about how launches scatter.
 FEWEST = 4
@@ -33,7 +39,8 @@ FEWEST = 4
 
 @dataclass(frozen=True)
 class View:
-    """The cells of a study that have a figure, and what is known of their benchmarks.
+    """The cells of a study that have a figure, what is known of their benchmarks, and all that was
+    observed.
 
     Of sessions on several machines or versions, only the blocks that verdicts rest on too.
     """
@@ -42,10 +49,12 @@ class View:
     benchmarks: Mapping[str, Benchmark]
     given: Mapping[Who, Settings]
     ceilings: Ceilings
+    observations: Observations
+    launches: list[Launch]  # of libraries, in these blocks
 
     @classmethod
-    def of(cls, results: Results) -> "View":
-        """Of a whole study."""
+    def of(cls, results: Results, observations: Observations) -> "View":
+        """Of a whole study: `results` are made of these observations."""
         others = {session.session for session in results.sessions if not session.verdicts}
         if len(others) == len(results.sessions):
             others = set()  # nothing is compared
@@ -58,12 +67,26 @@ class View:
                 for given in library.settings
             },
             Ceilings(results.ceilings),
+            observations,
+            [
+                launch
+                for launch in observations.launches
+                if launch.who != CEILING and launch.block.session not in others
+            ],
         )
 
     @cached_property
     def unstaged(self) -> list[Cell]:
         """The cells in which the library gets the buffers as they are."""
         return [cell for cell in self.cells if staging(cell.case.axes) is None]
+
+    @cached_property
+    def curves(self) -> list[list[Cell]]:
+        """The same by curve, in the order of their sizes."""
+        found: dict[tuple[Who, Place, Curve], list[Cell]] = defaultdict(list)
+        for cell in self.unstaged:
+            found[cell.who, cell.place, cell.case.curve].append(cell)
+        return [sorted(cells, key=lambda cell: cell.case.x) for cells in found.values()]
 
     @cached_property
     def varied(self) -> set[tuple[str, str]]:
@@ -74,6 +97,38 @@ class View:
                 values[cell.case.benchmark, name].add(value)
         return {where for where, several in values.items() if len(several) > 1}
 
+    def pairs(self, axis: str, *values: str) -> Iterator[tuple[Cell, Cell]]:
+        """Two cells of one case that this axis alone tells apart, of all or of these two values."""
+        alike: dict[tuple[Who, Place, Case], list[Cell]] = defaultdict(list)
+        for cell in self.unstaged:
+            if axis in cell.case.axes:
+                axes = {name: value for name, value in cell.case.axes.items() if name != axis}
+                case = msgspec.structs.replace(cell.case, axes=axes)
+                alike[cell.who, cell.place, case].append(cell)
+        for cells in alike.values():
+            for cell, other in permutations(cells, 2):
+                if not values or (cell.case.axes[axis], other.case.axes[axis]) == values:
+                    yield cell, other
+
+    def with_memory(self, own: str, better: str, limit: float) -> Iterator["Seen"]:
+        """Every cell beside the same one with buffers of another kind."""
+        cells = {(cell.who, cell.place, cell.case): cell for cell in self.unstaged}
+        for cell in self.unstaged:
+            buffers = cell.case.buffers.replace(own, better)
+            case = msgspec.structs.replace(cell.case, buffers=buffers)
+            other = cells.get((cell.who, cell.place, case))
+            if other is not None and other is not cell and (loss := against(cell, other, limit)):
+                yield Seen(cell, other, loss)
+
+    def told(self, diagnosis: str) -> list[str]:
+        """What doctor said before the study, where that was not well."""
+        said = self.observations.machine.diagnoses
+        return [each.message for each in said if each.id == diagnosis and each.severity != "ok"]
+
+    def doctor(self, diagnosis: str) -> list[Fact]:
+        """The same as facts."""
+        return [Fact(of="doctor", name=diagnosis, value=words) for words in self.told(diagnosis)]
+
     def attainable(self, cell: Cell) -> dict[Block, float]:
         """The best that a library can reach in each block; empty without a ceiling."""
         point = self.ceilings.of(cell.place, cell.case)
@@ -81,10 +136,18 @@ class View:
             return {}
         return (point.attainable or point).readings[0]
 
+    def natural(self, cell: Cell, other: Cell) -> dict[Block, float]:
+        """How many times better the other one's ceiling is in each block, both in one unit; empty
+        where either has none."""
+        return better_in(self.attainable(other), self.attainable(cell), cell.better)
+
     def lost_us(self, seen: "Seen") -> float:
         """Time that one operation of a cell loses; 0: nobody knows."""
         cell, loss = seen.cell, seen.loss
-        if cell.unit == "us" != seen.other.unit:
+        if cell.overlap is not None:
+            longer = max(cell.overlap.communicate_us, cell.overlap.compute_us)
+            return (loss.own - loss.better) * longer
+        if seen.other is not None and cell.unit == "us" != seen.other.unit:
             return loss.own - message_us(cell.case.x, loss.better)
         benchmark = self.benchmarks[cell.case.benchmark]
         own, better = (operation_us(cell, value, benchmark) for value in (loss.own, loss.better))
@@ -101,8 +164,10 @@ class View:
     def evidence(self, seen: "Seen") -> list[Evidence]:
         """Both figures, in each other's unit too where these differ, and the ceilings of both."""
         cell, other, blocks = seen.cell, seen.other, list(seen.loss.ratios)
-        own = _measured("own", cell, blocks)
-        found = [own, _measured("alternative", other, blocks, seen.scaled)]
+        own = summed("own", cell, blocks)
+        if other is None:
+            return [own, *self._ceiling("own ceiling", cell)]
+        found = [own, summed("alternative", other, blocks, seen.scaled)]
         if cell.unit == "us" != other.unit:
             found.append(_as_rate(own, cell.case.x))
         if seen.scaled == 1:
@@ -152,15 +217,22 @@ class Loss:
     @property
     def surely_beyond(self) -> bool:
         """Whether the median is above the limit, by its 95 % interval, which knows of sessions."""
-        bounds = self._median(self.beyond.values(), LEVEL)
+        bounds = _median(self.beyond, LEVEL)
         return bounds is not None and bounds[0] > 1
 
-    def interval(self, level: float) -> Interval | None:
-        """Of the median; None where blocks are too few for the level."""
-        return self._median(map(math.log, self.ratios.values()), level)
+    def interval(self, level: float, blocks: Collection[Block]) -> Interval | None:
+        """Of the median, by these blocks, and no narrower than to hold that of all; None where they
+        are too few for the level."""
+        logs = {block: math.log(self.ratios[block]) for block in blocks if block in self.ratios}
+        bounds = _median(logs, level)
+        return bounds and (min(bounds[0], self.ratio), max(bounds[1], self.ratio))
 
-    def _median(self, logs: Iterable[float], level: float) -> Interval | None:
-        return median_ratio(list(logs), [block.session for block in self.ratios], level).bounds
+
+def _median(logs: Mapping[Block, float], level: float) -> Interval | None:
+    """The interval of the median of ratios, of which these are the logarithms."""
+    if not logs:
+        return None
+    return median_ratio(list(logs.values()), [block.session for block in logs], level).bounds
 
 
 @dataclass(frozen=True)
@@ -168,19 +240,33 @@ class Seen:
     """One cell beside what may be better: what is asked, whether or not it loses."""
 
     cell: Cell
-    other: Cell
+    other: Cell | None  # None: it is held against its own bound
     loss: Loss
     scaled: float = 1.0  # the other one's figures, for so many times its bytes
     ceilings: float | None = None  # how many times better the other one's ceiling is, where asked
 
 
-@dataclass
-class Kind:
-    """One kind of finding: its name, that of its file, and what finds it."""
+@dataclass(frozen=True)
+class Noticed:
+    """What was recorded and no ratio of figures tells: it is so, whatever it costs."""
+
+    facts: Sequence[Fact]
+    who: Who | None = None  # that it concerns; None: all
+    place: Place | None = None
+    case: Case | None = None
+    evidence: Sequence[Evidence] = ()  # figures that show what it costs, where any do
+    command: str = ""  # shows it
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule: its name, that of its file, and what finds it."""
 
     name: FindingKind
-    find: Callable[[View], Iterable[Seen]]
+    tells: str  # what is a finding, for docs/rules.md
+    find: Callable[[View], Iterable[Seen | Noticed]]
     remedy: str  # what to do about it, a sentence
+    sources: Sequence[Source]  # where this is described, for who wants to know more
     by_settings: bool = False  # the remedy is to run with the settings of the other one
     only_tried: Callable[[Seen], bool] = field(default=lambda _: False)
 
@@ -196,6 +282,26 @@ def loss(
     medians = (known.by_block for known in (cell, other))
     own, better = (float(np.median([values[block] for block in ratios])) for values in medians)
     return Loss(own, better, ratios, limits)
+
+
+def expected(
+    cell: Cell, ratios: Mapping[Block, float], limits: Mapping[Block, float]
+) -> Loss | None:
+    """As `loss` where the better figure follows from others: `ratios` are how many times better
+    than the cell it is."""
+    found = loss(cell, cell, ratios, limits)
+    if found is None:
+        return None
+    better = found.own * found.ratio if cell.better == "higher" else found.own / found.ratio
+    return replace(found, better=better)
+
+
+def beyond(ratios: Mapping[Block, float], natural: Mapping[Block, float], limit: float) -> Limits:
+    """The limit of each block, beyond what the ceilings' own ratio explains; without ceilings it
+    is the same in all."""
+    if not natural:
+        return dict.fromkeys(ratios, limit)
+    return {block: limit * max(1.0, ratio) for block, ratio in natural.items()}
 
 
 def against(cell: Cell, other: Cell, limit: float) -> Loss | None:
@@ -219,7 +325,8 @@ def message_us(size_bytes: int, gbs: float) -> float:
     return size_bytes / gbs / 1e3
 
 
-def _measured(of: EvidenceOf, cell: Cell, blocks: Sequence[Block], scaled: float = 1.0) -> Evidence:
+def summed(of: EvidenceOf, cell: Cell, blocks: Sequence[Block], scaled: float = 1.0) -> Evidence:
+    """The figure of a cell in these blocks, one or more, times `scaled`."""
     values = [cell.by_block[block] * scaled for block in blocks]
     return Evidence(
         of=of,

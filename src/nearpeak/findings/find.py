@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """All findings of a study: what loses beyond doubt, the surely greatest factor first.
 
-Everything that the kinds ask of a study is judged together, whatever the answers: each question is
+Every ratio that the rules ask of a study is judged together, whatever the answers: each question is
 a row of logarithms of ratio / limit, one in each block, and is its median above 0? At most 5 % of
 studies have a false finding among those that are called sure, whatever launches look like
-(statistics/ordered.py). They are about the sessions of the study, as verdicts are.
+(statistics/ordered.py). They are about the sessions of the study, as verdicts are. What was
+recorded and is no ratio (`Noticed`) is not judged: it is so.
 """
 
 from collections import defaultdict
@@ -13,9 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nearpeak.findings.evidence import Kind, Seen, View
-from nearpeak.findings.kinds import all_kinds
+from nearpeak.findings.evidence import Noticed, Rule, Seen, View
+from nearpeak.findings.rules import all_rules
 from nearpeak.libraries.library import Settings
+from nearpeak.observations.observed import Observations
 from nearpeak.results.results import (
     Alternative,
     Check,
@@ -25,61 +27,75 @@ from nearpeak.results.results import (
     Results,
     SettingChange,
 )
-from nearpeak.statistics.ordered import LEVEL, surely_above
+from nearpeak.statistics.intervals import Interval
+from nearpeak.statistics.ordered import leading, surely_above
 from nearpeak.terms.identity import Case, Place, Who
 
 
 class Judged(NamedTuple):
-    """What was seen of one kind."""
+    """What one rule has seen."""
 
-    kind: Kind
+    rule: Rule
     seen: Seen
     sure: bool  # beyond doubt, with all else that was asked
+    bounds: Interval | None  # of the ratio; None: blocks are too few for as many as are asked
 
 
-def find(results: Results) -> list[Finding]:
-    """One finding for each kind, library with its settings, path and buffers.
+def find(results: Results, observations: Observations) -> list[Finding]:
+    """One finding for each rule, library with its settings, path and buffers, and all that was
+    noticed.
 
     Ranked by how many times better the other figure is at least: by the low end of the interval, or
-    of the range. After what is sure comes what blocks are too few to be sure of, and last what only
-    loses with settings that nobody has unless they ask for them.
+    of the range; then what was noticed. After what is sure comes what blocks are too few to be sure
+    of, and last what only loses with settings that nobody has unless they ask for them.
     """
-    return find_in(View.of(results))
+    return find_in(View.of(results, observations))
 
 
 def find_in(view: View) -> list[Finding]:
-    """The same of cells alone."""
-    asked = [(kind, seen) for kind in all_kinds() for seen in kind.find(view)]
+    """The same of what is in view."""
+    rules = all_rules()
+    seen = [(rule, each) for rule in rules for each in rule.find(view)]
+    asked = [(rule, each) for rule, each in seen if isinstance(each, Seen)]
     losing = [judged for judged in _judge(asked) if judged.sure or judged.seen.loss.everywhere]
-    level = 1 - LEVEL / max(len(asked), 1)
-    found = []
-    for kind in all_kinds():
-        found += _findings(view, [judged for judged in losing if judged.kind is kind], level)
-    found.sort(key=lambda pair: (pair[0], not pair[1].sure, -_at_least(pair[1])))
+    found = [(False, _fact(rule, each)) for rule, each in seen if isinstance(each, Noticed)]
+    for rule in rules:
+        found += _findings(view, [judged for judged in losing if judged.rule is rule])
+    found.sort(key=lambda pair: (pair[0], *_rank(pair[1])))
     return [finding for _, finding in found]
 
 
-def _at_least(finding: Finding) -> float:
+def _rank(finding: Finding) -> tuple[bool, bool, float]:
+    if finding.cost is None:
+        return False, True, 0.0
     low, _ = finding.cost.ci95 or finding.cost.range
-    return low
+    return not finding.sure, False, -low
 
 
-def _judge(asked: list[tuple[Kind, Seen]]) -> list[Judged]:
-    columns = {b: n for n, b in enumerate(sorted({b for _, s in asked for b in s.loss.ratios}))}
+def _judge(asked: list[tuple[Rule, Seen]]) -> list[Judged]:
+    blocks = sorted({block for _, seen in asked for block in seen.loss.ratios})
+    columns = {block: number for number, block in enumerate(blocks)}
     rows = np.full((len(asked), len(columns)), np.nan)
     for row, (_, seen) in zip(rows, asked, strict=True):
         for block, beyond in seen.loss.beyond.items():
             row[columns[block]] = beyond
     sure = surely_above(rows).tolist()
+    first = leading(rows)
+    counted = [block for block, counts in zip(blocks, first.counted, strict=True) if counts]
     return [
-        Judged(kind, seen, above and seen.loss.surely_beyond)
-        for (kind, seen), above in zip(asked, sure, strict=True)
+        Judged(
+            rule,
+            seen,
+            above and seen.loss.surely_beyond,
+            seen.loss.interval(first.level, counted) if told else None,
+        )
+        for (rule, seen), above, told in zip(asked, sure, first.rows, strict=True)
     ]
 
 
-def _findings(view: View, found: Iterable[Judged], level: float) -> list[tuple[bool, Finding]]:
+def _findings(view: View, found: Iterable[Judged]) -> list[tuple[bool, Finding]]:
     """Told at the case where the ratio is greatest. Of all pairs of a machine only the worst is
-    told: a study may have hundreds. `level`: of the interval of each finding."""
+    told: a study may have hundreds."""
 
     def greatest(judged: Judged) -> tuple[bool, float]:
         return judged.sure, judged.seen.loss.ratio
@@ -98,25 +114,27 @@ def _findings(view: View, found: Iterable[Judged], level: float) -> list[tuple[b
     for group in groups.values():
         worst = max(group, key=greatest)
         alike = sum(judged.seen.cell.place == worst.seen.cell.place for judged in group)
-        told.append((worst.kind.only_tried(worst.seen), _finding(view, worst, alike, level)))
+        told.append((worst.rule.only_tried(worst.seen), _finding(view, worst, alike)))
     return told
 
 
-def _finding(view: View, worst: Judged, cases: int, level: float) -> Finding:
+def _finding(view: View, worst: Judged, cases: int) -> Finding:
     seen = worst.seen
     cell, other, loss = seen.cell, seen.other, seen.loss
     return Finding(
-        kind=worst.kind.name,
+        kind=worst.rule.name,
         sure=worst.sure,
         who=cell.who,
         place=cell.place,
         case=cell.case,
         apart=view.apart(cell),
-        alternative=Alternative(who=other.who, place=other.place, case=other.case),
+        alternative=Alternative(who=other.who, place=other.place, case=other.case)
+        if other
+        else None,
         evidence=view.evidence(seen),
         cost=Cost(
             ratio=loss.ratio,
-            ci95=loss.interval(level),
+            ci95=worst.bounds,
             range=loss.range,
             blocks=len(loss.ratios),
             ceilings=seen.ceilings,
@@ -127,18 +145,34 @@ def _finding(view: View, worst: Judged, cases: int, level: float) -> Finding:
         remedy=_remedy(view, worst),
         check=[
             Check(of="own", command=cell.command),
-            Check(of="alternative", command=other.command),
+            *([Check(of="alternative", command=other.command)] if other else []),
         ],
+        sources=list(worst.rule.sources),
+    )
+
+
+def _fact(rule: Rule, noticed: Noticed) -> Finding:
+    command = noticed.command
+    return Finding(
+        kind=rule.name,
+        sure=True,
+        who=noticed.who,
+        place=noticed.place,
+        case=noticed.case,
+        evidence=list(noticed.evidence),
+        facts=list(noticed.facts),
+        remedy=Remedy(text=rule.remedy),
+        check=[Check(of="own", command=command)] if command else [],
+        sources=list(rule.sources),
     )
 
 
 def _remedy(view: View, worst: Judged) -> Remedy:
-    if not worst.kind.by_settings:
-        return Remedy(text=worst.kind.remedy)
-    own, better = (
-        view.given.get(cell.who, Settings()) for cell in (worst.seen.cell, worst.seen.other)
-    )
-    return Remedy(text=worst.kind.remedy, settings=better, changes=list(changes(better, own)))
+    other = worst.seen.other
+    if other is None or not worst.rule.by_settings:
+        return Remedy(text=worst.rule.remedy)
+    own, better = (view.given.get(cell.who, Settings()) for cell in (worst.seen.cell, other))
+    return Remedy(text=worst.rule.remedy, settings=better, changes=list(changes(better, own)))
 
 
 def changes(better: Settings, own: Settings) -> Iterator[SettingChange]:

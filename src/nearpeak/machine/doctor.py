@@ -53,6 +53,7 @@ NO_SETTINGS = (
     "MPICH_DIR",
     "NCCL_HOME",
     "NCCL_ROOT",
+    "NCCL_VERSION",  # which containers of NVIDIA set to say what they hold
 )
 
 

@@ -2,11 +2,22 @@
 """What stands out, in sentences made of the parts of a finding."""
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from nearpeak.numbers import count, number, size, unit
 from nearpeak.results.names import axes_words, staged
-from nearpeak.results.results import Evidence, Finding, FindingKind, SettingChange
-from nearpeak.terms.axes import STAGING
+from nearpeak.results.results import (
+    Alternative,
+    Cost,
+    Evidence,
+    Finding,
+    FindingKind,
+    SettingChange,
+)
+from nearpeak.terms.axes import CALLS, PACK, STAGING
+from nearpeak.terms.identity import Place, Who
+
+T = TypeVar("T")
 
 
 def sentence(finding: Finding) -> str:
@@ -19,6 +30,8 @@ def lost(finding: Finding) -> str:
     """`Each such operation loses 12.3 µs. 4 more cases lose in the same way, by smaller
     factors.`"""
     cost = finding.cost
+    if cost is None:
+        return ""
     more = cost.cases - 1
     words = [
         ""
@@ -38,7 +51,7 @@ def _blocking(finding: Finding) -> str:
         f"{_where(finding)}: one message at a time moves {_own(finding, 'GB/s')}"
         f" ({_own(finding, 'us')}), {_of(finding, 'alternative').window} in flight move"
         f" {_better(finding)}: {_ratio(finding)} as much. The ceilings differ by"
-        f" {number(finding.cost.ceilings)} times."
+        f" {number(_cost(finding).ceilings)} times."
     )
 
 
@@ -46,7 +59,7 @@ def _directions(finding: Finding) -> str:
     mine, theirs = (_of(finding, of) for of in ("own ceiling", "alternative ceiling"))
     return (
         f"{_where(finding)}: {_own(finding)} against {_better(finding)} the other way"
-        f" ({finding.alternative.case.buffers}), {_ratio(finding)}; the ceilings are"
+        f" ({_other(finding).case.buffers}), {_ratio(finding)}; the ceilings are"
         f" {number(mine.value)} and {_value(theirs)}."
     )
 
@@ -54,16 +67,139 @@ def _directions(finding: Finding) -> str:
 def _guidelines(finding: Finding) -> str:
     return (
         f"{_where(finding)}: {_own(finding)} against {_better(finding)} of"
-        f" {finding.alternative.case.figure}, which does the same and more, {_ratio(finding)}."
+        f" {_other(finding).case.figure}, which does the same and more, {_ratio(finding)}."
+    )
+
+
+def _adapter(finding: Finding) -> str:
+    return f"{_place(finding).path}: the adapter {_facts(finding)}."
+
+
+def _bidirectional(finding: Finding) -> str:
+    one, both = _of(finding, "alternative ceiling"), _of(finding, "own ceiling")
+    return (
+        f"{_where(finding)}: both ways at once move {_own(finding)}, one way alone moves"
+        f" {_better(finding)} ({_other(finding).case.figure} {_other(finding).case.buffers}); the"
+        f" ceilings are {number(both.value)} and {_value(one)}. By these both ways could move"
+        f" {_ratio(finding)} as much."
+    )
+
+
+def _calls(finding: Finding) -> str:
+    calls = [case.axes[CALLS] for case in (_known(finding.case), _other(finding).case)]
+    return (
+        f"{_where(finding)}: {_own(finding)} by {calls[0]} calls against {_better(finding)} by"
+        f" {calls[1]} ones, {_ratio(finding)}."
+    )
+
+
+def _collectives(finding: Finding) -> str:
+    return (
+        f"{_where(finding)}: {_own(finding)} against {_better(finding)} on the host"
+        f" ({_other(finding).place.path}): {_ratio(finding)} as long as there with the copies to"
+        " the host and back."
+    )
+
+
+def _datatypes(finding: Finding) -> str:
+    return (
+        f"{_where(finding)}: {_own(finding)} with the datatype against {_better(finding)} with its"
+        f" blocks gathered before ({PACK}={_other(finding).case.axes[PACK]}), {_ratio(finding)}."
+    )
+
+
+def _device_datatypes(finding: Finding) -> str:
+    return (
+        f"{_who(finding).label}: launches ended where MPI gathers blocks of device memory:"
+        f" {_facts(finding, ': ')}."
+    )
+
+
+def _dip(finding: Finding) -> str:
+    own, other = _of(finding, "own ceiling"), _of(finding, "alternative ceiling")
+    return (
+        f"{_where(finding)}: {_own(finding)}, where the ceiling is {_value(own)}: further from it"
+        f" than the next smaller and larger size, {_ratio(finding)}; {size(_other(finding).case.x)}"
+        f" has {_better(finding)}, where it is {_value(other)}."
+    )
+
+
+def _far(finding: Finding) -> str:
+    return (
+        f"{_where(finding)}: {_own(finding)} against {_better(finding)} on"
+        f" {_other(finding).place.path}, {_ratio(finding)}."
+    )
+
+
+def _inherited(finding: Finding) -> str:
+    return f"Every launch inherited settings of libraries: {_facts(finding, '=')}."
+
+
+def _ipc(finding: Finding) -> str:
+    return (
+        f"{_who(finding).label}: a rank could not reach device memory of another one (IPC):"
+        f" {_facts(finding, ' (', ')')}."
+    )
+
+
+def _larger(finding: Finding) -> str:
+    return (
+        f"{_where(finding)}: {_own(finding)} against {_better(finding)} at"
+        f" {size(_other(finding).case.x)}, {_ratio(finding)}."
+    )
+
+
+def _memory(finding: Finding) -> str:
+    return (
+        f"{_where(finding)}: {_own(finding)} against {_better(finding)} with"
+        f" {_other(finding).case.buffers}, {_ratio(finding)}."
+    )
+
+
+def _messages(finding: Finding) -> str:
+    return (
+        f"{_where(finding)}: {_own(finding)} against {_better(finding)} of"
+        f" {_other(finding).case.figure}, messages of as many bytes, {_ratio(finding)}."
+    )
+
+
+def _numa(finding: Finding) -> str:
+    return f"{_place(finding).path}: ranks were not where they should be: {_facts(finding, ': ')}."
+
+
+def _overlap(finding: Finding) -> str:
+    return (
+        f"{_where(finding)}: beside a computation that takes about as long, both take"
+        f" {_ratio(finding)} as long as the longer one alone."
+    )
+
+
+def _parts(finding: Finding) -> str:
+    whole, part = _known(finding.case).x, _other(finding).case.x
+    parts = count(whole // part, "message") if _of(finding, "own").unit == "us" else "messages"
+    return (
+        f"{_where(finding)}: {_own(finding)} against {_better(finding)} of {parts} of {size(part)},"
+        f" {_ratio(finding)}."
+    )
+
+
+def _peers(finding: Finding) -> str:
+    return f"GPUs are joined by a link, but one cannot reach the other's memory: {_facts(finding)}."
+
+
+def _registration(finding: Finding) -> str:
+    return (
+        f"{_where(finding)}: {_own(finding)} with another buffer for each message against"
+        f" {_better(finding)} with the same ones, {_ratio(finding)}."
     )
 
 
 def _mps(finding: Finding) -> str:
-    better = finding.alternative.place
+    better = _other(finding).place
     ways = ("under MPS", "without") if better.mps else ("without MPS", "under it")
-    without = finding.place if better.mps else better
+    without = _place(finding) if better.mps else better
     return (
-        f"{finding.who.label}, {without.path}, {_case(finding)}: {_better(finding)} {ways[0]}"
+        f"{_who(finding).label}, {without.path}, {_case(finding)}: {_better(finding)} {ways[0]}"
         f" against {_own(finding)} {ways[1]}, {_ratio(finding)}."
     )
 
@@ -71,22 +207,23 @@ def _mps(finding: Finding) -> str:
 def _reductions(finding: Finding) -> str:
     return (
         f"{_where(finding)}: {_own(finding)} against {_better(finding)} in which"
-        f" {finding.alternative.case.figure} moves the same number of bytes, {_ratio(finding)}."
+        f" {_other(finding).case.figure} moves the same number of bytes, {_ratio(finding)}."
     )
 
 
 def _settings(finding: Finding) -> str:
     changes = ", ".join(map(_change, finding.remedy.changes))
+    who = _who(finding)
     return (
-        f"{finding.who.library}, {finding.place.path}, {_case(finding)}: {_better(finding)} with"
-        f" the settings {finding.alternative.who.settings} against {_own(finding)} with"
-        f" {finding.who.settings}, {_ratio(finding)};"
+        f"{who.library}, {_place(finding).path}, {_case(finding)}: {_better(finding)} with"
+        f" the settings {_other(finding).who.settings} against {_own(finding)} with"
+        f" {who.settings}, {_ratio(finding)};"
         f" the difference: {changes or 'none that the plan knows'}."
     )
 
 
 def _staged(finding: Finding) -> str:
-    other = finding.alternative
+    other = _other(finding)
     return (
         f"{_where(finding)}: {_own(finding)} by the library's own way against"
         f" {_better(finding)} with {other.who.label} {staged(other.case.axes[STAGING])},"
@@ -94,24 +231,108 @@ def _staged(finding: Finding) -> str:
     )
 
 
+def _doctor(finding: Finding) -> str:
+    """What doctor said is a sentence but for how it begins and ends."""
+    words = "; ".join(fact.value for fact in finding.facts)
+    return f"{words[:1].upper()}{words[1:]}."
+
+
+def _throttled(finding: Finding) -> str:
+    where = f"{_who(finding).label}, {_place(finding).path}"
+    slowed = "; ".join(f"{fact.name} in {fact.launches} {fact.value}" for fact in finding.facts)
+    words = f"{where}: launches were slowed: {slowed}."
+    if not finding.evidence:
+        return words
+    figures = f"{_own(finding)} in these against {_better(finding)} in the others"
+    return f"{words} {_case(finding)}: {figures}."
+
+
+def _visible(finding: Finding) -> str:
+    return f"Launches on several GPUs could see one: {_facts(finding, '=')}."
+
+
+def _without_cuda(finding: Finding) -> str:
+    return (
+        f"{_who(finding).label}: messages of device buffers work, and other operations crash:"
+        f" {_facts(finding, ' (', end=')')}."
+    )
+
+
 WORDS: dict[FindingKind, Callable[[Finding], str]] = {
+    "adapter": _adapter,
+    "bidirectional": _bidirectional,
     "blocking": _blocking,
+    "calls": _calls,
+    "collectives": _collectives,
+    "datatypes": _datatypes,
+    "device_datatypes": _device_datatypes,
+    "dip": _dip,
     "directions": _directions,
+    "far": _far,
     "guidelines": _guidelines,
+    "inherited": _inherited,
+    "ipc": _ipc,
+    "larger": _larger,
+    "managed": _memory,
     "mps": _mps,
+    "noncontiguous": _messages,
+    "numa": _numa,
+    "one_sided": _messages,
+    "overlap": _overlap,
+    "pageable": _memory,
+    "parts": _parts,
+    "peers": _peers,
     "reductions": _reductions,
+    "registration": _registration,
     "settings": _settings,
+    "settings_files": _doctor,
+    "single_copy": _doctor,
     "staged": _staged,
+    "throttled": _throttled,
+    "visible_devices": _visible,
+    "without_cuda": _without_cuda,
 }
 
 
+def _known(part: T | None) -> T:
+    """A part that all findings of such a rule have; ValueError without it."""
+    if part is None:
+        raise ValueError("a finding lacks what its rule gives")
+    return part
+
+
+def _who(finding: Finding) -> Who:
+    return _known(finding.who)
+
+
+def _place(finding: Finding) -> Place:
+    return _known(finding.place)
+
+
+def _other(finding: Finding) -> Alternative:
+    return _known(finding.alternative)
+
+
+def _cost(finding: Finding) -> Cost:
+    return _known(finding.cost)
+
+
+def _facts(finding: Finding, between: str = " ", end: str = "") -> str:
+    """`UCX_TLS=tcp in 12 launches; ...`"""
+    return "; ".join(
+        f"{fact.name}{between}{fact.value}{end}"
+        + (f" in {count(fact.launches, 'launch')}" if fact.launches else "")
+        for fact in finding.facts
+    )
+
+
 def _where(finding: Finding) -> str:
-    return f"{finding.who.label}, {finding.place.path}, {_case(finding)}"
+    return f"{_who(finding).label}, {_place(finding).path}, {_case(finding)}"
 
 
 def _case(finding: Finding) -> str:
     """`latency D,D at 8 B (calls=blocking)`."""
-    case = finding.case
+    case = _known(finding.case)
     words = f"{case.figure} {case.buffers} at {size(case.x)}"
     axes = ", ".join(axes_words(finding.apart))
     return f"{words} ({axes})" if axes else words
@@ -140,7 +361,7 @@ def _value(evidence: Evidence) -> str:
 
 def _ratio(finding: Finding) -> str:
     """`2.1 times (1.9 to 2.4 in 6 blocks)`."""
-    cost = finding.cost
+    cost = _cost(finding)
     low, high = cost.range
     blocks = count(cost.blocks, "block")
     return f"{number(cost.ratio)} times ({number(low)} to {number(high)} in {blocks})"

@@ -591,9 +591,40 @@ class LibraryInfo(msgspec.Struct, kw_only=True):
     imported: bool = False  # from the output of another tool: measured at another time
 
 
-# What stands out, each a file in nearpeak.findings.kinds.
+# What stands out, each a file in nearpeak.findings.rules.
 FindingKind = Literal[
-    "blocking", "directions", "guidelines", "mps", "reductions", "settings", "staged"
+    "adapter",
+    "bidirectional",
+    "blocking",
+    "calls",
+    "collectives",
+    "datatypes",
+    "dip",
+    "device_datatypes",
+    "directions",
+    "far",
+    "guidelines",
+    "inherited",
+    "ipc",
+    "larger",
+    "managed",
+    "mps",
+    "noncontiguous",
+    "numa",
+    "one_sided",
+    "overlap",
+    "pageable",
+    "parts",
+    "peers",
+    "reductions",
+    "registration",
+    "settings",
+    "settings_files",
+    "single_copy",
+    "staged",
+    "throttled",
+    "visible_devices",
+    "without_cuda",
 ]
 
 
@@ -625,8 +656,8 @@ class Cost(msgspec.Struct, kw_only=True):
     """What is lost against the alternative, in pairs of one block."""
 
     ratio: float  # how many times better the alternative is, above 1
-    # Of it, so wide that all findings of the study lie in theirs in 95 % of studies; null where
-    # blocks are too few for that many
+    # Of it, so wide that all of a study hold in 95 % of studies; null of what is not asked first,
+    # where blocks are too few for more
     ci95: tuple[float, float] | None
     range: tuple[float, float]  # smallest and largest of a block
     blocks: int  # that have both figures
@@ -653,27 +684,53 @@ class Remedy(msgspec.Struct, kw_only=True):
     changes: list[SettingChange] = []  # and how they differ from those that lose
 
 
+# What was recorded: a variable that launches inherited; what doctor said; what slowed launches;
+# what became of an operation with device buffers; where a rank ran; which
+# devices it could see; or where an adapter is.
+FactOf = Literal["variable", "doctor", "slowed", "operation", "rank", "devices", "adapter"]
+
+
+class Fact(msgspec.Struct, kw_only=True):
+    """Something recorded beside the figures, which a finding rests on."""
+
+    of: FactOf
+    name: str  # of the variable, the operation, ...
+    value: str  # what is recorded of it
+    launches: int | None = None  # that recorded it; null: it is of the whole study
+
+
+class Source(msgspec.Struct, kw_only=True, frozen=True):
+    """Where a rule is described: a paper, a manual, an issue."""
+
+    text: str
+    address: str
+
+
 class Check(msgspec.Struct, kw_only=True):
-    """How to see one of the two figures."""
+    """How to see one of the two figures, or what was recorded."""
 
     of: Literal["own", "alternative"]
     command: str  # one launch of it
 
 
 class Finding(msgspec.Struct, kw_only=True):
-    """Something that stands out on one path, told at the case where the ratio is greatest."""
+    """Something that stands out: a loss, told at the case where the ratio is greatest, or what was
+    recorded beside the figures (`facts`), which has no `cost`."""
 
-    kind: FindingKind
-    sure: bool  # at most 5 % of studies have a false one among their sure ones
-    who: Who  # that loses
-    place: Place
-    case: Case
+    kind: FindingKind  # the rule that found it
+    # Of a loss: at most 5 % of studies have a false one among their sure ones. Facts are sure.
+    sure: bool
+    who: Who | None  # that loses, or that facts concern; null: all, as in the next two
+    place: Place | None
+    case: Case | None
     apart: dict[str, str] = {}  # axes of `case` that tell it from others of the study
-    alternative: Alternative
-    evidence: list[Evidence]
-    cost: Cost
+    alternative: Alternative | None = None  # null: a bound is the better one, or it is no loss
+    evidence: list[Evidence] = []
+    facts: list[Fact] = []
+    cost: Cost | None = None
     remedy: Remedy
     check: list[Check]
+    sources: list[Source] = []
 
 
 class Conditions(msgspec.Struct, kw_only=True):

@@ -11,11 +11,12 @@ of the first m whose median is not above 0.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from scipy import special
 
-from nearpeak.arrays import Booleans, Floats
+from nearpeak.arrays import Booleans, Floats, Indices
 
 LEVEL = 0.05
 ORDERING = 6  # of so many blocks one gives the order,
@@ -48,12 +49,43 @@ def surely_above(rows: Floats) -> Booleans:
     each = LEVEL / failures
     asked = np.flatnonzero(special.bdtr(0, blocks, 0.5) <= each)
     p = special.bdtr(blocks - (counted > 0).sum(axis=1), blocks, 0.5)
-    for row in asked[np.argsort([-_height(rows[row, :first]) for row in asked], kind="stable")]:
+    for row in _in_order(rows, asked):
         sure[row] = p[row] <= each
         failures -= not sure[row]
         if not failures:
             break
     return sure
+
+
+class Leading(NamedTuple):
+    """The rows that are asked first, as many as can have intervals which hold together."""
+
+    rows: Booleans
+    counted: Booleans  # of each block, whether these intervals are of it
+    level: float  # of each interval, so that all of them hold in 95 % of studies
+
+
+def leading(rows: Floats) -> Leading:
+    """Which intervals of medians hold together: of the rows that the first blocks put first, in the
+    other blocks. How many these are is known from the number of blocks alone (Bonferroni), and none
+    is chosen by a block that its interval is of.
+
+    `rows` as of `surely_above`. No row where the blocks do not reach for one interval.
+    """
+    number = rows.shape[1]
+    counted = np.arange(number) >= ordering(number)
+    # Of n values the widest interval of a median lacks it with a probability of 2 / 2^n.
+    most = min(int(LEVEL * 2.0 ** (counted.sum() - 1)), len(rows))
+    chosen = np.zeros(len(rows), dtype=bool)
+    chosen[_in_order(rows, np.arange(len(rows)))[:most]] = True
+    return Leading(chosen, counted, 1 - LEVEL / max(most, 1))
+
+
+def _in_order(rows: Floats, asked: Indices) -> Indices:
+    """These rows in the order that the first blocks give: the greatest first."""
+    first = ordering(rows.shape[1])
+    heights = [-_height(rows[row, :first]) for row in asked]
+    return np.asarray(asked[np.argsort(heights, kind="stable")])
 
 
 def _height(values: Floats) -> float:

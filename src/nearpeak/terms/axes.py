@@ -5,6 +5,10 @@ from collections.abc import Mapping
 
 STAGING = "staging"  # the axis of benchmarks that copy device buffers to the host themselves
 DIRECT = "none"  # its value where they do not
+CALLS = "calls"  # the axis that tells how messages are sent
+PACK = "pack"  # the axis of datatypes: what gathers their blocks,
+BY_LIBRARY = "direct"  # its value where the library gets the datatype,
+BY_MPI = (BY_LIBRARY, "mpi")  # and those where MPI gathers them, asked or not
 # What a case finds in the caches: how its buffers are used, and who touched them last. These axes
 # every benchmark and every ceiling has; of what does not name them, the values are these.
 State = tuple[tuple[str, str], ...]

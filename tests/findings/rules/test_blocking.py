@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from nearpeak.findings.kinds import all_kinds
+from nearpeak.findings.rules import all_rules
 
 LATENCY, BW = 26.0, 55.0  # the ceilings
 
@@ -83,7 +83,7 @@ def test_the_limit_is_that_of_each_block(by_hand: Any) -> None:
     view = by_hand.view(cells)
     ceiling = view.ceilings.of(cells[0].place, cells[0].case)
     ceiling.values[2] = 60.0  # there 3.1 times is natural
-    (kind,) = [kind for kind in all_kinds() if kind.name == "blocking"]
+    (kind,) = [kind for kind in all_rules() if kind.name == "blocking"]
     (seen,) = kind.find(view)
     below = [block.number for block, beyond in seen.loss.beyond.items() if beyond < 0]
     assert below == [2]

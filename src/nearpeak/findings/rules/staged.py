@@ -4,9 +4,9 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Kind, Seen, View, against
+from nearpeak.findings.evidence import Rule, Seen, View, against
 from nearpeak.results.names import bare
-from nearpeak.results.results import Cell
+from nearpeak.results.results import Cell, Source
 from nearpeak.terms.axes import staging
 from nearpeak.terms.identity import Case, Place
 
@@ -25,8 +25,17 @@ def find(view: View) -> Iterator[Seen]:
                 yield Seen(cell, baseline, loss)
 
 
-KIND = Kind(
-    "staged",
-    find,
-    "Copy such messages through host memory in the application, or have the library do so.",
+RULE = Rule(
+    name="staged",
+    tells=f"The benchmark's own copies through host memory (`staging`) are more than {LIMIT:g}"
+    " times better than what the library does with the same buffers.",
+    find=find,
+    remedy="Copy such messages through host memory in the application, or have the library do so.",
+    sources=[
+        Source(
+            text='A. Bienz and others, "Modeling data movement performance on heterogeneous'
+            ' architectures" (2020): GPUDirect against copies through the host',
+            address="https://arxiv.org/abs/2010.10378",
+        )
+    ],
 )

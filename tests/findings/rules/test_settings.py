@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nearpeak.findings.kinds.settings import KIND
+from nearpeak.findings.rules.settings import RULE
 from nearpeak.observations.observed import Block
 
 
@@ -62,4 +62,4 @@ def test_pairs_of_one_block_count_whatever_blocks_do(by_hand: Any) -> None:
 def test_what_was_only_tried_is_known(by_hand: Any) -> None:
     cells = [by_hand.make_cell("bw", 100.0), by_hand.make_cell("bw", 1.0, settings="ipc-off")]
     (loss,) = by_hand.seen("settings", cells)
-    assert KIND.only_tried(loss)
+    assert RULE.only_tried(loss)

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from nearpeak.findings.evidence import Kind, Seen, View, against
+from nearpeak.findings.evidence import Rule, Seen, View, against
+from nearpeak.findings.sources import issue
+from nearpeak.numbers import size
 from nearpeak.results.results import Cell
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.buffers import in_gpu
@@ -57,8 +59,14 @@ def _scaled(cell: Cell, times: float) -> Cell:
     )
 
 
-KIND = Kind(
-    "reductions",
-    find,
-    "The library adds on the CPU, or with small kernels: use NCCL or RCCL for these sums.",
+RULE = Rule(
+    name="reductions",
+    tells=f"A sum in GPU memory, of {size(LARGE_BYTES)} or more, takes more than {LIMIT:g} times as"
+    " long as another collective operation of the same library would take for the bytes that the"
+    " sum must receive.",
+    find=find,
+    remedy="The library adds on the CPU, or with small kernels: use NCCL or RCCL for these sums.",
+    sources=[
+        issue("open-mpi/ompi", 12318, "Offload reduction operations to accelerators", "Open MPI")
+    ],
 )

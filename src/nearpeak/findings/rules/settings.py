@@ -4,9 +4,9 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Kind, Seen, View, against
+from nearpeak.findings.evidence import Rule, Seen, View, against
 from nearpeak.libraries.library import Settings
-from nearpeak.results.results import Cell
+from nearpeak.results.results import Cell, Source
 from nearpeak.terms.identity import Case, Place
 
 LIMIT = 1.5  # times better
@@ -26,10 +26,18 @@ def find(view: View) -> Iterator[Seen]:
 
 
 # Settings that nobody has unless they ask for them lose nobody's time: these come last.
-KIND = Kind(
-    "settings",
-    find,
-    "Run the library with the faster settings.",
+RULE = Rule(
+    name="settings",
+    tells=f"Other settings of the same library are more than {LIMIT:g} times better.",
+    find=find,
+    remedy="Run the library with the faster settings.",
+    sources=[
+        Source(
+            text='D. De Sensi and others, "Exploring GPU-to-GPU communication: insights into'
+            ' supercomputer interconnects", SC24',
+            address="https://arxiv.org/abs/2408.14090",
+        )
+    ],
     by_settings=True,
     only_tried=lambda seen: seen.cell.who.settings != Settings().name,
 )

@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operations slower than others of the same library that do the same and more.
-
-Self-consistent performance guidelines: J. L. Träff, W. Gropp and R. Thakur, "Self-consistent MPI
-performance guidelines", IEEE Transactions on Parallel and Distributed Systems 21 (2010).
-"""
+"""Operations slower than others of the same library that do the same and more."""
 
 from collections import defaultdict
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Kind, Seen, View, against
+from nearpeak.findings.evidence import Rule, Seen, View, against
+from nearpeak.findings.sources import GUIDELINES
 from nearpeak.results.results import Cell
 from nearpeak.terms.identity import Place, Who
 
@@ -32,9 +29,12 @@ def _key(cell: Cell, benchmark: str) -> tuple[Who, Place, str, int, str]:
     return cell.who, cell.place, cell.case.buffers, cell.case.x, benchmark
 
 
-KIND = Kind(
-    "guidelines",
-    find,
-    "Choose another algorithm for this operation in the library's settings, or call the faster"
-    " operation.",
+RULE = Rule(
+    name="guidelines",
+    tells=f"An operation takes more than {LIMIT:g} times as long as another of the same library"
+    " that does the same and more (`bcast` and `allreduce`, `allgather` and `alltoall`, ...).",
+    find=find,
+    remedy="Choose another algorithm for this operation in the library's settings, or call the"
+    " faster operation.",
+    sources=[GUIDELINES],
 )

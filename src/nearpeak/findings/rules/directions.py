@@ -3,7 +3,8 @@
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Kind, Seen, View, against
+from nearpeak.findings.evidence import Rule, Seen, View, against
+from nearpeak.findings.sources import issue
 from nearpeak.terms.buffers import turned
 from nearpeak.terms.identity import Case
 
@@ -37,8 +38,14 @@ def _back(case: Case) -> Case:
     )
 
 
-KIND = Kind(
-    "directions",
-    find,
-    "The path is not the reason: try other settings of the library, or show this to its makers.",
+RULE = Rule(
+    name="directions",
+    tells=f"A rate is more than {LIMIT:g} times better the other way (`H,D` and `D,H`), and the"
+    f" ceiling that way less than {LIMIT:g} times.",
+    find=find,
+    remedy="The path is not the reason: try other settings of the library, or show this to its"
+    " makers.",
+    sources=[
+        issue("openucx/ucx", 3984, "device to host 20 times slower than host to device", "UCX")
+    ],
 )

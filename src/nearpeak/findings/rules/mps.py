@@ -3,7 +3,8 @@
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Kind, Seen, View, against
+from nearpeak.findings.evidence import Rule, Seen, View, against
+from nearpeak.results.results import Source
 
 LIMIT = 1.5  # times better
 
@@ -20,4 +21,17 @@ def find(view: View) -> Iterator[Seen]:
                 yield Seen(worse, better, loss)
 
 
-KIND = Kind("mps", find, "Let ranks share a GPU in the faster of these two ways.")
+RULE = Rule(
+    name="mps",
+    tells=f"One GPU shared by the ranks is more than {LIMIT:g} times better under MPS than without,"
+    " or the other way round.",
+    find=find,
+    remedy="Let ranks share a GPU in the faster of these two ways.",
+    sources=[
+        Source(
+            text="NVIDIA, Multi-Process Service: kernels and copies of several processes overlap,"
+            " and the GPU need not switch between them",
+            address="https://docs.nvidia.com/deploy/mps/when-to-use-mps.html",
+        )
+    ],
+)

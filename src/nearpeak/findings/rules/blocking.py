@@ -8,15 +8,16 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from statistics import median
 
-from nearpeak.findings.evidence import Kind, Seen, View, loss, message_us
+from nearpeak.findings.evidence import Rule, Seen, View, loss, message_us
+from nearpeak.findings.sources import THRESHOLDS
 from nearpeak.observations.observed import Block
 from nearpeak.results.results import Cell
+from nearpeak.terms.axes import CALLS
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.identity import Place, Who
 
 LIMIT = 3.0  # times the blocking bandwidth ...
 EXPLAINED = 0.5  # ... unless the ceilings' own ratio is this part of it or more
-CALLS = "calls"  # the axis that tells how messages are sent
 
 Messages = tuple[Who, Place, str, int, str]  # with their buffers, size and family
 
@@ -76,4 +77,12 @@ def _ratios(
     }
 
 
-KIND = Kind("blocking", find, "Send such messages several at a time, with nonblocking calls.")
+RULE = Rule(
+    name="blocking",
+    tells=f"A window of messages with nonblocking calls moves more than {LIMIT:g} times as much as"
+    " single messages of the same size (size / time), and the same ratio of the two ceilings is"
+    f" less than {EXPLAINED:g} of that.",
+    find=find,
+    remedy="Send such messages several at a time, with nonblocking calls.",
+    sources=[THRESHOLDS],
+)

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/rules.md, made of the rules: `python -m nearpeak.findings.document > docs/rules.md`."""
+
+import textwrap
+from collections.abc import Iterator
+
+from nearpeak.findings.evidence import Rule
+from nearpeak.findings.rules import all_rules
+
+WIDTH = 110
+BEGINNING = """# Rules
+
+What a report finds in the figures of a study, and in what was recorded beside them. Each rule is
+a file in `src/nearpeak/findings/rules`, and this page is made from these files
+(`python -m nearpeak.findings.document > docs/rules.md`). [results.md](results.md#finding) has the
+fields of a finding, where `kind` is the name of its rule. [methodology.md](methodology.md#findings)
+says when a loss is sure. Ratios, and the ceilings' ratios, are those of each block; ceilings are
+the best that a library can reach.
+"""
+
+
+def document() -> str:
+    """The whole page."""
+    return BEGINNING + "".join(f"\n{part}\n" for rule in all_rules() for part in _parts(rule))
+
+
+def _parts(rule: Rule) -> Iterator[str]:
+    yield f"## {rule.name}"
+    yield _filled(rule.tells)
+    yield _filled(f"**Remedy.** {rule.remedy}")
+    for source in rule.sources:
+        yield _filled(f"**Source.** [{source.text}]({source.address})")
+
+
+def _filled(text: str) -> str:
+    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+
+
+if __name__ == "__main__":
+    print(document(), end="")

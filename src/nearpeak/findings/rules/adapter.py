@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages between hosts that pass an adapter far from the GPU, or one for several ranks."""
+
+from collections.abc import Iterator
+
+from nearpeak.findings.evidence import Noticed, Rule, View
+from nearpeak.findings.sources import FAR_ADAPTER, issue
+from nearpeak.machine.gpu_paths import FAR_NIC
+from nearpeak.results.results import Fact
+from nearpeak.terms.path import DataPath
+
+
+def find(view: View) -> Iterator[Noticed]:
+    """Every path between hosts, but for the one that forces an adapter far away."""
+    where = {nic.verbs: nic.numa_node for nic in view.observations.machine.nics if nic.verbs}
+    for path in view.observations.paths:
+        if path.two_hosts and path.adapter in where and path.id != FAR_NIC:
+            facts = list(_facts(path, path.adapter, where[path.adapter]))
+            if facts:
+                yield Noticed(facts, place=path.place)
+
+
+def _facts(path: DataPath, adapter: str, node: int | None) -> Iterator[Fact]:
+    mine = [end for end in path.ends if end.host == path.ends[0].host]
+    for end in mine:
+        if end.gpu and None not in (node, end.numa_node) and node != end.numa_node:
+            value = f"at NUMA node {node}, the GPU at {end.numa_node}"
+            yield Fact(of="adapter", name=adapter, value=value)
+    if len(mine) > 1:
+        yield Fact(of="adapter", name=adapter, value=f"shared by {len(mine)} ranks of a host")
+
+
+RULE = Rule(
+    name="adapter",
+    tells="Messages between hosts pass an adapter at another NUMA node than the GPU, or one that"
+    " several ranks of a host share.",
+    find=find,
+    remedy="Choose an adapter near each GPU (nvidia-smi topo -m), one for each rank"
+    " (UCX_NET_DEVICES).",
+    sources=[
+        FAR_ADAPTER,
+        issue("openucx/ucx", 10669, "adapters of other sockets are used too, and slower", "UCX"),
+    ],
+)

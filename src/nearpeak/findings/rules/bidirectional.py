@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Both ways at once carry hardly more than one way, where the path carries more."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from nearpeak.findings.evidence import Rule, Seen, View, expected
+from nearpeak.findings.sources import issue
+from nearpeak.numbers import size
+from nearpeak.results.results import Cell
+from nearpeak.statistics.comparisons import better_in
+from nearpeak.terms.axes import CALLS
+from nearpeak.terms.buffers import turned
+from nearpeak.terms.identity import Place, Who
+
+LIMIT = 1.5  # times as much as both ways carry: of at most twice as much as one way does
+# Of smaller messages the CPUs of the ranks take most of the time, which work for both ways.
+LARGE_BYTES = 1 << 20
+
+OneWay = dict[tuple[Who, Place, str, int, str], list[Cell]]
+
+
+def find(view: View) -> Iterator[Seen]:
+    """Every rate of both ways beside what the rate of one way, the slower one, promises by the
+    ceilings of both."""
+    one_way: OneWay = defaultdict(list)
+    for cell in view.unstaged:
+        benchmark = view.benchmarks[cell.case.benchmark]
+        if benchmark.one_way:
+            key = cell.who, cell.place, cell.case.buffers, cell.case.x, benchmark.family
+            one_way[key].append(cell)
+    for cell in view.unstaged:
+        benchmark = view.benchmarks[cell.case.benchmark]
+        both = benchmark.is_pair and benchmark.moves.ways == 2 and cell.unit == "GB/s"
+        if not both or cell.case.x < LARGE_BYTES:
+            continue
+        buffers = cell.case.buffers
+        ways = [
+            [
+                other
+                for other in one_way[cell.who, cell.place, each, cell.case.x, benchmark.family]
+                if _alike(cell, other)
+            ]
+            for each in dict.fromkeys((buffers, turned(buffers)))
+        ]
+        # Of unlike memories one way may be slow by nature: both must be known.
+        if all(ways):
+            slower = min((max(way, key=_rate) for way in ways), key=_rate)
+            if found := _beside(view, cell, slower):
+                yield found
+
+
+def _rate(cell: Cell) -> float:
+    return cell.median or 0.0
+
+
+def _alike(cell: Cell, other: Cell) -> bool:
+    """Whether the axes that both have are equal, with the calls."""
+    own, others = cell.case.axes, other.case.axes
+    return cell.window == other.window and all(
+        others[name] == value for name, value in own.items() if name in others or name == CALLS
+    )
+
+
+def _beside(view: View, cell: Cell, other: Cell) -> Seen | None:
+    natural = {block: 1 / ratio for block, ratio in view.natural(cell, other).items()}
+    single = better_in(other.by_block, cell.by_block, cell.better)
+    ratios = {block: ratio * natural[block] for block, ratio in single.items() if block in natural}
+    found = expected(cell, ratios, dict.fromkeys(ratios, LIMIT))
+    return Seen(cell, other, found) if found else None
+
+
+RULE = Rule(
+    name="bidirectional",
+    tells=f"Of messages of {size(LARGE_BYTES)} or more, the rate of one way (the slower one),"
+    f" times the ratio of the ceilings of both ways and of one, is more than {LIMIT:g} times the"
+    " rate of both ways.",
+    find=find,
+    remedy="Both ways at once gain little or lose: send one way after the other, or try other"
+    " settings of the library.",
+    sources=[
+        issue("NVIDIA/nvbandwidth", 53, "one of two ways at once drops to half", "nvbandwidth"),
+    ],
+)

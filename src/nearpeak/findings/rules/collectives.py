@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Collective operations on device memory against the same on the host, with the copies there and
+back."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from nearpeak.findings.evidence import Rule, Seen, View, expected
+from nearpeak.findings.sources import issue
+from nearpeak.observations.observed import Block
+from nearpeak.results.results import CeilingPoint, Cell
+from nearpeak.statistics.comparisons import better_in
+from nearpeak.terms.buffers import HOST, in_gpu
+from nearpeak.terms.identity import Case, Place, Who
+
+LIMIT = 1.5  # times longer
+KIND_OF = {"gpu": "D", "host": "H"}  # of buffers at an end of a path
+
+
+def find(view: View) -> Iterator[Seen]:
+    """Every operation on device memory beside the same one between as many ranks of the host."""
+    on_host: dict[tuple[Who, Case, int], list[Cell]] = defaultdict(list)
+    for cell in view.unstaged:
+        if cell.case.buffers == HOST and view.benchmarks[cell.case.benchmark].traffic:
+            on_host[cell.who, cell.case, len(cell.place.ends)].append(cell)
+    for cell in view.unstaged:
+        traffic = view.benchmarks[cell.case.benchmark].traffic
+        ranks = len(cell.place.ends)
+        if traffic is None or not in_gpu(cell.case.buffers) or cell.unit != "us" or not cell.case.x:
+            continue
+        copies = _copies(view, cell, traffic.whole(1, ranks))
+        case = msgspec.structs.replace(cell.case, buffers=HOST)
+        for other in on_host[cell.who, case, ranks]:
+            if _same_way(cell.place, other.place) and (found := _beside(cell, other, copies)):
+                yield found
+
+
+def _same_way(one: Place, other: Place) -> bool:
+    """Whether messages go over as many hosts in the same way."""
+    return (one.transport, one.hosts) == (other.transport, other.hosts)
+
+
+def _beside(cell: Cell, other: Cell, copies: Mapping[Block, float]) -> Seen | None:
+    staged = {block: us + copies[block] for block, us in other.by_block.items() if block in copies}
+    ratios = better_in(staged, cell.by_block, cell.better)
+    found = expected(cell, ratios, dict.fromkeys(ratios, LIMIT))
+    return Seen(cell, other, found) if found else None
+
+
+def _copies(view: View, cell: Cell, pieces: int) -> dict[Block, float]:
+    """The time to copy so many pieces, each of the size of the case, to the host and back, by the
+    best ceiling of such messages between the host and a GPU of one host; us."""
+    points = _between(view, cell.case.x)
+    best = min(points, key=lambda point: point.value, default=None)
+    return {block: 2 * pieces * us for block, us in best.readings[0].items()} if best else {}
+
+
+def _between(view: View, size_bytes: int) -> Iterator[CeilingPoint]:
+    for path in view.observations.paths:
+        place = path.place
+        if sorted(place.ends) != ["gpu", "host"] or path.two_hosts:
+            continue
+        buffers = ",".join(KIND_OF[end] for end in place.ends)
+        for benchmark in view.benchmarks.values():
+            if benchmark.one_message:
+                name = benchmark.name
+                metric = benchmark.main.name
+                case = Case(benchmark=name, metric=metric, buffers=buffers, axes={}, x=size_bytes)
+                if point := view.ceilings.of(place, case):
+                    yield point
+
+
+RULE = Rule(
+    name="collectives",
+    tells=f"A collective operation on device memory takes more than {LIMIT:g} times as long as the"
+    " same between as many ranks on the host and the copies of all data to the host and back, by"
+    " the ceiling of messages between the host and a GPU.",
+    find=find,
+    remedy="Copy the data to the host for such operations, or use NCCL or RCCL.",
+    sources=[
+        issue("open-mpi/ompi", 2397, "MPI_Allreduce on device memory far slower", "Open MPI"),
+    ],
+)

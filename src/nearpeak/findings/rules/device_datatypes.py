@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Datatypes of device memory that a library does not survive."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from nearpeak.findings.evidence import Noticed, Rule, View
+from nearpeak.findings.sources import NOT_AWARE
+from nearpeak.observations.observed import Launch
+from nearpeak.results.results import Fact
+from nearpeak.terms.axes import BY_MPI, PACK
+from nearpeak.terms.buffers import in_gpu
+from nearpeak.terms.identity import Who
+from nearpeak.terms.outcomes import failure
+
+
+def find(view: View) -> Iterator[Noticed]:
+    """One for each library whose launches ended in such a case."""
+    ended: dict[Who, dict[tuple[str, str], list[Launch]]] = defaultdict(lambda: defaultdict(list))
+    for launch in view.launches:
+        case = launch.at
+        if failure(launch.status) is None or case is None or not in_gpu(case.buffers):
+            continue
+        if (pack := case.axes.get(PACK)) in BY_MPI:
+            what = f"{case.buffers} {case.benchmark} {PACK}={pack}"
+            ended[launch.who][what, launch.cause or launch.message].append(launch)
+    for who, found in ended.items():
+        facts = [
+            Fact(of="operation", name=what, value=cause, launches=len(launches))
+            for (what, cause), launches in sorted(found.items())
+        ]
+        first = min((launches[0] for launches in found.values()), key=lambda each: each.number)
+        yield Noticed(facts, who, first.place, first.at, command=first.command)
+
+
+RULE = Rule(
+    name="device_datatypes",
+    tells="Launches ended in a case in which MPI had to gather blocks of device memory by their"
+    " datatype (`pack=direct`, `pack=mpi`).",
+    find=find,
+    remedy="Gather the blocks by a kernel of the application (`pack=kernel`), and send them as"
+    " one.",
+    sources=[NOT_AWARE],
+)

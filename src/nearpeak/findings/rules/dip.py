@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A size at which a library falls behind what it reaches at smaller and at larger ones: where two
+protocols meet."""
+
+from collections.abc import Iterator
+
+from nearpeak.findings.evidence import Rule, Seen, View, expected
+from nearpeak.findings.sources import issue
+from nearpeak.observations.observed import Block
+from nearpeak.results.results import Cell
+from nearpeak.statistics.comparisons import better_in
+
+LIMIT = 1.5  # times further from the ceiling than the nearer one of both neighbours
+
+
+def find(view: View) -> Iterator[Seen]:
+    """Every figure between two sizes of its curve that have a measured ceiling too."""
+    for curve in view.curves:
+        for smaller, cell, larger in zip(curve, curve[1:], curve[2:], strict=False):
+            left, right = _away(view, smaller), _away(view, larger)
+            ratios = {
+                block: away / max(left[block], right[block])
+                for block, away in _away(view, cell).items()
+                if block in left and block in right
+            }
+            if found := expected(cell, ratios, dict.fromkeys(ratios, LIMIT)):
+                further = max((smaller, larger), key=lambda each: 1 / (each.fraction or 1.0))
+                yield Seen(cell, further, found)
+
+
+def _away(view: View, cell: Cell) -> dict[Block, float]:
+    """How many times worse than a measured ceiling it is in each block; empty without one."""
+    if cell.by_library is None or cell.by_library.kind != "measured":
+        return {}
+    return better_in(view.attainable(cell), cell.by_block, cell.better)
+
+
+RULE = Rule(
+    name="dip",
+    tells=f"A figure is more than {LIMIT:g} times further from its measured ceiling (ceiling /"
+    " rate, or time / ceiling) than both the next smaller and the next larger size.",
+    find=find,
+    remedy="Here two protocols of the library may meet: move the threshold between them, or avoid"
+    " such messages.",
+    sources=[
+        issue("openucx/ucx", 1832, "a rendezvous threshold of 32 KiB is too low", "UCX"),
+    ],
+)

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What it costs if a rank runs far from its GPU, or if the adapter is far from it."""
+
+from collections.abc import Iterator
+
+from nearpeak.findings.evidence import Rule, Seen, View, against
+from nearpeak.findings.sources import FAR_ADAPTER
+from nearpeak.machine.gpu_paths import FAR, FAR_NIC, NEAR, TWO_NODES
+from nearpeak.results.results import Source
+
+LIMIT = 1.2  # times better: where ranks and adapters are is easily changed
+NEARER = {FAR: NEAR, FAR_NIC: TWO_NODES}
+
+
+def find(view: View) -> Iterator[Seen]:
+    """Every cell of a far path beside the same one of the near path."""
+    cells = {(cell.who, cell.place.path, cell.case): cell for cell in view.unstaged}
+    for cell in view.unstaged:
+        other = cells.get((cell.who, NEARER.get(cell.place.path, ""), cell.case))
+        if other is not None and (found := against(cell, other, LIMIT)):
+            yield Seen(cell, other, found)
+
+
+RULE = Rule(
+    name="far",
+    tells=f"A figure is more than {LIMIT:g} times better if the rank runs at the NUMA node of its"
+    f" GPU (`{NEAR}` against `{FAR}`), or through an adapter of that node (`{TWO_NODES}` against"
+    f" `{FAR_NIC}`).",
+    find=find,
+    remedy="Bind each rank to cores near its GPU, and choose the adapter near it (nvidia-smi topo"
+    " -m shows which; UCX_NET_DEVICES, one for each rank).",
+    sources=[
+        Source(
+            text='C. Pearson and others, "Evaluating characteristics of CUDA communication'
+            ' primitives on high-bandwidth interconnects", ICPE 2019',
+            address="https://doi.org/10.1145/3297663.3310299",
+        ),
+        FAR_ADAPTER,
+    ],
+)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Operations that failed as a rank could not reach another one's device memory (IPC)."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+
+from nearpeak.findings.evidence import Noticed, Rule, View
+from nearpeak.findings.sources import SLURM_GPUS, issue
+from nearpeak.results.results import Fact
+from nearpeak.terms.awareness import Awareness, listed
+from nearpeak.terms.buffers import in_gpu
+from nearpeak.terms.identity import Who
+from nearpeak.terms.logs import without_addresses
+from nearpeak.terms.outcomes import GOOD, NOT_TRIED
+
+# What libraries call the handles of device memory that one process gives to another.
+HANDLES = re.compile(r"(cu|cuda|hip|ze)(Mem)?Ipc|_ipc_|\bIPC\b", re.IGNORECASE)
+WORDS = 160  # characters of a message at most: its end, which says what went wrong last
+
+
+def find(view: View) -> Iterator[Noticed]:
+    """One for each library, of what was tried before the study."""
+    failed: dict[Who, dict[str, list[Awareness]]] = defaultdict(lambda: defaultdict(list))
+    for trial in view.observations.awareness:
+        bad = trial.status not in (GOOD, NOT_TRIED) or trial.after_others
+        if bad and in_gpu(trial.buffers) and HANDLES.search(trial.message):
+            who = Who(trial.library, trial.settings)
+            failed[who][_last(trial.message)].append(trial)
+    for who, alike in failed.items():
+        facts = [
+            Fact(
+                of="operation",
+                name=listed((trial.buffers, trial.operation) for trial in trials),
+                value=words,
+            )
+            for words, trials in alike.items()
+        ]
+        yield Noticed(facts, who, command=next(iter(alike.values()))[0].command)
+
+
+def _last(message: str) -> str:
+    """The line that names the handles; of several the last one."""
+    lines = [line.strip() for line in message.splitlines() if HANDLES.search(line)]
+    return without_addresses(lines[-1])[-WORDS:]
+
+
+RULE = Rule(
+    name="ipc",
+    tells="An operation with device buffers failed, alone or after others in one job, with an error"
+    " about the handles by which processes share device memory (CUDA IPC).",
+    find=find,
+    remedy="Look at what keeps ranks from sharing device memory: containers with process namespaces"
+    " of their own, GPUs that a rank cannot see, memory of pools (cudaMallocAsync) or of"
+    " cuMemCreate; or turn IPC off for these operations (I_MPI_OFFLOAD_IPC=0, UCX_TLS=^cuda_ipc).",
+    sources=[
+        issue("openucx/ucx", 7110, "no handles of memory of pools and of cuMemCreate", "UCX"),
+        SLURM_GPUS,
+    ],
+)

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A size that takes longer than the next larger one: a protocol that begins too late, or ends too
+early."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from nearpeak.findings.evidence import Rule, Seen, View, beyond, loss
+from nearpeak.findings.sources import GUIDELINES, THRESHOLDS
+from nearpeak.statistics.comparisons import better_in
+
+LIMIT = 1.5  # times longer
+
+
+def find(view: View) -> Iterator[Seen]:
+    """Every time beside that of the next larger size of its curve."""
+    for curve in view.curves:
+        for cell, other in pairwise(curve):
+            if cell.unit != "us" or not cell.case.x:
+                continue
+            ratios = better_in(other.by_block, cell.by_block, cell.better)
+            if found := loss(cell, other, ratios, beyond(ratios, view.natural(cell, other), LIMIT)):
+                yield Seen(cell, other, found)
+
+
+RULE = Rule(
+    name="larger",
+    tells=f"An operation takes more than {LIMIT:g} times as long as the same at the next larger"
+    " size that was measured, beyond what the ceilings of both explain.",
+    find=find,
+    remedy="Move the threshold at which the library changes its protocol or algorithm, or send the"
+    " larger message.",
+    sources=[GUIDELINES, THRESHOLDS],
+)

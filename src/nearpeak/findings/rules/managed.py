@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Managed memory against a device's own in the same case."""
+
+from collections.abc import Iterator
+
+from nearpeak.findings.evidence import Rule, Seen, View
+from nearpeak.results.results import Source
+
+LIMIT = 1.5  # times better
+
+
+def find(view: View) -> Iterator[Seen]:
+    """Every cell with M beside the one with D in its place."""
+    return view.with_memory("M", "D", LIMIT)
+
+
+RULE = Rule(
+    name="managed",
+    tells=f"The same case with a device's own buffers (`D`) is more than {LIMIT:g} times better"
+    " than with managed ones (`M`).",
+    find=find,
+    remedy="Communicate from buffers of cudaMalloc or hipMalloc, and keep managed memory for the"
+    " rest.",
+    sources=[
+        Source(
+            text="ucx-py #836: UCX moves managed memory between GPUs through bounce buffers",
+            address="https://github.com/rapidsai/ucx-py/pull/836",
+        ),
+    ],
+)

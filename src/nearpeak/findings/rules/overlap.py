@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Communication that does not go on during computation."""
+
+from collections.abc import Iterator
+
+from nearpeak.findings.evidence import Rule, Seen, View, expected
+from nearpeak.results.results import Source
+from nearpeak.statistics.comparisons import better_in
+
+# Times longer than the longer one of both alone: of two that are as long as each other, at most
+# half is hidden. Where nothing is hidden it is 2.
+LIMIT = 1.5
+
+
+def find(view: View) -> Iterator[Seen]:
+    """Every ratio of both at once to the longer one alone, beside the best that there can be."""
+    for cell in view.unstaged:
+        if cell.overlap is not None:
+            ratios = better_in(view.attainable(cell), cell.by_block, cell.better)
+            if found := expected(cell, ratios, dict.fromkeys(ratios, LIMIT)):
+                yield Seen(cell, None, found)
+
+
+RULE = Rule(
+    name="overlap",
+    tells=f"A nonblocking operation and a computation at once take more than {LIMIT:g} times as"
+    " long as the longer one of them alone.",
+    find=find,
+    remedy="Call MPI_Test now and then during the computation, or let the library progress by"
+    " itself (MPIR_CVAR_ASYNC_PROGRESS, I_MPI_ASYNC_PROGRESS).",
+    sources=[
+        Source(
+            text='T. Hoefler and A. Lumsdaine, "Message progression in parallel computing: to'
+            ' thread or not to thread?", IEEE Cluster 2008',
+            address="https://doi.org/10.1109/CLUSTR.2008.4663774",
+        ),
+    ],
+)

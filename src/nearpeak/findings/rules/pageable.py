@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ordinary host buffers against pinned ones of the same case."""
+
+from collections.abc import Iterator
+
+from nearpeak.findings.evidence import Rule, Seen, View
+from nearpeak.results.results import Source
+
+LIMIT = 1.5  # times better
+
+
+def find(view: View) -> Iterator[Seen]:
+    """Every cell with H beside the one with P in its place."""
+    return view.with_memory("H", "P", LIMIT)
+
+
+RULE = Rule(
+    name="pageable",
+    tells=f"The same case with pinned host buffers (`P`) is more than {LIMIT:g} times better than"
+    " with ordinary ones (`H`).",
+    find=find,
+    remedy="Allocate the host's side of such messages as pinned memory (cudaMallocHost,"
+    " hipHostMalloc), or pin it (cudaHostRegister).",
+    sources=[
+        Source(
+            text="NVIDIA, CUDA driver API, cuMemAllocHost: a device reads and writes page-locked"
+            " memory with much higher bandwidth than pageable memory",
+            address="https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html",
+        ),
+    ],
+)

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GPUs that are joined by a link and may not use it."""
+
+from collections.abc import Iterator
+
+from nearpeak.findings.evidence import Noticed, Rule, View
+from nearpeak.results.results import Fact, Source
+
+LINKS = ("nvlink", "xgmi", "pcie-switch")
+
+
+def find(view: View) -> Iterator[Noticed]:
+    """The pairs of this machine, if the study measured between GPUs."""
+    facts = [
+        Fact(of="devices", name=f"GPUs {link.one}-{link.other}", value=f"{link.kind}: {link.peer}")
+        for link in view.observations.machine.gpu_links
+        if link.kind in LINKS and link.peer
+    ]
+    if facts and any(set(cell.place.ends) == {"gpu"} for cell in view.cells):
+        yield Noticed(facts)
+
+
+RULE = Rule(
+    name="peers",
+    tells="Two GPUs are joined by NVLink, xGMI or a PCIe switch, but the driver does not let one"
+    " reach the memory of the other: no library can use IPC between them.",
+    find=find,
+    remedy="Start nvidia-fabricmanager if there is an NVSwitch; for PCIe turn ACS off in the"
+    " firmware.",
+    sources=[
+        Source(
+            text="NVIDIA, Fabric Manager user guide: it sets up the NVSwitch between GPUs",
+            address="https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html",
+        ),
+    ],
+)

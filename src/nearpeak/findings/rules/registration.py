@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages from ever new buffers against those from the same one: what is paid for each buffer."""
+
+from collections.abc import Iterator
+
+from nearpeak.findings.evidence import Rule, Seen, View, beyond, loss
+from nearpeak.findings.sources import issue
+from nearpeak.results.results import Source
+from nearpeak.statistics.comparisons import better_in
+from nearpeak.terms.axes import USUAL_STATE
+
+LIMIT = 1.5  # times better
+REUSE = "reuse"  # the axis of which buffers messages have
+OTHERS = "rotating"  # its value where each message has another one
+
+
+def find(view: View) -> Iterator[Seen]:
+    """Every cell of other buffers for each message beside the one of the same buffers."""
+    usual = dict(USUAL_STATE)[REUSE]
+    for cell, other in view.pairs(REUSE, OTHERS, usual):
+        ratios = better_in(other.by_block, cell.by_block, cell.better)
+        if found := loss(cell, other, ratios, beyond(ratios, view.natural(cell, other), LIMIT)):
+            yield Seen(cell, other, found)
+
+
+RULE = Rule(
+    name="registration",
+    tells=f"Messages of which each has another buffer (`reuse=rotating`) are more than {LIMIT:g}"
+    " times worse than those of the same buffers, beyond what the ceilings of both explain"
+    " (caches).",
+    find=find,
+    remedy="The library pays for each new buffer (registration, mapping, look-ups): reuse few"
+    " buffers, or enlarge its caches of them.",
+    sources=[
+        issue("open-mpi/ompi", 12646, "registration takes 5 to 20 round trips (EFA)", "Open MPI"),
+        Source(
+            text="ucx-py #334: 9.9 GB/s with a new GPU buffer for each message, 25 GB/s with one",
+            address="https://github.com/rapidsai/ucx-py/issues/334",
+        ),
+    ],
+)

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files with settings that libraries read unasked."""
+
+from collections.abc import Iterator
+
+from nearpeak.findings.evidence import Noticed, Rule, View
+from nearpeak.findings.sources import OPEN_MPI_SETTINGS
+from nearpeak.results.results import Source
+
+DOCTOR = "settings-file"
+
+
+def find(view: View) -> Iterator[Noticed]:
+    """Those that doctor found before the study."""
+    if facts := view.doctor(DOCTOR):
+        yield Noticed(facts)
+
+
+RULE = Rule(
+    name="settings_files",
+    tells="A file that UCX, Open MPI or NCCL read unasked was there before the study (`ucx.conf` in"
+    " the working directory, `mca-params.conf`, `.nccl.conf`): the settings called `default` are"
+    " not a library's own.",
+    find=find,
+    remedy="Move the file away, and give its settings to the study as named settings.",
+    sources=[
+        OPEN_MPI_SETTINGS,
+        Source(
+            text="UCX, the parser of its configuration, which names its file ucx.conf",
+            address="https://github.com/openucx/ucx/blob/master/src/ucs/config/parser.c",
+        ),
+    ],
+)

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks of one host that may not read each other's memory."""
+
+from collections.abc import Iterator
+
+from nearpeak.findings.evidence import Noticed, Rule, View
+from nearpeak.findings.sources import issue
+
+DOCTOR = "single-copy"
+
+
+def find(view: View) -> Iterator[Noticed]:
+    """What doctor found, if anything was measured between ranks of one host."""
+    if any(cell.place.transport == "memory" for cell in view.cells) and (
+        facts := view.doctor(DOCTOR)
+    ):
+        yield Noticed(facts)
+
+
+RULE = Rule(
+    name="single_copy",
+    tells="Ranks of one host may not read each other's memory (process_vm_readv), so that libraries"
+    " copy large messages twice, through shared memory.",
+    find=find,
+    remedy="Allow it: sysctl kernel.yama.ptrace_scope=0; in a container --cap-add=SYS_PTRACE, or a"
+    " seccomp profile that allows process_vm_readv.",
+    sources=[
+        issue("openucx/ucx", 3046, "CMA requires changes to kernel.yama.ptrace_scope", "UCX"),
+        issue("open-mpi/ompi", 4948, "shared memory in a Docker container", "Open MPI"),
+    ],
+)

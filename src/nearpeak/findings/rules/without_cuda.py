@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A library that does not know of device memory, over a transport that does."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from nearpeak.findings.evidence import Noticed, Rule, View
+from nearpeak.findings.sources import NOT_AWARE
+from nearpeak.results.results import Fact
+from nearpeak.terms.awareness import Awareness
+from nearpeak.terms.buffers import in_gpu
+from nearpeak.terms.identity import Who
+from nearpeak.terms.outcomes import GOOD
+
+MESSAGES = "pt2pt"  # the family of what the transport does by itself
+FAULTS = ("SIGSEGV", "SIGBUS")  # of a CPU that reads or writes a device's address
+
+
+def find(view: View) -> Iterator[Noticed]:
+    """Libraries whose messages of device buffers work, and whose other operations end by faults."""
+    tried: dict[Who, list[Awareness]] = defaultdict(list)
+    for trial in view.observations.awareness:
+        if in_gpu(trial.buffers):
+            tried[Who(trial.library, trial.settings)].append(trial)
+    for who, trials in tried.items():
+        messages = [trial for trial in trials if _family(view, trial) == MESSAGES]
+        if not messages or any(trial.status != GOOD for trial in messages):
+            continue
+        faults = [
+            trial
+            for trial in trials
+            if trial.status == "crashed" and any(name in trial.message for name in FAULTS)
+        ]
+        if faults:
+            facts = [
+                Fact(
+                    of="operation",
+                    name=f"{trial.buffers} {trial.operation}",
+                    value=trial.message,
+                )
+                for trial in faults
+            ]
+            yield Noticed(facts, who, command=faults[0].command)
+
+
+def _family(view: View, trial: Awareness) -> str:
+    benchmark = view.benchmarks.get(trial.operation)
+    return benchmark.family if benchmark else ""
+
+
+RULE = Rule(
+    name="without_cuda",
+    tells="All messages of device buffers work that were tried, but other operations end by SIGSEGV"
+    " or SIGBUS: the CPU reads a device's address, as the library is not built for the device and"
+    " only its transport is.",
+    find=find,
+    remedy="Take a library that is built for the device (Open MPI: ompi_info says"
+    " mpi_built_with_cuda_support), or copy the data of such operations to the host.",
+    sources=[NOT_AWARE],
+)
