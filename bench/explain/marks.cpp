@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the measuring program calls (sampling/marks.hpp).
+#include <sys/resource.h>
+
+#include "explain/events.hpp"
+
+namespace nearpeak::explain {
+namespace {
+
+std::uint64_t ns(const timeval& time) {
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
+         static_cast<std::uint64_t>(time.tv_usec) * 1'000U;
+}
+
+void count() {
+  rusage used{};
+  getrusage(RUSAGE_THREAD, &used);
+  const std::uint64_t now = now_ns();
+  const auto put = [now](Counter counter, auto value) {
+    add(Kind::kCounter, counter, now, now, static_cast<std::uint64_t>(value));
+  };
+  put(kMinorFaults, used.ru_minflt);
+  put(kMajorFaults, used.ru_majflt);
+  put(kVoluntarySwitches, used.ru_nvcsw);
+  put(kInvoluntarySwitches, used.ru_nivcsw);
+  put(kUserNs, ns(used.ru_utime));
+  put(kSystemNs, ns(used.ru_stime));
+}
+
+}  // namespace
+}  // namespace nearpeak::explain
+
+// `what`: a Mark. Counters are read outside of what it marks.
+extern "C" __attribute__((visibility("default"))) void nearpeak_explain_mark(int what,
+                                                                             std::uint64_t number,
+                                                                             int rank, int ranks) {
+  using namespace nearpeak::explain;
+  if (what == kBegins) begin(rank, ranks);
+  if (!recording()) return;
+  if (what == kBegins) count();
+  const std::uint64_t now = now_ns();
+  add(Kind::kMark, static_cast<std::uint16_t>(what), now, now, number);
+  if (what == kEnds) count();
+}

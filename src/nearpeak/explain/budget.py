@@ -1,0 +1,339 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the time of a message went, from what all ranks did while it was measured."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, get_args
+
+import numpy as np
+
+from nearpeak.arrays import Booleans, Floats, Indices
+from nearpeak.explain.events import (
+    BEGINS,
+    COPY,
+    COUNTER,
+    DRIVER_CALL,
+    ENDS,
+    FILL,
+    HOST_CALL,
+    KERNEL,
+    MARK,
+    TURN,
+    Seen,
+    copy_name,
+)
+from nearpeak.explain.explanation import Budget, Counters, Kind, Lane, Leg, Part, Span
+
+# Calls that end when the device has done something, and those that end when anything happens.
+SYNCS = frozenset(
+    [
+        "cuStreamSynchronize",
+        "cuEventSynchronize",
+        "cuEventQuery",
+        "cuStreamQuery",
+        "cuCtxSynchronize",
+    ]
+)
+WAITS = frozenset(
+    [
+        "poll",
+        "ppoll",
+        "select",
+        "epoll_wait",
+        "sched_yield",
+        "nanosleep",
+        "clock_nanosleep",
+        "usleep",
+    ]
+)
+LEVELS: tuple[Kind, ...] = get_args(Kind)
+MIDDLE = (0.25, 0.75)  # quantiles
+NS = 1e3  # in a microsecond
+# What is shorter than this part of a message is drawn together with its neighbour.
+NARROWEST = 1 / 500
+
+
+class Name(NamedTuple):
+    """Events that are told as one part."""
+
+    kind: Kind
+    name: str
+    rank: int
+
+
+@dataclass
+class Activity:
+    """What ranks and devices did, without what happened within a call; times in ns."""
+
+    names: list[Name]
+    which: Indices  # of `names`
+    level: Indices  # of LEVELS
+    begin: Floats
+    end: Floats
+    bytes: Floats
+
+
+@dataclass
+class Windows:
+    """When messages were under way: spans that do not overlap, of one leg."""
+
+    leg: Leg
+    begin: Floats
+    end: Floats
+    each: Floats  # messages, or iterations, in each span
+
+    @property
+    def messages(self) -> int:
+        """In all of them."""
+        return int(self.each.sum())
+
+    def usual(self) -> "Windows":
+        """Those whose times are of the middle half: in others a rank was held up, by whatever else
+        runs on the machine."""
+        times = (self.end - self.begin) / self.each
+        low, high = np.quantile(times, MIDDLE)
+        kept = (times >= low) & (times <= high)
+        return Windows(self.leg, self.begin[kept], self.end[kept], self.each[kept])
+
+
+def activity(ranks: Sequence[Seen]) -> Activity:
+    """Of all ranks together."""
+    numbers: dict[Name, int] = {}
+    parts = []
+    for seen in ranks:
+        own = [(name, chosen) for name, chosen in _named(seen)]
+        for name, chosen in own:
+            number = numbers.setdefault(name, len(numbers))
+            size = len(chosen)
+            parts.append(
+                (
+                    np.full(size, number),
+                    np.full(size, LEVELS.index(name.kind)),
+                    seen.begin[chosen],
+                    seen.end[chosen],
+                    seen.bytes[chosen],
+                )
+            )
+    empty: Floats = np.empty(0)
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)] or [empty] * 5
+    which, level, begin, end, size_bytes = columns
+    return Activity(list(numbers), which.astype(int), level.astype(int), begin, end, size_bytes)
+
+
+def _named(seen: Seen) -> Iterator[tuple[Name, Indices]]:
+    """Each name of a rank with its events."""
+    calls = np.isin(seen.kind, (HOST_CALL, DRIVER_CALL)) & ~_nested(seen)
+    for number in np.unique(seen.name[calls]).tolist():
+        text = seen.names[number]
+        kind: Kind = "sync" if text in SYNCS else "wait" if text in WAITS else "call"
+        yield Name(kind, text, seen.rank), np.flatnonzero(calls & (seen.name == number))
+    for of, words in ((COPY, copy_name), (KERNEL, lambda n: f"kernel {seen.names[n]}")):
+        there = seen.kind == of
+        for number in np.unique(seen.name[there]).tolist():
+            chosen = np.flatnonzero(there & (seen.name == number))
+            yield Name("device", words(number), seen.rank), chosen
+    if (filled := seen.kind == FILL).any():
+        yield Name("device", "fill", seen.rank), np.flatnonzero(filled)
+
+
+def _nested(seen: Seen) -> Booleans:
+    """Which events are calls within another call of the same thread."""
+    nested = np.zeros(len(seen.kind), dtype=bool)
+    calls = np.isin(seen.kind, (HOST_CALL, DRIVER_CALL))
+    for thread in np.unique(seen.thread[calls]):
+        own = np.flatnonzero(calls & (seen.thread == thread))
+        order = own[np.lexsort((-seen.end[own], seen.begin[own]))]
+        ends = np.maximum.accumulate(seen.end[order])
+        nested[order[1:]] = seen.end[order[1:]] <= ends[:-1]
+    return nested
+
+
+def windows(ranks: Sequence[Seen]) -> list[Windows]:
+    """What is looked at: messages there and those back where ranks mark them, else iterations."""
+    leader = next((seen for seen in ranks if seen.rank == 0), None)
+    if leader is None:
+        return []
+    begins, ends = _marks(leader, BEGINS), _marks(leader, ENDS)
+    count = min(len(begins), len(ends))
+    if not count:
+        return []
+    begin, end = leader.begin[begins[:count]], leader.begin[ends[:count]]
+    iterations = leader.bytes[ends[:count]]
+    if leader.bytes[begins[0]]:  # all begin together: an iteration is that of the slowest
+        for seen in ranks:
+            others = _marks(seen, ENDS)
+            if len(others) >= count:
+                end = np.maximum(end, seen.begin[others[:count]])
+    other = next((seen for seen in ranks if seen.rank == 1), None)
+    legs = _legs(leader, other, begin, end) if other is not None else []
+    return legs or [Windows("iteration", begin, end, iterations)]
+
+
+def _marks(seen: Seen, which: int) -> Indices:
+    return np.flatnonzero((seen.kind == MARK) & (seen.name == which))
+
+
+def _legs(leader: Seen, other: Seen, begin: Floats, end: Floats) -> list[Windows]:
+    """Those of messages there and back, one after the other: the other rank marks when one has
+    arrived there, the leader when one is back."""
+    there, back = other.begin[_marks(other, TURN)], leader.begin[_marks(leader, TURN)]
+    starts: list[Floats] = []
+    turns: list[Floats] = []
+    homes: list[Floats] = []
+    for first, last in zip(begin.tolist(), end.tolist(), strict=True):
+        home = back[np.searchsorted(back, first) : np.searchsorted(back, last, side="right")]
+        turn = there[np.searchsorted(there, first) : np.searchsorted(there, last)]
+        start = np.concatenate([[first], home[:-1]])
+        if len(home) and len(turn) == len(home) and (start < turn).all() and (turn < home).all():
+            starts.append(start)
+            turns.append(turn)
+            homes.append(home)
+    if not starts:
+        return []
+    start, turn, home = map(np.concatenate, (starts, turns, homes))
+    alone = np.ones(len(turn))
+    return [Windows("there", start, turn, alone), Windows("back", turn, home, alone)]
+
+
+def budget(did: Activity, legs: Windows, ceiling_us: float | None) -> Budget:
+    """Of the usual messages of one leg; `ceiling_us`: how long one takes without MPI."""
+    looked_at = legs.usual()
+    near = (did.end > looked_at.begin[0]) & (did.begin < looked_at.end[-1])
+    which, level = did.which[near], did.level[near]
+    begin, end, size_bytes = did.begin[near], did.end[near], did.bytes[near]
+    instants = np.unique(np.concatenate([begin, end, looked_at.begin, looked_at.end]))
+    lasting = np.append(np.diff(instants), 0.0)
+    first, last = (np.searchsorted(instants, times) for times in (begin, end))
+
+    def active(some: Indices, until: Indices) -> Floats:
+        """How many go on from each instant to the next."""
+        more = np.bincount(some, minlength=len(instants)).astype(float)
+        less = np.bincount(until, minlength=len(instants))
+        going: Floats = np.cumsum(more - less)
+        return going
+
+    def within(weights: Floats) -> Floats:
+        """The integral of the weights over each event."""
+        sums = np.concatenate([[0.0], np.cumsum(weights * lasting)])
+        integral: Floats = sums[last] - sums[first]
+        return integral
+
+    inside = active(
+        *(np.searchsorted(instants, times) for times in (looked_at.begin, looked_at.end))
+    )
+    inside = (inside > 0).astype(float)
+    free = inside.copy()
+    shares = np.zeros(len(begin))
+    for number in range(len(LEVELS)):
+        own = level == number
+        at_once = active(first[own], last[own])
+        weights = np.divide(free, at_once, out=np.zeros_like(free), where=at_once > 0)
+        shares[own] = within(weights)[own]
+        free = np.where(at_once > 0, 0.0, free)
+    overlap = within(inside)
+    begun = (inside[first] > 0) & (overlap > 0) if len(first) else overlap > 0
+    total = float((inside * lasting).sum())
+    messages = looked_at.messages
+    parts = []
+    for number in np.unique(which[overlap > 0]).tolist():
+        own = which == number
+        counted = own & begun
+        name = did.names[number]
+        moved = size_bytes[counted].mean() if counted.any() else 0.0
+        parts.append(
+            Part(
+                kind=name.kind,
+                name=name.name,
+                rank=name.rank,
+                count=int(counted.sum()) / messages,
+                mean_us=float((end - begin)[counted].mean()) / NS if counted.any() else 0.0,
+                bytes=float(moved) or None,
+                busy_us=float(overlap[own].sum()) / messages / NS,
+                time_us=float(shares[own].sum()) / messages / NS,
+            )
+        )
+    parts.sort(key=lambda part: -part.time_us)
+    time_us = total / messages / NS
+    rest_us = float((free * lasting).sum()) / messages / NS
+    above_us = None if ceiling_us is None else time_us - ceiling_us
+    unknown_us = rest_us + sum(part.time_us for part in parts if part.kind == "wait")
+    shown = _median_message(looked_at)
+    return Budget(
+        leg=looked_at.leg,
+        messages=messages,
+        time_us=time_us,
+        parts=parts,
+        not_accounted_us=rest_us,
+        accounted=max(0.0, 1 - unknown_us / above_us) if above_us and above_us > 0 else None,
+        shown_us=(shown[1] - shown[0]) / NS,
+        lanes=lanes(did, *shown),
+    )
+
+
+def _median_message(looked_at: Windows) -> tuple[float, float]:
+    lengths = looked_at.end - looked_at.begin
+    number = int(np.argsort(lengths)[len(lengths) // 2])
+    return float(looked_at.begin[number]), float(looked_at.end[number])
+
+
+def lanes(did: Activity, begin: float, end: float) -> list[Lane]:
+    """What each rank, and its device, did between two instants in ns."""
+    found: dict[tuple[str, int], list[Span]] = {}
+    chosen = np.flatnonzero((did.end > begin) & (did.begin < end))
+    for event in chosen[np.argsort(did.begin[chosen], kind="stable")].tolist():
+        name = did.names[did.which[event]]
+        of = "device" if name.kind == "device" else "rank"
+        span = Span(
+            kind=name.kind,
+            name=name.name,
+            begin_us=(max(begin, float(did.begin[event])) - begin) / NS,
+            end_us=(min(end, float(did.end[event])) - begin) / NS,
+        )
+        _append(found.setdefault((of, name.rank), []), span, (end - begin) / NS * NARROWEST)
+    ranks = sorted({rank for _, rank in found})
+    return [
+        Lane(of=of, rank=rank, spans=found[of, rank])
+        for rank in ranks
+        for of in ("rank", "device")
+        if (of, rank) in found
+    ]
+
+
+def _append(spans: list[Span], span: Span, narrowest_us: float) -> None:
+    """Adds a span, to the one before where both could not be seen apart."""
+    last = spans[-1] if spans else None
+    if (
+        last is None
+        or span.begin_us - last.end_us > narrowest_us / 4
+        or last.end_us - last.begin_us > narrowest_us
+        or (last.kind in ("sync", "wait")) != (span.kind in ("sync", "wait"))
+    ):
+        spans.append(span)
+        return
+    if span.end_us - span.begin_us > last.end_us - last.begin_us:
+        last.name, last.kind = span.name, span.kind
+    last.end_us = max(last.end_us, span.end_us)
+    last.count += 1
+
+
+def counters(seen: Seen) -> Counters | None:
+    """What the kernel counted in samples, for each iteration; None without any."""
+    iterations = float(seen.bytes[_marks(seen, ENDS)].sum())
+    if not iterations:
+        return None
+
+    def counted(which: int) -> float:
+        values = seen.bytes[(seen.kind == COUNTER) & (seen.name == which)]
+        pairs = values[: len(values) // 2 * 2].reshape(-1, 2)  # before and after each sample
+        return float((pairs[:, 1] - pairs[:, 0]).sum()) / iterations
+
+    minor, major, voluntary, involuntary, user_ns, system_ns = map(counted, range(1, 7))
+    return Counters(
+        rank=seen.rank,
+        minor_faults=minor,
+        major_faults=major,
+        voluntary_switches=voluntary,
+        involuntary_switches=involuntary,
+        user_us=user_ns / NS,
+        system_us=system_ns / NS,
+    )
