@@ -2,6 +2,8 @@
 // What a process asks of the CUDA driver, and what the device does for it, by CUPTI. The driver
 // loads this library into each process that initialises it (CUDA_INJECTION64_PATH) and calls
 // InitializeInjection.
+#include "explain/cuda.hpp"
+
 #include <dlfcn.h>
 
 #include <cstdio>
@@ -178,13 +180,29 @@ std::string begin_to_see() {
   return "";
 }
 
+// The driver, which has loaded this library.
+void* driver() {
+  const char* const named = std::getenv("NEARPEAK_CUDA_LIBRARY");
+  return dlopen(named == nullptr ? "libcuda.so.1" : named, RTLD_NOW | RTLD_NOLOAD);
+}
+
 }  // namespace
+
+void call_driver() {
+  using Call = int (*)(int*);
+  static const Call call = lib.subscribe == nullptr
+                               ? nullptr
+                               : reinterpret_cast<Call>(dlsym(driver(), "cuDriverGetVersion"));
+  int version = 0;
+  if (call != nullptr) call(&version);
+}
+
 }  // namespace nearpeak::explain
 
 // The driver calls it once; what it returns is whether it went well.
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   using namespace nearpeak::explain;
   static const std::string why_not = begin_to_see();
-  device_seen(why_not.empty() ? nullptr : why_not.c_str());
+  device_seen(why_not.c_str());
   return 1;
 }

@@ -67,8 +67,8 @@ struct Header {
   Instant last;
   char host[64];
   char device[256];  // what keeps the device from being seen; "" where it is seen or not used
-  std::uint32_t device_seen;
-  std::uint32_t unused;
+  std::uint32_t driver_call_ns;  // what it takes to see one, outside of what is kept of it
+  std::uint32_t host_call_ns;
   char names[kNames][kNameBytes];  // of calls and kernels
 };
 
@@ -86,11 +86,16 @@ void name(int number, const char* text);
 // The number of a kernel's name; the last one stands for all further ones.
 std::uint16_t kernel(const char* text);
 
-// What is known of the device, before or while events are kept.
+// What is known of the device, before or while events are kept. `why_not`: "" where it is seen.
 void device_seen(const char* why_not);
 void same_instant(Instant instant);
 
-// Begins to keep events, of this rank; says on standard error why it cannot.
-void begin(int rank, int ranks);
+// What it takes to see what `call` does, outside of what is kept of it, in ns: it is seen a
+// thousand times for that, and forgotten. Only while nothing else is kept.
+std::uint32_t cost_ns(void (*call)());
+void costs(std::uint32_t driver_call_ns, std::uint32_t host_call_ns);
+
+// Begins to keep events, of this rank: true the first time. Says on standard error why it cannot.
+bool begin(int rank, int ranks);
 
 }  // namespace nearpeak::explain

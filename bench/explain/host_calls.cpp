@@ -133,6 +133,11 @@ REPLACED(int, mprotect, (void* at, std::size_t n, int access), (at, n, access), 
 REPLACED(int, madvise, (void* at, std::size_t n, int advice), (at, n, advice), true, n)
 REPLACED(int, mlock, (const void* at, std::size_t n), (at, n), true, n)
 // Of more words than the kernel has for a call each is passed on.
+REPLACED(void*, shmat, (int segment, const void* at, int flags), (segment, at, flags), true, 0)
+REPLACED(int, shmdt, (const void* at), (at), true, 0)
+REPLACED(int, open, (const char* path, int flags, unsigned mode), (path, flags, mode), true, 0)
+REPLACED(int, open64, (const char* path, int flags, unsigned mode), (path, flags, mode), true, 0)
+REPLACED(int, close, (int file), (file), true, 0)
 REPLACED(int, ioctl, (int file, unsigned long request, void* data), (file, request, data), true, 0)
 REPLACED(long, syscall, (long number_, long a, long b, long c, long d, long e, long f),
          (number_, a, b, c, d, e, f), true, 0)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the measuring program calls (sampling/marks.hpp).
+#include <sched.h>
 #include <sys/resource.h>
 
+#include "explain/cuda.hpp"
 #include "explain/events.hpp"
 
 namespace nearpeak::explain {
@@ -35,7 +37,8 @@ extern "C" __attribute__((visibility("default"))) void nearpeak_explain_mark(int
                                                                              std::uint64_t number,
                                                                              int rank, int ranks) {
   using namespace nearpeak::explain;
-  if (what == kBegins) begin(rank, ranks);
+  if (what == kBegins && begin(rank, ranks))
+    costs(cost_ns(call_driver), cost_ns([] { sched_yield(); }));
   if (!recording()) return;
   if (what == kBegins) count();
   const std::uint64_t now = now_ns();

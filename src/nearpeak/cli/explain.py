@@ -28,13 +28,13 @@ All other options go to nearpeak-mpi as they are: an axis like --calls, --window
 
 Examples:
 
-  nearpeak explain --mpi openmpi
+  nearpeak explain latency --mpi openmpi
 
-  nearpeak explain --mpi openmpi-cuda --buffers H,D --sizes 16M -o explained
+  nearpeak explain latency --mpi openmpi-cuda --buffers H,D --sizes 16M -o explained
 
-  nearpeak explain --mpi intel --buffers D,D --path "gpu-gpu nvlink" --sizes 8,1M
+  nearpeak explain latency --mpi intel --buffers D,D --path "gpu-gpu nvlink" --sizes 8,1M
 
-  nearpeak explain --mpi mpich --benchmark allreduce --ranks 2
+  nearpeak explain allreduce --mpi mpich --ranks 2
 
 Exit status: 0 the time of messages was looked at; 1 the library failed; 2 bad input.
 """
@@ -48,13 +48,13 @@ def register(app: typer.Typer) -> None:
 
 def explain(
     context: typer.Context,
+    benchmark: Annotated[
+        str, typer.Argument(metavar="BENCHMARK", help="latency, bw, allreduce, ...")
+    ],
     mpi: Annotated[
         str | None,
         typer.Option(metavar="SPEC[@SETTINGS]", help="The library: its name, or a path."),
     ] = None,
-    benchmark: Annotated[str, typer.Option(metavar="NAME", help="latency, allreduce, ...")] = (
-        "latency"
-    ),
     sizes: Annotated[str, typer.Option(metavar="LIST", help="Of messages, like 8,64K.")] = SIZES,
     path: Annotated[
         str | None,
@@ -81,6 +81,7 @@ def explain(
     ] = None,
 ) -> None:
     """Launches, prints, and writes."""
+    from nearpeak.cli.run import check
     from nearpeak.explain import launches
     from nearpeak.files import make_folder
     from nearpeak.study import mps
@@ -91,7 +92,7 @@ def explain(
     chosen = choose(
         benchmark,
         mpi,
-        "explain",
+        f"explain {benchmark}",
         path=path,
         ranks=ranks,
         buffers=buffers,
@@ -101,6 +102,7 @@ def explain(
     )
     if chosen.path.two_hosts:
         raise UserError("explain looks at ranks of one host: leave out --hosts")
+    check(chosen, ["--sizes", sizes, *context.args], "explain")
     if output:
         make_folder(output)
     say(f"Path {chosen.path.id}: {chosen.path.summary}")

@@ -6,14 +6,17 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nearpeak.cli import Hosts, RemoteShell, parsed, say, say_lacking, warn
 from nearpeak.errors import UserError
+
+if TYPE_CHECKING:
+    from nearpeak.study.single import Single
 
 LAUNCH_LIMIT = "2m"
 # Options of a program that then measures nothing and has no records. To solve may take long.
@@ -159,12 +162,11 @@ def launch(
     Raises UserError.
     """
     from nearpeak.libraries.families import is_ceiling
-    from nearpeak.libraries.launch import environment, shell_line
+    from nearpeak.libraries.launch import shell_line
     from nearpeak.study import mps
     from nearpeak.study.commands import joined, parts_of
     from nearpeak.study.foreground import run_in_foreground
     from nearpeak.study.places import wanted_at
-    from nearpeak.study.programs import TOOLS
     from nearpeak.study.single import choose
     from nearpeak.terms.sizes import parse_seconds
 
@@ -184,9 +186,7 @@ def launch(
         settings_env=settings_env,
     )
     library = chosen.library
-    if not chosen.native:
-        checked = [str(TOOLS.mpi_program(library)), "--check", *chosen.words(words)]
-        _check(checked, environment(library), benchmark)
+    check(chosen, words, "run")
     parts = parts_of(words)
     places = [
         wanted_at(
@@ -228,12 +228,18 @@ def _value(words: Sequence[str], option: str) -> str | None:
     return None
 
 
-def _check(argv: list[str], env: Mapping[str, str], benchmark: str) -> None:
+def check(chosen: "Single", words: Sequence[str], command: str) -> None:
     """Lets the program look at its command line, before a launcher wraps its answer in its own.
-    Where that says how to learn more, it is by what is on PATH."""
+    Where that says how to learn more, it is by `nearpeak COMMAND`."""
+    from nearpeak.libraries.launch import environment
+    from nearpeak.study.programs import TOOLS
+
+    if chosen.native:
+        return
+    benchmark = chosen.benchmark.name
     done = subprocess.run(
-        argv,
-        env={**os.environ, **env},
+        [str(TOOLS.mpi_program(chosen.library)), "--check", *chosen.words(words)],
+        env={**os.environ, **environment(chosen.library)},
         stdin=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         check=False,
@@ -241,7 +247,7 @@ def _check(argv: list[str], env: Mapping[str, str], benchmark: str) -> None:
     if done.returncode:
         said = done.stderr.decode(errors="replace")
         own = rf"see nearpeak-mpi(?: {benchmark})? --help"
-        sys.stderr.write(re.sub(own, f"see nearpeak run {benchmark} --help", said))
+        sys.stderr.write(re.sub(own, f"see nearpeak {command} {benchmark} --help", said))
         raise typer.Exit(done.returncode)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the time of a message went, from what all ranks did while it was measured."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, get_args
 
@@ -87,6 +87,11 @@ class Windows:
         """In all of them."""
         return int(self.each.sum())
 
+    @property
+    def mean_us(self) -> float:
+        """Of a message."""
+        return float((self.end - self.begin).sum()) / self.messages / NS
+
     def usual(self) -> "Windows":
         """Those whose times are of the middle half: in others a rank was held up, by whatever else
         runs on the machine."""
@@ -99,47 +104,69 @@ class Windows:
 def activity(ranks: Sequence[Seen]) -> Activity:
     """Of all ranks together."""
     numbers: dict[Name, int] = {}
-    parts = []
+    parts: list[tuple[int, int, Floats, Floats, Floats]] = []
     for seen in ranks:
-        own = [(name, chosen) for name, chosen in _named(seen)]
-        for name, chosen in own:
+        for name, begin, end, size_bytes in _named(seen):
             number = numbers.setdefault(name, len(numbers))
-            size = len(chosen)
-            parts.append(
-                (
-                    np.full(size, number),
-                    np.full(size, LEVELS.index(name.kind)),
-                    seen.begin[chosen],
-                    seen.end[chosen],
-                    seen.bytes[chosen],
-                )
-            )
-    empty: Floats = np.empty(0)
-    columns = [np.concatenate(column) for column in zip(*parts, strict=True)] or [empty] * 5
-    which, level, begin, end, size_bytes = columns
-    return Activity(list(numbers), which.astype(int), level.astype(int), begin, end, size_bytes)
+            parts.append((number, LEVELS.index(name.kind), begin, end, size_bytes))
+    lengths = [len(begin) for _, _, begin, _, _ in parts]
+
+    def joined(arrays: Iterable[Floats]) -> Floats:
+        return np.concatenate([np.empty(0), *arrays])
+
+    return Activity(
+        names=list(numbers),
+        which=np.repeat([number for number, *_ in parts], lengths).astype(int),
+        level=np.repeat([level for _, level, *_ in parts], lengths).astype(int),
+        begin=joined(begin for _, _, begin, _, _ in parts),
+        end=joined(end for _, _, _, end, _ in parts),
+        bytes=joined(size_bytes for *_, size_bytes in parts),
+    )
 
 
-def _named(seen: Seen) -> Iterator[tuple[Name, Indices]]:
-    """Each name of a rank with its events."""
-    calls = np.isin(seen.kind, (HOST_CALL, DRIVER_CALL)) & ~_nested(seen)
+def _named(seen: Seen) -> Iterator[tuple[Name, Floats, Floats, Floats]]:
+    """Each name of a rank with its events: when they began and ended, and their bytes."""
+    calls = _calls(seen) & ~_nested(seen)
+    main = np.isin(seen.thread, seen.thread[seen.kind == MARK])
+    kinds: list[tuple[Kind, Booleans, Callable[[int], str]]] = []
     for number in np.unique(seen.name[calls]).tolist():
         text = seen.names[number]
         kind: Kind = "sync" if text in SYNCS else "wait" if text in WAITS else "call"
-        yield Name(kind, text, seen.rank), np.flatnonzero(calls & (seen.name == number))
+        # What threads wait for beside the one that sends messages holds nothing up.
+        own = calls & (seen.name == number) & (main if kind == "wait" else True)
+        kinds.append((kind, own, lambda n: seen.names[n]))
     for of, words in ((COPY, copy_name), (KERNEL, lambda n: f"kernel {seen.names[n]}")):
         there = seen.kind == of
-        for number in np.unique(seen.name[there]).tolist():
-            chosen = np.flatnonzero(there & (seen.name == number))
-            yield Name("device", words(number), seen.rank), chosen
-    if (filled := seen.kind == FILL).any():
-        yield Name("device", "fill", seen.rank), np.flatnonzero(filled)
+        kinds += [("device", there & (seen.name == n), words) for n in np.unique(seen.name[there])]
+    kinds.append(("device", seen.kind == FILL, lambda _: "fill"))
+    for kind, own, text_of in kinds:
+        chosen = np.flatnonzero(own)
+        if len(chosen):
+            name = Name(kind, text_of(int(seen.name[chosen[0]])), seen.rank)
+            yield name, seen.begin[chosen], seen.end[chosen], seen.bytes[chosen]
+    yield from _microscope(seen, calls & main)
+
+
+def _microscope(seen: Seen, calls: Booleans) -> Iterator[tuple[Name, Floats, Floats, Floats]]:
+    """What it took to see the calls: half of it before each, half behind."""
+    begin, end = seen.begin[calls], seen.end[calls]
+    of_driver = seen.kind[calls] == DRIVER_CALL
+    half = np.where(of_driver, seen.driver_call_ns, seen.host_call_ns) / 2
+    if half.any():
+        nothing = np.zeros(2 * len(begin))
+        begins, ends = np.concatenate([begin - half, end]), np.concatenate([begin, end + half])
+        yield Name("microscope", "the microscope", seen.rank), begins, ends, nothing
+
+
+def _calls(seen: Seen) -> Booleans:
+    called: Booleans = np.isin(seen.kind, (HOST_CALL, DRIVER_CALL))
+    return called
 
 
 def _nested(seen: Seen) -> Booleans:
     """Which events are calls within another call of the same thread."""
     nested = np.zeros(len(seen.kind), dtype=bool)
-    calls = np.isin(seen.kind, (HOST_CALL, DRIVER_CALL))
+    calls = _calls(seen)
     for thread in np.unique(seen.thread[calls]):
         own = np.flatnonzero(calls & (seen.thread == thread))
         order = own[np.lexsort((-seen.end[own], seen.begin[own]))]
@@ -149,7 +176,7 @@ def _nested(seen: Seen) -> Booleans:
 
 
 def windows(ranks: Sequence[Seen]) -> list[Windows]:
-    """What is looked at: messages there and those back where ranks mark them, else iterations."""
+    """What is looked at: usual messages there and back where ranks mark them, else iterations."""
     leader = next((seen for seen in ranks if seen.rank == 0), None)
     if leader is None:
         return []
@@ -166,7 +193,7 @@ def windows(ranks: Sequence[Seen]) -> list[Windows]:
                 end = np.maximum(end, seen.begin[others[:count]])
     other = next((seen for seen in ranks if seen.rank == 1), None)
     legs = _legs(leader, other, begin, end) if other is not None else []
-    return legs or [Windows("iteration", begin, end, iterations)]
+    return [leg.usual() for leg in legs or [Windows("iteration", begin, end, iterations)]]
 
 
 def _marks(seen: Seen, which: int) -> Indices:
@@ -195,9 +222,8 @@ def _legs(leader: Seen, other: Seen, begin: Floats, end: Floats) -> list[Windows
     return [Windows("there", start, turn, alone), Windows("back", turn, home, alone)]
 
 
-def budget(did: Activity, legs: Windows, ceiling_us: float | None) -> Budget:
-    """Of the usual messages of one leg; `ceiling_us`: how long one takes without MPI."""
-    looked_at = legs.usual()
+def budget(did: Activity, looked_at: Windows, ceiling_us: float | None) -> Budget:
+    """Of the messages of one leg; `ceiling_us`: how long one takes without MPI."""
     near = (did.end > looked_at.begin[0]) & (did.begin < looked_at.end[-1])
     which, level = did.which[near], did.level[near]
     begin, end, size_bytes = did.begin[near], did.end[near], did.bytes[near]
@@ -232,7 +258,6 @@ def budget(did: Activity, legs: Windows, ceiling_us: float | None) -> Budget:
         free = np.where(at_once > 0, 0.0, free)
     overlap = within(inside)
     begun = (inside[first] > 0) & (overlap > 0) if len(first) else overlap > 0
-    total = float((inside * lasting).sum())
     messages = looked_at.messages
     parts = []
     for number in np.unique(which[overlap > 0]).tolist():
@@ -253,18 +278,19 @@ def budget(did: Activity, legs: Windows, ceiling_us: float | None) -> Budget:
             )
         )
     parts.sort(key=lambda part: -part.time_us)
-    time_us = total / messages / NS
+    time_us = looked_at.mean_us
     rest_us = float((free * lasting).sum()) / messages / NS
-    above_us = None if ceiling_us is None else time_us - ceiling_us
-    unknown_us = rest_us + sum(part.time_us for part in parts if part.kind == "wait")
+    spent_us = {kind: sum(p.time_us for p in parts if p.kind == kind) for kind in LEVELS}
+    above_us = None if ceiling_us is None else time_us - spent_us["microscope"] - ceiling_us
     shown = _median_message(looked_at)
     return Budget(
         leg=looked_at.leg,
         messages=messages,
         time_us=time_us,
         parts=parts,
+        waiting_us=spent_us["wait"],
         not_accounted_us=rest_us,
-        accounted=max(0.0, 1 - unknown_us / above_us) if above_us and above_us > 0 else None,
+        accounted=max(0.0, 1 - rest_us / above_us) if above_us and above_us > 0 else None,
         shown_us=(shown[1] - shown[0]) / NS,
         lanes=lanes(did, *shown),
     )
@@ -282,6 +308,8 @@ def lanes(did: Activity, begin: float, end: float) -> list[Lane]:
     chosen = np.flatnonzero((did.end > begin) & (did.begin < end))
     for event in chosen[np.argsort(did.begin[chosen], kind="stable")].tolist():
         name = did.names[did.which[event]]
+        if name.kind == "microscope":
+            continue
         of = "device" if name.kind == "device" else "rank"
         span = Span(
             kind=name.kind,

@@ -61,6 +61,8 @@ class Seen:
     start: int  # the instant that all times are after
     lost: int
     device: str  # why the driver was not seen
+    driver_call_ns: int  # what it took to see a call, outside of what is kept of it
+    host_call_ns: int
 
 
 def read(file: Path, start: int | None = None) -> Seen:
@@ -69,7 +71,7 @@ def read(file: Path, start: int | None = None) -> Seen:
     if len(data) < HEADER.size or data[:8] != MAGIC:
         raise Unreadable(f"{file.name} has no header, or is of another version of Nearpeak")
     (_, header_bytes, _, begun, rank, _, *rest) = HEADER.unpack_from(data)
-    first_device, first, last_device, last, host, device, _, _ = rest
+    first_device, first, last_device, last, host, device, driver_call_ns, host_call_ns = rest
     kept = min(begun, EVENTS)
     if len(data) < header_bytes + kept * EVENT.itemsize:
         raise Unreadable(f"{file.name} was cut off")
@@ -95,6 +97,8 @@ def read(file: Path, start: int | None = None) -> Seen:
         start=start,
         lost=begun - kept,
         device=_text(device),
+        driver_call_ns=driver_call_ns,
+        host_call_ns=host_call_ns,
     )
 
 

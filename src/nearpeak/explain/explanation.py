@@ -7,9 +7,10 @@ import msgspec
 
 SCHEMA = 1
 
-# What a rank or a device was at: bytes moved on a device, a call that does something, one that
-# waits for the device, or one that waits for whatever comes.
-Kind = Literal["device", "call", "sync", "wait"]
+# What a rank or a device was at: bytes moved on a device, a call that does something, what the
+# microscope itself takes to see a call, a call that waits for the device, or one that waits for
+# whatever comes.
+Kind = Literal["device", "call", "microscope", "sync", "wait"]
 # What is looked at: a message to the other rank, one back, or a whole iteration of a benchmark.
 Leg = Literal["there", "back", "iteration"]
 
@@ -54,9 +55,10 @@ class Budget(msgspec.Struct, kw_only=True):
     messages: int  # that were looked at
     time_us: float  # of one of them, under the microscope: their mean
     parts: list[Part]  # the one with the largest share first
+    waiting_us: float  # that of parts which wait for whatever comes
     not_accounted_us: float  # nothing of the above went on
-    # How much of the time above the ceiling is neither that nor "wait"; null: no ceiling, or not
-    # above it.
+    # How much of the time above the ceiling, without the microscope's, is accounted for; null: no
+    # ceiling, or not above it.
     accounted: float | None
     shown_us: float  # of the message in the lanes: the one of median time
     lanes: list[Lane]
@@ -90,6 +92,7 @@ class ExplainedCase(msgspec.Struct, kw_only=True):
     counters: list[Counters]
     lost: int  # events that found no place
     missing: list[int]  # ranks that left nothing
+    failed: str  # how the launch under the microscope failed; "": it did not
     device: str  # why the device's driver was not seen; "" where it was, or was not used
 
 

@@ -30,7 +30,7 @@ from nearpeak.terms.sizes import format_bytes
 
 PLAIN_LAUNCHES = 2  # without the microscope, around the one with it
 # Few samples under it: each event is kept.
-SEEN_SAMPLING = ("--slot-ms", "20", "--least-samples", "3")
+SEEN_SAMPLING = {"--slot-ms": "20", "--least-samples": "3"}
 LIMIT_SECONDS = 120.0
 # What the CUDA driver loads into each process that initialises it (CUPTI's documentation).
 INJECTED = "CUDA_INJECTION64_PATH"
@@ -103,7 +103,7 @@ def _case(
     with tempfile.TemporaryDirectory(prefix="nearpeak-explain-") as folder:
         env = environment(chosen, preload, Path(folder), library)
         try:
-            seen = measure(chosen, [*options, *SEEN_SAMPLING], env)
+            seen = measure(chosen, _briefly(options), env)
             failed, ranks = "", gather(Path(folder))
         except LaunchFailed as error:
             seen, failed, ranks = plain[0], str(error), []
@@ -113,15 +113,13 @@ def _case(
     case = seen.case
     legs = budget.windows(ranks)
     did = budget.activity(ranks)
-    iteration_us = sum(float((leg.end - leg.begin).sum()) / leg.messages for leg in legs) / 1e3
+    iteration_us = sum(leg.mean_us for leg in legs)
     in_us = case.unit == "us"
-    operations = iteration_us / seen.value if in_us and seen.value else float(case.window)
     ceiling_us = None
     if ceiling is not None and legs:
-        # Of messages there and back one of them; of anything else all of an iteration.
-        whole_us = iteration_us / len(legs)
+        # Of messages there and back one of them, of anything else all of an iteration.
         better = seen.value / ceiling.value if in_us else ceiling.value / seen.value
-        ceiling_us = whole_us / better
+        ceiling_us = iteration_us / len(legs) / better
     there = {rank.rank for rank in ranks}
     return ExplainedCase(
         size_bytes=size,
@@ -130,15 +128,23 @@ def _case(
         value=value,
         seen_value=seen.value,
         slower=seen.value / value if case.better == "lower" else value / seen.value,
-        operations=operations,
+        operations=iteration_us / seen.value if in_us else float(case.window),
         ceiling=ceiling.value if ceiling else None,
         ceiling_method=ceiling.case.method if ceiling else None,
         budgets=[budget.budget(did, leg, ceiling_us) for leg in legs],
         counters=[counted for rank in ranks if (counted := budget.counters(rank))],
         lost=sum(rank.lost for rank in ranks),
         missing=[rank for rank in range(len(chosen.ends)) if rank not in there],
-        device=failed or next((rank.device for rank in ranks if rank.device), ""),
+        failed=failed,
+        device=next((rank.device for rank in ranks if rank.device), ""),
     )
+
+
+def _briefly(words: Sequence[str]) -> list[str]:
+    """With few samples, where nobody asked for others."""
+    given = {word.partition("=")[0] for word in words}
+    fewer = [pair for pair in SEEN_SAMPLING.items() if pair[0] not in given]
+    return [*words, *(word for pair in fewer for word in pair)]
 
 
 def environment(
@@ -245,7 +251,7 @@ def _ask(chosen: Single, size: int, words: Sequence[str]) -> Said | None:
     if not env:
         return None
     try:
-        answer = measure(chosen, [*_sized([size]), *words, *SEEN_SAMPLING], env)
+        answer = measure(chosen, _briefly([*_sized([size]), *words]), env)
     except LaunchFailed:
         return None
     return said.understood(size, env, answer.said)

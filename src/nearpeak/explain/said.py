@@ -17,17 +17,17 @@ ASKED: Mapping[str, Mapping[str, str]] = {
     "mvapich": {**UCX},
     "openmpi": {
         "OMPI_MCA_pml_base_verbose": "10",
-        "OMPI_MCA_btl_base_verbose": "10",
         "OMPI_MCA_smsc_base_verbose": "10",
         **UCX,
     },
 }
-_UCX_TITLE = re.compile(r"\| *(.*self cfg#\d+|.*cfg#\d+) *\| *(?P<what>\S.*?) *\|")
+# [1795612994.976846] [vm:1550 :0]   | what |: processes print at once, line by line.
+_UCX_LINE = re.compile(r"\[[\d.]+\] \[(?P<process>\S+:\d+) *:\d+\] +(?P<text>[|+].*[|+])$")
 _UCX_ROW = re.compile(
-    r"\| *(?P<count>\d+ *\|)? *(?P<low>\S+?)\.\.(?P<high>\S+) *\| *(?P<how>\S.*?) *"
-    r"\| *(?P<by>\S.*?) *\|"
+    r"\| +(?P<count>\d+) \| +(?P<low>\w+)(\.\.(?P<high>\w+))? \| (?P<how>.*?) +\| (?P<by>.*?) +\|"
 )
-_UNITS = {"": 1, "B": 1, "K": 1 << 10, "KB": 1 << 10, "M": 1 << 20, "MB": 1 << 20, "G": 1 << 30}
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_OWN = re.compile(r"#|\d+ +\d")  # rows of our own tables
 
 
 def asked(library: Library) -> dict[str, str]:
@@ -37,7 +37,7 @@ def asked(library: Library) -> dict[str, str]:
 
 def understood(size_bytes: int, env: Mapping[str, str], text: str) -> Said:
     """Its words, without those of our own program, and the protocols of this size among them."""
-    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    lines = [line for line in text.splitlines() if line.strip() and not _OWN.match(line)]
     return Said(
         size_bytes=size_bytes,
         asked=" ".join(f"{name}={value}" for name, value in env.items()),
@@ -47,19 +47,23 @@ def understood(size_bytes: int, env: Mapping[str, str], text: str) -> Said:
 
 
 def protocols(lines: Sequence[str], size_bytes: int) -> Iterator[str]:
-    """Of UCX: `tagged message by ucp_tag_send*(multi) from host memory: ... by sysv/memory`."""
-    what = ""
+    """Of UCX, those that messages of this size went by: `tagged message by ucp_tag_send*(multi)
+    from host memory: eager short, sysv/memory`."""
+    titles: dict[str, str] = {}  # of the table that a process is at
     for line in lines:
-        if title := _UCX_TITLE.search(line):
-            what = title["what"]
-        elif (row := _UCX_ROW.search(line)) and _size(row["low"]) <= size_bytes <= _size(
-            row["high"]
-        ):
-            yield f"{what}: {row['how']} by {row['by']}"
+        if not (found := _UCX_LINE.match(line)):
+            continue
+        process, text = found["process"], found["text"]
+        if row := _UCX_ROW.fullmatch(text):
+            low, high = _size(row["low"]), _size(row["high"] or row["low"])
+            if int(row["count"]) and low <= size_bytes <= high:
+                yield f"{titles.get(process, '')}: {row['how']}, {row['by']}"
+        elif text.startswith("| ") and not text.startswith("| Count "):
+            titles[process] = text.strip("| ")
 
 
 def _size(text: str) -> float:
     if text == "inf":
         return float("inf")
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([KMG]?B?)", text)
-    return float(found[1]) * _UNITS.get(found[2], 1) if found else float("nan")
+    found = re.fullmatch(r"(\d+)([KMG]?)", text)
+    return float(found[1]) * _UNITS[found[2]] if found else float("nan")

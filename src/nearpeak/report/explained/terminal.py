@@ -32,8 +32,10 @@ def print_explanation(found: Explanation, page: Path | None) -> None:
             console.print(line)
         for said in found.said:
             if said.size_bytes == case.size_bytes:
+                if said.protocols:
+                    console.print(f"It says with {said.asked}:", soft_wrap=True)
                 for protocol in said.protocols[:SAID_LINES]:
-                    console.print(f"It says ({said.asked}): {protocol}", soft_wrap=True)
+                    console.print(f"  {protocol}", soft_wrap=True)
     if page:
         console.print(f"\n{page}", soft_wrap=True)
 

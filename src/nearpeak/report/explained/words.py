@@ -28,7 +28,8 @@ def figures(case: ExplainedCase) -> str:
     words = [f"{number(case.value)} {unit(case.unit)}"]
     if case.ceiling is not None:
         words.append(f"without MPI {number(case.ceiling)} ({case.ceiling_method})")
-    words.append(f"under the microscope {number(case.slower)} times as long")
+    if not case.failed:
+        words.append(f"under the microscope {number(case.slower)} times as long")
     return "; ".join(words)
 
 
@@ -44,6 +45,8 @@ def others_us(budget: Budget) -> float:
 
 def part(part: Part) -> str:
     """`2,036 x cuMemcpyAsync of 8,240 B`."""
+    if part.kind == "microscope":
+        return part.name
     times = f"{part.count:,.0f} x " if part.count >= 1.5 else ""
     moved = f" of {part.bytes:,.0f} B" if part.bytes else ""
     return f"{times}{part.name}{moved}"
@@ -66,15 +69,21 @@ def accounted(budget: Budget) -> str:
     if budget.accounted is None:
         return ""
     known = f"{percent(budget.accounted)} % of the time above the ceiling is accounted for"
-    return known if budget.accounted >= ENOUGH else f"only {known}"
+    words = known if budget.accounted >= ENOUGH else f"Only {known}"
+    if budget.waiting_us < LEAST_SHARE * budget.time_us:
+        return f"{words}."
+    share = percent(budget.waiting_us / budget.time_us)
+    return f"{words}; {share} % of the time all that is seen are calls that wait."
 
 
 def doubts(case: ExplainedCase) -> list[str]:
     """What keeps an explanation from being whole."""
+    if case.failed:
+        return [f"under the microscope the launch failed: {case.failed}"]
     words = []
     if case.device:
         words.append(f"the CUDA driver was not seen: {case.device}")
-    if case.missing and not case.device:
+    if case.missing:
         ranks = ", ".join(map(str, case.missing))
         words.append(f"nothing is known of rank {ranks}, which left no events")
     if case.lost:
