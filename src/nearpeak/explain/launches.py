@@ -19,9 +19,9 @@ from nearpeak.libraries.build import build_explain
 from nearpeak.libraries.families import natives
 from nearpeak.libraries.launch import join_paths, shell_line
 from nearpeak.libraries.library import CommandLine
+from nearpeak.study import programs
 from nearpeak.study.places import NO_PLACE, misplaced, wanted_at
 from nearpeak.study.process import run_tree
-from nearpeak.study.programs import TOOLS, describe_library
 from nearpeak.study.records import EnvironmentRecord, ProblemRecord, Record, SamplesRecord
 from nearpeak.study.single import Single
 from nearpeak.terms.buffers import needs_gpu
@@ -226,7 +226,8 @@ def _records(jsonl: Path) -> list[Record]:
 def _ceiling(chosen: Single, size: int) -> Measured | None:
     """The same without MPI, by the best way that a library has too; None where nothing does it."""
     known = {
-        benchmark.name for benchmark in describe_library(natives()["ceiling"], TOOLS).benchmarks
+        benchmark.name
+        for benchmark in programs.describe_library(natives()["ceiling"], programs.TOOLS).benchmarks
     }
     if chosen.native or chosen.benchmark.name not in known:
         return None

@@ -9,16 +9,15 @@ from dataclasses import dataclass
 import msgspec
 
 from nearpeak.errors import UserError
-from nearpeak.libraries import settings
-from nearpeak.libraries.discover import resolve
+from nearpeak.libraries import discover, settings
 from nearpeak.libraries.families import is_ceiling, mode_of
 from nearpeak.libraries.launch import check_launcher
 from nearpeak.libraries.library import CommandLine, Library, Settings
-from nearpeak.machine.discover import discover
-from nearpeak.machine.doctor import examine
+from nearpeak.machine import discover as here
+from nearpeak.machine import doctor
 from nearpeak.machine.machine import Diagnosis, Machine
 from nearpeak.machine.places import Ranks
-from nearpeak.study import mps
+from nearpeak.study import mps, paths, programs
 from nearpeak.study.commands import (
     Seats,
     ceilings_line,
@@ -28,10 +27,8 @@ from nearpeak.study.commands import (
     rank_launch,
 )
 from nearpeak.study.options import split_list
-from nearpeak.study.paths import check_hosts, fitting_path, select_paths
 from nearpeak.study.plan import new_study
 from nearpeak.study.planning import between_gpus
-from nearpeak.study.programs import TOOLS, describe_library
 from nearpeak.terms.benchmarks import Benchmark, check_name, named
 from nearpeak.terms.buffers import Ends, parse_buffers
 from nearpeak.terms.path import DataPath
@@ -63,17 +60,21 @@ class Single:
         seats = Seats(self.path, self.ends, self.buffers)
         name = self.benchmark.name
         if mode_of(self.library):
-            return loaded_by_native(TOOLS, self.library, seats, [name, *words], given, self.study)
+            return loaded_by_native(
+                programs.TOOLS, self.library, seats, [name, *words], given, self.study
+            )
         if is_ceiling(self.library):
-            return library_of_ceilings(TOOLS, seats, [name], list(words), given, self.study)
-        program = [str(TOOLS.mpi_program(self.library)), *self.words(words)]
+            return library_of_ceilings(
+                programs.TOOLS, seats, [name], list(words), given, self.study
+            )
+        program = [str(programs.TOOLS.mpi_program(self.library)), *self.words(words)]
         started = rank_launch(program, seats, given, self.study, self.remote_shell)
-        return TOOLS.command_line(self.library, started)
+        return programs.TOOLS.command_line(self.library, started)
 
     def ceilings(self, words: Sequence[str]) -> CommandLine:
         """The same without MPI, by all ways; UserError between two hosts."""
         seats = Seats(self.path, self.ends, self.buffers)
-        return ceilings_line(TOOLS, seats, [self.benchmark.name], list(words), self.study)
+        return ceilings_line(programs.TOOLS, seats, [self.benchmark.name], list(words), self.study)
 
     def words(self, words: Sequence[str]) -> list[str]:
         """Those for nearpeak-mpi, with the benchmark and its buffers."""
@@ -107,20 +108,20 @@ def choose(
         )
     env = _variables(settings_env)
     names = split_list(hosts) if hosts else []
-    check_hosts(names, remote_shell)
+    paths.check_hosts(names, remote_shell)
     spec, wanted = settings.split(mpi)
-    library = resolve(spec)
+    library = discover.resolve(spec)
     check_launcher(library)
     chosen = settings.find(library.family, wanted or "default")
-    machine = discover()
-    diagnoses = examine(machine=machine, ranks=2 if oversubscribe else ranks or 2)
-    described = named(describe_library(library, TOOLS).benchmarks, benchmark)
+    machine = here.discover()
+    diagnoses = doctor.examine(machine=machine, ranks=2 if oversubscribe else ranks or 2)
+    described = named(programs.describe_library(library, programs.TOOLS).benchmarks, benchmark)
     kinds = parse_buffers(buffers)
     if path and ranks:
         raise UserError("--ranks chooses a path by itself: leave out one of --path and --ranks")
     wanted_ranks = Ranks([ranks] if ranks else [], oversubscribe)
-    paths = select_paths(machine, names, [path] if path else [], ranks=wanted_ranks)
-    found, ends = fitting_path(paths, described, kinds)
+    possible = paths.select_paths(machine, names, [path] if path else [], ranks=wanted_ranks)
+    found, ends = paths.fitting_path(possible, described, kinds)
     if mode_of(library) and not between_gpus(found, kinds):
         raise UserError(
             f"{library.name} is measured between GPUs of this host, one of each rank: give it "
