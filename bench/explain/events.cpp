@@ -138,8 +138,7 @@ bool begin(int rank, int ranks) {
   // Its space is taken at once: a full disk would end the process where it is written to later.
   errno = posix_fallocate(file, 0, static_cast<off_t>(kFileBytes));
   void* place = MAP_FAILED;
-  if (errno == 0)
-    place = mmap(nullptr, kFileBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
+  if (errno == 0) place = mmap(nullptr, kFileBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (place == MAP_FAILED) complain(path);
   close(file);
   if (place == MAP_FAILED) return false;

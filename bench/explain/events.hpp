@@ -11,7 +11,7 @@ namespace nearpeak::explain {
 
 constexpr int kNames = 2048;
 constexpr int kNameBytes = 48;
-constexpr std::uint64_t kEvents = std::uint64_t{1} << 20;  // what comes after these is lost
+constexpr std::uint64_t kEvents = std::uint64_t{1} << 22;  // what comes after these is lost
 
 enum class Kind : std::uint8_t {
   kNone,

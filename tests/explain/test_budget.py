@@ -117,6 +117,18 @@ def test_messages_that_were_held_up_are_left_out(did: Any) -> None:
     assert looked_at.mean_us == pytest.approx(1)
 
 
+def test_messages_after_the_last_event_that_found_a_place_are_left_out(did: Any) -> None:
+    ranks = [
+        did.seen(0, [*did.sample(0, 2), *did.sample(2, 9)]),
+        did.seen(1, [did.call("memcpy", 0, 3)]),
+    ]
+    ranks[1].lost = 7
+    [looked_at] = windows(ranks)
+    assert (looked_at.messages, looked_at.mean_us) == (1, 2)
+    ranks[0].lost, ranks[1].end[0] = 1, 1000
+    assert windows(ranks) == []
+
+
 def test_without_a_sample_nothing_is_looked_at(did: Any) -> None:
     assert windows([]) == []
     assert windows([did.seen(0, [did.call("memcpy", 0, 1)])]) == []

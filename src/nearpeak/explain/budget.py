@@ -92,6 +92,11 @@ class Windows:
         """Of a message."""
         return float((self.end - self.begin).sum()) / self.messages / NS
 
+    def until(self, instant: float) -> "Windows":
+        """Those that were over then."""
+        kept = self.end <= instant
+        return Windows(self.leg, self.begin[kept], self.end[kept], self.each[kept])
+
     def usual(self) -> "Windows":
         """Those whose times are of the middle half: in others a rank was held up, by whatever else
         runs on the machine."""
@@ -193,7 +198,14 @@ def windows(ranks: Sequence[Seen]) -> list[Windows]:
                 end = np.maximum(end, seen.begin[others[:count]])
     other = next((seen for seen in ranks if seen.rank == 1), None)
     legs = _legs(leader, other, begin, end) if other is not None else []
-    return [leg.usual() for leg in legs or [Windows("iteration", begin, end, iterations)]]
+    in_all = Windows("iteration", begin, end, iterations)
+    whole = [leg.until(_known_until(ranks)) for leg in legs or [in_all]]
+    return [leg.usual() for leg in whole if leg.messages]
+
+
+def _known_until(ranks: Sequence[Seen]) -> float:
+    """Of all ranks: after that, events of one of them found no place."""
+    return min((float(s.end.max()) for s in ranks if s.lost and len(s.end)), default=np.inf)
 
 
 def _marks(seen: Seen, which: int) -> Indices:

@@ -13,7 +13,7 @@ from nearpeak.arrays import Floats
 
 MAGIC = b"NPEXPL1\0"
 NAMES, NAME_BYTES = 2048, 48
-EVENTS = 1 << 20
+EVENTS = 1 << 22
 # As Header, without the names at its end.
 HEADER = struct.Struct("=8sIiQii4Q64s256sII")
 EVENT = np.dtype(
