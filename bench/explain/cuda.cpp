@@ -55,7 +55,7 @@ struct Known {
   bool named = false;
   int word = -1;
 };
-Known calls[kFirstKernelName - kFirstDriverName];
+Known calls[kFirstText - kFirstDriverName];
 
 // Called at the begin and the end of each call of the driver. Those within a call of the driver are
 // not told.
@@ -67,7 +67,7 @@ void called(void*, std::uint32_t domain, std::uint32_t call, const void* told) {
     *data.own = now;
     return;
   }
-  if (*data.own == 0 || call >= kFirstKernelName - kFirstDriverName) return;  // began before
+  if (*data.own == 0 || call >= kFirstText - kFirstDriverName) return;  // began before
   Known& known = calls[call];
   if (!known.named) {
     name(static_cast<int>(kFirstDriverName + call), data.function);
@@ -101,8 +101,7 @@ void keep(const cupti::Activity* record) {
   } else if (record->kind == cupti::kConcurrentKernel) {
     const auto& kernel = *reinterpret_cast<const cupti::Kernel*>(record);
     const char* const text = kernel.name == nullptr ? "kernel" : kernel.name;
-    add(Kind::kKernel, explain::kernel(text), kernel.begin_ns, kernel.end_ns, 0,
-        kernel.correlation);
+    add(Kind::kKernel, text_number(text), kernel.begin_ns, kernel.end_ns, 0, kernel.correlation);
   }
 }
 

@@ -26,7 +26,7 @@ Event* events = nullptr;
 // Until there is a file: as the driver is loaded before the first mark.
 Header known{};
 std::mutex naming;  // and all else of the header but events
-int kernels = 0;
+int texts = 0;
 std::atomic<int> threads{0};
 [[gnu::tls_model("initial-exec")]] thread_local int thread = -1;
 
@@ -70,19 +70,26 @@ void name(int number, const char* text) {
   if (*place == '\0') std::snprintf(place, kNameBytes, "%s", text);
 }
 
-std::uint16_t kernel(const char* text) {
+std::uint16_t text_number(const char* text) {
   const std::lock_guard lock(naming);
   auto* const names = head().names;
-  int found = kFirstKernelName;
-  while (found < kFirstKernelName + kernels &&
-         std::strncmp(names[found], text, kNameBytes - 1) != 0)
+  int found = kFirstText;
+  while (found < kFirstText + texts && std::strncmp(names[found], text, kNameBytes - 1) != 0)
     ++found;
   if (found == kNames) return kNames - 1;
-  if (found == kFirstKernelName + kernels) {
+  if (found == kFirstText + texts) {
     std::snprintf(names[found], kNameBytes, "%s", text);
-    ++kernels;
+    ++texts;
   }
   return static_cast<std::uint16_t>(found);
+}
+
+void for_samples(std::uint16_t (*name_of)(std::uint64_t address)) {
+  static std::uint64_t next = 0;
+  Header* const there = header.load();
+  if (there == nullptr) return;
+  for (; next < std::min<std::uint64_t>(there->begun, kEvents); ++next)
+    if (events[next].kind == Kind::kSample) events[next].name = name_of(events[next].bytes);
 }
 
 void device_seen(const char* why_not) {

@@ -21,6 +21,7 @@ enum class Kind : std::uint8_t {
   kCopy,      // on the device: `name` is kind, from and to, as CUPTI numbers them, each in a byte
   kKernel,
   kFill,
+  kSample,   // what a thread is at: `bytes` is the address, `name` what is there once it is known
   kCounter,  // of the thread, since it began: `name` is which (Counter), `bytes` its value
 };
 
@@ -72,9 +73,9 @@ struct Header {
   char names[kNames][kNameBytes];  // of calls and kernels
 };
 
-// The names of calls of libc are the first, those of the driver follow, then kernels.
+// The names of calls of libc are the first, those of the driver follow, then other texts.
 constexpr int kFirstDriverName = 64;
-constexpr int kFirstKernelName = 1536;
+constexpr int kFirstText = 1536;
 
 // Whether events are kept: from the first mark on.
 bool recording();
@@ -83,8 +84,10 @@ void add(Kind kind, std::uint16_t name, std::uint64_t begin_ns, std::uint64_t en
          std::uint64_t bytes, std::uint32_t correlation = 0);
 // Gives a name its text, once.
 void name(int number, const char* text);
-// The number of a kernel's name; the last one stands for all further ones.
-std::uint16_t kernel(const char* text);
+// The number of a text that comes while events are kept; the last one stands for all further ones.
+std::uint16_t text_number(const char* text);
+// Of each sample that is new since, what is at its address.
+void for_samples(std::uint16_t (*name_of)(std::uint64_t address));
 
 // What is known of the device, before or while events are kept. `why_not`: "" where it is seen.
 void device_seen(const char* why_not);

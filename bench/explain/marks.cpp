@@ -5,6 +5,7 @@
 
 #include "explain/cuda.hpp"
 #include "explain/events.hpp"
+#include "explain/sampling.hpp"
 
 namespace nearpeak::explain {
 namespace {
@@ -29,6 +30,11 @@ void count() {
   put(kSystemNs, ns(used.ru_stime));
 }
 
+void begin_all() {
+  costs(cost_ns(call_driver), cost_ns([] { sched_yield(); }));
+  begin_samples();
+}
+
 }  // namespace
 }  // namespace nearpeak::explain
 
@@ -37,11 +43,12 @@ extern "C" __attribute__((visibility("default"))) void nearpeak_explain_mark(int
                                                                              std::uint64_t number,
                                                                              int rank, int ranks) {
   using namespace nearpeak::explain;
-  if (what == kBegins && begin(rank, ranks))
-    costs(cost_ns(call_driver), cost_ns([] { sched_yield(); }));
+  if (what == kBegins && begin(rank, ranks)) begin_all();
   if (!recording()) return;
   if (what == kBegins) count();
   const std::uint64_t now = now_ns();
   add(Kind::kMark, static_cast<std::uint16_t>(what), now, now, number);
-  if (what == kEnds) count();
+  if (what != kEnds) return;
+  count();
+  name_samples();
 }

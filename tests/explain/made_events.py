@@ -37,6 +37,11 @@ def call(name: str, begin_us: float, end_us: float, size: float = 0, thread: int
     return Made(kind, name, begin_us, end_us, size, thread)
 
 
+def at(name: str, at_us: float) -> Made:
+    """A sample."""
+    return Made(events.SAMPLE, name, at_us, at_us)
+
+
 def copy(source: int, target: int, begin_us: float, end_us: float, size: float) -> Made:
     """Between kinds of memory as CUPTI numbers them."""
     return Made(events.COPY, 1 << 10 | source << 5 | target, begin_us, end_us, size)

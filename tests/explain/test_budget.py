@@ -96,6 +96,29 @@ def test_messages_there_and_back_are_told_apart(did: Any) -> None:
     assert shares(budget(seen, back, None)) == {(0, "memcpy"): 0.5}
 
 
+def test_samples_say_what_ranks_were_at_where_nothing_went_on(did: Any) -> None:
+    ranks = [
+        did.seen(
+            0,
+            [
+                *did.sample(0, 10),
+                did.call("memcpy", 2, 4),
+                *(did.at("spin, libmpi.so", at_us) for at_us in (1, 3, 5, 6)),  # 3: in a copy
+                did.at("libmpi.so", 9),
+                did.at("spin, libmpi.so", 11),  # after it
+            ],
+        ),
+        did.seen(1, [did.at("main", 5)]),
+    ]
+    [looked_at] = windows(ranks)
+    found = budget(activity(ranks), looked_at, None)
+    assert [(own.rank, own.name, own.samples, own.share) for own in found.own] == [
+        (0, "spin, libmpi.so", 3, 0.75),
+        (0, "libmpi.so", 1, 0.25),
+        (1, "main", 1, 1.0),
+    ]
+
+
 def test_iterations_that_begin_together_last_until_the_last_rank_ends(did: Any) -> None:
     ranks = [
         did.seen(0, did.sample(0, 4, together=1)),
@@ -113,8 +136,9 @@ def test_messages_that_were_held_up_are_left_out(did: Any) -> None:
         mark for end, time in zip(ends, times, strict=True) for mark in did.sample(end - time, end)
     ]
     [looked_at] = windows([did.seen(0, marks)])
-    assert looked_at.messages == 7
-    assert looked_at.mean_us == pytest.approx(1)
+    usual = looked_at.usual()
+    assert (looked_at.messages, usual.messages) == (8, 7)
+    assert usual.mean_us == pytest.approx(1)
 
 
 def test_messages_after_the_last_event_that_found_a_place_are_left_out(did: Any) -> None:

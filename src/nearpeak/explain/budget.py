@@ -18,11 +18,12 @@ from nearpeak.explain.events import (
     HOST_CALL,
     KERNEL,
     MARK,
+    SAMPLE,
     TURN,
     Seen,
     copy_name,
 )
-from nearpeak.explain.explanation import Budget, Counters, Kind, Lane, Leg, Part, Span
+from nearpeak.explain.explanation import Budget, Counters, Kind, Lane, Leg, Own, Part, Span
 
 # Calls that end when the device has done something, and those that end when anything happens.
 SYNCS = frozenset(
@@ -71,6 +72,7 @@ class Activity:
     begin: Floats
     end: Floats
     bytes: Floats
+    samples: list[tuple[int, str, Floats]]  # rank, what it was at, and when
 
 
 @dataclass
@@ -126,7 +128,15 @@ def activity(ranks: Sequence[Seen]) -> Activity:
         begin=joined(begin for _, _, begin, _, _ in parts),
         end=joined(end for _, _, _, end, _ in parts),
         bytes=joined(size_bytes for *_, size_bytes in parts),
+        samples=[sampled for seen in ranks for sampled in _samples(seen)],
     )
+
+
+def _samples(seen: Seen) -> Iterator[tuple[int, str, Floats]]:
+    there = seen.kind == SAMPLE
+    for number in np.unique(seen.name[there]).tolist():
+        if text := seen.names[number]:
+            yield seen.rank, text, seen.begin[there & (seen.name == number)]
 
 
 def _named(seen: Seen) -> Iterator[tuple[Name, Floats, Floats, Floats]]:
@@ -181,7 +191,7 @@ def _nested(seen: Seen) -> Booleans:
 
 
 def windows(ranks: Sequence[Seen]) -> list[Windows]:
-    """What is looked at: usual messages there and back where ranks mark them, else iterations."""
+    """What is looked at: messages there and back where ranks mark them, else iterations."""
     leader = next((seen for seen in ranks if seen.rank == 0), None)
     if leader is None:
         return []
@@ -200,7 +210,7 @@ def windows(ranks: Sequence[Seen]) -> list[Windows]:
     legs = _legs(leader, other, begin, end) if other is not None else []
     in_all = Windows("iteration", begin, end, iterations)
     whole = [leg.until(_known_until(ranks)) for leg in legs or [in_all]]
-    return [leg.usual() for leg in whole if leg.messages]
+    return [leg for leg in whole if leg.messages]
 
 
 def _known_until(ranks: Sequence[Seen]) -> float:
@@ -234,14 +244,28 @@ def _legs(leader: Seen, other: Seen, begin: Floats, end: Floats) -> list[Windows
     return [Windows("there", start, turn, alone), Windows("back", turn, home, alone)]
 
 
-def budget(did: Activity, looked_at: Windows, ceiling_us: float | None) -> Budget:
-    """Of the messages of one leg; `ceiling_us`: how long one takes without MPI."""
-    near = (did.end > looked_at.begin[0]) & (did.begin < looked_at.end[-1])
-    which, level = did.which[near], did.level[near]
-    begin, end, size_bytes = did.begin[near], did.end[near], did.bytes[near]
+@dataclass
+class Shared:
+    """How the time of messages is shared by the events around them; times in ns."""
+
+    events: Indices  # of the activity
+    shares: Floats  # of the time, of each event
+    overlap: Floats  # how long each went on in messages, whatever went on beside it
+    begun: Booleans  # whether each began in a message
+    instants: Floats  # at which anything began or ended
+    free: Floats  # 1 from an instant to the next where nothing went on in a message, else 0
+    free_ns: float  # all of that
+
+
+def shared(did: Activity, looked_at: Windows) -> Shared:
+    """At each instant, time belongs to the first of LEVELS of which anything goes on."""
+    events = np.flatnonzero((did.end > looked_at.begin[0]) & (did.begin < looked_at.end[-1]))
+    level, begin, end = did.level[events], did.begin[events], did.end[events]
     instants = np.unique(np.concatenate([begin, end, looked_at.begin, looked_at.end]))
     lasting = np.append(np.diff(instants), 0.0)
-    first, last = (np.searchsorted(instants, times) for times in (begin, end))
+    first, last, opens, closes = (
+        np.searchsorted(instants, times) for times in (begin, end, looked_at.begin, looked_at.end)
+    )
 
     def active(some: Indices, until: Indices) -> Floats:
         """How many go on from each instant to the next."""
@@ -256,56 +280,84 @@ def budget(did: Activity, looked_at: Windows, ceiling_us: float | None) -> Budge
         integral: Floats = sums[last] - sums[first]
         return integral
 
-    inside = active(
-        *(np.searchsorted(instants, times) for times in (looked_at.begin, looked_at.end))
-    )
-    inside = (inside > 0).astype(float)
-    free = inside.copy()
-    shares = np.zeros(len(begin))
+    inside = (active(opens, closes) > 0).astype(float)
+    free, shares = inside, np.zeros(len(events))
     for number in range(len(LEVELS)):
         own = level == number
         at_once = active(first[own], last[own])
         weights = np.divide(free, at_once, out=np.zeros_like(free), where=at_once > 0)
         shares[own] = within(weights)[own]
         free = np.where(at_once > 0, 0.0, free)
-    overlap = within(inside)
-    begun = (inside[first] > 0) & (overlap > 0) if len(first) else overlap > 0
-    messages = looked_at.messages
-    parts = []
-    for number in np.unique(which[overlap > 0]).tolist():
-        own = which == number
-        counted = own & begun
-        name = did.names[number]
-        moved = size_bytes[counted].mean() if counted.any() else 0.0
-        parts.append(
-            Part(
-                kind=name.kind,
-                name=name.name,
-                rank=name.rank,
-                count=int(counted.sum()) / messages,
-                mean_us=float((end - begin)[counted].mean()) / NS if counted.any() else 0.0,
-                bytes=float(moved) or None,
-                busy_us=float(overlap[own].sum()) / messages / NS,
-                time_us=float(shares[own].sum()) / messages / NS,
-            )
-        )
-    parts.sort(key=lambda part: -part.time_us)
-    time_us = looked_at.mean_us
-    rest_us = float((free * lasting).sum()) / messages / NS
+    return Shared(
+        events=events,
+        shares=shares,
+        overlap=within(inside),
+        begun=inside[first] > 0,
+        instants=instants,
+        free=free,
+        free_ns=float((free * lasting).sum()),
+    )
+
+
+def budget(did: Activity, leg: Windows, ceiling_us: float | None) -> Budget:
+    """Of the usual messages of a leg; `ceiling_us`: how long one takes without MPI."""
+    looked_at = leg.usual()
+    known = shared(did, looked_at)
+    parts = sorted(_parts(did, known, looked_at.messages), key=lambda part: -part.time_us)
     spent_us = {kind: sum(p.time_us for p in parts if p.kind == kind) for kind in LEVELS}
-    above_us = None if ceiling_us is None else time_us - spent_us["microscope"] - ceiling_us
+    rest_us = known.free_ns / looked_at.messages / NS
+    above_us = (
+        0.0 if ceiling_us is None else looked_at.mean_us - spent_us["microscope"] - ceiling_us
+    )
     shown = _median_message(looked_at)
     return Budget(
         leg=looked_at.leg,
-        messages=messages,
-        time_us=time_us,
+        messages=looked_at.messages,
+        time_us=looked_at.mean_us,
         parts=parts,
         waiting_us=spent_us["wait"],
         not_accounted_us=rest_us,
-        accounted=max(0.0, 1 - rest_us / above_us) if above_us and above_us > 0 else None,
+        # A message in which a sample was taken takes longer than usual.
+        own=_own(did, shared(did, leg)),
+        accounted=max(0.0, 1 - rest_us / above_us) if above_us > 0 else None,
         shown_us=(shown[1] - shown[0]) / NS,
         lanes=lanes(did, *shown),
     )
+
+
+def _parts(did: Activity, known: Shared, messages: int) -> Iterator[Part]:
+    which, times = did.which[known.events], (did.end - did.begin)[known.events]
+    for number in np.unique(which[known.overlap > 0]).tolist():
+        own = (which == number) & (known.overlap > 0)
+        counted = own & known.begun
+        sizes = did.bytes[known.events][counted]
+        name = did.names[number]
+        yield Part(
+            kind=name.kind,
+            name=name.name,
+            rank=name.rank,
+            count=len(sizes) / messages,
+            mean_us=float(times[counted].mean()) / NS if len(sizes) else 0.0,
+            bytes=(float(sizes.mean()) or None) if len(sizes) else None,
+            busy_us=float(known.overlap[own].sum()) / messages / NS,
+            time_us=float(known.shares[own].sum()) / messages / NS,
+        )
+
+
+def _own(did: Activity, known: Shared) -> list[Own]:
+    """What samples found where nothing went on."""
+    counts: dict[tuple[int, str], int] = {}
+    for rank, name, times in did.samples:
+        places = np.searchsorted(known.instants, times, side="right") - 1
+        inside = places[(places >= 0) & (places < len(known.instants) - 1)]
+        if count := int(known.free[inside].sum()):
+            counts[rank, name] = count
+    of_rank = {rank: sum(n for (r, _), n in counts.items() if r == rank) for rank, _ in counts}
+    found = [
+        Own(rank=rank, name=name, samples=count, share=count / of_rank[rank])
+        for (rank, name), count in counts.items()
+    ]
+    return sorted(found, key=lambda own: (own.rank, -own.samples))
 
 
 def _median_message(looked_at: Windows) -> tuple[float, float]:

@@ -27,7 +27,7 @@ EVENT = np.dtype(
         ("thread", "u1"),
     ]
 )
-MARK, HOST_CALL, DRIVER_CALL, COPY, KERNEL, FILL, COUNTER = range(1, 8)
+MARK, HOST_CALL, DRIVER_CALL, COPY, KERNEL, FILL, SAMPLE, COUNTER = range(1, 9)
 BEGINS, ENDS, TURN = 1, 2, 3  # marks
 MEMORIES = (
     "unknown",

@@ -30,6 +30,15 @@ class Part(msgspec.Struct, kw_only=True):
     time_us: float
 
 
+class Own(msgspec.Struct, kw_only=True):
+    """What a rank was at where nothing that is seen went on: its own instructions."""
+
+    rank: int
+    name: str  # "opal_progress, libopen-pal.so.80": what is not exported has its library alone
+    samples: int  # of the rank that were there, while nothing went on
+    share: float  # of the samples of this rank while nothing went on
+
+
 class Span(msgspec.Struct, kw_only=True):
     """Something in a lane, from and to so many microseconds after the message began."""
 
@@ -57,6 +66,7 @@ class Budget(msgspec.Struct, kw_only=True):
     parts: list[Part]  # the one with the largest share first
     waiting_us: float  # that of parts which wait for whatever comes
     not_accounted_us: float  # nothing of the above went on
+    own: list[Own]  # what ranks were at in that time, by samples: the most frequent first
     # How much of the time above the ceiling, without the microscope's, is accounted for; null: no
     # ceiling, or not above it.
     accounted: float | None

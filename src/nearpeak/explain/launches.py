@@ -113,7 +113,7 @@ def _case(
     case = seen.case
     legs = budget.windows(ranks)
     did = budget.activity(ranks)
-    iteration_us = sum(leg.mean_us for leg in legs)
+    iteration_us = sum(leg.usual().mean_us for leg in legs)
     in_us = case.unit == "us"
     ceiling_us = None
     if ceiling is not None and legs:

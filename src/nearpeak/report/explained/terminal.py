@@ -26,8 +26,8 @@ def print_explanation(found: Explanation, page: Path | None) -> None:
         for budget in case.budgets:
             console.print(f"\n{words.leg(budget, found)}: {words.sum_of(budget)}", soft_wrap=True)
             console.print(_table(budget))
-            if known := words.accounted(budget):
-                console.print(known)
+            for line in filter(None, [*words.own(budget), words.accounted(budget)]):
+                console.print(line, soft_wrap=True)
         for line in words.counters(case):
             console.print(line)
         for said in found.said:

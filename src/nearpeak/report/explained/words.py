@@ -5,6 +5,7 @@ from nearpeak.explain.explanation import Budget, ExplainedCase, Explanation, Par
 from nearpeak.numbers import count, number, percent, size, unit
 
 LEAST_SHARE = 0.005  # of a message: parts below it are told together
+OWN, LEAST_OWN = 4, 0.05  # of what ranks were at: most that are told, and the least share
 ENOUGH = 0.8  # of the time above the ceiling
 
 
@@ -62,6 +63,21 @@ def sum_of(budget: Budget) -> str:
     words = [f"{number(piece.time_us)} {part(piece)}" for piece in shown(budget)[:5]]
     rest = budget.time_us - sum(piece.time_us for piece in shown(budget)[:5])
     return f"{number(budget.time_us)} µs = {' + '.join([*words, f'{number(rest)} other'])}"
+
+
+def own(budget: Budget) -> list[str]:
+    """`rank 0 was at opal_progress, libopen-pal.so.80 (62 %), ...` in what is not accounted for."""
+    lines = []
+    for rank in sorted({found.rank for found in budget.own}):
+        of_rank = [found for found in budget.own if found.rank == rank]
+        samples = sum(found.samples for found in of_rank)
+        most = [f"{f.name} ({percent(f.share)} %)" for f in of_rank[:OWN] if f.share >= LEAST_OWN]
+        if most:
+            lines.append(
+                f"Not accounted for, rank {rank}: by {count(samples, 'sample')} at "
+                f"{'; '.join(most)}"
+            )
+    return lines
 
 
 def accounted(budget: Budget) -> str:
