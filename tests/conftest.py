@@ -116,6 +116,12 @@ def kernels_compiler() -> str:
 
 
 @pytest.fixture(scope="session")
+def fake_cupti() -> Path:
+    """A CUPTI for the fake driver, for NEARPEAK_CUPTI_LIBRARY."""
+    return fake_library("fake_cupti")
+
+
+@pytest.fixture(scope="session")
 def fake_nccl() -> Path:
     """An NCCL for the fake driver, for --library and --mpi."""
     return fake_library("fake_nccl", file="libnccl.so.2")
@@ -176,3 +182,9 @@ def make_sides(make_study: Callable[..., Any], tmp_path: Path) -> Callable[..., 
     assert make_study
     made = load_helper("made_sides", Path(__file__).parent / "compare" / "made_sides.py")
     return lambda name, **options: made.study(tmp_path / name, **options)
+
+
+@pytest.fixture(scope="session")
+def did() -> ModuleType:
+    """What processes did under the microscope, by hand (tests/explain/made_events.py)."""
+    return load_helper("made_events", Path(__file__).parent / "explain" / "made_events.py")

@@ -19,7 +19,7 @@ LAYERS = [
     {"machine"},
     {"libraries", "picture"},
     {"study"},
-    {"conform"},
+    {"conform", "explain"},
     {"observations"},
     {"results"},
     {"findings"},
@@ -31,7 +31,7 @@ LAYERS = [
 # Of bench/, but what it is given (third_party) and its tests, which include what they test. On top
 # are the programs; what composes benchmarks with transports is above both.
 FOLDERS = [
-    {"calls", "options", "payload", "portable"},
+    {"calls", "explain", "options", "payload", "portable"},
     {"accel", "trace"},
     {"accel/host", "accel/kernels", "group", "transport"},
     {"accel/gpu", "accel/openacc", "accel/opencl", "sampling"},
@@ -81,9 +81,13 @@ def test_imports_run_one_way() -> None:
 
 
 # Results are made of observations, wherever these come from, and reports show them.
-SOURCES = {"study", "conform", "trace"}
+SOURCES = {"study", "conform", "explain", "trace"}
 KNOW_NO_SOURCE = {"results", "findings", "compare", "report"}
-SHOWS = {"report/conformed": "conform.conformance", "report/traced.py": "trace.trace"}  # no studies
+SHOWS = {  # what is no study
+    "report/conformed": "conform.conformance",
+    "report/explained": "explain.explanation",
+    "report/traced.py": "trace.trace",
+}
 
 
 def shows(file: Path, name: str) -> bool:

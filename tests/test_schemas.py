@@ -11,6 +11,7 @@ import pytest
 
 from nearpeak.compare import schema as compare
 from nearpeak.conform import schema as conform
+from nearpeak.explain import schema as explain
 from nearpeak.results import schema as results
 from nearpeak.study import schema as study
 from nearpeak.trace import schema as trace
@@ -19,6 +20,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "compare": compare.schema,
     "conform": conform.schema,
+    "explain": explain.schema,
     "records": study.records_schema,  # tests/study/test_records.py has its document
     "results": results.schema,
     "trace": trace.schema,
@@ -27,6 +29,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
 DOCUMENTS = {
     "compare": ("###", {"Who", "Place", "Case", "Curve"}),
     "conform": ("###", set[str]()),
+    "explain": ("###", set[str]()),
     "results": ("##", set[str]()),
     "trace": ("###", set[str]()),
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "pt2pt/pair_case.hpp"
+#include "sampling/marks.hpp"
 
 namespace nearpeak {
 
@@ -43,16 +44,20 @@ class PingPong : public PairCase<T> {
       if (blocking_ && is_first()) {
         by.send(outgoing(0, out), out);
         by.receive(slot(0), in);
+        mark(Mark::kTurn);
       } else if (blocking_) {
         by.receive(slot(0), in);
+        mark(Mark::kTurn);
         by.send(outgoing(0, out), out);
       } else if (is_first()) {
         by.begin_receive(slot(0), in);
         by.begin_send(outgoing(0, out), out);
         by.finish();
+        mark(Mark::kTurn);
       } else {
         by.begin_receive(slot(0), in);
         by.finish();
+        mark(Mark::kTurn);
         by.begin_send(outgoing(0, out), out);
         by.finish();
       }

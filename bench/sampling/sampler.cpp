@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sampling/marks.hpp"
+
 namespace nearpeak {
 namespace {
 
@@ -58,6 +60,7 @@ class Sampler::Run {
 
  private:
   void sample(std::int64_t begin) {
+    warm_ = true;
     set_batch();
     if (keeps_) own_us_.reserve(2 * policy_.max_kept);
     while (const std::uint64_t round = next_round(begin)) {
@@ -188,7 +191,9 @@ class Sampler::Run {
     std::fill(phases_ns_.begin(), phases_ns_.end(), 0.0);
     for (std::uint64_t i = 0; i < n; ++i) {
       begin_sample();
+      if (warm_) mark(Mark::kBegins, 1, group_.rank(), group_.size());
       const std::int64_t one_ns = run_timed(1);
+      if (warm_) mark(Mark::kEnds, 1);
       spent_ns += one_ns;
       const std::vector<double>& phases = sampled_.phases().ns();
       for (std::size_t p = 0; p < phases.size(); ++p) phases_ns_[p] += phases[p];
@@ -208,8 +213,10 @@ class Sampler::Run {
       if (apart_) {
         spent_ns = run_apart(result_.batch, keeps && longest_);
       } else {
+        mark(Mark::kBegins, 0, group_.rank(), group_.size());
         sampled_.run(result_.batch);
         const std::int64_t after = now_ns();
+        mark(Mark::kEnds, result_.batch);
         spent_ns = spent(after - before);
         before = after;
       }
@@ -344,6 +351,7 @@ class Sampler::Run {
                                  // iterations follow each other, the time and its phases
   double per_iteration_ns_ = 0;
   double per_turn_ns_ = 0;  // the same with what is not timed: barriers, what begins a sample
+  bool warm_ = false;
   bool falls_in_step_ = true;
   std::uint64_t taken_ = 0;
   double spent_ns_ = 0;

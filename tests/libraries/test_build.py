@@ -28,6 +28,7 @@ else()
 endif()
 link_libraries(nearpeak_core)
 add_executable(nearpeak-native main.cpp)
+add_library(nearpeak-explain SHARED main.cpp)
 if(NEARPEAK_MPI_LIBRARY)
   add_executable(nearpeak-mpi mpi.cpp)
   target_include_directories(nearpeak-mpi PRIVATE ${NEARPEAK_MPI_INCLUDE})
@@ -380,7 +381,7 @@ def test_copied_programs_run_from_another_cache_and_with_an_old_glibc(
     there = tmp_path / "there"
     build.copy_programs([mpich, intel], there)  # which share an ABI
     programs = list((there / "build").glob("*/*nearpeak-*"))
-    assert len(programs) == 3
+    assert len(programs) == 4
     for program in programs:
         assert glibc.needed([program]) <= glibc.PORTABLE
         # What moves bytes is the C library's, as in programs of other compilers.

@@ -17,7 +17,9 @@
 //   is left alone)  reversed=1 (the devices are in the other order, as CUDA_VISIBLE_DEVICES can put
 //   them)  eager=1 (work of streams of the least priority is done as early as it can be, so that it
 //   gets ahead of others')  heedless=1 (no stream waits for another)
-// FAKE_CUDA_OLD builds a driver that lacks a symbol.
+// FAKE_CUDA_OLD builds a driver that lacks a symbol. As the real one does, it loads the library
+// that CUDA_INJECTION64_PATH names, and then tells the fake CUPTI (fake_cupti.cpp) of calls and
+// copies.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -293,15 +295,56 @@ int injected(const char* call) {
   return fault.at == 0 || fault.calls == fault.at ? fault.error : kGood;
 }
 
+// The fake CUPTI, where an injected library has loaded it.
+struct Told {
+  void (*call)(std::uint32_t, const char*, const void*) = nullptr;
+  void (*copied)(int, int, int, std::uint64_t, std::uint64_t, std::uint64_t) = nullptr;
+} told;
+
+void inject() {
+  const char* const path = std::getenv("CUDA_INJECTION64_PATH");
+  void* const library = path == nullptr || told.call != nullptr ? nullptr : dlopen(path, RTLD_NOW);
+  if (library == nullptr) return;
+  if (auto* const begin = reinterpret_cast<int (*)()>(dlsym(library, "InitializeInjection")))
+    begin();
+  const char* const cupti = std::getenv("NEARPEAK_CUPTI_LIBRARY");
+  void* const loaded = cupti == nullptr ? nullptr : dlopen(cupti, RTLD_NOW | RTLD_NOLOAD);
+  if (loaded == nullptr) return;
+  told.call = reinterpret_cast<decltype(told.call)>(dlsym(loaded, "fake_cupti_call"));
+  told.copied = reinterpret_cast<decltype(told.copied)>(dlsym(loaded, "fake_cupti_copied"));
+}
+
+// A call, from its begin to its end.
+struct Called {
+  const char* name;
+  const void* parameters = nullptr;
+  explicit Called(const char* function) : name(function) {
+    if (told.call != nullptr) told.call(0, name, nullptr);
+  }
+  ~Called() {
+    if (told.call != nullptr) told.call(1, name, parameters);
+  }
+  Called(const Called&) = delete;
+  Called& operator=(const Called&) = delete;
+};
+
+std::uint64_t now_ns() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000U +
+         static_cast<std::uint64_t>(t.tv_nsec);
+}
+
 // What stops a call before it begins.
 #define BEGIN_CALL()                                                                      \
+  [[maybe_unused]] Called this_call(__func__);                                            \
   do {                                                                                    \
     if (state().pid != getpid()) return kNotInitialized;                                  \
     if (const int begin_error = injected(__func__); begin_error != 0) return begin_error; \
   } while (false)
 #define BEGIN_CONTEXT_CALL()                                                  \
+  BEGIN_CALL();                                                               \
   do {                                                                        \
-    BEGIN_CALL();                                                             \
     if (current == nullptr || current->retained == 0) return kInvalidContext; \
   } while (false)
 
@@ -322,6 +365,12 @@ char* storage(Address address, std::size_t bytes) {
   if (found == nullptr) return at;  // pageable host memory
   const auto offset = static_cast<std::size_t>(at - found->seen);
   return offset + bytes <= found->bytes ? found->storage + offset : nullptr;
+}
+
+// The kind of memory as CUPTI numbers it: pageable, pinned, device.
+int kind_told(Address address) {
+  const Allocation* const found = find(address);
+  return found == nullptr ? 1 : of_device(found->kind) ? 3 : 2;
 }
 
 std::string file_name(std::uint64_t serial) {
@@ -444,6 +493,7 @@ EXPORT int cuInit(unsigned flags) {
   if (const int error = injected(__func__); error != 0) return error;
   if (state().pid != 0 && state().pid != getpid()) return kNotInitialized;  // after fork
   state().pid = getpid();
+  inject();
   return kGood;
 }
 
@@ -692,6 +742,12 @@ EXPORT int cuMemGetAddressRange_v2(Address* base, std::size_t* bytes, Address ad
 
 EXPORT int cuMemcpyAsync(Address to, Address from, std::size_t bytes, Stream* stream) {
   BEGIN_CONTEXT_CALL();
+  const struct {
+    Address to, from;
+    std::size_t bytes;
+    Stream* stream;
+  } parameters{to, from, bytes, stream};
+  this_call.parameters = &parameters;
   if (state().streams.count(stream) == 0) return kInvalidHandle;
   char* const target = storage(to, bytes);
   const char* const source = storage(from, bytes);
@@ -699,8 +755,12 @@ EXPORT int cuMemcpyAsync(Address to, Address from, std::size_t bytes, Stream* st
   if (target == nullptr || source == nullptr) return kInvalidValue;
   const Allocation* into = find(to);
   const bool wrong = state().corrupt && into != nullptr && of_device(into->kind);
+  const int from_kind = kind_told(from), to_kind = kind_told(to);
   stream->give({[=] {
+    const std::uint64_t begin_ns = now_ns();
     std::memmove(target, source, bytes);
+    if (told.copied != nullptr)
+      told.copied(from_kind == 3 ? 2 : 1, from_kind, to_kind, bytes, begin_ns, now_ns());
     if (wrong) target[bytes - 1] = static_cast<char>(~target[bytes - 1]);
   }});
   return kGood;

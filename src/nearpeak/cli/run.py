@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """`nearpeak run`: one launch of one benchmark, built, bound and started for the user."""
 
-import contextlib
 import os
 import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from nearpeak.cli import Hosts, RemoteShell, parsed, say, say_lacking, warn
 from nearpeak.errors import UserError
+
+if TYPE_CHECKING:
+    from nearpeak.study.single import Single
 
 LAUNCH_LIMIT = "2m"
 # Options of a program that then measures nothing and has no records. To solve may take long.
@@ -159,114 +161,58 @@ def launch(
 
     Raises UserError.
     """
-    import msgspec
-
-    from nearpeak.libraries import settings
-    from nearpeak.libraries.discover import resolve
-    from nearpeak.libraries.families import is_ceiling, mode_of
-    from nearpeak.libraries.launch import check_launcher, environment, shell_line
-    from nearpeak.libraries.library import CommandLine
-    from nearpeak.machine.discover import discover
-    from nearpeak.machine.doctor import examine
-    from nearpeak.machine.places import Ranks
+    from nearpeak.libraries.families import is_ceiling
+    from nearpeak.libraries.launch import shell_line
     from nearpeak.study import mps
-    from nearpeak.study.commands import (
-        Seats,
-        device_options,
-        joined,
-        library_of_ceilings,
-        loaded_by_native,
-        parts_of,
-        rank_launch,
-    )
+    from nearpeak.study.commands import joined, parts_of
     from nearpeak.study.foreground import run_in_foreground
-    from nearpeak.study.options import split_list
-    from nearpeak.study.paths import check_hosts, fitting_path, select_paths
     from nearpeak.study.places import wanted_at
-    from nearpeak.study.plan import new_study
-    from nearpeak.study.planning import between_gpus
-    from nearpeak.study.programs import TOOLS, describe_library
-    from nearpeak.terms.benchmarks import check_name, named
-    from nearpeak.terms.buffers import parse_buffers
+    from nearpeak.study.single import choose
     from nearpeak.terms.sizes import parse_seconds
 
-    check_name(benchmark)
-    if not mpi:
-        raise UserError(
-            "name a library with --mpi, one of `nearpeak mpi list` or a path, like "
-            f"`nearpeak run {benchmark} --mpi openmpi`"
-        )
     if counted := next((word for word in words if re.fullmatch(r"--?np?(\d*|=\d+)", word)), None):
         raise UserError(f"{counted}: the number of ranks is --ranks N, like --ranks 4")
-    env = _settings(settings_env)
     limit = parsed("--launch-limit", parse_seconds, launch_limit)
-    names = split_list(hosts) if hosts else []
-    check_hosts(names, remote_shell)
-    spec, wanted = settings.split(mpi)
-    library = resolve(spec)
-    check_launcher(library)
-    chosen_settings = settings.find(library.family, wanted or "default")
-    machine = discover()
-    # Before anything is built, which is load of our own.
-    found = examine(machine=machine, ranks=2 if oversubscribe else ranks or 2)
-    described = named(describe_library(library, TOOLS).benchmarks, benchmark)
-    kinds = parse_buffers(buffers)
-    if path and ranks:
-        raise UserError("--ranks chooses a path by itself: leave out one of --path and --ranks")
-    wanted_ranks = Ranks([ranks] if ranks else [], oversubscribe)
-    paths = select_paths(machine, names, [path] if path else [], ranks=wanted_ranks)
-    chosen, ends = fitting_path(paths, described, kinds)
-    study = new_study()
-    given = msgspec.structs.replace(chosen_settings, env={**chosen_settings.env, **env})
-    native = bool(mode_of(library)) or is_ceiling(library)
-    if mode_of(library) and not between_gpus(chosen, kinds):
-        raise UserError(
-            f"{library.name} is measured between GPUs of this host, one of each rank: give it "
-            "--buffers D,D and a --path between two GPUs"
-        )
-
-    def line_of(words: list[str]) -> CommandLine:
-        seats = Seats(chosen, ends, kinds)
-        if mode_of(library):
-            return loaded_by_native(TOOLS, library, seats, [benchmark, *words], given, study)
-        if is_ceiling(library):
-            return library_of_ceilings(TOOLS, seats, [benchmark], words, given, study)
-        program = str(TOOLS.mpi_program(library))
-        started = rank_launch([program, *with_devices(words)], seats, given, study, remote_shell)
-        return TOOLS.command_line(library, started)
-
-    def with_devices(words: Sequence[str]) -> list[str]:
-        return [benchmark, "--buffers", kinds, *device_options(ends, kinds), *words]
-
-    if not native:
-        checked = [str(TOOLS.mpi_program(library)), "--check", *with_devices(words)]
-        _check(checked, environment(library), benchmark)
+    chosen = choose(
+        benchmark,
+        mpi,
+        f"run {benchmark}",
+        path=path,
+        ranks=ranks,
+        oversubscribe=oversubscribe,
+        buffers=buffers,
+        hosts=hosts,
+        remote_shell=remote_shell,
+        settings_env=settings_env,
+    )
+    library = chosen.library
+    check(chosen, words, "run")
     parts = parts_of(words)
     places = [
         wanted_at(
-            ends[::-1] if "--reversed" in part else ends,
-            two_hosts=chosen.two_hosts,
+            chosen.ends[::-1] if "--reversed" in part else chosen.ends,
+            two_hosts=chosen.path.two_hosts,
             ceiling=is_ceiling(library),
             library=None if is_ceiling(library) else library.version_text,
         )
-        for part in (parts[:1] if native else parts)
+        for part in (parts[:1] if chosen.native else parts)
     ]
     if any(word.partition("=")[0] in NO_FIGURES for word in words):
         places, limit = [], max(limit, SOLVE_SECONDS)
-    say(f"Path {chosen.id}: {chosen.summary}")
-    if not described.sized and _value(parts[0], "--sizes") is not None:
-        say(f"nearpeak: {described.name} has no sizes: it is measured once, whatever --sizes says")
+    say(f"Path {chosen.path.id}: {chosen.path.summary}")
+    if not chosen.benchmark.sized and _value(parts[0], "--sizes") is not None:
+        say(f"nearpeak: {benchmark} has no sizes: it is measured once, whatever --sizes says")
     say_lacking(library)
-    warn(found, sys.stderr)
-    print(shell_line(line_of(list(words))), file=sys.stderr, flush=True)
+    warn(chosen.diagnoses, sys.stderr)
+    print(shell_line(chosen.line(words)), file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="nearpeak-run-") as folder:
         named_file = _value(parts[0], "--jsonl")
         jsonl = Path(folder) / "records.jsonl" if named_file is None else Path(named_file)
         if named_file is None:
             parts = [part if not places else [*part, "--jsonl", str(jsonl)] for part in parts]
-        line = line_of(joined(parts))
+        line = chosen.line(joined(parts))
         try:
-            with mps.daemon(study) if chosen.mps else contextlib.nullcontext():
+            with chosen.mps():
                 return run_in_foreground(line, places, jsonl, limit)
         except mps.MpsError as error:
             raise UserError(str(error)) from None
@@ -282,22 +228,18 @@ def _value(words: Sequence[str], option: str) -> str | None:
     return None
 
 
-def _settings(words: Sequence[str]) -> dict[str, str]:
-    env = {}
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not equals or not name:
-            raise UserError(f"--settings-env {word!r}: write NAME=VALUE")
-        env[name] = value
-    return env
-
-
-def _check(argv: list[str], env: Mapping[str, str], benchmark: str) -> None:
+def check(chosen: "Single", words: Sequence[str], command: str) -> None:
     """Lets the program look at its command line, before a launcher wraps its answer in its own.
-    Where that says how to learn more, it is by what is on PATH."""
+    Where that says how to learn more, it is by `nearpeak COMMAND`."""
+    from nearpeak.libraries.launch import environment
+    from nearpeak.study.programs import TOOLS
+
+    if chosen.native:
+        return
+    benchmark = chosen.benchmark.name
     done = subprocess.run(
-        argv,
-        env={**os.environ, **env},
+        [str(TOOLS.mpi_program(chosen.library)), "--check", *chosen.words(words)],
+        env={**os.environ, **environment(chosen.library)},
         stdin=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         check=False,
@@ -305,7 +247,7 @@ def _check(argv: list[str], env: Mapping[str, str], benchmark: str) -> None:
     if done.returncode:
         said = done.stderr.decode(errors="replace")
         own = rf"see nearpeak-mpi(?: {benchmark})? --help"
-        sys.stderr.write(re.sub(own, f"see nearpeak run {benchmark} --help", said))
+        sys.stderr.write(re.sub(own, f"see nearpeak {command} {benchmark} --help", said))
         raise typer.Exit(done.returncode)
 
 

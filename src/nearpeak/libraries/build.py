@@ -59,6 +59,11 @@ def build_trace(library: Library) -> Path:
     return _program(_trace(kit_for(library), library.name))
 
 
+def build_explain() -> Path:
+    """What `nearpeak explain` preloads into any program; errors as build_mpi."""
+    return _program(EXPLAIN)
+
+
 @functools.cache
 def build_native() -> Path:
     """nearpeak-native; errors as build_mpi."""
@@ -81,7 +86,7 @@ def copy_programs(libraries: list[Library], cache: Path, *, own_compiler: bool =
     kits = [(kit_for(library), library.name) for library in libraries]
     targets = [_mpi(kit, None, name) for kit, name in kits]
     targets += [_trace(kit, name) for kit, name in kits]
-    for target in dict.fromkeys([NATIVE, *targets]):
+    for target in dict.fromkeys([NATIVE, EXPLAIN, *targets]):
         program = _program(target) if own_compiler else _build(replace(target, portable=True))
         if needs_compilers_libraries(program):
             raise UserError(
@@ -125,14 +130,18 @@ class Target:
     def identity(self) -> str:
         """The same for the same sources, parts and kind of processor."""
         kind = [self.program.encode(), platform.machine().encode()]
-        without = () if self.program == TRACE else TRACE_FOLDERS  # in no other program
+        without = {
+            folder for program, own in ALONE.items() if program != self.program for folder in own
+        }
         return fingerprint(sources(), [*kind, *self.parts], {"tests", *without})
 
 
 CORE = Target("libnearpeak_core.a", words="what the measuring programs share")  # needs no MPI
 NATIVE = Target("nearpeak-native")
-TRACE = "libnearpeak-trace.so"  # needs no CORE
-TRACE_FOLDERS = ("calls", "trace")  # of the sources
+TRACE = "libnearpeak-trace.so"
+EXPLAIN = Target("libnearpeak-explain.so")  # one for all libraries
+# What needs no CORE, and its folders of the sources, which are in no other program.
+ALONE = {TRACE: ("calls", "trace"), EXPLAIN.program: ("explain",)}
 
 
 def own_benchmarks() -> Path | None:
@@ -354,7 +363,7 @@ def _make(target: Target, kept: Path) -> None:
             if not _runs_here(shared / core.program):
                 _compile({core: shared, target: kept}, [])
                 return
-    alone = target.program in (CORE.program, TRACE)
+    alone = target.program in (CORE.program, *ALONE)
     _compile({target: kept}, [] if alone else [f"-DNEARPEAK_CORE={_build(core)}"])
 
 

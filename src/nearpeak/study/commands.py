@@ -283,7 +283,16 @@ def library_of_ceilings(
     settings: Settings,
     study: str,
 ) -> CommandLine:
-    """nearpeak-native in the place of a library: the best of its ways to move data.
+    """nearpeak-native in the place of a library: the best of its ways to move data; errors as
+    ceilings_line."""
+    line = ceilings_line(tools, seats, benchmarks, ["--as-library", *options], study)
+    return CommandLine(argv=line.argv, env={**settings.env, **line.env})
+
+
+def ceilings_line(
+    tools: Tools, seats: Seats, benchmarks: list[str], options: list[str], study: str
+) -> CommandLine:
+    """nearpeak-native with all its ways to move data.
 
     UserError between two hosts, where it has nobody to start the far end.
     """
@@ -292,10 +301,10 @@ def library_of_ceilings(
             f"{seats.path.id}: the ceiling is measured on one host alone: leave --mpi ceiling out"
         )
     where = _within_host(seats)
-    what = ["--metrics", ",".join(benchmarks), "--as-library"]
+    what = ["--metrics", ",".join(benchmarks)]
     return CommandLine(
         argv=[str(tools.native_program()), *where, *what, *options],
-        env={**settings.env, **path_environment(seats.path, study)},
+        env=path_environment(seats.path, study),
     )
 
 

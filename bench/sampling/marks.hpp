@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Marks between which `nearpeak explain` looks at what a library does: its library (explain/) is
+// preloaded then. In all other launches nobody is told.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <cstdint>
+
+namespace nearpeak {
+
+enum class Mark : int {  // as in explain/events.hpp
+  kBegins = 1,           // a sample; 1: all ranks begin it together
+  kEnds = 2,             // a sample of so many iterations
+  kTurn = 3,             // a message of a ping-pong has arrived
+};
+
+using MarkFunction = void (*)(int what, std::uint64_t number, int rank, int ranks);
+inline const auto mark_function =
+    reinterpret_cast<MarkFunction>(dlsym(RTLD_DEFAULT, "nearpeak_explain_mark"));
+
+inline void mark(Mark what, std::uint64_t number = 0, int rank = 0, int ranks = 0) {
+  if (mark_function != nullptr) [[unlikely]]
+    mark_function(static_cast<int>(what), number, rank, ranks);
+}
+
+}  // namespace nearpeak

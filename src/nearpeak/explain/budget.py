@@ -1,0 +1,431 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the time of a message went, from what all ranks did while it was measured."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, get_args
+
+import numpy as np
+
+from nearpeak.arrays import Booleans, Floats, Indices
+from nearpeak.explain.events import (
+    BEGINS,
+    COPY,
+    COUNTER,
+    DRIVER_CALL,
+    ENDS,
+    FILL,
+    HOST_CALL,
+    KERNEL,
+    MARK,
+    SAMPLE,
+    TURN,
+    Seen,
+    copy_name,
+)
+from nearpeak.explain.explanation import Budget, Counters, Kind, Lane, Leg, Own, Part, Span
+
+# Calls that end when the device has done something, and those that end when anything happens.
+SYNCS = frozenset(
+    [
+        "cuStreamSynchronize",
+        "cuEventSynchronize",
+        "cuEventQuery",
+        "cuStreamQuery",
+        "cuCtxSynchronize",
+    ]
+)
+WAITS = frozenset(
+    [
+        "poll",
+        "ppoll",
+        "select",
+        "epoll_wait",
+        "sched_yield",
+        "nanosleep",
+        "clock_nanosleep",
+        "usleep",
+    ]
+)
+LEVELS: tuple[Kind, ...] = get_args(Kind)
+MIDDLE = (0.25, 0.75)  # quantiles
+NS = 1e3  # in a microsecond
+# What is shorter than this part of a message is drawn together with its neighbour.
+NARROWEST = 1 / 500
+
+
+class Name(NamedTuple):
+    """Events that are told as one part."""
+
+    kind: Kind
+    name: str
+    rank: int
+
+
+@dataclass
+class Activity:
+    """What ranks and devices did, without what happened within a call; times in ns."""
+
+    names: list[Name]
+    which: Indices  # of `names`
+    level: Indices  # of LEVELS
+    begin: Floats
+    end: Floats
+    bytes: Floats
+    samples: list[tuple[int, str, Floats]]  # rank, what it was at, and when
+
+
+@dataclass
+class Windows:
+    """When messages were under way: spans that do not overlap, of one leg."""
+
+    leg: Leg
+    begin: Floats
+    end: Floats
+    each: Floats  # messages, or iterations, in each span
+
+    @property
+    def messages(self) -> int:
+        """In all of them."""
+        return int(self.each.sum())
+
+    @property
+    def mean_us(self) -> float:
+        """Of a message."""
+        return float((self.end - self.begin).sum()) / self.messages / NS
+
+    def until(self, instant: float) -> "Windows":
+        """Those that were over then."""
+        kept = self.end <= instant
+        return Windows(self.leg, self.begin[kept], self.end[kept], self.each[kept])
+
+    def usual(self) -> "Windows":
+        """Those whose times are of the middle half: in others a rank was held up, by whatever else
+        runs on the machine."""
+        times = (self.end - self.begin) / self.each
+        low, high = np.quantile(times, MIDDLE)
+        kept = (times >= low) & (times <= high)
+        return Windows(self.leg, self.begin[kept], self.end[kept], self.each[kept])
+
+
+def activity(ranks: Sequence[Seen]) -> Activity:
+    """Of all ranks together."""
+    numbers: dict[Name, int] = {}
+    parts: list[tuple[int, int, Floats, Floats, Floats]] = []
+    for seen in ranks:
+        for name, begin, end, size_bytes in _named(seen):
+            number = numbers.setdefault(name, len(numbers))
+            parts.append((number, LEVELS.index(name.kind), begin, end, size_bytes))
+    lengths = [len(begin) for _, _, begin, _, _ in parts]
+
+    def joined(arrays: Iterable[Floats]) -> Floats:
+        return np.concatenate([np.empty(0), *arrays])
+
+    return Activity(
+        names=list(numbers),
+        which=np.repeat([number for number, *_ in parts], lengths).astype(int),
+        level=np.repeat([level for _, level, *_ in parts], lengths).astype(int),
+        begin=joined(begin for _, _, begin, _, _ in parts),
+        end=joined(end for _, _, _, end, _ in parts),
+        bytes=joined(size_bytes for *_, size_bytes in parts),
+        samples=[sampled for seen in ranks for sampled in _samples(seen)],
+    )
+
+
+def _samples(seen: Seen) -> Iterator[tuple[int, str, Floats]]:
+    there = seen.kind == SAMPLE
+    for number in np.unique(seen.name[there]).tolist():
+        if text := seen.names[number]:
+            yield seen.rank, text, seen.begin[there & (seen.name == number)]
+
+
+def _named(seen: Seen) -> Iterator[tuple[Name, Floats, Floats, Floats]]:
+    """Each name of a rank with its events: when they began and ended, and their bytes."""
+    calls = _calls(seen) & ~_nested(seen)
+    main = np.isin(seen.thread, seen.thread[seen.kind == MARK])
+    kinds: list[tuple[Kind, Booleans, Callable[[int], str]]] = []
+    for number in np.unique(seen.name[calls]).tolist():
+        text = seen.names[number]
+        kind: Kind = "sync" if text in SYNCS else "wait" if text in WAITS else "call"
+        # What threads wait for beside the one that sends messages holds nothing up.
+        own = calls & (seen.name == number) & (main if kind == "wait" else True)
+        kinds.append((kind, own, lambda n: seen.names[n]))
+    for of, words in ((COPY, copy_name), (KERNEL, lambda n: f"kernel {seen.names[n]}")):
+        there = seen.kind == of
+        kinds += [("device", there & (seen.name == n), words) for n in np.unique(seen.name[there])]
+    kinds.append(("device", seen.kind == FILL, lambda _: "fill"))
+    for kind, own, text_of in kinds:
+        chosen = np.flatnonzero(own)
+        if len(chosen):
+            name = Name(kind, text_of(int(seen.name[chosen[0]])), seen.rank)
+            yield name, seen.begin[chosen], seen.end[chosen], seen.bytes[chosen]
+    yield from _microscope(seen, calls & main)
+
+
+def _microscope(seen: Seen, calls: Booleans) -> Iterator[tuple[Name, Floats, Floats, Floats]]:
+    """What it took to see the calls: half of it before each, half behind."""
+    begin, end = seen.begin[calls], seen.end[calls]
+    of_driver = seen.kind[calls] == DRIVER_CALL
+    half = np.where(of_driver, seen.driver_call_ns, seen.host_call_ns) / 2
+    if half.any():
+        nothing = np.zeros(2 * len(begin))
+        begins, ends = np.concatenate([begin - half, end]), np.concatenate([begin, end + half])
+        yield Name("microscope", "the microscope", seen.rank), begins, ends, nothing
+
+
+def _calls(seen: Seen) -> Booleans:
+    called: Booleans = np.isin(seen.kind, (HOST_CALL, DRIVER_CALL))
+    return called
+
+
+def _nested(seen: Seen) -> Booleans:
+    """Which events are calls within another call of the same thread."""
+    nested = np.zeros(len(seen.kind), dtype=bool)
+    calls = _calls(seen)
+    for thread in np.unique(seen.thread[calls]):
+        own = np.flatnonzero(calls & (seen.thread == thread))
+        order = own[np.lexsort((-seen.end[own], seen.begin[own]))]
+        ends = np.maximum.accumulate(seen.end[order])
+        nested[order[1:]] = seen.end[order[1:]] <= ends[:-1]
+    return nested
+
+
+def windows(ranks: Sequence[Seen]) -> list[Windows]:
+    """What is looked at: messages there and back where ranks mark them, else iterations."""
+    leader = next((seen for seen in ranks if seen.rank == 0), None)
+    if leader is None:
+        return []
+    begins, ends = _marks(leader, BEGINS), _marks(leader, ENDS)
+    count = min(len(begins), len(ends))
+    if not count:
+        return []
+    begin, end = leader.begin[begins[:count]], leader.begin[ends[:count]]
+    iterations = leader.bytes[ends[:count]]
+    if leader.bytes[begins[0]]:  # all begin together: an iteration is that of the slowest
+        for seen in ranks:
+            others = _marks(seen, ENDS)
+            if len(others) >= count:
+                end = np.maximum(end, seen.begin[others[:count]])
+    other = next((seen for seen in ranks if seen.rank == 1), None)
+    legs = _legs(leader, other, begin, end) if other is not None else []
+    in_all = Windows("iteration", begin, end, iterations)
+    whole = [leg.until(_known_until(ranks)) for leg in legs or [in_all]]
+    return [leg for leg in whole if leg.messages]
+
+
+def _known_until(ranks: Sequence[Seen]) -> float:
+    """Of all ranks: after that, events of one of them found no place."""
+    return min((float(s.end.max()) for s in ranks if s.lost and len(s.end)), default=np.inf)
+
+
+def _marks(seen: Seen, which: int) -> Indices:
+    return np.flatnonzero((seen.kind == MARK) & (seen.name == which))
+
+
+def _legs(leader: Seen, other: Seen, begin: Floats, end: Floats) -> list[Windows]:
+    """Those of messages there and back, one after the other: the other rank marks when one has
+    arrived there, the leader when one is back."""
+    there, back = other.begin[_marks(other, TURN)], leader.begin[_marks(leader, TURN)]
+    starts: list[Floats] = []
+    turns: list[Floats] = []
+    homes: list[Floats] = []
+    for first, last in zip(begin.tolist(), end.tolist(), strict=True):
+        home = back[np.searchsorted(back, first) : np.searchsorted(back, last, side="right")]
+        turn = there[np.searchsorted(there, first) : np.searchsorted(there, last)]
+        start = np.concatenate([[first], home[:-1]])
+        if len(home) and len(turn) == len(home) and (start < turn).all() and (turn < home).all():
+            starts.append(start)
+            turns.append(turn)
+            homes.append(home)
+    if not starts:
+        return []
+    start, turn, home = map(np.concatenate, (starts, turns, homes))
+    alone = np.ones(len(turn))
+    return [Windows("there", start, turn, alone), Windows("back", turn, home, alone)]
+
+
+@dataclass
+class Shared:
+    """How the time of messages is shared by the events around them; times in ns."""
+
+    events: Indices  # of the activity
+    shares: Floats  # of the time, of each event
+    overlap: Floats  # how long each went on in messages, whatever went on beside it
+    begun: Booleans  # whether each began in a message
+    instants: Floats  # at which anything began or ended
+    free: Floats  # 1 from an instant to the next where nothing went on in a message, else 0
+    free_ns: float  # all of that
+
+
+def shared(did: Activity, looked_at: Windows) -> Shared:
+    """At each instant, time belongs to the first of LEVELS of which anything goes on."""
+    events = np.flatnonzero((did.end > looked_at.begin[0]) & (did.begin < looked_at.end[-1]))
+    level, begin, end = did.level[events], did.begin[events], did.end[events]
+    instants = np.unique(np.concatenate([begin, end, looked_at.begin, looked_at.end]))
+    lasting = np.append(np.diff(instants), 0.0)
+    first, last, opens, closes = (
+        np.searchsorted(instants, times) for times in (begin, end, looked_at.begin, looked_at.end)
+    )
+
+    def active(some: Indices, until: Indices) -> Floats:
+        """How many go on from each instant to the next."""
+        more = np.bincount(some, minlength=len(instants)).astype(float)
+        less = np.bincount(until, minlength=len(instants))
+        going: Floats = np.cumsum(more - less)
+        return going
+
+    def within(weights: Floats) -> Floats:
+        """The integral of the weights over each event."""
+        sums = np.concatenate([[0.0], np.cumsum(weights * lasting)])
+        integral: Floats = sums[last] - sums[first]
+        return integral
+
+    inside = (active(opens, closes) > 0).astype(float)
+    free, shares = inside, np.zeros(len(events))
+    for number in range(len(LEVELS)):
+        own = level == number
+        at_once = active(first[own], last[own])
+        weights = np.divide(free, at_once, out=np.zeros_like(free), where=at_once > 0)
+        shares[own] = within(weights)[own]
+        free = np.where(at_once > 0, 0.0, free)
+    return Shared(
+        events=events,
+        shares=shares,
+        overlap=within(inside),
+        begun=inside[first] > 0,
+        instants=instants,
+        free=free,
+        free_ns=float((free * lasting).sum()),
+    )
+
+
+def budget(did: Activity, leg: Windows, ceiling_us: float | None) -> Budget:
+    """Of the usual messages of a leg; `ceiling_us`: how long one takes without MPI."""
+    looked_at = leg.usual()
+    known = shared(did, looked_at)
+    parts = sorted(_parts(did, known, looked_at.messages), key=lambda part: -part.time_us)
+    spent_us = {kind: sum(p.time_us for p in parts if p.kind == kind) for kind in LEVELS}
+    rest_us = known.free_ns / looked_at.messages / NS
+    above_us = (
+        0.0 if ceiling_us is None else looked_at.mean_us - spent_us["microscope"] - ceiling_us
+    )
+    shown = _median_message(looked_at)
+    return Budget(
+        leg=looked_at.leg,
+        messages=looked_at.messages,
+        time_us=looked_at.mean_us,
+        parts=parts,
+        waiting_us=spent_us["wait"],
+        not_accounted_us=rest_us,
+        # A message in which a sample was taken takes longer than usual.
+        own=_own(did, shared(did, leg)),
+        accounted=max(0.0, 1 - rest_us / above_us) if above_us > 0 else None,
+        shown_us=(shown[1] - shown[0]) / NS,
+        lanes=lanes(did, *shown),
+    )
+
+
+def _parts(did: Activity, known: Shared, messages: int) -> Iterator[Part]:
+    which, times = did.which[known.events], (did.end - did.begin)[known.events]
+    for number in np.unique(which[known.overlap > 0]).tolist():
+        own = (which == number) & (known.overlap > 0)
+        counted = own & known.begun
+        sizes = did.bytes[known.events][counted]
+        name = did.names[number]
+        yield Part(
+            kind=name.kind,
+            name=name.name,
+            rank=name.rank,
+            count=len(sizes) / messages,
+            mean_us=float(times[counted].mean()) / NS if len(sizes) else 0.0,
+            bytes=(float(sizes.mean()) or None) if len(sizes) else None,
+            busy_us=float(known.overlap[own].sum()) / messages / NS,
+            time_us=float(known.shares[own].sum()) / messages / NS,
+        )
+
+
+def _own(did: Activity, known: Shared) -> list[Own]:
+    """What samples found where nothing went on."""
+    counts: dict[tuple[int, str], int] = {}
+    for rank, name, times in did.samples:
+        places = np.searchsorted(known.instants, times, side="right") - 1
+        inside = places[(places >= 0) & (places < len(known.instants) - 1)]
+        if count := int(known.free[inside].sum()):
+            counts[rank, name] = count
+    of_rank = {rank: sum(n for (r, _), n in counts.items() if r == rank) for rank, _ in counts}
+    found = [
+        Own(rank=rank, name=name, samples=count, share=count / of_rank[rank])
+        for (rank, name), count in counts.items()
+    ]
+    return sorted(found, key=lambda own: (own.rank, -own.samples))
+
+
+def _median_message(looked_at: Windows) -> tuple[float, float]:
+    lengths = looked_at.end - looked_at.begin
+    number = int(np.argsort(lengths)[len(lengths) // 2])
+    return float(looked_at.begin[number]), float(looked_at.end[number])
+
+
+def lanes(did: Activity, begin: float, end: float) -> list[Lane]:
+    """What each rank, and its device, did between two instants in ns."""
+    found: dict[tuple[str, int], list[Span]] = {}
+    chosen = np.flatnonzero((did.end > begin) & (did.begin < end))
+    for event in chosen[np.argsort(did.begin[chosen], kind="stable")].tolist():
+        name = did.names[did.which[event]]
+        if name.kind == "microscope":
+            continue
+        of = "device" if name.kind == "device" else "rank"
+        span = Span(
+            kind=name.kind,
+            name=name.name,
+            begin_us=(max(begin, float(did.begin[event])) - begin) / NS,
+            end_us=(min(end, float(did.end[event])) - begin) / NS,
+        )
+        _append(found.setdefault((of, name.rank), []), span, (end - begin) / NS * NARROWEST)
+    ranks = sorted({rank for _, rank in found})
+    return [
+        Lane(of=of, rank=rank, spans=found[of, rank])
+        for rank in ranks
+        for of in ("rank", "device")
+        if (of, rank) in found
+    ]
+
+
+def _append(spans: list[Span], span: Span, narrowest_us: float) -> None:
+    """Adds a span, to the one before where both could not be seen apart."""
+    last = spans[-1] if spans else None
+    if (
+        last is None
+        or span.begin_us - last.end_us > narrowest_us / 4
+        or last.end_us - last.begin_us > narrowest_us
+        or (last.kind in ("sync", "wait")) != (span.kind in ("sync", "wait"))
+    ):
+        spans.append(span)
+        return
+    if span.end_us - span.begin_us > last.end_us - last.begin_us:
+        last.name, last.kind = span.name, span.kind
+    last.end_us = max(last.end_us, span.end_us)
+    last.count += 1
+
+
+def counters(seen: Seen) -> Counters | None:
+    """What the kernel counted in samples, for each iteration; None without any."""
+    iterations = float(seen.bytes[_marks(seen, ENDS)].sum())
+    if not iterations:
+        return None
+
+    def counted(which: int) -> float:
+        values = seen.bytes[(seen.kind == COUNTER) & (seen.name == which)]
+        pairs = values[: len(values) // 2 * 2].reshape(-1, 2)  # before and after each sample
+        return float((pairs[:, 1] - pairs[:, 0]).sum()) / iterations
+
+    minor, major, voluntary, involuntary, user_ns, system_ns = map(counted, range(1, 7))
+    return Counters(
+        rank=seen.rank,
+        minor_faults=minor,
+        major_faults=major,
+        voluntary_switches=voluntary,
+        involuntary_switches=involuntary,
+        user_us=user_ns / NS,
+        system_us=system_ns / NS,
+    )

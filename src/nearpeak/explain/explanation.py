@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `nearpeak explain -o` writes (docs/explain.md). Sizes in bytes, times in microseconds."""
+
+from typing import Literal
+
+import msgspec
+
+SCHEMA = 1
+
+# What a rank or a device was at: bytes moved on a device, a call that does something, what the
+# microscope itself takes to see a call, a call that waits for the device, or one that waits for
+# whatever comes.
+Kind = Literal["device", "call", "microscope", "sync", "wait"]
+# What is looked at: a message to the other rank, one back, or a whole iteration of a benchmark.
+Leg = Literal["there", "back", "iteration"]
+
+
+class Part(msgspec.Struct, kw_only=True):
+    """What took a share of the time: calls of one name by one rank, or copies of one kind."""
+
+    kind: Kind
+    name: str  # "cuMemcpyAsync", "memcpy"; of a device "copy, pageable to device"
+    rank: int  # that called, or for whom the device worked
+    count: float  # of it, for one message
+    mean_us: float  # of one of them
+    bytes: float | None  # of one of them: their mean; null: it moves none
+    busy_us: float  # of all of them for one message, whatever went on beside them
+    # Of the time of a message: where several things went on at once, it belongs to the first kind
+    # of them in the order above, and is shared by what is of one kind.
+    time_us: float
+
+
+class Own(msgspec.Struct, kw_only=True):
+    """What a rank was at where nothing that is seen went on: its own instructions."""
+
+    rank: int
+    name: str  # "opal_progress, libopen-pal.so.80": what is not exported has its library alone
+    samples: int  # of the rank that were there, while nothing went on
+    share: float  # of the samples of this rank while nothing went on
+
+
+class Span(msgspec.Struct, kw_only=True):
+    """Something in a lane, from and to so many microseconds after the message began."""
+
+    kind: Kind
+    name: str
+    begin_us: float
+    end_us: float
+    count: int = 1  # as many, which follow each other so closely that they are drawn as one
+
+
+class Lane(msgspec.Struct, kw_only=True):
+    """What one rank, or the device for it, did while one message was under way."""
+
+    of: Literal["rank", "device"]
+    rank: int
+    spans: list[Span]
+
+
+class Budget(msgspec.Struct, kw_only=True):
+    """Where the time of a message went."""
+
+    leg: Leg
+    messages: int  # that were looked at
+    time_us: float  # of one of them, under the microscope: their mean
+    parts: list[Part]  # the one with the largest share first
+    waiting_us: float  # that of parts which wait for whatever comes
+    not_accounted_us: float  # nothing of the above went on
+    own: list[Own]  # what ranks were at in that time, by samples: the most frequent first
+    # How much of the time above the ceiling, without the microscope's, is accounted for; null: no
+    # ceiling, or not above it.
+    accounted: float | None
+    shown_us: float  # of the message in the lanes: the one of median time
+    lanes: list[Lane]
+
+
+class Counters(msgspec.Struct, kw_only=True):
+    """What the kernel counted of one rank, for each iteration."""
+
+    rank: int
+    minor_faults: float
+    major_faults: float
+    voluntary_switches: float
+    involuntary_switches: float
+    user_us: float
+    system_us: float
+
+
+class ExplainedCase(msgspec.Struct, kw_only=True):
+    """One size."""
+
+    size_bytes: int
+    metric: str
+    unit: str
+    value: float  # without the microscope: median of the launches' medians
+    seen_value: float  # under it
+    slower: float  # how many times as long it takes under the microscope
+    operations: float  # messages of an iteration
+    ceiling: float | None  # the same without MPI, in the same unit
+    ceiling_method: str | None
+    budgets: list[Budget]  # empty: nothing was seen
+    counters: list[Counters]
+    lost: int  # events that found no place
+    missing: list[int]  # ranks that left nothing
+    failed: str  # how the launch under the microscope failed; "": it did not
+    device: str  # why the device's driver was not seen; "" where it was, or was not used
+
+
+class Said(msgspec.Struct, kw_only=True):
+    """What a library says of itself, in a launch of its own."""
+
+    size_bytes: int
+    asked: str  # UCX_PROTO_INFO=used
+    protocols: list[str]  # of messages of this size, where its words are known
+    lines: list[str]  # its own words
+
+
+class Explanation(msgspec.Struct, kw_only=True):
+    """All of it."""
+
+    schema: int
+    nearpeak: str  # version
+    started: str  # ISO 8601, UTC
+    host: str
+    gpus: list[str]
+    driver: str | None
+    library: str  # name and version
+    settings: str
+    path: str
+    path_summary: str
+    benchmark: str
+    buffers: str
+    command: str  # the launch without the microscope, for a shell
+    cases: list[ExplainedCase]
+    said: list[Said] = []

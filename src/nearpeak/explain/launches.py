@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launches with and without the microscope, and what is read of them."""
+
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+
+import msgspec
+
+import nearpeak
+from nearpeak.explain import budget, cupti, said
+from nearpeak.explain.events import Seen, Unreadable, read
+from nearpeak.explain.explanation import SCHEMA, ExplainedCase, Explanation, Said
+from nearpeak.libraries.build import build_explain
+from nearpeak.libraries.families import natives
+from nearpeak.libraries.launch import join_paths, shell_line
+from nearpeak.libraries.library import CommandLine
+from nearpeak.study import programs
+from nearpeak.study.places import NO_PLACE, misplaced, wanted_at
+from nearpeak.study.process import run_tree
+from nearpeak.study.records import EnvironmentRecord, ProblemRecord, Record, SamplesRecord
+from nearpeak.study.single import Single
+from nearpeak.terms.buffers import needs_gpu
+from nearpeak.terms.logs import crash_words
+from nearpeak.terms.sizes import format_bytes
+
+PLAIN_LAUNCHES = 2  # without the microscope, around the one with it
+# Few samples under it: each event is kept.
+SEEN_SAMPLING = {"--slot-ms": "20", "--least-samples": "3"}
+LIMIT_SECONDS = 120.0
+# What the CUDA driver loads into each process that initialises it (CUPTI's documentation).
+INJECTED = "CUDA_INJECTION64_PATH"
+
+
+class LaunchFailed(Exception):
+    """A launch had no figure; the message says why."""
+
+
+@dataclass
+class Measured:
+    """One launch of one size."""
+
+    case: SamplesRecord
+    said: str  # all its output
+
+    @property
+    def value(self) -> float:
+        """The median, in the unit of the case."""
+        return median(self.case.samples)
+
+
+def explain(
+    chosen: Single,
+    sizes: Sequence[int],
+    words: Sequence[str],
+    tell: Callable[[str], None],
+    *,
+    ask: bool = True,
+) -> Explanation:
+    """Looks at each size. `words`: more for the measuring program; `ask`: whether the library is
+    asked, too. UserError where nothing can be measured; LaunchFailed where the library fails."""
+    preload = build_explain()
+    library = cupti.find(chosen.machine.provenance.cuda_driver_api)
+    cases, told = [], []
+    with chosen.mps():
+        for size in sizes:
+            tell(f"{chosen.benchmark.name} {chosen.buffers} at {format_bytes(size)}")
+            cases.append(_case(chosen, size, words, preload, library))
+            if ask and (answer := _ask(chosen, size, words)):
+                told.append(answer)
+    return Explanation(
+        schema=SCHEMA,
+        nearpeak=nearpeak.__version__,
+        started=datetime.now(UTC).isoformat(timespec="seconds"),
+        host=chosen.machine.hostname,
+        gpus=[gpu.name for gpu in chosen.machine.gpus],
+        driver=chosen.machine.provenance.nvidia_driver,
+        library=f"{chosen.library.name} {chosen.library.version}",
+        settings=chosen.settings.name,
+        path=chosen.path.id,
+        path_summary=chosen.path.summary,
+        benchmark=chosen.benchmark.name,
+        buffers=chosen.buffers,
+        command=shell_line(chosen.line([*_sized(sizes), *words])),
+        cases=cases,
+        said=told,
+    )
+
+
+def _sized(sizes: Sequence[int]) -> list[str]:
+    return ["--sizes", ",".join(format_bytes(size) for size in sizes)]
+
+
+def _case(
+    chosen: Single, size: int, words: Sequence[str], preload: Path, library: Path | None
+) -> ExplainedCase:
+    options = [*_sized([size]), *words]
+    plain = [measure(chosen, options)]
+    with tempfile.TemporaryDirectory(prefix="nearpeak-explain-") as folder:
+        env = environment(chosen, preload, Path(folder), library)
+        try:
+            seen = measure(chosen, _briefly(options), env)
+            failed, ranks = "", gather(Path(folder))
+        except LaunchFailed as error:
+            seen, failed, ranks = plain[0], str(error), []
+    plain += [measure(chosen, options) for _ in range(PLAIN_LAUNCHES - 1)]
+    value = median(launch.value for launch in plain)
+    ceiling = _ceiling(chosen, size)
+    case = seen.case
+    legs = budget.windows(ranks)
+    did = budget.activity(ranks)
+    iteration_us = sum(leg.usual().mean_us for leg in legs)
+    in_us = case.unit == "us"
+    ceiling_us = None
+    if ceiling is not None and legs:
+        # Of messages there and back one of them, of anything else all of an iteration.
+        better = seen.value / ceiling.value if in_us else ceiling.value / seen.value
+        ceiling_us = iteration_us / len(legs) / better
+    there = {rank.rank for rank in ranks}
+    return ExplainedCase(
+        size_bytes=size,
+        metric=case.metric,
+        unit=case.unit,
+        value=value,
+        seen_value=seen.value,
+        slower=seen.value / value if case.better == "lower" else value / seen.value,
+        operations=iteration_us / seen.value if in_us else float(case.window),
+        ceiling=ceiling.value if ceiling else None,
+        ceiling_method=ceiling.case.method if ceiling else None,
+        budgets=[budget.budget(did, leg, ceiling_us) for leg in legs],
+        counters=[counted for rank in ranks if (counted := budget.counters(rank))],
+        lost=sum(rank.lost for rank in ranks),
+        missing=[rank for rank in range(len(chosen.ends)) if rank not in there],
+        failed=failed,
+        device=next((rank.device for rank in ranks if rank.device), ""),
+    )
+
+
+def _briefly(words: Sequence[str]) -> list[str]:
+    """With few samples, where nobody asked for others."""
+    given = {word.partition("=")[0] for word in words}
+    fewer = [pair for pair in SEEN_SAMPLING.items() if pair[0] not in given]
+    return [*words, *(word for pair in fewer for word in pair)]
+
+
+def environment(
+    chosen: Single, preload: Path, folder: Path, library: Path | None
+) -> dict[str, str]:
+    """What a launch under the microscope has in its environment; `library`: CUPTI's."""
+    before = chosen.settings.env.get("LD_PRELOAD", os.environ.get("LD_PRELOAD", ""))
+    env = {"LD_PRELOAD": join_paths(str(preload), before), "NEARPEAK_EXPLAIN": str(folder)}
+    if needs_gpu(chosen.buffers):
+        env[INJECTED] = str(preload)
+        if library is not None:
+            env[cupti.VARIABLE] = str(library)
+    return env
+
+
+def gather(folder: Path) -> list[Seen]:
+    """What ranks left, by rank, on one clock."""
+    found: list[Seen] = []
+    for file in sorted(folder.glob("*.events")):
+        try:
+            found.append(read(file, found[0].start if found else None))
+        except Unreadable:
+            continue  # it ended before it began: a rank is missing, which is told
+    return sorted(found, key=lambda seen: seen.rank)
+
+
+def measure(chosen: Single, words: Sequence[str], env: Mapping[str, str] | None = None) -> Measured:
+    """One launch of one size; LaunchFailed without a figure."""
+    records, said = _launched(
+        chosen, lambda jsonl: chosen.line([*words, *jsonl], env), chosen.native
+    )
+    if problem := next((r.message for r in records if isinstance(r, ProblemRecord)), ""):
+        raise LaunchFailed(problem)
+    for record in records:
+        if isinstance(record, SamplesRecord) and record.samples:
+            return Measured(record, said)
+    raise LaunchFailed("it had no figure")
+
+
+def _launched(
+    chosen: Single, line_with: Callable[[list[str]], CommandLine], native: bool
+) -> tuple[list[Record], str]:
+    """The records of a launch that ran where it should, and its output. `line_with`: the launch,
+    of words that name the file of its records."""
+    wanted = wanted_at(
+        chosen.ends,
+        two_hosts=False,
+        ceiling=native,
+        library=None if native else chosen.library.version_text,
+    )
+    with tempfile.TemporaryDirectory(prefix="nearpeak-explain-") as folder:
+        jsonl, log = Path(folder) / "records.jsonl", Path(folder) / "log"
+        line = line_with(["--jsonl", str(jsonl)])
+        env = {**os.environ, **line.env}
+        ended = run_tree(line.argv, env=env, log=log, limit_seconds=LIMIT_SECONDS)
+        if ended.end == "not started":
+            raise LaunchFailed(ended.reason)
+        if ended.end == "hung":
+            raise LaunchFailed(f"the launch did not end within {LIMIT_SECONDS:g} s")
+        if ended.exit_status:
+            raise LaunchFailed(crash_words(ended.exit_status, log))
+        records = _records(jsonl)
+        where = next((r for r in records if isinstance(r, EnvironmentRecord)), None)
+        if wrong := misplaced(wanted, where) if where else NO_PLACE:
+            raise LaunchFailed(f"no figure of it counts: {wrong}")
+        return records, log.read_text("utf-8", errors="replace")
+
+
+def _records(jsonl: Path) -> list[Record]:
+    if not jsonl.exists():
+        return []
+    return [
+        msgspec.json.decode(line, type=Record)
+        for line in jsonl.read_bytes().splitlines(keepends=True)
+        if line.endswith(b"\n")
+    ]
+
+
+def _ceiling(chosen: Single, size: int) -> Measured | None:
+    """The same without MPI, by the best way that a library has too; None where nothing does it."""
+    known = {
+        benchmark.name
+        for benchmark in programs.describe_library(natives()["ceiling"], programs.TOOLS).benchmarks
+    }
+    if chosen.native or chosen.benchmark.name not in known:
+        return None
+    words = _sized([size])
+    try:
+        records, said = _launched(chosen, lambda jsonl: chosen.ceilings([*words, *jsonl]), True)
+    except LaunchFailed:
+        return None
+    ways = [
+        Measured(record, said)
+        for record in records
+        if isinstance(record, SamplesRecord) and not record.trial and not record.needs
+    ]
+    lower = chosen.benchmark.metrics[0].better == "lower"
+    best = min if lower else max
+    return best(ways, key=lambda way: way.value, default=None)
+
+
+def _ask(chosen: Single, size: int, words: Sequence[str]) -> Said | None:
+    """What the library says of itself; None where nobody knows how to ask it."""
+    env = said.asked(chosen.library)
+    if not env:
+        return None
+    try:
+        answer = measure(chosen, _briefly([*_sized([size]), *words]), env)
+    except LaunchFailed:
+        return None
+    return said.understood(size, env, answer.said)

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The JSON Schema of what `nearpeak explain -o` writes, made from its structs.
+
+`python -m nearpeak.explain.schema > docs/explain.schema.json` renews the published copy.
+"""
+
+import json
+from typing import Any
+
+from nearpeak.explain.explanation import SCHEMA, Explanation
+from nearpeak.schemas import published
+
+
+def schema() -> dict[str, Any]:
+    """The schema (draft 2020-12) that every file of this version satisfies."""
+    return published(Explanation, SCHEMA)
+
+
+if __name__ == "__main__":
+    print(json.dumps(schema(), indent=1))

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The budgets of messages on the terminal."""
+
+import sys
+from pathlib import Path
+
+from rich.table import Table
+
+from nearpeak.console import PlainConsole
+from nearpeak.explain.explanation import Budget, Explanation
+from nearpeak.numbers import NOTHING, number, percent
+from nearpeak.report.explained import words
+
+WIDTH_OF_A_FILE = 200  # columns, where output is no terminal
+SAID_LINES = 8
+
+
+def print_explanation(found: Explanation, page: Path | None) -> None:
+    """A table for each message."""
+    console = PlainConsole(width=None if sys.stdout.isatty() else WIDTH_OF_A_FILE)
+    for case in found.cases:
+        label = f"{found.library}, {found.path}, {words.title(found, case)}"
+        console.print(f"\n{label}: {words.figures(case)}", style="bold", soft_wrap=True)
+        for doubt in words.doubts(case):
+            console.print(f"Note: {doubt}", soft_wrap=True)
+        for budget in case.budgets:
+            console.print(f"\n{words.leg(budget, found)}: {words.sum_of(budget)}", soft_wrap=True)
+            console.print(_table(budget))
+            for line in filter(None, [*words.own(budget), words.accounted(budget)]):
+                console.print(line, soft_wrap=True)
+        for line in words.counters(case):
+            console.print(line)
+        for said in found.said:
+            if said.size_bytes == case.size_bytes:
+                if said.protocols:
+                    console.print(f"It says with {said.asked}:", soft_wrap=True)
+                for protocol in said.protocols[:SAID_LINES]:
+                    console.print(f"  {protocol}", soft_wrap=True)
+    if page:
+        console.print(f"\n{page}", soft_wrap=True)
+
+
+def _table(budget: Budget) -> Table:
+    table = Table("Who", "What", box=None, pad_edge=False)
+    for heading in ("Each µs", "All µs", "Share µs", "%"):
+        table.add_column(heading, justify="right")
+    for part in words.shown(budget):
+        table.add_row(
+            words.who(part),
+            words.part(part),
+            number(part.mean_us),
+            number(part.busy_us),
+            number(part.time_us),
+            percent(part.time_us / budget.time_us),
+        )
+    rest = words.others_us(budget)
+    for what, us in (
+        ("all else that was seen", rest),
+        ("not accounted for", budget.not_accounted_us),
+    ):
+        table.add_row("", what, NOTHING, NOTHING, number(us), percent(us / budget.time_us))
+    return table

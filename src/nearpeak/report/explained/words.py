@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The words for the parts of a message's time."""
+
+from nearpeak.explain.explanation import Budget, ExplainedCase, Explanation, Part
+from nearpeak.numbers import count, number, percent, size, unit
+
+LEAST_SHARE = 0.005  # of a message: parts below it are told together
+OWN, LEAST_OWN = 4, 0.05  # of what ranks were at: most that are told, and the least share
+ENOUGH = 0.8  # of the time above the ceiling
+
+
+def title(found: Explanation, case: ExplainedCase) -> str:
+    """`latency H,D at 16 MiB`."""
+    return f"{found.benchmark} {found.buffers} at {size(case.size_bytes)}"
+
+
+def leg(budget: Budget, found: Explanation) -> str:
+    """Which message it is of, by the memories of its ends."""
+    first, second = found.buffers.split(",")
+    return {
+        "there": f"From rank 0 ({first}) to rank 1 ({second})",
+        "back": f"From rank 1 ({second}) to rank 0 ({first})",
+        "iteration": "One iteration",
+    }[budget.leg]
+
+
+def figures(case: ExplainedCase) -> str:
+    """`41.4 µs; ceiling 0.32 µs (ring); under the microscope 1.03 times as long`."""
+    words = [f"{number(case.value)} {unit(case.unit)}"]
+    if case.ceiling is not None:
+        words.append(f"without MPI {number(case.ceiling)} ({case.ceiling_method})")
+    if not case.failed:
+        words.append(f"under the microscope {number(case.slower)} times as long")
+    return "; ".join(words)
+
+
+def shown(budget: Budget) -> list[Part]:
+    """The parts that are told alone."""
+    return [part for part in budget.parts if part.time_us >= LEAST_SHARE * budget.time_us]
+
+
+def others_us(budget: Budget) -> float:
+    """What all other parts take together."""
+    return sum(part.time_us for part in budget.parts if part not in shown(budget))
+
+
+def part(part: Part) -> str:
+    """`2,036 x cuMemcpyAsync of 8,240 B`."""
+    if part.kind == "microscope":
+        return part.name
+    times = f"{part.count:,.0f} x " if part.count >= 1.5 else ""
+    moved = f" of {part.bytes:,.0f} B" if part.bytes else ""
+    return f"{times}{part.name}{moved}"
+
+
+def who(part: Part) -> str:
+    """Who did it."""
+    return f"GPU, for rank {part.rank}" if part.kind == "device" else f"rank {part.rank}"
+
+
+def sum_of(budget: Budget) -> str:
+    """`41.4 ms = 14.4 + ...`: the largest parts in one line."""
+    words = [f"{number(piece.time_us)} {part(piece)}" for piece in shown(budget)[:5]]
+    rest = budget.time_us - sum(piece.time_us for piece in shown(budget)[:5])
+    return f"{number(budget.time_us)} µs = {' + '.join([*words, f'{number(rest)} other'])}"
+
+
+def own(budget: Budget) -> list[str]:
+    """`rank 0 was at opal_progress, libopen-pal.so.80 (62 %), ...` in what is not accounted for."""
+    lines = []
+    for rank in sorted({found.rank for found in budget.own}):
+        of_rank = [found for found in budget.own if found.rank == rank]
+        samples = sum(found.samples for found in of_rank)
+        most = [f"{f.name} ({percent(f.share)} %)" for f in of_rank[:OWN] if f.share >= LEAST_OWN]
+        if most:
+            lines.append(
+                f"Not accounted for, rank {rank}: by {count(samples, 'sample')} at "
+                f"{'; '.join(most)}"
+            )
+    return lines
+
+
+def accounted(budget: Budget) -> str:
+    """How much of what is above the ceiling is known."""
+    if budget.accounted is None:
+        return ""
+    known = f"{percent(budget.accounted)} % of the time above the ceiling is accounted for"
+    words = known if budget.accounted >= ENOUGH else f"Only {known}"
+    if budget.waiting_us < LEAST_SHARE * budget.time_us:
+        return f"{words}."
+    share = percent(budget.waiting_us / budget.time_us)
+    return f"{words}; {share} % of the time all that is seen are calls that wait."
+
+
+def doubts(case: ExplainedCase) -> list[str]:
+    """What keeps an explanation from being whole."""
+    if case.failed:
+        return [f"under the microscope the launch failed: {case.failed}"]
+    words = []
+    if case.device:
+        words.append(f"the CUDA driver was not seen: {case.device}")
+    if case.missing:
+        ranks = ", ".join(map(str, case.missing))
+        words.append(f"nothing is known of rank {ranks}, which left no events")
+    if case.lost:
+        words.append(f"{count(case.lost, 'event')} found no place: the last samples are missing")
+    return words
+
+
+def counters(case: ExplainedCase) -> list[str]:
+    """What the kernel counted, for each iteration, where it is worth a word."""
+    lines = []
+    for counted in case.counters:
+        words = [
+            f"{number(value)} {what}"
+            for value, what in (
+                (counted.minor_faults + counted.major_faults, "page faults"),
+                (counted.voluntary_switches, "voluntary switches"),
+                (counted.involuntary_switches, "involuntary switches"),
+                (counted.system_us, "µs in the kernel"),
+            )
+            if value >= 0.05
+        ]
+        if words:
+            lines.append(f"rank {counted.rank}, an iteration: {', '.join(words)}")
+    return lines

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One benchmark with one library on one path, outside of a study: what `nearpeak run` starts."""
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+import msgspec
+
+from nearpeak.errors import UserError
+from nearpeak.libraries import discover, settings
+from nearpeak.libraries.families import is_ceiling, mode_of
+from nearpeak.libraries.launch import check_launcher
+from nearpeak.libraries.library import CommandLine, Library, Settings
+from nearpeak.machine import discover as here
+from nearpeak.machine import doctor
+from nearpeak.machine.machine import Diagnosis, Machine
+from nearpeak.machine.places import Ranks
+from nearpeak.study import mps, paths, programs
+from nearpeak.study.commands import (
+    Seats,
+    ceilings_line,
+    device_options,
+    library_of_ceilings,
+    loaded_by_native,
+    rank_launch,
+)
+from nearpeak.study.options import split_list
+from nearpeak.study.plan import new_study
+from nearpeak.study.planning import between_gpus
+from nearpeak.terms.benchmarks import Benchmark, check_name, named
+from nearpeak.terms.buffers import Ends, parse_buffers
+from nearpeak.terms.path import DataPath
+
+
+@dataclass(frozen=True)
+class Single:
+    """What was chosen, and where it runs."""
+
+    benchmark: Benchmark
+    library: Library
+    settings: Settings
+    machine: Machine
+    diagnoses: list[Diagnosis]  # doctor's, before anything was built, which is load of our own
+    path: DataPath
+    ends: Ends  # of the path, one for each rank
+    buffers: str
+    study: str  # of whose MPS it is
+    remote_shell: str | None = None
+
+    @property
+    def native(self) -> bool:
+        """Whether nearpeak-native measures it."""
+        return bool(mode_of(self.library)) or is_ceiling(self.library)
+
+    def line(self, words: Sequence[str], env: Mapping[str, str] | None = None) -> CommandLine:
+        """The launch, with more words for the measuring program, and more variables."""
+        given = msgspec.structs.replace(self.settings, env={**self.settings.env, **(env or {})})
+        seats = Seats(self.path, self.ends, self.buffers)
+        name = self.benchmark.name
+        if mode_of(self.library):
+            return loaded_by_native(
+                programs.TOOLS, self.library, seats, [name, *words], given, self.study
+            )
+        if is_ceiling(self.library):
+            return library_of_ceilings(
+                programs.TOOLS, seats, [name], list(words), given, self.study
+            )
+        program = [str(programs.TOOLS.mpi_program(self.library)), *self.words(words)]
+        started = rank_launch(program, seats, given, self.study, self.remote_shell)
+        return programs.TOOLS.command_line(self.library, started)
+
+    def ceilings(self, words: Sequence[str]) -> CommandLine:
+        """The same without MPI, by all ways; UserError between two hosts."""
+        seats = Seats(self.path, self.ends, self.buffers)
+        return ceilings_line(programs.TOOLS, seats, [self.benchmark.name], list(words), self.study)
+
+    def words(self, words: Sequence[str]) -> list[str]:
+        """Those for nearpeak-mpi, with the benchmark and its buffers."""
+        devices = device_options(self.ends, self.buffers)
+        return [self.benchmark.name, "--buffers", self.buffers, *devices, *words]
+
+    def mps(self) -> AbstractContextManager[None]:
+        """What must go on while it is launched; MpsError where it cannot be had."""
+        return mps.daemon(self.study) if self.path.mps else contextlib.nullcontext()
+
+
+def choose(
+    benchmark: str,
+    mpi: str | None,
+    command: str,
+    *,
+    path: str | None = None,
+    ranks: int | None = None,
+    oversubscribe: bool = False,
+    buffers: str = "H,H",
+    hosts: str | None = None,
+    remote_shell: str | None = None,
+    settings_env: Sequence[str] = (),
+) -> Single:
+    """What options ask for; `command`: how it is named in a message. UserError."""
+    check_name(benchmark)
+    if not mpi:
+        raise UserError(
+            "name a library with --mpi, one of `nearpeak mpi list` or a path, like "
+            f"`nearpeak {command} --mpi openmpi`"
+        )
+    env = _variables(settings_env)
+    names = split_list(hosts) if hosts else []
+    paths.check_hosts(names, remote_shell)
+    spec, wanted = settings.split(mpi)
+    library = discover.resolve(spec)
+    check_launcher(library)
+    chosen = settings.find(library.family, wanted or "default")
+    machine = here.discover()
+    diagnoses = doctor.examine(machine=machine, ranks=2 if oversubscribe else ranks or 2)
+    described = named(programs.describe_library(library, programs.TOOLS).benchmarks, benchmark)
+    kinds = parse_buffers(buffers)
+    if path and ranks:
+        raise UserError("--ranks chooses a path by itself: leave out one of --path and --ranks")
+    wanted_ranks = Ranks([ranks] if ranks else [], oversubscribe)
+    possible = paths.select_paths(machine, names, [path] if path else [], ranks=wanted_ranks)
+    found, ends = paths.fitting_path(possible, described, kinds)
+    if mode_of(library) and not between_gpus(found, kinds):
+        raise UserError(
+            f"{library.name} is measured between GPUs of this host, one of each rank: give it "
+            "--buffers D,D and a --path between two GPUs"
+        )
+    return Single(
+        benchmark=described,
+        library=library,
+        settings=msgspec.structs.replace(chosen, env={**chosen.env, **env}),
+        machine=machine,
+        diagnoses=diagnoses,
+        path=found,
+        ends=ends,
+        buffers=kinds,
+        study=new_study(),
+        remote_shell=remote_shell,
+    )
+
+
+def _variables(words: Sequence[str]) -> dict[str, str]:
+    env = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not name:
+            raise UserError(f"--settings-env {word!r}: write NAME=VALUE")
+        env[name] = value
+    return env

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`nearpeak explain`: real launches, what is written, and bad input."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from nearpeak.explain.schema import schema
+from nearpeak.libraries.build import compiler
+
+NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))
+# Ends the ranks that have a variable.
+CRASHING = """
+#include <csignal>
+#include <cstdlib>
+__attribute__((constructor)) static void crash() {
+  if (std::getenv(WHERE) && std::getenv("PMI_RANK")) std::raise(SIGSEGV);
+}
+"""
+QUICK = ("--sizes", "64K", "--slot-ms", "5", "--no-ask")
+
+
+@pytest.fixture
+def explain(installed: Callable[[str], Any], tmp_path: Path) -> Callable[..., Any]:
+    """Runs it in a folder of its own, with MPICH."""
+    installed("mpich")
+
+    def run(*words: str, env: dict[str, str] | None = None) -> Any:
+        return subprocess.run(
+            [NEARPEAK, "explain", *words],
+            cwd=tmp_path,
+            env={**os.environ, **(env or {})},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
+
+
+def test_a_message_between_two_ranks(explain: Callable[..., Any], tmp_path: Path) -> None:
+    done = explain("latency", "--mpi", "mpich", "-o", "found", *QUICK)
+    assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / "found" / "explain.json").read_text())
+    jsonschema.validate(found, schema())
+    [case] = found["cases"]
+    assert (case["size_bytes"], case["missing"], case["lost"]) == (65536, [], 0)
+    assert [budget["leg"] for budget in case["budgets"]] == ["there", "back"]
+    for budget in case["budgets"]:
+        spent = sum(part["time_us"] for part in budget["parts"]) + budget["not_accounted_us"]
+        assert spent == pytest.approx(budget["time_us"])
+        assert {lane["of"] for lane in budget["lanes"]} <= {"rank"}
+    assert case["ceiling"] > 0
+    assert "From rank 0 (H) to rank 1 (H): " in done.stdout
+    assert "not accounted for" in done.stdout
+    page = (tmp_path / "found" / "explain.html").read_text()
+    assert "<script" not in page
+    assert page.count('<svg class="lanes"') == 2
+    assert re.search(r"<title>Where the time of a message goes: mpich [\d.]+ on ", page)
+
+
+def crashing(folder: Path, where: str) -> tuple[str, str]:
+    """Options that end the ranks which have this variable."""
+    source, made = folder / "crashing.cpp", folder / "crashing.so"
+    source.write_text(CRASHING)
+    flags = [f'-DWHERE="{where}"', "-shared", "-fPIC"]
+    subprocess.run([*compiler(), *flags, source, "-o", made], check=True)
+    return ("--settings-env", f"LD_PRELOAD={made}")
+
+
+def test_a_library_that_fails_is_one_line(explain: Callable[..., Any], tmp_path: Path) -> None:
+    done = explain("latency", "--mpi", "mpich", *QUICK, *crashing(tmp_path, "PATH"), "-o", "found")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith("nearpeak: ended by SIGSEGV: ")
+    assert list((tmp_path / "found").iterdir()) == []
+
+
+def test_a_launch_that_fails_under_the_microscope_alone(
+    explain: Callable[..., Any], tmp_path: Path
+) -> None:
+    words = crashing(tmp_path, "NEARPEAK_EXPLAIN")
+    done = explain("latency", "--mpi", "mpich", *QUICK, *words, "-o", "found")
+    assert done.returncode == 0, done.stderr
+    assert "Note: under the microscope the launch failed: " in done.stdout
+    [case] = json.loads((tmp_path / "found" / "explain.json").read_text())["cases"]
+    assert case["value"] > 0
+    assert (case["budgets"], case["missing"]) == ([], [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("latency",), "name a library with --mpi"),
+        (("latenz", "--mpi", "mpich"), "latenz"),
+        (("latency", "--mpi", "mpich", "--sizes", "8X"), "'8X' is not a size"),
+        (("latency", "--mpi", "mpich", "--buffers", "D,D"), "buffers D,D"),
+        (("latency", "--mpi", "nowhere"), "nowhere"),
+        (("latency", "--mpi", "mpich", "--hosts", "a"), "--hosts"),
+        (("latency", "--mpi", "mpich", "--calls", "none"), "--calls"),
+    ],
+)
+def test_bad_input_is_one_line(
+    explain: Callable[..., Any], tmp_path: Path, words: tuple[str, ...], said: str
+) -> None:
+    done = explain(*words, "-o", "found")
+    assert done.returncode == 2
+    [line] = [line for line in done.stderr.splitlines() if line.startswith("nearpeak")]
+    assert said in line
+    assert not (tmp_path / "found").exists()
