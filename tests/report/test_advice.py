@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from nearpeak.observations.observed import Block
 from nearpeak.report import wording
 from nearpeak.report.advice import advice
 from nearpeak.report.findings import sentence
@@ -15,7 +16,7 @@ from nearpeak.report.headlines import groups
 from nearpeak.report.notices import notices
 from nearpeak.report.picture import measured
 from nearpeak.results.names import case
-from nearpeak.results.results import Conditions, Finding, Results
+from nearpeak.results.results import Conditions, Drift, Finding, Results
 from nearpeak.results.theoretical import compare
 from nearpeak.terms.identity import Who
 from nearpeak.terms.left_out import LeftOut
@@ -162,6 +163,23 @@ def test_what_is_open_is_said_with_its_interval_and_why(plain: Results, advised:
     for cell in plain.cells:
         cell.flags = []
     assert "Launches scatter: nothing recorded tells why." in advised(plain)[0]
+    for cell in plain.cells:
+        cell.flags = ["sessions apart", "drift"]
+    plain.drift = [
+        Drift(
+            place=plain.headlines[0].place,
+            blocks=[Block(0, number) for number in range(6)] + [Block(1, 6)],
+            deviations=[0.0] * 6 + [-0.8],
+            changed=[Block(1, 6)],
+            step=-0.8,
+        )
+    ]
+    assert (
+        " Launches scatter: sessions differ by more than launches explain and the path changed"
+        " during the study: session 2 (block 7) carried 80.0 % less than the others."
+    ) in advised(plain)[0]
+    for cell in plain.cells:
+        cell.flags = []
     plain.conditions = Conditions(cores=2, loaded=True)
     (text,) = advised(plain)
     assert text.endswith(

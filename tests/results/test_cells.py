@@ -371,8 +371,11 @@ def test_two_sessions_that_differ_are_told_and_the_interval_spans_them(
     assert "sessions apart" not in study.cell().flags
     study.session()
     study.launch(7, "alpha", "bw", {1024: 3.0})
+    assert "sessions apart" not in study.cell().flags  # one launch does not tell
+    study.launch(8, "alpha", "bw", {1024: 3.0})
+    study.launch(9, "alpha", "bw", {1024: 3.0})
     cell = study.cell()
-    assert cell.flags == ["imprecise", "sessions apart"]
+    assert cell.flags == ["imprecise", "sessions apart", "bimodal"]
     assert cell.ci95 is not None
     assert 0.98 <= cell.ci95[0] < 1.0
     assert cell.ci95[1] == 3.0
