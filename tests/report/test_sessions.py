@@ -7,6 +7,7 @@ import msgspec
 
 from nearpeak.observations.observed import Block
 from nearpeak.report import sessions
+from nearpeak.report.notices import notices
 from nearpeak.results.results import Results
 from nearpeak.statistics.sessions import TELLING
 
@@ -134,6 +135,17 @@ def test_a_session_of_few_blocks_is_none_that_intervals_hold_for(plain: Results)
     two = sessions.apart(plain, Path("DIR"))
     assert two is not None
     assert " With two sessions, they hold for these two only." in two.text
+
+
+def test_what_is_not_complete_has_one_command(plain: Results) -> None:
+    """That which completes it, in another session."""
+    _in_sessions(plain, 2, 0)
+    plain.complete = False
+    two = sessions.apart(plain, Path("DIR"))
+    assert two is not None
+    assert two.text.endswith(" With two sessions, they hold for these two only.")
+    commands = [notice.command for notice in notices(plain) if notice.command]
+    assert commands == ["nearpeak study --resume -o DIR"]
 
 
 def test_of_more_sessions_intervals_may_reach_further(plain: Results) -> None:
