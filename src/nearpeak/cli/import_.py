@@ -17,7 +17,8 @@ It reads the output of OMB 5 to 7 (osu_latency, osu_bw, osu_bibw and the
 blocking collective operations), of IMB-MPI1 and IMB-MPI1-GPU, and of
 nccl-tests, text or JSON. Each file is one launch of what it is called: NAME,
 or the file's own name without its ending. Files of one NAME are launches of
-one library, and have an interval from six files on.
+one library, and have an interval from six files on; two files with the same
+content are one launch, and refused.
 
 With -o it writes results.json and report.html.
 

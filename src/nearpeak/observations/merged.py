@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What several files hold, as one: those of one name are launches of one library."""
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from nearpeak.errors import UserError
 from nearpeak.observations.load import load
 from nearpeak.observations.observed import Block, Launch, Observations
 from nearpeak.terms.identity import Who
@@ -22,9 +24,10 @@ def merge(files: Sequence[File]) -> Observations:
     """Each file is a session of its own.
 
     Raises:
-        UserError: as `load` of each file.
+        UserError: as `load` of each file; two have the same content, which is one launch.
     """
     parts = [_renamed(file, number) for number, file in enumerate(files)]
+    _check_different(files)
     launches = [launch for part in parts for launch in part.launches]
     for number, launch in enumerate(launches):
         launch.number = number
@@ -48,6 +51,16 @@ def merge(files: Sequence[File]) -> Observations:
         observed=[observed for part in parts for observed in part.observed],
         gaps=[gap for part in parts for gap in part.gaps],
     )
+
+
+def _check_different(files: Sequence[File]) -> None:
+    seen: dict[bytes, Path] = {}
+    for file in files:
+        digest = hashlib.sha256(file.path.read_bytes()).digest()
+        if (same := seen.setdefault(digest, file.path)) is not file.path:
+            raise UserError(
+                f"{same} and {file.path} hold the same: give the output of each run once"
+            )
 
 
 def _renamed(file: File, number: int) -> Observations:
