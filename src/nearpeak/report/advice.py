@@ -48,7 +48,10 @@ def _words(results: Results, advice: Advice) -> str:
     at = (advice.place, advice.case)
     headline = next(each for each in results.headlines if (each.place, each.case) == at)
     where = f"the ceiling on {headline.place.path} in {case(headline.case)}"
-    where += f" at {size(headline.case.x)}: the best one, {best_words(headline)},"
+    where += f" at {size(headline.case.x)}"
+    if ceiling := headline.ceiling:
+        where += f" ({number(ceiling.value)} {unit(headline.unit)} by {ceiling.method})"
+    where += f": the best one, {best_words(headline)},"
     loaded = results.conditions is not None and results.conditions.loaded
     if advice.kind == "far":
         reached = f"No library comes near {where} reaches {percent(advice.fraction)} % of it."
