@@ -31,6 +31,7 @@ class Kind(NamedTuple):
     heavy: bool = False  # tails: Student's t, 3 degrees of freedom
     shared: float = 0.0  # of the variance: the same for all methods of a block
     trials: bool = False  # all but two have a short trial alone
+    disturbed: float = 0.0  # the share of trials that reach a quarter of it
 
 
 KINDS = [
@@ -41,6 +42,7 @@ KINDS = [
     Kind("8 equal, heavy tails", 8, heavy=True),
     Kind("8 equal, half of the variance shared", 8, shared=0.5),
     Kind("8 equal, six of them with trials alone", 8, trials=True),
+    Kind("the same, one in ten trials a quarter of it", 8, trials=True, disturbed=0.1),
     *(Kind(f"5, four of them {100 * gap:.0f} % behind", 5, gap) for gap in (0.02, 0.05, 0.20)),
     Kind("2, one of them 5 % behind", 2, 0.05),
 ]
@@ -59,12 +61,15 @@ def draw(kind: Kind, blocks: int, generator: np.random.Generator) -> Methods:
     logs = SCATTER * own
     logs[:, 1:] += np.log1p(-kind.behind)
     tried = logs + SHORT * generator.normal(0, 1, logs.shape)
+    if kind.disturbed:
+        tried -= (generator.random(logs.shape) < kind.disturbed) * np.log(4)
     ahead = np.argsort(-tried, axis=1)[:, : FULL if kind.trials else kind.methods]
     return {
         f"m{number}": {
             Block(0, block): Reached(
                 value=float(np.exp(logs[block, number] if full else tried[block, number])),
                 otherwise=float(np.exp(logs[block, number] if full else tried[block, number])),
+                trial=not full,
             )
             for block in range(blocks)
             for full in [number in ahead[block]]

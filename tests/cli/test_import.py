@@ -23,9 +23,20 @@ def test_files_become_results_and_a_page(nearpeak: Nearpeak, tmp_path: Path) -> 
     code, out, err = nearpeak("import", "mpich=one.txt", "other=x.txt", "-o", "here")
     assert (code, err) == (0, "")
     assert "1.10" in out
+    assert "% of" not in out  # nothing was measured without MPI
     assert (tmp_path / "here" / "report.html").is_file()
     results = json.loads((tmp_path / "here" / "results.json").read_text())
     assert [info["name"] for info in results["libraries"]] == ["mpich", "other=x"]
+
+
+def test_one_run_is_no_two_launches(nearpeak: Nearpeak, tmp_path: Path) -> None:
+    for name in ("one.txt", "copy.txt"):
+        (tmp_path / name).write_text(f"{HEAD}8     1.10\n")
+    for word, other in (("a=one.txt", "one.txt"), ("copy.txt", "copy.txt")):
+        code, out, err = nearpeak("import", "one.txt", word, "-o", "here")
+        told = f"one.txt and {other} hold the same: give the output of each run once"
+        assert (code, out, err) == (2, "", f"nearpeak: {told}\n")
+    assert not (tmp_path / "here").exists()
 
 
 def test_a_payload_that_was_wrong_is_status_1(nearpeak: Nearpeak, tmp_path: Path) -> None:

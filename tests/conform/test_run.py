@@ -243,6 +243,13 @@ def test_json_satisfies_its_schema_and_the_page_escapes_and_loads_nothing(
     told = capsys.readouterr().out
     assert "bw, D,D, 8 B: crashed: ended by SIGSEGV" in told
     assert "11 cases tried, 2 of them failed, 4 not tried; conform.html" in told
+    outcomes = found.libraries[0].outcomes
+    left = [outcome for outcome in outcomes if outcome.status == "not tried"]
+    found.libraries[0].outcomes = [outcome for outcome in outcomes if outcome not in left[1:]]
+    assert words.conclusion(found).endswith(
+        f", 1 not tried ({words.case(left[0])}: {left[0].message})"
+    )
+    assert left[0].message
 
 
 def test_failures_are_grouped_by_how_they_ended() -> None:

@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from nearpeak.observations.observed import Block
 from nearpeak.report import wording
 from nearpeak.report.advice import advice
 from nearpeak.report.findings import sentence
@@ -15,7 +16,7 @@ from nearpeak.report.headlines import groups
 from nearpeak.report.notices import notices
 from nearpeak.report.picture import measured
 from nearpeak.results.names import case
-from nearpeak.results.results import Conditions, Finding, Results
+from nearpeak.results.results import Conditions, Drift, Finding, Results
 from nearpeak.results.theoretical import compare
 from nearpeak.terms.identity import Who
 from nearpeak.terms.left_out import LeftOut
@@ -98,8 +99,9 @@ def test_where_nothing_that_was_measured_helps(plain: Results, advised: Advised)
     _reach(plain, "mpich", 0.5)
     (text,) = advised(plain)
     assert text == (
-        "No library comes near the ceiling on host-host same-numa in bw at 64 MiB: the best one,"
-        " openmpi (tied with mpich), reaches 60.0 % of it. Try other settings or libraries."
+        "No library comes near the ceiling on host-host same-numa in bw at 64 MiB (14.0 GB/s by"
+        " single copy): the best one, openmpi (tied with mpich), reaches 60.0 % of it. Try other"
+        " settings or libraries."
     )
 
 
@@ -155,13 +157,30 @@ def test_what_is_open_is_said_with_its_interval_and_why(plain: Results, advised:
     (text,) = advised(plain)
     assert text == (
         "It is open how near any library comes to the ceiling on host-host same-numa in bw at"
-        " 64 MiB: the best one, openmpi (tied with mpich), reaches 28.9 % of it, and the 95 %"
-        " interval is 17.0 to 90.0 %. Launches scatter: hardware was hot or slowed, or a hypervisor"
-        " took CPU time. Measure more before changing anything."
+        " 64 MiB (14.0 GB/s by single copy): the best one, openmpi (tied with mpich), reaches"
+        " 28.9 % of it, and the 95 % interval is 17.0 to 90.0 %. Launches scatter: hardware was hot"
+        " or slowed, or a hypervisor took CPU time. Measure more before changing anything."
     )
     for cell in plain.cells:
         cell.flags = []
     assert "Launches scatter: nothing recorded tells why." in advised(plain)[0]
+    for cell in plain.cells:
+        cell.flags = ["sessions apart", "drift"]
+    plain.drift = [
+        Drift(
+            place=plain.headlines[0].place,
+            blocks=[Block(0, number) for number in range(6)] + [Block(1, 6)],
+            deviations=[0.0] * 6 + [-0.8],
+            changed=[Block(1, 6)],
+            step=-0.8,
+        )
+    ]
+    assert (
+        " Launches scatter: sessions differ by more than launches explain and the path changed"
+        " during the study: session 2 (block 7) carried 80.0 % less than the others."
+    ) in advised(plain)[0]
+    for cell in plain.cells:
+        cell.flags = []
     plain.conditions = Conditions(cores=2, loaded=True)
     (text,) = advised(plain)
     assert text.endswith(

@@ -61,6 +61,25 @@ def test_a_family_has_every_operation_at_three_sizes(of_family: Results) -> None
     assert [curve.benchmark for curve in family.charts[place, "H,H"]] == ["allgather", "barrier"]
 
 
+def test_what_an_axis_tells_apart_is_named_with_it(of_family: Results, tell: Tell) -> None:
+    """As put_bw in two kinds of windows."""
+    for cell in [cell for cell in of_family.cells if cell.case.benchmark == "allgather"]:
+        axes = cell.case.axes
+        other = msgspec.structs.replace(cell.case, axes={**axes, "win": "created"})
+        cell.case = msgspec.structs.replace(cell.case, axes={**axes, "win": "allocated"})
+        slower = msgspec.structs.replace(cell, case=other, fraction=0.3)
+        of_family.cells.append(slower)
+    for cell in of_family.cells[-2:]:
+        cell.fraction, cell.ceiling = None, None
+    tell(of_family)
+    (family,) = families(of_family)
+    (sentence,) = family.sentences
+    assert "at 8 B allgather (win=created) of openmpi, 30.0 %" in sentence
+    assert "; allgather (win=created) at 1 MiB: openmpi 200 µs, mpich 200 µs" in sentence
+    of_family.cells[-1].median, of_family.cells[-1].status = None, "hung"
+    assert "; hung: allgather (win=created) of mpich" in families(of_family)[0].sentences[0]
+
+
 def test_what_has_no_size_is_told_where_it_is_alone(of_family: Results, tell: Tell) -> None:
     of_family.cells = [cell for cell in of_family.cells if cell.case.benchmark != "allgather"]
     tell(of_family)

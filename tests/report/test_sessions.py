@@ -7,7 +7,9 @@ import msgspec
 
 from nearpeak.observations.observed import Block
 from nearpeak.report import sessions
+from nearpeak.report.notices import notices
 from nearpeak.results.results import Results
+from nearpeak.statistics.sessions import TELLING
 
 
 def test_what_differs_is_named_with_both_values() -> None:
@@ -121,9 +123,9 @@ def test_blocks_that_were_added_are_told(plain: Results) -> None:
 
 
 def _in_sessions(results: Results, sessions: int, *apart: int) -> None:
-    """The blocks of all cells in turn, with the flag of some of them."""
+    """The blocks of all cells in turn, as many as sessions need; with the flag of some of them."""
     for number, cell in enumerate(results.cells):
-        cell.blocks = [block._replace(session=i % sessions) for i, block in enumerate(cell.blocks)]
+        cell.blocks = [Block(i % sessions, i) for i in range(TELLING * sessions)]
         cell.flags = ["sessions apart"] if number in apart else []
 
 
@@ -141,6 +143,26 @@ def test_figures_that_differ_between_sessions_are_told_with_what_helps(plain: Re
         " A third session shows how far sessions scatter:"
     )
     assert two.command == "nearpeak study --resume -o 'a b' --launches 12"
+
+
+def test_a_session_of_few_blocks_is_none_that_intervals_hold_for(plain: Results) -> None:
+    _in_sessions(plain, 2, 0)
+    for cell in plain.cells:
+        cell.blocks.append(Block(2, 6))
+    two = sessions.apart(plain, Path("DIR"))
+    assert two is not None
+    assert " With two sessions, they hold for these two only." in two.text
+
+
+def test_what_is_not_complete_has_one_command(plain: Results) -> None:
+    """That which completes it, in another session."""
+    _in_sessions(plain, 2, 0)
+    plain.complete = False
+    two = sessions.apart(plain, Path("DIR"))
+    assert two is not None
+    assert two.text.endswith(" With two sessions, they hold for these two only.")
+    commands = [notice.command for notice in notices(plain) if notice.command]
+    assert commands == ["nearpeak study --resume -o DIR"]
 
 
 def test_of_more_sessions_intervals_may_reach_further(plain: Results) -> None:

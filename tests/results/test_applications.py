@@ -128,6 +128,17 @@ def test_the_roofline_is_that_of_the_memory_all_ranks_share(made_applications: A
     assert two.roofline.place == made_applications.MEMORY.place
 
 
+def test_a_fraction_of_the_roofline_is_of_the_blocks_that_copied(made_applications: Any) -> None:
+    made = made_applications.Made()
+    made.add(made_applications.MEMORY, "copy", "copy", [20.0, 25.0, 16.0], 1 << 27, who=CEILING)
+    made.plane(made_applications.TWO, 1000.0)
+    [application] = made.results().applications
+    assert application.roofline
+    fraction = application.roofline.fraction
+    assert (fraction.value, fraction.range) == (pytest.approx(0.8), pytest.approx((0.64, 1.0)))
+    assert fraction.ci95 is None
+
+
 def test_ranks_are_held_against_what_as_many_cores_copy(made_applications: Any) -> None:
     made = made_applications.Made()
     for threads, gbs in ((4, 40.0), (2, 36.0), (1, 10.0)):

@@ -11,6 +11,7 @@ from nearpeak.machine.machine import Cache, Core
 from nearpeak.observations.observed import Block
 from nearpeak.results.bounds import find
 from nearpeak.results.results import CeilingPoint, Results
+from nearpeak.statistics.intervals import interval
 from nearpeak.terms.benchmarks import Benchmark, Metric, Moves, RankRule, Traffic
 from nearpeak.terms.identity import CEILING, Case, Who
 from nearpeak.terms.path import DataPath, Endpoint
@@ -340,34 +341,59 @@ def test_axes_of_the_operation_change_nothing() -> None:
     assert bounds(ceiling(TWO, "latency", 8, 0.2), at=TWO, wanted=wanted)
 
 
-def test_each_block_has_its_own_value_and_a_missing_one_the_median() -> None:
+def bound_of(wanted: Case, *ceilings: CeilingPoint) -> CeilingPoint:
+    """The bound of what a library measured between two ranks."""
     measured: Any = SimpleNamespace(
         launch=SimpleNamespace(who=Who("any", "default"), place=TWO.place, block=Block(0, 0)),
-        case=case("bcast", MIB),
+        case=wanted,
     )
     observations: Any = SimpleNamespace(benchmarks=BENCHMARKS, paths=[TWO], observed=[measured])
-    latency = ceiling(TWO, "latency", 8, 0.1, 0.1, 0.1, 200.0)
+    (point,) = find(observations, ceilings)
+    return point
+
+
+def test_a_bound_is_of_the_blocks_that_measured_what_it_follows_from() -> None:
+    latency = ceiling(TWO, "latency", 8, 0.1, 0.1, 200.0, 0.1)
     rate = ceiling(TWO, "bw", MIB, 10.0, 8.0, 10.0)
-    (point,) = find(observations, [latency, rate])
-    assert point.values == pytest.approx([104.8576, 131.072, 104.8576, 200.0])
+    point = bound_of(case("bcast", MIB), latency, rate)
+    assert point.values == pytest.approx([104.8576, 131.072, 200.0])
+    assert point.blocks == [Block(0, number) for number in range(3)]
     assert (point.kind, point.method, point.unit) == ("bound", "bw 1 MiB, ring", "us")
     assert point.methods == pytest.approx({"latency 8 B, ring": 0.1, "bw 1 MiB, ring": 104.8576})
 
 
 def test_the_blocks_in_which_the_cpus_were_nearest_count() -> None:
     """A hypervisor moves them: those of a library may be near where a ceiling's were not."""
-    measured: Any = SimpleNamespace(
-        launch=SimpleNamespace(who=Who("any", "default"), place=TWO.place, block=Block(0, 0)),
-        case=case("bcast", 8),
-    )
-    observations: Any = SimpleNamespace(benchmarks=BENCHMARKS, paths=[TWO], observed=[measured])
     latency = ceiling(TWO, "latency", 8, 0.20, 0.04, 0.22, 0.05, 0.21)
     latency.cache_line_ns = [300.0, 80.0, 310.0, 90.0, 305.0]
-    (point,) = find(observations, [latency])
-    assert point.values == pytest.approx([0.045, 0.04, 0.045, 0.05, 0.045])
+    point = bound_of(case("bcast", 8), latency)
+    assert point.values == pytest.approx([0.04, 0.05])
+    assert point.blocks == [Block(0, 1), Block(0, 3)]
     latency.cache_line_ns = [300.0, None, 310.0, 90.0, 305.0]
-    (point,) = find(observations, [latency])
+    point = bound_of(case("bcast", 8), latency)
     assert point.values == pytest.approx(latency.values)
+
+
+def test_an_interval_counts_no_block_in_which_the_cpus_were_farther() -> None:
+    near = [0.0449, 0.0456, 0.0335, 0.0316, 0.0476, 0.0441]
+    latency = ceiling(TWO, "latency", 8, *near, *[0.2] * 6)
+    latency.cache_line_ns = [85.0] * 6 + [330.0] * 6
+    assert bound_of(case("bcast", 8), latency).ci95 == interval(near, positive=True)
+    latency.cache_line_ns = [85.0] * 5 + [330.0] * 7
+    assert bound_of(case("bcast", 8), latency).ci95 is None
+
+
+def test_a_fraction_is_of_the_blocks_whose_bound_was_measured(make_study: MakeStudy) -> None:
+    study = make_study()
+    for block in range(12):
+        own = {("bw", "ring", MIB): 10.0 + block} if block % 2 else {}
+        study.ceiling(block, {("latency", "flag", 8): 0.2, **own})
+        study.launch(block, "alpha", "bcast", {8: 0.8, MIB: 200.0})
+    cell = cell_of(study.results(), "bcast", MIB)
+    measured = [MIB / (10.0 + block) / 1e3 / 200.0 for block in range(1, 12, 2)]
+    assert (cell.fraction_blocks, cell.launches) == (6, 12)
+    assert cell.fraction_range == pytest.approx((min(measured), max(measured)))
+    assert "fewer blocks" in cell.flags
 
 
 def study_of(make_study: MakeStudy, bcast_us: float) -> Any:

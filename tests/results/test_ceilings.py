@@ -166,6 +166,23 @@ def test_methods_of_two_ceiling_launches_of_a_block_make_one_envelope(
     assert len(point.values) == 6
 
 
+@pytest.mark.parametrize(("disturbed", "counts"), [(6.86, 25.5), (18.0, 18.0)])
+def test_a_trial_far_below_what_its_launch_measured_does_not_count(
+    make_study: MakeStudy, disturbed: float, counts: float
+) -> None:
+    study = make_study()
+    for block in range(6):
+        best = disturbed if block == 2 else 36.0
+        study.ceiling(block, {("bw", "halves-nt", 8): best, ("bw", "halves", 8): 25.5})
+        study.launch(block, "alpha", "bw", {8: 6.0})
+    trials = [record for record in study.records if getattr(record, "method", "") == "halves-nt"]
+    trials[2].trial = True
+    (point,) = study.results().ceilings
+    assert point.method == "halves-nt"
+    assert point.values == [36.0, 36.0, counts, 36.0, 36.0, 36.0]
+    assert point.stand_ins == ({"halves": [(0, 2)]} if counts == 25.5 else {})
+
+
 def test_a_trial_of_the_winner_counts_as_it_is(make_study: MakeStudy) -> None:
     """Those that were measured in full there are the luckiest of the block."""
     study = make_study()

@@ -362,6 +362,20 @@ def test_an_operation_loses_what_it_takes_longer_than_at_the_ceiling(
     assert study.cell(benchmark).lost_us == pytest.approx(lost_us)
 
 
+def test_sessions_whose_fractions_differ_are_told(make_study: MakeStudy) -> None:
+    study = make_study()
+    for block in range(12):
+        if block == 6:
+            study.session()
+        carried = 10.0 if block < 6 else 20.0
+        study.ceiling(block, {("bw", "ring", 1024): carried + block % 2})
+        study.launch(block, "alpha", "bw", {1024: 5.0 + 0.01 * (block % 3)})
+    cell = study.cell()
+    assert cell.ci95 == pytest.approx((5.0, 5.02))
+    assert cell.fraction_ci95[1] > 1.5 * cell.fraction_ci95[0]
+    assert "sessions apart" in cell.flags
+
+
 def test_two_sessions_that_differ_are_told_and_the_interval_spans_them(
     make_study: MakeStudy,
 ) -> None:
@@ -371,8 +385,11 @@ def test_two_sessions_that_differ_are_told_and_the_interval_spans_them(
     assert "sessions apart" not in study.cell().flags
     study.session()
     study.launch(7, "alpha", "bw", {1024: 3.0})
+    assert "sessions apart" not in study.cell().flags  # one launch does not tell
+    study.launch(8, "alpha", "bw", {1024: 3.0})
+    study.launch(9, "alpha", "bw", {1024: 3.0})
     cell = study.cell()
-    assert cell.flags == ["imprecise", "sessions apart"]
+    assert cell.flags == ["imprecise", "sessions apart", "bimodal"]
     assert cell.ci95 is not None
     assert 0.98 <= cell.ci95[0] < 1.0
     assert cell.ci95[1] == 3.0

@@ -5,13 +5,22 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from nearpeak.statistics.sessions import Part, added, apart, medians, reach, student, t_test
+from nearpeak.statistics.sessions import (
+    Part,
+    added,
+    apart,
+    medians,
+    reach,
+    student,
+    t_test,
+    telling,
+)
 
 
 def test_apart_is_the_f_test_of_one_way_analysis_of_variance() -> None:
-    # Means 1 and 5 of two launches each: F = 16 / 2 = 8, which is above 2.57, the 75 % point.
-    assert apart([0.0, 2.0, 4.0, 6.0], [0, 0, 1, 1])
-    assert not apart([0.0, 6.0, 4.0, 2.0], [0, 0, 1, 1])
+    # Means 1 and 3 of three launches each: F = 6, which is above 1.81, the 75 % point.
+    assert apart([0.0, 1.0, 2.0, 2.0, 3.0, 4.0], [0, 0, 0, 1, 1, 1])
+    assert not apart([0.0, 1.0, 2.0, 1.0, 2.0, 3.0], [0, 0, 0, 1, 1, 1])
     generator = np.random.default_rng(1)
     for _ in range(50):
         values = generator.normal(0, 1, 12)
@@ -20,7 +29,7 @@ def test_apart_is_the_f_test_of_one_way_analysis_of_variance() -> None:
         assert apart(values, [0] * 6 + [1] * 3 + [2] * 3) == (p < 0.25)
 
 
-@pytest.mark.parametrize("sizes", [(3, 3), (5, 1), (11, 1), (10, 1, 1), (6, 6, 6)])
+@pytest.mark.parametrize("sizes", [(3, 3), (5, 3), (11, 3), (10, 3, 3), (6, 6, 6)])
 def test_sessions_that_are_alike_lie_apart_in_a_quarter_of_cases(sizes: tuple[int, ...]) -> None:
     generator = np.random.default_rng(2)
     sessions = np.repeat(np.arange(len(sizes)), sizes).tolist()
@@ -44,7 +53,16 @@ def test_what_can_only_be_positive_deviates_by_factors() -> None:
 
 
 def test_the_median_of_each_session() -> None:
-    assert medians([1.0, 5.0, 2.0, 9.0, 3.0], [4, 2, 4, 2, 4]).tolist() == [7.0, 2.0]
+    values, sessions = [1.0, 5.0, 2.0, 9.0, 3.0, 6.0, 8.0], [4, 2, 4, 2, 4, 2, 3]
+    assert medians(values, sessions).tolist() == [6.0, 2.0]
+
+
+def test_one_or_two_launches_do_not_tell_where_a_session_lies() -> None:
+    assert telling([3, 1, 1, 3, 2, 3, 1, 2]).tolist() == [1, 3]
+    alike = [1.0, 1.1, 0.9, 1.05, 0.95, 1.0]
+    assert not apart([*alike, 9.0, 9.1], [0] * 3 + [1] * 3 + [2] * 2)
+    assert apart([*alike, 9.0, 9.1, 9.2], [0] * 3 + [1] * 3 + [2] * 3)
+    assert not apart([1.0, 1.1, 5.0, 5.1], [0, 0, 1, 1])
 
 
 def test_student() -> None:

@@ -18,7 +18,8 @@ blocking collective operations), IMB-MPI1 and IMB-MPI1-GPU, nccl-tests,
 nvbandwidth 0.6 to 0.9, perftest (ib_write_bw and its like) and ucx_perftest;
 of nccl-tests, nvbandwidth and perftest also as JSON. Each file is one launch
 of what it is called: NAME, or the file's own name without its ending. Files
-of one NAME are launches of one library, and have an interval from six on.
+of one NAME are launches of one library, and have an interval from six on;
+two files with the same content are one launch, and refused.
 
 With --beside STUDY the figures stand in the study's report, on its paths,
 with its libraries and its ceilings. Where a file was measured, --path says,

@@ -128,6 +128,8 @@ def _causes(results: Results, headline: Headline) -> Iterator[Cause]:
                 yield "two modes"
             if "held down" in cell.flags:
                 yield "held down"
+            if "sessions apart" in cell.flags:
+                yield "sessions"
             if "drift" in cell.flags:
                 yield "drift"
 

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What several files hold, as one: those of one name are launches of one library."""
 
+import hashlib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from nearpeak.errors import UserError
 from nearpeak.observations.load import load
 from nearpeak.observations.observed import Block, Launch, Observations
 from nearpeak.terms.identity import Who
@@ -25,7 +27,7 @@ def merge(files: Sequence[File]) -> Observations:
     """Each file is a session of its own.
 
     Raises:
-        UserError: as `load` of each file.
+        UserError: as `load` of each file; two have the same content, which is one launch.
     """
     return joined(parts(files))
 
@@ -33,6 +35,7 @@ def merge(files: Sequence[File]) -> Observations:
 def parts(files: Sequence[File]) -> list[Observations]:
     """What each file holds, as a session of its own; no two launches have the same number."""
     found = [_renamed(file, number) for number, file in enumerate(files)]
+    _check_different(files)
     for number, launch in enumerate(launch for part in found for launch in part.launches):
         launch.number = number
     return found
@@ -65,6 +68,16 @@ def _once(scopes: Iterable[str]) -> str:
     """Each of their sentences once."""
     sentences = [sentence for scope in scopes for sentence in SENTENCES.split(scope)]
     return " ".join(dict.fromkeys(sentences))
+
+
+def _check_different(files: Sequence[File]) -> None:
+    seen: dict[bytes, Path] = {}
+    for file in files:
+        digest = hashlib.sha256(file.path.read_bytes()).digest()
+        if (same := seen.setdefault(digest, file.path)) is not file.path:
+            raise UserError(
+                f"{same} and {file.path} hold the same: give the output of each run once"
+            )
 
 
 def _renamed(file: File, number: int) -> Observations:

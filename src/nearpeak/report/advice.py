@@ -2,6 +2,7 @@
 """The first sentences of a report: what a reader should do."""
 
 from nearpeak.numbers import count, number, percent, size, unit
+from nearpeak.report.drift import changed_words
 from nearpeak.report.findings import sentence
 from nearpeak.report.wording import best_words, health
 from nearpeak.results.names import case
@@ -11,6 +12,7 @@ _CAUSES: dict[Cause, str] = {
     "other work": "other work took the ranks' time",
     "two modes": "its launches fall into two groups",
     "held down": "hardware was hot or slowed, or a hypervisor took CPU time",
+    "sessions": "sessions differ by more than launches explain",
     "drift": "the path changed during the study",
 }
 
@@ -46,7 +48,10 @@ def _words(results: Results, advice: Advice) -> str:
     at = (advice.place, advice.case)
     headline = next(each for each in results.headlines if (each.place, each.case) == at)
     where = f"the ceiling on {headline.place.path} in {case(headline.case)}"
-    where += f" at {size(headline.case.x)}: the best one, {best_words(headline)},"
+    where += f" at {size(headline.case.x)}"
+    if ceiling := headline.ceiling:
+        where += f" ({number(ceiling.value)} {unit(headline.unit)} by {ceiling.method})"
+    where += f": the best one, {best_words(headline)},"
     loaded = results.conditions is not None and results.conditions.loaded
     if advice.kind == "far":
         reached = f"No library comes near {where} reaches {percent(advice.fraction)} % of it."
@@ -61,10 +66,18 @@ def _words(results: Results, advice: Advice) -> str:
         remedy = "Measure the idle machine first" if loaded else "Try other settings or libraries"
         return f"{reached} {remedy}."
     low, high = advice.fraction_ci95 or (0.0, 0.0)
-    why = " and ".join(_CAUSES[cause] for cause in advice.why) or "nothing recorded tells why"
+    why = " and ".join(_cause(results, advice, cause) for cause in advice.why)
+    why = why or "nothing recorded tells why"
     remedy = "again when the machine is idle" if loaded else "more before changing anything"
     return (
         f"It is open how near any library comes to {where} reaches {percent(advice.fraction)} % of "
         f"it, and the 95 % interval is {percent(low)} to {percent(high)} %. Launches scatter: "
         f"{why}. Measure {remedy}."
     )
+
+
+def _cause(results: Results, advice: Advice, cause: Cause) -> str:
+    """Of a path that changed also when, and by how much."""
+    words = _CAUSES[cause]
+    changed = [drift for drift in results.drift if drift.changed and drift.place == advice.place]
+    return f"{words}: {changed_words(changed[0])}" if cause == "drift" and changed else words

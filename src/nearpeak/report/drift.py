@@ -86,9 +86,17 @@ def block_words(blocks: Iterable[Block], of: Iterable[Block]) -> str:
     return " and ".join(parts)
 
 
-def _sentence(drift: Drift) -> str:
+def changed_words(drift: Drift) -> str:
+    """`blocks 4 to 6 carried 20 % less than the others`; of a path that changed."""
     step = drift.step or 0.0
+    which = block_words(drift.changed, drift.blocks)
+    session = drift.changed[0].session
+    if drift.changed == [block for block in drift.blocks if block.session == session]:
+        which = f"session {session + 1} ({block_words(drift.changed, drift.changed)})"
     return (
-        f"{drift.place.path}: {block_words(drift.changed, drift.blocks)} carried"
-        f" {percent(abs(step))} % {'less' if step < 0 else 'more'} than the others."
+        f"{which} carried {percent(abs(step))} % {'less' if step < 0 else 'more'} than the others"
     )
+
+
+def _sentence(drift: Drift) -> str:
+    return f"{drift.place.path}: {changed_words(drift)}."

@@ -332,28 +332,29 @@ def _sentences(results: Results, name: str, cells: list[Cell]) -> Iterator[str]:
     for (place, buffers), here in groups.items():
         mine = [cell for cell in here if cell.who.library not in beside] or here
         told = [far for far in furthest if (far.place, far.case.buffers) == (place, buffers)]
-        parts = [*_furthest(told), *_figures(mine), *_failed(here)]
+        curves = list(dict.fromkeys(cell.case.curve for cell in here))
+        parts = [*_furthest(told, curves), *_figures(mine, curves), *_failed(here, curves)]
         yield f"{_where(place, buffers, kinds)}: {'; '.join(parts)}."
 
 
-def _failed(cells: Sequence[Cell]) -> Iterator[str]:
+def _failed(cells: Sequence[Cell], curves: Sequence[Curve]) -> Iterator[str]:
     """How operations failed: that no launch measured a size, or in how many one was lost."""
     worst: dict[str, Cell] = {}
     for cell in sorted(cells, key=lambda cell: (cell.median is None, cell.failed)):
         if cell.median is None or loses(cell):
-            worst[_whose(cell)] = cell
+            worst[_whose(cell, curves)] = cell
     failed: dict[str, list[str]] = defaultdict(list)
     for name, cell in sorted(worst.items()):
         failed[loses(cell) or cell.status].append(name)
     return (f"{how}: {', '.join(names)}" for how, names in failed.items())
 
 
-def _figures(cells: Sequence[Cell]) -> Iterator[str]:
+def _figures(cells: Sequence[Cell], curves: Sequence[Curve]) -> Iterator[str]:
     """What is held against nothing: a time at the smallest size, all else at the largest."""
     found: dict[str, dict[Who, list[Cell]]] = defaultdict(lambda: defaultdict(list))
     for cell in cells:
         if cell.median is not None and cell.fraction is None:
-            found[cell.case.figure][cell.who].append(cell)
+            found[_named(cell.case, curves)][cell.who].append(cell)
     for figure, by_who in list(found.items())[:_TOLD]:
         values: dict[str, list[str]] = defaultdict(list)
         for who, some in by_who.items():
@@ -365,23 +366,31 @@ def _figures(cells: Sequence[Cell]) -> Iterator[str]:
         yield f"{len(found) - _TOLD} more in the table"
 
 
-def _furthest(found: Iterable[Furthest]) -> Iterator[str]:
+def _furthest(found: Iterable[Furthest], curves: Sequence[Curve]) -> Iterator[str]:
     """`furthest from the bound: at 8 B bcast of intel, 3.64 % (nccl 19.8 %)`, of each size."""
     before = ""
     for furthest in found:
         others = ", ".join(f"{each.who.label} {percent(each.share)} %" for each in furthest.beside)
         of = "least overlap: " if furthest.of == "overlap" else f"furthest from the {furthest.of}: "
         at = f"at {size(furthest.case.x)} " if furthest.case.x else ""
+        whose = _whose(furthest, curves)
         yield (
-            f"{'' if of == before else of}{at}{_whose(furthest)}, {percent(furthest.share)} %"
+            f"{'' if of == before else of}{at}{whose}, {percent(furthest.share)} %"
             + (f" ({others})" if others else "")
         )
         before = of
 
 
-def _whose(cell: Cell | Furthest) -> str:
+def _whose(cell: Cell | Furthest, curves: Sequence[Curve]) -> str:
     """`bcast of intel`."""
-    return f"{cell.case.figure} of {cell.who.label}"
+    return f"{_named(cell.case, curves)} of {cell.who.label}"
+
+
+def _named(case: Case, curves: Sequence[Curve]) -> str:
+    """`put_bw (win=created)`: its figure, with the axes that tell it from others of these."""
+    common = _common([case, *(curve for curve in curves if curve.figure == case.figure)])
+    axes = axes_words({name: value for name, value in case.axes.items() if name not in common})
+    return f"{case.figure} ({', '.join(axes)})" if axes else case.figure
 
 
 def _scalings(

@@ -40,7 +40,8 @@ def blocks_lacking(results: Results) -> int:
 
 def apart(results: Results, folder: Path) -> Notice | None:
     """How many figures differ between sessions, for what their intervals hold, and the command
-    that adds a session; None where none does."""
+    that adds a session, if the study is complete: else a session completes it. None where none
+    does."""
     measured = [cell for cell in results.timed if cell.ci95 and cell.sessions > 1]
     found = [cell.sessions for cell in measured if "sessions apart" in cell.flags]
     if not found:
@@ -57,6 +58,8 @@ def apart(results: Results, folder: Path) -> Notice | None:
     if many > 2:
         text += f" With {'more' if few == 2 else 'several'} sessions, they hold for any like these"
         text += ", and may reach beyond all that was measured." if student else "."
+    if not results.complete:
+        return Notice(text, tone="note", details="sessions")
     text += (
         " A third session shows how far sessions scatter:"
         if many == 2

@@ -173,11 +173,11 @@ def _columns(groups: list[Group], name: str) -> list[Column]:
     columns = [Column(f"{name} value", unit(figure.unit), over=over)]
     if len(sizes) > 1:
         columns.append(Column(f"{name} size", "at size", over=over))
-    held = next((group.figures[name] for group in groups if _ceiling(group, name)), figure)
-    columns.append(Column(f"{name} fraction", "% of", names.reference(held.ceiling), over=over))
+    if held := [ceiling for group in groups if (ceiling := _ceiling(group, name))]:
+        columns.append(Column(f"{name} fraction", "% of", names.reference(held[0]), over=over))
     if any(_overlap(group, name) for group in groups):
         columns.append(Column(f"{name} overlap", "Overlap", "%", over=over))
-    if figure.better == "higher":
+    if any(group.figures[name].plateau for group in groups if name in group.figures):
         columns.append(Column(f"{name} plateau", "% of", "plateau", over=over))
     return columns
 

@@ -323,13 +323,12 @@ class _Memories:
         def least_us(gbs: float) -> float:
             return all_bytes / gbs / 1e3
 
+        times = {block: us for block, us in cell.by_block.items() if us > 0}
         fraction = _estimated(
-            {
-                block: least_us(reading.get(block, gbs)) / value
-                for block, value in cell.by_block.items()
-                if value > 0
-            }
-        )
+            {b: least_us(reading[b]) / us for b, us in times.items() if b in reading}
+        ) or _estimated({block: least_us(gbs) / us for block, us in times.items()})
         if fraction is None:
             return None
+        if reading.keys().isdisjoint(times):
+            fraction.ci95 = None  # it would not know how the copies scatter
         return Roofline(us=least_us(gbs), gbs=gbs, place=copied.place, fraction=fraction)

@@ -41,9 +41,9 @@ class Source(NamedTuple):
     benchmark: Benchmark
     readings: list[dict[Block, float]]  # as of the point, where its CPUs were nearest
 
-    def usual(self, which: int = 0) -> float:
-        """The median of a reading."""
-        return float(np.median(list(self.readings[which].values())))
+    def usual(self) -> float:
+        """The median of what it carried."""
+        return float(np.median(list(self.readings[0].values())))
 
     def gbs(self, value: float) -> float:
         """GB/s that one rank has received where the ceiling is so; 0: it does not tell."""
@@ -58,11 +58,14 @@ class Term(NamedTuple):
     source: Source
     us: Callable[[float], float]  # what follows from a value of the ceiling
 
-    def value(self, block: Block, which: int) -> float:
-        """Of a block, by a reading; the usual one where that has none."""
-        which = min(which, len(self.source.readings) - 1)
-        reading = self.source.readings[which]
-        return self.us(reading[block] if block in reading else self.source.usual(which))
+    def usual(self) -> float:
+        """Of the ceiling's median."""
+        return self.us(self.source.usual())
+
+    def reading(self, which: int) -> dict[Block, float]:
+        """In each block that measured the ceiling."""
+        readings = self.source.readings
+        return {b: self.us(v) for b, v in readings[min(which, len(readings) - 1)].items()}
 
 
 def find(observations: Observations, ceilings: Iterable[CeilingPoint]) -> list[CeilingPoint]:
@@ -101,7 +104,7 @@ def find(observations: Observations, ceilings: Iterable[CeilingPoint]) -> list[C
         ]
         if terms := _terms(benchmark, place, case, here):
             blocks, readings = _readings(terms)
-            usual = {term.words: term.us(term.source.usual()) for term in terms}
+            usual = {term.words: term.usual() for term in terms}
             found.append(_point(benchmark, place, case, blocks, readings, usual, "bound"))
     return found
 
@@ -213,13 +216,19 @@ def _links(place: Place) -> int:
 
 
 def _readings(terms: Sequence[Term]) -> tuple[list[Block], list[list[float]]]:
-    """In each block the longest of the times, and what it may be too; of a rate there is but one
-    term."""
-    blocks = sorted(set[Block]().union(*(term.source.point.blocks for term in terms)))
-    return blocks, [
-        [max(term.value(block, which) for term in terms) for block in blocks]
-        for which in range(max(len(term.source.readings) for term in terms))
-    ]
+    """The longest of the times, and what it may be too, in the blocks that measured the one that is
+    usually the longest; of a rate there is but one term.
+
+    A time that was not measured in a block is in no bound of it: medians in its place would count
+    as launches in intervals, which would then be too narrow.
+    """
+    longest = max(terms, key=Term.usual)
+    blocks = sorted(longest.source.readings[0])
+    readings = []
+    for which in range(max(len(term.source.readings) for term in terms)):
+        measured = [term.reading(which) for term in terms]
+        readings.append([max(own[block] for own in measured if block in own) for block in blocks])
+    return blocks, readings
 
 
 def _point(

@@ -234,7 +234,10 @@ def _compare(cell: Cell, ceiling: CeilingPoint | None) -> set[CellStatus]:
     if reached is None:
         return {"no ceiling"}
     cell.ceiling = CeilingValue(value=ceiling.value, method=ceiling.method, kind=ceiling.kind)
-    cell.fraction, cell.fraction_ci95, cell.fraction_range, cell.fraction_blocks = reached
+    cell.fraction, cell.fraction_ci95 = reached.value, reached.ci95
+    cell.fraction_range, cell.fraction_blocks = reached.range, reached.blocks
+    if reached.apart and "sessions apart" not in cell.flags:
+        cell.flags.append("sessions apart")
     attainable = ceiling.attainable
     if attainable is not None and (reached := _fraction(cell, attainable.readings)):
         cell.attainable = CeilingValue(value=attainable.value, method=attainable.method)
@@ -291,6 +294,7 @@ class _Fraction(NamedTuple):
     ci95: Interval | None
     range: tuple[float, float]
     blocks: int
+    apart: bool  # whether sessions, by any reading, are: its interval takes that in
 
 
 def _fraction(cell: Cell, readings: Sequence[dict[Block, float]]) -> _Fraction | None:
@@ -301,12 +305,13 @@ def _fraction(cell: Cell, readings: Sequence[dict[Block, float]]) -> _Fraction |
     shares = [better_in(cell.by_block, reading, cell.better) for reading in readings]
     if not shares[0]:
         return None
-    ratios = [
-        median_ratio(np.log(list(own.values())), [block.session for block in own]) for own in shares
-    ]
+    of = [[block.session for block in own] for own in shares]
+    logs = [np.log(list(own.values())) for own in shares]
+    ratios = [median_ratio(*each) for each in zip(logs, of, strict=True)]
     values = [value for own in shares for value in own.values()]
     bounds = spanning(ratio.bounds for ratio in ratios)
-    return _Fraction(ratios[0].value, bounds, (min(values), max(values)), len(shares[0]))
+    differ = bounds is not None and any(apart(*each) for each in zip(logs, of, strict=True))
+    return _Fraction(ratios[0].value, bounds, (min(values), max(values)), len(shares[0]), differ)
 
 
 def operation_us(cell: Cell, value: float, benchmark: Benchmark) -> float | None:

@@ -8,6 +8,7 @@ import msgspec
 from nearpeak.libraries.library import Settings
 from nearpeak.machine.machine import Machine
 from nearpeak.observations.observed import Block
+from nearpeak.statistics.sessions import telling
 from nearpeak.statistics.verdicts import Word
 from nearpeak.terms.awareness import Awareness, Unaware
 from nearpeak.terms.benchmarks import Benchmark, Better
@@ -30,7 +31,7 @@ HOST_CACHES = ("core cache", "shared cache")
 
 # Why launches may scatter: other work on the machine; two groups of launches; hardware that was
 # held down; or a path that changed.
-Cause = Literal["other work", "two modes", "held down", "drift"]
+Cause = Literal["other work", "two modes", "held down", "sessions", "drift"]
 
 # What must be known of a cell.
 Flag = Literal[
@@ -152,8 +153,8 @@ class Cell(msgspec.Struct, kw_only=True):
 
     @property
     def sessions(self) -> int:
-        """How many measured it."""
-        return len({block.session for block in self.blocks})
+        """How many measured it often enough to tell where their middle is."""
+        return len(telling([block.session for block in self.blocks]))
 
     @property
     def by_library(self) -> CeilingValue | None:

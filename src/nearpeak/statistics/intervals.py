@@ -56,7 +56,8 @@ def interval(
     left: where one launch lies far off, interpolation over the gap would not cover.
 
     `sessions` numbers the session of each value: where sessions lie further apart than launches
-    explain, the interval also spans that of the sessions (`_of_sessions`). Where what is measured
+    explain, the interval also spans that of the sessions (`_of_sessions`). One of fewer launches
+    than tell its middle (`sessions.TELLING`) counts with its launches alone. Where what is measured
     can only be `positive` (times, rates, and ratios of them), sessions deviate by factors, and both
     ends are above 0.
     """

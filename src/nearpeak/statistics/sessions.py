@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
-from nearpeak.arrays import Floats
+from nearpeak.arrays import Floats, Indices
 
 POOLED = 0.75  # the point of F up to which sessions are taken to be alike
+TELLING = 3  # launches: the median of fewer lies as far off as one of them may by itself
 
 
 class Part(NamedTuple):
@@ -21,19 +22,30 @@ class Part(NamedTuple):
     freedom: float
 
 
+def telling(sessions: Sequence[int]) -> Indices:
+    """The sessions that have launches enough to tell where their middle is; `sessions`: of each
+    launch."""
+    numbers, counts = np.unique(np.asarray(sessions, dtype=np.intp), return_counts=True)
+    return np.asarray(numbers[counts >= TELLING])
+
+
 def apart(values: ArrayLike, sessions: Sequence[int], *, positive: bool = False) -> bool:
     """Whether sessions lie further apart than launches explain; `sessions`: of each value.
 
     By the F-test of one-way analysis of variance, above the 75 % point of F: launches alone bring
     that about in a quarter of cases. So lenient is a test that says whether to pool (Bancroft,
     Biometrics 20 (1964) 427): with the usual 5 % a real difference would often be pooled away.
-    `positive` as in `intervals.interval`. False with one session, or where each value has its own.
+    `positive` as in `intervals.interval`. Of the sessions that tell their middle; False with fewer
+    than two of these.
     """
     data = _scaled(values, positive)
+    of = np.asarray(sessions)
+    tells = np.isin(of, telling(sessions))
+    data = data[tells]
     data = data - data[:1]  # values all alike are 0 then, without rounding
-    numbers, which = np.unique(np.asarray(sessions), return_inverse=True)
+    numbers, which = np.unique(of[tells], return_inverse=True)
     count, groups = len(data), len(numbers)
-    if groups < 2 or groups == count:
+    if groups < 2:
         return False
     sizes = np.bincount(which)
     means = np.bincount(which, weights=data) / sizes
@@ -43,9 +55,9 @@ def apart(values: ArrayLike, sessions: Sequence[int], *, positive: bool = False)
 
 
 def medians(values: ArrayLike, sessions: Sequence[int]) -> Floats:
-    """The median of each session."""
+    """The median of each session that tells it."""
     data, which = np.asarray(values, dtype=float), np.asarray(sessions)
-    return np.array([np.median(data[which == session]) for session in np.unique(which)])
+    return np.array([np.median(data[which == session]) for session in telling(sessions)])
 
 
 def student(values: ArrayLike, level: float, *, positive: bool = False) -> tuple[float, float]:

@@ -23,6 +23,7 @@ WORST: tuple[Status, ...] = (
     NOT_TRIED,
 )
 SHORT = {"wrong data": "wrong", NOT_TRIED: "-"}
+_NAMED = 3  # cases that were not tried, in the conclusion
 CHECKS = {CHURN: "64 allocations in turn", LEAK: "memory over many allocations"}
 
 
@@ -88,6 +89,22 @@ def _status(outcome: Outcome) -> str:
 
 def _tried(outcomes: Iterable[Outcome]) -> int:
     return sum(outcome.status != NOT_TRIED for outcome in outcomes)
+
+
+def _not_tried(outcomes: Iterable[Outcome]) -> list[Outcome]:
+    return [outcome for outcome in outcomes if outcome.status == NOT_TRIED]
+
+
+def _left_out(outcomes: Sequence[Outcome]) -> str:
+    """`1 not tried (put, D,D, 8 B: why)`; of many only how many."""
+    words = f"{len(outcomes)} not tried"
+    if len(outcomes) > _NAMED:
+        return words
+    cases: dict[str, list[str]] = {}
+    for outcome in outcomes:
+        cases.setdefault(outcome.message, []).append(case(outcome))
+    told = "; ".join(f"{'; '.join(own)}: {why}" for why, own in cases.items())
+    return f"{words} ({told})"
 
 
 def finding(outcome: Outcome) -> str:
@@ -158,6 +175,6 @@ def conclusion(conformance: Conformance) -> str:
     failed += f" ({good_alone} ok alone)" if good_alone else ""
     if not conformance.complete:
         return f"{count(tried, 'case')} tried so far, {failed}; the run is not complete"
-    left_out = [f"{len(outcomes) - tried} not tried"] if tried < len(outcomes) else []
+    left_out = [_left_out(without)] if (without := _not_tried(outcomes)) else []
     ends = _ends([end for library in conformance.libraries for end in library.bad_ends])
     return ", ".join([f"{count(tried, 'case')} tried", failed, *left_out, *ends])
