@@ -19,11 +19,11 @@ LAYERS = [
     {"machine"},
     {"libraries", "picture"},
     {"study"},
-    {"conform", "explain"},
+    {"conform"},
     {"observations"},
     {"results"},
     {"findings"},
-    {"compare", "trace"},
+    {"compare", "explain", "trace"},
     {"report"},
     {"bundle"},
     {"cli"},
@@ -85,7 +85,6 @@ SOURCES = {"study", "conform", "explain", "trace"}
 KNOW_NO_SOURCE = {"results", "findings", "compare", "report"}
 SHOWS = {  # what is no study
     "report/conformed": "conform.conformance",
-    "report/explained": "explain.explanation",
     "report/traced.py": "trace.trace",
 }
 

@@ -26,11 +26,12 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "trace": trace.schema,
 }
 # How headings of structs begin, and the structs that docs/results.md has for others too.
+EXPLAINED = set(explain.schema()["$defs"])
 DOCUMENTS = {
     "compare": ("###", {"Who", "Place", "Case", "Curve"}),
     "conform": ("###", set[str]()),
     "explain": ("###", set[str]()),
-    "results": ("##", set[str]()),
+    "results": ("##", EXPLAINED),
     "trace": ("###", set[str]()),
 }
 

@@ -103,7 +103,9 @@ def test_a_launch_that_fails_under_the_microscope_alone(
         (("latency", "--mpi", "mpich", "--sizes", "8X"), "'8X' is not a size"),
         (("latency", "--mpi", "mpich", "--buffers", "D,D"), "buffers D,D"),
         (("latency", "--mpi", "nowhere"), "nowhere"),
-        (("latency", "--mpi", "mpich", "--hosts", "a"), "--hosts"),
+        ((), "name a benchmark"),
+        (("latency", "--worst", "3"), "--worst N goes with --study DIR"),
+        (("latency", "--mpi", "mpich", "--study", "s"), "give one"),
         (("latency", "--mpi", "mpich", "--calls", "none"), "--calls"),
     ],
 )

@@ -8,7 +8,7 @@ import pytest
 
 from nearpeak.explain.budget import activity, budget, counters, lanes, windows
 from nearpeak.explain.events import COUNTER
-from nearpeak.explain.explanation import Budget
+from nearpeak.observations.explained import Budget
 
 
 def shares(found: Budget) -> dict[tuple[int, str], float]:

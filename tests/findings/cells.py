@@ -12,6 +12,7 @@ from nearpeak.findings.evidence import Noticed, Seen, View
 from nearpeak.findings.rules import all_rules
 from nearpeak.libraries.library import Settings
 from nearpeak.machine.machine import Diagnosis, Machine
+from nearpeak.observations.explained import Budget, ExplainedCase, Explanation, Part
 from nearpeak.observations.observed import Block, Launch, Observations
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.results import CeilingPoint, CeilingValue, Cell
@@ -213,3 +214,34 @@ def noticed(kind: str, cells: Sequence[Cell] = (), **observed: Any) -> list[Noti
     """What one rule notices in what was observed."""
     (rule,) = [known for known in all_rules() if known.name == kind]
     return [each for each in rule.find(view(cells, **observed)) if isinstance(each, Noticed)]
+
+
+def part(kind: str, name: str, time_us: float, **given: Any) -> Part:
+    """Of a message that takes 100 µs."""
+    known: dict[str, Any] = {"rank": 1, "count": 1.0, "mean_us": time_us, "bytes": None}
+    return Part(kind=kind, name=name, time_us=time_us, busy_us=time_us, **{**known, **given})
+
+
+def explained(*parts: Part, buffers: str = "H,D", size: int = 1 << 20) -> Explanation:
+    """One message of 100 µs."""
+    budget = Budget(
+        leg="there", messages=3, time_us=100.0, parts=list(parts), waiting_us=0.0,
+        not_accounted_us=100 - sum(part.time_us for part in parts), own=[], accounted=None,
+        shown_us=100.0, lanes=[],
+    )  # fmt: skip
+    case = ExplainedCase(
+        size_bytes=size, metric="latency", axes={}, unit="us", value=100.0, seen_value=100.0,
+        slower=1.0, operations=2.0, ceiling=None, ceiling_method=None, budgets=[budget],
+        counters=[], lost=0, missing=[], failed="", device="",
+    )  # fmt: skip
+    return Explanation(
+        schema=1, nearpeak="0", started="", host="h", gpus=[], driver=None, library="one",
+        version="1", settings="default", path="host-gpu near", path_summary="", command="",
+        benchmark="latency", buffers=buffers, cases=[case],
+    )  # fmt: skip
+
+
+def told(kind: str, *explanations: Explanation) -> list[str]:
+    """The facts of what a rule notices in messages: `memcpy of 8 B: 1 x 20.0 µs, ...`."""
+    found = noticed(kind, explanations=list(explanations))
+    return [f"{fact.name}: {fact.value}" for each in found for fact in each.facts]

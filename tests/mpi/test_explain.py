@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from nearpeak.explain.budget import activity, budget, counters, windows
-from nearpeak.explain.explanation import Budget
 from nearpeak.explain.launches import gather
 from nearpeak.libraries.build import build_explain
+from nearpeak.observations.explained import Budget
 
 SIZE = 4096
 WORDS = ("--sizes", str(SIZE), "--slot-ms", "5", "--least-samples", "3")

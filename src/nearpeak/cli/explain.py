@@ -2,16 +2,19 @@
 """`nearpeak explain`: what a library does for one message."""
 
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nearpeak.cli import Hosts, RemoteShell, say, say_lacking, warn
+from nearpeak.cli import say, say_lacking, warn
 from nearpeak.errors import UserError
 
 if TYPE_CHECKING:
-    from nearpeak.explain.explanation import Explanation
+    from nearpeak.observations.explained import Explanation
+    from nearpeak.study.single import Single
 
 SIZES = "8,64K,16M"
 
@@ -36,6 +39,10 @@ Examples:
 
   nearpeak explain allreduce --mpi mpich --ranks 2
 
+  nearpeak explain latency --mpi openmpi --sizes 16M --study study
+
+  nearpeak explain --study study --worst 3
+
 Exit status: 0 the time of messages was looked at; 1 the library failed; 2 bad input.
 """
 
@@ -49,13 +56,16 @@ def register(app: typer.Typer) -> None:
 def explain(
     context: typer.Context,
     benchmark: Annotated[
-        str, typer.Argument(metavar="BENCHMARK", help="latency, bw, allreduce, ...")
-    ],
+        str | None, typer.Argument(metavar="BENCHMARK", help="latency, bw, allreduce, ...")
+    ] = None,
     mpi: Annotated[
         str | None,
         typer.Option(metavar="SPEC[@SETTINGS]", help="The library: its name, or a path."),
     ] = None,
-    sizes: Annotated[str, typer.Option(metavar="LIST", help="Of messages, like 8,64K.")] = SIZES,
+    sizes: Annotated[
+        str | None,
+        typer.Option(metavar="LIST", help=f"Of messages. Default: {SIZES}."),
+    ] = None,
     path: Annotated[
         str | None,
         typer.Option(metavar="ID", help="The data path. Default: the first that fits the buffers."),
@@ -64,11 +74,12 @@ def explain(
         int | None, typer.Option(metavar="N", min=2, help="Number of ranks. Default: 2.")
     ] = None,
     buffers: Annotated[
-        str,
-        typer.Option(metavar="A,B", help="As in `nearpeak run`: H host, P pinned, D device."),
-    ] = "H,H",
-    hosts: Hosts = None,
-    remote_shell: RemoteShell = None,
+        str | None,
+        typer.Option(
+            metavar="A,B",
+            help="As in `nearpeak run`: H host, P pinned, D device. Default: H,H.",
+        ),
+    ] = None,
     settings_env: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="A variable for the library.")
     ] = None,
@@ -79,57 +90,169 @@ def explain(
         Path | None,
         typer.Option("-o", "--output", metavar="DIR", help="Write explain.json and explain.html."),
     ] = None,
+    study: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Put it into this study, and make its report again."),
+    ] = None,
+    worst: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="With --study, in the place of all else: the N messages that are furthest from"
+            " the ceiling, of each library, path and buffers one.",
+        ),
+    ] = None,
 ) -> None:
     """Launches, prints, and writes."""
-    from nearpeak.cli.run import check
-    from nearpeak.explain import launches
+    from nearpeak.explain.launches import LaunchFailed
     from nearpeak.files import make_folder
+    from nearpeak.observations.explained import keep
     from nearpeak.study import mps
+
+    if study and output:
+        raise UserError("--study puts it into a study, -o into a folder of its own: give one")
+    if worst is not None:
+        given = [benchmark, mpi, sizes, path, ranks, buffers, settings_env, *context.args]
+        if study is None or any(given):
+            raise UserError("--worst N goes with --study DIR, and with nothing else")
+        asked = _worst(study, worst)
+    elif benchmark is None:
+        raise UserError("name a benchmark, like `nearpeak explain latency --mpi openmpi`")
+    else:
+        asked = [
+            Asked(
+                benchmark=benchmark,
+                mpi=mpi,
+                sizes=sizes or SIZES,
+                words=context.args,
+                path=path,
+                ranks=ranks,
+                buffers=buffers or "H,H",
+                settings_env=settings_env or [],
+            )
+        ]
+    failed = ""
+    for each in asked:
+        chosen = _chosen(each, study)
+        if output:
+            make_folder(output)
+        try:
+            found = _look(chosen, each, ask=ask)
+        except LaunchFailed as error:
+            failed = str(error)
+            say(f"nearpeak: {failed}")
+            continue
+        except mps.MpsError as error:
+            raise UserError(str(error)) from None
+        if study:
+            keep(found, study)
+        write(output, found)
+    if study:
+        again(study)
+    if failed:
+        raise typer.Exit(1)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is looked at."""
+
+    benchmark: str
+    mpi: str | None
+    sizes: str
+    words: Sequence[str] = ()
+    path: str | None = None
+    ranks: int | None = None
+    buffers: str = "H,H"
+    settings_env: Sequence[str] = ()
+
+
+def _worst(study: Path, count: int) -> list[Asked]:
+    """UserError where the study has no message beside a ceiling."""
+    from nearpeak.explain.worst import worst
+    from nearpeak.findings.build import build_results
+    from nearpeak.terms.sizes import format_bytes
+
+    results = build_results(study)
+    defaults = {b.name: {axis.name: axis.default for axis in b.axes} for b in results.benchmarks}
+    cells = worst(results, count)
+    if not cells:
+        raise UserError(f"{study} has no message beside a ceiling: give one that measured latency")
+    return [
+        Asked(
+            benchmark=cell.case.benchmark,
+            mpi=cell.who.label,
+            sizes=format_bytes(cell.case.x),
+            words=[
+                word
+                for name, value in cell.case.axes.items()
+                if value != defaults[cell.case.benchmark].get(name)
+                for word in (f"--{name}", value)
+            ],
+            path=cell.place.path,
+            buffers=cell.case.buffers,
+        )
+        for cell in cells
+    ]
+
+
+def _chosen(asked: Asked, study: Path | None) -> "Single":
+    """Where it is looked at; UserError for what cannot be, and for a study of another machine."""
+    from nearpeak.cli.run import check
+    from nearpeak.observations.load import load
     from nearpeak.study.single import choose
     from nearpeak.terms.sizes import parse_sizes
 
-    wanted = parse_sizes(sizes)
+    parse_sizes(asked.sizes)
     chosen = choose(
-        benchmark,
-        mpi,
-        f"explain {benchmark}",
-        path=path,
-        ranks=ranks,
-        buffers=buffers,
-        hosts=hosts,
-        remote_shell=remote_shell,
-        settings_env=settings_env or [],
+        asked.benchmark,
+        asked.mpi,
+        f"explain {asked.benchmark}",
+        path=asked.path,
+        ranks=asked.ranks,
+        buffers=asked.buffers,
+        settings_env=asked.settings_env,
     )
-    if chosen.path.two_hosts:
-        raise UserError("explain looks at ranks of one host: leave out --hosts")
-    check(chosen, ["--sizes", sizes, *context.args], "explain")
-    if output:
-        make_folder(output)
+    here = chosen.machine.hostname
+    if study and (there := load(study).machine.hostname) != here:
+        raise UserError(f"{study} is of {there}, this is {here}: give a study of this machine")
+    check(chosen, ["--sizes", asked.sizes, *asked.words], "explain")
+    return chosen
+
+
+def _look(chosen: "Single", asked: Asked, *, ask: bool) -> "Explanation":
+    from nearpeak.explain import launches
+    from nearpeak.terms.sizes import parse_sizes
+
     say(f"Path {chosen.path.id}: {chosen.path.summary}")
     say_lacking(chosen.library)
     warn(chosen.diagnoses, sys.stderr)
-    try:
-        found = launches.explain(
-            chosen, wanted, context.args, lambda what: say(f"Looking at {what}"), ask=ask
-        )
-    except launches.LaunchFailed as failed:
-        say(f"nearpeak: {failed}")
-        raise typer.Exit(1) from None
-    except mps.MpsError as error:
-        raise UserError(str(error)) from None
-    write(output, found)
+    return launches.explain(
+        chosen,
+        parse_sizes(asked.sizes),
+        asked.words,
+        lambda what: say(f"Looking at {what}"),
+        ask=ask,
+    )
+
+
+def again(study: Path) -> None:
+    """Makes the report of a study again."""
+    from nearpeak.findings.build import build_results
+    from nearpeak.report.page import write_report
+
+    say(f"Report: {write_report(build_results(study), study)}")
 
 
 def write(folder: Path | None, found: "Explanation") -> None:
     """Prints it; into a folder go explain.json and explain.html."""
-    import msgspec
-
     from nearpeak.files import write_whole
+    from nearpeak.observations.explained import to_json
     from nearpeak.report.explained.page import render
     from nearpeak.report.explained.terminal import print_explanation
 
     print_explanation(found, folder and folder / "explain.html")
     if folder:
-        text = msgspec.json.format(msgspec.json.encode(found), indent=1).decode()
-        write_whole(folder / "explain.json", text + "\n")
+        write_whole(folder / "explain.json", to_json(found))
         write_whole(folder / "explain.html", render(found))

@@ -23,7 +23,7 @@ from nearpeak.explain.events import (
     Seen,
     copy_name,
 )
-from nearpeak.explain.explanation import Budget, Counters, Kind, Lane, Leg, Own, Part, Span
+from nearpeak.observations.explained import Budget, Counters, Kind, Lane, Leg, Own, Part, Span
 
 # Calls that end when the device has done something, and those that end when anything happens.
 SYNCS = frozenset(

@@ -14,11 +14,11 @@ import msgspec
 import nearpeak
 from nearpeak.explain import budget, cupti, said
 from nearpeak.explain.events import Seen, Unreadable, read
-from nearpeak.explain.explanation import SCHEMA, ExplainedCase, Explanation, Said
 from nearpeak.libraries.build import build_explain
 from nearpeak.libraries.families import natives
 from nearpeak.libraries.launch import join_paths, shell_line
 from nearpeak.libraries.library import CommandLine
+from nearpeak.observations.explained import SCHEMA, ExplainedCase, Explanation, Said
 from nearpeak.study import programs
 from nearpeak.study.places import NO_PLACE, misplaced, wanted_at
 from nearpeak.study.process import run_tree
@@ -79,7 +79,8 @@ def explain(
         host=chosen.machine.hostname,
         gpus=[gpu.name for gpu in chosen.machine.gpus],
         driver=chosen.machine.provenance.nvidia_driver,
-        library=f"{chosen.library.name} {chosen.library.version}",
+        library=chosen.library.name,
+        version=chosen.library.version,
         settings=chosen.settings.name,
         path=chosen.path.id,
         path_summary=chosen.path.summary,
@@ -124,6 +125,7 @@ def _case(
     return ExplainedCase(
         size_bytes=size,
         metric=case.metric,
+        axes=case.axes,
         unit=case.unit,
         value=value,
         seen_value=seen.value,

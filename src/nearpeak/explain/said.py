@@ -4,8 +4,8 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from nearpeak.explain.explanation import Said
 from nearpeak.libraries.library import Library
+from nearpeak.observations.explained import Said
 
 MOST_LINES = 400
 # By family; UCX serves several of them (docs of UCX 1.13 and later: UCX_PROTO_INFO; Intel MPI's

@@ -7,7 +7,7 @@
 import json
 from typing import Any
 
-from nearpeak.explain.explanation import SCHEMA, Explanation
+from nearpeak.observations.explained import SCHEMA, Explanation
 from nearpeak.schemas import published
 
 

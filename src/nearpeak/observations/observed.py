@@ -12,6 +12,7 @@ import numpy as np
 from nearpeak.arrays import Floats
 from nearpeak.libraries.library import Settings
 from nearpeak.machine.machine import Machine
+from nearpeak.observations.explained import Explanation
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.benchmarks import Benchmark, Better
 from nearpeak.terms.identity import Case, Curve, Place, Who
@@ -158,6 +159,7 @@ class Observations:
     sessions: list[Session]
     ended: str = ""  # why no more was measured
     awareness: list[Awareness] = field(default_factory=list)
+    explanations: list[Explanation] = field(default_factory=list)  # in the order of their files
     left_out: list[LeftOut] = field(default_factory=list)
     launches: list[Launch] = field(default_factory=list)
     observed: list[Observation] = field(default_factory=list)

@@ -251,6 +251,10 @@ def _visible(finding: Finding) -> str:
     return f"Launches on several GPUs could see one: {_facts(finding, '=')}."
 
 
+def _message(finding: Finding) -> str:
+    return f"{_where(finding)}, of a message: {_facts(finding, ' ')}."
+
+
 def _without_cuda(finding: Finding) -> str:
     return (
         f"{_who(finding).label}: messages of device buffers work, and other operations crash:"
@@ -290,6 +294,12 @@ WORDS: dict[FindingKind, Callable[[Finding], str]] = {
     "staged": _staged,
     "throttled": _throttled,
     "visible_devices": _visible,
+    "dma_buf": _message,
+    "lookups": _message,
+    "pieces": _message,
+    "through_host": _message,
+    "waits_for_gpu": _message,
+    "yields": _message,
     "without_cuda": _without_cuda,
 }
 

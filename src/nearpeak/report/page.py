@@ -43,6 +43,7 @@ from nearpeak.report import (
 )
 from nearpeak.report.advice import advice
 from nearpeak.report.beside import Published
+from nearpeak.report.explained.page import sections
 from nearpeak.report.headlines import Group
 from nearpeak.report.picture import picture
 from nearpeak.report.sections import Table, Value
@@ -128,6 +129,7 @@ def render(results: Results, machines: Sequence[Published] = (), folder: Path = 
         notices=notices.notices(results, folder),
         left_out=left_out.table(results),
         imported=imported.table(results),
+        explained=sections(results.explanations),
         flags=summary.flags(results),
         failures=failures.table(results),
         skipped=failures.skipped(results),

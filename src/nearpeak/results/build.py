@@ -126,6 +126,7 @@ def summarise(observations: Observations) -> Results:
         awareness=observations.awareness,
         unaware=unaware(observations.awareness),
         left_out=observations.left_out,
+        explanations=observations.explanations,
         drift=drifts,
         checklist=checklist.judge(
             _without(observations, guests), own, compared.cases, compared.judging, skipped

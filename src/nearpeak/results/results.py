@@ -7,6 +7,7 @@ import msgspec
 
 from nearpeak.libraries.library import Settings
 from nearpeak.machine.machine import Machine
+from nearpeak.observations.explained import Explanation
 from nearpeak.observations.observed import Block
 from nearpeak.statistics.sessions import telling
 from nearpeak.statistics.verdicts import Word
@@ -600,14 +601,16 @@ FindingKind = Literal[
     "calls",
     "collectives",
     "datatypes",
-    "dip",
     "device_datatypes",
+    "dip",
     "directions",
+    "dma_buf",
     "far",
     "guidelines",
     "inherited",
     "ipc",
     "larger",
+    "lookups",
     "managed",
     "mps",
     "noncontiguous",
@@ -617,6 +620,7 @@ FindingKind = Literal[
     "pageable",
     "parts",
     "peers",
+    "pieces",
     "reductions",
     "registration",
     "settings",
@@ -624,8 +628,11 @@ FindingKind = Literal[
     "single_copy",
     "staged",
     "throttled",
+    "through_host",
     "visible_devices",
+    "waits_for_gpu",
     "without_cuda",
+    "yields",
 ]
 
 
@@ -688,7 +695,7 @@ class Remedy(msgspec.Struct, kw_only=True):
 # What was recorded: a variable that launches inherited; what doctor said; what slowed launches;
 # what became of an operation with device buffers; where a rank ran; which
 # devices it could see; or where an adapter is.
-FactOf = Literal["variable", "doctor", "slowed", "operation", "rank", "devices", "adapter"]
+FactOf = Literal["variable", "doctor", "slowed", "operation", "rank", "devices", "adapter", "part"]
 
 
 class Fact(msgspec.Struct, kw_only=True):
@@ -867,6 +874,7 @@ class Results(msgspec.Struct, kw_only=True):
     awareness: list[Awareness] = []
     unaware: list[Unaware] = []
     left_out: list[LeftOut] = []  # for want of time
+    explanations: list[Explanation] = []  # of messages, in the order in which they were made
     findings: list[Finding] = []  # the surely greatest ratio first
     advice: list[Advice] = []  # the first things first
     precision: Precision | None = None  # null: no cell has an interval

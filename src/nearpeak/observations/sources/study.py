@@ -18,6 +18,7 @@ from nearpeak.libraries.families import all_families, is_ceiling, is_native
 from nearpeak.machine.machine import SCHEMA as MACHINE_SCHEMA
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.states import held_down
+from nearpeak.observations.explained import read_explanations
 from nearpeak.observations.observed import (
     Block,
     Gap,
@@ -157,6 +158,7 @@ def _read(folder: Path, plan: Plan, machine: Machine) -> Observations:
             curve for variant in plan.variants for curve in _curves(plan, variant, variant.buffers)
         ],
         awareness=plan.awareness,
+        explanations=read_explanations(folder),
         left_out=[*plan.left_out],
         sessions=[],
     )

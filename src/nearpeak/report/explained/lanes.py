@@ -5,8 +5,8 @@ from xml.sax.saxutils import escape
 
 from markupsafe import Markup
 
-from nearpeak.explain.explanation import Budget, Lane, Span
 from nearpeak.numbers import number
+from nearpeak.observations.explained import Budget, Lane, Span
 
 WIDTH, LABEL, HEIGHT, GAP, AXIS = 900, 120, 26, 8, 22
 TICKS = 5

@@ -7,8 +7,8 @@ from pathlib import Path
 from rich.table import Table
 
 from nearpeak.console import PlainConsole
-from nearpeak.explain.explanation import Budget, Explanation
 from nearpeak.numbers import NOTHING, number, percent
+from nearpeak.observations.explained import Budget, Explanation
 from nearpeak.report.explained import words
 
 WIDTH_OF_A_FILE = 200  # columns, where output is no terminal
@@ -19,7 +19,7 @@ def print_explanation(found: Explanation, page: Path | None) -> None:
     """A table for each message."""
     console = PlainConsole(width=None if sys.stdout.isatty() else WIDTH_OF_A_FILE)
     for case in found.cases:
-        label = f"{found.library}, {found.path}, {words.title(found, case)}"
+        label = f"{words.library(found)}, {found.path}, {words.title(found, case)}"
         console.print(f"\n{label}: {words.figures(case)}", style="bold", soft_wrap=True)
         for doubt in words.doubts(case):
             console.print(f"Note: {doubt}", soft_wrap=True)

@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The words for the parts of a message's time."""
 
-from nearpeak.explain.explanation import Budget, ExplainedCase, Explanation, Part
 from nearpeak.numbers import count, number, percent, size, unit
+from nearpeak.observations.explained import Budget, ExplainedCase, Explanation, Part
 
 LEAST_SHARE = 0.005  # of a message: parts below it are told together
 OWN, LEAST_OWN = 4, 0.05  # of what ranks were at: most that are told, and the least share
 ENOUGH = 0.8  # of the time above the ceiling
+
+
+def library(found: Explanation) -> str:
+    """`openmpi 5.0.11`, with its settings where they are not the default."""
+    words = f"{found.library} {found.version}"
+    return words if found.settings == "default" else f"{words} with {found.settings}"
 
 
 def title(found: Explanation, case: ExplainedCase) -> str:

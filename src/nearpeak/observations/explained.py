@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `nearpeak explain -o` writes (docs/explain.md). Sizes in bytes, times in microseconds."""
+"""What a library did for messages, as `nearpeak explain` saw it (docs/explain.md).
 
+Sizes in bytes, times in microseconds.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Literal
 
 import msgspec
+
+from nearpeak.errors import UserError
+from nearpeak.files import write_whole
 
 SCHEMA = 1
 
@@ -91,6 +99,7 @@ class ExplainedCase(msgspec.Struct, kw_only=True):
 
     size_bytes: int
     metric: str
+    axes: dict[str, str]
     unit: str
     value: float  # without the microscope: median of the launches' medians
     seen_value: float  # under it
@@ -124,7 +133,8 @@ class Explanation(msgspec.Struct, kw_only=True):
     host: str
     gpus: list[str]
     driver: str | None
-    library: str  # name and version
+    library: str  # name
+    version: str
     settings: str
     path: str
     path_summary: str
@@ -133,3 +143,40 @@ class Explanation(msgspec.Struct, kw_only=True):
     command: str  # the launch without the microscope, for a shell
     cases: list[ExplainedCase]
     said: list[Said] = []
+
+
+FOLDER = "explained"  # of a study: an explanation in each file
+
+
+def read_explanations(study: Path) -> list[Explanation]:
+    """Those of a study; UserError for a file that cannot be read, or of another version."""
+    return list(_read(study / FOLDER))
+
+
+def _read(folder: Path) -> Iterator[Explanation]:
+    for file in sorted(folder.glob("*.json")):
+        try:
+            found = msgspec.json.decode(file.read_bytes(), type=Explanation)
+        except (OSError, msgspec.MsgspecError) as error:
+            raise UserError(f"{file} cannot be read ({error}): remove it, explain anew") from None
+        if found.schema != SCHEMA:
+            raise UserError(
+                f"{file}: schema {found.schema}, this nearpeak reads schema {SCHEMA}: remove"
+                " it, and explain anew"
+            )
+        yield found
+
+
+def keep(found: Explanation, study: Path) -> Path:
+    """Writes it into a study, behind those that are there; the file."""
+    folder = study / FOLDER
+    folder.mkdir(exist_ok=True)
+    number = 1 + max((int(file.stem) for file in folder.glob("[0-9]*.json")), default=0)
+    file = folder / f"{number:03}.json"
+    write_whole(file, to_json(found))
+    return file
+
+
+def to_json(found: Explanation) -> str:
+    """As it is written."""
+    return msgspec.json.format(msgspec.json.encode(found), indent=1).decode() + "\n"

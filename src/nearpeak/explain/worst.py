@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which messages of a study are furthest from the ceiling."""
+
+from nearpeak.results.results import Cell, Results
+from nearpeak.terms.axes import staging
+
+
+def worst(results: Results, count: int) -> list[Cell]:
+    """So many cells of single messages, the furthest first; of each library, path and buffers
+    one."""
+    one_message = {known.name for known in results.benchmarks if known.one_message}
+    furthest: dict[tuple[object, ...], Cell] = {}
+    for cell in results.cells:
+        if (
+            cell.case.benchmark in one_message
+            and cell.fraction
+            and cell.place.hosts == 1
+            and staging(cell.case.axes) is None
+        ):
+            key = cell.who, cell.place, cell.case.buffers
+            if key not in furthest or cell.fraction < (furthest[key].fraction or 1.0):
+                furthest[key] = cell
+    return sorted(furthest.values(), key=lambda cell: cell.fraction or 1.0)[:count]

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A handle of the buffer's memory (dma-buf) is asked for again and again."""
+
+from collections.abc import Iterator
+
+from nearpeak.findings.evidence import Noticed, Rule, View
+from nearpeak.findings.messages import Message, calls, worst
+from nearpeak.findings.sources import issue
+from nearpeak.observations.explained import Part
+
+LEAST = 0.1  # of the time of a message
+CALLS = {"cuMemGetHandleForAddressRange", "close"}
+
+
+def find(view: View) -> Iterator[Noticed]:
+    """Where such calls take that much of a message."""
+    yield from worst(view, _chosen, LEAST)
+
+
+def _chosen(message: Message) -> list[Part]:
+    parts = calls(message, CALLS)
+    return parts if any(part.name != "close" for part in parts) else []
+
+
+RULE = Rule(
+    name="dma_buf",
+    tells="The library asks the driver for a dma-buf handle of the buffer's memory for each"
+    " message, or each piece of one, and closes it again: a tenth or more of a message's"
+    " time.",
+    find=find,
+    remedy="Turn it off where nothing needs it: UCX_CUDA_COPY_DMABUF=n for UCX.",
+    sources=[
+        issue("openucx/ucx", 8581, "handles of memory are exported when it is queried", "UCX"),
+    ],
+)

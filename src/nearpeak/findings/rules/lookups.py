@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a pointer points to is looked up again and again."""
+
+from collections.abc import Iterator
+
+from nearpeak.findings.evidence import Noticed, Rule, View
+from nearpeak.findings.messages import calls, worst
+from nearpeak.findings.sources import issue
+
+LEAST = 0.1  # of the time of a message
+CALLS = {
+    "cuPointerGetAttribute",
+    "cuPointerGetAttributes",
+    "cuMemRetainAllocationHandle",
+    "cuMemGetAddressRange_v2",
+    "cuDeviceGetAttribute",
+    "cuCtxGetDevice",
+    "cuCtxGetId",
+    "cuCtxPushCurrent_v2",
+    "cuCtxPopCurrent_v2",
+    "cuDevicePrimaryCtxRetain",
+    "cuDevicePrimaryCtxRelease_v2",
+    "cuDevicePrimaryCtxGetState",
+}
+
+
+def find(view: View) -> Iterator[Noticed]:
+    """Where such calls take that much of a message."""
+    yield from worst(view, lambda message: calls(message, CALLS), LEAST)
+
+
+RULE = Rule(
+    name="lookups",
+    tells="The library asks the driver what kind of memory a buffer is, and takes and leaves"
+    " its context, so often that it takes a tenth or more of a message's time.",
+    find=find,
+    remedy="Let the library remember it (UCX_MEMTYPE_CACHE=y for UCX, where allocations can be"
+    " intercepted), or send larger messages.",
+    sources=[
+        issue("openucx/ucx", 2362, "a cache, as to ask CUDA takes 250 to 500 ns", "UCX"),
+    ],
+)

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls that wait for the GPU while nothing moves."""
+
+from collections.abc import Iterator
+
+from nearpeak.findings.evidence import Noticed, Rule, View
+from nearpeak.findings.messages import Message, worst
+from nearpeak.findings.sources import issue
+from nearpeak.observations.explained import Part
+
+LEAST = 0.2  # of the time of a message
+
+
+def find(view: View) -> Iterator[Noticed]:
+    """Where they take that much of a message."""
+    yield from worst(view, _chosen, LEAST)
+
+
+def _chosen(message: Message) -> list[Part]:
+    return [part for part in message.budget.parts if part.kind == "sync"]
+
+
+RULE = Rule(
+    name="waits_for_gpu",
+    tells="Calls that wait for the GPU, or ask whether it is done, take a fifth or more of a"
+    " message's time in which nothing moves: copies are too small, and each is waited"
+    " for.",
+    find=find,
+    remedy="Send larger messages, or several at a time; have the library move small ones by the"
+    " CPU (gdrcopy).",
+    sources=[
+        issue("openucx/ucx", 8391, "copies in small fragments, each waited for", "UCX"),
+    ],
+)

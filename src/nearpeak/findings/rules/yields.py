@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks that give their core away while they wait."""
+
+from collections.abc import Iterator
+
+from nearpeak.findings.evidence import Noticed, Rule, View
+from nearpeak.findings.messages import calls, worst
+from nearpeak.findings.sources import issue
+
+LEAST = 0.3  # of the time of a message
+CALLS = {"sched_yield", "usleep", "nanosleep", "clock_nanosleep"}
+
+
+def find(view: View) -> Iterator[Noticed]:
+    """Where nothing else goes on for so long."""
+    yield from worst(view, lambda message: calls(message, CALLS), LEAST)
+
+
+RULE = Rule(
+    name="yields",
+    tells="For a third or more of a message's time nothing goes on but that ranks give their"
+    " core away or sleep (sched_yield, usleep): each takes longer than a message through"
+    " shared memory.",
+    find=find,
+    remedy="Where each rank has a core of its own, let the library look again at once; in Open"
+    " MPI OMPI_MCA_mpi_yield_when_idle=0. In MPICH each unsuccessful look yields,"
+    " whatever is set.",
+    sources=[
+        issue("pmodels/mpich", 1597, "what yielding costs", "MPICH"),
+        issue("pmodels/mpich", 7638, "what the progress loop does while it waits", "MPICH"),
+    ],
+)

@@ -1,0 +1,19 @@
+# Every figure in this file is written by hand, none was measured.
+# SPDX-License-Identifier: Apache-2.0
+"""Calls that wait for the GPU."""
+
+from typing import Any
+
+
+def test_a_fifth_of_a_message_is_told(by_hand: Any) -> None:
+    waits = [
+        by_hand.part("sync", "cuStreamSynchronize", 15.0),
+        by_hand.part("sync", "cuEventQuery", 5.0, count=3.0),
+    ]
+    assert len(by_hand.told("waits_for_gpu", by_hand.explained(*waits))) == 2
+    assert by_hand.told("waits_for_gpu", by_hand.explained(*waits[:1])) == []
+
+
+def test_waiting_for_others_is_not(by_hand: Any) -> None:
+    waits = by_hand.part("wait", "sched_yield", 90.0)
+    assert by_hand.told("waits_for_gpu", by_hand.explained(waits)) == []
