@@ -10,6 +10,8 @@ from nearpeak.observations.explained import Budget, ExplainedCase, Explanation, 
 from nearpeak.results.results import Fact
 from nearpeak.terms.identity import Case, Place, Who
 
+MOST = 4  # parts of a message that are named
+
 
 class Message(NamedTuple):
     """A kind of message that was looked at: the usual ones of one size and direction."""
@@ -52,17 +54,22 @@ def _messages(view: View) -> Iterator[Message]:
 
 
 def _facts(message: Message, parts: list[Part]) -> list[Fact]:
-    """The parts, the one with the largest share first: `2,037 x 19.3 µs, 31.6 % of 124000 µs`."""
+    """The parts with the largest shares: `close by rank 1: 2 x 19.3 µs, 31.6 % of 124 µs`."""
     whole_us = message.budget.time_us
     return [
         Fact(
             of="part",
-            name=f"{part.name}{f' of {part.bytes:,.0f} B' if part.bytes else ''}",
+            name=f"{part.name}{_bytes(part)} {'for' if part.kind == 'device' else 'by'} rank"
+            f" {part.rank}",
             value=f"{_times(part.count)} {number(part.mean_us)} µs,"
             f" {percent(part.time_us / whole_us)} % of {number(whole_us)} µs",
         )
-        for part in sorted(parts, key=lambda part: -part.time_us)
+        for part in sorted(parts, key=lambda part: -part.time_us)[:MOST]
     ]
+
+
+def _bytes(part: Part) -> str:
+    return f" of {part.bytes:,.0f} B" if part.bytes else ""
 
 
 def _times(count: float) -> str:

@@ -8,7 +8,9 @@ from typing import Any
 def test_more_than_eight_copies_on_the_gpu_are_told(by_hand: Any) -> None:
     copies = by_hand.part("device", "copy, pageable to device", 2.0, count=2037.0, bytes=8236.0)
     [told] = by_hand.told("pieces", by_hand.explained(copies))
-    assert told == "copy, pageable to device of 8,236 B: 2,037 x 2.00 µs, 2.00 % of 100 µs"
+    assert (
+        told == "copy, pageable to device of 8,236 B for rank 1: 2,037 x 2.00 µs, 2.00 % of 100 µs"
+    )
 
 
 def test_few_copies_and_calls_are_not(by_hand: Any) -> None:
