@@ -117,3 +117,23 @@ def test_bad_input_is_one_line(
     [line] = [line for line in done.stderr.splitlines() if line.startswith("nearpeak")]
     assert said in line
     assert not (tmp_path / "found").exists()
+
+
+def test_a_study_ends_with_its_furthest_messages(
+    explain: Callable[..., Any], tmp_path: Path
+) -> None:
+    words = "study --mpi mpich --benchmarks latency --sizes 64K --launches 2 --explain 1 -o s"
+    done = subprocess.run(
+        [NEARPEAK, *words.split()],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (tmp_path / "s" / "explained" / "001.json").exists(), done.stderr
+    found = json.loads((tmp_path / "s" / "results.json").read_text())["explanations"]
+    assert [(one["library"], one["cases"][0]["size_bytes"]) for one in found] == [("mpich", 65536)]
+    assert 'id="explained"' in (tmp_path / "s" / "report.html").read_text()
+    again = explain("--study", "s", "--worst", "1")
+    assert again.returncode == 0, again.stderr
+    assert (tmp_path / "s" / "explained" / "002.json").exists()

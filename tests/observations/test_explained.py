@@ -8,7 +8,19 @@ import msgspec
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.observations.explained import FOLDER, keep, read_explanations
+from nearpeak.observations.explained import FOLDER, Span, keep, read_explanations, thinned
+
+
+def test_spans_that_cannot_be_seen_apart_are_one() -> None:
+    def span(name: str, begin_us: float, end_us: float) -> Span:
+        return Span(kind="call", name=name, begin_us=begin_us, end_us=end_us)
+
+    short = [span("short", at, at + 0.4) for at in range(3)]
+    found = thinned([*short, span("long", 3, 9), span("far", 50, 51)], narrowest_us=5)
+    assert [(one.name, one.begin_us, one.end_us, one.count) for one in found] == [
+        ("long", 0, 9, 4),
+        ("far", 50, 51, 1),
+    ]
 
 
 def test_each_is_kept_behind_the_others(by_hand: Any, tmp_path: Path) -> None:

@@ -154,6 +154,27 @@ def explain(
         raise typer.Exit(1)
 
 
+def explain_worst(study: Path, count: int) -> None:
+    """After a study: its furthest messages, each in its folder; says which could not be looked
+    at."""
+    from nearpeak.explain.launches import LaunchFailed
+    from nearpeak.observations.explained import keep
+    from nearpeak.study.mps import MpsError
+
+    try:
+        asked = _worst(study, count)
+    except UserError as error:
+        say(f"nearpeak: nothing is explained: {error}")
+        return
+    for each in asked:
+        try:
+            found = _look(_chosen(each, study), each, ask=True)
+        except (LaunchFailed, MpsError, UserError) as error:
+            say(f"nearpeak: {each.benchmark} of {each.mpi} is not explained: {error}")
+        else:
+            keep(found, study)
+
+
 @dataclass(frozen=True)
 class Asked:
     """What is looked at."""

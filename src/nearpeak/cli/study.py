@@ -229,6 +229,15 @@ def study(
             "--retry", help="Try operations with GPU buffers again, though their outcome is known."
         ),
     ] = False,
+    explain: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            help="After the measuring: where the time of the N messages goes that are furthest from"
+            " the ceiling (nearpeak explain). Some 10 s each, beside the budget.",
+        ),
+    ] = None,
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -279,7 +288,15 @@ def study(
             )
         if not more.libraries:
             raise UserError("--extend needs --mpi: name the libraries that are added")
-        _extend(Path(extend), more, require or [], force=force, retry=retry, dry_run=dry_run)
+        _extend(
+            Path(extend),
+            more,
+            require or [],
+            force=force,
+            retry=retry,
+            explain=explain,
+            dry_run=dry_run,
+        )
         return
     if resume:
         if file is not None or line != more:
@@ -292,13 +309,13 @@ def study(
                 "--retry is for a new study: a resumed one keeps the outcome of its trials"
             )
         folder = Path(output or DEFAULT_FOLDER)
-        _resume(folder, more, require or [], force=force, dry_run=dry_run)
+        _resume(folder, more, require or [], force=force, explain=explain, dry_run=dry_run)
         return
     if force:
         raise UserError("--force needs --resume or --extend: give one of them, or leave it out")
     options = merge(read_study_file(file), line) if file else line
     folder = Path(output or options.output or DEFAULT_FOLDER)
-    _start(options, folder, require or options.require, retry, dry_run)
+    _start(options, folder, require or options.require, retry, explain, dry_run)
 
 
 def _requirements(texts: list[str]) -> "list[Requirement]":
@@ -317,6 +334,7 @@ def _start(
     folder: Path,
     required: list[str],
     retry: bool,
+    explain: int | None,
     dry_run: bool,
 ) -> None:
     from nearpeak.results.requirements import check
@@ -354,7 +372,7 @@ def _start(
         warn(machine.diagnoses, sys.stdout)
         history = History(folder, plan)
         session = _session(folder, plan, machine, history)
-        _run(folder, plan, journal, requirements, history, session)
+        _run(folder, plan, journal, requirements, history, session, explain=explain)
 
 
 def _resume(
@@ -363,6 +381,7 @@ def _resume(
     required: list[str],
     *,
     force: bool,
+    explain: int | None,
     dry_run: bool,
 ) -> None:
     from nearpeak.machine.discover import discover
@@ -395,7 +414,7 @@ def _resume(
         expected = History(folder, plan)  # of its own: the session is fed to the other as it runs
         _print(what_is_left(_begun(expected, amendment)), sys.stdout)
         print(_session_words(session, history, amendment), flush=True)
-        _run(folder, plan, journal, requirements, history, session, amendment)
+        _run(folder, plan, journal, requirements, history, session, amendment, explain=explain)
 
 
 def _extend(
@@ -405,6 +424,7 @@ def _extend(
     *,
     force: bool,
     retry: bool,
+    explain: int | None,
     dry_run: bool,
 ) -> None:
     from nearpeak.machine.discover import discover
@@ -440,7 +460,7 @@ def _extend(
             return
         session = _session(folder, plan, machine, history, force=force)
         print(_session_words(session, history, amendment), flush=True)
-        _run(folder, plan, journal, requirements, history, session, amendment)
+        _run(folder, plan, journal, requirements, history, session, amendment, explain=explain)
 
 
 def _amendment(history: "History", more: "Options") -> "AmendmentRecord | None":
@@ -507,8 +527,11 @@ def _run(
     history: "History",
     session: "SessionRecord",
     amendment: "AmendmentRecord | None" = None,
+    *,
+    explain: int | None,
 ) -> None:
     """Runs the study and makes its report; exits with 1 when not all is well, or by a signal."""
+    from nearpeak.cli.explain import explain_worst
     from nearpeak.journal import resume_study
     from nearpeak.study.forecast import MORE_SECONDS, sentence
     from nearpeak.study.programs import TOOLS
@@ -526,6 +549,8 @@ def _run(
             print(sentence(found, command), flush=True)
         else:
             print(f"More time adds nothing. To add launches: {_more_launches(folder, history)}")
+    if explain is not None and study.signal is None:
+        explain_worst(folder, explain)
     _conclude(folder, plan, requirements, history, study.signal)
 
 

@@ -23,7 +23,17 @@ from nearpeak.explain.events import (
     Seen,
     copy_name,
 )
-from nearpeak.observations.explained import Budget, Counters, Kind, Lane, Leg, Own, Part, Span
+from nearpeak.observations.explained import (
+    Budget,
+    Counters,
+    Kind,
+    Lane,
+    Leg,
+    Own,
+    Part,
+    Span,
+    thinned,
+)
 
 # Calls that end when the device has done something, and those that end when anything happens.
 SYNCS = frozenset(
@@ -51,7 +61,7 @@ LEVELS: tuple[Kind, ...] = get_args(Kind)
 MIDDLE = (0.25, 0.75)  # quantiles
 NS = 1e3  # in a microsecond
 # What is shorter than this part of a message is drawn together with its neighbour.
-NARROWEST = 1 / 500
+NARROWEST = 1 / 250
 
 
 class Name(NamedTuple):
@@ -381,31 +391,14 @@ def lanes(did: Activity, begin: float, end: float) -> list[Lane]:
             begin_us=(max(begin, float(did.begin[event])) - begin) / NS,
             end_us=(min(end, float(did.end[event])) - begin) / NS,
         )
-        _append(found.setdefault((of, name.rank), []), span, (end - begin) / NS * NARROWEST)
+        found.setdefault((of, name.rank), []).append(span)
     ranks = sorted({rank for _, rank in found})
     return [
-        Lane(of=of, rank=rank, spans=found[of, rank])
+        Lane(of=of, rank=rank, spans=thinned(found[of, rank], (end - begin) / NS * NARROWEST))
         for rank in ranks
         for of in ("rank", "device")
         if (of, rank) in found
     ]
-
-
-def _append(spans: list[Span], span: Span, narrowest_us: float) -> None:
-    """Adds a span, to the one before where both could not be seen apart."""
-    last = spans[-1] if spans else None
-    if (
-        last is None
-        or span.begin_us - last.end_us > narrowest_us / 4
-        or last.end_us - last.begin_us > narrowest_us
-        or (last.kind in ("sync", "wait")) != (span.kind in ("sync", "wait"))
-    ):
-        spans.append(span)
-        return
-    if span.end_us - span.begin_us > last.end_us - last.begin_us:
-        last.name, last.kind = span.name, span.kind
-    last.end_us = max(last.end_us, span.end_us)
-    last.count += 1
 
 
 def counters(seen: Seen) -> Counters | None:

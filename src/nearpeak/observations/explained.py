@@ -4,7 +4,7 @@
 Sizes in bytes, times in microseconds.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -145,6 +145,32 @@ class Explanation(msgspec.Struct, kw_only=True):
     said: list[Said] = []
 
 
+def thinned(spans: Iterable[Span], narrowest_us: float) -> list[Span]:
+    """The spans of a lane, in the order of time; those that could not be seen apart as one, which
+    has the name of the longest."""
+    found: list[Span] = []
+    for span in spans:
+        last = found[-1] if found else None
+        if (
+            last is None
+            or span.begin_us - last.end_us > narrowest_us / 4
+            or last.end_us - last.begin_us > narrowest_us
+            or (last.kind in WAITING) != (span.kind in WAITING)
+        ):
+            found.append(span)
+            continue
+        longer = max(last, span, key=lambda one: one.end_us - one.begin_us)
+        found[-1] = Span(
+            kind=longer.kind,
+            name=longer.name,
+            begin_us=last.begin_us,
+            end_us=max(last.end_us, span.end_us),
+            count=last.count + span.count,
+        )
+    return found
+
+
+WAITING = ("sync", "wait")  # kinds
 FOLDER = "explained"  # of a study: an explanation in each file
 
 

@@ -252,7 +252,7 @@ def _visible(finding: Finding) -> str:
 
 
 def _message(finding: Finding) -> str:
-    return f"{_where(finding)}, of a message: {_facts(finding, ' ')}."
+    return f"{_where(finding)}, of a message: {_facts(finding, ': ')}."
 
 
 def _without_cuda(finding: Finding) -> str:

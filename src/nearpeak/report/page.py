@@ -130,6 +130,7 @@ def render(results: Results, machines: Sequence[Published] = (), folder: Path = 
         left_out=left_out.table(results),
         imported=imported.table(results),
         explained=sections(results.explanations),
+        stands_out=wording.stands_out(results),
         flags=summary.flags(results),
         failures=failures.table(results),
         skipped=failures.skipped(results),

@@ -235,9 +235,9 @@ def _notes(results: Results, found: list[Group]) -> Iterator[Text]:
             yield _text(text, "dim")
     with_cells = {group.place for group in found}
     for headline in wording.headlines(results, found):
-        for text in (
-            [headline.first, headline.modes] if headline.place in with_cells else headline.sentences
-        ):
+        measured = headline.place in with_cells
+        told = [headline.first, headline.modes] if measured else headline.sentences
+        for text in [*told, *headline.why]:
             if text:
                 yield Text.assemble(_text(headline.place.path, "bold"), ": ", _text(text))
     slowest = pairs.sentences(results)
@@ -247,7 +247,7 @@ def _notes(results: Results, found: list[Group]) -> Iterator[Text]:
 
 
 def _findings(results: Results) -> Iterator[Text]:
-    found = results.findings
+    found = wording.stands_out(results)
     if not found:
         return
     yield _text("What stands out, the largest certain losses first:", "bold")

@@ -4,9 +4,10 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from nearpeak.numbers import count, number, percent, size, unit, within
+from nearpeak.report.findings import sentence
 from nearpeak.report.headlines import Group
 from nearpeak.report.overlap import share
 from nearpeak.results.cells import is_defect
@@ -15,6 +16,7 @@ from nearpeak.results.order import places
 from nearpeak.results.results import (
     HOST_CACHES,
     Cell,
+    Finding,
     Headline,
     Mode,
     Peak,
@@ -27,6 +29,8 @@ from nearpeak.terms.buffers import needs_gpu
 from nearpeak.terms.identity import Place
 from nearpeak.terms.subjects import one_way
 
+MOST_WHY = 3  # findings about messages of a path that are told with its figures
+
 
 @dataclass(frozen=True)
 class PathWords:
@@ -36,6 +40,7 @@ class PathWords:
     sentences: list[str]  # one for each library; of a path without any, what is known of it
     first: str = ""  # who is first in what, where that can be told
     modes: str = ""  # the figures that have two modes
+    why: list[str] = field(default_factory=list)  # what its messages do, and what to do about it
 
 
 def headlines(results: Results, found: list[Group]) -> list[PathWords]:
@@ -63,7 +68,33 @@ def _headline(results: Results, place: Place, mine: list[Group]) -> PathWords:
             sentences.append(f"{label}: {'; '.join(parts)}.")
     first = _first_words([group.figures[name] for group, name in told])
     two = "".join(modes(mode) for mode in results.modes if mode.place == place)
-    return PathWords(place, sentences or ["Nothing was measured: see the failures."], first, two)
+    measured = sentences or ["Nothing was measured: see the failures."]
+    return PathWords(place, measured, first, two, _why(results, place))
+
+
+def _why(results: Results, place: Place) -> list[str]:
+    """What messages of the path were seen to do, and what to do about it."""
+    return [f"{sentence(found)} {found.remedy.text}" for found in _of_messages(results, place)]
+
+
+def _of_messages(results: Results, place: Place) -> list[Finding]:
+    """Findings about single messages of a path: the first ones."""
+    return [
+        finding
+        for finding in results.findings
+        if finding.place == place and any(fact.of == "part" for fact in finding.facts)
+    ][:MOST_WHY]
+
+
+def stands_out(results: Results) -> list[Finding]:
+    """All findings but those that are told with the figures of their path."""
+    told = [
+        finding
+        for place in places(results)
+        if not place.pair
+        for finding in _of_messages(results, place)
+    ]
+    return [finding for finding in results.findings if finding not in told]
 
 
 def _others(results: Results, place: Place) -> str:

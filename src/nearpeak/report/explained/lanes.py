@@ -6,11 +6,12 @@ from xml.sax.saxutils import escape
 from markupsafe import Markup
 
 from nearpeak.numbers import number
-from nearpeak.observations.explained import Budget, Lane, Span
+from nearpeak.observations.explained import Budget, Lane, Span, thinned
 
 WIDTH, LABEL, HEIGHT, GAP, AXIS = 900, 120, 26, 8, 22
 TICKS = 5
 LEAST_FOR_TEXT = 60  # pixels
+NARROWEST = 6  # what is narrower is drawn together with its neighbour
 LETTER = 6.2  # pixels
 
 
@@ -33,7 +34,8 @@ def _lane(lane: Lane, top: float, whole_us: float) -> list[str]:
         f'<text x="0" y="{top + 17}">{label}</text>',
         f'<rect class="idle" x="{LABEL}" y="{top}" width="{WIDTH - LABEL}" height="{HEIGHT}"/>',
     ]
-    return [*parts, *(_span(span, top, whole_us) for span in lane.spans)]
+    spans = thinned(lane.spans, whole_us * NARROWEST / (WIDTH - LABEL))
+    return [*parts, *(_span(span, top, whole_us) for span in spans)]
 
 
 def _span(span: Span, top: float, whole_us: float) -> str:

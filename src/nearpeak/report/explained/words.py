@@ -65,10 +65,10 @@ def who(part: Part) -> str:
 
 
 def sum_of(budget: Budget) -> str:
-    """`41.4 ms = 14.4 + ...`: the largest parts in one line."""
-    words = [f"{number(piece.time_us)} {part(piece)}" for piece in shown(budget)[:5]]
+    """`114 µs = 40.0 (2 x cuMemcpy) + ... + 25.9 (other)`: the largest parts in one line."""
+    words = [f"{number(piece.time_us)} ({part(piece)})" for piece in shown(budget)[:5]]
     rest = budget.time_us - sum(piece.time_us for piece in shown(budget)[:5])
-    return f"{number(budget.time_us)} µs = {' + '.join([*words, f'{number(rest)} other'])}"
+    return f"{number(budget.time_us)} µs = {' + '.join([*words, f'{number(rest)} (other)'])}"
 
 
 def own(budget: Budget) -> list[str]:

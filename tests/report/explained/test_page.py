@@ -1,0 +1,92 @@
+# Every figure in this file is written by hand, none was measured.
+# SPDX-License-Identifier: Apache-2.0
+"""Explanations on pages and on the terminal."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from nearpeak.observations.explained import Explanation, Lane, Own, Span
+from nearpeak.report.explained.page import render, sections
+from nearpeak.report.explained.terminal import print_explanation
+
+
+@pytest.fixture
+def explained(by_hand: Any) -> Explanation:
+    found: Explanation = by_hand.explained(
+        by_hand.part("call", "cuMemGetHandleForAddressRange", 40.0, count=2.0, mean_us=20.0),
+        by_hand.part("device", "copy, pageable to device", 10.0, bytes=8.0),
+        by_hand.part("microscope", "the microscope", 5.0, count=60.0),
+        by_hand.part("wait", "sched_yield", 20.0),
+        by_hand.part("call", "cuCtxGetId", 0.1),
+    )
+    [budget] = found.cases[0].budgets
+    budget.accounted, budget.waiting_us = 0.7, 20.0
+    budget.own = [Own(rank=1, name="<spin>, libmpi.so", samples=9, share=0.9)]
+    spans = [Span(kind="call", name="<call>", begin_us=10.0, end_us=90.0)]
+    budget.lanes = [Lane(of="rank", rank=1, spans=spans)]
+    return found
+
+
+def test_the_table_has_each_part_and_what_is_not_accounted_for(
+    explained: Explanation, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_explanation(explained, None)
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()]
+    for row in (
+        "rank 1 2 x cuMemGetHandleForAddressRange 20.0 40.0 40.0 40.0",
+        "rank 1 the microscope 5.00 5.00 5.00 5.00",
+        "all else that was seen – – 0.100 0.100",
+        "not accounted for – – 24.9 24.9",
+    ):
+        assert row.split() in rows
+
+
+def test_the_sum_is_one_line(explained: Explanation, capsys: pytest.CaptureFixture[str]) -> None:
+    print_explanation(explained, None)
+    out = capsys.readouterr().out
+    assert (
+        "From rank 0 (H) to rank 1 (D): 100 µs = 40.0 (2 x cuMemGetHandleForAddressRange) + 10.0"
+        " (copy, pageable to device of 8 B) + 5.00 (the microscope) + 20.0 (sched_yield) + 25.0"
+        " (other)"
+    ) in out
+    assert (
+        "Only 70.0 % of the time above the ceiling is accounted for; 20.0 % of the time all that is"
+        " seen are calls that wait."
+    ) in out
+
+
+def test_outside_text_is_escaped_on_the_page(explained: Explanation) -> None:
+    page = render(explained)
+    assert "&lt;spin&gt;, libmpi.so (90.0 %)" in page
+    assert "<title>&lt;call&gt;: 80.0 µs</title>" in page
+    assert "<script" not in page
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            {"failed": "ended by SIGSEGV"},
+            "under the microscope the launch failed: ended by SIGSEGV",
+        ),
+        ({"device": "CUPTI was not found"}, "the CUDA driver was not seen: CUPTI was not found"),
+        ({"missing": [1]}, "nothing is known of rank 1, which left no events"),
+        ({"lost": 2}, "2 events found no place: the last samples are missing"),
+    ],
+)
+def test_what_is_not_whole_is_said(
+    explained: Explanation, capsys: pytest.CaptureFixture[str], change: Any, words: str
+) -> None:
+    explained.cases = [msgspec.structs.replace(explained.cases[0], **change)]
+    print_explanation(explained, None)
+    assert f"Note: {words}" in capsys.readouterr().out
+    assert words in render(explained)
+
+
+def test_those_of_a_study_have_anchors_of_their_own(explained: Explanation) -> None:
+    (title, first), (_, second) = sections([explained, explained])
+    assert title == "one 1, host-gpu near"
+    assert 'id="explained-1-1"' in first
+    assert 'id="explained-2-1"' in second
