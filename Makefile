@@ -88,6 +88,9 @@ programs: build-release build-sanitize
 	$(BIN)/nearpeak mpi add openmpi mpich
 	$(BIN)/nearpeak build --mpi openmpi --mpi mpich
 
+# To ccache, where it is used, the folder is that of any other build: what is compiled from the same
+# sources in the same way is taken from there.
+build-%: export CCACHE_BASEDIR := $(CURDIR)/build
 build-%: $(TOOLS)
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S bench --preset $*
 	MAKEFLAGS= $(BIN)/cmake --build build/$*

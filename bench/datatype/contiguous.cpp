@@ -33,7 +33,7 @@ Shape doubles(const CaseContext& context) {
   return shape;
 }
 
-const Register entry(datatype(
+const Register contiguous_entry(datatype(
     {.name = "contiguous",
      .summary = "time of one message of doubles that lie together one way, described by any pair "
                 "of datatypes",

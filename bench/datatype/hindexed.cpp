@@ -26,7 +26,7 @@ Shape blocks(const CaseContext& context) {
   return shape;
 }
 
-const Register entry(
+const Register hindexed_entry(
     datatype({.name = "hindexed",
               .summary = "time of one message of blocks of unlike lengths one way: "
                          "MPI_Type_create_hindexed",

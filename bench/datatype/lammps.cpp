@@ -51,7 +51,7 @@ Shape atoms(const CaseContext& context) {
   return shape;
 }
 
-const Register entry(
+const Register lammps_entry(
     datatype({.name = "lammps",
               .summary = "time of the atoms near a border one way, as LAMMPS sends them: "
                          "MPI_Type_create_struct of indexed blocks",

@@ -21,7 +21,7 @@ Shape face(const CaseContext& context) {
   return shape;
 }
 
-const Register entry(
+const Register milc_entry(
     datatype({.name = "milc",
               .summary = "time of one face of a lattice of vectors one way, as MILC sends it: "
                          "MPI_Type_vector",

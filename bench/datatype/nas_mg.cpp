@@ -22,7 +22,7 @@ Face face_of(int cells, const std::string& direction) {
   return {{row, elements_of(cells, row), 1}, 2};
 }
 
-Shape face(const CaseContext& context) {
+Shape mg_face(const CaseContext& context) {
   const Face face = face_of(elements_of(context.bytes, sizeof(double)), context.axis("face"));
   const auto [x, y, z] = face.cells;
   int grid[3];  // with ghost cells; MPI's order: z first
@@ -38,12 +38,12 @@ Shape face(const CaseContext& context) {
   return shape;
 }
 
-const Register entry(
+const Register nas_mg_entry(
     datatype({.name = "nas_mg",
               .summary = "time of one face of a grid of doubles one way, as NAS MG sends it: "
                          "MPI_Type_create_subarray",
               .smallest = 8},
-             face,
+             mg_face,
              {{"face",
                {"x", "y", "z"},
                "across which the neighbour is; x: blocks of one double, y and z: rows of 64"}}));

@@ -15,7 +15,7 @@ Shape points(const CaseContext& context) {
   return shape;
 }
 
-const Register entry(
+const Register specfem_entry(
     datatype({.name = "specfem",
               .summary = "time of points of an unstructured mesh one way, as SPECFEM3D sends them: "
                          "MPI_Type_create_indexed_block",

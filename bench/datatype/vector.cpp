@@ -15,7 +15,7 @@ Shape vector(const CaseContext& context) {
   return shape;
 }
 
-const Register entry(
+const Register vector_entry(
     datatype({.name = "vector",
               .summary = "time of one message of equal blocks one way, one block every 512 bytes: "
                          "MPI_Type_vector",

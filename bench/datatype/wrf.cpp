@@ -38,7 +38,7 @@ Shape halo(const CaseContext& context) {
   return shape;
 }
 
-const Register entry(
+const Register wrf_entry(
     datatype({.name = "wrf",
               .summary = "time of the halo of four fields of floats one way, as WRF sends it: "
                          "MPI_Type_create_struct of subarrays",

@@ -237,7 +237,9 @@ def test_ctrl_c_ends_a_launch(tmp_path: Path, number: signal.Signals, said: str)
         "import sys\n"
         "from pathlib import Path\n"
         "from nearpeak.libraries.library import CommandLine\n"
+        "from nearpeak.study import process\n"
         "from nearpeak.study.foreground import run_in_foreground\n"
+        "process.TERM_GRACE_SECONDS = 1  # then its sleep is killed\n"
         "script = 'trap \"echo TERMINATED; exit 9\" TERM; echo begun >&2; sleep 600 & wait'\n"
         "line = CommandLine(argv=['sh', '-c', script], env={})\n"
         "sys.exit(run_in_foreground(line, [], Path('none'), 600))\n"
@@ -378,7 +380,8 @@ def test_every_value_of_every_axis_moves_the_data(library: str, tmp_path: Path) 
         file = tmp_path / f"{turn}.jsonl"
         words = [word for name, own in chosen.items() for word in (name, *options(own))]
         words += ["--sizes", ",".join(map(str, sizes))]
-        words += ["--slot-ms", "1", "--in-flight", "4M", "--jsonl", str(file)]
+        # Buffers that rotate are as few on every machine.
+        words += ["--slot-ms", "1", "--in-flight", "4M", "--cache", "4M", "--jsonl", str(file)]
         ranks = [Rank(cpus=[cpu]) for cpu in sorted(os.sched_getaffinity(0))[:2]]
         line = command_line(found, Launch(program=[*program, *words], ranks=ranks))
         done = subprocess.run(

@@ -13,7 +13,7 @@ class Allgather final : public ToAll {
   }
 };
 
-const Register entry(collective<Allgather>(
+const Register allgather_entry(collective<Allgather>(
     {.name = "allgather",
      .summary = "time until every rank has a block of every rank: ncclAllGather",
      .smallest = 1,

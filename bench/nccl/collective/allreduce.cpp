@@ -15,7 +15,7 @@ class Allreduce final : public Reduction {
   }
 };
 
-const Register entry(collective<Allreduce>(
+const Register allreduce_entry(collective<Allreduce>(
     {.name = "allreduce",
      .summary = "time until every rank has the sums of what all ranks have: ncclAllReduce",
      .smallest = 4,

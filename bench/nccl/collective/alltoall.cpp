@@ -18,7 +18,7 @@ class Alltoall final : public AllToAll {
   }
 };
 
-const Register entry(
+const Register alltoall_entry(
     collective<Alltoall>({.name = "alltoall",
                           .summary = "time until every rank has a block from every rank that is "
                                      "for it alone: a group of ncclSend and ncclRecv",

@@ -15,7 +15,7 @@ class Bcast final : public ToOthers {
   }
 };
 
-const Register entry(
+const Register bcast_entry(
     collective<Bcast>({.name = "bcast",
                        .summary = "time until every rank has what rank 0 has: ncclBroadcast, in "
                                   "place on rank 0 as MPI_Bcast is",

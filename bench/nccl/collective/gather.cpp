@@ -18,7 +18,7 @@ class Gather final : public ToRoot {
   }
 };
 
-const Register entry(collective<Gather>(
+const Register gather_entry(collective<Gather>(
     {.name = "gather",
      .summary = "time until rank 0 has a block of every rank: a group of ncclSend and ncclRecv",
      .smallest = 1,

@@ -14,7 +14,7 @@ class Reduce final : public SummingToRoot<Elements> {
   }
 };
 
-const Register entry(collective<Reduce>(
+const Register reduce_entry(collective<Reduce>(
     {.name = "reduce",
      .summary = "time until rank 0 has the sums of what all ranks have: ncclReduce",
      .smallest = 4,

@@ -14,7 +14,7 @@ class ReduceScatterBlock final : public SummingBlocks<Elements> {
   }
 };
 
-const Register entry(collective<ReduceScatterBlock>(
+const Register reduce_scatter_block_entry(collective<ReduceScatterBlock>(
     {.name = "reduce_scatter_block",
      .summary = "time until every rank has the sums of its block, of which each rank has one for "
                 "every rank: ncclReduceScatter",

@@ -17,7 +17,7 @@ class Scatter final : public FromRoot {
   }
 };
 
-const Register entry(collective<Scatter>(
+const Register scatter_entry(collective<Scatter>(
     {.name = "scatter",
      .summary = "time until every rank has a block of rank 0: a group of ncclSend and ncclRecv",
      .smallest = 1,

@@ -56,7 +56,7 @@ class DevicesMode final : public Mode {
   bool verbose_ = false;
 };
 
-const RegisterMode<DevicesMode> mode;
+const RegisterMode<DevicesMode> devices_mode;
 
 }  // namespace
 }  // namespace nearpeak

@@ -296,7 +296,7 @@ class GpuMode final : public Mode {
   GpuOptions options_;
 };
 
-const RegisterMode<GpuMode> mode;
+const RegisterMode<GpuMode> gpu_mode;
 
 }  // namespace
 

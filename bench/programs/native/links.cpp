@@ -259,7 +259,7 @@ class LinksMode final : public Mode {
   std::vector<std::string> devices_;
 };
 
-const RegisterMode<LinksMode> mode;
+const RegisterMode<LinksMode> links_mode;
 
 }  // namespace
 }  // namespace nearpeak

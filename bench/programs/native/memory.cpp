@@ -464,7 +464,7 @@ class MemoryMode final : public Mode {
   CLI::Option* sizes_ = nullptr;
 };
 
-const RegisterMode<MemoryMode> mode;
+const RegisterMode<MemoryMode> memory_mode;
 
 }  // namespace
 

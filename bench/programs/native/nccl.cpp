@@ -260,7 +260,7 @@ class NcclMode final : public Mode {
   std::map<const Benchmark*, Axes> given_;
 };
 
-const RegisterMode<NcclMode> mode;
+const RegisterMode<NcclMode> nccl_mode;
 
 }  // namespace
 }  // namespace nearpeak::nccl

@@ -114,7 +114,7 @@ class PairMode final : public Mode {
   ModeOptions options_;
 };
 
-const RegisterMode<PairMode> mode;
+const RegisterMode<PairMode> pair_mode;
 
 }  // namespace
 

@@ -72,7 +72,7 @@ class TcpMode final : public Mode {
   TcpOptions options_;
 };
 
-const RegisterMode<TcpMode> mode;
+const RegisterMode<TcpMode> tcp_mode;
 
 }  // namespace
 

@@ -341,7 +341,7 @@ class VerbsMode final : public Mode {
   std::string devices_;
 };
 
-const RegisterMode<VerbsMode> mode;
+const RegisterMode<VerbsMode> verbs_mode;
 
 }  // namespace
 
