@@ -22,9 +22,9 @@ RULE = Rule(
     " core away or sleep (sched_yield, usleep): each takes longer than a message through"
     " shared memory.",
     find=find,
-    remedy="Where each rank has a core of its own, let the library look again at once; in Open"
-    " MPI OMPI_MCA_mpi_yield_when_idle=0. In MPICH each unsuccessful look yields,"
-    " whatever is set.",
+    remedy="Where each rank has a core of its own, let the library look again at once: in Open MPI"
+    " OMPI_MCA_mpi_yield_when_idle=0. MPICH gives the core away in its progress loop; no setting is"
+    " known that keeps it from that.",
     sources=[
         issue("pmodels/mpich", 1597, "what yielding costs", "MPICH"),
         issue("pmodels/mpich", 7638, "what the progress loop does while it waits", "MPICH"),
