@@ -9,7 +9,17 @@ from nearpeak.numbers import size
 from nearpeak.report import headlines, wording
 from nearpeak.results import order
 from nearpeak.results.names import case
-from nearpeak.results.results import Conditions, Mode, Results, Skip, TwoModes
+from nearpeak.results.results import (
+    Conditions,
+    Fact,
+    FactOf,
+    Finding,
+    Mode,
+    Remedy,
+    Results,
+    Skip,
+    TwoModes,
+)
 from nearpeak.terms.identity import CEILING, Place, Who
 
 
@@ -274,3 +284,30 @@ def test_methods_that_a_ceiling_does_without(gpu: Results) -> None:
         "Ceilings of gpu-gpu nvlink, host-gpu near were measured without sm, sm-pull: no NVRTC.",
         "Ceilings of host-gpu near were measured without cma: not permitted.",
     ]
+
+
+def test_what_messages_do_is_told_with_the_figures_of_their_path(plain: Results) -> None:
+    def finding(place: Place, of: FactOf) -> Finding:
+        return Finding(
+            kind="dma_buf",
+            sure=True,
+            who=plain.cells[0].who,
+            place=place,
+            case=plain.cells[0].case,
+            evidence=[],
+            facts=[Fact(of=of, name="close by rank 1", value="2 x 16.7 µs, 29.3 % of 114 µs")],
+            remedy=Remedy(text="Turn it off."),
+            check=[],
+        )
+
+    here = plain.cells[0].place
+    messages = [finding(here, "part") for _ in range(wording.MOST_WHY + 1)]
+    other = finding(here, "variable")
+    plain.findings = [*messages, other]
+    found = wording.headlines(plain, headlines.groups(plain))
+    [told] = [each for each in found if each.place == here]
+    assert len(told.why) == wording.MOST_WHY
+    assert told.why[0].endswith("close by rank 1: 2 x 16.7 µs, 29.3 % of 114 µs. Turn it off.")
+    assert other in wording.stands_out(plain)
+    plain.findings = [messages[0], other]
+    assert wording.stands_out(plain) == [other]
