@@ -128,6 +128,17 @@ def test_a_winner_was_measured_in_most_blocks(make_study: MakeStudy) -> None:
     assert study.find(results, "bw", 1024, "alpha").fraction == pytest.approx(0.5)
 
 
+def test_a_block_without_the_winner_counts_with_what_it_has(make_study: MakeStudy) -> None:
+    study = make_study()
+    for block in range(6):
+        best = {} if block == 3 else {("bw", "best", 1024): 30.0}
+        study.ceiling(block, {("bw", "ring", 1024): 10.0, ("bw", "slow", 1024): 5.0, **best})
+        study.launch(block, "alpha", "bw", {1024: 5.0})
+    (point,) = study.results().ceilings
+    assert (point.method, point.values) == ("best", [30.0, 30.0, 30.0, 10.0, 30.0, 30.0])
+    assert point.ci95 is not None
+
+
 def test_where_no_method_was_measured_in_most_blocks_the_best_wins(make_study: MakeStudy) -> None:
     study = make_study()
     for block in range(6):

@@ -37,3 +37,13 @@ def test_the_best_of_all_counts_where_the_halves_have_no_method_in_common() -> N
     choice = Choice({"a": {0: 1.0}, "b": {1: 2.0}}, "higher")
     assert (choice.best, choice.winners) == ("b", ("b", "b"))
     assert Choice({"a": {5: 1.0}, "b": {5: 2.0}}, "higher").winner(5) == "b"
+
+
+def test_where_the_one_that_counts_has_no_value_the_next_best_does() -> None:
+    """No block is left out that has one."""
+    fast = {0: 9.0, 2: 9.0, 3: 9.0, 4: 9.0, 5: 9.0}
+    slow = dict.fromkeys(range(6), 5.0)
+    slowest = dict.fromkeys(range(6), 1.0)
+    choice = Choice({"fast": fast, "slowest": slowest, "slow": slow}, "higher")
+    assert [choice.winner_there(block) for block in range(6)] == ["fast", "slow", *["fast"] * 4]
+    assert choice.winner(1) == "fast"

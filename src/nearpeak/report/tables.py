@@ -109,7 +109,7 @@ def _method_notes(best: CeilingPoint) -> tuple[str, ...]:
         paces = ", ".join(f"{number(mode.value)} in {percent(mode.share)} %" for mode in best.modes)
         notes.append(f"two paces: {paces} of its samples; the better one counts")
     if best.otherwise:
-        notes.append("not certain which method or pace is best: the interval covers all of them")
+        notes.append(_uncertain(best))
     if best.attainable is not None:
         words = " and ".join(NEEDS[need] for need in best.needs.get(best.method, ()))
         attained = f"{number(best.attainable.value)} ({best.attainable.method})"
@@ -119,6 +119,15 @@ def _method_notes(best: CeilingPoint) -> tuple[str, ...]:
             else f"a library can attain {attained}"
         )
     return tuple(notes)
+
+
+def _uncertain(best: CeilingPoint) -> str:
+    """That another method or pace may be the best one."""
+    words = "not certain which method or pace is best"
+    if best.ci95 is not None:
+        return f"{words}: the interval covers all of them"
+    all_values = [value for values in (best.values, *best.otherwise) for value in values]
+    return f"{words}: they lie between {number(min(all_values))} and {number(max(all_values))}"
 
 
 def table_two(groups: list[Group], order: list[str], about: str = "", *, folded: str = "") -> Table:

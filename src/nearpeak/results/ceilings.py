@@ -221,7 +221,7 @@ def _readings(methods: Methods, better: Better) -> tuple[str, list[Reading]]:
     }
     choice = Choice(values, better)
     blocks = sorted(set[Block]().union(*methods.values()))
-    chosen = [{block: choice.winner(block) for block in blocks}]
+    chosen = [{block: choice.winner_there(block) for block in blocks}]
     chosen += [dict.fromkeys(blocks, name) for name in choice.rivals]
     return choice.best, [
         {

@@ -39,17 +39,25 @@ class Choice(Generic[Block]):
         self._halves = set(blocks[::2]), set(blocks[1::2])
         # Of each half: what the other one lacks could not count there.
         both = {name for name in usual if all(values[name].keys() & half for half in self._halves)}
+        self._orders = tuple(map(self._order, self._halves))
         self.winners = tuple(
-            next((name for name in self._order(half) if name in both), self.best)
-            for half in self._halves
+            next((name for name in order if name in both), self.best) for order in self._orders
         )
-
         # Where two methods count, nobody knows which one is better.
         self.rivals = self.winners if len(set(self.winners)) > 1 else ()
 
     def winner(self, block: Block) -> str:
         """The method that counts in a block."""
-        return self.winners[1 if block in self._halves[0] else 0]
+        return self.winners[self._other(block)]
+
+    def winner_there(self, block: Block) -> str:
+        """The same; where that has no value there, the next best one of the other half that has."""
+        names = self.winner(block), *self._orders[self._other(block)]
+        return next((name for name in names if block in self._values[name]), names[0])
+
+    def _other(self, block: Block) -> int:
+        """The half that a block is not of."""
+        return 1 if block in self._halves[0] else 0
 
     def _order(self, blocks: Iterable[Block]) -> list[str]:
         wanted = set(blocks)
