@@ -147,7 +147,9 @@ bool find_all(void* library) {
 // Why the driver's calls cannot be seen; "" if they are.
 std::string begin_to_see() {
   const char* const file = std::getenv("NEARPEAK_CUPTI_LIBRARY");
-  if (file == nullptr) return "CUPTI was not found";
+  if (file == nullptr)
+    return "CUPTI was not found: it comes with CUDA's toolkit and as the package "
+           "nvidia-cuda-cupti, and NEARPEAK_CUPTI_LIBRARY names it";
   void* const library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return std::string("CUPTI cannot be loaded: ") + dlerror();
   if (!find_all(library)) return std::string(file) + " is no CUPTI, or too old a one";

@@ -3,6 +3,8 @@
 
 from pathlib import Path
 
+import msgspec
+
 from nearpeak.report.notices import notices
 from nearpeak.report.sections import Notice
 from nearpeak.results.results import Results, Skip
@@ -111,3 +113,25 @@ def test_sessions_on_something_else_are_a_warning(results: Results) -> None:
 
 def test_a_sound_study_has_no_warning(plain: Results) -> None:
     assert {notice.tone for notice in notices(plain)} == {""}
+
+
+def test_a_ceiling_above_what_the_memory_copies_is_told(plain: Results) -> None:
+    assert not [notice for notice in notices(plain) if "the memory copies" in notice.text]
+    point = next(point for point in plain.ceilings if point.unit == "GB/s")
+    point.above_memory = 13.84
+    found = _one(plain, "the memory copies")
+    assert (found.tone, len(found.items)) == ("bad", 1)
+    assert found.text.startswith("1 ceiling of messages that lie in memory is above the 13.8 GB/s")
+    assert found.items[0].startswith(f"{point.place.path}, {point.case.figure}")
+
+
+def test_cells_above_their_bound_are_told_apart(plain: Results) -> None:
+    first, second = plain.cells[:2]
+    for cell, win in ((first, "allocated"), (second, "created")):
+        cell.case = msgspec.structs.replace(first.case, axes={**first.case.axes, "win": win})
+        cell.fraction, cell.fraction_ci95 = 1.5, (1.4, 1.6)
+    items = _one(plain, "is a defect").items
+    assert [" (win=allocated): " in item for item in items] == [True, False]
+    assert [" (win=created): " in item for item in items] == [False, True]
+    second.case = first.case
+    assert not any("win=" in item for item in _one(plain, "is a defect").items)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a reader must know before the figures are believed; terminal and page show the same."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from nearpeak.journal import resume_study
 from nearpeak.libraries.library import lacking_words
-from nearpeak.numbers import count, percent, size
+from nearpeak.numbers import count, number, percent, size
 from nearpeak.report import drift, failures, sessions, wording
 from nearpeak.report.sections import Notice, Tone
 from nearpeak.report.summary import defects
@@ -29,6 +29,7 @@ def notices(results: Results, folder: Path = Path("DIR")) -> list[Notice]:
     found = [
         *_failed(results),
         *_defects(results),
+        *_above_memory(results),
         *_incomplete(results, folder),
         *_lacking(results),
         *_unaware(results),
@@ -56,13 +57,41 @@ def _defects(results: Results) -> Iterator[Notice]:
             f"{count(len(found), 'cell')} {'is' if len(found) == 1 else 'are'} above the {what}."
             f" More than 103 % is a defect of the {what}, not a merit of the library."
         )
-        yield Notice(text, tuple(map(_defect, found)), tone="bad")
+        apart = {
+            name
+            for cell in found
+            for other in found
+            for name, value in cell.case.axes.items()
+            if cell.case.benchmark == other.case.benchmark
+            and other.case.axes.get(name, value) != value
+        }
+        yield Notice(text, tuple(_defect(cell, apart) for cell in found), tone="bad")
 
 
-def _defect(cell: Cell) -> str:
+def _above_memory(results: Results) -> Iterator[Notice]:
+    """Ceilings of messages in memory above what the memory copies: one of both is wrong."""
+    if found := [point for point in results.ceilings if point.above_memory is not None]:
+        copied = number(max(point.above_memory or 0.0 for point in found))
+        are = "is" if len(found) == 1 else "are"
+        yield Notice(
+            f"{count(len(found), 'ceiling')} of messages that lie in memory {are} above the"
+            f" {copied} GB/s that the memory copies: one of both is wrong. Measure again while nothing else runs.",
+            tuple(
+                f"{point.place.path}, {case(point.case)} at {size(point.case.x)}:"
+                f" {number(point.value)} {point.unit} by {point.method}"
+                for point in found
+            ),
+            tone="bad",
+        )
+
+
+def _defect(cell: Cell, apart: Collection[str]) -> str:
+    """`apart`: axes that tell it from others."""
     method = f" by {cell.ceiling.method}" if cell.ceiling else ""
+    axes = ", ".join(f"{name}={value}" for name, value in cell.case.axes.items() if name in apart)
     return (
-        f"{cell.who.label}, {cell.place.path}, {case(cell.case)} at {size(cell.case.x)}:"
+        f"{cell.who.label}, {cell.place.path}, {case(cell.case)} at {size(cell.case.x)}"
+        f"{f' ({axes})' if axes else ''}:"
         f" {percent(cell.fraction)} % of the {reference(cell.ceiling)}{method}"
     )
 

@@ -73,6 +73,7 @@ def test_outside_text_is_escaped_on_the_page(explained: Explanation) -> None:
         ),
         ({"device": "CUPTI was not found"}, "the CUDA driver was not seen: CUPTI was not found"),
         ({"missing": [1]}, "nothing is known of rank 1, which left no events"),
+        ({"slower": 0.556}, "it took less time under the microscope than without: other work"),
         ({"lost": 2}, "2 events found no place: the last samples are missing"),
     ],
 )

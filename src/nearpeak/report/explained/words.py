@@ -6,6 +6,7 @@ from nearpeak.observations.explained import Budget, ExplainedCase, Explanation, 
 
 LEAST_SHARE = 0.005  # of a message: parts below it are told together
 OWN, LEAST_OWN = 4, 0.05  # of what ranks were at: most that are told, and the least share
+QUICKER = 0.9  # times as long under the microscope: below it something else was at work
 ENOUGH = 0.8  # of the time above the ceiling
 
 
@@ -103,6 +104,11 @@ def doubts(case: ExplainedCase) -> list[str]:
     if case.failed:
         return [f"under the microscope the launch failed: {case.failed}"]
     words = []
+    if case.slower < QUICKER:
+        words.append(
+            "it took less time under the microscope than without: other work held up the others;"
+            " look again on a quiet machine"
+        )
     if case.device:
         words.append(f"the CUDA driver was not seen: {case.device}")
     if case.missing:
