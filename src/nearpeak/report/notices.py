@@ -75,7 +75,8 @@ def _above_memory(results: Results) -> Iterator[Notice]:
         are = "is" if len(found) == 1 else "are"
         yield Notice(
             f"{count(len(found), 'ceiling')} of messages that lie in memory {are} above the"
-            f" {copied} GB/s that the memory copies: one of both is wrong. Measure again while nothing else runs.",
+            f" {copied} GB/s that the memory copies: one of both is wrong. Measure again while"
+            " nothing else runs.",
             tuple(
                 f"{point.place.path}, {case(point.case)} at {size(point.case.x)}:"
                 f" {number(point.value)} {point.unit} by {point.method}"
