@@ -121,7 +121,10 @@ def test_figures_stand_beside_those_of_a_study(
         (["--beside", "study", "--path", "omb="], "--path omb=: give the id of a path of the stud"),
         (["--beside", "study", "--path", "y=x"], "--path y=...: no file is called so, but omb"),
         (["--beside", "study", "--path", "x"], "study has no path 'x'; there are: host-host same-"),
-        (["alpha=omb.txt", "--beside", "study"], "alpha is a library of study, too: call the file"),
+        (
+            ["alpha=other.txt", "--beside", "study"],
+            "alpha is a library of study, too: call the file",
+        ),
     ],
 )
 def test_a_study_that_it_cannot_stand_beside_is_one_line(
@@ -129,6 +132,7 @@ def test_a_study_that_it_cannot_stand_beside_is_one_line(
 ) -> None:
     assert study.is_dir()
     (tmp_path / "omb.txt").write_text(f"{HEAD}8     1.25\n")
+    (tmp_path / "other.txt").write_text(f"{HEAD}8     1.50\n")
     code, out, err = nearpeak("import", "omb.txt", *words, "-o", "here")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert err.startswith(f"nearpeak: {message}")
