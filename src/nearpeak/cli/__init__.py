@@ -32,6 +32,13 @@ Hosts = Annotated[
         " ask for no password.",
     ),
 ]
+PathId = Annotated[
+    str | None,
+    typer.Option(metavar="ID", help="The data path. Default: the first that fits the buffers."),
+]
+SettingsEnv = Annotated[
+    list[str] | None, typer.Option(metavar="NAME=VALUE", help="A variable for the library.")
+]
 Oversubscribe = Annotated[
     bool, typer.Option("--oversubscribe", help="Let more ranks than cores share them.")
 ]

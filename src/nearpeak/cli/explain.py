@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nearpeak.cli import say, say_lacking, warn
+from nearpeak.cli import PathId, SettingsEnv, say, say_lacking, warn
 from nearpeak.errors import UserError
 
 if TYPE_CHECKING:
@@ -66,10 +66,7 @@ def explain(
         str | None,
         typer.Option(metavar="LIST", help=f"Of messages. Default: {SIZES}."),
     ] = None,
-    path: Annotated[
-        str | None,
-        typer.Option(metavar="ID", help="The data path. Default: the first that fits the buffers."),
-    ] = None,
+    path: PathId = None,
     ranks: Annotated[
         int | None, typer.Option(metavar="N", min=2, help="Number of ranks. Default: 2.")
     ] = None,
@@ -80,9 +77,7 @@ def explain(
             help="As in `nearpeak run`: H host, P pinned, D device. Default: H,H.",
         ),
     ] = None,
-    settings_env: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A variable for the library.")
-    ] = None,
+    settings_env: SettingsEnv = None,
     ask: Annotated[
         bool, typer.Option("--ask/--no-ask", help="Ask the library which protocols it takes.")
     ] = True,

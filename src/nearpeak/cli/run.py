@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nearpeak.cli import Hosts, RemoteShell, parsed, say, say_lacking, warn
+from nearpeak.cli import (
+    Hosts,
+    PathId,
+    RemoteShell,
+    SettingsEnv,
+    parsed,
+    say,
+    say_lacking,
+    warn,
+)
 from nearpeak.errors import UserError
 
 if TYPE_CHECKING:
@@ -79,10 +88,7 @@ def run(
             help="The library: its name, or a path. Settings: see `nearpeak mpi show`.",
         ),
     ] = None,
-    path: Annotated[
-        str | None,
-        typer.Option(metavar="ID", help="The data path. Default: the first that fits the buffers."),
-    ] = None,
+    path: PathId = None,
     ranks: Annotated[
         int | None,
         typer.Option(
@@ -106,9 +112,7 @@ def run(
     ] = "H,H",
     hosts: Hosts = None,
     remote_shell: RemoteShell = None,
-    settings_env: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A variable for the library.")
-    ] = None,
+    settings_env: SettingsEnv = None,
     launch_limit: Annotated[
         str,
         typer.Option(
