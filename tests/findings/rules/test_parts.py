@@ -52,3 +52,11 @@ def test_parts_have_one_size_and_make_up_the_whole(by_hand: Any) -> None:
         by_hand.make_cell("latency", 100.0, x=4096),
     ]
     assert not by_hand.seen("parts", cells)
+
+
+def test_parts_that_lie_in_a_nearer_cache_tell_nothing(by_hand: Any) -> None:
+    part, whole = sizes(by_hand, "bw", 50.0, 20.0)
+    part.lies_in, whole.lies_in = "shared cache", "memory"
+    assert by_hand.seen("parts", [part, whole]) == []
+    part.lies_in = "memory"
+    assert len(by_hand.seen("parts", [part, whole])) == 1

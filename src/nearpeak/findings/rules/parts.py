@@ -19,7 +19,9 @@ def find(view: View) -> Iterator[Seen]:
         for place, whole in enumerate(curve):
             smaller = (part for part in reversed(curve[:place]) if _divides(part, whole))
             part = next(smaller, None)
-            if part is not None and whole.unit in ("us", "GB/s"):
+            if part is None or part.lies_in != whole.lies_in:
+                continue  # what is cut from bytes in memory does not lie in a cache
+            if whole.unit in ("us", "GB/s"):
                 times = float(whole.case.x // part.case.x) if whole.unit == "us" else 1.0
                 if found := _beside(view, part, whole, times):
                     yield found
@@ -48,7 +50,8 @@ RULE = Rule(
     name="parts",
     tells=f"An operation takes more than {LIMIT:g} times as long as equal parts of it, one after"
     " the other, by the time of the next smaller size that was measured and divides it (a rate:"
-    " that of the smaller size is so many times higher), beyond what the ceilings of both explain.",
+    " that of the smaller size is so many times higher), beyond what the ceilings of both explain."
+    " Only where the bytes of both lie in the same caches, or in memory.",
     find=find,
     remedy="Send such messages in parts, or change the size of the pieces in which the library"
     " moves them, or its threshold.",
