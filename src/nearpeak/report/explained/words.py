@@ -48,7 +48,8 @@ def shown(budget: Budget) -> list[Part]:
 
 def others_us(budget: Budget) -> float:
     """What all other parts take together."""
-    return sum(part.time_us for part in budget.parts if part not in shown(budget))
+    alone = shown(budget)
+    return sum(part.time_us for part in budget.parts if part not in alone)
 
 
 def part(part: Part) -> str:
@@ -67,8 +68,9 @@ def who(part: Part) -> str:
 
 def sum_of(budget: Budget) -> str:
     """`114 µs = 40.0 (2 x cuMemcpy) + ... + 25.9 (other)`: the largest parts in one line."""
-    words = [f"{number(piece.time_us)} ({part(piece)})" for piece in shown(budget)[:5]]
-    rest = budget.time_us - sum(piece.time_us for piece in shown(budget)[:5])
+    largest = shown(budget)[:5]
+    words = [f"{number(piece.time_us)} ({part(piece)})" for piece in largest]
+    rest = budget.time_us - sum(piece.time_us for piece in largest)
     return f"{number(budget.time_us)} µs = {' + '.join([*words, f'{number(rest)} (other)'])}"
 
 
