@@ -153,3 +153,12 @@ def test_every_importer_is_described() -> None:
     for version, mib in nvbandwidth.DEFAULT_MIB.items():
         assert f"{mib} MiB" in text
         assert (version[1:] in text) or version in ("v0.7", "v0.8")  # in the midst of a span
+
+
+def test_it_does_not_write_over_a_study(nearpeak: Nearpeak, study: Path, tmp_path: Path) -> None:
+    (tmp_path / "omb.txt").write_text(f"{HEAD}8     1.25\n")
+    before = {path.name: path.read_bytes() for path in study.iterdir() if path.is_file()}
+    code, out, err = nearpeak("import", "omb.txt", "-o", "study")
+    assert (code, out) == (2, "")
+    assert err == "nearpeak: -o study: holds a study, whose results would be lost; give another\n"
+    assert {path.name: path.read_bytes() for path in study.iterdir() if path.is_file()} == before

@@ -374,6 +374,15 @@ def test_the_blocks_in_which_the_cpus_were_nearest_count() -> None:
     assert point.values == pytest.approx(latency.values)
 
 
+def test_the_farther_cpus_count_where_they_are_quicker() -> None:
+    """Cores that share no cache may move large messages faster than those that do."""
+    rate = ceiling(TWO, "bw", MIB, 25.0, 38.0, 24.0, 36.0)
+    rate.cache_line_ns = [80.0, 300.0, 90.0, 310.0]
+    point = bound_of(case("bcast", MIB), ceiling(TWO, "latency", 8, 0.1), rate)
+    assert point.values == pytest.approx([MIB / 38e3, MIB / 36e3])
+    assert point.blocks == [Block(0, 1), Block(0, 3)]
+
+
 def test_an_interval_counts_no_block_in_which_the_cpus_were_farther() -> None:
     near = [0.0449, 0.0456, 0.0335, 0.0316, 0.0476, 0.0441]
     latency = ceiling(TWO, "latency", 8, *near, *[0.2] * 6)

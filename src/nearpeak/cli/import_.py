@@ -82,6 +82,8 @@ def import_(
     chosen = dict(map(_choice, path or []))
     if chosen and beside is None:
         raise UserError("--path says where on a study: give --beside STUDY too")
+    if output is not None and (output / "records.jsonl").exists():
+        raise UserError(f"-o {output}: holds a study, whose results would be lost; give another")
     read = [_file(word) for word in files]
     if beside is None:
         found = merge(read)

@@ -39,7 +39,7 @@ class Source(NamedTuple):
 
     point: CeilingPoint
     benchmark: Benchmark
-    readings: list[dict[Block, float]]  # as of the point, where its CPUs were nearest
+    readings: list[dict[Block, float]]  # as of the point, at the best distance of its CPUs
 
     def usual(self) -> float:
         """The median of what it carried."""
@@ -76,7 +76,7 @@ def find(observations: Observations, ceilings: Iterable[CeilingPoint]) -> list[C
     for point in ceilings:
         benchmark = known.get(point.case.benchmark)
         if benchmark is not None and benchmark.ceiling == "measured":
-            sources[point.place].append(Source(point, benchmark, _nearest(point)))
+            sources[point.place].append(Source(point, benchmark, _quickest(point)))
     wanted: dict[tuple[Place, Case], set[Block]] = defaultdict(set)
     for observation in observations.observed:
         launch, case = observation.launch, observation.case
@@ -133,17 +133,23 @@ def _within(place: Place, paths: Mapping[Place, DataPath]) -> list[Place]:
     return [other for other, path in paths.items() if paths[place].holds(path)]
 
 
-def _nearest(point: CeilingPoint) -> list[dict[Block, float]]:
-    """The readings of a ceiling in the blocks in which its CPUs were nearest to each other.
+def _quickest(point: CeilingPoint) -> list[dict[Block, float]]:
+    """The readings of a ceiling in the blocks of that distance between its CPUs at which it is
+    best: mostly the nearest, but large messages may be quicker between cores that share no cache.
 
-    Where a hypervisor moves them, those of a library may be nearer than they were in other blocks.
+    Where a hypervisor moves them, those of a library may be there when a ceiling's are elsewhere.
     """
     known = [distance for distance in point.cache_line_ns if distance]
     if not known or len(known) < len(point.blocks):
         return point.readings
-    groups = dict(zip(point.blocks, strata(known), strict=True))
+    stratum = dict(zip(point.blocks, map(int, strata(known)), strict=True))
+    by_stratum: dict[int, list[float]] = defaultdict(list)
+    for block, value in point.readings[0].items():
+        by_stratum[stratum[block]].append(value)
+    medians = {each: float(np.median(values)) for each, values in sorted(by_stratum.items())}
+    best = (max if point.better == "higher" else min)(medians, key=medians.__getitem__)
     return [
-        {block: value for block, value in reading.items() if groups[block] == 0}
+        {block: value for block, value in reading.items() if stratum[block] == best}
         for reading in point.readings
     ]
 
