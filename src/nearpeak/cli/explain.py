@@ -100,10 +100,10 @@ def explain(
     ] = None,
 ) -> None:
     """Launches, prints, and writes."""
-    from nearpeak.explain.launches import LaunchFailed
     from nearpeak.files import make_folder
     from nearpeak.observations.explained import keep
     from nearpeak.study import mps
+    from nearpeak.study.launching import LaunchFailed
 
     if study and output:
         raise UserError("--study puts it into a study, -o into a folder of its own: give one")
@@ -152,8 +152,8 @@ def explain(
 def explain_worst(study: Path, count: int) -> None:
     """After a study: its furthest messages, each in its folder; says which could not be looked
     at."""
-    from nearpeak.explain.launches import LaunchFailed
     from nearpeak.observations.explained import keep
+    from nearpeak.study.launching import LaunchFailed
     from nearpeak.study.mps import MpsError
 
     try:

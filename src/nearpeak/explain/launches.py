@@ -3,13 +3,10 @@
 
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
-
-import msgspec
 
 import nearpeak
 from nearpeak.explain import budget, cupti, said
@@ -17,40 +14,19 @@ from nearpeak.explain.events import Seen, Unreadable, read
 from nearpeak.libraries.build import build_explain
 from nearpeak.libraries.families import natives
 from nearpeak.libraries.launch import join_paths, shell_line
-from nearpeak.libraries.library import CommandLine
 from nearpeak.observations.explained import SCHEMA, ExplainedCase, Explanation, Said
 from nearpeak.study import programs
-from nearpeak.study.places import NO_PLACE, misplaced, wanted_at
-from nearpeak.study.process import run_tree
-from nearpeak.study.records import EnvironmentRecord, ProblemRecord, Record, SamplesRecord
+from nearpeak.study.launching import LaunchFailed, Measured, launched, measure
+from nearpeak.study.records import SamplesRecord
 from nearpeak.study.single import Single
 from nearpeak.terms.buffers import needs_gpu
-from nearpeak.terms.logs import crash_words
 from nearpeak.terms.sizes import format_bytes
 
 PLAIN_LAUNCHES = 2  # without the microscope, around the one with it
 # Few samples under it: each event is kept.
 SEEN_SAMPLING = {"--slot-ms": "20", "--least-samples": "3"}
-LIMIT_SECONDS = 120.0
 # What the CUDA driver loads into each process that initialises it (CUPTI's documentation).
 INJECTED = "CUDA_INJECTION64_PATH"
-
-
-class LaunchFailed(Exception):
-    """A launch had no figure; the message says why."""
-
-
-@dataclass
-class Measured:
-    """One launch of one size."""
-
-    case: SamplesRecord
-    said: str  # all its output
-
-    @property
-    def value(self) -> float:
-        """The median, in the unit of the case."""
-        return median(self.case.samples)
 
 
 def explain(
@@ -100,15 +76,15 @@ def _case(
     chosen: Single, size: int, words: Sequence[str], preload: Path, library: Path | None
 ) -> ExplainedCase:
     options = [*_sized([size]), *words]
-    plain = [measure(chosen, options)]
+    plain = measure(chosen, options)[:1]
     with tempfile.TemporaryDirectory(prefix="nearpeak-explain-") as folder:
         env = environment(chosen, preload, Path(folder), library)
         try:
-            seen = measure(chosen, _briefly(options), env)
+            seen = measure(chosen, _briefly(options), env)[0]
             failed, ranks = "", gather(Path(folder))
         except LaunchFailed as error:
             seen, failed, ranks = plain[0], str(error), []
-    plain += [measure(chosen, options) for _ in range(PLAIN_LAUNCHES - 1)]
+    plain += [measure(chosen, options)[0] for _ in range(PLAIN_LAUNCHES - 1)]
     value = median(launch.value for launch in plain)
     ceiling = _ceiling(chosen, size)
     case = seen.case
@@ -173,58 +149,6 @@ def gather(folder: Path) -> list[Seen]:
     return sorted(found, key=lambda seen: seen.rank)
 
 
-def measure(chosen: Single, words: Sequence[str], env: Mapping[str, str] | None = None) -> Measured:
-    """One launch of one size; LaunchFailed without a figure."""
-    records, said = _launched(
-        chosen, lambda jsonl: chosen.line([*words, *jsonl], env), chosen.native
-    )
-    if problem := next((r.message for r in records if isinstance(r, ProblemRecord)), ""):
-        raise LaunchFailed(problem)
-    for record in records:
-        if isinstance(record, SamplesRecord) and record.samples:
-            return Measured(record, said)
-    raise LaunchFailed("it had no figure")
-
-
-def _launched(
-    chosen: Single, line_with: Callable[[list[str]], CommandLine], native: bool
-) -> tuple[list[Record], str]:
-    """The records of a launch that ran where it should, and its output. `line_with`: the launch,
-    of words that name the file of its records."""
-    wanted = wanted_at(
-        chosen.ends,
-        two_hosts=False,
-        ceiling=native,
-        library=None if native else chosen.library.version_text,
-    )
-    with tempfile.TemporaryDirectory(prefix="nearpeak-explain-") as folder:
-        jsonl, log = Path(folder) / "records.jsonl", Path(folder) / "log"
-        line = line_with(["--jsonl", str(jsonl)])
-        env = {**os.environ, **line.env}
-        ended = run_tree(line.argv, env=env, log=log, limit_seconds=LIMIT_SECONDS)
-        if ended.end == "not started":
-            raise LaunchFailed(ended.reason)
-        if ended.end == "hung":
-            raise LaunchFailed(f"the launch did not end within {LIMIT_SECONDS:g} s")
-        if ended.exit_status:
-            raise LaunchFailed(crash_words(ended.exit_status, log))
-        records = _records(jsonl)
-        where = next((r for r in records if isinstance(r, EnvironmentRecord)), None)
-        if wrong := misplaced(wanted, where) if where else NO_PLACE:
-            raise LaunchFailed(f"no figure of it counts: {wrong}")
-        return records, log.read_text("utf-8", errors="replace")
-
-
-def _records(jsonl: Path) -> list[Record]:
-    if not jsonl.exists():
-        return []
-    return [
-        msgspec.json.decode(line, type=Record)
-        for line in jsonl.read_bytes().splitlines(keepends=True)
-        if line.endswith(b"\n")
-    ]
-
-
 def _ceiling(chosen: Single, size: int) -> Measured | None:
     """The same without MPI, by the best way that a library has too; None where nothing does it."""
     known = {
@@ -235,7 +159,7 @@ def _ceiling(chosen: Single, size: int) -> Measured | None:
         return None
     words = _sized([size])
     try:
-        records, said = _launched(chosen, lambda jsonl: chosen.ceilings([*words, *jsonl]), True)
+        records, said = launched(chosen, lambda jsonl: chosen.ceilings([*words, *jsonl]), True)
     except LaunchFailed:
         return None
     ways = [
@@ -254,7 +178,7 @@ def _ask(chosen: Single, size: int, words: Sequence[str]) -> Said | None:
     if not env:
         return None
     try:
-        answer = measure(chosen, _briefly([*_sized([size]), *words]), env)
+        answer = measure(chosen, _briefly([*_sized([size]), *words]), env)[0]
     except LaunchFailed:
         return None
     return said.understood(size, env, answer.said)
