@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The search, on benches with planted settings and the noise of real launches."""
+
+import math
+import random
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pytest
+
+from nearpeak.arrays import Floats
+from nearpeak.tune.search import Bench, Candidate, Env, Failed, Outcome, Search
+
+Effect = Callable[[Env], "tuple[float, float] | str"]  # times as fast, by target; or why it fails
+
+
+class Planted(Bench):
+    """Two targets whose figures follow from the variables, with noise of a launch."""
+
+    def __init__(self, effect: Effect, seed: int, noise: float = 0.03, launches: int = 400) -> None:
+        self.effect = effect
+        self.noise = noise
+        self.launches = launches
+        self.done = 0
+        self.checked: list[Env] = []
+        self.broken: Callable[[Env], str] = lambda _: ""
+        self._chance = random.Random(seed)
+
+    def measure(self, env: Env, why: str) -> Floats | Failed:
+        self.done += 1
+        found = self.effect(env)
+        if isinstance(found, str):
+            return Failed(found)
+        # Launches scatter, and one in twenty is slow.
+        slow = 0.5 * self._chance.random() if self._chance.random() < 0.05 else 0.0
+        return np.array(
+            [-math.log(speed) + self._chance.gauss(0, self.noise) + slow for speed in found]
+        )
+
+    def check(self, env: Env) -> str:
+        self.checked.append(dict(env))
+        return self.broken(env)
+
+    def left(self) -> float:
+        return 1 - self.done / self.launches
+
+
+def candidates(values: Mapping[str, list[str]]) -> list[Candidate]:
+    return [Candidate(((name, value),)) for name, many in values.items() for value in many]
+
+
+FILLERS = {f"FILL{number}": ["1", "2"] for number in range(10)}
+
+
+def search(
+    effect: Effect, names: Mapping[str, list[str]], seed: int = 1
+) -> tuple[Outcome, Planted]:
+    bench = Planted(effect, seed)
+    return Search(bench, candidates({**FILLERS, **names}), seed).run(), bench
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_one_setting_that_doubles_the_speed_is_found(seed: int) -> None:
+    def effect(env: Env) -> tuple[float, float]:
+        return (2.0, 2.0) if env.get("FAST") == "y" else (1.0, 1.0)
+
+    found, bench = search(effect, {"FAST": ["n", "y"]}, seed)
+    assert found.taken == {"FAST": "y"}
+    assert bench.checked[0] == {"FAST": "y"}
+    assert found.gain == pytest.approx(math.log(2), abs=0.1)
+
+
+def test_settings_are_put_on_top_of_each_other() -> None:
+    def effect(env: Env) -> tuple[float, float]:
+        first = 3.0 if env.get("FIRST") == "y" else 1.0
+        second = 2.0 if "FIRST" in env and env.get("SECOND") == "y" else 1.0
+        return first * second, first
+
+    found, _ = search(effect, {"FIRST": ["y"], "SECOND": ["y"]})
+    assert found.taken == {"FIRST": "y", "SECOND": "y"}
+
+
+def test_the_best_value_of_several_is_taken() -> None:
+    speeds = {"1K": 1.2, "8K": 1.5, "64K": 1.9, "512K": 1.4}
+
+    def effect(env: Env) -> tuple[float, float]:
+        speed = speeds.get(env.get("THRESHOLD", ""), 1.0)
+        return speed, speed
+
+    found, _ = search(effect, {"THRESHOLD": list(speeds)})
+    assert found.taken == {"THRESHOLD": "64K"}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_two_that_help_only_together_are_found(seed: int) -> None:
+    def effect(env: Env) -> tuple[float, float]:
+        both = env.get("LEFT") == "y" and env.get("RIGHT") == "y"
+        return (1.8, 1.8) if both else (1.0, 1.0)
+
+    found, _ = search(effect, {"LEFT": ["y"], "RIGHT": ["y"]}, seed)
+    assert found.taken == {"LEFT": "y", "RIGHT": "y"}
+
+
+def test_what_fails_is_refused_and_the_search_goes_on() -> None:
+    def effect(env: Env) -> tuple[float, float] | str:
+        if "HANGS" in env:
+            return "the launch did not end within 30 s"
+        return (1.5, 1.5) if env.get("FAST") == "y" else (1.0, 1.0)
+
+    found, _ = search(effect, {"HANGS": ["y"], "FAST": ["y"]})
+    assert found.taken == {"FAST": "y"}
+    assert found.refused == {"HANGS=y": "the launch did not end within 30 s"}
+
+
+def test_what_breaks_something_else_is_refused() -> None:
+    def effect(env: Env) -> tuple[float, float]:
+        if "CORRUPTS" in env:
+            return 4.0, 4.0
+        return (1.5, 1.5) if env.get("FAST") == "y" else (1.0, 1.0)
+
+    bench = Planted(effect, 1)
+    bench.broken = lambda env: "wrong data at 4 KiB" if "CORRUPTS" in env else ""
+    found = Search(bench, candidates({**FILLERS, "CORRUPTS": ["y"], "FAST": ["y"]}), 1).run()
+    assert found.taken == {"FAST": "y"}
+    assert found.refused == {"CORRUPTS=y": "wrong data at 4 KiB"}
+
+
+def test_what_makes_one_target_slower_is_offered_and_not_taken() -> None:
+    def effect(env: Env) -> tuple[float, float]:
+        return (3.0, 0.5) if env.get("HALF") == "y" else (1.0, 1.0)
+
+    found, _ = search(effect, {"HALF": ["y"]})
+    assert found.taken == {}
+    (offer,) = found.offers
+    assert offer.candidate.label == "HALF=y"
+    assert offer.gains == pytest.approx([math.log(3), math.log(0.5)], abs=0.15)
+
+
+def test_what_scatters_wildly_is_not_taken() -> None:
+    chance = random.Random(3)
+
+    def effect(env: Env) -> tuple[float, float]:
+        return (math.exp(chance.gauss(0, 0.5)),) * 2 if "RANDOM" in env else (1.0, 1.0)
+
+    found, _ = search(effect, {"RANDOM": ["y"]})
+    assert found.taken == {}
+
+
+def test_what_is_not_needed_is_dropped() -> None:
+    def effect(env: Env) -> tuple[float, float]:
+        if env.get("BETTER") == "y":
+            return 3.0, 3.0
+        return (1.3, 1.3) if env.get("GOOD") == "y" else (1.0, 1.0)
+
+    bench = Planted(effect, 1)
+    found = Search(bench, candidates({**FILLERS, "GOOD": ["y"]}), 1)
+    found.outcome.taken = {"GOOD": "y", "BETTER": "y"}
+    assert found.run().taken == {"BETTER": "y"}
+
+
+def test_a_library_that_does_not_work_at_all_ends_the_search() -> None:
+    found, bench = search(lambda _: "it crashed", {"FAST": ["y"]})
+    assert (found.taken, found.tried, bench.done) == ({}, 0, 3)
+
+
+def test_a_library_against_itself() -> None:
+    """Of 50 searches where nothing helps few take anything; what they take is judged anew."""
+    taken = sum(bool(search(lambda _: (1.0, 1.0), {}, seed)[0].taken) for seed in range(50))
+    assert taken <= 5
