@@ -118,7 +118,7 @@ class Search:
             promising, neutral = self._screen(self._open())
             if self._take_best(promising):
                 continue
-            if not self._company(neutral):
+            if not self._company([*neutral, *(candidate for _, candidate in promising)]):
                 break
         self._prune()
         return self.outcome
