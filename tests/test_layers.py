@@ -23,7 +23,7 @@ LAYERS = [
     {"observations"},
     {"results"},
     {"findings"},
-    {"compare", "explain", "trace"},
+    {"compare", "explain", "trace", "tune"},
     {"report"},
     {"bundle"},
     {"cli"},
@@ -81,11 +81,12 @@ def test_imports_run_one_way() -> None:
 
 
 # Results are made of observations, wherever these come from, and reports show them.
-SOURCES = {"study", "conform", "explain", "trace"}
+SOURCES = {"study", "conform", "explain", "trace", "tune"}
 KNOW_NO_SOURCE = {"results", "findings", "compare", "report"}
 SHOWS = {  # what is no study
     "report/conformed": "conform.conformance",
     "report/traced.py": "trace.trace",
+    "report/tuned.py": "tune.tuned",
 }
 
 

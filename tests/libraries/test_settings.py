@@ -10,7 +10,7 @@ import pytest
 from nearpeak.errors import UserError
 from nearpeak.libraries import settings
 from nearpeak.libraries.families import all_families
-from nearpeak.libraries.library import Settings
+from nearpeak.libraries.library import Library, Settings
 
 
 def test_every_settings_says_what_it_changes() -> None:
@@ -25,12 +25,24 @@ def test_every_settings_says_what_it_changes() -> None:
             assert each.env or each.flags
 
 
+def library(family: str) -> Library:
+    return Library(
+        name=family,
+        family=family,
+        version="5.0.11",
+        version_text="",
+        abi="openmpi",
+        prefix=Path("/opt"),
+        origin="path",
+    )
+
+
 def test_find() -> None:
-    assert settings.find("openmpi", "dmabuf-off").env == {"UCX_CUDA_COPY_DMABUF": "n"}
-    assert settings.find("mpich", "default") == Settings()
+    assert settings.find(library("openmpi"), "dmabuf-off").env == {"UCX_CUDA_COPY_DMABUF": "n"}
+    assert settings.find(library("mpich"), "default") == Settings()
     message = "unknown settings 'dmabuf' of openmpi; did you mean 'dmabuf-off'?"
     with pytest.raises(UserError, match=re.escape(message)):
-        settings.find("openmpi", "dmabuf")
+        settings.find(library("openmpi"), "dmabuf")
 
 
 @pytest.mark.parametrize(

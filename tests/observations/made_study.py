@@ -97,7 +97,8 @@ def make_machine() -> machine.Machine:
 
 
 def make_library(name: str, family: str = "mpich") -> Library:
-    """A library that is nowhere installed."""
+    """A library that is nowhere installed; its name may have settings behind an @."""
+    name = name.partition("@")[0]
     return Library(
         name=name,
         family=family,
@@ -360,7 +361,7 @@ class Study:
                     make_library(name, self.families.get(name, "mpich")),
                     lacks=self.lacks.get(name, ""),
                 ),
-                settings=Settings(),
+                settings=Settings(name=name.partition("@")[2] or "default"),
             )
             for name in self.libraries
         ]

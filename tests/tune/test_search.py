@@ -27,6 +27,7 @@ class Planted(Bench):
         self._chance = random.Random(seed)
 
     def measure(self, env: Env, why: str) -> Floats | Failed:
+        assert why
         self.done += 1
         found = self.effect(env)
         if isinstance(found, str):
@@ -66,8 +67,7 @@ def test_one_setting_that_doubles_the_speed_is_found(seed: int) -> None:
 
     found, bench = search(effect, {"FAST": ["n", "y"]}, seed)
     assert found.taken == {"FAST": "y"}
-    assert bench.checked[0] == {"FAST": "y"}
-    assert found.gain == pytest.approx(math.log(2), abs=0.1)
+    assert bench.checked == [{"FAST": "y"}]
 
 
 def test_settings_are_put_on_top_of_each_other() -> None:
@@ -152,10 +152,8 @@ def test_what_is_not_needed_is_dropped() -> None:
             return 3.0, 3.0
         return (1.3, 1.3) if env.get("GOOD") == "y" else (1.0, 1.0)
 
-    bench = Planted(effect, 1)
-    found = Search(bench, candidates({**FILLERS, "GOOD": ["y"]}), 1)
-    found.outcome.taken = {"GOOD": "y", "BETTER": "y"}
-    assert found.run().taken == {"BETTER": "y"}
+    found, _ = search(effect, {"GOOD": ["y"], "BETTER": ["y"]})
+    assert found.taken == {"BETTER": "y"}
 
 
 def test_a_library_that_does_not_work_at_all_ends_the_search() -> None:

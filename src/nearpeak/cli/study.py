@@ -372,7 +372,32 @@ def _start(
         warn(machine.diagnoses, sys.stdout)
         history = History(folder, plan)
         session = _session(folder, plan, machine, history)
-        _run(folder, plan, journal, requirements, history, session, explain=explain)
+        ended_by = _run(folder, plan, journal, history, session, explain=explain)
+        _conclude(folder, plan, requirements, history, ended_by)
+
+
+def measure(options: "Options", folder: Path) -> int | None:
+    """Runs a study of its own, or completes the one of these options that is in the folder; no
+    report is made. The signal that has ended it, if one has; UserError."""
+    from nearpeak.machine.discover import discover
+    from nearpeak.study.folder import create, reopen
+    from nearpeak.study.history import History
+    from nearpeak.study.journal import NAME
+    from nearpeak.study.prepare import prepare
+    from nearpeak.study.programs import TOOLS
+
+    if (folder / NAME).exists():
+        machine = discover()
+        plan, journal = reopen(folder)
+    else:
+        machine, plan = prepare(options, TOOLS, say, retry=False, dry_run=False)
+        journal = create(folder, machine, plan)
+    with contextlib.closing(journal):
+        history = History(folder, plan)
+        if history.over:
+            return None
+        session = _session(folder, plan, machine, history)
+        return _run(folder, plan, journal, history, session, explain=None)
 
 
 def _resume(
@@ -414,7 +439,8 @@ def _resume(
         expected = History(folder, plan)  # of its own: the session is fed to the other as it runs
         _print(what_is_left(_begun(expected, amendment)), sys.stdout)
         print(_session_words(session, history, amendment), flush=True)
-        _run(folder, plan, journal, requirements, history, session, amendment, explain=explain)
+        ended_by = _run(folder, plan, journal, history, session, amendment, explain=explain)
+        _conclude(folder, plan, requirements, history, ended_by)
 
 
 def _extend(
@@ -460,7 +486,8 @@ def _extend(
             return
         session = _session(folder, plan, machine, history, force=force)
         print(_session_words(session, history, amendment), flush=True)
-        _run(folder, plan, journal, requirements, history, session, amendment, explain=explain)
+        ended_by = _run(folder, plan, journal, history, session, amendment, explain=explain)
+        _conclude(folder, plan, requirements, history, ended_by)
 
 
 def _amendment(history: "History", more: "Options") -> "AmendmentRecord | None":
@@ -523,14 +550,13 @@ def _run(
     folder: Path,
     plan: "Plan",
     journal: "StudyJournal",
-    requirements: "list[Requirement]",
     history: "History",
     session: "SessionRecord",
     amendment: "AmendmentRecord | None" = None,
     *,
     explain: int | None,
-) -> None:
-    """Runs the study and makes its report; exits with 1 when not all is well, or by a signal."""
+) -> int | None:
+    """Runs the study; the signal that has ended it, if one has."""
     from nearpeak.cli.explain import explain_worst
     from nearpeak.journal import resume_study
     from nearpeak.study.forecast import MORE_SECONDS, sentence
@@ -551,7 +577,7 @@ def _run(
             print(f"More time adds nothing. To add launches: {_more_launches(folder, history)}")
     if explain is not None and study.signal is None:
         explain_worst(folder, explain)
-    _conclude(folder, plan, requirements, history, study.signal)
+    return study.signal
 
 
 def _say_complete(folder: Path, history: "History", to: TextIO) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.errors import UserError, closest
-from nearpeak.libraries.library import Settings
+from nearpeak.libraries import profiles
+from nearpeak.libraries.library import Library, Settings
 
 
 @functools.cache
@@ -29,19 +30,27 @@ def known(family: str) -> dict[str, Settings]:
     return {"default": Settings(), **_families().get(family, {})}
 
 
-def find(family: str, name: str) -> Settings:
-    """The family's settings of this name; UserError with those that there are."""
-    there = known(family)
+def find(library: Library, name: str) -> Settings:
+    """The settings of this name that the library's family has, or those of a profile in a file.
+
+    UserError for neither: with those that there are, or why not.
+    """
+    if profiles.is_profile(name):
+        return profiles.load(Path(name).expanduser(), library)
+    there = known(library.family)
     if name not in there:
-        raise UserError(f"unknown settings {name!r} of {family}{closest(name, there)}")
+        raise UserError(f"unknown settings {name!r} of {library.family}{closest(name, there)}")
     return there[name]
 
 
 def split(spec: str) -> tuple[str, str | None]:
-    """SPEC@SETTINGS in two; None without settings. An @ in a path that exists is the path's."""
+    """SPEC@SETTINGS, or SPEC@FILE.toml, in two; None without settings. An @ in a path that exists
+    is the path's."""
     library, mark, name = spec.rpartition("@")
-    if not mark or not library or not re.fullmatch(r"[\w.+-]+", name):
+    if not mark or not library:
         return spec, None
-    if "/" in spec and Path(spec.partition("=")[2] or spec).expanduser().exists():
+    if not profiles.is_profile(name) and not re.fullmatch(r"[\w.+-]+", name):
+        return spec, None
+    if "/" in library and Path(spec.partition("=")[2] or spec).expanduser().exists():
         return spec, None
     return library, name

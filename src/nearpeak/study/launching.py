@@ -38,16 +38,16 @@ class Measured:
 
 
 def measure(
-    chosen: Single,
-    words: Sequence[str],
-    env: Mapping[str, str] | None = None,
-    limit_seconds: float = LIMIT_SECONDS,
+    chosen: Single, words: Sequence[str], env: Mapping[str, str] | None = None
 ) -> list[Measured]:
     """One launch, with more words for the measuring program and more variables: its cases, one at
     least. LaunchFailed without a figure, and where one is wrong."""
-    records, said = launched(
-        chosen, lambda jsonl: chosen.line([*words, *jsonl], env), chosen.native, limit_seconds
-    )
+    found = launched(chosen, lambda jsonl: chosen.line([*words, *jsonl], env), chosen.native)
+    return figures(*found)
+
+
+def figures(records: Sequence[Record], said: str) -> list[Measured]:
+    """The cases of a launch, one at least; LaunchFailed without, and where data was wrong."""
     problems = [record for record in records if isinstance(record, ProblemRecord)]
     cases = [r for r in records if isinstance(r, SamplesRecord) and r.samples]
     for problem in problems:

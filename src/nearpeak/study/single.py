@@ -112,7 +112,7 @@ def choose(
     spec, wanted = settings.split(mpi)
     library = discover.resolve(spec)
     check_launcher(library)
-    chosen = settings.find(library.family, wanted or "default")
+    chosen = settings.find(library, wanted or "default")
     machine = here.discover()
     diagnoses = doctor.examine(machine=machine, ranks=2 if oversubscribe else ranks or 2)
     described = named(programs.describe_library(library, programs.TOOLS).benchmarks, benchmark)

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The search for settings: what is tried next, and what is taken.
 
-It starts from the library as it is and goes up: each value alone on top of what was taken so far,
-the promising ones against each other in interleaved rounds, the winner is taken, and all again,
-as what limits a message is another thing then. What changes nothing alone is tried in random halves
-together, for what helps only in company. At the end what is not needed is dropped.
+First each value alone: what fails leaves, and each launch tells something. Then many together, as
+Optuna's TPE sampler proposes them from all that was measured so far, since a launch with twenty
+values tells of all of them. The best of these, the values of them that a regression says matter,
+and the best single ones run against what was taken before in interleaved rounds. The winner is
+taken if it is better by more than chance, in further launches too, and if all that worked still
+works. At the end what is not needed is dropped. benchmarks/tune_search.py has simulations.
 
 All that is decided follows from the figures in the order of measurement and from the seed, so that
 a search is resumed by playing back what was recorded (trials.py).
@@ -12,7 +14,8 @@ a search is resumed by playing back what was recorded (trials.py).
 
 import math
 import random
-from collections.abc import Callable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -22,9 +25,13 @@ from nearpeak.arrays import Floats
 
 Env = dict[str, str]
 
-SCREENED_BETWEEN = 5  # trials between two launches of the reference: what drifts is seen
+SCREENED_BETWEEN = 5  # trials between two launches of what was taken: what drifts is seen
 REFERENCE = 5  # launches whose median a single trial is held against
-MOST_RACING = 8  # candidates side by side
+SHARE_ALONE = 0.3  # of the time, at most, for values alone
+TOGETHER = 24  # trials of many values before the best of them race
+MOST_AGAIN = 6  # trials of what was tried already: the sampler has nothing else
+MOST_VAIN = 2  # such turns without anything taken end the search
+MOST_RACING = 7  # side by side
 MOST_ROUNDS = 7
 LEAST_ROUNDS = 3
 LEAST_GAIN = math.log(1.02)  # what is taken makes the targets at least so much faster
@@ -33,8 +40,9 @@ LIKELY = 2.0  # of what was chosen before, by other launches
 HARM = math.log(1.05)  # on one target: what costs more there is offered for the others alone
 NOISES = 3.0  # of single launches: a trial that is better by so much is promising
 LEAST_NOISE = 0.01  # of a launch, relative
-HALVES = 20  # random halves of what changes nothing alone: a pair is in one of four
-SHARE_OF_HALVES = 0.3  # of the time, at most
+FAILS = 1.0  # above the worst figure: what a failure costs for the sampler
+PENALTY = 2.0  # for what a target is slower than without anything, beyond `HARM`
+RIDGE = 1.0  # of the regression: as if each value had been seen once more, without effect
 
 
 class Failed(NamedTuple):
@@ -58,7 +66,7 @@ class Bench(Protocol):
 
 @dataclass(frozen=True)
 class Candidate:
-    """A value of a setting, or several together."""
+    """A value of a setting, or several together: all that is set beside what is set anyway."""
 
     env: tuple[tuple[str, str], ...]
 
@@ -67,9 +75,10 @@ class Candidate:
         """`NAME=VALUE`, several with blanks between them."""
         return " ".join(f"{name}={value}" for name, value in self.env)
 
-    def on(self, taken: Env) -> Env:
-        """What was taken, and this on top of it."""
-        return {**taken, **dict(self.env)}
+    @property
+    def variable(self) -> str:
+        """Whose value it is; others are set with it."""
+        return self.env[-1][0]
 
 
 class Offer(NamedTuple):
@@ -84,12 +93,9 @@ class Outcome:
     """What came of a search."""
 
     taken: Env = field(default_factory=dict)
-    gain: float = (
-        0.0  # mean over the targets, as a logarithm, by the search: too good by its choice
-    )
     refused: dict[str, str] = field(default_factory=dict)  # by label: why
     offers: list[Offer] = field(default_factory=list)
-    tried: int = 0  # candidates
+    tried: int = 0  # values
 
 
 class Search:
@@ -102,35 +108,61 @@ class Search:
         seed: int,
         tell: Callable[[str], None] = lambda _: None,
     ) -> None:
+        """`candidates`: single values, each with what it needs."""
         self._bench = bench
         self._chance = random.Random(seed)
+        self._seed = seed
         self._tell = tell
         self._candidates = list(candidates)
         self._own: list[Floats] = []  # launches of what was taken so far
-        self._all_own: list[Floats] = []  # the same less their medians, of all that was ever taken
+        self._default: Floats = np.zeros(0)  # the usual costs without anything
+        self._scatter: list[Floats] = []  # the same less their medians, of all taken before
+        self._tried: list[tuple[frozenset[Candidate], float]] = []  # values, and their cost
+        self._promising: list[
+            tuple[float, Candidate]
+        ] = []  # values that are faster for some target
         self.outcome = Outcome()
 
     def run(self) -> Outcome:
         """Searches until nothing helps any more or the time is over."""
         if not self._reference(3):
             return self.outcome
-        while self._bench.left() > 0:
-            promising, neutral = self._screen(self._open())
-            if self._take_best(promising):
-                continue
-            if not self._company([*neutral, *(candidate for _, candidate in promising)]):
-                break
-        self._prune()
-        return self.outcome
+        self._screen()
+        while True:
+            self._climb()
+            self._prune()
+            if not self.outcome.taken or not (why := self._bench.check(self.outcome.taken)):
+                return self.outcome
+            self._without_broken(why)
 
-    def _open(self) -> list[Candidate]:
-        """What could be put on top of what was taken."""
-        taken = self.outcome.taken
-        return [
-            candidate
-            for candidate in self._candidates
-            if candidate.label not in self.outcome.refused and candidate.on(taken) != taken
+    def _climb(self) -> None:
+        """Takes what is better until the time is over or nothing is any more."""
+        known = [each for each in self._candidates if each.label not in self.outcome.refused]
+        self._take_best(self._best(known))
+        sampler = Sampler(known, self._seed)
+        for values, cost in self._tried:
+            sampler.learn(values, cost)
+        vain = 0
+        while self._bench.left() > 0 and vain < MOST_VAIN:
+            self._sample(sampler)
+            vain = 0 if self._take_best(self._best(known)) else vain + 1
+
+    def _without_broken(self, why: str) -> None:
+        """Refuses the values by which something does not work any more, and goes back to the
+        library as it is."""
+        taken = [
+            each for each in self._candidates if set(each.env) <= set(self.outcome.taken.items())
         ]
+        broken = {each: self._bench.check(dict(each.env)) for each in taken}
+        for candidate, alone in broken.items():
+            if alone or not any(broken.values()):
+                self._refuse(candidate, alone or f"together: {why}")
+        self._tried = [
+            (values, cost)
+            for values, cost in self._tried
+            if not any(each.label in self.outcome.refused for each in values)
+        ]
+        self._take({})
 
     def _reference(self, launches: int) -> bool:
         """Measures what was taken so far anew; whether it works."""
@@ -139,82 +171,115 @@ class Search:
             if not isinstance(found := self._bench.measure(self.outcome.taken, "taken"), Failed):
                 self._own.append(found)
                 worked = True
+                if not self.outcome.taken:
+                    self._default = np.median(self._own, axis=0)
+                    self._tried.append((frozenset(), self._cost(found)))
         return worked
+
+    def _cost(self, found: Floats) -> float:
+        """Of all targets: their mean, and more for each that is slower than without anything."""
+        slower = np.maximum(0.0, found - self._default - HARM)
+        return float(found.mean() + PENALTY * np.sum(slower))
 
     def _noise(self) -> Floats:
         """Of one launch, by target."""
-        launches = np.array([*self._all_own, *(np.array(self._own) - np.median(self._own, axis=0))])
+        launches = np.array([*self._scatter, *(np.array(self._own) - np.median(self._own, axis=0))])
         spread = 1.4826 * np.median(np.abs(launches), axis=0)  # of a normal distribution
         return np.asarray(np.maximum(spread, LEAST_NOISE))
 
-    def _screen(
-        self, candidates: Sequence[Candidate]
-    ) -> tuple[list[tuple[float, Candidate]], list[Candidate]]:
-        """One launch of each: the promising ones, and those that change nothing."""
-        promising: list[tuple[float, Candidate]] = []
-        neutral = []
-        for number, candidate in enumerate(candidates):
-            if self._bench.left() <= 0:
+    def _screen(self) -> None:
+        """One launch of each value alone."""
+        for number, candidate in enumerate(self._candidates):
+            if self._bench.left() <= 1 - SHARE_ALONE:
                 break
             if number % SCREENED_BETWEEN == 0:
                 self._reference(1)
             self.outcome.tried += 1
-            gains = self._gains(candidate)
-            if gains is None:
+            found = self._bench.measure(dict(candidate.env), "alone")
+            if isinstance(found, Failed):
+                self._refuse(candidate, found.why)
                 continue
-            noise = self._noise()
-            mean, of_mean = float(gains.mean()), float(noise.mean() / math.sqrt(len(noise)))
-            if mean < -NOISES * of_mean:  # one launch may be slow by chance
-                again = self._gains(candidate)
-                if again is None:
-                    continue
-                gains = np.maximum(gains, again)
-                mean = float(gains.mean())
+            self._tried.append((frozenset([candidate]), self._cost(found)))
+            gains = self._gains(found)
             self._tell(f"{candidate.label}: {words(gains)}")
-            if (
-                mean > max(LEAST_GAIN, NOISES * of_mean)
-                or (gains > np.maximum(HARM, NOISES * noise)).any()
-            ):
-                promising.append((mean, candidate))
-            elif abs(mean) < NOISES * of_mean:
-                neutral.append(candidate)
-        return sorted(promising, key=lambda each: -each[0]), neutral
+            if (gains > np.maximum(HARM, NOISES * self._noise())).any():
+                self._promising.append((-float(gains.mean()), candidate))
 
-    def _gains(self, candidate: Candidate) -> Floats | None:
-        """Of one launch against the usual one of what was taken; None where it is refused."""
-        found = self._bench.measure(candidate.on(self.outcome.taken), "alone")
-        if isinstance(found, Failed):
-            self._refuse(candidate, found.why)
-            return None
+    def _gains(self, found: Floats) -> Floats:
+        """Of one launch, against the usual one of what was taken."""
         return np.asarray(np.median(self._own[-REFERENCE:], axis=0) - found)
 
     def _refuse(self, candidate: Candidate, why: str) -> None:
         self.outcome.refused[candidate.label] = why
         self._tell(f"{candidate.label}: refused: {why}")
 
-    def _take_best(self, promising: Sequence[tuple[float, Candidate]]) -> bool:
-        """Whether one of them was taken."""
-        running = [candidate for _, candidate in promising[:MOST_RACING]]
-        if running and self._bench.left() > 0:
-            differences = self._race(running)
-            noise = self._noise()
-            found = {c: estimate(np.array(gains), noise) for c, gains in differences.items()}
-            for candidate in sorted(found, key=lambda each: -found[each].mean):
-                own = found[candidate]
-                if not own.better:
-                    continue
-                if own.harms:
+    def _sample(self, sampler: "Sampler") -> None:
+        """Trials of many values together."""
+        best, again = math.inf, 0
+        for number in range(TOGETHER):
+            if self._bench.left() <= 0 or again > MOST_AGAIN:
+                break
+            if number % SCREENED_BETWEEN == 0:
+                self._reference(1)
+            values = sampler.ask()
+            again += any(set(values) == tried for tried, _ in self._tried)
+            found = self._bench.measure(dict(together(values).env), "together")
+            if isinstance(found, Failed):
+                sampler.tell(math.nan)
+                continue
+            cost = self._cost(found)
+            sampler.tell(cost)
+            self._tried.append((frozenset(values), cost))
+            if cost < best:
+                best = cost
+                self._tell(f"{len(values)} values together: {words(self._gains(found))}")
+
+    def _best(self, known: Sequence[Candidate]) -> list[Candidate]:
+        """What may be better than what was taken: the values that matter by all trials, the two
+        best trials of several values, of each the values that matter, and the two best values."""
+        effects = self._effects(known)
+        several = sorted(
+            (each for each in self._tried if len(each[0]) > 1), key=lambda each: each[1]
+        )
+        found = []
+        for values, _ in several[:2]:
+            ordered = [candidate for candidate in known if candidate in values]
+            matter = [candidate for candidate in ordered if effects[candidate] > LEAST_GAIN / 2]
+            found += [together(matter), together(ordered)]
+        alone = [c for _, c in sorted(self._promising, key=lambda each: each[0]) if c in known]
+        best = together(_best_values(known, effects))
+        return [each for each in dict.fromkeys([best, *found, *alone[:2]]) if each.env]
+
+    def _effects(self, known: Sequence[Candidate]) -> dict[Candidate, float]:
+        """How much faster each value makes the targets, by ridge regression of all trials."""
+        rows = np.array([[float(c in values) for c in known] for values, _ in self._tried])
+        costs = np.array([mean for _, mean in self._tried])
+        centred = rows - rows.mean(axis=0)
+        square = centred.T @ centred + RIDGE * np.eye(len(known))
+        found = np.linalg.solve(square, centred.T @ (costs - costs.mean()))
+        return {candidate: -float(effect) for candidate, effect in zip(known, found, strict=True)}
+
+    def _take_best(self, running: Sequence[Candidate]) -> bool:
+        """Whether one of them was taken; the first ones run against each other."""
+        differences = self._race(
+            [each for each in running if dict(each.env) != self.outcome.taken][:MOST_RACING]
+        )
+        noise = self._noise()
+        found = {c: estimate(np.array(gains), noise) for c, gains in differences.items()}
+        for candidate in sorted(found, key=lambda each: -found[each].mean):
+            own = found[candidate]
+            if not own.better:
+                continue
+            if own.harms:
+                if candidate in self._candidates:
                     self._offer(candidate, own.gains)
-                    continue
-                fresh = self._against(candidate.on(self.outcome.taken), "again", LEAST_ROUNDS + 1)
-                if fresh is None or not estimate(fresh, self._noise()).better_by(LIKELY):
-                    continue
-                if why := self._bench.check(candidate.on(self.outcome.taken)):
-                    self._refuse(candidate, why)
-                    continue
-                if self._take(candidate.on(self.outcome.taken), own.mean):
-                    return True
-                self._refuse(candidate, "it worked at first, and then no more")
+                continue
+            fresh = self._against(dict(candidate.env), "again", LEAST_ROUNDS + 1)
+            if fresh is None or not estimate(fresh, self._noise()).better_by(LIKELY):
+                continue
+            if self._take(dict(candidate.env)):
+                return True
+            self._refuse(candidate, "it worked at first, and then no more")
         return False
 
     def _offer(self, candidate: Candidate, gains: Floats) -> None:
@@ -224,15 +289,14 @@ class Search:
         ] + [offer]
         self._tell(f"{candidate.label}: faster for some targets alone: {words(gains)}")
 
-    def _take(self, env: Env, gain: float) -> bool:
-        """Whether it works as what later candidates are put on top of."""
-        before, own, spread = self.outcome.taken, self._own, self._all_own
-        self._all_own = [*spread, *(np.array(own) - np.median(own, axis=0))]
+    def _take(self, env: Env) -> bool:
+        """Whether it works as what others are held against."""
+        before, own, scatter = self.outcome.taken, self._own, self._scatter
+        self._scatter = [*scatter, *(np.array(own) - np.median(own, axis=0))]
         self._own, self.outcome.taken = [], env
         if not self._reference(3):
-            self._own, self.outcome.taken, self._all_own = own, before, spread
+            self._own, self.outcome.taken, self._scatter = own, before, scatter
             return False
-        self.outcome.gain += gain
         self._tell(f"taken: {Candidate(tuple(env.items())).label or 'nothing'}")
         return True
 
@@ -243,7 +307,7 @@ class Search:
         """
         gains: dict[Candidate, list[Floats]] = {candidate: [] for candidate in running}
         for done in range(1, MOST_ROUNDS + 1):
-            if self._bench.left() <= 0 or not gains:
+            if not gains:
                 break
             self._round(gains)
             noise = self._noise()
@@ -253,7 +317,7 @@ class Search:
             best = max(known.values(), key=lambda each: each.mean)
             for candidate, own in known.items():
                 behind = best.mean - own.mean > SURE * (best.error + own.error)
-                hopeless = own.mean + SURE * own.error < LEAST_GAIN
+                hopeless = own.mean + LIKELY * own.error < LEAST_GAIN
                 if (behind or hopeless) and not (own.gains > HARM).any():
                     del gains[candidate]
             if done >= LEAST_ROUNDS and not any(map(self._open_still, gains.values())):
@@ -271,8 +335,7 @@ class Search:
         self._chance.shuffle(order)
         found: dict[Candidate | None, Floats] = {}
         for candidate in order:
-            taken = self.outcome.taken
-            env = taken if candidate is None else candidate.on(taken)
+            env = self.outcome.taken if candidate is None else dict(candidate.env)
             measured = self._bench.measure(env, "race")
             if not isinstance(measured, Failed):
                 found[candidate] = measured
@@ -286,62 +349,27 @@ class Search:
             if candidate is not None:
                 gains[candidate].append(found[None] - costs)
 
-    def _company(self, neutral: Sequence[Candidate]) -> bool:
-        """Whether some of those that change nothing alone helped together, and were taken."""
-        until = self._bench.left() * (1 - SHARE_OF_HALVES)
-        values = _by_variable(neutral)
-        if len(values) < 2:
-            return False
-        for _ in range(HALVES):
-            if self._bench.left() <= until:
-                break
-            names = sorted(self._chance.sample(sorted(values), (len(values) + 1) // 2))
-            chosen = [self._chance.choice(values[name]) for name in names]
-            group = together(chosen)
-            if not self._helps(group):
-                continue
-            for size in (2, 4, 8, 16):  # halves, quarters, ...: what is not needed leaves
-                chosen = self._reduced(chosen, size)
-            if self._take_best([(0.0, together(chosen))]):
-                return True
-        return False
-
-    def _helps(self, candidate: Candidate) -> bool:
-        """Whether two launches of it are both better by more than chance."""
-        for _ in range(2):
-            found = self._bench.measure(candidate.on(self.outcome.taken), "together")
-            if isinstance(found, Failed):
-                return False
-            gains = np.median(self._own[-REFERENCE:], axis=0) - found
-            noise = self._noise()
-            if gains.mean() <= max(LEAST_GAIN, NOISES * noise.mean() / math.sqrt(len(noise))):
-                return False
-            self._reference(1)
-        return True
-
-    def _reduced(self, chosen: Sequence[Candidate], parts: int) -> list[Candidate]:
-        """Without those parts of them that are not needed."""
-        left = list(chosen)
-        length = max(1, math.ceil(len(chosen) / parts))
-        for start in range(0, len(chosen), length):
-            without = [each for each in left if each not in chosen[start : start + length]]
-            if without and len(without) < len(left) and self._helps(together(without)):
-                left = without
-        return left
-
     def _prune(self) -> None:
-        """Drops what was taken and is not needed."""
-        for name in list(self.outcome.taken):
-            taken = self.outcome.taken
-            if len(taken) < 2:
-                return
-            without = {key: value for key, value in taken.items() if key != name}
-            gains = self._against(without, "without", MOST_ROUNDS)
-            if gains is None:
-                continue
-            own = estimate(-gains, self._noise())
-            if not own.better_by(LIKELY):
-                self._take(without, 0.0)
+        """Drops what was taken and is not needed: halves of it, then quarters, then single ones."""
+        size = (len(self.outcome.taken) + 1) // 2
+        while size:
+            names = list(self.outcome.taken)
+            for start in range(0, len(names), size):
+                part = set(names[start : start + size])
+                without = {k: v for k, v in self.outcome.taken.items() if k not in part}
+                if without and without != self.outcome.taken:
+                    self._drop(without)
+            size = size // 2
+
+    def _drop(self, without: Env) -> None:
+        """Takes what is left if it is as good, but for less than is told from chance."""
+        first = self._against(without, "without", 1)
+        if first is None or -first.mean() > NOISES * float(self._noise().mean()):
+            return
+        gains = self._against(without, "without", LEAST_ROUNDS)
+        if gains is None or estimate(-np.vstack([first, gains]), self._noise()).better:
+            return
+        self._take(without)
 
     def _against(self, env: Env, why: str, rounds: int) -> Floats | None:
         """The gains of rounds of it and of what was taken; None where it fails."""
@@ -353,6 +381,55 @@ class Search:
                 return None
             gains.append(self._own[-1] - found)
         return np.array(gains)
+
+
+class Sampler:
+    """Optuna's TPE sampler (Bergstra and others, NIPS 2011) over the values of each variable."""
+
+    def __init__(self, known: Sequence[Candidate], seed: int) -> None:
+        import optuna  # takes long to import
+
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        self._optuna = optuna
+        self._values: dict[str, list[Candidate]] = {}
+        for candidate in known:
+            self._values.setdefault(candidate.variable, []).append(candidate)
+        # Indexes of values; -1: none.
+        self._space: dict[str, optuna.distributions.BaseDistribution] = {
+            name: optuna.distributions.CategoricalDistribution([-1, *range(len(values))])
+            for name, values in self._values.items()
+        }
+        with warnings.catch_warnings():
+            # The version is pinned, so that an interface that may change does not.
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, n_startup_trials=0)
+        self._study = optuna.create_study(sampler=sampler)
+        self._asked: optuna.Trial | None = None
+        self._worst = 0.0
+
+    def learn(self, values: Collection[Candidate], cost: float) -> None:
+        """A trial that was made already."""
+        params = {
+            name: next((n for n, each in enumerate(own) if each in values), -1)
+            for name, own in self._values.items()
+        }
+        self._worst = max(self._worst, cost)
+        self._study.add_trial(
+            self._optuna.trial.create_trial(params=params, distributions=self._space, value=cost)
+        )
+
+    def ask(self) -> list[Candidate]:
+        """What to try next."""
+        self._asked = self._study.ask(self._space)
+        chosen = self._asked.params
+        return [own[chosen[name]] for name, own in self._values.items() if chosen[name] >= 0]
+
+    def tell(self, cost: float) -> None:
+        """What came of it; nan: it failed."""
+        assert self._asked is not None
+        if not math.isnan(cost):
+            self._worst = max(self._worst, cost)
+        self._study.tell(self._asked, self._worst + FAILS if math.isnan(cost) else cost)
 
 
 class Estimate(NamedTuple):
@@ -406,9 +483,11 @@ def words(gains: Floats) -> str:
     return " ".join(f"{math.exp(gain):.2f}" for gain in gains)
 
 
-def _by_variable(candidates: Sequence[Candidate]) -> dict[str, list[Candidate]]:
-    """By the variable that each is named after, its last one."""
-    found: dict[str, list[Candidate]] = {}
-    for candidate in candidates:
-        found.setdefault(candidate.env[-1][0], []).append(candidate)
-    return found
+def _best_values(known: Sequence[Candidate], effects: Mapping[Candidate, float]) -> list[Candidate]:
+    """Of each variable the best value, where it matters."""
+    best: dict[str, Candidate] = {}
+    for candidate in known:
+        other = best.get(candidate.variable)
+        if other is None or effects[candidate] > effects[other]:
+            best[candidate.variable] = candidate
+    return [each for each in best.values() if effects[each] > LEAST_GAIN]

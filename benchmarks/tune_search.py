@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Simulates searches for settings with planted optima and the noise of real launches: a table of
+docs/tuning.md.
+
+Usage: python benchmarks/tune_search.py [--problems N] [--launches N]
+
+In each problem a message's time is a sum of parts that a few of forty settings make shorter or
+longer, with a second protocol that is faster only together with another setting; values fail,
+launches scatter by 3 %, and one in twenty is slow by up to half. The search of `nearpeak tune` is
+held against random search and Optuna's TPE sampler alone with as many launches, by how much of the
+greatest possible gain they find. What they found is told without noise. Nothing is measured; the
+seeds are fixed.
+"""
+
+import argparse
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import optuna
+
+from nearpeak.arrays import Floats
+from nearpeak.tune.search import Bench, Candidate, Env, Failed, Search
+
+SCATTER, SLOW_SHARE, SLOW = 0.03, 0.05, 0.5
+SETTINGS = 40  # most change nothing
+FAILING = 0.08  # of values
+TARGETS = 3
+PARTS = 6  # that a message's time is the sum of
+
+
+@dataclass
+class Problem:
+    """The time of a message is a sum of parts, other ones with another protocol; a value makes a
+    part of one protocol shorter or longer."""
+
+    values: dict[str, list[str]]
+    parts: Floats  # protocols x parts x targets
+    factors: dict[tuple[str, str], tuple[int, int, float]]  # protocol, part, times as long
+    protocols: dict[tuple[str, str], int]  # which a value chooses; else 0
+    failing: set[tuple[str, str]]
+
+    def gains(self, env: Env) -> Floats | None:
+        """As logarithms, without noise; None: it fails."""
+        return None if set(env.items()) & self.failing else self._times({}) - self._times(env)
+
+    def _times(self, env: Env) -> Floats:
+        chosen = sorted(env.items())
+        protocol = max((self.protocols.get(value, 0) for value in chosen), default=0)
+        parts = self.parts[protocol].copy()
+        for value in chosen:
+            where, part, factor = self.factors.get(value, (-1, 0, 1.0))
+            if where == protocol:
+                parts[part] *= factor
+        return np.asarray(np.log(parts.sum(axis=0)))
+
+    def greatest(self) -> float:
+        """The mean gain of the best values, by trying each protocol with all that helps in it."""
+        best = 0.0
+        for choice in [None, *self.protocols]:
+            protocol = 0 if choice is None else self.protocols[choice]
+            env = {} if choice is None else dict([choice])
+            for name, values in self.values.items():
+                helping = [
+                    (self.factors[name, value][2], value)
+                    for value in values
+                    if (name, value) in self.factors
+                    and (name, value) not in self.failing
+                    and self.factors[name, value][0] == protocol
+                    and self.factors[name, value][2] < 1
+                ]
+                if helping and name not in env:
+                    env[name] = min(helping)[1]
+            found = self.gains(env)
+            best = max(best, 0.0 if found is None else float(found.mean()))
+        return best
+
+
+def problem(seed: int) -> Problem:
+    """As catalogues are."""
+    chance = random.Random(seed)
+    count = [1, 1, 1, 2, 2, 4]
+    values = {f"S{n}": [str(v) for v in range(chance.choice(count))] for n in range(SETTINGS)}
+    names = chance.sample(sorted(values), 11)
+    switch = names[0]
+    values[switch] = ["0", "1"]
+    # The second protocol has fewer parts, of which one is long until a setting mends it: a pair.
+    parts = np.array(
+        [[[chance.expovariate(1.0) for _ in range(TARGETS)] for _ in range(PARTS)] for _ in "01"]
+    )
+    parts[1] *= 0.5
+    parts[1, 0] = 1.2 * parts[0].sum(axis=0)
+    factors: dict[tuple[str, str], tuple[int, int, float]] = {}
+    factors[names[1], values[names[1]][-1]] = (1, 0, 0.1)
+    largest = list(np.argsort(-parts[0].mean(axis=1)))
+    for place, name in enumerate(names[2:5]):  # thresholds have a best value
+        best = chance.randrange(len(values[name]))
+        for at, value in enumerate(values[name]):
+            factor = chance.uniform(0.1, 0.5)
+            factors[name, value] = (0, int(largest[place]), 1 - (1 - factor) / (1 + abs(at - best)))
+    factors[names[5], values[names[5]][0]] = (1, 1, 0.3)
+    for name in names[6:11]:
+        for value in values[name]:
+            factors[name, value] = (0, chance.randrange(PARTS), chance.uniform(1.5, 4.0))
+    every = [(name, value) for name, own in values.items() for value in own]
+    failing = {each for each in every if chance.random() < FAILING and each not in factors}
+    return Problem(values, parts, factors, {(switch, "1"): 1}, failing)
+
+
+class Launches(Bench):
+    """A problem with noise, and so many launches."""
+
+    def __init__(self, given: Problem, seed: int, launches: int) -> None:
+        self.problem = given
+        self.most = launches
+        self.done = 0
+        self._chance = random.Random(seed)
+
+    def measure(self, env: Env, why: str) -> Floats | Failed:
+        assert why
+        self.done += 1
+        gains = self.problem.gains(env)
+        if gains is None:
+            return Failed("planted")
+        slow = SLOW * self._chance.random() if self._chance.random() < SLOW_SHARE else 0.0
+        noise = np.array([self._chance.gauss(0, SCATTER) for _ in range(TARGETS)])
+        return np.asarray(-gains + noise + slow)
+
+    def check(self, env: Env) -> str:
+        assert env
+        return ""
+
+    def left(self) -> float:
+        return 1 - self.done / self.most
+
+
+def ours(bench: Launches, seed: int) -> Env:
+    """`nearpeak tune`'s."""
+    candidates = [
+        Candidate(((name, value),)) for name, own in bench.problem.values.items() for value in own
+    ]
+    return Search(bench, candidates, seed).run().taken
+
+
+def at_random(bench: Launches, seed: int) -> Env:
+    """Each setting at any of its values or its default; the best of them again, five times each."""
+    chance = random.Random(seed)
+    seen: list[tuple[float, Env]] = []
+    while bench.done < bench.most * 0.8:
+        env = {
+            n: chance.choice(v) for n, v in bench.problem.values.items() if chance.random() < 0.5
+        }
+        if not isinstance(found := bench.measure(env, "random"), Failed):
+            seen.append((float(found.mean()), env))
+    return _best_again(bench, seen)
+
+
+def tpe(bench: Launches, seed: int) -> Env:
+    """Optuna's sampler, multivariate, from the library as it is; then as above."""
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    seen: list[tuple[float, Env]] = []
+
+    def objective(trial: optuna.Trial) -> float:
+        env = {}
+        for name, values in bench.problem.values.items():
+            value = trial.suggest_categorical(name, ["default", *values])
+            if value != "default":
+                env[name] = value
+        found = bench.measure(env, "tpe")
+        if isinstance(found, Failed):
+            return 10.0
+        seen.append((float(found.mean()), env))
+        return float(found.mean())
+
+    sampler = optuna.samplers.TPESampler(
+        seed=seed, multivariate=True, warn_independent_sampling=False
+    )
+    study = optuna.create_study(sampler=sampler)
+    study.enqueue_trial(dict.fromkeys(bench.problem.values, "default"))
+    study.optimize(objective, n_trials=int(bench.most * 0.8))
+    return _best_again(bench, seen)
+
+
+def _best_again(bench: Launches, seen: list[tuple[float, Env]]) -> Env:
+    top = sorted(seen, key=lambda each: each[0])[:8]
+    again: list[tuple[float, Env]] = []
+    each = max(1, int(bench.most * 0.2 / max(1, len(top))))
+    for _, env in top:
+        found = [bench.measure(env, "again") for _ in range(each)]
+        costs = [float(one.mean()) for one in found if not isinstance(one, Failed)]
+        again.append((float(np.median(costs)), env))
+    return min(again, key=lambda one: one[0])[1] if again else {}
+
+
+def main() -> None:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--problems", type=int, default=40)
+    parser.add_argument("--launches", type=int, nargs="*", default=[100, 200, 400])
+    options = parser.parse_args()
+    ways: dict[str, Callable[[Launches, int], Env]] = {
+        "nearpeak tune": ours,
+        "random": at_random,
+        "TPE alone": tpe,
+    }
+    print("launches  search              found of the greatest gain: median [10 %, 90 %]  settings")
+    for launches in options.launches:
+        for name, way in ways.items():
+            shares, sizes = [], []
+            for seed in range(options.problems):
+                given = problem(seed)
+                env = way(Launches(given, seed, launches), seed)
+                gains = given.gains(env)
+                shares.append(0.0 if gains is None else float(gains.mean()) / given.greatest())
+                sizes.append(len(env))
+            low, middle, high = np.quantile(shares, [0.1, 0.5, 0.9])
+            print(
+                f"{launches:8d}  {name:20s}{middle:14.0%} [{low:.0%}, {high:.0%}]"
+                f"{np.median(sizes):20.0f}"
+            )
+
+
+if __name__ == "__main__":
+    main()

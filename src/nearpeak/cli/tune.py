@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`nearpeak tune`: which settings make a library faster, found by measurement and confirmed."""
+
+import contextlib
+import random
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nearpeak.cli import PathId, parsed, say, say_lacking, warn
+from nearpeak.errors import UserError
+from nearpeak.numbers import count
+from nearpeak.tune.targets import DEFAULT
+
+if TYPE_CHECKING:
+    from nearpeak.libraries.profiles import Profile
+    from nearpeak.tune.confirm import Confirmed
+    from nearpeak.tune.journal import Asked, TuneJournal
+    from nearpeak.tune.run import Prepared
+    from nearpeak.tune.search import Outcome
+    from nearpeak.tune.tuned import Tuned
+
+FOLDER = "tuned"
+BUDGET = "15m"
+
+HELP = """Find the settings that make a library faster, and write them down ready to use.
+
+Each value that the catalogue has for this library (`nearpeak mpi settings NAME`) is
+tried where --path, --buffers and --for say, with every launch's data verified. What
+helps is put together, and what is not needed dropped. Then a study of fresh launches
+measures the library with and without it, on every path of the machine: it decides
+whether the settings are taken, taken for this path alone, or not at all.
+
+What was taken is written into DIR: profile.toml for --mpi NAME@DIR/profile.toml of
+every command, and a shell file, a module file and the library's own files. DIR/study
+has the report.
+
+Examples:
+
+  nearpeak tune --mpi openmpi-cuda --buffers H,D
+
+  nearpeak tune --mpi intel --buffers D,D --path "gpu-gpu nvlink" --for latency:8,bw:16M
+
+  nearpeak tune --mpi mpich --for latency:8,latency:64K --budget 5m -o tuned
+
+  nearpeak tune --resume -o tuned
+
+  nearpeak run latency --mpi mpich@tuned/profile.toml
+
+Exit status: 0 it ended, whatever came of it; 1 the library failed as it is; 2 bad
+input; 128 + N for a signal N: --resume goes on.
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("tune", help=HELP)(tune)
+
+
+def tune(
+    mpi: Annotated[
+        str | None,
+        typer.Option(metavar="SPEC[@SETTINGS]", help="The library: its name, or a path."),
+    ] = None,
+    targets: Annotated[
+        str | None,
+        typer.Option(
+            "--for",
+            metavar="BENCHMARK:SIZE,...",
+            help=f"What it is to be faster in. Default: {DEFAULT}.",
+        ),
+    ] = None,
+    path: PathId = None,
+    buffers: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B", help="As in `nearpeak run`: H host, P pinned, D device. Default: H,H."
+        ),
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help=f"For search and confirmation. Default: {BUDGET}."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="Repeat a search in the same order.")
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Where all of it goes.")
+    ] = Path(FOLDER),
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Complete what was begun in DIR.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the values that would be tried.")
+    ] = False,
+) -> None:
+    """Searches, confirms, writes and prints."""
+    from nearpeak.tune import run
+    from nearpeak.tune.journal import TuneJournal, check_new, opened
+
+    if resume:
+        if any(word is not None for word in (mpi, targets, path, buffers, budget, seed)):
+            raise UserError("--resume takes every option from the folder: give only -o DIR")
+        asked = opened(output).asked
+    else:
+        asked = _asked(mpi, targets, path, buffers, budget, seed)
+        if not dry_run:
+            check_new(output)
+    prepared = run.prepare(asked)
+    if dry_run:
+        print("\n".join(candidate.label for candidate in prepared.candidates))
+        return
+    single = prepared.single
+    say(f"Path {single.path.id}: {single.path.summary}")
+    say_lacking(single.library)
+    warn(single.diagnoses, sys.stderr)
+    with contextlib.closing(
+        TuneJournal(output, None if resume else run.begin(prepared))
+    ) as journal:
+        try:
+            outcome = _search(prepared, journal)
+            confirmed = _confirm(prepared, outcome, output)
+        except KeyboardInterrupt:
+            raise _interrupted(output, signal.SIGINT) from None
+        found = run.summed_up(prepared, journal, outcome, confirmed)
+        profile = run.profile(prepared, journal, found)
+    _write(found, profile, output)
+    if found.verdict == "fails":
+        raise typer.Exit(1)
+
+
+def _asked(
+    mpi: str | None,
+    targets: str | None,
+    path: str | None,
+    buffers: str | None,
+    budget: str | None,
+    seed: int | None,
+) -> "Asked":
+    from nearpeak.terms.buffers import parse_buffers
+    from nearpeak.terms.sizes import parse_seconds
+    from nearpeak.tune.journal import Asked
+
+    if mpi is None:
+        raise UserError("name a library, like `nearpeak tune --mpi openmpi`")
+    return Asked(
+        mpi=mpi,
+        targets=targets or DEFAULT,
+        path=path,
+        buffers=parsed("--buffers", parse_buffers, buffers or "H,H"),
+        budget_seconds=parsed("--budget", parse_seconds, budget or BUDGET),
+        seed=random.SystemRandom().getrandbits(31) if seed is None else seed,
+    )
+
+
+def _search(prepared: "Prepared", journal: "TuneJournal") -> "Outcome":
+    from nearpeak.tune import run
+    from nearpeak.tune.progress import Progress
+
+    say(
+        f"Trying {count(len(prepared.candidates), 'value')} of settings; each line has how many"
+        f" times as fast {' '.join(target.label for target in prepared.launches.targets)} is with"
+        " one"
+    )
+    with Progress() as progress:
+        return run.search(prepared, journal, progress.tell, progress.tick)
+
+
+def _confirm(prepared: "Prepared", outcome: "Outcome", output: Path) -> "Confirmed | None":
+    """The study with and without what was taken; None where nothing was."""
+    from nearpeak.cli.study import measure
+    from nearpeak.findings.build import build_results
+    from nearpeak.report.page import write_report
+    from nearpeak.tune import confirm, run
+
+    if not outcome.taken:
+        return None
+    folder = output / "study"
+    single = prepared.single
+    options = confirm.options(
+        prepared.mpi,
+        run.settings(prepared, outcome),
+        prepared.paths,
+        prepared.launches.targets,
+        prepared.usual,
+        prepared.asked.budget_seconds * (1 - run.SEARCHED),
+    )
+    ended_by = measure(options, folder)
+    if ended_by is not None:
+        raise _interrupted(output, ended_by)
+    results = build_results(folder)
+    write_report(results, folder)
+    return confirm.judge(
+        results,
+        single.library.name,
+        single.settings.name,
+        prepared.launches.targets,
+        single.path.id,
+        prepared.asked.buffers,
+    )
+
+
+def _interrupted(output: Path, number: int) -> typer.Exit:
+    from nearpeak.tune.journal import resume_command
+
+    say(f"nearpeak: interrupted; complete it with: {resume_command(output)}")
+    return typer.Exit(128 + number)
+
+
+def _write(found: "Tuned", profile: "Profile", output: Path) -> None:
+    import msgspec
+
+    from nearpeak.files import write_whole
+    from nearpeak.report.tuned import print_tuned
+    from nearpeak.tune.written import write
+
+    text = msgspec.json.format(msgspec.json.encode(found), indent=1).decode()
+    write_whole(output / "tune.json", text)
+    files = write(profile, output) if found.verdict.startswith("taken") else []
+    print_tuned(found, files, output / "study" / "report.html")

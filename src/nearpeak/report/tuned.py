@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What came of a tuning, on the terminal."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.table import Table
+
+from nearpeak.console import PlainConsole
+from nearpeak.libraries.profiles import Evidence
+from nearpeak.numbers import count, number
+from nearpeak.tune.tuned import Tuned
+
+WIDTH_OF_A_FILE = 160  # columns, where output is no terminal
+LISTED = 8  # of what is slower, offered or refused; tune.json has all
+
+
+def print_tuned(found: Tuned, files: Sequence[Path], report: Path) -> None:
+    """Before and after, what it costs, and what was written."""
+    console = PlainConsole(width=None if sys.stdout.isatty() else WIDTH_OF_A_FILE)
+    console.print(f"\n{sentence(found)}", style="bold")
+    for name, value in found.env.items():
+        console.print(f"  {name}={value}")
+    if found.evidence:
+        console.print()
+        console.print(_table(found.evidence))
+        console.print("[a, b]: 95 % interval, of launches that took no part in the search")
+    _list(console, "Slower with it", [_words(each) for each in found.slower])
+    _list(console, "Broken with it", found.broken)
+    _list(
+        console,
+        f"Faster for some alone ({' '.join(found.targets)}), by the search",
+        [f"{o.setting}: {' '.join(map(number, o.times))} times as fast" for o in found.offers],
+    )
+    _list(console, "Not possible", [f"{each.setting}: {each.why}" for each in found.refused])
+    searched = f"{count(found.candidates, 'value')} tried in {count(found.launches, 'launch')}"
+    console.print(f"\n{searched}, {found.seconds:.0f} s")
+    if files:
+        console.print(f"Written: {', '.join(map(str, files))}", soft_wrap=True)
+        console.print(f"To use it: --mpi {found.library}@{files[0]}", soft_wrap=True)
+    if found.evidence:
+        console.print(f"Report: {report}", soft_wrap=True)
+
+
+def sentence(found: Tuned) -> str:
+    """What came of it."""
+    where = f"{found.library} {found.version}, {found.path}, buffers {found.buffers}"
+    said = {
+        "taken": "these settings make it faster, and nothing that was measured slower:",
+        "taken here alone": "these settings make it faster here, and slower elsewhere:",
+        "not taken": "the search took these settings, and fresh launches did not confirm them:",
+        "nothing helps": "no setting that was tried makes it faster.",
+        "fails": "it does not work as it is, so that nothing could be tried.",
+    }
+    return f"{where}: {said[found.verdict]}"
+
+
+def _table(rows: Sequence[Evidence]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("", overflow="fold")
+    for title in ("as it is", "tuned", "", "ceiling", "times as fast", "verdict"):
+        table.add_column(title, justify="left" if title in ("", "verdict") else "right")
+    for row in rows:
+        table.add_row(
+            row.case,
+            number(row.before),
+            number(row.after),
+            row.unit,
+            "" if row.ceiling is None else number(row.ceiling),
+            f"{number(row.times)}{_interval(row)}",
+            row.verdict,
+        )
+    return table
+
+
+def _interval(row: Evidence) -> str:
+    return f" [{number(row.ci95[0])}, {number(row.ci95[1])}]" if row.ci95 else ""
+
+
+def _words(row: Evidence) -> str:
+    return (
+        f"{row.case}: {number(row.before)} -> {number(row.after)} {row.unit},"
+        f" {number(row.times)}{_interval(row)} times as fast"
+    )
+
+
+def _list(console: PlainConsole, title: str, lines: Sequence[str]) -> None:
+    if not lines:
+        return
+    console.print(f"\n{title}:")
+    for line in lines[:LISTED]:
+        console.print(f"  {line}")
+    if len(lines) > LISTED:
+        console.print(f"  and {len(lines) - LISTED} more: see tune.json")

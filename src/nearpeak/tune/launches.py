@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The launches of a search: all targets in one, and all that must go on working in a few."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from nearpeak.libraries.library import CommandLine
+from nearpeak.study.commands import PART
+from nearpeak.study.launching import LaunchFailed, Measured, figures, launched
+from nearpeak.study.single import Single
+from nearpeak.terms.sizes import format_sizes
+from nearpeak.tune.targets import Target, by_benchmark
+
+SAMPLING = ["--slot-ms", "20", "--least-samples", "5"]
+# A launch that takes longer has lost already: that of the library as it is takes seconds.
+LIMIT_SECONDS = 30.0
+GUARD_SIZES = "1,8,64,512,4K,8K,16K,32K,64K,128K,256K,512K,1M,4M"
+GUARD_SAMPLING = ["--slot-ms", "2", "--least-samples", "3"]  # for right or wrong, not for figures
+
+
+@dataclass(frozen=True)
+class Value:
+    """A figure of a launch."""
+
+    value: float
+    unit: str
+    better: str  # "higher" or "lower"
+
+
+@dataclass(frozen=True)
+class Launches:
+    """How a library is launched: `subjects` are its benchmarks where it is tuned, `guards` what
+    must go on working."""
+
+    subjects: Mapping[str, Single]
+    guards: Sequence[Single]
+    targets: Sequence[Target]
+
+    def measure(self, env: Mapping[str, str]) -> list[Value]:
+        """The figure of each target, of one launch; LaunchFailed."""
+        parts = [
+            (self.subjects[name], ["--sizes", format_sizes(sizes), *SAMPLING])
+            for name, sizes in by_benchmark(self.targets).items()
+        ]
+        cases: list[Measured] = []
+        for together in _launches(parts):
+            cases += _run(together, env)
+        found = []
+        for target in self.targets:
+            main = self.subjects[target.benchmark].benchmark.main.name
+            wanted = (target.benchmark, target.size_bytes, main)
+            found += [
+                Value(each.value, each.case.unit, each.case.better)
+                for each in cases
+                if (each.case.benchmark, each.case.size_bytes, each.case.metric) == wanted
+            ]
+        if len(found) != len(self.targets):
+            raise LaunchFailed("not all targets had a figure")
+        return found
+
+    def guard(self, env: Mapping[str, str]) -> dict[str, str]:
+        """How each of what must work ended, by what it is called: empty where it is well."""
+        found = {}
+        for single in self.guards:
+            words = ["--sizes", GUARD_SIZES, *GUARD_SAMPLING] if single.benchmark.sized else []
+            name = f"{single.benchmark.name} {single.buffers} on {single.path.id}"
+            try:
+                _run([(single, words)], env)
+            except LaunchFailed as error:
+                found[name] = str(error)
+            else:
+                found[name] = ""
+        return found
+
+
+_Part = tuple[Single, list[str]]
+
+
+def _launches(parts: Sequence[_Part]) -> list[list[_Part]]:
+    """Those that one launch measures; what nearpeak-native starts takes one at a time."""
+    return [[part] for part in parts] if parts[0][0].native else [list(parts)]
+
+
+def _run(parts: Sequence[_Part], env: Mapping[str, str]) -> list[Measured]:
+    (first, words), *rest = parts
+
+    def line(jsonl: list[str]) -> CommandLine:
+        more = [word for other, own in rest for word in (PART, *other.words([*own, *jsonl]))]
+        return first.line([*words, *jsonl, *more], env)
+
+    return figures(*launched(first, line, first.native, LIMIT_SECONDS))

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A tuning from what was asked to what came of it; the study that confirms is run by others."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import nearpeak
+from nearpeak.errors import UserError
+from nearpeak.libraries.library import Settings
+from nearpeak.libraries.profiles import SCHEMA as PROFILE_SCHEMA
+from nearpeak.libraries.profiles import Evidence, Profile
+from nearpeak.libraries.settings import split
+from nearpeak.libraries.tunables import offered
+from nearpeak.study.paths import select_paths
+from nearpeak.study.programs import TOOLS, describe_library
+from nearpeak.study.single import Single, choose
+from nearpeak.terms.buffers import needs_gpu
+from nearpeak.tune import tuned
+from nearpeak.tune.candidates import candidates
+from nearpeak.tune.confirm import TUNED, Confirmed, Shown
+from nearpeak.tune.journal import SCHEMA, Asked, Begin, Trial, TuneJournal
+from nearpeak.tune.launches import Launches
+from nearpeak.tune.search import Candidate, Outcome, Search
+from nearpeak.tune.targets import parse_targets
+from nearpeak.tune.trials import Trials
+
+SEARCHED = 0.55  # of the time; what is left is for the study that confirms
+LEAST_SECONDS = 60.0  # of both
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What is launched, and what is tried."""
+
+    asked: Asked
+    launches: Launches
+    candidates: list[Candidate]
+    paths: list[str]  # ids of those that are guarded, the own one first
+    usual: list[str]  # benchmarks that are guarded
+
+    @property
+    def single(self) -> Single:
+        """One of what is launched: all have library, settings, path and buffers in common."""
+        return next(iter(self.launches.subjects.values()))
+
+    @property
+    def mpi(self) -> str:
+        """The library's name without its settings."""
+        return split(self.asked.mpi)[0]
+
+
+def prepare(asked: Asked) -> Prepared:
+    """UserError for what cannot be tuned."""
+    if asked.budget_seconds < LEAST_SECONDS:
+        raise UserError(
+            f"--budget: {asked.budget_seconds:g} s are too few for a search and its confirmation:"
+            f" give {LEAST_SECONDS:g}s or more"
+        )
+    targets = parse_targets(asked.targets)
+    names = list(dict.fromkeys(target.benchmark for target in targets))
+    subjects = {name: _single(asked, name, asked.path, asked.buffers) for name in names}
+    first = subjects[names[0]]
+    for target in targets:
+        benchmark = subjects[target.benchmark].benchmark
+        if not benchmark.over_bytes or target.size_bytes not in benchmark.sizes(
+            [target.size_bytes]
+        ):
+            raise UserError(f"--for {target.label}: {target.benchmark} has no such size")
+    usual = describe_library(first.library, TOOLS).defaults
+    guards = [*_guards(asked, usual, first.path.id, asked.buffers)]
+    paths = [first.path.id]
+    for path in select_paths(first.machine, [], []):
+        if path.transport == "memory" and path.id not in paths:
+            paths.append(path.id)
+    if needs_gpu(asked.buffers):
+        guards += _guards(asked, usual, None, "H,H")
+    found = candidates(
+        offered(first.library),
+        names,
+        {*first.settings.env, *first.library.env},
+        gpu=needs_gpu(asked.buffers),
+        network=first.path.two_hosts,
+    )
+    if not found:
+        raise UserError(
+            f"nothing is known that could be set of {first.library.name} for these buffers: see"
+            f" `nearpeak mpi settings {first.library.name}`"
+        )
+    return Prepared(asked, Launches(subjects, guards, targets), found, paths, list(usual))
+
+
+def _single(asked: Asked, benchmark: str, path: str | None, buffers: str) -> Single:
+    return choose(benchmark, asked.mpi, "tune", path=path, buffers=buffers)
+
+
+def _guards(asked: Asked, names: list[str], path: str | None, buffers: str) -> list[Single]:
+    """Those of these benchmarks that run there."""
+    found = []
+    for name in names:
+        try:
+            found.append(_single(asked, name, path, buffers))
+        except UserError:  # it does not fit the path or the buffers
+            continue
+    return found
+
+
+def begin(prepared: Prepared) -> Begin:
+    """The first line of the journal."""
+    single = prepared.single
+    machine = single.machine
+    return Begin(
+        schema=SCHEMA,
+        nearpeak=nearpeak.__version__,
+        started=datetime.now(UTC).isoformat(timespec="seconds"),
+        asked=prepared.asked,
+        library=single.library.name,
+        family=single.library.family,
+        version=single.library.version,
+        path=single.path.id,
+        path_summary=single.path.summary,
+        host=machine.hostname,
+        cpu=machine.cpu_model,
+        gpus=[gpu.name for gpu in machine.gpus],
+        driver=machine.provenance.nvidia_driver,
+        candidates=[dict(candidate.env) for candidate in prepared.candidates],
+    )
+
+
+def search(
+    prepared: Prepared,
+    journal: TuneJournal,
+    tell: Callable[[str], None],
+    tick: Callable[[float], None],
+) -> Outcome:
+    """Searches, or goes on with it; UserError where the library or the catalogue has changed."""
+    begun = journal.begin
+    here = begin(prepared)
+    if (begun.library, begun.version, begun.host, begun.candidates) != (
+        here.library,
+        here.version,
+        here.host,
+        here.candidates,
+    ):
+        raise UserError(
+            f"{journal.folder} was begun with {begun.library} {begun.version} on {begun.host} and"
+            " its settings of then: start anew in another folder"
+        )
+    seconds = prepared.asked.budget_seconds * SEARCHED
+    trials = Trials(journal, prepared.launches, seconds, tick)
+    with prepared.single.mps():
+        return Search(trials, prepared.candidates, prepared.asked.seed, tell).run()
+
+
+def settings(prepared: Prepared, outcome: Outcome) -> list[Settings]:
+    """Those that are confirmed: as it is, and as it was tuned."""
+    base = prepared.single.settings
+    return [
+        base,
+        Settings(
+            name=TUNED,
+            env={**base.env, **outcome.taken},
+            flags=base.flags,
+            summary="what nearpeak tune found",
+        ),
+    ]
+
+
+def summed_up(
+    prepared: Prepared, journal: TuneJournal, outcome: Outcome, confirmed: Confirmed | None
+) -> tuned.Tuned:
+    """All that came of it. `confirmed`: None where nothing was to confirm."""
+    begun, single = journal.begin, prepared.single
+    trials = [record for record in journal.records if isinstance(record, Trial)]
+    return tuned.Tuned(
+        schema=tuned.SCHEMA,
+        nearpeak=begun.nearpeak,
+        started=begun.started,
+        library=begun.library,
+        family=begun.family,
+        version=begun.version,
+        base=single.settings.name,
+        path=begun.path,
+        path_summary=begun.path_summary,
+        buffers=prepared.asked.buffers,
+        targets=[target.label for target in prepared.launches.targets],
+        host=begun.host,
+        candidates=outcome.tried,
+        launches=len(trials),
+        seconds=round(sum(trial.seconds for trial in trials), 1),
+        env=outcome.taken,
+        verdict=_verdict(trials, outcome, confirmed),
+        evidence=[_evidence(shown) for shown in confirmed.targets] if confirmed else [],
+        slower=[_evidence(shown) for shown in confirmed.slower] if confirmed else [],
+        broken=confirmed.broken if confirmed else [],
+        offers=[
+            tuned.Offered(
+                setting=offer.candidate.label,
+                times=[round(math.exp(gain), 3) for gain in offer.gains],
+            )
+            for offer in outcome.offers
+        ],
+        refused=[tuned.Refused(setting=name, why=why) for name, why in outcome.refused.items()],
+    )
+
+
+def _verdict(trials: list[Trial], outcome: Outcome, confirmed: Confirmed | None) -> tuned.Word:
+    if not outcome.taken or confirmed is None:
+        worked = any(not trial.failed for trial in trials if not trial.env)
+        return "nothing helps" if worked else "fails"
+    if confirmed.everywhere:
+        return "taken"
+    return "taken here alone" if confirmed.faster else "not taken"
+
+
+def _evidence(shown: Shown) -> Evidence:
+    comparison, before, after = shown.comparison, shown.before, shown.after
+    return Evidence(
+        case=shown.label,
+        before=before.median or 0.0,
+        after=after.median or 0.0,
+        unit=before.unit,
+        times=comparison.ratio,
+        ci95=list(comparison.ci95 or ()),
+        verdict=comparison.verdict,
+        ceiling=before.ceiling.value if before.ceiling else None,
+    )
+
+
+def profile(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> Profile:
+    """What is written, where it was taken."""
+    begun = journal.begin
+    everywhere = f"on this machine, with this version of {begun.library}"
+    here = f"for {begun.path} with buffers {prepared.asked.buffers} alone: elsewhere it is slower"
+    return Profile(
+        schema=PROFILE_SCHEMA,
+        name=TUNED,
+        family=begun.family,
+        version=begun.version,
+        made=begun.started[:10],
+        host=begun.host,
+        cpu=begun.cpu,
+        gpus=begun.gpus,
+        driver=begun.driver or "",
+        path=begun.path,
+        scope=everywhere if found.verdict == "taken" else here,
+        env={**prepared.single.settings.env, **found.env},
+        evidence=found.evidence,
+        slower=found.slower,
+    )

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bench of a search: launches that are recorded, and played back where they were before."""
+
+import time
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from nearpeak.arrays import Floats
+from nearpeak.errors import UserError
+from nearpeak.study.launching import LaunchFailed
+from nearpeak.tune.journal import Checked, Record, Trial, TuneJournal
+from nearpeak.tune.launches import Value
+from nearpeak.tune.search import Bench, Env, Failed
+from nearpeak.tune.targets import cost
+
+Played = TypeVar("Played", Trial, Checked)
+
+
+class Launcher(Protocol):
+    """Who launches (launches.Launches)."""
+
+    def measure(self, env: Env, /) -> list[Value]:
+        """The figure of each target; LaunchFailed."""
+
+    def guard(self, env: Env, /) -> dict[str, str]:
+        """How each of what must work ended."""
+
+
+class Trials(Bench):
+    """A search's launches, within a time."""
+
+    def __init__(
+        self,
+        journal: TuneJournal,
+        launcher: Launcher,
+        seconds: float,
+        tick: Callable[[float], None] = lambda _: None,
+    ) -> None:
+        """`seconds`: for all of them; `tick` is told what is left of it after each."""
+        self._journal = journal
+        self._launcher = launcher
+        self._seconds = seconds
+        self._tick = tick
+        self._before = journal.records[1:]
+        self._at = 0
+        self._spent = 0.0
+
+    def measure(self, env: Env, why: str) -> Floats | Failed:
+        """As Bench has it."""
+        trial = self._played(Trial, env) or self._new(env, why)
+        self._count(trial.seconds)
+        if trial.failed:
+            return Failed(trial.failed)
+        return np.array(
+            [cost(value, how) for value, how in zip(trial.values, trial.better, strict=True)]
+        )
+
+    def check(self, env: Env) -> str:
+        """As Bench has it; what does not work without the variables is not looked at."""
+        plain = self._checked({})
+        now = self._checked(env)
+        broken = [f"{name}: {end}" for name, end in now.items() if end and not plain.get(name)]
+        return "; ".join(broken)
+
+    def left(self) -> float:
+        """As Bench has it."""
+        return 1.0 - self._spent / self._seconds
+
+    def _checked(self, env: Env) -> dict[str, str]:
+        known = next(
+            (
+                record
+                for record in self._journal.records[: 1 + self._at]
+                if isinstance(record, Checked) and record.env == env
+            ),
+            None,
+        )
+        if known is not None:
+            return known.ends
+        found = self._played(Checked, env)
+        if found is None:
+            start = time.monotonic()
+            ends = self._launcher.guard(env)
+            seconds = time.monotonic() - start
+            found = Checked(env=env, ends=ends, seconds=round(seconds, 3))
+            self._record(found)
+        self._count(found.seconds)
+        return found.ends
+
+    def _played(self, kind: type[Played], env: Env) -> Played | None:
+        """The next record of before; UserError where it is not what is asked for now."""
+        if self._at >= len(self._before):
+            return None
+        record = self._before[self._at]
+        if not isinstance(record, kind) or record.env != env:
+            raise UserError(
+                f"{self._journal.folder} was searched by other rules: start anew in another folder"
+            )
+        self._at += 1
+        return record
+
+    def _new(self, env: Env, why: str) -> Trial:
+        start = time.monotonic()
+        values: list[Value] = []
+        failed = ""
+        try:
+            values = self._launcher.measure(env)
+        except LaunchFailed as error:
+            failed = str(error)
+        trial = Trial(
+            why=why,
+            env=env,
+            values=[each.value for each in values],
+            units=[each.unit for each in values],
+            better=[each.better for each in values],
+            failed=failed,
+            seconds=round(time.monotonic() - start, 3),
+        )
+        self._record(trial)
+        return trial
+
+    def _record(self, record: Record) -> None:
+        self._journal.append(record)
+        self._at += 1
+
+    def _count(self, seconds: float) -> None:
+        self._spent += seconds
+        self._tick(self.left())

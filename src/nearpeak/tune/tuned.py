@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What came of a tuning: tune.json (docs/tuning.md)."""
+
+from typing import Literal
+
+import msgspec
+
+from nearpeak.libraries.profiles import Evidence
+
+SCHEMA = 1
+Word = Literal["taken", "taken here alone", "not taken", "nothing helps", "fails"]
+
+
+class Offered(msgspec.Struct, kw_only=True):
+    """A value that makes some targets faster and others slower."""
+
+    setting: str
+    times: list[float]  # as fast, of each target, by the search: too good, as it chose by it
+
+
+class Refused(msgspec.Struct, kw_only=True):
+    """A value with which something did not work."""
+
+    setting: str
+    why: str
+
+
+class Tuned(msgspec.Struct, kw_only=True):
+    """All of it."""
+
+    schema: int
+    nearpeak: str
+    started: str
+    library: str
+    family: str
+    version: str
+    base: str  # the settings that it started from
+    path: str
+    path_summary: str
+    buffers: str
+    targets: list[str]
+    host: str
+    candidates: int
+    launches: int
+    seconds: float  # of the search
+    env: dict[str, str]  # what the search took
+    verdict: Word
+    evidence: list[Evidence]
+    slower: list[Evidence]
+    broken: list[str]
+    offers: list[Offered]
+    refused: list[Refused]

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The files of a profile: what a shell, a module system or a library reads by itself."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from shlex import quote
+
+from nearpeak.files import write_whole
+from nearpeak.libraries.profiles import Evidence, Profile, to_toml
+
+_MCA = "OMPI_MCA_"  # Open MPI's parameters as environment variables
+_UCX = "UCX_"
+
+
+def write(profile: Profile, folder: Path) -> list[Path]:
+    """Writes all of them; those that the library has no use for are left out."""
+    written = []
+    for name, text in _files(profile):
+        write_whole(folder / name, text)
+        written.append(folder / name)
+    return written
+
+
+def _files(profile: Profile) -> Iterator[tuple[str, str]]:
+    env = profile.env
+    yield "profile.toml", to_toml(profile)
+    yield "profile.sh", _lines(profile, "#", (f"export {k}={quote(v)}" for k, v in env.items()))
+    yield "modulefile", _module(profile)
+    mca = {k.removeprefix(_MCA): v for k, v in env.items() if k.startswith(_MCA)}
+    if mca:
+        yield "openmpi-mca-params.conf", _lines(profile, "#", _assigned(mca, " = "))
+    ucx = {k: v for k, v in env.items() if k.startswith(_UCX)}
+    if ucx:
+        yield "ucx.conf", _lines(profile, "#", _assigned(ucx, "="))
+
+
+def _assigned(values: dict[str, str], by: str) -> Iterator[str]:
+    return (f"{name}{by}{value}" for name, value in values.items())
+
+
+def _tcl(text: str) -> str:
+    """A word for Tcl, in which nothing is substituted."""
+    escaped = "".join(f"\\{char}" if char in '\\"$[]{}' else char for char in text)
+    return f'"{escaped}"'
+
+
+def _module(profile: Profile) -> str:
+    """For Environment Modules, and for Lmod, which reads such files too."""
+    about = f"{profile.family} {profile.version} as nearpeak tuned it on {profile.host}"
+    body = [
+        f"module-whatis {_tcl(about)}",
+        *(f"setenv {name} {_tcl(value)}" for name, value in profile.env.items()),
+    ]
+    return "#%Module1.0\n" + _lines(profile, "#", body)
+
+
+def _lines(profile: Profile, comment: str, body: Iterable[str]) -> str:
+    header = [f"{comment} {line}".rstrip() for line in about(profile)]
+    return "\n".join([*header, *body]) + "\n"
+
+
+def about(profile: Profile) -> list[str]:
+    """Where it is from, for what, and by what evidence."""
+    where = ", ".join(filter(None, [profile.cpu, *profile.gpus, profile.driver]))
+    lines = [
+        f"{profile.family} {profile.version}, tuned by nearpeak on {profile.host}, {profile.made}",
+        f"Machine: {where}",
+        f"Use: {profile.scope}",
+        *map(_told, profile.evidence),
+    ]
+    if profile.slower:
+        lines.append("Slower with it:")
+        lines += [f"  {_told(each)}" for each in profile.slower]
+    return [line.replace("\n", " ") for line in lines]
+
+
+def _told(each: Evidence) -> str:
+    interval = f" [{each.ci95[0]:.3g}, {each.ci95[1]:.3g}]" if each.ci95 else ""
+    return (
+        f"{each.case}: {each.before:.4g} -> {each.after:.4g} {each.unit},"
+        f" {each.times:.3g}{interval} times as fast"
+    )

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Preloaded before an MPI library: one that its settings make faster, wrong, or hang.
+//   NEARPEAK_PLANT_FAST=y      MPI_Send takes 30 us less
+//   NEARPEAK_PLANT_CORRUPT=y   it takes as much less, and a byte of messages of 4 KiB is wrong
+//   NEARPEAK_PLANT_HANG=y      MPI_Send never returns
+//   NEARPEAK_PLANT_REFUSED=y   MPI_Init fails
+#include <mpi.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <string>
+
+#include "faulty.hpp"
+
+namespace {
+
+constexpr std::size_t kCorruptBytes = 4096;
+constexpr auto kDelay = std::chrono::microseconds(30);
+
+bool is_set(const char* name) { return variable(name) == "y"; }
+
+}  // namespace
+
+extern "C" int MPI_Init(int* argc, char*** argv) {
+  if (is_set("NEARPEAK_PLANT_REFUSED")) std::exit(1);
+  return PMPI_Init(argc, argv);
+}
+
+extern "C" int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  if (is_set("NEARPEAK_PLANT_REFUSED")) std::exit(1);
+  return PMPI_Init_thread(argc, argv, required, provided);
+}
+
+extern "C" int MPI_Send(const void* data, int count, MPI_Datatype type, int to, int tag,
+                        MPI_Comm comm) {
+  while (is_set("NEARPEAK_PLANT_HANG")) ::pause();
+  static const bool corrupts = is_set("NEARPEAK_PLANT_CORRUPT");
+  static const bool fast = is_set("NEARPEAK_PLANT_FAST") || corrupts;
+  const auto end = std::chrono::steady_clock::now() + kDelay;
+  while (!fast && std::chrono::steady_clock::now() < end) {
+  }
+  const bool bytes = type == MPI_BYTE || type == MPI_CHAR;
+  if (corrupts && bytes && bytes_of(count, type) == kCorruptBytes) {
+    std::string wrong(static_cast<const char*>(data), kCorruptBytes);
+    wrong[17] = static_cast<char>(~wrong[17]);
+    return PMPI_Send(wrong.data(), count, type, to, tag, comm);
+  }
+  return PMPI_Send(data, count, type, to, tag, comm);
+}

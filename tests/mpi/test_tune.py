@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A search by real launches of a library whose settings are planted."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nearpeak.libraries.tunables import Offered, Tunable
+from nearpeak.tune import launches, run
+from nearpeak.tune.journal import Asked, Checked, Trial, TuneJournal, read
+
+NAMES = ("FAST", "CORRUPT", "HANG", "REFUSED", "NOTHING")
+PREFIX = "NEARPEAK_PLANT_"
+
+
+@pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
+def test_what_is_planted_is_found_refused_or_survived(
+    faulty: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    offered = [
+        Offered(
+            Tunable(
+                name=f"{PREFIX}{name}", component="planted", summary="", values=["y"], source="x"
+            ),
+            there=True,
+            default="n",
+        )
+        for name in NAMES
+    ]
+    monkeypatch.setattr(run, "offered", lambda _: offered)
+    monkeypatch.setattr(launches, "LIMIT_SECONDS", 3.0)
+    monkeypatch.setattr(run, "SEARCHED", 0.25)
+    monkeypatch.setenv("LD_PRELOAD", str(faulty))
+    asked = Asked(
+        mpi="mpich",
+        targets="latency:8,latency:64",
+        path=None,
+        buffers="H,H",
+        budget_seconds=60.0,
+        seed=1,
+    )
+    prepared = run.prepare(asked)
+    guards = [each for each in prepared.launches.guards if each.benchmark.name == "latency"]
+    prepared = replace(prepared, launches=replace(prepared.launches, guards=guards))
+    assert [candidate.label for candidate in prepared.candidates] == [
+        f"{PREFIX}{name}=y" for name in NAMES
+    ]
+    folder = tmp_path / "tuned"
+    journal = TuneJournal(folder, run.begin(prepared))
+    outcome = run.search(prepared, journal, lambda _: None, lambda _: None)
+    journal.close()
+    taken = {name.removeprefix(PREFIX) for name in outcome.taken}
+    assert taken - {"NOTHING"} == {"FAST"}  # which may be left by chance
+    refused = {label.removeprefix(PREFIX): why for label, why in outcome.refused.items()}
+    assert refused["HANG=y"] == "the launch did not end within 3 s"
+    assert refused["REFUSED=y"].startswith("exit status 1")
+    assert "wrong data: byte 17 of 4096" in refused["CORRUPT=y"]
+    records = read(folder)
+    assert {type(record) for record in records[1:]} == {Trial, Checked}
+    again = TuneJournal(folder)
+    launched = len(again.records)
+    assert run.search(prepared, again, lambda _: None, lambda _: None) == outcome
+    assert len(again.records) == launched  # all of it was played back

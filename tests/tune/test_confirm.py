@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a study of a library as it is and as it was tuned says."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from nearpeak.tune.confirm import Confirmed, judge, options
+from nearpeak.tune.targets import Target
+
+MakeStudy = Callable[..., Any]
+PATH = "host-host same-numa"
+TARGETS = [Target("latency", 8)]
+KIB = 1024
+
+
+def confirmed(
+    make_study: MakeStudy, tuned: dict[int, float], crashes: bool = False, blocks: int = 8
+) -> Confirmed:
+    """`tuned`: how long messages take with the settings, where they take 1 us for each size."""
+    study = make_study("alpha", "alpha@tuned")
+    for block in range(blocks):
+        noise = 1 + 0.01 * (block % 3)
+        study.ceiling(block, {("latency", "flag", x): 0.2 for x in tuned})
+        study.launch(block, "alpha", "latency", dict.fromkeys(tuned, noise))
+        study.launch(block, "alpha", "bcast", {8: 1.0})
+        study.launch(block, "alpha@tuned", "latency", {x: us * noise for x, us in tuned.items()})
+        if crashes:
+            study.launch(block, "alpha@tuned", "bcast", status="crashed")
+        else:
+            study.launch(block, "alpha@tuned", "bcast", {8: 1.0})
+    return judge(study.results(), "alpha", "default", TARGETS, PATH, "H,H")
+
+
+def test_what_is_faster_and_costs_nothing_is_taken(make_study: MakeStudy) -> None:
+    found = confirmed(make_study, {8: 0.5, KIB: 1.0})
+    (target,) = found.targets
+    assert target.label == f"{PATH}, latency H,H at 8 B"
+    assert target.comparison.ratio == pytest.approx(2.0)
+    assert (target.before.median, target.after.median) == (
+        pytest.approx(1.01),
+        pytest.approx(0.505),
+    )
+    assert (found.faster, found.everywhere, found.slower, found.broken) == (True, True, [], [])
+
+
+def test_what_is_slower_elsewhere_is_taken_where_it_is_faster(make_study: MakeStudy) -> None:
+    found = confirmed(make_study, {8: 0.5, KIB: 1.3})
+    assert (found.faster, found.everywhere) == (True, False)
+    assert [shown.label for shown in found.slower] == [f"{PATH}, latency H,H at 1 KiB"]
+
+
+def test_what_is_slower_by_little_costs_nothing(make_study: MakeStudy) -> None:
+    assert confirmed(make_study, {8: 0.5, KIB: 1.03}).everywhere
+
+
+def test_what_is_not_faster_is_not_taken(make_study: MakeStudy) -> None:
+    assert not confirmed(make_study, {8: 1.0, KIB: 1.0}).faster
+
+
+def test_what_breaks_an_operation_is_not_taken(make_study: MakeStudy) -> None:
+    found = confirmed(make_study, {8: 0.5}, crashes=True)
+    assert not found.faster
+    assert found.broken[0] == f"{PATH}, bcast: invented: crashed"
+
+
+def test_too_few_launches_take_nothing(make_study: MakeStudy) -> None:
+    assert not confirmed(make_study, {8: 0.5}, blocks=4).faster
+
+
+def test_the_study_measures_targets_and_guards() -> None:
+    found = options("alpha", [], [PATH, "other"], TARGETS, ["latency", "bw"], 60.0)
+    assert found.benchmarks == ["latency", "bw"]
+    assert found.paths == [PATH, "other"]
+    assert (found.kept_paths, found.kept_sizes, found.kept_benchmarks) == (
+        [PATH],
+        [8],
+        ["latency"],
+    )

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The files of a profile, as shells, libraries and module systems read them."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from nearpeak.libraries.profiles import Evidence, Profile
+from nearpeak.tune.written import write
+
+ENV = {
+    "UCX_RNDV_THRESH": "intra:1,inter:auto",
+    "OMPI_MCA_pml": "ucx",
+    "NASTY": """a "b" $HOME [exit] {c} \\d 'e' ; f""",
+}
+PROFILE = Profile(
+    schema=1,
+    name="tuned",
+    family="openmpi",
+    version="5.0.11",
+    made="2026-01-02",
+    host="node1",
+    cpu="a CPU",
+    gpus=["a GPU"],
+    driver="580",
+    path="host-gpu",
+    scope="here",
+    env=ENV,
+    evidence=[
+        Evidence(
+            case="latency",
+            before=66.0,
+            after=12.0,
+            unit="us",
+            times=5.5,
+            ci95=[5.2, 5.8],
+            verdict="faster",
+        )
+    ],
+    slower=[
+        Evidence(
+            case="bw\nx", before=2.0, after=1.0, unit="GB/s", times=0.5, ci95=[], verdict="slower"
+        )
+    ],
+)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    return {file.name: file for file in write(PROFILE, tmp_path)}
+
+
+def test_a_shell_file_sets_the_variables_as_they_are(files: dict[str, Path]) -> None:
+    script = '. "$0"; printf "%s|%s" "$NASTY" "$UCX_RNDV_THRESH"'
+    done = subprocess.run(
+        ["sh", "-c", script, str(files["profile.sh"])], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"{ENV['NASTY']}|{ENV['UCX_RNDV_THRESH']}"
+
+
+def test_a_module_file_sets_them_too(files: dict[str, Path], tmp_path: Path) -> None:
+    """Read by Tcl itself, with the commands of Environment Modules standing in."""
+    tclsh = shutil.which("tclsh")
+    if tclsh is None:
+        pytest.skip("no tclsh here")
+    stand_in = tmp_path / "stand_in.tcl"
+    stand_in.write_text(
+        "proc module-whatis {text} {}\n"
+        'proc setenv {name value} {puts "$name=$value"}\n'
+        f"source {{{files['modulefile']}}}\n"
+    )
+    done = subprocess.run([tclsh, str(stand_in)], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [f"{name}={value}" for name, value in ENV.items()]
+    assert files["modulefile"].read_text().startswith("#%Module1.0\n")
+
+
+def test_libraries_read_their_own_files(files: dict[str, Path]) -> None:
+    def settings(name: str) -> list[str]:
+        lines = files[name].read_text().splitlines()
+        return [line for line in lines if not line.startswith("#")]
+
+    assert settings("ucx.conf") == ["UCX_RNDV_THRESH=intra:1,inter:auto"]
+    assert settings("openmpi-mca-params.conf") == ["pml = ucx"]
+
+
+def test_each_says_where_it_is_from(files: dict[str, Path]) -> None:
+    for name, file in files.items():
+        text = file.read_text()
+        assert "node1" in text, name
+        assert "5.0.11" in text, name
+        if name != "profile.toml":
+            assert "# latency: 66 -> 12 us, 5.5 [5.2, 5.8] times as fast\n" in text
+            assert "#   bw x: 2 -> 1 GB/s, 0.5 times as fast\n" in text
+
+
+def test_files_that_a_library_has_no_use_for_are_left_out(tmp_path: Path) -> None:
+    import msgspec
+
+    found = write(msgspec.structs.replace(PROFILE, env={"I_MPI_X": "1"}), tmp_path)
+    assert [file.name for file in found] == ["profile.toml", "profile.sh", "modulefile"]
