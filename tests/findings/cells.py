@@ -11,9 +11,15 @@ import msgspec
 from nearpeak.findings.evidence import Noticed, Seen, View
 from nearpeak.findings.rules import all_rules
 from nearpeak.libraries.library import Settings
-from nearpeak.machine.machine import Diagnosis, Machine
+from nearpeak.machine.machine import Diagnosis, Machine, unknown
 from nearpeak.observations.explained import Budget, ExplainedCase, Explanation, Part
-from nearpeak.observations.observed import Block, Launch, Observations
+from nearpeak.observations.observed import (
+    Block,
+    Launch,
+    Observation,
+    Observations,
+    Summary,
+)
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.results import CeilingPoint, CeilingValue, Cell
 from nearpeak.terms.benchmarks import Axis, Benchmark, Metric, Moves, RankRule, Traffic
@@ -37,8 +43,8 @@ BENCHMARKS = [
         ceiling="bound", family="rma", one_sided="get", bound_by="bw",
     ),
     Benchmark(
-        "put_latency", [Metric("put_latency", "us", "lower")], PAIR, ceiling="bound",
-        family="rma", one_sided="put", bound_by="latency",
+        "put_latency", [Metric("put_latency", "us", "lower")], PAIR, symmetric=False,
+        ceiling="bound", family="rma", one_sided="put", bound_by="latency",
     ),
     Benchmark(
         "bibw", [Metric("bibw", "GB/s", "higher")], PAIR, smallest=1, ceiling="measured",
@@ -115,19 +121,7 @@ def make_cell(
     )
 
 
-MACHINE = Machine(
-    hostname="by-hand",
-    architecture="x86_64",
-    cpu_model="",
-    kernel="",
-    source="sysfs",
-    virtual=False,
-    cores=[],
-    caches=[],
-    numa_nodes=[],
-    nics=[],
-    allowed_cpus=[],
-)
+MACHINE = unknown()
 
 
 def make_launch(block: int, who: Who | None = None, place: Place = NVLINK, **known: Any) -> Launch:
@@ -141,6 +135,14 @@ def make_launch(block: int, who: Who | None = None, place: Place = NVLINK, **kno
         status="ok",
         **known,
     )
+
+
+def observed(launch: Launch, cell: Cell) -> Observation:
+    """What a launch measured of a cell."""
+    return Observation(
+        launch=launch, case=cell.case, unit=cell.unit, better=cell.better,
+        summary=Summary(cell.by_block[launch.block]), samples=None, origin="", window=cell.window,
+    )  # fmt: skip
 
 
 def diagnosed(name: str, message: str, severity: str = "warn") -> Machine:

@@ -116,3 +116,20 @@ class Machine(msgspec.Struct, kw_only=True, frozen=True):
     mps: bool = False  # whether there is a program to start NVIDIA's MPS daemon with
     provenance: Provenance = Provenance()
     diagnoses: list[Diagnosis] = []  # doctor's, before the study; none: it was not asked
+
+
+def unknown() -> Machine:
+    """The machine of figures that do not say where they were measured."""
+    return Machine(
+        hostname="an unknown machine",
+        architecture="",
+        cpu_model="",
+        kernel="",
+        source="",
+        virtual=False,
+        cores=[],
+        caches=[],
+        numa_nodes=[],
+        nics=[],
+        allowed_cpus=[],
+    )
