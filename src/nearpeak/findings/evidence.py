@@ -31,8 +31,6 @@ from nearpeak.terms.axes import STAGING, staging
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.identity import CEILING, Case, Curve, Place, Who
 
-Limits = dict[Block, float]  # of ratios
-
 # Blocks that a finding rests on at least: fewer say nothing about how launches scatter.
 FEWEST = 4
 
@@ -87,6 +85,21 @@ class View:
         for cell in self.unstaged:
             found[cell.who, cell.place, cell.case.curve].append(cell)
         return [sorted(cells, key=lambda cell: cell.case.x) for cells in found.values()]
+
+    @cached_property
+    def _by_benchmark(self) -> Mapping[tuple[Who, Place, str, int, str], list[Cell]]:
+        found: dict[tuple[Who, Place, str, int, str], list[Cell]] = defaultdict(list)
+        for cell in self.unstaged:
+            case = cell.case
+            found[cell.who, cell.place, case.buffers, case.x, case.benchmark].append(cell)
+        return found
+
+    def beside(self, cell: Cell, benchmark: str, buffers: str | None = None) -> list[Cell]:
+        """The cells of a benchmark with the same library, path and size, in the same buffers or in
+        these."""
+        case = cell.case
+        key = cell.who, cell.place, buffers or case.buffers, case.x, benchmark
+        return self._by_benchmark.get(key, [])
 
     @cached_property
     def varied(self) -> set[tuple[str, str]]:
@@ -284,6 +297,33 @@ def loss(
     return Loss(own, better, ratios, limits)
 
 
+def above(view: View, cell: Cell, other: Cell, limit: float, scaled: float = 1.0) -> "Seen | None":
+    """Both figures of one unit, where the limit is beyond what the ceilings of both explain: that
+    of each block. `scaled`: the other one's figures, for so many times its bytes. Without ceilings
+    the limit is the same in all blocks."""
+    better = times(other, scaled)
+    ratios = better_in(better.by_block, cell.by_block, cell.better)
+    natural = {
+        block: ratio / scaled if cell.better == "lower" else ratio * scaled
+        for block, ratio in view.natural(cell, other).items()
+    }
+    limits = dict.fromkeys(ratios, limit)
+    if natural:
+        limits = {block: limit * max(1.0, ratio) for block, ratio in natural.items()}
+    found = loss(cell, better, ratios, limits)
+    if found is None:
+        return None
+    ceilings = float(np.median([natural[block] for block in found.ratios])) if natural else None
+    return Seen(cell, other, found, scaled, ceilings)
+
+
+def times(cell: Cell, scaled: float) -> Cell:
+    """As its figures would be with so many times the bytes."""
+    return msgspec.structs.replace(
+        cell, launch_medians=[median * scaled for median in cell.launch_medians]
+    )
+
+
 def expected(
     cell: Cell, ratios: Mapping[Block, float], limits: Mapping[Block, float]
 ) -> Loss | None:
@@ -294,14 +334,6 @@ def expected(
         return None
     better = found.own * found.ratio if cell.better == "higher" else found.own / found.ratio
     return replace(found, better=better)
-
-
-def beyond(ratios: Mapping[Block, float], natural: Mapping[Block, float], limit: float) -> Limits:
-    """The limit of each block, beyond what the ceilings' own ratio explains; without ceilings it
-    is the same in all."""
-    if not natural:
-        return dict.fromkeys(ratios, limit)
-    return {block: limit * max(1.0, ratio) for block, ratio in natural.items()}
 
 
 def against(cell: Cell, other: Cell, limit: float) -> Loss | None:

@@ -11,10 +11,13 @@ def sizes(by_hand: Any, benchmark: str, part: float, whole: float, **how: Any) -
     """Of 1 MiB and of four times that."""
     ceilings = how.pop("ceilings", (None, None))
     mib = by_hand.MIB
-    return [
+    found = [
         by_hand.make_cell(benchmark, value, x=x, ceiling=ceiling, **how)
         for x, value, ceiling in ((mib, part, ceilings[0]), (4 * mib, whole, ceilings[1]))
     ]
+    for cell in found:
+        cell.lies_in = "memory"
+    return found
 
 
 def test_four_messages_are_faster_than_one(by_hand: Any) -> None:
@@ -56,7 +59,16 @@ def test_parts_have_one_size_and_make_up_the_whole(by_hand: Any) -> None:
 
 def test_parts_that_lie_in_a_nearer_cache_tell_nothing(by_hand: Any) -> None:
     part, whole = sizes(by_hand, "bw", 50.0, 20.0)
-    part.lies_in, whole.lies_in = "shared cache", "memory"
+    part.lies_in = "shared cache"
     assert by_hand.seen("parts", [part, whole]) == []
     part.lies_in = "memory"
     assert len(by_hand.seen("parts", [part, whole])) == 1
+
+
+def test_where_the_bytes_lie_must_be_known(by_hand: Any) -> None:
+    """Of collective operations, and between hosts, it is not."""
+    cells = sizes(by_hand, "allreduce", 100.0, 800.0)
+    assert len(by_hand.seen("parts", cells)) == 1
+    for cell in cells:
+        cell.lies_in = None
+    assert by_hand.seen("parts", cells) == []
