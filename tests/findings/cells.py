@@ -118,6 +118,7 @@ def make_cell(
         status="ok",
         flags=[],
         command="by hand",
+        lies_in="memory",
     )
 
 

@@ -103,8 +103,8 @@ def test_a_cell_that_loses_to_two_others_counts_once(by_hand: Any) -> None:
     where = {"x": by_hand.MIB, "place": by_hand.NEAR, "buffers": "H,D"}
     cells = [
         by_hand.make_cell("latency", 1939.0, ceiling=26.0, calls="blocking", **where),
-        by_hand.make_cell("bw", 40.0, ceiling=55.0, calls="nonblocking", reuse="fixed", **where),
-        by_hand.make_cell("bw", 53.0, ceiling=55.0, calls="nonblocking", reuse="single", **where),
+        by_hand.make_cell("bibw", 40.0, ceiling=55.0, calls="nonblocking", reuse="fixed", **where),
+        by_hand.make_cell("bibw", 53.0, ceiling=55.0, calls="nonblocking", reuse="single", **where),
     ]
     (finding,) = found(by_hand, cells)
     assert finding.cost.cases == 1
@@ -200,7 +200,7 @@ def test_a_time_beside_a_rate_is_told_as_a_rate_too(by_hand: Any) -> None:
     where = {"x": by_hand.MIB, "place": by_hand.NEAR, "buffers": "H,D"}
     cells = [
         by_hand.make_cell("latency", 1939.0, ceiling=26.0, calls="blocking", **where),
-        by_hand.make_cell("bw", 53.0, ceiling=55.0, calls="nonblocking", **where),
+        by_hand.make_cell("bibw", 53.0, ceiling=55.0, calls="nonblocking", **where),
     ]
     (finding,) = found(by_hand, cells)
     time, _, rate, *_ = finding.evidence

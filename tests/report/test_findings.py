@@ -36,12 +36,12 @@ def test_blocking_has_both_figures(by_hand: Any) -> None:
     where = {"x": by_hand.MIB, "place": by_hand.NEAR, "buffers": "H,D"}
     cells = [
         by_hand.make_cell("latency", 1939.0, ceiling=26.0, calls="blocking", **where),
-        by_hand.make_cell("bw", 53.0, ceiling=55.0, calls="nonblocking", **where),
+        by_hand.make_cell("bibw", 53.0, ceiling=55.0, calls="nonblocking", **where),
     ]
     words = told(by_hand, "blocking", cells)
     assert words.startswith(
         "openmpi, host-gpu near, latency H,D at 1 MiB: one message at a time moves 0.541 GB/s"
-        " (1940 µs), 64 in flight move 53.0 GB/s: "
+        " (1940 µs), 64 in flight move 53.0 GB/s (bibw): "
     )
     assert words.endswith(" as much. The ceilings differ by 1.36 times.")
 
@@ -231,7 +231,8 @@ def test_what_was_slowed_has_both_figures_where_there_are_any(by_hand: Any) -> N
         by_hand.make_launch(block, held_down=("core too hot",) if block < 2 else ())
         for block in range(6)
     ]
-    (finding,) = find_in(by_hand.view([cell], launches=launches))
+    observed = [by_hand.observed(launch, cell) for launch in launches]
+    (finding,) = find_in(by_hand.view([cell], launches=launches, observed=observed))
     start = "openmpi, gpu-gpu nvlink: launches were slowed: core too hot in 2 of 6 launches."
     assert sentence(finding) == (
         f"{start} latency D,D at 8 B: 15.0 µs in these against 10.0 µs in the others."

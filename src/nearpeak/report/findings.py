@@ -50,7 +50,8 @@ def _blocking(finding: Finding) -> str:
     return (
         f"{_where(finding)}: one message at a time moves {_own(finding, 'GB/s')}"
         f" ({_own(finding, 'us')}), {_of(finding, 'alternative').window} in flight move"
-        f" {_better(finding)}: {_ratio(finding)} as much. The ceilings differ by"
+        f" {_better(finding)} ({_other(finding).case.figure}): {_ratio(finding)} as much. The"
+        f" ceilings differ by"
         f" {number(_cost(finding).ceilings)} times."
     )
 

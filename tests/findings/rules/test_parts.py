@@ -11,13 +11,10 @@ def sizes(by_hand: Any, benchmark: str, part: float, whole: float, **how: Any) -
     """Of 1 MiB and of four times that."""
     ceilings = how.pop("ceilings", (None, None))
     mib = by_hand.MIB
-    found = [
+    return [
         by_hand.make_cell(benchmark, value, x=x, ceiling=ceiling, **how)
         for x, value, ceiling in ((mib, part, ceilings[0]), (4 * mib, whole, ceilings[1]))
     ]
-    for cell in found:
-        cell.lies_in = "memory"
-    return found
 
 
 def test_four_messages_are_faster_than_one(by_hand: Any) -> None:
