@@ -10,7 +10,7 @@ import pytest
 from nearpeak.findings.find import find_in
 from nearpeak.findings.rules import all_rules
 from nearpeak.libraries.library import Settings
-from nearpeak.report.findings import WORDS, lost, sentence
+from nearpeak.report.findings import WORDS, advised, lost, sentence
 from nearpeak.results.results import (
     Estimated,
     Fact,
@@ -319,3 +319,16 @@ def test_the_time_lost_is_that_of_one_operation(finding: Finding) -> None:
     assert of(0.0, 5) == more
     assert of(0.0, 2) == "1 more case loses in the same way, by smaller factors."
     assert of(0.0, 1) == ""
+
+
+def test_what_has_the_same_reason_is_said_behind_the_remedy(by_hand: Any) -> None:
+    cells = [
+        by_hand.make_cell(benchmark, value, x=by_hand.MIB, place=place, ceiling=ceiling)
+        for place, us in ((by_hand.SAME, 1939.0), (by_hand.MPS, 30.0))
+        for benchmark, value, ceiling in (("latency", us, 26.0), ("bw", 53.0, 55.0))
+    ]
+    (finding,) = find_in(by_hand.view(cells))
+    assert advised(finding).startswith(
+        "Let ranks share a GPU in the faster of these two ways. The same reason: openmpi,"
+        " gpu-gpu same-gpu, latency D,D at 1 MiB: one message at a time moves 0.541 GB/s"
+    )

@@ -258,6 +258,12 @@ class Seen:
     scaled: float = 1.0  # the other one's figures, for so many times its bytes
     ceilings: float | None = None  # how many times better the other one's ceiling is, where asked
 
+    @property
+    def natural(self) -> float:
+        """So much of the ratio is in the nature of the path, or the ceilings are not asked: 1 or
+        more."""
+        return max(1.0, self.ceilings or 1.0)
+
 
 @dataclass(frozen=True)
 class Noticed:
@@ -282,6 +288,9 @@ class Rule:
     sources: Sequence[Source]  # where this is described, for who wants to know more
     by_settings: bool = False  # the remedy is to run with the settings of the other one
     only_tried: Callable[[Seen], bool] = field(default=lambda _: False)
+    is_cause: bool = (
+        False  # what other rules do not see with the other one is told with its finding
+    )
 
 
 def loss(

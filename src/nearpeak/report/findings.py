@@ -46,6 +46,12 @@ def lost(finding: Finding) -> str:
     return " ".join(filter(None, words))
 
 
+def advised(finding: Finding) -> str:
+    """What to do about it, and what else that is good for."""
+    same = [f"The same reason: {sentence(other)}" for other in finding.explains]
+    return " ".join([finding.remedy.text, *same])
+
+
 def _blocking(finding: Finding) -> str:
     return (
         f"{_where(finding)}: one message at a time moves {_own(finding, 'GB/s')}"
