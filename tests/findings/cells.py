@@ -16,6 +16,7 @@ from nearpeak.observations.explained import Budget, ExplainedCase, Explanation, 
 from nearpeak.observations.observed import (
     Block,
     Launch,
+    Library,
     Observation,
     Observations,
     Summary,
@@ -24,6 +25,7 @@ from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.results import CeilingPoint, CeilingValue, Cell
 from nearpeak.terms.benchmarks import Axis, Benchmark, Metric, Moves, RankRule, Traffic
 from nearpeak.terms.identity import Case, Place, Who
+from nearpeak.terms.path import DataPath, Endpoint
 
 PAIR = RankRule("exactly", 2)
 BENCHMARKS = [
@@ -170,6 +172,7 @@ def view(
         "benchmarks": BENCHMARKS,
         "curves": [],
         "sessions": [],
+        "launches": list(launches),
     }
     return View(
         [cell for cell in cells if cell.median],
@@ -225,17 +228,21 @@ def part(kind: str, name: str, time_us: float, **given: Any) -> Part:
     return Part(kind=kind, name=name, time_us=time_us, busy_us=time_us, **{**known, **given})
 
 
-def explained(*parts: Part, buffers: str = "H,D", size: int = 1 << 20) -> Explanation:
-    """One message of 100 µs."""
+def explained(
+    *parts: Part, buffers: str = "H,D", size: int = 1 << 20, **of_case: Any
+) -> Explanation:
+    """100 messages of 100 µs each, which take no longer under the microscope."""
     budget = Budget(
-        leg="there", messages=3, time_us=100.0, parts=list(parts), waiting_us=0.0,
+        leg=of_case.pop("leg", "there"), messages=of_case.pop("messages", 100), time_us=100.0,
+        parts=list(parts), waiting_us=0.0,
         not_accounted_us=100 - sum(part.time_us for part in parts), own=[], accounted=None,
         shown_us=100.0, lanes=[],
     )  # fmt: skip
+    known: dict[str, Any] = {"slower": 1.0, "operations": 2.0, "lost": 0, "missing": []}
+    known |= {"failed": "", "device": ""} | of_case
     case = ExplainedCase(
         size_bytes=size, metric="latency", axes={}, unit="us", value=100.0, seen_value=100.0,
-        slower=1.0, operations=2.0, ceiling=None, ceiling_method=None, budgets=[budget],
-        counters=[], lost=0, missing=[], failed="", device="",
+        ceiling=None, ceiling_method=None, budgets=[budget], counters=[], **known,
     )  # fmt: skip
     return Explanation(
         schema=1, nearpeak="0", started="", host="h", gpus=[], driver=None, library="one",
@@ -244,7 +251,32 @@ def explained(*parts: Part, buffers: str = "H,D", size: int = 1 << 20) -> Explan
     )  # fmt: skip
 
 
+# Of the explanations: their library and their path, as the study has them.
+EXPLAINED = {
+    "libraries": [
+        Library(
+            who=Who("one"), family="openmpi", version="1", version_text="", env={},
+            given=Settings(), native=False,
+        )
+    ],
+    "paths": [
+        DataPath(
+            id="host-gpu near", summary="", transport="memory",
+            ends=(
+                Endpoint(memory="host", cpus=[0], numa_node=0),
+                Endpoint(memory="gpu", cpus=[1], numa_node=0, gpu="GPU"),
+            ),
+        )
+    ],
+}  # fmt: skip
+
+
+def signs(kind: str, *explanations: Explanation, **observed: Any) -> list[Noticed]:
+    """What a rule notices in messages of that library on that path."""
+    return noticed(kind, explanations=list(explanations), **{**EXPLAINED, **observed})
+
+
 def told(kind: str, *explanations: Explanation) -> list[str]:
-    """The facts of what a rule notices in messages: `memcpy of 8 B: 1 x 20.0 µs, ...`."""
-    found = noticed(kind, explanations=list(explanations))
+    """The facts of these: `memcpy of 8 B by rank 1: 20.0 µs, ...`."""
+    found = signs(kind, *explanations)
     return [f"{fact.name}: {fact.value}" for each in found for fact in each.facts]

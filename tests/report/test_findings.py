@@ -18,6 +18,7 @@ from nearpeak.results.results import (
     FindingKind,
     Overlap,
     Remedy,
+    SettingChange,
 )
 from nearpeak.terms.identity import Place, Who
 
@@ -331,4 +332,22 @@ def test_what_has_the_same_reason_is_said_behind_the_remedy(by_hand: Any) -> Non
     assert advised(finding).startswith(
         "Let ranks share a GPU in the faster of these two ways. The same reason: openmpi,"
         " gpu-gpu same-gpu, latency D,D at 1 MiB: one message at a time moves 0.541 GB/s"
+    )
+
+
+def test_settings_that_a_rule_names_are_said_with_what_they_do() -> None:
+    change = SettingChange(kind="env", name="A", value="n", instead=None, effect="no b")
+    remedy = Remedy(text="Turn it off.", changes=[change])
+    finding = Finding(kind="dma_buf", sure=True, who=None, place=None, case=None, remedy=remedy,
+                      check=[])  # fmt: skip
+    assert advised(finding) == "Turn it off. To try: A=n (no b)."
+
+
+def test_what_a_message_loses(by_hand: Any) -> None:
+    part = by_hand.part("wait", "sched_yield", 60.0)
+    explanations = [by_hand.explained(part, messages=1, slower=1.5)]
+    (finding,) = find_in(by_hand.view([], explanations=explanations, **by_hand.EXPLAINED))
+    assert lost(finding) == (
+        "Not certain: 1 message seen, 1.50 times as long under the microscope. That is some"
+        " 40.0 µs of such a message."
     )

@@ -12,6 +12,7 @@ from itertools import permutations
 import msgspec
 import numpy as np
 
+from nearpeak.findings.settings import Setting
 from nearpeak.libraries.library import Settings
 from nearpeak.observations.observed import Block, Launch, Observations
 from nearpeak.results.ceilings import Ceilings
@@ -22,6 +23,7 @@ from nearpeak.results.results import (
     EvidenceOf,
     Fact,
     FindingKind,
+    InMessage,
     Results,
     Source,
 )
@@ -275,6 +277,8 @@ class Noticed:
     case: Case | None = None
     evidence: Sequence[Evidence] = ()  # figures that show what it costs, where any do
     command: str = ""  # shows it
+    sure: bool = True
+    message: InMessage | None = None  # that it is about
 
 
 @dataclass(frozen=True)
@@ -284,10 +288,13 @@ class Rule:
     name: FindingKind
     tells: str  # what is a finding, for docs/rules.md
     find: Callable[[View], Iterable[Seen | Noticed]]
-    remedy: str  # what to do about it, a sentence
+    remedy: str  # what to do about it, a sentence, beside settings
     sources: Sequence[Source]  # where this is described, for who wants to know more
     by_settings: bool = False  # the remedy is to run with the settings of the other one
     only_tried: Callable[[Seen], bool] = field(default=lambda _: False)
+    settings: Sequence[Setting] = ()  # that may help, of several libraries
+    # Rules with the same word tell of one fault in messages: only the largest share stands alone.
+    fault: str = ""
     is_cause: bool = (
         False  # what other rules do not see with the other one is told with its finding
     )

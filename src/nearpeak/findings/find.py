@@ -17,6 +17,7 @@ import numpy as np
 
 from nearpeak.findings.evidence import Noticed, Rule, Seen, View
 from nearpeak.findings.rules import all_rules
+from nearpeak.findings.settings import contradicted, suggested
 from nearpeak.libraries.library import Settings
 from nearpeak.observations.observed import Observations
 from nearpeak.results.results import (
@@ -65,14 +66,14 @@ def find_in(view: View) -> list[Finding]:
     asked = [(rule, each) for rule, each in seen if isinstance(each, Seen)]
     losing = [judged for judged in _judge(asked) if judged.sure or judged.seen.loss.everywhere]
     told = _told(view, losing, _causes(asked, losing))
-    told += [(False, _fact(rule, each)) for rule, each in seen if isinstance(each, Noticed)]
+    told += [(False, each) for each in _facts(view, seen)]
     told.sort(key=lambda pair: (pair[0], *_rank(pair[1])))
     return [finding for _, finding in told]
 
 
 def _rank(finding: Finding) -> tuple[bool, bool, float]:
     if finding.cost is None:
-        return False, True, 0.0
+        return not finding.sure, True, -finding.message.share if finding.message else 0.0
     low, _ = finding.cost.ci95 or finding.cost.range
     return not finding.sure, False, -low / max(1.0, finding.cost.ceilings or 1.0)
 
@@ -194,7 +195,7 @@ def _finding(view: View, worst: Judged, cases: int) -> Finding:
             share=1 - 1 / loss.ratio,
             cases=cases,
         ),
-        remedy=_remedy(view, worst),
+        remedy=_remedy(view, worst.rule, seen),
         check=[
             Check(of="own", command=cell.command),
             *([Check(of="alternative", command=other.command)] if other else []),
@@ -203,28 +204,54 @@ def _finding(view: View, worst: Judged, cases: int) -> Finding:
     )
 
 
-def _fact(rule: Rule, noticed: Noticed) -> Finding:
+def _facts(view: View, seen: Iterable[tuple[Rule, Seen | Noticed]]) -> list[Finding]:
+    """What was noticed; of several signs of one fault the one with the largest share, and the
+    others with it."""
+    alone = []
+    faults: dict[tuple[str, Who | None, Place | None, str], list[Finding]] = defaultdict(list)
+    for rule, each in seen:
+        if isinstance(each, Noticed):
+            found = _fact(view, rule, each)
+            if rule.fault and each.case:
+                faults[rule.fault, each.who, each.place, each.case.buffers].append(found)
+            else:
+                alone.append(found)
+    for signs in faults.values():
+        first, *others = sorted(signs, key=_rank)
+        first.explains = others
+        alone.append(first)
+    return sorted(alone, key=lambda finding: finding.kind)
+
+
+def _fact(view: View, rule: Rule, noticed: Noticed) -> Finding:
     command = noticed.command
+    told = noticed.message is not None
+    known = view.observations
     return Finding(
         kind=rule.name,
-        sure=True,
+        sure=noticed.sure,
         who=noticed.who,
         place=noticed.place,
         case=noticed.case,
         evidence=list(noticed.evidence),
-        facts=list(noticed.facts),
-        remedy=Remedy(text=rule.remedy),
+        facts=[
+            *noticed.facts,
+            *(contradicted(rule.settings, noticed.who, known) if told else []),
+        ],
+        message=noticed.message,
+        remedy=Remedy(text=rule.remedy, changes=suggested(rule.settings, noticed.who, known)),
         check=[Check(of="own", command=command)] if command else [],
         sources=list(rule.sources),
     )
 
 
-def _remedy(view: View, worst: Judged) -> Remedy:
-    other = worst.seen.other
-    if other is None or not worst.rule.by_settings:
-        return Remedy(text=worst.rule.remedy)
-    own, better = (view.given.get(cell.who, Settings()) for cell in (worst.seen.cell, other))
-    return Remedy(text=worst.rule.remedy, settings=better, changes=list(changes(better, own)))
+def _remedy(view: View, rule: Rule, seen: Seen) -> Remedy:
+    other, who = seen.other, seen.cell.who
+    if other is None or not rule.by_settings:
+        named = suggested(rule.settings, who, view.observations)
+        return Remedy(text=rule.remedy, changes=named)
+    own, better = (view.given.get(each, Settings()) for each in (who, other.who))
+    return Remedy(text=rule.remedy, settings=better, changes=list(changes(better, own)))
 
 
 def changes(better: Settings, own: Settings) -> Iterator[SettingChange]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from statistics import median
 
 from nearpeak.findings.evidence import Rule, Seen, View, loss, message_us
+from nearpeak.findings.settings import RENDEZVOUS
 from nearpeak.findings.sources import THRESHOLDS
 from nearpeak.observations.observed import Block
 from nearpeak.results.results import Cell
@@ -88,5 +89,6 @@ RULE = Rule(
     " both ways, as single ones go there and back.",
     find=find,
     remedy="Send such messages several at a time, with nonblocking calls.",
+    settings=[RENDEZVOUS],
     sources=[THRESHOLDS],
 )
