@@ -148,9 +148,12 @@ def observed(launch: Launch, cell: Cell) -> Observation:
     )  # fmt: skip
 
 
-def diagnosed(name: str, message: str, severity: str = "warn") -> Machine:
+def diagnosed(
+    name: str, message: str, severity: str = "warn", variables: Sequence[str] = ()
+) -> Machine:
     """The machine, of which doctor said this."""
-    said = [Diagnosis(severity=severity, id=name, message=message)]
+    known = list(variables)
+    said = [Diagnosis(severity=severity, id=name, message=message, variables=known)]
     return msgspec.structs.replace(MACHINE, diagnoses=said)
 
 

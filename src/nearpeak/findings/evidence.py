@@ -135,14 +135,13 @@ class View:
             if other is not None and other is not cell and (loss := against(cell, other, limit)):
                 yield Seen(cell, other, loss)
 
-    def told(self, diagnosis: str) -> list[str]:
-        """What doctor said before the study, where that was not well."""
-        said = self.observations.machine.diagnoses
-        return [each.message for each in said if each.id == diagnosis and each.severity != "ok"]
-
     def doctor(self, diagnosis: str) -> list[Fact]:
-        """The same as facts."""
-        return [Fact(of="doctor", name=diagnosis, value=words) for words in self.told(diagnosis)]
+        """What doctor said before the study, where that was not well."""
+        return [
+            Fact(of="doctor", name=diagnosis, value=said.message)
+            for said in self.observations.machine.diagnoses
+            if said.id == diagnosis and said.severity != "ok"
+        ]
 
     def attainable(self, cell: Cell) -> dict[Block, float]:
         """The best that a library can reach in each block; empty without a ceiling."""

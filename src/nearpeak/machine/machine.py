@@ -92,6 +92,7 @@ class Diagnosis(msgspec.Struct, kw_only=True, frozen=True):
     id: str  # made of words, the same on every machine
     message: str
     hint: str = ""
+    variables: list[str] = []  # of the environment, that it is about
 
 
 class Machine(msgspec.Struct, kw_only=True, frozen=True):
