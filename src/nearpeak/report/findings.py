@@ -62,7 +62,8 @@ def _lost_of(message: InMessage, sure: bool) -> str:
 def advised(finding: Finding) -> str:
     """What to do about it, and what else that is good for."""
     remedy = finding.remedy
-    same = [f"The same reason: {sentence(other)}" for other in finding.explains]
+    with_it = "The same reason" if finding.message is None else "Seen with it"
+    same = [f"{with_it}: {sentence(other)}" for other in finding.explains]
     named = [] if remedy.settings else [_named(change) for change in remedy.changes]
     tried = [f"To try: {', '.join(named)}."] if named else []
     return " ".join([remedy.text, *tried, *same])
