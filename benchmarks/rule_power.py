@@ -35,10 +35,17 @@ from nearpeak.findings.rules import (
     registration,
 )
 from nearpeak.machine.gpu_paths import FAR, NEAR
-from nearpeak.machine.machine import Machine
+from nearpeak.machine.machine import unknown
 from nearpeak.observations.observed import Block, Observations
 from nearpeak.results.ceilings import Ceilings
-from nearpeak.results.results import CeilingPoint, CeilingValue, Cell, Estimated, Overlap
+from nearpeak.results.results import (
+    CeilingPoint,
+    CeilingValue,
+    Cell,
+    Estimated,
+    LiesIn,
+    Overlap,
+)
 from nearpeak.terms.benchmarks import Benchmark, Metric, Moves, RankRule, Traffic
 from nearpeak.terms.identity import Case, Place, Who
 from nearpeak.terms.path import DataPath, Endpoint
@@ -77,25 +84,12 @@ HOST_GPU = DataPath(
         Endpoint(memory="gpu", cpus=[1], numa_node=0, gpu="GPU"),
     ),
 )
-MACHINE = Machine(
-    hostname="",
-    architecture="",
-    cpu_model="",
-    kernel="",
-    source="sysfs",
-    virtual=False,
-    cores=[],
-    caches=[],
-    numa_nodes=[],
-    nics=[],
-    allowed_cpus=[],
-)
 OBSERVATIONS = Observations(
     name="",
     started="",
     nearpeak="",
     complete=True,
-    machine=MACHINE,
+    machine=unknown(),
     paths=[HOST_GPU],
     libraries=[],
     benchmarks=list(BENCHMARKS.values()),
@@ -149,6 +143,7 @@ def make(
     ends: tuple[str, ...] = ("gpu", "gpu"),
     buffers: str = "D,D",
     ceiling: float | None = None,
+    lies_in: LiesIn | None = None,
     **axes: str,
 ) -> Cell:
     """A cell of this value, whose launches come later."""
@@ -176,6 +171,7 @@ def make(
         status="ok",
         flags=[],
         command="",
+        lies_in=lies_in,
     )
 
 
@@ -191,7 +187,7 @@ def cells(times: float) -> Iterator[Cell]:
             yield make(loses, value, x, **{**where, **own})
             yield make(wins, 1.0, x, **{**where, **other})
         for size, us in ((8, times * larger.LIMIT), (64, 1.0), (512, 8 * times * parts.LIMIT)):
-            yield make("latency", us, size, place=f"sizes {number}")
+            yield make("latency", us, size, place=f"sizes {number}", lies_in="memory")
         for size, us in ((8, 2.0), (64, 2 * times * dip.LIMIT), (512, 2.0)):
             yield make("latency", us, size, place=f"dip {number}", ceiling=1.0)
         beside = make("iallreduce", times * overlap.LIMIT, x, place="overlap", ceiling=1.0)

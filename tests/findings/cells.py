@@ -11,13 +11,21 @@ import msgspec
 from nearpeak.findings.evidence import Noticed, Seen, View
 from nearpeak.findings.rules import all_rules
 from nearpeak.libraries.library import Settings
-from nearpeak.machine.machine import Diagnosis, Machine
+from nearpeak.machine.machine import Diagnosis, Machine, unknown
 from nearpeak.observations.explained import Budget, ExplainedCase, Explanation, Part
-from nearpeak.observations.observed import Block, Launch, Observations
+from nearpeak.observations.observed import (
+    Block,
+    Launch,
+    Library,
+    Observation,
+    Observations,
+    Summary,
+)
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.results import CeilingPoint, CeilingValue, Cell
 from nearpeak.terms.benchmarks import Axis, Benchmark, Metric, Moves, RankRule, Traffic
 from nearpeak.terms.identity import Case, Place, Who
+from nearpeak.terms.path import DataPath, Endpoint
 
 PAIR = RankRule("exactly", 2)
 BENCHMARKS = [
@@ -37,8 +45,8 @@ BENCHMARKS = [
         ceiling="bound", family="rma", one_sided="get", bound_by="bw",
     ),
     Benchmark(
-        "put_latency", [Metric("put_latency", "us", "lower")], PAIR, ceiling="bound",
-        family="rma", one_sided="put", bound_by="latency",
+        "put_latency", [Metric("put_latency", "us", "lower")], PAIR, symmetric=False,
+        ceiling="bound", family="rma", one_sided="put", bound_by="latency",
     ),
     Benchmark(
         "bibw", [Metric("bibw", "GB/s", "higher")], PAIR, smallest=1, ceiling="measured",
@@ -112,22 +120,11 @@ def make_cell(
         status="ok",
         flags=[],
         command="by hand",
+        lies_in="memory",
     )
 
 
-MACHINE = Machine(
-    hostname="by-hand",
-    architecture="x86_64",
-    cpu_model="",
-    kernel="",
-    source="sysfs",
-    virtual=False,
-    cores=[],
-    caches=[],
-    numa_nodes=[],
-    nics=[],
-    allowed_cpus=[],
-)
+MACHINE = unknown()
 
 
 def make_launch(block: int, who: Who | None = None, place: Place = NVLINK, **known: Any) -> Launch:
@@ -143,9 +140,20 @@ def make_launch(block: int, who: Who | None = None, place: Place = NVLINK, **kno
     )
 
 
-def diagnosed(name: str, message: str, severity: str = "warn") -> Machine:
+def observed(launch: Launch, cell: Cell) -> Observation:
+    """What a launch measured of a cell."""
+    return Observation(
+        launch=launch, case=cell.case, unit=cell.unit, better=cell.better,
+        summary=Summary(cell.by_block[launch.block]), samples=None, origin="", window=cell.window,
+    )  # fmt: skip
+
+
+def diagnosed(
+    name: str, message: str, severity: str = "warn", variables: Sequence[str] = ()
+) -> Machine:
     """The machine, of which doctor said this."""
-    said = [Diagnosis(severity=severity, id=name, message=message)]
+    known = list(variables)
+    said = [Diagnosis(severity=severity, id=name, message=message, variables=known)]
     return msgspec.structs.replace(MACHINE, diagnoses=said)
 
 
@@ -167,6 +175,7 @@ def view(
         "benchmarks": BENCHMARKS,
         "curves": [],
         "sessions": [],
+        "launches": list(launches),
     }
     return View(
         [cell for cell in cells if cell.median],
@@ -222,17 +231,21 @@ def part(kind: str, name: str, time_us: float, **given: Any) -> Part:
     return Part(kind=kind, name=name, time_us=time_us, busy_us=time_us, **{**known, **given})
 
 
-def explained(*parts: Part, buffers: str = "H,D", size: int = 1 << 20) -> Explanation:
-    """One message of 100 µs."""
+def explained(
+    *parts: Part, buffers: str = "H,D", size: int = 1 << 20, **of_case: Any
+) -> Explanation:
+    """100 messages of 100 µs each, which take no longer under the microscope."""
     budget = Budget(
-        leg="there", messages=3, time_us=100.0, parts=list(parts), waiting_us=0.0,
+        leg=of_case.pop("leg", "there"), messages=of_case.pop("messages", 100), time_us=100.0,
+        parts=list(parts), waiting_us=0.0,
         not_accounted_us=100 - sum(part.time_us for part in parts), own=[], accounted=None,
         shown_us=100.0, lanes=[],
     )  # fmt: skip
+    known: dict[str, Any] = {"slower": 1.0, "operations": 2.0, "lost": 0, "missing": []}
+    known |= {"failed": "", "device": ""} | of_case
     case = ExplainedCase(
         size_bytes=size, metric="latency", axes={}, unit="us", value=100.0, seen_value=100.0,
-        slower=1.0, operations=2.0, ceiling=None, ceiling_method=None, budgets=[budget],
-        counters=[], lost=0, missing=[], failed="", device="",
+        ceiling=None, ceiling_method=None, budgets=[budget], counters=[], **known,
     )  # fmt: skip
     return Explanation(
         schema=1, nearpeak="0", started="", host="h", gpus=[], driver=None, library="one",
@@ -241,7 +254,32 @@ def explained(*parts: Part, buffers: str = "H,D", size: int = 1 << 20) -> Explan
     )  # fmt: skip
 
 
+# Of the explanations: their library and their path, as the study has them.
+EXPLAINED = {
+    "libraries": [
+        Library(
+            who=Who("one"), family="openmpi", version="1", version_text="", env={},
+            given=Settings(), native=False,
+        )
+    ],
+    "paths": [
+        DataPath(
+            id="host-gpu near", summary="", transport="memory",
+            ends=(
+                Endpoint(memory="host", cpus=[0], numa_node=0),
+                Endpoint(memory="gpu", cpus=[1], numa_node=0, gpu="GPU"),
+            ),
+        )
+    ],
+}  # fmt: skip
+
+
+def signs(kind: str, *explanations: Explanation, **observed: Any) -> list[Noticed]:
+    """What a rule notices in messages of that library on that path."""
+    return noticed(kind, explanations=list(explanations), **{**EXPLAINED, **observed})
+
+
 def told(kind: str, *explanations: Explanation) -> list[str]:
-    """The facts of what a rule notices in messages: `memcpy of 8 B: 1 x 20.0 µs, ...`."""
-    found = noticed(kind, explanations=list(explanations))
+    """The facts of these: `memcpy of 8 B by rank 1: 20.0 µs, ...`."""
+    found = signs(kind, *explanations)
     return [f"{fact.name}: {fact.value}" for each in found for fact in each.facts]

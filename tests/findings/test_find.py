@@ -103,8 +103,8 @@ def test_a_cell_that_loses_to_two_others_counts_once(by_hand: Any) -> None:
     where = {"x": by_hand.MIB, "place": by_hand.NEAR, "buffers": "H,D"}
     cells = [
         by_hand.make_cell("latency", 1939.0, ceiling=26.0, calls="blocking", **where),
-        by_hand.make_cell("bw", 40.0, ceiling=55.0, calls="nonblocking", reuse="fixed", **where),
-        by_hand.make_cell("bw", 53.0, ceiling=55.0, calls="nonblocking", reuse="single", **where),
+        by_hand.make_cell("bibw", 40.0, ceiling=55.0, calls="nonblocking", reuse="fixed", **where),
+        by_hand.make_cell("bibw", 53.0, ceiling=55.0, calls="nonblocking", reuse="single", **where),
     ]
     (finding,) = found(by_hand, cells)
     assert finding.cost.cases == 1
@@ -136,6 +136,46 @@ def test_what_has_an_interval_comes_first_and_what_was_only_tried_last(by_hand: 
         by_hand.make_cell("latency", 30.0, x=64, calls="blocking", staging="pinned"),
     ]
     assert [finding.kind for finding in found(by_hand, cells)] == ["staged", "mps", "settings"]
+
+
+def test_what_the_ceilings_have_too_does_not_count_for_the_order(by_hand: Any) -> None:
+    """15 times, of which the ceilings have 6, come after 6 times."""
+    where = {"x": by_hand.MIB}
+    cells = [
+        by_hand.make_cell("latency", 315.0, ceiling=130.0, calls="blocking", **where),
+        by_hand.make_cell("bw", 50.0, ceiling=50.0, calls="nonblocking", **where),
+        *shared(by_hand, 60.0, 10.0),
+    ]
+    first, second = found(by_hand, cells)
+    assert (first.kind, second.kind) == ("mps", "blocking")
+    assert first.cost.ratio < second.cost.ratio
+    assert second.cost.ceilings == pytest.approx(6.2, rel=0.02)
+
+
+def one_at_a_time(by_hand: Any, place: Place, us: float, gbs: float) -> list[Any]:
+    where = {"x": by_hand.MIB, "place": place}
+    return [
+        by_hand.make_cell("latency", us, ceiling=26.0, calls="blocking", **where),
+        by_hand.make_cell("bw", gbs, ceiling=55.0, calls="nonblocking", **where),
+    ]
+
+
+def test_what_a_cause_takes_away_is_told_with_it(by_hand: Any) -> None:
+    cells = one_at_a_time(by_hand, by_hand.SAME, 1939.0, 53.0)
+    (finding,) = found(by_hand, [*cells, *one_at_a_time(by_hand, by_hand.MPS, 30.0, 53.0)])
+    assert (finding.kind, [each.kind for each in finding.explains]) == ("mps", ["blocking"])
+    assert finding.explains[0].place == by_hand.SAME
+
+
+@pytest.mark.parametrize("windowed", [True, False])
+def test_what_stays_or_was_not_asked_without_the_cause_is_no_effect_of_it(
+    by_hand: Any, windowed: bool
+) -> None:
+    cells = one_at_a_time(by_hand, by_hand.SAME, 1939.0, 53.0)
+    under = one_at_a_time(by_hand, by_hand.MPS, 300.0, 53.0)
+    told = found(by_hand, [*cells, *(under if windowed else under[:1])])
+    assert "blocking" in {finding.kind for finding in told}
+    assert not any(finding.explains for finding in told)
 
 
 def test_of_all_pairs_only_the_worst_is_told(by_hand: Any) -> None:
@@ -200,7 +240,7 @@ def test_a_time_beside_a_rate_is_told_as_a_rate_too(by_hand: Any) -> None:
     where = {"x": by_hand.MIB, "place": by_hand.NEAR, "buffers": "H,D"}
     cells = [
         by_hand.make_cell("latency", 1939.0, ceiling=26.0, calls="blocking", **where),
-        by_hand.make_cell("bw", 53.0, ceiling=55.0, calls="nonblocking", **where),
+        by_hand.make_cell("bibw", 53.0, ceiling=55.0, calls="nonblocking", **where),
     ]
     (finding,) = found(by_hand, cells)
     time, _, rate, *_ = finding.evidence

@@ -4,6 +4,9 @@
 
 from typing import Any
 
+import msgspec
+import pytest
+
 from nearpeak.terms.identity import Who
 
 
@@ -13,9 +16,67 @@ def test_of_a_library_on_a_path_the_message_with_the_largest_share_is_told(by_ha
         by_hand.explained(by_hand.part("wait", "sched_yield", share), size=size)
         for size, share in shares.items()
     ]
-    [found] = by_hand.noticed("yields", explanations=explanations)
+    [found] = by_hand.signs("yields", *explanations)
     assert found.who == Who("one", "default")
     assert found.case is not None
     assert (found.case.x, found.case.buffers, found.case.benchmark) == (1024, "H,D", "latency")
     assert found.place is not None
     assert found.place.path == "host-gpu near"
+
+
+def told(by_hand: Any, **of_case: Any) -> list[Any]:
+    part = by_hand.part("wait", "sched_yield", 60.0)
+    found: list[Any] = by_hand.signs("yields", by_hand.explained(part, **of_case))
+    return found
+
+
+def test_what_it_takes_of_a_message_is_told(by_hand: Any) -> None:
+    [found] = told(by_hand, slower=1.25)
+    assert found.message.share == pytest.approx(0.6)
+    assert found.message.lost_us == pytest.approx(48.0)
+
+
+@pytest.mark.parametrize(
+    "of_case",
+    [
+        {"lost": 1},
+        {"missing": [0]},
+        {"failed": "exit status 1"},
+        {"device": "no CUPTI"},
+        {"slower": 0.5},
+        {"slower": 5.0},
+    ],
+)
+def test_a_doubtful_explanation_tells_nothing(by_hand: Any, of_case: Any) -> None:
+    assert told(by_hand)
+    assert told(by_hand, **of_case) == []
+
+
+@pytest.mark.parametrize("field", ["library", "settings", "version", "path"])
+def test_one_of_what_the_study_does_not_have_tells_nothing(by_hand: Any, field: str) -> None:
+    given = by_hand.explained(by_hand.part("wait", "sched_yield", 60.0))
+    assert by_hand.signs("yields", given)
+    assert by_hand.signs("yields", msgspec.structs.replace(given, **{field: "another"})) == []
+
+
+@pytest.mark.parametrize(
+    ("of_case", "sure"),
+    [
+        ({"messages": 10}, True),
+        ({"messages": 9}, False),
+        ({"slower": 1.7}, True),  # 0.6 of 1.7, of which 0.7 may be the microscope's
+        ({"slower": 1.8}, False),
+    ],
+)
+def test_few_messages_and_what_the_microscope_may_add_leave_doubt(
+    by_hand: Any, of_case: Any, sure: bool
+) -> None:
+    [found] = told(by_hand, **of_case)
+    assert found.sure is sure
+
+
+def test_what_is_sure_is_told_before_a_larger_share(by_hand: Any) -> None:
+    few = by_hand.explained(by_hand.part("wait", "sched_yield", 90.0), size=8, messages=1)
+    many = by_hand.explained(by_hand.part("wait", "sched_yield", 60.0), size=64)
+    [found] = by_hand.signs("yields", few, many)
+    assert found.case.x == 64

@@ -166,6 +166,7 @@ def test_settings_that_launches_would_inherit(recorded: Recorded) -> None:
     (finding,) = [diagnosis for diagnosis in found if diagnosis.id == "settings-variables"]
     assert finding.severity == "warn"
     assert "inherits OMPI_MCA_btl, UCX_TLS:" in finding.message
+    assert finding.variables == ["OMPI_MCA_btl", "UCX_TLS"]
 
 
 def test_where_settings_files_are_read() -> None:

@@ -10,7 +10,7 @@ import pytest
 from nearpeak.findings.find import find_in
 from nearpeak.findings.rules import all_rules
 from nearpeak.libraries.library import Settings
-from nearpeak.report.findings import WORDS, lost, sentence
+from nearpeak.report.findings import WORDS, advised, lost, sentence
 from nearpeak.results.results import (
     Estimated,
     Fact,
@@ -18,6 +18,7 @@ from nearpeak.results.results import (
     FindingKind,
     Overlap,
     Remedy,
+    SettingChange,
 )
 from nearpeak.terms.identity import Place, Who
 
@@ -36,12 +37,12 @@ def test_blocking_has_both_figures(by_hand: Any) -> None:
     where = {"x": by_hand.MIB, "place": by_hand.NEAR, "buffers": "H,D"}
     cells = [
         by_hand.make_cell("latency", 1939.0, ceiling=26.0, calls="blocking", **where),
-        by_hand.make_cell("bw", 53.0, ceiling=55.0, calls="nonblocking", **where),
+        by_hand.make_cell("bibw", 53.0, ceiling=55.0, calls="nonblocking", **where),
     ]
     words = told(by_hand, "blocking", cells)
     assert words.startswith(
         "openmpi, host-gpu near, latency H,D at 1 MiB: one message at a time moves 0.541 GB/s"
-        " (1940 µs), 64 in flight move 53.0 GB/s: "
+        " (1940 µs), 64 in flight move 53.0 GB/s (bibw): "
     )
     assert words.endswith(" as much. The ceilings differ by 1.36 times.")
 
@@ -231,7 +232,8 @@ def test_what_was_slowed_has_both_figures_where_there_are_any(by_hand: Any) -> N
         by_hand.make_launch(block, held_down=("core too hot",) if block < 2 else ())
         for block in range(6)
     ]
-    (finding,) = find_in(by_hand.view([cell], launches=launches))
+    observed = [by_hand.observed(launch, cell) for launch in launches]
+    (finding,) = find_in(by_hand.view([cell], launches=launches, observed=observed))
     start = "openmpi, gpu-gpu nvlink: launches were slowed: core too hot in 2 of 6 launches."
     assert sentence(finding) == (
         f"{start} latency D,D at 8 B: 15.0 µs in these against 10.0 µs in the others."
@@ -318,3 +320,34 @@ def test_the_time_lost_is_that_of_one_operation(finding: Finding) -> None:
     assert of(0.0, 5) == more
     assert of(0.0, 2) == "1 more case loses in the same way, by smaller factors."
     assert of(0.0, 1) == ""
+
+
+def test_what_has_the_same_reason_is_said_behind_the_remedy(by_hand: Any) -> None:
+    cells = [
+        by_hand.make_cell(benchmark, value, x=by_hand.MIB, place=place, ceiling=ceiling)
+        for place, us in ((by_hand.SAME, 1939.0), (by_hand.MPS, 30.0))
+        for benchmark, value, ceiling in (("latency", us, 26.0), ("bw", 53.0, 55.0))
+    ]
+    (finding,) = find_in(by_hand.view(cells))
+    assert advised(finding).startswith(
+        "Let ranks share a GPU in the faster of these two ways. The same reason: openmpi,"
+        " gpu-gpu same-gpu, latency D,D at 1 MiB: one message at a time moves 0.541 GB/s"
+    )
+
+
+def test_settings_that_a_rule_names_are_said_with_what_they_do() -> None:
+    change = SettingChange(kind="env", name="A", value="n", instead=None, effect="no b")
+    remedy = Remedy(text="Turn it off.", changes=[change])
+    finding = Finding(kind="dma_buf", sure=True, who=None, place=None, case=None, remedy=remedy,
+                      check=[])  # fmt: skip
+    assert advised(finding) == "Turn it off. To try: A=n (no b)."
+
+
+def test_what_a_message_loses(by_hand: Any) -> None:
+    part = by_hand.part("wait", "sched_yield", 60.0)
+    explanations = [by_hand.explained(part, messages=1, slower=1.5)]
+    (finding,) = find_in(by_hand.view([], explanations=explanations, **by_hand.EXPLAINED))
+    assert lost(finding) == (
+        "Not certain: 1 message seen, 1.50 times as long under the microscope. That is some"
+        " 40.0 µs of such a message."
+    )

@@ -12,6 +12,7 @@ from itertools import permutations
 import msgspec
 import numpy as np
 
+from nearpeak.findings.settings import Setting
 from nearpeak.libraries.library import Settings
 from nearpeak.observations.observed import Block, Launch, Observations
 from nearpeak.results.ceilings import Ceilings
@@ -22,6 +23,7 @@ from nearpeak.results.results import (
     EvidenceOf,
     Fact,
     FindingKind,
+    InMessage,
     Results,
     Source,
 )
@@ -30,8 +32,6 @@ from nearpeak.statistics.intervals import LEVEL, Interval, interval
 from nearpeak.terms.axes import STAGING, staging
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.identity import CEILING, Case, Curve, Place, Who
-
-Limits = dict[Block, float]  # of ratios
 
 # Blocks that a finding rests on at least: fewer say nothing about how launches scatter.
 FEWEST = 4
@@ -89,6 +89,21 @@ class View:
         return [sorted(cells, key=lambda cell: cell.case.x) for cells in found.values()]
 
     @cached_property
+    def _by_benchmark(self) -> Mapping[tuple[Who, Place, str, int, str], list[Cell]]:
+        found: dict[tuple[Who, Place, str, int, str], list[Cell]] = defaultdict(list)
+        for cell in self.unstaged:
+            case = cell.case
+            found[cell.who, cell.place, case.buffers, case.x, case.benchmark].append(cell)
+        return found
+
+    def beside(self, cell: Cell, benchmark: str, buffers: str | None = None) -> list[Cell]:
+        """The cells of a benchmark with the same library, path and size, in the same buffers or in
+        these."""
+        case = cell.case
+        key = cell.who, cell.place, buffers or case.buffers, case.x, benchmark
+        return self._by_benchmark.get(key, [])
+
+    @cached_property
     def varied(self) -> set[tuple[str, str]]:
         """Benchmark and axis, where the study has several values."""
         values: dict[tuple[str, str], set[str]] = defaultdict(set)
@@ -120,14 +135,13 @@ class View:
             if other is not None and other is not cell and (loss := against(cell, other, limit)):
                 yield Seen(cell, other, loss)
 
-    def told(self, diagnosis: str) -> list[str]:
-        """What doctor said before the study, where that was not well."""
-        said = self.observations.machine.diagnoses
-        return [each.message for each in said if each.id == diagnosis and each.severity != "ok"]
-
     def doctor(self, diagnosis: str) -> list[Fact]:
-        """The same as facts."""
-        return [Fact(of="doctor", name=diagnosis, value=words) for words in self.told(diagnosis)]
+        """What doctor said before the study, where that was not well."""
+        return [
+            Fact(of="doctor", name=diagnosis, value=said.message)
+            for said in self.observations.machine.diagnoses
+            if said.id == diagnosis and said.severity != "ok"
+        ]
 
     def attainable(self, cell: Cell) -> dict[Block, float]:
         """The best that a library can reach in each block; empty without a ceiling."""
@@ -245,6 +259,12 @@ class Seen:
     scaled: float = 1.0  # the other one's figures, for so many times its bytes
     ceilings: float | None = None  # how many times better the other one's ceiling is, where asked
 
+    @property
+    def natural(self) -> float:
+        """So much of the ratio is in the nature of the path, or the ceilings are not asked: 1 or
+        more."""
+        return max(1.0, self.ceilings or 1.0)
+
 
 @dataclass(frozen=True)
 class Noticed:
@@ -256,6 +276,8 @@ class Noticed:
     case: Case | None = None
     evidence: Sequence[Evidence] = ()  # figures that show what it costs, where any do
     command: str = ""  # shows it
+    sure: bool = True
+    message: InMessage | None = None  # that it is about
 
 
 @dataclass(frozen=True)
@@ -265,10 +287,16 @@ class Rule:
     name: FindingKind
     tells: str  # what is a finding, for docs/rules.md
     find: Callable[[View], Iterable[Seen | Noticed]]
-    remedy: str  # what to do about it, a sentence
+    remedy: str  # what to do about it, a sentence, beside settings
     sources: Sequence[Source]  # where this is described, for who wants to know more
     by_settings: bool = False  # the remedy is to run with the settings of the other one
     only_tried: Callable[[Seen], bool] = field(default=lambda _: False)
+    settings: Sequence[Setting] = ()  # that may help, of several libraries
+    # Rules with the same word tell of one fault in messages: only the largest share stands alone.
+    fault: str = ""
+    is_cause: bool = (
+        False  # what other rules do not see with the other one is told with its finding
+    )
 
 
 def loss(
@@ -284,6 +312,33 @@ def loss(
     return Loss(own, better, ratios, limits)
 
 
+def above(view: View, cell: Cell, other: Cell, limit: float, scaled: float = 1.0) -> "Seen | None":
+    """Both figures of one unit, where the limit is beyond what the ceilings of both explain: that
+    of each block. `scaled`: the other one's figures, for so many times its bytes. Without ceilings
+    the limit is the same in all blocks."""
+    better = times(other, scaled)
+    ratios = better_in(better.by_block, cell.by_block, cell.better)
+    natural = {
+        block: ratio / scaled if cell.better == "lower" else ratio * scaled
+        for block, ratio in view.natural(cell, other).items()
+    }
+    limits = dict.fromkeys(ratios, limit)
+    if natural:
+        limits = {block: limit * max(1.0, ratio) for block, ratio in natural.items()}
+    found = loss(cell, better, ratios, limits)
+    if found is None:
+        return None
+    ceilings = float(np.median([natural[block] for block in found.ratios])) if natural else None
+    return Seen(cell, other, found, scaled, ceilings)
+
+
+def times(cell: Cell, scaled: float) -> Cell:
+    """As its figures would be with so many times the bytes."""
+    return msgspec.structs.replace(
+        cell, launch_medians=[median * scaled for median in cell.launch_medians]
+    )
+
+
 def expected(
     cell: Cell, ratios: Mapping[Block, float], limits: Mapping[Block, float]
 ) -> Loss | None:
@@ -294,14 +349,6 @@ def expected(
         return None
     better = found.own * found.ratio if cell.better == "higher" else found.own / found.ratio
     return replace(found, better=better)
-
-
-def beyond(ratios: Mapping[Block, float], natural: Mapping[Block, float], limit: float) -> Limits:
-    """The limit of each block, beyond what the ceilings' own ratio explains; without ceilings it
-    is the same in all."""
-    if not natural:
-        return dict.fromkeys(ratios, limit)
-    return {block: limit * max(1.0, ratio) for block, ratio in natural.items()}
 
 
 def against(cell: Cell, other: Cell, limit: float) -> Loss | None:

@@ -9,20 +9,24 @@ recorded and is no ratio (`Noticed`) is not judged: it is so.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import median
 from typing import NamedTuple
 
 import numpy as np
 
 from nearpeak.findings.evidence import Noticed, Rule, Seen, View
 from nearpeak.findings.rules import all_rules
+from nearpeak.findings.settings import contradicted, suggested
 from nearpeak.libraries.library import Settings
 from nearpeak.observations.observed import Observations
 from nearpeak.results.results import (
     Alternative,
+    Cell,
     Check,
     Cost,
     Finding,
+    FindingKind,
     Remedy,
     Results,
     SettingChange,
@@ -30,6 +34,8 @@ from nearpeak.results.results import (
 from nearpeak.statistics.intervals import Interval
 from nearpeak.statistics.ordered import leading, surely_above
 from nearpeak.terms.identity import Case, Place, Who
+
+Group = tuple[FindingKind, Who, str, str]  # with the path and the buffers
 
 
 class Judged(NamedTuple):
@@ -45,9 +51,10 @@ def find(results: Results, observations: Observations) -> list[Finding]:
     """One finding for each rule, library with its settings, path and buffers, and all that was
     noticed.
 
-    Ranked by how many times better the other figure is at least: by the low end of the interval, or
-    of the range; then what was noticed. After what is sure comes what blocks are too few to be sure
-    of, and last what only loses with settings that nobody has unless they ask for them.
+    Ranked by how many times better the other figure is at least, beyond what the ceilings have too:
+    by the low end of the interval, or of the range; then what was noticed. After what is sure comes
+    what blocks are too few to be sure of, and last what only loses with settings that nobody has
+    unless they ask for them. What has the same reason as another finding is told with it.
     """
     return find_in(View.of(results, observations))
 
@@ -58,18 +65,17 @@ def find_in(view: View) -> list[Finding]:
     seen = [(rule, each) for rule in rules for each in rule.find(view)]
     asked = [(rule, each) for rule, each in seen if isinstance(each, Seen)]
     losing = [judged for judged in _judge(asked) if judged.sure or judged.seen.loss.everywhere]
-    found = [(False, _fact(rule, each)) for rule, each in seen if isinstance(each, Noticed)]
-    for rule in rules:
-        found += _findings(view, [judged for judged in losing if judged.rule is rule])
-    found.sort(key=lambda pair: (pair[0], *_rank(pair[1])))
-    return [finding for _, finding in found]
+    told = _told(view, losing, _causes(asked, losing))
+    told += [(False, each) for each in _facts(view, seen)]
+    told.sort(key=lambda pair: (pair[0], *_rank(pair[1])))
+    return [finding for _, finding in told]
 
 
 def _rank(finding: Finding) -> tuple[bool, bool, float]:
     if finding.cost is None:
-        return False, True, 0.0
+        return not finding.sure, True, -finding.message.share if finding.message else 0.0
     low, _ = finding.cost.ci95 or finding.cost.range
-    return not finding.sure, False, -low
+    return not finding.sure, False, -low / max(1.0, finding.cost.ceilings or 1.0)
 
 
 def _judge(asked: list[tuple[Rule, Seen]]) -> list[Judged]:
@@ -93,29 +99,76 @@ def _judge(asked: list[tuple[Rule, Seen]]) -> list[Judged]:
     ]
 
 
-def _findings(view: View, found: Iterable[Judged]) -> list[tuple[bool, Finding]]:
-    """Told at the case where the ratio is greatest. Of all pairs of a machine only the worst is
-    told: a study may have hundreds."""
+def _causes(asked: Iterable[tuple[Rule, Seen]], losing: Sequence[Judged]) -> dict[int, Judged]:
+    """By the identity of a loss the one that is its cause: the same figure loses to another one, as
+    the rule of the cause tells, and with that one the rule of the loss sees nothing."""
+    still: dict[tuple[FindingKind, tuple[Who, Place, Case]], bool] = defaultdict(bool)
+    for rule, seen in asked:
+        still[rule.name, _whose(seen.cell)] |= median(seen.loss.beyond.values()) > 0
+    causes: dict[tuple[Who, Place, Case], list[Judged]] = defaultdict(list)
+    for judged in losing:
+        if judged.rule.is_cause:
+            causes[_whose(judged.seen.cell)].append(judged)
+    found = {}
+    for judged in losing:
+        explain = [
+            cause
+            for cause in causes[_whose(judged.seen.cell)]
+            if not judged.rule.is_cause
+            and (other := cause.seen.other) is not None
+            and still.get((judged.rule.name, _whose(other))) is False
+            and (cause.sure or not judged.sure)
+        ]
+        if explain:
+            found[id(judged)] = max(explain, key=_greatest)
+    return found
 
-    def greatest(judged: Judged) -> tuple[bool, float]:
-        return judged.sure, judged.seen.loss.ratio
 
-    cases: dict[tuple[Who, Place, Case], Judged] = {}  # a cell may lose to several others
-    for judged in found:
-        cell = judged.seen.cell
-        key = (cell.who, cell.place, cell.case)
-        cases[key] = max(judged, cases.get(key, judged), key=greatest)
-    groups: dict[tuple[Who, str, str], list[Judged]] = defaultdict(list)
-    for judged in cases.values():
-        place = judged.seen.cell.place
-        path = place.kind if place.pair else place.path
-        groups[judged.seen.cell.who, path, judged.seen.cell.case.buffers].append(judged)
+def _told(
+    view: View, losing: Iterable[Judged], causes: Mapping[int, Judged]
+) -> list[tuple[bool, Finding]]:
+    """One for each group, and whether it only loses with settings that somebody asked for. What has
+    a cause is told with it."""
+    alone: dict[Group, list[Judged]] = defaultdict(list)
+    explained: dict[Group, list[Judged]] = defaultdict(list)
+    for judged in losing:
+        if cause := causes.get(id(judged)):
+            explained[_group(cause)].append(judged)
+        else:
+            alone[_group(judged)].append(judged)
     told = []
-    for group in groups.values():
-        worst = max(group, key=greatest)
-        alike = sum(judged.seen.cell.place == worst.seen.cell.place for judged in group)
-        told.append((worst.rule.only_tried(worst.seen), _finding(view, worst, alike)))
+    for group, together in alone.items():
+        worst, finding = _worst(view, together)
+        finding.explains = [each for _, each in _told(view, explained[group], {})]
+        told.append((worst.rule.only_tried(worst.seen), finding))
     return told
+
+
+def _group(judged: Judged) -> Group:
+    """What is told once. Of all pairs of a machine only the worst is: a study may have hundreds."""
+    cell = judged.seen.cell
+    path = cell.place.kind if cell.place.pair else cell.place.path
+    return judged.rule.name, cell.who, path, cell.case.buffers
+
+
+def _worst(view: View, group: Iterable[Judged]) -> tuple[Judged, Finding]:
+    """It is told at the case where the ratio is greatest."""
+    cases: dict[tuple[Who, Place, Case], Judged] = {}  # a cell may lose to several others
+    for judged in group:
+        key = _whose(judged.seen.cell)
+        cases[key] = max(judged, cases.get(key, judged), key=_greatest)
+    worst = max(cases.values(), key=_greatest)
+    alike = sum(judged.seen.cell.place == worst.seen.cell.place for judged in cases.values())
+    return worst, _finding(view, worst, alike)
+
+
+def _greatest(judged: Judged) -> tuple[bool, float]:
+    """First what is sure, then what is most beyond the ceilings."""
+    return judged.sure, judged.seen.loss.ratio / judged.seen.natural
+
+
+def _whose(cell: Cell) -> tuple[Who, Place, Case]:
+    return cell.who, cell.place, cell.case
 
 
 def _finding(view: View, worst: Judged, cases: int) -> Finding:
@@ -142,7 +195,7 @@ def _finding(view: View, worst: Judged, cases: int) -> Finding:
             share=1 - 1 / loss.ratio,
             cases=cases,
         ),
-        remedy=_remedy(view, worst),
+        remedy=_remedy(view, worst.rule, seen),
         check=[
             Check(of="own", command=cell.command),
             *([Check(of="alternative", command=other.command)] if other else []),
@@ -151,28 +204,54 @@ def _finding(view: View, worst: Judged, cases: int) -> Finding:
     )
 
 
-def _fact(rule: Rule, noticed: Noticed) -> Finding:
+def _facts(view: View, seen: Iterable[tuple[Rule, Seen | Noticed]]) -> list[Finding]:
+    """What was noticed; of several signs of one fault the one with the largest share, and the
+    others with it."""
+    alone = []
+    faults: dict[tuple[str, Who | None, Place | None, str], list[Finding]] = defaultdict(list)
+    for rule, each in seen:
+        if isinstance(each, Noticed):
+            found = _fact(view, rule, each)
+            if rule.fault and each.case:
+                faults[rule.fault, each.who, each.place, each.case.buffers].append(found)
+            else:
+                alone.append(found)
+    for signs in faults.values():
+        first, *others = sorted(signs, key=_rank)
+        first.explains = others
+        alone.append(first)
+    return sorted(alone, key=lambda finding: finding.kind)
+
+
+def _fact(view: View, rule: Rule, noticed: Noticed) -> Finding:
     command = noticed.command
+    told = noticed.message is not None
+    known = view.observations
     return Finding(
         kind=rule.name,
-        sure=True,
+        sure=noticed.sure,
         who=noticed.who,
         place=noticed.place,
         case=noticed.case,
         evidence=list(noticed.evidence),
-        facts=list(noticed.facts),
-        remedy=Remedy(text=rule.remedy),
+        facts=[
+            *noticed.facts,
+            *(contradicted(rule.settings, noticed.who, known) if told else []),
+        ],
+        message=noticed.message,
+        remedy=Remedy(text=rule.remedy, changes=suggested(rule.settings, noticed.who, known)),
         check=[Check(of="own", command=command)] if command else [],
         sources=list(rule.sources),
     )
 
 
-def _remedy(view: View, worst: Judged) -> Remedy:
-    other = worst.seen.other
-    if other is None or not worst.rule.by_settings:
-        return Remedy(text=worst.rule.remedy)
-    own, better = (view.given.get(cell.who, Settings()) for cell in (worst.seen.cell, other))
-    return Remedy(text=worst.rule.remedy, settings=better, changes=list(changes(better, own)))
+def _remedy(view: View, rule: Rule, seen: Seen) -> Remedy:
+    other, who = seen.other, seen.cell.who
+    if other is None or not rule.by_settings:
+        named = suggested(rule.settings, who, view.observations)
+        return Remedy(text=rule.remedy, changes=named)
+    own, better = (view.given.get(each, Settings()) for each in (who, other.who))
+    return Remedy(text=rule.remedy, settings=better, changes=list(changes(better, own)))
 
 
 def changes(better: Settings, own: Settings) -> Iterator[SettingChange]:

@@ -6,11 +6,19 @@ from typing import NamedTuple
 
 from nearpeak.findings.evidence import Noticed, View
 from nearpeak.numbers import number, percent
-from nearpeak.observations.explained import Budget, ExplainedCase, Explanation, Part
-from nearpeak.results.results import Fact
+from nearpeak.observations.explained import (
+    Budget,
+    ExplainedCase,
+    Explanation,
+    Part,
+    doubtful,
+)
+from nearpeak.results.results import Fact, InMessage
 from nearpeak.terms.identity import Case, Place, Who
 
 MOST = 4  # parts of a message that are named
+COPIES = "copies"  # the fault that several rules tell of: how device memory is copied
+ENOUGH = 10  # messages: of fewer, one that was held up changes what all take
 
 
 class Message(NamedTuple):
@@ -24,21 +32,53 @@ class Message(NamedTuple):
         """Of its time."""
         return sum(part.time_us for part in parts) / self.budget.time_us
 
+    def each(self, part: Part) -> float:
+        """How often a part is of one message: an iteration may have a window of them."""
+        several = self.case.operations if self.budget.leg == "iteration" else 1.0
+        return part.count / max(1.0, several)
+
 
 def worst(view: View, chosen: Callable[[Message], list[Part]], least: float) -> Iterator[Noticed]:
     """For each library, path and buffers the message of which the chosen parts have the largest
-    share, where that is `least` or more."""
-    found: dict[tuple[Who, str, str], tuple[float, Message, list[Part]]] = {}
+    share, where that is `least` or more.
+
+    Sure where enough messages were looked at, and the share is no less if all that a message takes
+    longer under the microscope is in these parts. Nothing of a doubtful explanation, or of a
+    library, version or path that the study does not have.
+    """
+    found: dict[tuple[Who, str, str], tuple[tuple[bool, float], Message, list[Part]]] = {}
     for message in _messages(view):
         parts = chosen(message)
-        share = message.share(parts)
+        if not parts or message.share(parts) < least:
+            continue
+        sure = message.budget.messages >= ENOUGH and _at_least(message, parts) >= least
+        rank = sure, message.share(parts)
         explained = message.explanation
-        who = Who(explained.library, explained.settings)
-        key = who, explained.path, explained.buffers
-        if parts and share >= least and share > found.get(key, (0.0,))[0]:
-            found[key] = share, message, parts
-    for (who, path, _), (_, message, parts) in found.items():
-        yield Noticed(_facts(message, parts), who, _place(view, path), _case(message))
+        key = Who(explained.library, explained.settings), explained.path, explained.buffers
+        if key not in found or rank > found[key][0]:
+            found[key] = rank, message, parts
+    for (who, path, _), ((sure, share), message, parts) in found.items():
+        time_us, slower = message.budget.time_us, message.case.slower
+        yield Noticed(
+            _facts(message, parts),
+            who,
+            _place(view, path),
+            _case(message),
+            sure=sure,
+            message=InMessage(
+                messages=message.budget.messages,
+                time_us=time_us,
+                slower=slower,
+                share=share,
+                lost_us=share * time_us / slower,
+            ),
+        )
+
+
+def _at_least(message: Message, parts: Collection[Part]) -> float:
+    """The share of the parts in a message without the microscope, if these alone grow under it."""
+    slower = max(1.0, message.case.slower)
+    return 1 - (1 - message.share(parts)) * slower
 
 
 def calls(message: Message, names: Collection[str]) -> list[Part]:
@@ -47,33 +87,30 @@ def calls(message: Message, names: Collection[str]) -> list[Part]:
 
 
 def _messages(view: View) -> Iterator[Message]:
-    for explanation in view.observations.explanations:
+    known = view.observations
+    libraries = {(library.who, library.version) for library in known.libraries}
+    paths = {path.id for path in known.paths}
+    for explanation in known.explanations:
+        who = Who(explanation.library, explanation.settings)
+        if (who, explanation.version) not in libraries or explanation.path not in paths:
+            continue
         for case in explanation.cases:
-            for budget in case.budgets:
+            for budget in [] if doubtful(case) else case.budgets:
                 yield Message(explanation, case, budget)
 
 
 def _facts(message: Message, parts: list[Part]) -> list[Fact]:
-    """The parts with the largest shares: `close by rank 1: 2 x 19.3 µs, 31.6 % of 124 µs`."""
+    """The parts with the largest shares: `2 x close by rank 1: 19.3 µs each, 31.6 % of 124 µs`."""
     whole_us = message.budget.time_us
     return [
         Fact(
             of="part",
-            name=f"{part.name}{_bytes(part)} {'for' if part.kind == 'device' else 'by'} rank"
-            f" {part.rank}",
-            value=f"{_times(part.count)} {number(part.mean_us)} µs,"
+            name=f"{part.words} {'for' if part.kind == 'device' else 'by'} rank {part.rank}",
+            value=f"{number(part.mean_us)} µs{' each' if part.count >= 1.5 else ''},"
             f" {percent(part.time_us / whole_us)} % of {number(whole_us)} µs",
         )
         for part in sorted(parts, key=lambda part: -part.time_us)[:MOST]
     ]
-
-
-def _bytes(part: Part) -> str:
-    return f" of {part.bytes:,.0f} B" if part.bytes else ""
-
-
-def _times(count: float) -> str:
-    return f"{count:,.0f} x" if count >= 1.5 else "1 x"
 
 
 def _place(view: View, path: str) -> Place:

@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
+
 from nearpeak.machine.attempts import bind_memory, read_sibling
 from nearpeak.machine.discover import discover
 from nearpeak.machine.gpu_doctor import gpu_checks
@@ -45,6 +47,7 @@ SETTINGS = (
     "MPICH_",
     "NCCL_",
 )
+VARIABLES = "settings-variables"  # the diagnosis that names those which every launch inherits
 NO_SETTINGS = (
     "I_MPI_ROOT",
     "FI_PROVIDER_PATH",
@@ -288,12 +291,13 @@ def _settings_variables(patient: Patient) -> Iterator[Diagnosis]:
         if name.startswith(SETTINGS) and name not in NO_SETTINGS
     )
     if names:
-        yield warn(
-            "settings-variables",
+        said = warn(
+            VARIABLES,
             f"every launch inherits {', '.join(names)}: `default` would not be the default",
             "unset them, and give them to the study as named settings instead; the records "
             "keep their values",
         )
+        yield msgspec.structs.replace(said, variables=names)
 
 
 def _memory_binding(patient: Patient) -> Iterator[Diagnosis]:

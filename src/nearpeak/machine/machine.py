@@ -92,6 +92,7 @@ class Diagnosis(msgspec.Struct, kw_only=True, frozen=True):
     id: str  # made of words, the same on every machine
     message: str
     hint: str = ""
+    variables: list[str] = []  # of the environment, that it is about
 
 
 class Machine(msgspec.Struct, kw_only=True, frozen=True):
@@ -116,3 +117,20 @@ class Machine(msgspec.Struct, kw_only=True, frozen=True):
     mps: bool = False  # whether there is a program to start NVIDIA's MPS daemon with
     provenance: Provenance = Provenance()
     diagnoses: list[Diagnosis] = []  # doctor's, before the study; none: it was not asked
+
+
+def unknown() -> Machine:
+    """The machine of figures that do not say where they were measured."""
+    return Machine(
+        hostname="an unknown machine",
+        architecture="",
+        cpu_model="",
+        kernel="",
+        source="",
+        virtual=False,
+        cores=[],
+        caches=[],
+        numa_nodes=[],
+        nics=[],
+        allowed_cpus=[],
+    )

@@ -37,6 +37,15 @@ class Part(msgspec.Struct, kw_only=True):
     # of them in the order above, and is shared by what is of one kind.
     time_us: float
 
+    @property
+    def words(self) -> str:
+        """`2,036 x cuMemcpyAsync of 8,240 B`."""
+        if self.kind == "microscope":
+            return self.name
+        times = f"{self.count:,.0f} x " if self.count >= 1.5 else ""
+        moved = f" of {self.bytes:,.0f} B" if self.bytes else ""
+        return f"{times}{self.name}{moved}"
+
 
 class Own(msgspec.Struct, kw_only=True):
     """What a rank was at where nothing that is seen went on: its own instructions."""
@@ -145,6 +154,13 @@ class Explanation(msgspec.Struct, kw_only=True):
     said: list[Said] = []
 
 
+def doubtful(case: ExplainedCase) -> bool:
+    """Whether something kept it from being seen whole, or as it is."""
+    quick, slow = USUAL_SLOWER
+    not_whole = case.lost or case.missing or case.failed or case.device
+    return bool(not_whole) or not quick <= case.slower <= slow
+
+
 def thinned(spans: Iterable[Span], narrowest_us: float) -> list[Span]:
     """The spans of a lane, in the order of time; those that could not be seen apart as one, which
     has the name of the longest."""
@@ -170,6 +186,9 @@ def thinned(spans: Iterable[Span], narrowest_us: float) -> list[Span]:
     return found
 
 
+# Times as long under the microscope: below, other work held up the launches without it; above, most
+# of what is seen is the microscope's.
+USUAL_SLOWER = (0.9, 3.0)
 WAITING = ("sync", "wait")  # kinds
 FOLDER = "explained"  # of a study: an explanation in each file
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from nearpeak.errors import UserError
 from nearpeak.libraries.library import Settings
-from nearpeak.machine.machine import Machine
+from nearpeak.machine.machine import unknown
 from nearpeak.observations.observed import (
     Block,
     Gap,
@@ -135,7 +135,7 @@ def observations(file: Path, by: Library, tables: Sequence[Table], checked_by: s
         started=started,
         nearpeak="",
         complete=True,
-        machine=_unknown_machine(),
+        machine=unknown(),
         paths=[],
         libraries=[
             replace(by, who=Who(by.who.library, way), given=Settings(name=way)) for way in ways
@@ -225,19 +225,3 @@ def _path(table: Table) -> DataPath:
         )
     pair = table.pair if table.one_of_several else ()
     return DataPath(id=name, summary=words, transport="unknown", ends=ends, pair=pair)
-
-
-def _unknown_machine() -> Machine:
-    return Machine(
-        hostname="an unknown machine",
-        architecture="",
-        cpu_model="",
-        kernel="",
-        source="",
-        virtual=False,
-        cores=[],
-        caches=[],
-        numa_nodes=[],
-        nics=[],
-        allowed_cpus=[],
-    )

@@ -12,6 +12,7 @@ from nearpeak.results.results import (
     Evidence,
     Finding,
     FindingKind,
+    InMessage,
     SettingChange,
 )
 from nearpeak.terms.axes import CALLS, PACK, STAGING
@@ -28,8 +29,10 @@ def sentence(finding: Finding) -> str:
 
 def lost(finding: Finding) -> str:
     """`Each such operation loses 12.3 µs. 4 more cases lose in the same way, by smaller
-    factors.`"""
+    factors.`; of a message `That is some 12.3 µs of such a message.`"""
     cost = finding.cost
+    if finding.message is not None:
+        return _lost_of(finding.message, finding.sure)
     if cost is None:
         return ""
     more = cost.cases - 1
@@ -46,11 +49,37 @@ def lost(finding: Finding) -> str:
     return " ".join(filter(None, words))
 
 
+def _lost_of(message: InMessage, sure: bool) -> str:
+    doubt = (
+        ""
+        if sure
+        else f"Not certain: {count(message.messages, 'message')} seen, {number(message.slower)}"
+        " times as long under the microscope."
+    )
+    return f"{doubt} That is some {number(message.lost_us)} µs of such a message.".lstrip()
+
+
+def advised(finding: Finding) -> str:
+    """What to do about it, and what else that is good for."""
+    remedy = finding.remedy
+    with_it = "The same reason" if finding.message is None else "Seen with it"
+    same = [f"{with_it}: {sentence(other)}" for other in finding.explains]
+    named = [] if remedy.settings else [_named(change) for change in remedy.changes]
+    tried = [f"To try: {', '.join(named)}."] if named else []
+    return " ".join([remedy.text, *tried, *same])
+
+
+def _named(change: SettingChange) -> str:
+    """`UCX_CUDA_COPY_DMABUF=n (no handles of device memory)`."""
+    return f"{_change(change)} ({change.effect})"
+
+
 def _blocking(finding: Finding) -> str:
     return (
         f"{_where(finding)}: one message at a time moves {_own(finding, 'GB/s')}"
         f" ({_own(finding, 'us')}), {_of(finding, 'alternative').window} in flight move"
-        f" {_better(finding)}: {_ratio(finding)} as much. The ceilings differ by"
+        f" {_better(finding)} ({_other(finding).case.figure}): {_ratio(finding)} as much. The"
+        f" ceilings differ by"
         f" {number(_cost(finding).ceilings)} times."
     )
 
@@ -252,7 +281,12 @@ def _visible(finding: Finding) -> str:
 
 
 def _message(finding: Finding) -> str:
-    return f"{_where(finding)}, of a message: {_facts(finding, ': ')}."
+    parts, variables = (
+        "; ".join(f"{fact.name}{between}{fact.value}" for fact in finding.facts if fact.of == of)
+        for of, between in (("part", ": "), ("variable", "="))
+    )
+    words = f"{_where(finding)}, of a message: {parts}."
+    return f"{words} It is run with {variables}." if variables else words
 
 
 def _without_cuda(finding: Finding) -> str:

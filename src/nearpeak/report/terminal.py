@@ -252,7 +252,7 @@ def _findings(results: Results) -> Iterator[Text]:
         return
     yield _text("What stands out, the largest certain losses first:", "bold")
     for finding in found[:_FINDINGS]:
-        told = findings.sentence(finding), findings.lost(finding), finding.remedy.text
+        told = findings.sentence(finding), findings.lost(finding), findings.advised(finding)
         yield _text(f"  {' '.join(filter(None, told))}")
     yield from _more(len(found), _FINDINGS)
 

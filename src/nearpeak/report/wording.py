@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from nearpeak.numbers import count, number, percent, size, unit, within
-from nearpeak.report.findings import sentence
+from nearpeak.report.findings import advised, sentence
 from nearpeak.report.headlines import Group
 from nearpeak.report.overlap import share
 from nearpeak.results.cells import is_defect
@@ -74,7 +74,7 @@ def _headline(results: Results, place: Place, mine: list[Group]) -> PathWords:
 
 def _why(results: Results, place: Place) -> list[str]:
     """What messages of the path were seen to do, and what to do about it."""
-    return [f"{sentence(found)} {found.remedy.text}" for found in _of_messages(results, place)]
+    return [f"{sentence(found)} {advised(found)}" for found in _of_messages(results, place)]
 
 
 def _of_messages(results: Results, place: Place) -> list[Finding]:

@@ -682,6 +682,7 @@ class SettingChange(msgspec.Struct, kw_only=True):
     name: str = ""  # of a variable
     value: str | None  # with the better settings; null: they leave it out
     instead: str | None  # with the others
+    effect: str = ""  # what it does, where a rule names it
 
 
 class Remedy(msgspec.Struct, kw_only=True):
@@ -689,7 +690,9 @@ class Remedy(msgspec.Struct, kw_only=True):
 
     text: str  # a sentence, the same for all of a kind
     settings: Settings | None = None  # to run with, where these are the remedy,
-    changes: list[SettingChange] = []  # and how they differ from those that lose
+    # and how they differ from those that lose. Without them: what the rule names, fits the library,
+    # and nothing in force sets.
+    changes: list[SettingChange] = []
 
 
 # What was recorded: a variable that launches inherited; what doctor said; what slowed launches;
@@ -721,12 +724,23 @@ class Check(msgspec.Struct, kw_only=True):
     command: str  # one launch of it
 
 
+class InMessage(msgspec.Struct, kw_only=True):
+    """What parts take of the time of a message, as `nearpeak explain` saw it."""
+
+    messages: int  # that were looked at
+    time_us: float  # of one of them, under the microscope
+    slower: float  # how many times as long it takes under it
+    share: float  # of the parts
+    lost_us: float  # by them without the microscope, if all grows alike under it
+
+
 class Finding(msgspec.Struct, kw_only=True):
     """Something that stands out: a loss, told at the case where the ratio is greatest, or what was
     recorded beside the figures (`facts`), which has no `cost`."""
 
     kind: FindingKind  # the rule that found it
-    # Of a loss: at most 5 % of studies have a false one among their sure ones. Facts are sure.
+    # Of a loss: at most 5 % of studies have a false one among their sure ones. Facts are sure, but
+    # those of few messages, or of a share that may be the microscope's.
     sure: bool
     who: Who | None  # that loses, or that facts concern; null: all, as in the next two
     place: Place | None
@@ -736,9 +750,11 @@ class Finding(msgspec.Struct, kw_only=True):
     evidence: list[Evidence] = []
     facts: list[Fact] = []
     cost: Cost | None = None
+    message: InMessage | None = None
     remedy: Remedy
     check: list[Check]
     sources: list[Source] = []
+    explains: list["Finding"] = []  # others of the same reason, which are not told alone
 
 
 class Conditions(msgspec.Struct, kw_only=True):

@@ -12,7 +12,7 @@ from nearpeak.findings.rules import all_rules
 LATENCY, BW = 26.0, 55.0  # the ceilings
 
 
-def host_to_gpu(
+def within(
     by_hand: Any,
     latency: float,
     bw: float,
@@ -20,7 +20,7 @@ def host_to_gpu(
     calls: str = "nonblocking",
     **axes: str,
 ) -> list[Any]:
-    where = {"x": by_hand.MIB, "place": by_hand.NEAR, "buffers": "H,D"}
+    where = {"x": by_hand.MIB}
     one, many = ceilings
     own = {"calls": "blocking", "reuse": "fixed", **axes}
     return [
@@ -34,7 +34,7 @@ def seen(by_hand: Any, cells: list[Any]) -> list[Any]:
 
 
 def test_it_is_told_with_both_figures(by_hand: Any) -> None:
-    (loss,) = seen(by_hand, host_to_gpu(by_hand, 1939.0, 53.0, (LATENCY, BW)))
+    (loss,) = seen(by_hand, within(by_hand, 1939.0, 53.0, (LATENCY, BW)))
     assert loss.cell.case.benchmark == "latency"
     assert loss.loss.ratio == pytest.approx(53.0 / (by_hand.MIB / 1939.0 / 1e3), rel=0.05)
     assert (loss.other.case.benchmark, loss.other.window) == ("bw", 64)
@@ -53,18 +53,18 @@ def test_it_is_told_with_both_figures(by_hand: Any) -> None:
 def test_what_the_ceilings_explain_is_none(
     by_hand: Any, latency: float, ceilings: Any, count: int
 ) -> None:
-    assert len(seen(by_hand, host_to_gpu(by_hand, latency, 55.0, ceilings))) == count
+    assert len(seen(by_hand, within(by_hand, latency, 55.0, ceilings))) == count
 
 
 def test_only_the_same_axes_and_a_window_in_flight(by_hand: Any) -> None:
-    assert not seen(by_hand, host_to_gpu(by_hand, 84.0, 55.0, (LATENCY, BW), reuse="rotating"))
-    assert not seen(by_hand, host_to_gpu(by_hand, 84.0, 55.0, (LATENCY, BW), calls="blocking"))
-    assert not seen(by_hand, host_to_gpu(by_hand, 84.0, 55.0, (LATENCY, BW), calls="persistent"))
-    assert not seen(by_hand, host_to_gpu(by_hand, 84.0, 55.0, (LATENCY, BW), staging="pinned"))
+    assert not seen(by_hand, within(by_hand, 84.0, 55.0, (LATENCY, BW), reuse="rotating"))
+    assert not seen(by_hand, within(by_hand, 84.0, 55.0, (LATENCY, BW), calls="blocking"))
+    assert not seen(by_hand, within(by_hand, 84.0, 55.0, (LATENCY, BW), calls="persistent"))
+    assert not seen(by_hand, within(by_hand, 84.0, 55.0, (LATENCY, BW), staging="pinned"))
 
 
 def test_a_window_of_one_sided_operations_is_no_remedy_for_messages(by_hand: Any) -> None:
-    latency, windowed = host_to_gpu(by_hand, 1939.0, 53.0, (LATENCY, BW))
+    latency, windowed = within(by_hand, 1939.0, 53.0, (LATENCY, BW))
     windowed.case = msgspec.structs.replace(
         windowed.case, benchmark="put_bw", metric="put_bw", axes={"win": "allocated"}
     )
@@ -72,14 +72,14 @@ def test_a_window_of_one_sided_operations_is_no_remedy_for_messages(by_hand: Any
 
 
 def test_blocks_that_scatter_too_much_prove_nothing(by_hand: Any) -> None:
-    cells = host_to_gpu(by_hand, 84.0, 55.0, (LATENCY, BW))
+    cells = within(by_hand, 84.0, 55.0, (LATENCY, BW))
     cells[1].launch_medians[:2] = [20.0, 20.0]
     assert not seen(by_hand, cells)
 
 
 def test_the_limit_is_that_of_each_block(by_hand: Any) -> None:
     """A ceiling that is off in one block raises the limit there, and no other one."""
-    cells = host_to_gpu(by_hand, 84.0, 55.0, (LATENCY, BW))  # 4.4 times
+    cells = within(by_hand, 84.0, 55.0, (LATENCY, BW))  # 4.4 times
     view = by_hand.view(cells)
     ceiling = view.ceilings.of(cells[0].place, cells[0].case)
     ceiling.values[2] = 60.0  # there 3.1 times is natural
@@ -88,3 +88,24 @@ def test_the_limit_is_that_of_each_block(by_hand: Any) -> None:
     below = [block.number for block, beyond in seen.loss.beyond.items() if beyond < 0]
     assert below == [2]
     assert seen.ceilings == pytest.approx(LATENCY / (by_hand.MIB / BW / 1e3))
+
+
+@pytest.mark.parametrize(("windowed", "count"), [("bw", 0), ("bibw", 1)])
+def test_between_unlike_memories_a_rate_of_both_ways_tells(
+    by_hand: Any, windowed: str, count: int
+) -> None:
+    """One way may be slow by nature, and the rate of the other one says nothing of it."""
+    where = {"x": by_hand.MIB, "place": by_hand.NEAR, "buffers": "H,D"}
+    cells = [
+        by_hand.make_cell("latency", 155.0, ceiling=LATENCY, **where),
+        by_hand.make_cell(windowed, 110.0, ceiling=110.0, **where),
+    ]
+    assert len(seen(by_hand, cells)) == count
+
+
+def test_of_like_memories_a_rate_of_both_ways_is_no_better(by_hand: Any) -> None:
+    cells = [
+        by_hand.make_cell("latency", 155.0, x=by_hand.MIB, ceiling=LATENCY),
+        by_hand.make_cell("bibw", 110.0, x=by_hand.MIB, ceiling=110.0),
+    ]
+    assert not seen(by_hand, cells)

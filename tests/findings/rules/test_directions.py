@@ -22,6 +22,26 @@ def test_a_difference_that_the_ceilings_do_not_have(by_hand: Any) -> None:
     assert loss.ceilings == pytest.approx(1.1)
 
 
-@pytest.mark.parametrize(("there", "back"), [(55.0, 20.0), (55.0, None)])
+@pytest.mark.parametrize(("there", "back"), [(55.0, 15.0), (55.0, None)])
 def test_one_that_they_have_or_nobody_knows_of(by_hand: Any, there: Any, back: Any) -> None:
     assert not by_hand.seen("directions", both_ways(by_hand, there, back))
+
+
+def times(by_hand: Any, us: tuple[float, float], ceilings: tuple[float, float]) -> list[Any]:
+    where = {"x": by_hand.MIB, "place": by_hand.NEAR}
+    return [
+        by_hand.make_cell("put_latency", value, buffers=buffers, ceiling=ceiling, **where)
+        for value, ceiling, buffers in zip(us, ceilings, ("H,D", "D,H"), strict=True)
+    ]
+
+
+def test_of_times_the_longer_one_loses_where_its_ceiling_is_not_longer(by_hand: Any) -> None:
+    assert not by_hand.seen("directions", times(by_hand, (10.0, 40.0), (5.0, 20.0)))
+    (loss,) = by_hand.seen("directions", times(by_hand, (10.0, 40.0), (20.0, 5.0)))
+    assert loss.cell.case.buffers == "D,H"
+    assert loss.ceilings == pytest.approx(0.25)
+
+
+def test_what_is_beyond_the_ceilings_is_told_also_where_these_differ(by_hand: Any) -> None:
+    (loss,) = by_hand.seen("directions", times(by_hand, (10.0, 40.0), (5.0, 10.0)))
+    assert loss.ceilings == pytest.approx(2.0)

@@ -9,8 +9,8 @@ def test_a_tenth_of_a_message_is_told(by_hand: Any) -> None:
     handle = by_hand.part("call", "cuMemGetHandleForAddressRange", 9.0, count=4.0, mean_us=2.25)
     close = by_hand.part("call", "close", 3.0)
     assert by_hand.told("dma_buf", by_hand.explained(handle, close)) == [
-        "cuMemGetHandleForAddressRange by rank 1: 4 x 2.25 µs, 9.00 % of 100 µs",
-        "close by rank 1: 1 x 3.00 µs, 3.00 % of 100 µs",
+        "4 x cuMemGetHandleForAddressRange by rank 1: 2.25 µs each, 9.00 % of 100 µs",
+        "close by rank 1: 3.00 µs, 3.00 % of 100 µs",
     ]
 
 

@@ -4,7 +4,7 @@
 
 from typing import Any
 
-SAID = "every launch inherits NCCL_VERSION, UCX_TLS: `default` would not be the default"
+NAME = "settings-variables"
 
 
 def test_their_values_are_those_that_launches_recorded(by_hand: Any) -> None:
@@ -12,7 +12,7 @@ def test_their_values_are_those_that_launches_recorded(by_hand: Any) -> None:
         by_hand.make_launch(block, conditions={"env UCX_TLS": value, "env UCX_RNDV_THRESH": "1K"})
         for block, value in enumerate(("tcp", "tcp", "all"))
     ]
-    machine = by_hand.diagnosed("settings-variables", SAID)
+    machine = by_hand.diagnosed(NAME, "in whatever words", variables=["UCX_TLS"])
     (noticed,) = by_hand.noticed("inherited", launches=launches, machine=machine)
     found = [(fact.name, fact.value, fact.launches) for fact in noticed.facts]
     assert found == [("UCX_TLS", "all", 1), ("UCX_TLS", "tcp", 2)]
@@ -22,5 +22,5 @@ def test_their_values_are_those_that_launches_recorded(by_hand: Any) -> None:
 def test_what_a_study_sets_itself_is_not_inherited(by_hand: Any) -> None:
     launches = [by_hand.make_launch(0, conditions={"env UCX_TLS": "tcp", "env NCCL_VERSION": "2"})]
     assert not by_hand.noticed("inherited", launches=launches)
-    machine = by_hand.diagnosed("settings-variables", "every launch inherits NCCL_VERSION")
+    machine = by_hand.diagnosed(NAME, "every launch inherits NCCL_VERSION")
     assert not by_hand.noticed("inherited", launches=launches, machine=machine)

@@ -56,7 +56,16 @@ def test_parts_have_one_size_and_make_up_the_whole(by_hand: Any) -> None:
 
 def test_parts_that_lie_in_a_nearer_cache_tell_nothing(by_hand: Any) -> None:
     part, whole = sizes(by_hand, "bw", 50.0, 20.0)
-    part.lies_in, whole.lies_in = "shared cache", "memory"
+    part.lies_in = "shared cache"
     assert by_hand.seen("parts", [part, whole]) == []
     part.lies_in = "memory"
     assert len(by_hand.seen("parts", [part, whole])) == 1
+
+
+def test_where_the_bytes_lie_must_be_known(by_hand: Any) -> None:
+    """Of collective operations, and between hosts, it is not."""
+    cells = sizes(by_hand, "allreduce", 100.0, 800.0)
+    assert len(by_hand.seen("parts", cells)) == 1
+    for cell in cells:
+        cell.lies_in = None
+    assert by_hand.seen("parts", cells) == []

@@ -4,14 +4,26 @@
 
 from typing import Any
 
+import msgspec
+
+
+def copy(by_hand: Any, to: str, us: float = 20.0) -> Any:
+    return by_hand.part("device", f"copy, device to {to}", us, bytes=8.0)
+
 
 def test_copies_to_the_host_between_devices_are_told(by_hand: Any) -> None:
-    copy = by_hand.part("device", "copy, device to pageable", 2.0, bytes=8.0)
-    assert len(by_hand.told("through_host", by_hand.explained(copy, buffers="D,D"))) == 1
+    given = by_hand.explained(copy(by_hand, "pageable"), buffers="D,D")
+    assert len(by_hand.told("through_host", given)) == 1
 
 
-def test_where_a_buffer_is_on_the_host_they_are_not(by_hand: Any) -> None:
-    copy = by_hand.part("device", "copy, device to pageable", 2.0, bytes=8.0)
-    within = by_hand.part("device", "copy, device to device", 2.0, bytes=8.0)
-    assert by_hand.told("through_host", by_hand.explained(copy)) == []
-    assert by_hand.told("through_host", by_hand.explained(within, buffers="D,D")) == []
+def test_where_a_buffer_is_on_the_host_or_the_share_is_small_they_are_not(by_hand: Any) -> None:
+    assert by_hand.told("through_host", by_hand.explained(copy(by_hand, "pageable"))) == []
+    little = by_hand.explained(copy(by_hand, "pageable", 0.8), buffers="D,D")
+    assert by_hand.told("through_host", little) == []
+
+
+def test_where_messages_of_another_size_go_directly_the_gpus_are_reached(by_hand: Any) -> None:
+    small = by_hand.explained(copy(by_hand, "pageable"), buffers="D,D", size=8)
+    large = by_hand.explained(copy(by_hand, "device"), buffers="D,D")
+    both = msgspec.structs.replace(small, cases=[*small.cases, *large.cases])
+    assert by_hand.told("through_host", both) == []

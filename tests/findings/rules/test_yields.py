@@ -8,7 +8,7 @@ from typing import Any
 def test_a_third_of_a_message_is_told(by_hand: Any) -> None:
     given = by_hand.part("wait", "sched_yield", 30.0, count=60.0, mean_us=0.5)
     assert by_hand.told("yields", by_hand.explained(given)) == [
-        "sched_yield by rank 1: 60 x 0.500 µs, 30.0 % of 100 µs"
+        "60 x sched_yield by rank 1: 0.500 µs each, 30.0 % of 100 µs"
     ]
 
 

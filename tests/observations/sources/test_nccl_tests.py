@@ -14,9 +14,13 @@ from nearpeak.observations.sources.nccl_tests import recognises
 from nearpeak.results.faults import faults
 
 FILE = Path(__file__).with_name("nccl_tests") / "all_gather.txt"
+JSON = FILE.with_name("all_reduce.json")
 CONFIG = "# nThread 1 nGpus 1 minBytes 8 maxBytes 8 step: 2(factor)\n"
 STARTING = "# Collective test starting: {}_perf\n"
 DEVICES = "#  Rank  0 Group  0 Pid 1 on a device 0 [00:00:00] A\n#  Rank  1 Group  0 Pid 1 on a\n"
+HEADING = (
+    "#  size  count  type  redop  root  {0}  algbw  busbw  #wrong  {0}  algbw  busbw  #wrong\n"
+)
 ROW = "    1024    256  float  sum  -1  {}  0.01  0.01  {}  9.0  0.01  0.01  0\n"
 
 
@@ -60,24 +64,50 @@ def test_operations_have_our_names(written: Path, program: str, benchmark: str, 
 
 
 def run(**more: Any) -> dict[str, Any]:
-    figures = {"time": 20.5, "alg_bw": 1.0, "bus_bw": 1.0, "nwrong": 0.0}
-    result = {"size": 1024, "count": 256, "out_of_place": figures, "in_place": figures}
-    whole = {
-        "version": 1,
-        "args": ["/opt/all_reduce_perf", "-J", "x"],
-        "nccl_version": 22803,
-        "devices": [{"rank": 0}, {"rank": 1}],
-        "results": [{**result, "actual_iterations": 20, "experiment_name": "all_reduce"}],
-    }
-    return {**whole, **more}
+    """The JSON of four ranks, of four processes with one device each."""
+    written: dict[str, Any] = json.loads(JSON.read_text())
+    return {**written, **more}
 
 
-def test_json_has_the_same(written: Path) -> None:
-    written.write_text(json.dumps(run()))
-    assert recognises(written)
+def test_json_has_the_same() -> None:
+    assert recognises(JSON)
+    first, second = load(JSON).observed
+    assert (first.case.benchmark, first.case.x, first.case.axes) == (
+        "allreduce",
+        1024,
+        {"type": "float"},
+    )
+    assert (first.summary.median, len(first.launch.place.ends)) == (20.5, 4)
+    assert second.summary.median == 21.5
+    assert load(JSON).libraries[0].version_text == "NCCL 2.28.3 by nccl-tests"
+
+
+def test_json_names_one_device_of_each_process(written: Path) -> None:
+    """Of a process with several it has the first one alone."""
+    config = run()["config"]
+    whole = run(config={**config, "nthreads": 2, "ngpus": 4, "devices": config["devices"][:1]})
+    written.write_text(json.dumps(whole))
+    assert len(load(written).observed[0].launch.place.ends) == 8
+
+
+def test_ranks_are_those_of_one_group(written: Path) -> None:
+    """NCCL_TESTS_SPLIT parts the ranks: each group has its own operation."""
+    groups = DEVICES + DEVICES.replace("Group  0", "Group  1")
+    written.write_text(CONFIG + STARTING.format("all_gather") + groups + ROW.format(1.0, 0))
     [observed] = load(written).observed
-    assert (observed.case.benchmark, observed.case.x) == ("allreduce", 1024)
-    assert (observed.summary.median, len(observed.launch.place.ends)) == (20.5, 2)
+    assert (observed.case.x, len(observed.launch.place.ends)) == (512, 2)
+    config = run()["config"]
+    devices = [{**device, "group": rank % 2} for rank, device in enumerate(config["devices"])]
+    written.write_text(json.dumps(run(config={**config, "devices": devices})))
+    assert len(load(written).observed[0].launch.place.ends) == 2
+
+
+def cpu_time() -> dict[str, Any]:
+    """As with `-C 1`."""
+    [first, *_] = run()["results"]
+    figures = dict(first["out_of_place"])
+    figures["cpu_time"] = figures.pop("time")
+    return run(results=[{**first, "out_of_place": figures, "in_place": figures}])
 
 
 @pytest.mark.parametrize(
@@ -98,6 +128,22 @@ def test_json_has_the_same(written: Path) -> None:
         ),
         (json.dumps(run())[:-20], "is not the whole JSON of nccl-tests"),
         (json.dumps(run(results=[{"experiment_name": "x"}])), "not the whole JSON"),
+        (json.dumps(cpu_time()), "has the CPU's time of calls .* run it without -C"),
+        (
+            CONFIG
+            + STARTING.format("all_reduce")
+            + DEVICES
+            + HEADING.format("cputime")
+            + ROW.format(4.21, 0),
+            "has the CPU's time of calls .* run it without -C",
+        ),
+        (
+            CONFIG
+            + STARTING.format("all_reduce")
+            + DEVICES
+            + ROW.format(1.0, 0).replace("sum", "max"),
+            "has max, where ours add numbers up: give -o sum",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_one_line(written: Path, text: str, message: str) -> None:
@@ -107,13 +153,12 @@ def test_what_cannot_be_read_is_one_line(written: Path, text: str, message: str)
         load(written)
 
 
-def test_the_type_of_the_numbers_is_known_where_all_rows_have_one(written: Path) -> None:
-    for kinds, axes in ((["int32"], {"type": "int"}), (["float", "half"], {})):
-        rows = "".join(
-            ROW.format(1.0, 0).replace("float", kind).replace("1024", str(1024 << number))
-            for number, kind in enumerate(kinds)
-        )
-        written.write_text(CONFIG + STARTING.format("all_reduce") + DEVICES + rows)
-        assert {tuple(each.case.axes.items()) for each in load(written).observed} == {
-            tuple(axes.items())
-        }
+@pytest.mark.parametrize("kinds", [["int32"], ["float", "half"]])
+def test_figures_stand_beside_those_of_the_same_type(written: Path, kinds: list[str]) -> None:
+    types = {("int" if kind == "int32" else kind) for kind in kinds}
+    rows = "".join(ROW.format(1.0, 0).replace("float", kind) for kind in kinds)
+    written.write_text(CONFIG + STARTING.format("all_reduce") + DEVICES + rows)
+    assert {each.case.axes["type"] for each in load(written).observed} == types
+    [first, *_] = run()["results"]
+    written.write_text(json.dumps(run(results=[{**first, "type": kind} for kind in kinds])))
+    assert {each.case.axes["type"] for each in load(written).observed} == types

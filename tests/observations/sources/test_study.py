@@ -396,3 +396,17 @@ def test_a_launch_that_crashed_stays_crashed_though_its_data_was_wrong_before(
         study.problem(launch, "bw", 8, "wrong data")
         study.end(launch, status, "" if status == "ok" else "ended by SIGSEGV")
     assert [known.status for known in load(study.write()).launches] == ["wrong data", "crashed"]
+
+
+def test_variables_that_doctor_named_in_a_sentence_alone_are_known(make_study: MakeStudy) -> None:
+    """As before they had a field."""
+    study = make_study()
+    study.launch(0, "alpha", "bw", {8: 1.0})
+    file = study.write() / "machine.json"
+    plain = json.loads(file.read_text())
+    message = "every launch inherits NCCL_VERSION, OMPI_MCA_plm, UCX_TLS: `default` would not be so"
+    plain["diagnoses"] = [{"severity": "warn", "id": "settings-variables", "message": message}]
+    file.write_text(json.dumps(plain))
+    seal(file.parent)
+    [said] = load(file.parent).machine.diagnoses
+    assert said.variables == ["OMPI_MCA_plm", "UCX_TLS"]

@@ -4,6 +4,7 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Rule, Seen, View, against
+from nearpeak.findings.settings import RENDEZVOUS
 from nearpeak.findings.sources import GUIDELINES, THRESHOLDS
 from nearpeak.terms.axes import CALLS
 
@@ -24,5 +25,6 @@ RULE = Rule(
     " nonblocking, persistent) as by another.",
     find=find,
     remedy="Use the faster calls for such operations, or give the library one threshold for both.",
+    settings=[RENDEZVOUS],
     sources=[GUIDELINES, THRESHOLDS],
 )

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One way faster than the other, where the ceilings of both ways differ less."""
+"""One way faster than the other, beyond what the ceilings of both ways explain."""
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Rule, Seen, View, against
+from nearpeak.findings.evidence import Rule, Seen, View, above
 from nearpeak.findings.sources import issue
 from nearpeak.terms.buffers import turned
 from nearpeak.terms.identity import Case
@@ -18,13 +18,10 @@ def find(view: View) -> Iterator[Seen]:
     for cell in one_way:
         back = _back(cell.case)
         other = cells.get((cell.who, cell.place, back))
-        if other is None or other is cell:
-            continue
-        mine, theirs = cell.by_library, other.by_library
-        if mine is None or theirs is None or theirs.value >= LIMIT * mine.value:
-            continue
-        if loss := against(cell, other, LIMIT):
-            yield Seen(cell, other, loss, ceilings=theirs.value / mine.value)
+        if other is None or other is cell or not view.natural(cell, other):
+            continue  # without ceilings nobody knows what the path does
+        if found := above(view, cell, other, LIMIT):
+            yield found
 
 
 def _back(case: Case) -> Case:
@@ -40,8 +37,8 @@ def _back(case: Case) -> Case:
 
 RULE = Rule(
     name="directions",
-    tells=f"A rate is more than {LIMIT:g} times better the other way (`H,D` and `D,H`), and the"
-    f" ceiling that way less than {LIMIT:g} times.",
+    tells=f"A figure is more than {LIMIT:g} times better the other way (`H,D` and `D,H`), beyond"
+    " what the ceilings of both ways explain.",
     find=find,
     remedy="The path is not the reason: try other settings of the library, or show this to its"
     " makers.",

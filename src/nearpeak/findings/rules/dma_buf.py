@@ -4,7 +4,8 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
-from nearpeak.findings.messages import Message, calls, worst
+from nearpeak.findings.messages import COPIES, Message, calls, worst
+from nearpeak.findings.settings import Setting
 from nearpeak.findings.sources import issue
 from nearpeak.observations.explained import Part
 
@@ -28,7 +29,9 @@ RULE = Rule(
     " message, or each piece of one, and closes it again: a tenth or more of a message's"
     " time.",
     find=find,
-    remedy="Turn it off where nothing needs it: UCX_CUDA_COPY_DMABUF=n for UCX.",
+    remedy="Turn it off where nothing needs it.",
+    settings=[Setting("ucx", "UCX_CUDA_COPY_DMABUF", "n", "no handles of device memory")],
+    fault=COPIES,
     sources=[
         issue("openucx/ucx", 8581, "handles of memory are exported when it is queried", "UCX"),
     ],

@@ -37,4 +37,5 @@ RULE = Rule(
         ),
         FAR_ADAPTER,
     ],
+    is_cause=True,
 )

@@ -1,28 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Variables that every launch inherits, and that change what libraries do."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
+from nearpeak.findings.settings import CONDITION
 from nearpeak.findings.sources import OPEN_MPI_SETTINGS
-from nearpeak.machine.doctor import NO_SETTINGS
+from nearpeak.machine.doctor import VARIABLES
 from nearpeak.results.results import Fact
-
-DOCTOR = "settings-variables"
-ENV = "env "  # how the conditions of a launch name its variables
 
 
 def find(view: View) -> Iterator[Noticed]:
     """Those that doctor named, with the values that launches recorded."""
-    told = " ".join(view.told(DOCTOR))
-    names = set(re.findall(r"\w+", told)) - set(NO_SETTINGS)
+    said = view.observations.machine.diagnoses
+    names = {name for each in said if each.id == VARIABLES for name in each.variables}
     values: Counter[tuple[str, str]] = Counter()
     for launch in view.launches:
         for condition, value in launch.conditions.items():
-            name = condition.removeprefix(ENV)
-            if condition.startswith(ENV) and name in names:
+            name = condition.removeprefix(CONDITION)
+            if condition.startswith(CONDITION) and name in names:
                 values[name, value] += 1
     facts = [
         Fact(of="variable", name=name, value=value, launches=launches)

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
+from nearpeak.findings.settings import Setting
 from nearpeak.findings.sources import SLURM_GPUS, issue
 from nearpeak.results.results import Fact
 from nearpeak.terms.awareness import Awareness, listed
@@ -52,7 +53,11 @@ RULE = Rule(
     find=find,
     remedy="Look at what keeps ranks from sharing device memory: containers with process namespaces"
     " of their own, GPUs that a rank cannot see, memory of pools (cudaMallocAsync) or of"
-    " cuMemCreate; or turn IPC off for these operations (I_MPI_OFFLOAD_IPC=0, UCX_TLS=^cuda_ipc).",
+    " cuMemCreate; or turn IPC off for these operations.",
+    settings=[
+        Setting("intel", "I_MPI_OFFLOAD_IPC", "0", "no CUDA IPC between ranks"),
+        Setting("ucx", "UCX_TLS", "^cuda_ipc", "no CUDA IPC between ranks"),
+    ],
     sources=[
         issue("openucx/ucx", 7110, "no handles of memory of pools and of cuMemCreate", "UCX"),
         SLURM_GPUS,

@@ -5,9 +5,9 @@ early."""
 from collections.abc import Iterator
 from itertools import pairwise
 
-from nearpeak.findings.evidence import Rule, Seen, View, beyond, loss
+from nearpeak.findings.evidence import Rule, Seen, View, above
+from nearpeak.findings.settings import RENDEZVOUS
 from nearpeak.findings.sources import GUIDELINES, THRESHOLDS
-from nearpeak.statistics.comparisons import better_in
 
 LIMIT = 1.5  # times longer
 
@@ -18,9 +18,8 @@ def find(view: View) -> Iterator[Seen]:
         for cell, other in pairwise(curve):
             if cell.unit != "us" or not cell.case.x:
                 continue
-            ratios = better_in(other.by_block, cell.by_block, cell.better)
-            if found := loss(cell, other, ratios, beyond(ratios, view.natural(cell, other), LIMIT)):
-                yield Seen(cell, other, found)
+            if found := above(view, cell, other, LIMIT):
+                yield found
 
 
 RULE = Rule(
@@ -30,5 +29,6 @@ RULE = Rule(
     find=find,
     remedy="Move the threshold at which the library changes its protocol or algorithm, or send the"
     " larger message.",
+    settings=[RENDEZVOUS],
     sources=[GUIDELINES, THRESHOLDS],
 )

@@ -4,7 +4,8 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
-from nearpeak.findings.messages import calls, worst
+from nearpeak.findings.messages import COPIES, calls, worst
+from nearpeak.findings.settings import Setting
 from nearpeak.findings.sources import issue
 
 LEAST = 0.1  # of the time of a message
@@ -34,8 +35,11 @@ RULE = Rule(
     tells="The library asks the driver what kind of memory a buffer is, and takes and leaves"
     " its context, so often that it takes a tenth or more of a message's time.",
     find=find,
-    remedy="Let the library remember it (UCX_MEMTYPE_CACHE=y for UCX, where allocations can be"
-    " intercepted), or send larger messages.",
+    remedy="Send larger messages, of which each look-up takes a smaller share.",
+    settings=[
+        Setting("ucx", "UCX_MEMTYPE_CACHE", "y", "remembered, where allocations can be intercepted")
+    ],
+    fault=COPIES,
     sources=[
         issue("openucx/ucx", 2362, "a cache, as to ask CUDA takes 250 to 500 ns", "UCX"),
     ],

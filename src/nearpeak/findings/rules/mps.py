@@ -34,4 +34,5 @@ RULE = Rule(
             address="https://docs.nvidia.com/deploy/mps/when-to-use-mps.html",
         )
     ],
+    is_cause=True,
 )

@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages of a datatype against messages of as many bytes that lie together."""
 
-from collections import defaultdict
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Rule, Seen, View, against
 from nearpeak.findings.sources import BLOCK_BY_BLOCK
-from nearpeak.results.results import Cell
 from nearpeak.terms.axes import BY_LIBRARY, PACK, state_of
-from nearpeak.terms.identity import Place, Who
 
 LIMIT = 3.0  # times longer: blocks must be gathered before, and scattered behind
 
@@ -16,23 +13,16 @@ LIMIT = 3.0  # times longer: blocks must be gathered before, and scattered behin
 def find(view: View) -> Iterator[Seen]:
     """Every cell in which the library gets a datatype beside the messages that bound it; not where
     the study packed the same blocks by other means, which another rule tells of."""
-    there: dict[tuple[Who, Place, str, int, str], list[Cell]] = defaultdict(list)
-    for cell in view.unstaged:
-        there[_key(cell, cell.case.benchmark)].append(cell)
     packed = {id(cell) for cell, _ in view.pairs(PACK)}
     for cell in view.unstaged:
         messages = view.benchmarks[cell.case.benchmark].bound_by
         if messages is None or cell.case.axes.get(PACK) != BY_LIBRARY or id(cell) in packed:
             continue
-        for other in there.get(_key(cell, messages), []):
+        for other in view.beside(cell, messages):
             if state_of(other.case.axes) != state_of(cell.case.axes) or other.unit != cell.unit:
                 continue
             if found := against(cell, other, LIMIT):
                 yield Seen(cell, other, found)
-
-
-def _key(cell: Cell, benchmark: str) -> tuple[Who, Place, str, int, str]:
-    return cell.who, cell.place, cell.case.buffers, cell.case.x, benchmark
 
 
 RULE = Rule(

@@ -1,42 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """One-sided operations slower than messages with the same bytes."""
 
-from collections import defaultdict
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Rule, Seen, View, against
 from nearpeak.findings.sources import issue
-from nearpeak.results.results import Cell
 from nearpeak.terms.axes import state_of
 from nearpeak.terms.buffers import turned
-from nearpeak.terms.identity import Place, Who
 
 LIMIT = 1.5  # times slower; twice that of a time, which holds the acknowledgement too
 
 
 def find(view: View) -> Iterator[Seen]:
     """Every operation beside the messages that bound it, in the direction of its data."""
-    there: dict[tuple[Who, Place, str, int, str], list[Cell]] = defaultdict(list)
-    for cell in view.unstaged:
-        there[_key(cell, cell.case.benchmark, cell.case.buffers)].append(cell)
     for cell in view.unstaged:
         benchmark = view.benchmarks[cell.case.benchmark]
         if benchmark.one_sided is None or benchmark.bound_by is None:
             continue
         buffers = cell.case.buffers
-        key = _key(
-            cell, benchmark.bound_by, turned(buffers) if benchmark.one_sided == "get" else buffers
-        )
+        moved = turned(buffers) if benchmark.one_sided == "get" else buffers
         limit = 2 * LIMIT if cell.unit == "us" else LIMIT
-        for other in there.get(key, []):
+        for other in view.beside(cell, benchmark.bound_by, moved):
             if state_of(other.case.axes) != state_of(cell.case.axes) or other.unit != cell.unit:
                 continue
             if found := against(cell, other, limit):
                 yield Seen(cell, other, found)
-
-
-def _key(cell: Cell, benchmark: str, buffers: str) -> tuple[Who, Place, str, int, str]:
-    return cell.who, cell.place, buffers, cell.case.x, benchmark
 
 
 RULE = Rule(

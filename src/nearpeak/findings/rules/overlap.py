@@ -4,6 +4,7 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Rule, Seen, View, expected
+from nearpeak.findings.settings import Setting
 from nearpeak.results.results import Source
 from nearpeak.statistics.comparisons import better_in
 
@@ -27,7 +28,11 @@ RULE = Rule(
     " long as the longer one of them alone.",
     find=find,
     remedy="Call MPI_Test now and then during the computation, or let the library progress by"
-    " itself (MPIR_CVAR_ASYNC_PROGRESS, I_MPI_ASYNC_PROGRESS).",
+    " itself.",
+    settings=[
+        Setting("mpich", "MPIR_CVAR_ASYNC_PROGRESS", "1", "a thread of its own makes progress"),
+        Setting("intel", "I_MPI_ASYNC_PROGRESS", "1", "a thread of its own makes progress"),
+    ],
     sources=[
         Source(
             text='T. Hoefler and A. Lumsdaine, "Message progression in parallel computing: to'

@@ -4,34 +4,52 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
-from nearpeak.findings.messages import Message, worst
+from nearpeak.findings.messages import COPIES, Message, worst
+from nearpeak.findings.settings import RENDEZVOUS
 from nearpeak.findings.sources import issue
+from nearpeak.numbers import size
 from nearpeak.observations.explained import Part
 
-LEAST = 0.0
+LEAST = 0.1  # of the time of a message, with the calls that copy and wait
+COPIES_BY = "cuMemcpy"  # how the names of calls begin
 MOST = 8  # pieces of a message that are told nothing of
+SMALL_BYTES = 64 << 10  # of a piece: of larger ones the bytes take most of the time
 
 
 def find(view: View) -> Iterator[Noticed]:
-    """Where the GPU copies more often."""
+    """Where the GPU copies more often, and little each time."""
     yield from worst(view, _chosen, LEAST)
 
 
 def _chosen(message: Message) -> list[Part]:
-    return [
+    parts = message.budget.parts
+    pieces = [
         part
-        for part in message.budget.parts
-        if part.kind == "device" and part.bytes and part.count > MOST
+        for part in parts
+        if part.kind == "device"
+        and part.bytes
+        and part.bytes <= SMALL_BYTES
+        and message.each(part) > MOST
+    ]
+    ranks = {part.rank for part in pieces}
+    return pieces + [
+        part
+        for part in parts
+        if part.rank in ranks
+        and message.each(part) > MOST
+        and (part.kind == "sync" or (part.kind == "call" and part.name.startswith(COPIES_BY)))
     ]
 
 
 RULE = Rule(
     name="pieces",
-    tells="A message between two ranks is copied to or from the GPU in more than eight pieces.",
+    tells=f"A message between two ranks is copied to or from the GPU in more than {MOST} pieces of"
+    f" at most {size(SMALL_BYTES)}, and the calls that copy and wait for them take a tenth or more"
+    " of its time.",
     find=find,
-    remedy="Have larger pieces, or the other protocol: a smaller rendezvous threshold"
-    " (UCX_RNDV_THRESH), larger fragments (UCX_RNDV_FRAG_SIZE), or buffers that the GPU"
-    " can reach itself (pinned, IPC).",
+    remedy="Have larger pieces, or another protocol for such messages.",
+    settings=[RENDEZVOUS],
+    fault=COPIES,
     sources=[
         issue("openucx/ucx", 8391, "copies in small fragments, each waited for", "UCX"),
     ],

@@ -4,9 +4,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-import msgspec
-
-from nearpeak.findings.evidence import Rule, Seen, View, against
+from nearpeak.findings.evidence import Rule, Seen, View, against, times
 from nearpeak.findings.sources import issue
 from nearpeak.numbers import size
 from nearpeak.results.results import Cell
@@ -40,9 +38,9 @@ def find(view: View) -> Iterator[Seen]:
     for cell in sums:
         received = _bytes(view.benchmarks[cell.case.benchmark], cell)
         for other in moving[cell.who, cell.place, cell.case.buffers, cell.case.x]:
-            times = received / _bytes(view.benchmarks[other.case.benchmark], other)
-            if loss := against(cell, _scaled(other, times), LIMIT):
-                yield Seen(cell, other, loss, scaled=times)
+            scaled = received / _bytes(view.benchmarks[other.case.benchmark], other)
+            if loss := against(cell, times(other, scaled), LIMIT):
+                yield Seen(cell, other, loss, scaled)
 
 
 def _bytes(benchmark: Benchmark, cell: Cell) -> float:
@@ -50,13 +48,6 @@ def _bytes(benchmark: Benchmark, cell: Cell) -> float:
     if benchmark.traffic is None or cell.unit != "us":
         return 0.0
     return benchmark.traffic.bytes(cell.case.x, len(cell.place.ends))
-
-
-def _scaled(cell: Cell, times: float) -> Cell:
-    """As it would be with so many times the bytes."""
-    return msgspec.structs.replace(
-        cell, launch_medians=[median * times for median in cell.launch_medians]
-    )
 
 
 RULE = Rule(

@@ -3,10 +3,9 @@
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Rule, Seen, View, beyond, loss
+from nearpeak.findings.evidence import Rule, Seen, View, above
 from nearpeak.findings.sources import issue
 from nearpeak.results.results import Source
-from nearpeak.statistics.comparisons import better_in
 from nearpeak.terms.axes import USUAL_STATE
 
 LIMIT = 1.5  # times better
@@ -18,9 +17,8 @@ def find(view: View) -> Iterator[Seen]:
     """Every cell of other buffers for each message beside the one of the same buffers."""
     usual = dict(USUAL_STATE)[REUSE]
     for cell, other in view.pairs(REUSE, OTHERS, usual):
-        ratios = better_in(other.by_block, cell.by_block, cell.better)
-        if found := loss(cell, other, ratios, beyond(ratios, view.natural(cell, other), LIMIT)):
-            yield Seen(cell, other, found)
+        if found := above(view, cell, other, LIMIT):
+            yield found
 
 
 RULE = Rule(

@@ -39,5 +39,6 @@ RULE = Rule(
         )
     ],
     by_settings=True,
+    is_cause=True,
     only_tried=lambda seen: seen.cell.who.settings != Settings().name,
 )

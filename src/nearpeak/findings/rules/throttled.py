@@ -2,38 +2,44 @@
 """Launches while a CPU or a GPU was held down: too hot, out of power, or taken by others."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Set
 from statistics import median
 
 from nearpeak.findings.evidence import Noticed, Rule, View, summed
-from nearpeak.observations.observed import Block
+from nearpeak.observations.observed import Block, Launch
 from nearpeak.results.results import Cell, Fact, Source
 from nearpeak.statistics.comparisons import better_by
-from nearpeak.terms.identity import Place, Who
+from nearpeak.terms.identity import Case, Place, Who
 
-FEWEST = 2  # launches of either kind that a figure of them takes
+FEWEST = 2  # blocks of either kind that a figure of them takes
 
-Held = Mapping[Block, tuple[str, ...]]
+Slowed = Set[tuple[Who, Place, Case, Block]]
 
 
 def find(view: View) -> Iterator[Noticed]:
     """One for each library and path, with the figures of the case that was hit most."""
-    held: dict[tuple[Who, Place], dict[Block, tuple[str, ...]]] = defaultdict(dict)
+    launches: dict[tuple[Who, Place], list[Launch]] = defaultdict(list)
     for launch in view.launches:
-        held[launch.who, launch.place][launch.block] = launch.held_down
-    for (who, place), blocks in held.items():
-        reasons = Counter(reason for why in blocks.values() for reason in why)
+        launches[launch.who, launch.place].append(launch)
+    # Of a block there may be several launches, each with cases of its own.
+    slowed = {
+        (launch.who, launch.place, observed.case, launch.block)
+        for observed in view.observations.observed
+        if (launch := observed.launch).held_down
+    }
+    for (who, place), own in launches.items():
+        reasons = Counter(reason for launch in own for reason in launch.held_down)
         if not reasons:
             continue
         facts = [
-            Fact(of="slowed", name=reason, value=f"of {len(blocks)} launches", launches=number)
+            Fact(of="slowed", name=reason, value=f"of {len(own)} launches", launches=number)
             for reason, number in sorted(reasons.items())
         ]
         hit = [
             (cell, parted)
             for cell in view.unstaged
             if (cell.who, cell.place) == (who, place)
-            and min(map(len, parted := _parted(cell, blocks))) >= FEWEST
+            and min(map(len, parted := _parted(cell, slowed))) >= FEWEST
         ]
         if not hit:
             yield Noticed(facts, who, place)
@@ -43,10 +49,10 @@ def find(view: View) -> Iterator[Noticed]:
         yield Noticed(facts, who, place, cell.case, evidence, command=cell.command)
 
 
-def _parted(cell: Cell, held: Held) -> tuple[list[Block], list[Block]]:
-    """Its blocks with something held down, and the others."""
-    down = [block for block in cell.blocks if held.get(block)]
-    return down, [block for block in cell.blocks if not held.get(block)]
+def _parted(cell: Cell, slowed: Slowed) -> tuple[list[Block], list[Block]]:
+    """Its blocks in which it was measured with something held down, and the others."""
+    down = [block for block in cell.blocks if (cell.who, cell.place, cell.case, block) in slowed]
+    return down, [block for block in cell.blocks if block not in down]
 
 
 def _slower(cell: Cell, parted: tuple[list[Block], list[Block]]) -> float:

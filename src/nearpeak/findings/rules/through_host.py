@@ -4,11 +4,12 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
-from nearpeak.findings.messages import Message, worst
+from nearpeak.findings.messages import COPIES, Message, worst
 from nearpeak.findings.sources import SLURM_GPUS
-from nearpeak.observations.explained import Part
+from nearpeak.observations.explained import Explanation, Part
 
-LEAST = 0.0
+LEAST = 0.1  # of the time of a message
+DIRECTLY = "device to device"  # in the name of a copy
 
 
 def find(view: View) -> Iterator[Noticed]:
@@ -17,7 +18,8 @@ def find(view: View) -> Iterator[Noticed]:
 
 
 def _chosen(message: Message) -> list[Part]:
-    if not set(message.explanation.buffers) <= set("D,"):
+    explained = message.explanation
+    if not set(explained.buffers) <= set("D,") or _directly(explained):
         return []
     return [
         part
@@ -26,13 +28,20 @@ def _chosen(message: Message) -> list[Part]:
     ]
 
 
+def _directly(explained: Explanation) -> bool:
+    """Whether messages of any size go from one device to the other."""
+    budgets = (budget for case in explained.cases for budget in case.budgets)
+    parts = (part for budget in budgets for part in budget.parts)
+    return any(part.kind == "device" and DIRECTLY in part.name for part in parts)
+
+
 RULE = Rule(
     name="through_host",
-    tells="Buffers of both ranks are in GPUs, and a message between them is copied to the host"
-    " and back.",
+    tells="Buffers of both ranks are in GPUs, and messages between them are copied to the host and"
+    " back, whatever their size: these copies take a tenth or more of a message's time.",
     find=find,
-    remedy="Look at why the GPUs are not reached directly (IPC, peer access), or, where that is"
-    " slower for small messages, at the threshold from which on it is done.",
+    remedy="Look at why the GPUs are not reached directly (IPC, peer access).",
+    fault=COPIES,
     sources=[
         SLURM_GPUS,
     ],

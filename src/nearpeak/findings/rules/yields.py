@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
 from nearpeak.findings.messages import calls, worst
+from nearpeak.findings.settings import Setting
 from nearpeak.findings.sources import issue
 
 LEAST = 0.3  # of the time of a message
@@ -22,9 +23,9 @@ RULE = Rule(
     " core away or sleep (sched_yield, usleep): each takes longer than a message through"
     " shared memory.",
     find=find,
-    remedy="Where each rank has a core of its own, let the library look again at once: in Open MPI"
-    " OMPI_MCA_mpi_yield_when_idle=0. MPICH gives the core away in its progress loop; no setting is"
-    " known that keeps it from that.",
+    remedy="Where each rank has a core of its own, let the library look again at once. MPICH gives"
+    " the core away in its progress loop; no setting is known that keeps it from that.",
+    settings=[Setting("openmpi", "OMPI_MCA_mpi_yield_when_idle", "0", "ranks keep their cores")],
     sources=[
         issue("pmodels/mpich", 1597, "what yielding costs", "MPICH"),
         issue("pmodels/mpich", 7638, "what the progress loop does while it waits", "MPICH"),

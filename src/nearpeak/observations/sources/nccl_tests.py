@@ -6,7 +6,7 @@ What is printed stands in its src/util.cu, and which bytes a size is of in src/O
 
 import re
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -28,7 +28,10 @@ WHO = Who("nccl-tests")
 PROGRAM = re.compile(r"# Collective test starting: (?P<name>\S+)")
 VERSION = re.compile(r"# nccl-tests version (?P<version>\S+) .*\bnccl-library=(?P<nccl>\d+)")
 CONFIG = re.compile(r"# nThread \d+ nGpus \d+ minBytes ")
-DEVICE = re.compile(r"#\s+Rank\s+\d+ ")
+DEVICE = re.compile(r"#\s+Rank\s+\d+ (\s*Group\s+(?P<group>\d+) )?")
+HEADING = re.compile(r"#\s+size\s+count\s+type\s+redop\s+root\s+(?P<figure>\S+)\s")
+CPU_TIME = "cputime"  # in the heading where `-C 1` has taken the time of the calls alone
+ADDED_UP = ("sum", "none")  # how numbers are combined, as ours are; none: they are not
 ROW_LIKE = re.compile(r"\s+\d+\s+\d+\s+[a-z]\w+\s")
 FIELDS = 9  # of a row up to the errors of what is not in place
 FIGURE = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?$")
@@ -61,7 +64,8 @@ KNOWN = {
 class Figures(msgspec.Struct):
     """Of one size, as in JSON."""
 
-    time: float | None = None  # us; null: only the CPU's time was taken
+    time: float | None = None  # us
+    cpu_time: float | None = None  # in its place with `-C 1`
     nwrong: float | None = None  # null: not looked at
 
 
@@ -69,16 +73,42 @@ class Result(msgspec.Struct):
     """One size, as in JSON."""
 
     size: int
+    type: str
+    redop: str
     out_of_place: Figures | None = None
+
+
+class Device(msgspec.Struct):
+    """Of one process the first, as in JSON."""
+
+    group: int = 0
+
+
+class Config(msgspec.Struct):
+    """What was run, as in JSON."""
+
+    nthreads: int
+    ngpus: int  # of a thread
+    devices: list[Device]
 
 
 class Written(msgspec.Struct):
     """A whole run, as in JSON."""
 
     args: list[str]
-    devices: list[dict[str, Any]]
+    config: Config
     results: list[Result]
     nccl_version: int = 0
+
+
+class Measured(NamedTuple):
+    """A figure of what is not in place."""
+
+    kind: str  # of the numbers
+    combined: str
+    size: int  # bytes
+    time_us: float
+    wrong: float | None  # elements; None: not looked at
 
 
 class Run(NamedTuple):
@@ -87,9 +117,9 @@ class Run(NamedTuple):
     program: str
     version: str
     nccl: int  # its version, as one number; 0: not told
-    ranks: int
-    sizes: list[tuple[int, float, float | None]]  # bytes, us, wrong elements
-    kind: str = ""  # of the numbers; empty: not told, or several
+    ranks: int  # of one group
+    measured: list[Measured]
+    of_calls: bool  # the CPU's time is told, and not that of operations
 
 
 def recognises(place: Path) -> bool:
@@ -103,8 +133,8 @@ def load(file: Path) -> Observations:
     """One launch of one operation, out of place.
 
     Raises:
-        UserError: it has no figures, does not say of which operation or devices it is, is of one
-            that is not known, or a row is not whole.
+        UserError: it has no figures, or the CPU's time alone, does not say of which operation or
+            devices it is, is of one that is not known, or a row is not whole.
     """
     content = file.read_bytes()
     run = _decoded(file, content) if content.lstrip()[:1] == b"{" else _parsed(file, content)
@@ -112,19 +142,33 @@ def load(file: Path) -> Observations:
     if operation is None:
         names = ", ".join(f"{name}_perf" for name in KNOWN)
         raise UserError(f"{file} is of {run.program}, which is not read here: give {names}")
-    if not run.sizes or not run.ranks:
+    if run.of_calls:
+        raise UserError(f"{file} has the CPU's time of calls (-C): run it without -C")
+    if not run.measured or not run.ranks:
         what = "figures" if run.ranks else "line for each device"
         raise UserError(f"{file} holds no {what}: give the whole output of the program")
+    others = sorted({each.combined for each in run.measured} - set(ADDED_UP))
+    if others:
+        raise UserError(f"{file} has {', '.join(others)}, where ours add numbers up: give -o sum")
     parts = run.ranks if operation.of_all_blocks else 1
-    rows = [
-        Row(size // parts, time_us, wrong=bool(wrong))
-        for size, time_us, wrong in run.sizes
-        if size // parts > 0
+    tables = [
+        Table(
+            collective(operation.name),
+            "D,D",
+            run.ranks,
+            None,
+            [
+                Row(each.size // parts, each.time_us, wrong=bool(each.wrong))
+                for each in run.measured
+                if each.kind == kind and each.size // parts > 0
+            ],
+            mean=True,
+            axes={"type": TYPES.get(kind, kind)},
+        )
+        for kind in dict.fromkeys(each.kind for each in run.measured)
     ]
-    axes = {"type": run.kind} if run.kind else {}
-    table = Table(collective(operation.name), "D,D", run.ranks, None, rows, mean=True, axes=axes)
     told = library(WHO, run.version, _words(run), _scope(run))
-    return observations(file, told, [table], "nccl-tests")
+    return observations(file, told, tables, "nccl-tests")
 
 
 def _parsed(file: Path, content: bytes) -> Run:
@@ -138,8 +182,7 @@ def _parsed(file: Path, content: bytes) -> Run:
     if len(programs) > 1:
         raise UserError(f"{file} is of {len(programs)} runs: give each in its own file")
     version = next((found for line in lines if (found := VERSION.match(line))), None)
-    sizes = []
-    kinds: set[str] = set()
+    measured = []
     for number, line in enumerate(lines, 1):
         if ROW_LIKE.match(line):
             words = line.split()
@@ -149,15 +192,16 @@ def _parsed(file: Path, content: bytes) -> Run:
             ):
                 raise cut_off(file, number, line)
             wrong = float(words[8]) if known else None
-            kinds.add(TYPES.get(words[2], words[2]))
-            sizes.append((int(words[0]), float(words[5]), wrong))
+            measured.append(Measured(words[2], words[3], int(words[0]), float(words[5]), wrong))
+    groups = [found["group"] for line in lines if (found := DEVICE.match(line))]
+    headings = [found["figure"] for line in lines if (found := HEADING.match(line))]
     return Run(
         program=programs[0],
         version=version["version"] if version else "",
         nccl=int(version["nccl"]) if version else 0,
-        ranks=sum(map(bool, map(DEVICE.match, lines))),
-        sizes=sizes,
-        kind=kinds.pop() if len(kinds) == 1 else "",
+        ranks=groups.count(groups[0]) if groups else 0,
+        measured=measured,
+        of_calls=CPU_TIME in headings,
     )
 
 
@@ -166,13 +210,22 @@ def _decoded(file: Path, content: bytes) -> Run:
         written = msgspec.json.decode(content, type=Written)
     except msgspec.MsgspecError as error:
         raise UserError(f"{file} is not the whole JSON of nccl-tests: {error}") from None
-    sizes = [
-        (result.size, result.out_of_place.time, result.out_of_place.nwrong)
-        for result in written.results
-        if result.out_of_place and result.out_of_place.time is not None
+    out_of_place = [(result, result.out_of_place) for result in written.results]
+    measured = [
+        Measured(result.type, result.redop, result.size, figures.time, figures.nwrong)
+        for result, figures in out_of_place
+        if figures and figures.time is not None
     ]
-    program = Path(written.args[0]).name if written.args else "an unknown program"
-    return Run(program, "", written.nccl_version, len(written.devices), sizes)
+    config = written.config
+    groups = [device.group for device in config.devices]
+    return Run(
+        program=Path(written.args[0]).name if written.args else "an unknown program",
+        version="",
+        nccl=written.nccl_version,
+        ranks=groups.count(groups[0]) * config.nthreads * config.ngpus if groups else 0,
+        measured=measured,
+        of_calls=any(figures and figures.cpu_time is not None for _, figures in out_of_place),
+    )
 
 
 def _words(run: Run) -> str:
@@ -187,7 +240,7 @@ def _scope(run: Run) -> str:
         " behind another, out of place (ours wait for each, but with --calls enqueued). The file"
         " does not say how the GPUs are joined."
     )
-    if any(wrong is None for _, _, wrong in run.sizes):
+    if any(each.wrong is None for each in run.measured):
         text += " Payloads were not validated (-c 0)."
     return text
 

@@ -15,6 +15,7 @@ from nearpeak.arrays import Floats
 from nearpeak.errors import UserError
 from nearpeak.journal import resume_study
 from nearpeak.libraries.families import all_families, is_ceiling, is_native
+from nearpeak.machine.doctor import NO_SETTINGS, VARIABLES
 from nearpeak.machine.machine import SCHEMA as MACHINE_SCHEMA
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.states import held_down
@@ -43,6 +44,7 @@ from nearpeak.terms.study_files import MACHINE, PLAN
 
 T = TypeVar("T")
 # Studies of before have that in the message, and no field for it.
+_VARIABLE = re.compile(r"\b[A-Z]+_\w+")
 GIVEN_UP = re.compile(r"; given up after (\d+) failures in a row without a sample$")
 
 
@@ -118,7 +120,24 @@ def load(folder: Path) -> Observations:
     machine = _decode(folder / MACHINE, Machine, None)
     if machine.schema > MACHINE_SCHEMA:
         raise _unknown_schema(folder / MACHINE, machine.schema, MACHINE_SCHEMA)
-    return _read(folder, plan, machine)
+    return _read(folder, plan, _with_variables(machine))
+
+
+def _with_variables(machine: Machine) -> Machine:
+    """Of older studies, whose doctor named variables in its sentence alone, with them."""
+    return msgspec.structs.replace(
+        machine,
+        diagnoses=[
+            msgspec.structs.replace(said, variables=_named_in(said.message))
+            if said.id == VARIABLES and not said.variables
+            else said
+            for said in machine.diagnoses
+        ],
+    )
+
+
+def _named_in(message: str) -> list[str]:
+    return [name for name in _VARIABLE.findall(message) if name not in NO_SETTINGS]
 
 
 def _decode(path: Path, kind: type[T], schema: int | None) -> T:

@@ -47,7 +47,7 @@ def _table(budget: Budget) -> Table:
     for part in words.shown(budget):
         table.add_row(
             words.who(part),
-            words.part(part),
+            part.words,
             number(part.mean_us),
             number(part.busy_us),
             number(part.time_us),

@@ -2,11 +2,16 @@
 """The words for the parts of a message's time."""
 
 from nearpeak.numbers import count, number, percent, size, unit
-from nearpeak.observations.explained import Budget, ExplainedCase, Explanation, Part
+from nearpeak.observations.explained import (
+    USUAL_SLOWER,
+    Budget,
+    ExplainedCase,
+    Explanation,
+    Part,
+)
 
 LEAST_SHARE = 0.005  # of a message: parts below it are told together
 OWN, LEAST_OWN = 4, 0.05  # of what ranks were at: most that are told, and the least share
-QUICKER = 0.9  # times as long under the microscope: below it something else was at work
 ENOUGH = 0.8  # of the time above the ceiling
 
 
@@ -52,15 +57,6 @@ def others_us(budget: Budget) -> float:
     return sum(part.time_us for part in budget.parts if part not in alone)
 
 
-def part(part: Part) -> str:
-    """`2,036 x cuMemcpyAsync of 8,240 B`."""
-    if part.kind == "microscope":
-        return part.name
-    times = f"{part.count:,.0f} x " if part.count >= 1.5 else ""
-    moved = f" of {part.bytes:,.0f} B" if part.bytes else ""
-    return f"{times}{part.name}{moved}"
-
-
 def who(part: Part) -> str:
     """Who did it."""
     return f"GPU, for rank {part.rank}" if part.kind == "device" else f"rank {part.rank}"
@@ -69,7 +65,7 @@ def who(part: Part) -> str:
 def sum_of(budget: Budget) -> str:
     """`114 µs = 40.0 (2 x cuMemcpy) + ... + 25.9 (other)`: the largest parts in one line."""
     largest = shown(budget)[:5]
-    words = [f"{number(piece.time_us)} ({part(piece)})" for piece in largest]
+    words = [f"{number(piece.time_us)} ({piece.words})" for piece in largest]
     rest = budget.time_us - sum(piece.time_us for piece in largest)
     return f"{number(budget.time_us)} µs = {' + '.join([*words, f'{number(rest)} (other)'])}"
 
@@ -106,7 +102,7 @@ def doubts(case: ExplainedCase) -> list[str]:
     if case.failed:
         return [f"under the microscope the launch failed: {case.failed}"]
     words = []
-    if case.slower < QUICKER:
+    if case.slower < USUAL_SLOWER[0]:
         words.append(
             "it took less time under the microscope than without: other work held up the others;"
             " look again on a quiet machine"

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings that rules name: which fit a library, and which contradict what it is run with."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple
+
+from nearpeak.observations.observed import Observations
+from nearpeak.results.results import Fact, Finding, SettingChange
+from nearpeak.terms.identity import Who
+
+Component = Literal["ucx", "intel", "mpich", "openmpi"]  # a family, or what several stand on
+COMPONENTS: dict[Component, str] = {
+    "ucx": "UCX",
+    "intel": "Intel MPI",
+    "mpich": "MPICH",
+    "openmpi": "Open MPI",
+}
+UCX_PREFIX = "UCX_"  # of variables
+# By which Open MPI is known to run over UCX where none of UCX's own variables is set.
+OVER_UCX = ("OMPI_MCA_pml", "ucx")
+CONDITION = "env "  # how the conditions of a launch name its variables
+
+
+class Setting(NamedTuple):
+    """A variable of the environment that may help, and what it does."""
+
+    component: Component  # that reads it
+    name: str
+    value: str
+    effect: str  # "each message asks for no handle"
+
+
+RENDEZVOUS = Setting(
+    "ucx", "UCX_RNDV_THRESH", "intra:1,inter:auto", "inside a node rendezvous from 1 byte on"
+)
+
+
+def suggested(
+    settings: Iterable[Setting], who: Who | None, known: Observations
+) -> list[SettingChange]:
+    """Those that fit a library and that nothing in force sets, one way or the other."""
+    set_ = in_force(who, known)
+    return [
+        SettingChange(
+            kind="env", name=each.name, value=each.value, instead=None, effect=each.effect
+        )
+        for each in _fitting(settings, who, known)
+        if each.name not in set_
+    ]
+
+
+def contradicted(settings: Iterable[Setting], who: Who | None, known: Observations) -> list[Fact]:
+    """Variables in force with another value than these settings have: they may be the reason."""
+    set_ = in_force(who, known)
+    return [
+        Fact(of="variable", name=each.name, value=set_[each.name])
+        for each in _fitting(settings, who, known)
+        if set_.get(each.name, each.value) != each.value
+    ]
+
+
+def in_force(who: Who | None, known: Observations) -> dict[str, str]:
+    """The variables that launches of a library had: inherited ones, its own, and those given."""
+    found: dict[str, str] = {}
+    for launch in known.launches:
+        if launch.who == who:
+            found |= {
+                name.removeprefix(CONDITION): value
+                for name, value in launch.conditions.items()
+                if name.startswith(CONDITION)
+            }
+    for library in known.libraries:
+        if library.who == who:
+            found |= library.env | library.given.env
+    return found
+
+
+def named_settings(findings: Iterable[Finding]) -> list[tuple[str, str]]:
+    """The variables, with their values, that these findings give as remedies, each once, in the
+    order of the findings: what is worth trying first. Of one library, where the findings are."""
+    return list(dict.fromkeys(_named(findings)))
+
+
+def _named(findings: Iterable[Finding]) -> Iterator[tuple[str, str]]:
+    for finding in findings:
+        for change in finding.remedy.changes:
+            if change.kind == "env" and change.value is not None:
+                yield change.name, change.value
+        yield from _named(finding.explains)
+
+
+def _fitting(
+    settings: Iterable[Setting], who: Who | None, known: Observations
+) -> Sequence[Setting]:
+    components = _components(who, known)
+    return [each for each in settings if each.component in components]
+
+
+def _components(who: Who | None, known: Observations) -> set[str]:
+    """What is known to read variables: the library's family, and UCX where it shows itself in its
+    variables, or in what the library said of itself."""
+    family = {library.family for library in known.libraries if library.who == who}
+    set_ = in_force(who, known)
+    told = any(
+        said.protocols
+        for explanation in known.explanations
+        if Who(explanation.library, explanation.settings) == who
+        for said in explanation.said
+    )
+    name, value = OVER_UCX
+    own = any(each.startswith(UCX_PREFIX) for each in set_) or set_.get(name) == value
+    return family | ({"ucx"} if told or (own and "intel" not in family) else set())

@@ -1,0 +1,77 @@
+# Every figure in this file is written by hand, none was measured.
+# SPDX-License-Identifier: Apache-2.0
+"""Settings that rules name: to whom they are told."""
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from nearpeak.findings.find import find_in
+from nearpeak.findings.rules import all_rules
+from nearpeak.findings.settings import COMPONENTS, named_settings
+from nearpeak.libraries.library import Settings
+
+OVER_UCX = {"OMPI_MCA_pml": "ucx"}
+
+
+def found(by_hand: Any, env: dict[str, str], **known: Any) -> list[Any]:
+    """Look-ups, and handles of memory, of a library with these variables."""
+    parts = [
+        by_hand.part("call", "cuMemGetHandleForAddressRange", 40.0),
+        by_hand.part("call", "cuPointerGetAttributes", 20.0),
+    ]
+    [library] = by_hand.EXPLAINED["libraries"]
+    library = replace(library, env=env, **known)
+    observed = {**by_hand.EXPLAINED, "libraries": [library]}
+    return find_in(by_hand.view([], explanations=[by_hand.explained(*parts)], **observed))
+
+
+def test_of_several_signs_of_one_fault_the_largest_stands_alone(by_hand: Any) -> None:
+    [finding] = found(by_hand, OVER_UCX)
+    assert (finding.kind, [each.kind for each in finding.explains]) == ("dma_buf", ["lookups"])
+
+
+def test_all_settings_are_named_once_and_the_first_of_them_first(by_hand: Any) -> None:
+    findings = found(by_hand, OVER_UCX)
+    assert named_settings([*findings, *findings]) == [
+        ("UCX_CUDA_COPY_DMABUF", "n"),
+        ("UCX_MEMTYPE_CACHE", "y"),
+    ]
+
+
+def test_what_is_set_is_not_advised_but_told(by_hand: Any) -> None:
+    """openmpi-cuda is run with UCX_MEMTYPE_CACHE=n, without which it crashes."""
+    [finding] = findings = found(by_hand, {**OVER_UCX, "UCX_MEMTYPE_CACHE": "n"})
+    assert named_settings(findings) == [("UCX_CUDA_COPY_DMABUF", "n")]
+    [lookups] = finding.explains
+    assert [(fact.of, fact.name, fact.value) for fact in lookups.facts[1:]] == [
+        ("variable", "UCX_MEMTYPE_CACHE", "n")
+    ]
+    given = Settings(name="default", env={"UCX_CUDA_COPY_DMABUF": "n"})
+    assert named_settings(found(by_hand, OVER_UCX, given=given)) == [("UCX_MEMTYPE_CACHE", "y")]
+
+
+@pytest.mark.parametrize(
+    ("family", "env"), [("openmpi", {}), ("intel", {"UCX_TLS": "all"}), ("mpich", {})]
+)
+def test_settings_of_ucx_are_for_what_runs_over_it(by_hand: Any, family: str, env: Any) -> None:
+    assert named_settings(found(by_hand, env, family=family)) == []
+
+
+def test_what_launches_inherit_is_in_force(by_hand: Any) -> None:
+    part = by_hand.part("call", "cuPointerGetAttributes", 20.0)
+    launch = by_hand.make_launch(0, by_hand.Who("one"), conditions={"env UCX_MEMTYPE_CACHE": "n"})
+    known = {"explanations": [by_hand.explained(part)], **by_hand.EXPLAINED}
+    [finding] = find_in(by_hand.view([], launches=[launch], **known))
+    assert finding.remedy.changes == []
+    assert finding.facts[-1].name == "UCX_MEMTYPE_CACHE"
+
+
+def test_every_setting_is_of_a_known_component_and_says_what_it_does() -> None:
+    named = [setting for rule in all_rules() for setting in rule.settings]
+    assert {setting.component for setting in named} == set(COMPONENTS)
+    assert all(setting.effect for setting in named)
+    prose = re.compile(r"\b(UCX|I_MPI|OMPI_MCA|MPIR_CVAR)_\w+=")
+    assert not any(prose.search(rule.remedy) for rule in all_rules())
