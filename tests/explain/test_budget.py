@@ -146,10 +146,10 @@ def test_messages_after_the_last_event_that_found_a_place_are_left_out(did: Any)
         did.seen(0, [*did.sample(0, 2), *did.sample(2, 9)]),
         did.seen(1, [did.call("memcpy", 0, 3)]),
     ]
-    ranks[1].lost = 7
+    ranks[1].lost, ranks[1].known_until = 7, 3000
     [looked_at] = windows(ranks)
     assert (looked_at.messages, looked_at.mean_us) == (1, 2)
-    ranks[0].lost, ranks[1].end[0] = 1, 1000
+    ranks[0].lost, ranks[0].known_until = 1, 1000
     assert windows(ranks) == []
 
 

@@ -22,6 +22,7 @@ def env(fake_cupti: Path, tmp_path: Path) -> dict[str, str]:
     return {
         "LD_PRELOAD": preload,
         "NEARPEAK_EXPLAIN": str(tmp_path / "events"),
+        "NEARPEAK_EXPLAIN_BYTES": str(32 << 20),
         "CUDA_INJECTION64_PATH": preload,
         "NEARPEAK_CUPTI_LIBRARY": str(fake_cupti),
     }

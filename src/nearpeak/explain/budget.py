@@ -219,13 +219,9 @@ def windows(ranks: Sequence[Seen]) -> list[Windows]:
     other = next((seen for seen in ranks if seen.rank == 1), None)
     legs = _legs(leader, other, begin, end) if other is not None else []
     in_all = Windows("iteration", begin, end, iterations)
-    whole = [leg.until(_known_until(ranks)) for leg in legs or [in_all]]
+    known_until = min(seen.known_until for seen in ranks)
+    whole = [leg.until(known_until) for leg in legs or [in_all]]
     return [leg for leg in whole if leg.messages]
-
-
-def _known_until(ranks: Sequence[Seen]) -> float:
-    """Of all ranks: after that, events of one of them found no place."""
-    return min((float(s.end.max()) for s in ranks if s.lost and len(s.end)), default=np.inf)
 
 
 def _marks(seen: Seen, which: int) -> Indices:
@@ -402,15 +398,20 @@ def lanes(did: Activity, begin: float, end: float) -> list[Lane]:
 
 
 def counters(seen: Seen) -> Counters | None:
-    """What the kernel counted in samples, for each iteration; None without any."""
-    iterations = float(seen.bytes[_marks(seen, ENDS)].sum())
+    """What the kernel counted in samples in which nobody looked at the rank, for each iteration; None
+    without any."""
+    counts = np.flatnonzero((seen.kind == COUNTER) & (seen.name == 1))
+    ends = _marks(seen, ENDS)
+    # Between the counts before a sample and those behind it is its end.
+    befores, behinds = counts[::2], counts[1::2]
+    whole = ends[np.searchsorted(ends, befores[: len(behinds)])] if len(ends) else ends
+    iterations = float(seen.bytes[whole].sum())
     if not iterations:
         return None
 
     def counted(which: int) -> float:
         values = seen.bytes[(seen.kind == COUNTER) & (seen.name == which)]
-        pairs = values[: len(values) // 2 * 2].reshape(-1, 2)  # before and after each sample
-        return float((pairs[:, 1] - pairs[:, 0]).sum()) / iterations
+        return float((values[1::2] - values[::2]).sum()) / iterations
 
     minor, major, voluntary, involuntary, user_ns, system_ns = map(counted, range(1, 7))
     return Counters(

@@ -2,6 +2,7 @@
 """Launches with and without the microscope, and what is read of them."""
 
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -23,6 +24,7 @@ from nearpeak.terms.buffers import needs_gpu
 from nearpeak.terms.sizes import format_bytes
 
 PLAIN_LAUNCHES = 2  # without the microscope, around the one with it
+MOST_BYTES, MOST_BYTES_OF_ALL = 128 << 20, 1 << 30  # of the events of a rank, and of all ranks
 # Few samples under it: each event is kept.
 SEEN_SAMPLING = {"--slot-ms": "20", "--least-samples": "3"}
 # What the CUDA driver loads into each process that initialises it (CUPTI's documentation).
@@ -130,7 +132,14 @@ def environment(
 ) -> dict[str, str]:
     """What a launch under the microscope has in its environment; `library`: CUPTI's."""
     before = chosen.settings.env.get("LD_PRELOAD", os.environ.get("LD_PRELOAD", ""))
-    env = {"LD_PRELOAD": join_paths(str(preload), before), "NEARPEAK_EXPLAIN": str(folder)}
+    free = shutil.disk_usage(folder).free
+    ranks = len(chosen.ends)
+    events_bytes = min(MOST_BYTES, MOST_BYTES_OF_ALL // ranks, free // (2 * ranks))
+    env = {
+        "LD_PRELOAD": join_paths(str(preload), before),
+        "NEARPEAK_EXPLAIN": str(folder),
+        "NEARPEAK_EXPLAIN_BYTES": str(events_bytes),
+    }
     if needs_gpu(chosen.buffers):
         env[INJECTED] = str(preload)
         if library is not None:
