@@ -34,7 +34,7 @@ std::uint64_t instruction(const void* context) {
 #endif
 }
 
-constexpr std::uint64_t kSliceNs = 5'000'000;  // shorter samples are looked at, or not, together
+constexpr std::uint64_t kSliceNs = 1'000'000;  // shorter samples are looked at, or not, together
 
 // All of it belongs to the thread that marks.
 timer_t timer{};

@@ -8,7 +8,7 @@
 namespace nearpeak::explain {
 
 // The calling thread, which marks, begins a sample: whether it is looked at in this one. It is in
-// every other, or where samples are short for some ms and then for some not.
+// every other, or, of short ones, for a ms at a time.
 bool looks_at_sample();
 // The sample ends; the same answer.
 bool ends_sample();
