@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The files that processes leave."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,14 +15,14 @@ SECOND = 1_000_000_000
 
 def file(
     folder: Path,
-    rows: list[tuple[int, ...]],
+    rows: Sequence[tuple[int, ...]],
     *,
     lost: tuple[int, int, int, int] = (0, 0, 0, 0),
     instants: tuple[int, int, int, int] = (0, 0, 0, 0),
     cut: int = 0,
 ) -> Path:
-    """One with these events: begin, end, bytes, thread, name, kind, unused. `lost`: how many, of the
-    host and of the device, and when the first of them began."""
+    """One with these events: begin, end, bytes, thread, name, kind, unused. `lost`: how many, of
+    the host and of the device, and when the first of them began."""
     of_device = [row for row in rows if row[5] in (events.COPY, events.KERNEL, events.FILL)]
     of_host = [row for row in rows if row not in of_device]
     room = len(of_host), len(of_device) + 1

@@ -226,7 +226,7 @@ def explained(*parts: Part, buffers: str = "H,D", size: int = 1 << 20) -> Explan
     """One message of 100 µs."""
     budget = Budget(
         leg="there", messages=3, time_us=100.0, parts=list(parts), waiting_us=0.0,
-        not_accounted_us=100 - sum(part.time_us for part in parts), own=[], accounted=None,
+        not_accounted_us=100 - sum(part.time_us for part in parts), own=[],
         shown_us=100.0, lanes=[],
     )  # fmt: skip
     case = ExplainedCase(
