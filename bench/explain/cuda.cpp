@@ -5,11 +5,10 @@
 #include "explain/cuda.hpp"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 #include <string>
 
 #include "explain/cupti.hpp"
@@ -33,6 +32,7 @@ struct Cupti {
   int (*timestamp)(std::uint64_t*);
 };
 Cupti lib{};
+pid_t process = 0;
 
 // How many bytes a call of the driver moves, registers or allocates: which word of its parameters.
 int word_of_bytes(const char* function) {
@@ -42,7 +42,9 @@ int word_of_bytes(const char* function) {
   if (begins("cuMemcpyPeer")) return 4;
   if (begins("cuMemcpy2D") || begins("cuMemcpy3D") || begins("cuMemcpyBatch")) return -1;
   if (begins("cuMemcpyAtoA")) return 4;
-  if (begins("cuMemcpyAtoH") || begins("cuMemcpyHtoA")) return 3;
+  // Of these the third is an address or an offset.
+  for (const char* const one : {"cuMemcpyAtoH", "cuMemcpyHtoA", "cuMemcpyAtoD", "cuMemcpyDtoA"})
+    if (begins(one)) return 3;
   if (begins("cuMemcpy")) return 2;
   if (begins("cuMemHostRegister") || begins("cuMemAlloc_") || begins("cuMemAllocManaged") ||
       begins("cuMemHostAlloc") || begins("cuMemAllocHost"))
@@ -77,8 +79,7 @@ void called(void*, std::uint32_t domain, std::uint32_t call, const void* told) {
   std::uint64_t bytes = 0;
   if (known.word >= 0)
     std::memcpy(&bytes, static_cast<const char*>(data.parameters) + 8 * known.word, sizeof bytes);
-  add(Kind::kDriver, static_cast<std::uint16_t>(kFirstDriverName + call), *data.own, now, bytes,
-      data.correlation);
+  add(Kind::kDriver, static_cast<std::uint16_t>(kFirstDriverName + call), *data.own, now, bytes);
 }
 
 void buffer_requested(std::uint8_t** buffer, std::size_t* bytes, std::size_t* records) {
@@ -93,15 +94,14 @@ void keep(const cupti::Activity* record) {
     const auto from_to = static_cast<unsigned>(copy.from_kind) << 5U | copy.to_kind;
     add(Kind::kCopy,
         static_cast<std::uint16_t>(static_cast<unsigned>(copy.copy_kind) << 10U | from_to),
-        copy.begin_ns, copy.end_ns, copy.bytes,
-        record->kind == cupti::kMemcpy ? copy.correlation : 0);
+        copy.begin_ns, copy.end_ns, copy.bytes);
   } else if (record->kind == cupti::kMemset) {
     const auto& fill = *reinterpret_cast<const cupti::Fill*>(record);
     add(Kind::kFill, 0, fill.begin_ns, fill.end_ns, fill.bytes);
   } else if (record->kind == cupti::kConcurrentKernel) {
     const auto& kernel = *reinterpret_cast<const cupti::Kernel*>(record);
     const char* const text = kernel.name == nullptr ? "kernel" : kernel.name;
-    add(Kind::kKernel, text_number(text), kernel.begin_ns, kernel.end_ns, 0, kernel.correlation);
+    add(Kind::kKernel, text_number(text), kernel.begin_ns, kernel.end_ns, 0);
   }
 }
 
@@ -122,6 +122,7 @@ void tell_instant() {
 // What is still to come of the device's records. A process that calls exit after MPI_Finalize comes
 // here; one that is killed leaves its calls alone.
 void finish() {
+  if (getpid() != process) return;  // a forked one, to which CUPTI does not reach
   lib.flush(kFlushForced);
   tell_instant();
 }
@@ -176,6 +177,7 @@ std::string begin_to_see() {
        {cupti::kMemcpy, cupti::kMemcpyPeer, cupti::kMemset, cupti::kConcurrentKernel})
     if (const int result = lib.enable_activity(kind); result != cupti::kSuccess)
       return refused("cuptiActivityEnable", result);
+  process = getpid();
   tell_instant();
   std::atexit(finish);
   return "";

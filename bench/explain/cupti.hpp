@@ -30,7 +30,6 @@ struct CallbackData {
   void* context;
   std::uint32_t context_number;
   std::uint64_t* own;  // shared by enter and exit of one call
-  std::uint32_t correlation;
 };
 
 using Callback = void (*)(void* user, std::uint32_t domain, std::uint32_t call, const void* data);
@@ -42,7 +41,7 @@ using BufferCompleted = void (*)(void* context, std::uint32_t stream, std::uint8
 struct Activity {
   std::uint32_t kind;
 };
-struct Copy {  // CUpti_ActivityMemcpy*, and CUpti_ActivityMemcpyPtoP* up to `stream`
+struct Copy {  // CUpti_ActivityMemcpy*, CUpti_ActivityMemcpyPtoP*
   std::uint32_t kind;
   std::uint8_t copy_kind;
   std::uint8_t from_kind;
@@ -51,10 +50,6 @@ struct Copy {  // CUpti_ActivityMemcpy*, and CUpti_ActivityMemcpyPtoP* up to `st
   std::uint64_t bytes;
   std::uint64_t begin_ns;
   std::uint64_t end_ns;
-  std::uint32_t device;
-  std::uint32_t context;
-  std::uint32_t stream;
-  std::uint32_t correlation;  // of a copy between devices: the device that it is from
 };
 struct Fill {  // CUpti_ActivityMemset*
   std::uint32_t kind;
@@ -80,7 +75,7 @@ struct Kernel {  // CUpti_ActivityKernel*
   std::int64_t number;
   const char* name;
 };
-static_assert(offsetof(Copy, correlation) == 44 && offsetof(Kernel, begin_ns) == 16 &&
+static_assert(offsetof(Copy, end_ns) == 24 && offsetof(Kernel, begin_ns) == 16 &&
               offsetof(Kernel, name) == 104);
 
 }  // namespace nearpeak::cupti

@@ -2,6 +2,7 @@
 #include "explain/events.hpp"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -19,20 +20,39 @@ namespace {
 
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kHeaderBytes = (sizeof(Header) + kPage - 1) / kPage * kPage;
-constexpr std::size_t kFileBytes = kHeaderBytes + kEvents * sizeof(Event);
+constexpr std::uint64_t kOfHostAlone = 3;  // of four places
 
 std::atomic<Header*> header{nullptr};
-Event* events = nullptr;
+Event* events[kAreas] = {};
 // Until there is a file: as the driver is loaded before the first mark.
 Header known{};
+Header* made = nullptr;
 std::mutex naming;  // and all else of the header but events
 int texts = 0;
-std::atomic<int> threads{0};
-[[gnu::tls_model("initial-exec")]] thread_local int thread = -1;
+std::atomic<std::uint32_t> threads{0};
+constexpr std::uint32_t kNoThread = ~0U;
+[[gnu::tls_model("initial-exec")]] thread_local std::uint32_t thread = kNoThread;
+// Of the thread that prepares, until all threads know it.
+[[gnu::tls_model("initial-exec")]] thread_local Header* prepared = nullptr;
 
-Header& head() {
-  Header* const there = header.load(std::memory_order_acquire);
-  return there != nullptr ? *there : known;
+// Where this thread keeps its events; null: nowhere.
+Header* kept() { return prepared != nullptr ? prepared : header.load(std::memory_order_acquire); }
+
+Header& head() { return made != nullptr ? *made : known; }
+
+// The earliest instant of what found no place.
+void lose(std::uint64_t& lost_from_ns, std::uint64_t begin_ns) {
+  const std::atomic_ref earliest(lost_from_ns);
+  std::uint64_t known_ns = earliest.load();
+  while ((known_ns == 0 || begin_ns < known_ns) &&
+         !earliest.compare_exchange_weak(known_ns, begin_ns)) {
+  }
+}
+
+// A child has a copy of all this, and the same file.
+void keep_nothing() {
+  prepared = nullptr;
+  header.store(nullptr);
 }
 
 void complain(const char* path) {
@@ -42,7 +62,7 @@ void complain(const char* path) {
 
 }  // namespace
 
-bool recording() { return header.load(std::memory_order_relaxed) != nullptr; }
+bool recording() { return kept() != nullptr; }
 
 std::uint64_t now_ns() {
   timespec t{};
@@ -52,15 +72,16 @@ std::uint64_t now_ns() {
 }
 
 void add(Kind kind, std::uint16_t name, std::uint64_t begin_ns, std::uint64_t end_ns,
-         std::uint64_t bytes, std::uint32_t correlation) {
-  Header* const there = header.load(std::memory_order_acquire);
+         std::uint64_t bytes) {
+  Header* const there = kept();
   if (there == nullptr) return;
-  if (thread < 0) thread = threads.fetch_add(1) & 0xFF;
-  const std::uint64_t place = std::atomic_ref(there->begun).fetch_add(1);
-  if (place >= kEvents) return;
-  Event& event = events[place];
-  event = {
-      begin_ns, end_ns, bytes, correlation, name, Kind::kNone, static_cast<std::uint8_t>(thread)};
+  if (thread == kNoThread) thread = threads.fetch_add(1);
+  const bool of_device = kind == Kind::kCopy || kind == Kind::kKernel || kind == Kind::kFill;
+  const Area area = of_device ? kOfDevice : kOfHost;
+  const std::uint64_t place = std::atomic_ref(there->begun[area]).fetch_add(1);
+  if (place >= there->room[area]) return lose(there->lost_from_ns[area], begin_ns);
+  Event& event = events[area][place];
+  event = {begin_ns, end_ns, bytes, thread, name, Kind::kNone, 0};
   event.kind = kind;
 }
 
@@ -86,10 +107,12 @@ std::uint16_t text_number(const char* text) {
 
 void for_samples(std::uint16_t (*name_of)(std::uint64_t address)) {
   static std::uint64_t next = 0;
-  Header* const there = header.load();
+  const Header* const there = kept();
   if (there == nullptr) return;
-  for (; next < std::min<std::uint64_t>(there->begun, kEvents); ++next)
-    if (events[next].kind == Kind::kSample) events[next].name = name_of(events[next].bytes);
+  for (; next < std::min(there->begun[kOfHost], there->room[kOfHost]); ++next) {
+    Event& event = events[kOfHost][next];
+    if (event.kind == Kind::kSample) event.name = name_of(event.bytes);
+  }
 }
 
 void device_seen(const char* why_not) {
@@ -104,16 +127,16 @@ void same_instant(Instant instant) {
 
 std::uint32_t cost_ns(void (*call)()) {
   constexpr std::uint64_t kCalls = 1000;
-  Header* const there = header.load();
-  if (there == nullptr) return 0;
-  const std::uint64_t first = there->begun;
+  if (prepared == nullptr || prepared->room[kOfHost] < kCalls) return 0;
+  std::uint64_t& begun = prepared->begun[kOfHost];
   const std::uint64_t begin_ns = now_ns();
   for (std::uint64_t i = 0; i < kCalls; ++i) call();
   std::uint64_t cost = now_ns() - begin_ns;
-  for (std::uint64_t i = first; i < there->begun; ++i)
-    cost -= std::min(cost, events[i].end_ns - events[i].begin_ns);
-  const bool seen = there->begun == first + kCalls;
-  there->begun = first;
+  const bool seen = begun == kCalls;
+  for (Event* event = events[kOfHost]; begun > 0; ++event, --begun) {
+    cost -= std::min(cost, event->end_ns - event->begin_ns);
+    *event = {};
+  }
   return seen ? static_cast<std::uint32_t>(cost / kCalls) : 0;
 }
 
@@ -122,38 +145,53 @@ void costs(std::uint32_t driver_call_ns, std::uint32_t host_call_ns) {
   head().host_call_ns = host_call_ns;
 }
 
-bool begin(int rank, int ranks) {
+bool prepare(int rank, int ranks) {
   const char* const folder = std::getenv("NEARPEAK_EXPLAIN");
-  if (folder == nullptr || recording()) return false;
+  const char* const bytes = std::getenv("NEARPEAK_EXPLAIN_BYTES");
+  static std::atomic<bool> tried{false};
+  if (folder == nullptr || bytes == nullptr || tried.exchange(true)) return false;
+  const std::uint64_t places = std::strtoull(bytes, nullptr, 10) / sizeof(Event);
   const std::lock_guard lock(naming);
-  static bool tried = false;
-  if (tried) return false;
-  tried = true;
-  gethostname(known.host, sizeof known.host - 1);
   known.process = static_cast<int>(getpid());
   known.rank = rank;
   known.ranks = ranks;
   known.header_bytes = kHeaderBytes;
-  std::memcpy(known.magic, "NPEXPL1", 8);
+  known.room[kOfHost] = places * kOfHostAlone / 4;
+  known.room[kOfDevice] = places - known.room[kOfHost];
+  std::memcpy(known.magic, "NPEXPL2", 8);
+  char host[64]{};
+  gethostname(host, sizeof host - 1);
   char path[4096];
-  std::snprintf(path, sizeof path, "%s/%s-%d.events", folder, known.host, known.process);
+  std::snprintf(path, sizeof path, "%s/%s-%d.events", folder, host, known.process);
   const int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) {
     complain(path);
     return false;
   }
+  const std::size_t size = kHeaderBytes + places * sizeof(Event);
   // Its space is taken at once: a full disk would end the process where it is written to later.
-  errno = posix_fallocate(file, 0, static_cast<off_t>(kFileBytes));
+  errno = posix_fallocate(file, 0, static_cast<off_t>(size));
   void* place = MAP_FAILED;
-  if (errno == 0) place = mmap(nullptr, kFileBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (errno == 0) place = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (place == MAP_FAILED) complain(path);
   close(file);
   if (place == MAP_FAILED) return false;
-  auto* const made = static_cast<Header*>(place);
+  // Its page faults are taken now, and not while messages are under way. MAP_POPULATE only reads,
+  // after which the first write to a page of a file is a fault again.
+  for (std::size_t at = 0; at < size; at += kPage) static_cast<volatile char*>(place)[at] = 0;
+  made = static_cast<Header*>(place);
   *made = known;
-  events = reinterpret_cast<Event*>(static_cast<char*>(place) + kHeaderBytes);
-  header.store(made, std::memory_order_release);
+  events[kOfHost] = reinterpret_cast<Event*>(static_cast<char*>(place) + kHeaderBytes);
+  events[kOfDevice] = events[kOfHost] + made->room[kOfHost];
+  pthread_atfork(nullptr, nullptr, keep_nothing);
+  prepared = made;
   return true;
+}
+
+void begin() {
+  if (prepared == nullptr) return;
+  header.store(prepared, std::memory_order_release);
+  prepared = nullptr;
 }
 
 }  // namespace nearpeak::explain

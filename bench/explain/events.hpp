@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one process did while it was measured, event by event, in a file that is mapped into memory:
 // it holds all that was seen however the process ends. `nearpeak explain` reads it
-// (src/nearpeak/explain/read.py), made on the same kind of machine: a Header, then Events.
+// (src/nearpeak/explain/events.py), made on the same kind of machine: a Header, then Events of the
+// host, then those of the device, which come late and must find a place behind any number of calls.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +12,14 @@ namespace nearpeak::explain {
 
 constexpr int kNames = 2048;
 constexpr int kNameBytes = 48;
-constexpr std::uint64_t kEvents = std::uint64_t{1} << 22;  // what comes after these is lost
 
 enum class Kind : std::uint8_t {
   kNone,
   kMark,      // of the measuring program: `name` is which (Mark), `bytes` its number
   kHostCall,  // of libc: `bytes` as the call says
   kDriver,    // of the accelerator's driver
-  kCopy,      // on the device: `name` is kind, from and to, as CUPTI numbers them, each in a byte
+  kCopy,  // on the device: `name` is kind, from and to, as CUPTI numbers them, the latter 5 bits
+          // each
   kKernel,
   kFill,
   kSample,   // what a thread is at: `bytes` is the address, `name` what is there once it is known
@@ -26,9 +27,10 @@ enum class Kind : std::uint8_t {
 };
 
 enum Mark : std::uint16_t {
-  kBegins = 1,  // a sample; 1: all ranks begin it together
-  kEnds = 2,    // a sample of so many iterations
-  kTurn = 3,    // a message of a ping-pong has arrived
+  kPrepares = 0,  // is not kept: samples are going to begin
+  kBegins = 1,    // a sample; 1: all ranks begin it together
+  kEnds = 2,      // a sample of so many iterations
+  kTurn = 3,      // a message of a ping-pong has arrived
 };
 
 enum Counter : std::uint16_t {
@@ -44,10 +46,10 @@ struct Event {
   std::uint64_t begin_ns;  // CLOCK_MONOTONIC; what the device did: the clock of CUPTI
   std::uint64_t end_ns;
   std::uint64_t bytes;
-  std::uint32_t correlation;  // of a call of the driver, and of what the device did for it
+  std::uint32_t thread;
   std::uint16_t name;
   Kind kind;
-  std::uint8_t thread;
+  std::uint8_t unused;
 };
 static_assert(sizeof(Event) == 32);
 
@@ -57,16 +59,19 @@ struct Instant {
   std::uint64_t ns;
 };
 
+enum Area { kOfHost, kOfDevice, kAreas };
+
 struct Header {
   char magic[8];
   std::uint32_t header_bytes;
   std::int32_t process;
-  std::uint64_t begun;  // events: more than kEvents where some were lost
+  std::uint64_t room[kAreas];          // events that have a place
+  std::uint64_t begun[kAreas];         // events: more than have a place where some were lost
+  std::uint64_t lost_from_ns[kAreas];  // when the earliest lost one began; 0: none was
   std::int32_t rank;
   std::int32_t ranks;
   Instant first;
   Instant last;
-  char host[64];
   char device[256];  // what keeps the device from being seen; "" where it is seen or not used
   std::uint32_t driver_call_ns;  // what it takes to see one, outside of what is kept of it
   std::uint32_t host_call_ns;
@@ -77,11 +82,11 @@ struct Header {
 constexpr int kFirstDriverName = 64;
 constexpr int kFirstText = 1536;
 
-// Whether events are kept: from the first mark on.
+// Whether events of this thread are kept: from the first sample on, and not in a forked process.
 bool recording();
 std::uint64_t now_ns();
 void add(Kind kind, std::uint16_t name, std::uint64_t begin_ns, std::uint64_t end_ns,
-         std::uint64_t bytes, std::uint32_t correlation = 0);
+         std::uint64_t bytes);
 // Gives a name its text, once.
 void name(int number, const char* text);
 // The number of a text that comes while events are kept; the last one stands for all further ones.
@@ -93,12 +98,14 @@ void for_samples(std::uint16_t (*name_of)(std::uint64_t address));
 void device_seen(const char* why_not);
 void same_instant(Instant instant);
 
-// What it takes to see what `call` does, outside of what is kept of it, in ns: it is seen a
-// thousand times for that, and forgotten. Only while nothing else is kept.
+// Makes the file of this rank, of which nobody but the calling thread knows until begin(): true the
+// first time. Says on standard error why it cannot.
+bool prepare(int rank, int ranks);
+// Between these two: what it takes to see what `call` does, outside of what is kept of it, in ns:
+// it is seen a thousand times for that, and forgotten. 0 where it is not seen.
 std::uint32_t cost_ns(void (*call)());
 void costs(std::uint32_t driver_call_ns, std::uint32_t host_call_ns);
-
-// Begins to keep events, of this rank: true the first time. Says on standard error why it cannot.
-bool begin(int rank, int ranks);
+// Begins to keep events.
+void begin();
 
 }  // namespace nearpeak::explain

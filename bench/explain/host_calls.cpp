@@ -6,14 +6,17 @@
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 
 #include "explain/events.hpp"
+#include "explain/sampling.hpp"
 
 namespace nearpeak::explain {
 namespace {
@@ -57,8 +60,8 @@ auto seen(Name& named, Call call, Bytes bytes) {
 }  // namespace nearpeak::explain
 
 // The name of libc without its declaration, which may say more (noexcept, nonnull) than is true
-// of what stands in its place.
-#define REPLACED(result, text, parameters, arguments, condition, bytes)                        \
+// of what stands in its place. `around`: what is done before such a call, and undone behind it.
+#define REPLACED_WITHIN(around, result, text, parameters, arguments, condition, bytes)         \
   extern "C"                                                                                   \
       __attribute__((visibility("default"))) result nearpeak_##text parameters __asm__(#text); \
   extern "C" result nearpeak_##text parameters {                                               \
@@ -67,10 +70,15 @@ auto seen(Name& named, Call call, Bytes bytes) {
     auto* const real = libc(found, #text);                                                     \
     if (inside || !recording() || !(condition)) return real arguments;                         \
     static constinit Name named{__COUNTER__ + 1, #text};                                       \
+    around;                                                                                    \
     return seen(                                                                               \
         named, [&] { return real arguments; },                                                 \
         [&]([[maybe_unused]] auto returned) -> std::uint64_t { return (bytes); });             \
   }
+#define REPLACED(...) REPLACED_WITHIN(static_cast<void>(0), __VA_ARGS__)
+// A call that a signal ends.
+#define WAITS(result, text, parameters, arguments) \
+  REPLACED_WITHIN(const Undisturbed undisturbed, result, text, parameters, arguments, true, 0)
 // What a call moved: what it returned, unless that says that it failed.
 #define MOVED returned > 0 ? static_cast<std::uint64_t>(returned) : 0
 
@@ -111,18 +119,24 @@ REPLACED(ssize_t, recvmsg, (int file, void* message, int flags), (file, message,
 REPLACED(ssize_t, sendmsg, (int file, const void* message, int flags), (file, message, flags), true,
          MOVED)
 
-REPLACED(int, poll, (pollfd * files, nfds_t n, int limit), (files, n, limit), true, 0)
-REPLACED(int, ppoll, (pollfd * files, nfds_t n, const timespec* limit, const void* signals),
-         (files, n, limit, signals), true, 0)
-REPLACED(int, select, (int n, fd_set* in, fd_set* out, fd_set* errors, timeval* limit),
-         (n, in, out, errors, limit), true, 0)
-REPLACED(int, epoll_wait, (int file, epoll_event* events, int n, int limit),
-         (file, events, n, limit), true, 0)
 REPLACED(int, sched_yield, (), (), true, 0)
-REPLACED(int, nanosleep, (const timespec* time, timespec* left), (time, left), true, 0)
-REPLACED(int, clock_nanosleep, (clockid_t clock, int flags, const timespec* time, timespec* left),
-         (clock, flags, time, left), true, 0)
-REPLACED(int, usleep, (unsigned us), (us), true, 0)
+WAITS(int, poll, (pollfd * files, nfds_t n, int limit), (files, n, limit))
+WAITS(int, ppoll, (pollfd * files, nfds_t n, const timespec* limit, const sigset_t* signals),
+      (files, n, limit, LetIn(signals)))
+WAITS(int, select, (int n, fd_set* in, fd_set* out, fd_set* errors, timeval* limit),
+      (n, in, out, errors, limit))
+WAITS(int, pselect,
+      (int n, fd_set* in, fd_set* out, fd_set* errors, const timespec* limit,
+       const sigset_t* signals),
+      (n, in, out, errors, limit, LetIn(signals)))
+WAITS(int, epoll_wait, (int file, epoll_event* events, int n, int limit), (file, events, n, limit))
+WAITS(int, epoll_pwait, (int file, epoll_event* events, int n, int limit, const sigset_t* signals),
+      (file, events, n, limit, LetIn(signals)))
+WAITS(int, nanosleep, (const timespec* time, timespec* left), (time, left))
+WAITS(int, clock_nanosleep, (clockid_t clock, int flags, const timespec* time, timespec* left),
+      (clock, flags, time, left))
+WAITS(int, usleep, (unsigned us), (us))
+WAITS(unsigned, sleep, (unsigned s), (s))
 
 REPLACED(void*, mmap, (void* at, std::size_t n, int access, int flags, int file, long offset),
          (at, n, access, flags, file, offset), true, n)
@@ -132,12 +146,26 @@ REPLACED(int, munmap, (void* at, std::size_t n), (at, n), true, n)
 REPLACED(int, mprotect, (void* at, std::size_t n, int access), (at, n, access), true, n)
 REPLACED(int, madvise, (void* at, std::size_t n, int advice), (at, n, advice), true, n)
 REPLACED(int, mlock, (const void* at, std::size_t n), (at, n), true, n)
-// Of more words than the kernel has for a call each is passed on.
 REPLACED(void*, shmat, (int segment, const void* at, int flags), (segment, at, flags), true, 0)
 REPLACED(int, shmdt, (const void* at), (at), true, 0)
 REPLACED(int, open, (const char* path, int flags, unsigned mode), (path, flags, mode), true, 0)
 REPLACED(int, open64, (const char* path, int flags, unsigned mode), (path, flags, mode), true, 0)
 REPLACED(int, close, (int file), (file), true, 0)
 REPLACED(int, ioctl, (int file, unsigned long request, void* data), (file, request, data), true, 0)
-REPLACED(long, syscall, (long number_, long a, long b, long c, long d, long e, long f),
-         (number_, a, b, c, d, e, f), true, 0)
+
+// Calls of the kernel by their number: as many words as it takes are passed on. One that waits for
+// another thread has a name of its own.
+extern "C" __attribute__((visibility("default"))) long nearpeak_syscall(long, long, long, long,
+                                                                        long, long,
+                                                                        long) __asm__("syscall");
+extern "C" long nearpeak_syscall(long number, long a, long b, long c, long d, long e, long f) {
+  using namespace nearpeak::explain;
+  static long (*found)(long, long, long, long, long, long, long) = nullptr;
+  auto* const real = libc(found, "syscall");
+  if (inside || !recording()) return real(number, a, b, c, d, e, f);
+  static constinit Name waits{__COUNTER__ + 1, "futex"};
+  static constinit Name others{__COUNTER__ + 1, "syscall"};
+  return seen(
+      number == SYS_futex ? waits : others, [&] { return real(number, a, b, c, d, e, f); },
+      [](long) -> std::uint64_t { return 0; });
+}

@@ -30,25 +30,24 @@ void count() {
   put(kSystemNs, ns(used.ru_stime));
 }
 
-void begin_all() {
-  costs(cost_ns(call_driver), cost_ns([] { sched_yield(); }));
-  begin_samples();
-}
-
 }  // namespace
 }  // namespace nearpeak::explain
 
-// `what`: a Mark. Counters are read outside of what it marks.
+// `what`: a Mark. Counters are read outside of what it marks, and where the thread is not looked
+// at, which takes time in the kernel.
 extern "C" __attribute__((visibility("default"))) void nearpeak_explain_mark(int what,
                                                                              std::uint64_t number,
                                                                              int rank, int ranks) {
   using namespace nearpeak::explain;
-  if (what == kBegins && begin(rank, ranks)) begin_all();
+  if (what <= kBegins && prepare(rank, ranks))
+    costs(cost_ns(call_driver), cost_ns([] { sched_yield(); }));
+  if (what == kPrepares) return;
+  if (what == kBegins) begin();
   if (!recording()) return;
-  if (what == kBegins) count();
+  if (what == kBegins && !looks_at_sample()) count();
   const std::uint64_t now = now_ns();
   add(Kind::kMark, static_cast<std::uint16_t>(what), now, now, number);
   if (what != kEnds) return;
-  count();
+  if (!ends_sample()) count();
   name_samples();
 }

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <string>
@@ -35,9 +34,50 @@ std::uint64_t instruction(const void* context) {
 #endif
 }
 
+constexpr std::uint64_t kSliceNs = 1'000'000;  // shorter samples are looked at, or not, together
+
+// All of it belongs to the thread that marks.
+timer_t timer{};
+bool looks = false;
+std::uint64_t slice_ns = 0;  // when `looks` changed
+// The handler reads these.
+volatile bool in_sample = false;  // a sample
+volatile std::uint64_t ended_ns = 0;
+[[gnu::tls_model("initial-exec")]] thread_local bool is_looked_at = false;
+[[gnu::tls_model("initial-exec")]] thread_local volatile bool undisturbed = false;
+
+void set_timer(long every_ns) {
+  const itimerspec every{{0, every_ns}, {0, every_ns}};
+  timer_settime(timer, 0, &every, nullptr);
+}
+
 void look(int, siginfo_t*, void* context) {
   const std::uint64_t now = now_ns();
-  add(Kind::kSample, 0, now, now, instruction(context));
+  // Nobody tells which sample was the last.
+  if (!in_sample && now - ended_ns > kSliceNs) return set_timer(0);
+  if (!undisturbed) add(Kind::kSample, 0, now, now, instruction(context));
+}
+
+// Of the calling thread, with a timer that is not set yet.
+bool make_timer() {
+  struct sigaction action{};
+  action.sa_sigaction = look;
+  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  if (sigaction(SIGPROF, &action, nullptr) != 0) return false;
+  sigevent event{};
+  event.sigev_notify = SIGEV_THREAD_ID;
+  event.sigev_signo = SIGPROF;
+  // sigev_notify_thread_id, which glibc has a name for since 2.41.
+  event._sigev_un._tid = static_cast<pid_t>(syscall(SYS_gettid));
+  is_looked_at = timer_create(CLOCK_MONOTONIC, &event, &timer) == 0;
+  return is_looked_at;
+}
+
+sigset_t only_that_of_samples() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGPROF);
+  return set;
 }
 
 // `opal_progress, libopen-pal.so.80`; of what is not exported the library alone.
@@ -56,20 +96,41 @@ std::string words(std::uint64_t address) {
 
 }  // namespace
 
-void begin_samples() {
-  struct sigaction action{};
-  action.sa_sigaction = look;
-  action.sa_flags = SA_SIGINFO | SA_RESTART;
-  if (sigaction(SIGPROF, &action, nullptr) != 0) return;
-  sigevent event{};
-  event.sigev_notify = SIGEV_THREAD_ID;
-  event.sigev_signo = SIGPROF;
-  // sigev_notify_thread_id, which glibc has a name for since 2.41.
-  event._sigev_un._tid = static_cast<pid_t>(syscall(SYS_gettid));
-  timer_t timer{};
-  if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0) return;
-  const itimerspec every{{0, kEveryNs}, {0, kEveryNs}};
-  timer_settime(timer, 0, &every, nullptr);
+bool looks_at_sample() {
+  static const bool can_look = make_timer();
+  const std::uint64_t now = now_ns();
+  if (can_look && now - slice_ns > kSliceNs) {
+    looks = !looks;
+    slice_ns = now;
+    set_timer(looks ? kEveryNs : 0);
+  }
+  in_sample = true;
+  return looks;
+}
+
+bool ends_sample() {
+  in_sample = false;
+  ended_ns = now_ns();
+  return looks;
+}
+
+Undisturbed::Undisturbed() : holds_(is_looked_at && !undisturbed) {
+  if (!holds_) return;
+  undisturbed = true;
+  const sigset_t held = only_that_of_samples();
+  pthread_sigmask(SIG_BLOCK, &held, &before_);
+}
+
+Undisturbed::~Undisturbed() {
+  if (!holds_) return;
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);  // one that is due comes here
+  undisturbed = false;
+}
+
+LetIn::LetIn(const sigset_t* signals) : given_(signals != nullptr) {
+  if (!given_) return;
+  set_ = *signals;
+  if (is_looked_at) sigaddset(&set_, SIGPROF);
 }
 
 void name_samples() {

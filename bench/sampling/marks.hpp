@@ -10,6 +10,7 @@
 namespace nearpeak {
 
 enum class Mark : int {  // as in explain/events.hpp
+  kPrepares = 0,         // samples are going to begin
   kBegins = 1,           // a sample; 1: all ranks begin it together
   kEnds = 2,             // a sample of so many iterations
   kTurn = 3,             // a message of a ping-pong has arrived

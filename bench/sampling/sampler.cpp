@@ -86,6 +86,7 @@ class Sampler::Run {
   }
 
   void warm_up() {
+    mark(Mark::kPrepares, 0, group_.rank(), group_.size());
     begin_sample();
     result_.first_use_us = static_cast<double>(run_timed(1)) / 1e3;
     result_.warmup_iterations = 1;

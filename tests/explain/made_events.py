@@ -47,7 +47,7 @@ def copy(source: int, target: int, begin_us: float, end_us: float, size: float) 
     return Made(events.COPY, 1 << 10 | source << 5 | target, begin_us, end_us, size)
 
 
-def seen(rank: int, made: Sequence[Made], driver_call_ns: int = 0) -> Seen:
+def seen(rank: int, made: Sequence[Made], driver_call_ns: int = 0, host_call_ns: int = 0) -> Seen:
     """The process of a rank."""
     names = [""] * 8  # those of marks stand for themselves
     for event in made:
@@ -55,7 +55,6 @@ def seen(rank: int, made: Sequence[Made], driver_call_ns: int = 0) -> Seen:
             names.append(event.name)
     return Seen(
         rank=rank,
-        host="host",
         kind=np.array([event.kind for event in made], np.uint8),
         name=np.array(
             [
@@ -64,14 +63,15 @@ def seen(rank: int, made: Sequence[Made], driver_call_ns: int = 0) -> Seen:
             ],
             np.uint16,
         ),
-        thread=np.array([event.thread for event in made], np.uint8),
+        thread=np.array([event.thread for event in made], np.uint32),
         bytes=np.array([event.bytes for event in made], float),
         begin=np.array([event.begin_us * 1e3 for event in made]),
         end=np.array([event.end_us * 1e3 for event in made]),
         names=names,
         start=0,
         lost=0,
+        known_until=np.inf,
         device="",
         driver_call_ns=driver_call_ns,
-        host_call_ns=0,
+        host_call_ns=host_call_ns,
     )

@@ -238,7 +238,7 @@ def explained(
     budget = Budget(
         leg=of_case.pop("leg", "there"), messages=of_case.pop("messages", 100), time_us=100.0,
         parts=list(parts), waiting_us=0.0,
-        not_accounted_us=100 - sum(part.time_us for part in parts), own=[], accounted=None,
+        not_accounted_us=100 - sum(part.time_us for part in parts), own=[],
         shown_us=100.0, lanes=[],
     )  # fmt: skip
     known: dict[str, Any] = {"slower": 1.0, "operations": 2.0, "lost": 0, "missing": []}

@@ -10,7 +10,7 @@ from nearpeak.libraries.tunables import Offered, Tunable
 from nearpeak.tune import launches, run
 from nearpeak.tune.journal import Asked, Checked, Trial, TuneJournal, read
 
-NAMES = ("FAST", "CORRUPT", "HANG", "REFUSED", "NOTHING")
+NAMES = ("FAST", "CORRUPT", "REFUSED", "HANG", "NOTHING")
 PREFIX = "NEARPEAK_PLANT_"
 
 
@@ -30,7 +30,7 @@ def test_what_is_planted_is_found_refused_or_survived(
     ]
     monkeypatch.setattr(run, "offered", lambda _: offered)
     monkeypatch.setattr(launches, "LIMIT_SECONDS", 3.0)
-    monkeypatch.setattr(run, "SEARCHED", 0.25)
+    monkeypatch.setattr(run, "SEARCHED", 0.2)
     monkeypatch.setenv("LD_PRELOAD", str(faulty))
     asked = Asked(
         mpi="mpich",

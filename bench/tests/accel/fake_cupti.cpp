@@ -32,7 +32,6 @@ BufferCompleted completed = nullptr;
 std::vector<std::uint32_t> kinds;
 std::vector<Copy> copies;
 std::map<std::string, std::uint32_t> numbers;
-std::uint32_t correlation = 0;
 std::mutex lock;
 thread_local std::vector<std::uint64_t> own;
 
@@ -125,7 +124,6 @@ EXPORT void fake_cupti_call(std::uint32_t site, const char* function, const void
     const std::lock_guard held(lock);
     number =
         numbers.emplace(function, static_cast<std::uint32_t>(numbers.size() + 1)).first->second;
-    if (site == kEnter) ++correlation;
   }
   if (site == kEnter) own.push_back(0);
   int result = 0;
@@ -135,7 +133,6 @@ EXPORT void fake_cupti_call(std::uint32_t site, const char* function, const void
   data.parameters = parameters;
   data.returned = &result;
   data.own = &own.back();
-  data.correlation = correlation;
   callback(nullptr, kDriverDomain, number, &data);
   if (site != kEnter) own.pop_back();
 }

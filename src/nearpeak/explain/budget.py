@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the time of a message went, from what all ranks did while it was measured."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, get_args
@@ -26,6 +27,7 @@ from nearpeak.explain.events import (
 from nearpeak.observations.explained import (
     Budget,
     Counters,
+    During,
     Kind,
     Lane,
     Leg,
@@ -50,13 +52,25 @@ WAITS = frozenset(
         "poll",
         "ppoll",
         "select",
+        "pselect",
         "epoll_wait",
+        "epoll_pwait",
         "sched_yield",
         "nanosleep",
         "clock_nanosleep",
         "usleep",
+        "sleep",
+        "futex",
     ]
 )
+# Calls that wait where nothing has come: then they move no bytes.
+RECEIVES = frozenset(["read", "readv", "recv", "recvfrom", "recvmsg"])
+# Calls of which nobody knows whether they wait.
+MAY_WAIT = frozenset(["ioctl", "syscall"])
+# Of one call of the driver: for a stream of each thread, and of a later version.
+_VARIANT = re.compile(r"(_v\d+)?(_pt[sd][zs])?$")
+# What is of the microscope, among what ranks are at.
+_MICROSCOPE = re.compile(r"(^|, )(libcupti\.so|libnearpeak-explain\.so)")
 LEVELS: tuple[Kind, ...] = get_args(Kind)
 MIDDLE = (0.25, 0.75)  # quantiles
 NS = 1e3  # in a microsecond
@@ -83,6 +97,7 @@ class Activity:
     end: Floats
     bytes: Floats
     samples: list[tuple[int, str, Floats]]  # rank, what it was at, and when
+    ranks: list[int]
 
 
 @dataclass
@@ -139,13 +154,15 @@ def activity(ranks: Sequence[Seen]) -> Activity:
         end=joined(end for _, _, _, end, _ in parts),
         bytes=joined(size_bytes for *_, size_bytes in parts),
         samples=[sampled for seen in ranks for sampled in _samples(seen)],
+        ranks=[seen.rank for seen in ranks],
     )
 
 
 def _samples(seen: Seen) -> Iterator[tuple[int, str, Floats]]:
     there = seen.kind == SAMPLE
     for number in np.unique(seen.name[there]).tolist():
-        if text := seen.names[number]:
+        text = seen.names[number]
+        if text and not _MICROSCOPE.search(text):
             yield seen.rank, text, seen.begin[there & (seen.name == number)]
 
 
@@ -155,11 +172,17 @@ def _named(seen: Seen) -> Iterator[tuple[Name, Floats, Floats, Floats]]:
     main = np.isin(seen.thread, seen.thread[seen.kind == MARK])
     kinds: list[tuple[Kind, Booleans, Callable[[int], str]]] = []
     for number in np.unique(seen.name[calls]).tolist():
-        text = seen.names[number]
-        kind: Kind = "sync" if text in SYNCS else "wait" if text in WAITS else "call"
+        own = calls & (seen.name == number)
+        text = _VARIANT.sub("", seen.names[number])
         # What threads wait for beside the one that sends messages holds nothing up.
-        own = calls & (seen.name == number) & (main if kind == "wait" else True)
-        kinds.append((kind, own, lambda n: seen.names[n]))
+        if text in SYNCS or text in WAITS:
+            told: list[tuple[Kind, Booleans]] = [("sync" if text in SYNCS else "wait", own & main)]
+        elif text in RECEIVES:
+            moves = seen.bytes > 0
+            told = [("call", own & main & moves), ("wait", own & main & ~moves)]
+        else:
+            told = [("call", own & main if text in MAY_WAIT else own)]
+        kinds += [(kind, events, lambda n: seen.names[n]) for kind, events in told]
     for of, words in ((COPY, copy_name), (KERNEL, lambda n: f"kernel {seen.names[n]}")):
         there = seen.kind == of
         kinds += [("device", there & (seen.name == n), words) for n in np.unique(seen.name[there])]
@@ -202,13 +225,26 @@ def _nested(seen: Seen) -> Booleans:
 
 def windows(ranks: Sequence[Seen]) -> list[Windows]:
     """What is looked at: messages there and back where ranks mark them, else iterations."""
+    in_all = _samples_of(ranks)
+    if in_all is None:
+        return []
+    leader = next(seen for seen in ranks if seen.rank == 0)
+    other = next((seen for seen in ranks if seen.rank == 1), None)
+    legs = _legs(leader, other, in_all.begin, in_all.end) if other is not None else []
+    known_until = min(seen.known_until for seen in ranks)
+    whole = [leg.until(known_until) for leg in legs or [in_all]]
+    return [leg for leg in whole if leg.messages]
+
+
+def _samples_of(ranks: Sequence[Seen]) -> Windows | None:
+    """All iterations that rank 0 marked; None without any."""
     leader = next((seen for seen in ranks if seen.rank == 0), None)
     if leader is None:
-        return []
+        return None
     begins, ends = _marks(leader, BEGINS), _marks(leader, ENDS)
     count = min(len(begins), len(ends))
     if not count:
-        return []
+        return None
     begin, end = leader.begin[begins[:count]], leader.begin[ends[:count]]
     iterations = leader.bytes[ends[:count]]
     if leader.bytes[begins[0]]:  # all begin together: an iteration is that of the slowest
@@ -216,16 +252,7 @@ def windows(ranks: Sequence[Seen]) -> list[Windows]:
             others = _marks(seen, ENDS)
             if len(others) >= count:
                 end = np.maximum(end, seen.begin[others[:count]])
-    other = next((seen for seen in ranks if seen.rank == 1), None)
-    legs = _legs(leader, other, begin, end) if other is not None else []
-    in_all = Windows("iteration", begin, end, iterations)
-    whole = [leg.until(_known_until(ranks)) for leg in legs or [in_all]]
-    return [leg for leg in whole if leg.messages]
-
-
-def _known_until(ranks: Sequence[Seen]) -> float:
-    """Of all ranks: after that, events of one of them found no place."""
-    return min((float(s.end.max()) for s in ranks if s.lost and len(s.end)), default=np.inf)
+    return Windows("iteration", begin, end, iterations)
 
 
 def _marks(seen: Seen, which: int) -> Indices:
@@ -260,11 +287,14 @@ class Shared:
 
     events: Indices  # of the activity
     shares: Floats  # of the time, of each event
+    others: Floats  # of each share of what waits, while another rank was at its own instructions
     overlap: Floats  # how long each went on in messages, whatever went on beside it
     begun: Booleans  # whether each began in a message
     instants: Floats  # at which anything began or ended
     free: Floats  # 1 from an instant to the next where nothing went on in a message, else 0
     free_ns: float  # all of that
+    waits: dict[During, Floats]  # likewise, where time belongs to calls that wait
+    at_own: dict[int, Floats]  # likewise, of each rank, where it was in no call that is seen
 
 
 def shared(did: Activity, looked_at: Windows) -> Shared:
@@ -291,45 +321,90 @@ def shared(did: Activity, looked_at: Windows) -> Shared:
         return integral
 
     inside = (active(opens, closes) > 0).astype(float)
-    free, shares = inside, np.zeros(len(events))
-    for number in range(len(LEVELS)):
+    rank = np.array([name.rank for name in did.names], int)[did.which[events]]
+    calls = np.isin(level, [LEVELS.index(kind) for kind in ("call", "sync", "wait")])
+    at_own = {
+        of: (active(first[calls & (rank == of)], last[calls & (rank == of)]) == 0).astype(float)
+        for of in did.ranks
+    }
+    # Who waits is in a call: another rank.
+    any_at_own = np.maximum.reduce(list(at_own.values()))
+    free, shares, others = inside, np.zeros(len(events)), np.full(len(events), np.nan)
+    waits: dict[During, Floats] = {}
+    for number, kind in enumerate(LEVELS):
         own = level == number
         at_once = active(first[own], last[own])
         weights = np.divide(free, at_once, out=np.zeros_like(free), where=at_once > 0)
         shares[own] = within(weights)[own]
+        if kind == "sync" or kind == "wait":
+            others[own] = within(weights * any_at_own)[own]
+            waits[kind] = np.where(at_once > 0, free, 0.0)
         free = np.where(at_once > 0, 0.0, free)
     return Shared(
         events=events,
         shares=shares,
+        others=others,
         overlap=within(inside),
         begun=inside[first] > 0,
         instants=instants,
         free=free,
         free_ns=float((free * lasting).sum()),
+        waits=waits,
+        at_own=at_own,
     )
 
 
-def budget(did: Activity, leg: Windows, ceiling_us: float | None) -> Budget:
-    """Of the usual messages of a leg; `ceiling_us`: how long one takes without MPI."""
+class Accounted(NamedTuple):
+    """How much of a message is known, and how much of it is the microscope's without being told."""
+
+    added_us: float
+    least: float | None
+    most: float | None
+
+
+def accounted(
+    time_us: float, told_us: float, unknown_us: float, ceiling_us: float | None, slower: float
+) -> Accounted:
+    """Of the time above the ceiling without the microscope. Under it a message takes `time_us`,
+    `slower` times as long, of which its own part is `told_us`. What it adds beyond that may lie in
+    what is not known, `unknown_us`, or in all else."""
+    plain_us = time_us / max(1.0, slower)
+    added_us = max(0.0, time_us - told_us - plain_us)
+    above_us = 0.0 if ceiling_us is None else plain_us - ceiling_us
+    if above_us <= 0:
+        return Accounted(added_us, None, None)
+
+    def known(unknown_us: float) -> float:
+        return max(0.0, 1 - max(0.0, unknown_us) / above_us)
+
+    return Accounted(added_us, known(unknown_us), known(unknown_us - added_us))
+
+
+def budget(did: Activity, leg: Windows, ceiling_us: float | None, slower: float = 1.0) -> Budget:
+    """Of the usual messages of a leg; `ceiling_us`: how long one takes without MPI; `slower`: how
+    many times as long one takes under the microscope."""
     looked_at = leg.usual()
     known = shared(did, looked_at)
     parts = sorted(_parts(did, known, looked_at.messages), key=lambda part: -part.time_us)
     spent_us = {kind: sum(p.time_us for p in parts if p.kind == kind) for kind in LEVELS}
     rest_us = known.free_ns / looked_at.messages / NS
-    above_us = (
-        0.0 if ceiling_us is None else looked_at.mean_us - spent_us["microscope"] - ceiling_us
+    time_us = looked_at.mean_us
+    bounds = accounted(
+        time_us, spent_us["microscope"], rest_us + spent_us["wait"], ceiling_us, slower
     )
     shown = _median_message(looked_at)
     return Budget(
         leg=looked_at.leg,
         messages=looked_at.messages,
-        time_us=looked_at.mean_us,
+        time_us=time_us,
         parts=parts,
         waiting_us=spent_us["wait"],
         not_accounted_us=rest_us,
         # A message in which a sample was taken takes longer than usual.
-        own=_own(did, shared(did, leg)),
-        accounted=max(0.0, 1 - rest_us / above_us) if above_us > 0 else None,
+        own=list(_own(did, shared(did, leg))),
+        added_us=bounds.added_us,
+        accounted_least=bounds.least,
+        accounted_most=bounds.most,
         shown_us=(shown[1] - shown[0]) / NS,
         lanes=lanes(did, *shown),
     )
@@ -351,23 +426,25 @@ def _parts(did: Activity, known: Shared, messages: int) -> Iterator[Part]:
             bytes=(float(sizes.mean()) or None) if len(sizes) else None,
             busy_us=float(known.overlap[own].sum()) / messages / NS,
             time_us=float(known.shares[own].sum()) / messages / NS,
+            others_us=None
+            if np.isnan(known.others[own]).any()
+            else float(known.others[own].sum()) / messages / NS,
         )
 
 
-def _own(did: Activity, known: Shared) -> list[Own]:
-    """What samples found where nothing went on."""
-    counts: dict[tuple[int, str], int] = {}
-    for rank, name, times in did.samples:
-        places = np.searchsorted(known.instants, times, side="right") - 1
-        inside = places[(places >= 0) & (places < len(known.instants) - 1)]
-        if count := int(known.free[inside].sum()):
-            counts[rank, name] = count
-    of_rank = {rank: sum(n for (r, _), n in counts.items() if r == rank) for rank, _ in counts}
-    found = [
-        Own(rank=rank, name=name, samples=count, share=count / of_rank[rank])
-        for (rank, name), count in counts.items()
-    ]
-    return sorted(found, key=lambda own: (own.rank, -own.samples))
+def _own(did: Activity, known: Shared) -> Iterator[Own]:
+    """What samples found that ranks were at by their own instructions."""
+    during: During
+    for during, there in {"nothing": known.free, **known.waits}.items():
+        counts: dict[tuple[int, str], int] = {}
+        for rank, name, times in did.samples:
+            places = np.searchsorted(known.instants, times, side="right") - 1
+            inside = places[(places >= 0) & (places < len(known.instants) - 1)]
+            if count := int((there * known.at_own[rank])[inside].sum()):
+                counts[rank, name] = count
+        for (rank, name), count in sorted(counts.items(), key=lambda item: (item[0][0], -item[1])):
+            of_rank = sum(n for (other, _), n in counts.items() if other == rank)
+            yield Own(rank=rank, name=name, samples=count, share=count / of_rank, during=during)
 
 
 def _median_message(looked_at: Windows) -> tuple[float, float]:
@@ -401,16 +478,30 @@ def lanes(did: Activity, begin: float, end: float) -> list[Lane]:
     ]
 
 
+def iteration_us(ranks: Sequence[Seen]) -> float | None:
+    """How long an iteration takes: the median of the samples', as a launch has its figure. None
+    without any."""
+    samples = _samples_of(ranks)
+    if samples is None:
+        return None
+    return float(np.median((samples.end - samples.begin) / samples.each)) / NS
+
+
 def counters(seen: Seen) -> Counters | None:
-    """What the kernel counted in samples, for each iteration; None without any."""
-    iterations = float(seen.bytes[_marks(seen, ENDS)].sum())
+    """What the kernel counted in samples in which nobody looked at the rank, for each iteration;
+    None without any."""
+    counts = np.flatnonzero((seen.kind == COUNTER) & (seen.name == 1))
+    ends = _marks(seen, ENDS)
+    # Between the counts before a sample and those behind it is its end.
+    befores, behinds = counts[::2], counts[1::2]
+    whole = ends[np.searchsorted(ends, befores[: len(behinds)])] if len(ends) else ends
+    iterations = float(seen.bytes[whole].sum())
     if not iterations:
         return None
 
     def counted(which: int) -> float:
         values = seen.bytes[(seen.kind == COUNTER) & (seen.name == which)]
-        pairs = values[: len(values) // 2 * 2].reshape(-1, 2)  # before and after each sample
-        return float((pairs[:, 1] - pairs[:, 0]).sum()) / iterations
+        return float((values[1::2] - values[::2]).sum()) / iterations
 
     minor, major, voluntary, involuntary, user_ns, system_ns = map(counted, range(1, 7))
     return Counters(

@@ -1,30 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads what each process left of a launch under the microscope (bench/explain/events.hpp)."""
 
+import mmap
 import struct
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nearpeak.arrays import Floats
 
-MAGIC = b"NPEXPL1\0"
+MAGIC = b"NPEXPL2\0"
 NAMES, NAME_BYTES = 2048, 48
-EVENTS = 1 << 22
 # As Header, without the names at its end.
-HEADER = struct.Struct("=8sIiQii4Q64s256sII")
+HEADER = struct.Struct("=8sIi6Qii4Q256sII")
 EVENT = np.dtype(
     [
         ("begin", "u8"),
         ("end", "u8"),
         ("bytes", "u8"),
-        ("correlation", "u4"),
+        ("thread", "u4"),
         ("name", "u2"),
         ("kind", "u1"),
-        ("thread", "u1"),
+        ("unused", "u1"),
     ]
 )
 MARK, HOST_CALL, DRIVER_CALL, COPY, KERNEL, FILL, SAMPLE, COUNTER = range(1, 9)
@@ -50,16 +49,16 @@ class Seen:
     """What one process did, in nanoseconds of the host's monotonic clock."""
 
     rank: int
-    host: str
     kind: NDArray[np.uint8]
     name: NDArray[np.uint16]
-    thread: NDArray[np.uint8]
+    thread: NDArray[np.uint32]
     bytes: Floats
     begin: Floats  # after `start`
     end: Floats
     names: list[str]
     start: int  # the instant that all times are after
-    lost: int
+    lost: int  # events that found no place
+    known_until: float  # when the earliest of these began; infinite where none was lost
     device: str  # why the driver was not seen
     driver_call_ns: int  # what it took to see a call, outside of what is kept of it
     host_call_ns: int
@@ -67,26 +66,48 @@ class Seen:
 
 def read(file: Path, start: int | None = None) -> Seen:
     """One file; `start`: as of another process of the launch. Unreadable where it is none."""
-    data = file.read_bytes()
-    if len(data) < HEADER.size or data[:8] != MAGIC:
-        raise Unreadable(f"{file.name} has no header, or is of another version of Nearpeak")
-    (_, header_bytes, _, begun, rank, _, *rest) = HEADER.unpack_from(data)
-    first_device, first, last_device, last, host, device, driver_call_ns, host_call_ns = rest
-    kept = min(begun, EVENTS)
-    if len(data) < header_bytes + kept * EVENT.itemsize:
-        raise Unreadable(f"{file.name} was cut off")
-    events = np.frombuffer(data, EVENT, kept, header_bytes)
+    with file.open("rb") as opened:
+        if file.stat().st_size < HEADER.size:
+            raise Unreadable(f"{file.name} has no header")
+        # Most of it was never written: only what was is brought into memory.
+        with mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return _read(file.name, data, start)
+
+
+def _read(name: str, data: mmap.mmap, start: int | None) -> Seen:
+    if data[:8] != MAGIC:
+        raise Unreadable(f"{name} is of another version of Nearpeak")
+    (_, header_bytes, _, *rest) = HEADER.unpack_from(data)
+    room, begun, lost_from = rest[0:2], rest[2:4], rest[4:6]
+    rank, _, *clocks, device, driver_call_ns, host_call_ns = rest[6:]
+    if len(data) < header_bytes + sum(room) * EVENT.itemsize:
+        raise Unreadable(f"{name} was cut off")
+    kept = [min(each) for each in zip(room, begun, strict=True)]
+    events = np.concatenate(
+        [
+            np.frombuffer(data[at : at + count * EVENT.itemsize], EVENT)
+            for count, at in zip(
+                kept, (header_bytes, header_bytes + room[0] * EVENT.itemsize), strict=True
+            )
+        ]
+    )
     events = events[events["kind"] > 0]  # others were not written to their end
+    of_device = np.isin(events["kind"], (COPY, KERNEL, FILL))
     begin, end = (
-        _on_our_clock(events, which, first_device, first, last_device, last)
-        for which in ("begin", "end")
+        np.where(of_device, _on_our_clock(times, *clocks), times)
+        for times in (events[which].astype(np.int64) for which in ("begin", "end"))
     )
     if start is None:
         start = int(begin.min()) if len(events) else 0
+    of_host, of_gpu = (np.array([instant], np.int64) for instant in lost_from)
+    losses = [
+        float(instant[0] - start)
+        for lost, instant in zip(lost_from, (of_host, _on_our_clock(of_gpu, *clocks)), strict=True)
+        if lost
+    ]
     table = data[HEADER.size : HEADER.size + NAMES * NAME_BYTES]
     return Seen(
         rank=rank,
-        host=_text(host),
         kind=events["kind"],
         name=events["name"],
         thread=events["thread"],
@@ -95,7 +116,8 @@ def read(file: Path, start: int | None = None) -> Seen:
         end=(end - start).astype(float),
         names=[_text(table[at : at + NAME_BYTES]) for at in range(0, len(table), NAME_BYTES)],
         start=start,
-        lost=begun - kept,
+        lost=sum(begun) - sum(kept),
+        known_until=min(losses, default=np.inf),
         device=_text(device),
         driver_call_ns=driver_call_ns,
         host_call_ns=host_call_ns,
@@ -103,17 +125,14 @@ def read(file: Path, start: int | None = None) -> Seen:
 
 
 def _on_our_clock(
-    events: Any, which: str, first_device: int, first: int, last_device: int, last: int
+    times: NDArray[np.int64], first_device: int, first: int, last_device: int, last: int
 ) -> NDArray[np.int64]:
-    """Times of the device's records on the host's clock, by one or two instants of both."""
-    times: NDArray[np.int64] = events[which].astype(np.int64)
+    """Instants of the device on the host's clock, by one or two instants of both."""
     if not first:
         return times
-    of_device = np.isin(events["kind"], (COPY, KERNEL, FILL))
     pace = (last - first) / (last_device - first_device) if last_device > first_device else 1.0
-    moved = first + ((times - first_device) * pace).astype(np.int64)
-    result: NDArray[np.int64] = np.where(of_device, moved, times)
-    return result
+    moved: NDArray[np.int64] = first + ((times - first_device) * pace).astype(np.int64)
+    return moved
 
 
 def copy_name(number: int) -> str:

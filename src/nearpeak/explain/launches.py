@@ -2,6 +2,7 @@
 """Launches with and without the microscope, and what is read of them."""
 
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -19,10 +20,12 @@ from nearpeak.study import programs
 from nearpeak.study.launching import LaunchFailed, Measured, launched, measure
 from nearpeak.study.records import SamplesRecord
 from nearpeak.study.single import Single
+from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.buffers import needs_gpu
 from nearpeak.terms.sizes import format_bytes
 
 PLAIN_LAUNCHES = 2  # without the microscope, around the one with it
+MOST_BYTES, MOST_BYTES_OF_ALL = 128 << 20, 1 << 30  # of the events of a rank, and of all ranks
 # Few samples under it: each event is kept.
 SEEN_SAMPLING = {"--slot-ms": "20", "--least-samples": "3"}
 # What the CUDA driver loads into each process that initialises it (CUPTI's documentation).
@@ -90,13 +93,13 @@ def _case(
     case = seen.case
     legs = budget.windows(ranks)
     did = budget.activity(ranks)
-    iteration_us = sum(leg.usual().mean_us for leg in legs)
-    in_us = case.unit == "us"
+    slower = seen.value / value if case.better == "lower" else value / seen.value
+    messages = operations(chosen.benchmark, case, seen.value, budget.iteration_us(ranks))
     ceiling_us = None
     if ceiling is not None and legs:
         # Of messages there and back one of them, of anything else all of an iteration.
-        better = seen.value / ceiling.value if in_us else ceiling.value / seen.value
-        ceiling_us = iteration_us / len(legs) / better
+        pairs = len(chosen.ends) // 2
+        ceiling_us = messages / len(legs) * each_us(ceiling, pairs)
     there = {rank.rank for rank in ranks}
     return ExplainedCase(
         size_bytes=size,
@@ -105,17 +108,42 @@ def _case(
         unit=case.unit,
         value=value,
         seen_value=seen.value,
-        slower=seen.value / value if case.better == "lower" else value / seen.value,
-        operations=iteration_us / seen.value if in_us else float(case.window),
+        slower=slower,
+        operations=messages,
         ceiling=ceiling.value if ceiling else None,
         ceiling_method=ceiling.case.method if ceiling else None,
-        budgets=[budget.budget(did, leg, ceiling_us) for leg in legs],
+        budgets=[budget.budget(did, leg, ceiling_us, slower) for leg in legs],
         counters=[counted for rank in ranks if (counted := budget.counters(rank))],
         lost=sum(rank.lost for rank in ranks),
         missing=[rank for rank in range(len(chosen.ends)) if rank not in there],
         failed=failed,
-        device=next((rank.device for rank in ranks if rank.device), ""),
+        device=device_not_seen(chosen, ranks),
     )
+
+
+def operations(
+    benchmark: Benchmark, case: SamplesRecord, value: float, iteration_us: float | None
+) -> float:
+    """Messages of an iteration; where a time was measured, as many as fit into an iteration."""
+    if case.unit != "us":
+        return float(benchmark.moves.ways * (case.window if benchmark.moves.window else 1))
+    return max(1.0, float(round((iteration_us or value) / value)))
+
+
+def each_us(ceiling: Measured, pairs: int) -> float:
+    """How long a message takes without MPI; a rate counts those of all pairs."""
+    case, value = ceiling.case, ceiling.value
+    if case.unit == "us":
+        return value
+    return pairs * (case.size_bytes / 1e3 if case.unit == "GB/s" else 1.0) / value
+
+
+def device_not_seen(chosen: Single, ranks: Sequence[Seen]) -> str:
+    """Why; "" where it was seen, or nothing uses it."""
+    vendors = {gpu.vendor for gpu in chosen.machine.gpus}
+    if needs_gpu(chosen.buffers) and vendors and "nvidia" not in vendors:
+        return "only calls of libc are seen with GPUs that are not NVIDIA's"
+    return next((rank.device for rank in ranks if rank.device), "")
 
 
 def _briefly(words: Sequence[str]) -> list[str]:
@@ -130,8 +158,17 @@ def environment(
 ) -> dict[str, str]:
     """What a launch under the microscope has in its environment; `library`: CUPTI's."""
     before = chosen.settings.env.get("LD_PRELOAD", os.environ.get("LD_PRELOAD", ""))
-    env = {"LD_PRELOAD": join_paths(str(preload), before), "NEARPEAK_EXPLAIN": str(folder)}
-    if needs_gpu(chosen.buffers):
+    free = shutil.disk_usage(folder).free
+    ranks = len(chosen.ends)
+    events_bytes = min(MOST_BYTES, MOST_BYTES_OF_ALL // ranks, free // (2 * ranks))
+    env = {
+        "LD_PRELOAD": join_paths(str(preload), before),
+        "NEARPEAK_EXPLAIN": str(folder),
+        "NEARPEAK_EXPLAIN_BYTES": str(events_bytes),
+    }
+    # A library that knows CUDA asks the driver about buffers of the host, too. Where it does not
+    # open the driver, nothing is loaded.
+    if needs_gpu(chosen.buffers) or chosen.machine.provenance.nvidia_driver:
         env[INJECTED] = str(preload)
         if library is not None:
             env[cupti.VARIABLE] = str(library)

@@ -21,6 +21,8 @@ SCHEMA = 1
 Kind = Literal["device", "call", "microscope", "sync", "wait"]
 # What is looked at: a message to the other rank, one back, or a whole iteration of a benchmark.
 Leg = Literal["there", "back", "iteration"]
+# What goes on while a rank is at its own instructions: nothing that is seen, or that another waits.
+During = Literal["nothing", "sync", "wait"]
 
 
 class Part(msgspec.Struct, kw_only=True):
@@ -36,6 +38,10 @@ class Part(msgspec.Struct, kw_only=True):
     # Of the time of a message: where several things went on at once, it belongs to the first kind
     # of them in the order above, and is shared by what is of one kind.
     time_us: float
+    # Of `time_us` of a part that waits (sync, wait): in which another rank was in no call that is
+    # seen, so it may have been at work by its own instructions, of which Own tells. null: of other
+    # kinds, and not known of explanations from before it was.
+    others_us: float | None = None
 
     @property
     def words(self) -> str:
@@ -48,12 +54,13 @@ class Part(msgspec.Struct, kw_only=True):
 
 
 class Own(msgspec.Struct, kw_only=True):
-    """What a rank was at where nothing that is seen went on: its own instructions."""
+    """What a rank was at by its own instructions, by samples: it was in no call that is seen."""
 
     rank: int
     name: str  # "opal_progress, libopen-pal.so.80": what is not exported has its library alone
-    samples: int  # of the rank that were there, while nothing went on
-    share: float  # of the samples of this rank while nothing went on
+    samples: int  # of the rank that were there, during that
+    share: float  # of the samples of this rank by its own instructions, during that
+    during: During = "nothing"
 
 
 class Span(msgspec.Struct, kw_only=True):
@@ -83,10 +90,16 @@ class Budget(msgspec.Struct, kw_only=True):
     parts: list[Part]  # the one with the largest share first
     waiting_us: float  # that of parts which wait for whatever comes
     not_accounted_us: float  # nothing of the above went on
-    own: list[Own]  # what ranks were at in that time, by samples: the most frequent first
-    # How much of the time above the ceiling, without the microscope's, is accounted for; null: no
-    # ceiling, or not above it.
-    accounted: float | None
+    own: list[Own]  # of each rank the most frequent first
+    # What the microscope adds to a message beyond its own part. It lies within the others, nobody
+    # knows in which.
+    added_us: float = 0.0
+    # How much of the time above the ceiling, of a message as it is without the microscope, is
+    # accounted for: neither in calls that wait for whatever comes nor in nothing that is seen. The
+    # least where `added_us` is all within parts that are accounted for, the most where none of it
+    # is. null: no ceiling, or not above it.
+    accounted_least: float | None = None
+    accounted_most: float | None = None
     shown_us: float  # of the message in the lanes: the one of median time
     lanes: list[Lane]
 
@@ -113,7 +126,7 @@ class ExplainedCase(msgspec.Struct, kw_only=True):
     value: float  # without the microscope: median of the launches' medians
     seen_value: float  # under it
     slower: float  # how many times as long it takes under the microscope
-    operations: float  # messages of an iteration
+    operations: float  # messages of an iteration between two ranks, or 1
     ceiling: float | None  # the same without MPI, in the same unit
     ceiling_method: str | None
     budgets: list[Budget]  # empty: nothing was seen

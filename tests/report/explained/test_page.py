@@ -22,8 +22,12 @@ def explained(by_hand: Any) -> Explanation:
         by_hand.part("call", "cuCtxGetId", 0.1),
     )
     [budget] = found.cases[0].budgets
-    budget.accounted, budget.waiting_us = 0.7, 20.0
-    budget.own = [Own(rank=1, name="<spin>, libmpi.so", samples=9, share=0.9)]
+    budget.accounted_least, budget.accounted_most = 0.5, 0.7
+    budget.added_us, budget.waiting_us = 12.0, 20.0
+    budget.own = [
+        Own(rank=1, name="<spin>, libmpi.so", samples=9, share=0.9),
+        Own(rank=0, name="copy, libucs.so.0", samples=50, share=1.0, during="wait"),
+    ]
     spans = [Span(kind="call", name="<call>", begin_us=10.0, end_us=90.0)]
     budget.lanes = [Lane(of="rank", rank=1, spans=spans)]
     return found
@@ -52,9 +56,11 @@ def test_the_sum_is_one_line(explained: Explanation, capsys: pytest.CaptureFixtu
         " (other)"
     ) in out
     assert (
-        "Only 70.0 % of the time above the ceiling is accounted for; 20.0 % of the time all that is"
-        " seen are calls that wait."
+        "Only 50.0 to 70.0 % of the time above the ceiling is accounted for; the microscope adds"
+        " 12.0 µs beyond its own row, nobody knows in which others; calls that wait, 20.0 % of the"
+        " time, are not."
     ) in out
+    assert "While others wait, rank 0: by 50 samples at copy, libucs.so.0 (100 %)" in out
 
 
 def test_outside_text_is_escaped_on_the_page(explained: Explanation) -> None:
@@ -74,7 +80,7 @@ def test_outside_text_is_escaped_on_the_page(explained: Explanation) -> None:
         ({"device": "CUPTI was not found"}, "the CUDA driver was not seen: CUPTI was not found"),
         ({"missing": [1]}, "nothing is known of rank 1, which left no events"),
         ({"slower": 0.556}, "it took less time under the microscope than without: other work"),
-        ({"lost": 2}, "2 events found no place: the last samples are missing"),
+        ({"lost": 2}, "2 events found no place: what came later is missing"),
     ],
 )
 def test_what_is_not_whole_is_said(

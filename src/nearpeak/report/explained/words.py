@@ -5,6 +5,7 @@ from nearpeak.numbers import count, number, percent, size, unit
 from nearpeak.observations.explained import (
     USUAL_SLOWER,
     Budget,
+    During,
     ExplainedCase,
     Explanation,
     Part,
@@ -13,6 +14,11 @@ from nearpeak.observations.explained import (
 LEAST_SHARE = 0.005  # of a message: parts below it are told together
 OWN, LEAST_OWN = 4, 0.05  # of what ranks were at: most that are told, and the least share
 ENOUGH = 0.8  # of the time above the ceiling
+DURING: dict[During, str] = {
+    "nothing": "Not accounted for",
+    "wait": "While others wait",
+    "sync": "While others wait for the GPU",
+}
 
 
 def library(found: Explanation) -> str:
@@ -71,30 +77,43 @@ def sum_of(budget: Budget) -> str:
 
 
 def own(budget: Budget) -> list[str]:
-    """`rank 0 was at opal_progress, libopen-pal.so.80 (62 %), ...` in what is not accounted for."""
+    """`Not accounted for, rank 0: by 62 samples at opal_progress, libopen-pal.so.80 (62 %); ...`,
+    and likewise while others wait."""
     lines = []
-    for rank in sorted({found.rank for found in budget.own}):
-        of_rank = [found for found in budget.own if found.rank == rank]
-        samples = sum(found.samples for found in of_rank)
-        most = [f"{f.name} ({percent(f.share)} %)" for f in of_rank[:OWN] if f.share >= LEAST_OWN]
-        if most:
-            lines.append(
-                f"Not accounted for, rank {rank}: by {count(samples, 'sample')} at "
-                f"{'; '.join(most)}"
-            )
+    for during, when in DURING.items():
+        there = [found for found in budget.own if found.during == during]
+        for rank in sorted({found.rank for found in there}):
+            of_rank = [found for found in there if found.rank == rank]
+            samples = sum(found.samples for found in of_rank)
+            most = [
+                f"{f.name} ({percent(f.share)} %)" for f in of_rank[:OWN] if f.share >= LEAST_OWN
+            ]
+            if most:
+                lines.append(
+                    f"{when}, rank {rank}: by {count(samples, 'sample')} at {'; '.join(most)}"
+                )
     return lines
 
 
 def accounted(budget: Budget) -> str:
     """How much of what is above the ceiling is known."""
-    if budget.accounted is None:
+    least, most = budget.accounted_least, budget.accounted_most
+    if least is None or most is None:
         return ""
-    known = f"{percent(budget.accounted)} % of the time above the ceiling is accounted for"
-    words = known if budget.accounted >= ENOUGH else f"Only {known}"
-    if budget.waiting_us < LEAST_SHARE * budget.time_us:
-        return f"{words}."
-    share = percent(budget.waiting_us / budget.time_us)
-    return f"{words}; {share} % of the time all that is seen are calls that wait."
+    low, high = percent(least), percent(most)
+    words = [
+        f"{'' if least >= ENOUGH else 'Only '}{low if low == high else f'{low} to {high}'} % of the"
+        " time above the ceiling is accounted for"
+    ]
+    if low != high:
+        words.append(
+            f"the microscope adds {number(budget.added_us)} µs beyond its own row, nobody knows in"
+            " which others"
+        )
+    if budget.waiting_us >= LEAST_SHARE * budget.time_us:
+        share = percent(budget.waiting_us / budget.time_us)
+        words.append(f"calls that wait, {share} % of the time, are not")
+    return f"{'; '.join(words)}."
 
 
 def doubts(case: ExplainedCase) -> list[str]:
@@ -113,7 +132,7 @@ def doubts(case: ExplainedCase) -> list[str]:
         ranks = ", ".join(map(str, case.missing))
         words.append(f"nothing is known of rank {ranks}, which left no events")
     if case.lost:
-        words.append(f"{count(case.lost, 'event')} found no place: the last samples are missing")
+        words.append(f"{count(case.lost, 'event')} found no place: what came later is missing")
     return words
 
 

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is made of launches with and without the microscope."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from nearpeak.explain import cupti
+from nearpeak.explain.launches import (
+    INJECTED,
+    device_not_seen,
+    each_us,
+    environment,
+    operations,
+)
+
+
+def case(unit: str, size: int = 0, window: int = 1) -> Any:
+    return SimpleNamespace(unit=unit, size_bytes=size, window=window)
+
+
+def benchmark(by_hand: Any, name: str) -> Any:
+    return next(known for known in by_hand.BENCHMARKS if known.name == name)
+
+
+def test_messages_of_an_iteration_are_a_count(by_hand: Any) -> None:
+    latency, bibw = (benchmark(by_hand, name) for name in ("latency", "bibw"))
+    assert operations(latency, case("us"), 25.3, 45.4) == 2  # the launch's own figure has the marks
+    assert operations(latency, case("us"), 25.3, None) == 1
+    assert operations(benchmark(by_hand, "allreduce"), case("us"), 64.8, 64.4) == 1
+    assert operations(bibw, case("GB/s", window=64), 10.0, 400.0) == 128
+    assert operations(benchmark(by_hand, "get_bw"), case("GB/s", window=64), 10.0, 400.0) == 1
+
+
+def test_a_message_without_mpi_takes_what_was_measured() -> None:
+    def measured(unit: str, value: float) -> Any:
+        return SimpleNamespace(case=case(unit, size=1000), value=value)
+
+    assert each_us(measured("us", 12.5), pairs=1) == 12.5
+    assert each_us(measured("GB/s", 10.0), pairs=1) == pytest.approx(0.1)
+    assert each_us(measured("GB/s", 10.0), pairs=2) == pytest.approx(0.2)
+    assert each_us(measured("M/s", 4.0), pairs=1) == 0.25
+
+
+def chosen(buffers: str, *vendors: str, driver: str | None = None) -> Any:
+    return SimpleNamespace(
+        buffers=buffers,
+        ends=[0, 1],
+        settings=SimpleNamespace(env={}),
+        machine=SimpleNamespace(
+            gpus=[SimpleNamespace(vendor=vendor) for vendor in vendors],
+            provenance=SimpleNamespace(nvidia_driver=driver),
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("where", "looks"),
+    [
+        (chosen("H,H"), False),
+        (chosen("H,H", "nvidia", driver="580"), True),  # a library that knows CUDA asks it
+        (chosen("H,D", "nvidia", driver="580"), True),
+    ],
+)
+def test_the_driver_is_looked_at_where_there_is_one(tmp_path: Any, where: Any, looks: bool) -> None:
+    env = environment(where, tmp_path / "x.so", tmp_path, tmp_path / "libcupti.so.13")
+    assert (INJECTED in env, cupti.VARIABLE in env) == (looks, looks)
+    assert 0 < int(env["NEARPEAK_EXPLAIN_BYTES"]) <= 128 << 20
+
+
+def test_files_of_many_ranks_take_no_more_space_than_those_of_eight(tmp_path: Any) -> None:
+    where = chosen("H,H")
+    where.ends = list(range(64))
+    env = environment(where, tmp_path / "x.so", tmp_path, None)
+    assert 0 < int(env["NEARPEAK_EXPLAIN_BYTES"]) * 64 <= 1 << 30
+
+
+def test_what_was_not_looked_at_is_said() -> None:
+    seen: Any = [SimpleNamespace(device=""), SimpleNamespace(device="CUPTI was not found")]
+    assert device_not_seen(chosen("D,D", "nvidia"), seen) == "CUPTI was not found"
+    assert device_not_seen(chosen("D,D", "nvidia"), seen[:1]) == ""
+    assert device_not_seen(chosen("H,H", "amd"), seen[:1]) == ""
+    words = device_not_seen(chosen("D,D", "amd"), seen[:1])
+    assert words == "only calls of libc are seen with GPUs that are not NVIDIA's"
