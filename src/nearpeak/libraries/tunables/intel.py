@@ -4,7 +4,7 @@
 import re
 
 from nearpeak.libraries.library import Library
-from nearpeak.libraries.tunables.answer import Answer, output_of
+from nearpeak.libraries.tunables.answer import Answer, names_in, output_of
 
 ROW = re.compile(r"^ *\| (I_MPI_\w+) *\| *(.*?) *\|", re.MULTILINE)
 NAME = re.compile(r"^(I_MPI_\w+) *$", re.MULTILINE)
@@ -12,8 +12,10 @@ UNSET = ("not defined", "-1")  # it chooses by itself
 
 
 def ask(library: Library) -> Answer:
-    """Its variables: -all lists more names, -expert their values. CannotIdentify."""
-    return parse(output_of("impi_info", ["-a"], library) + output_of("impi_info", ["-e"], library))
+    """Its variables: -a lists most names, -e the values that are known; a few names are in its file
+    alone. CannotIdentify."""
+    told = output_of("impi_info", ["-a"], library) + output_of("impi_info", ["-e"], library)
+    return Answer({**names_in(library.libmpi, "I_MPI_").values, **parse(told).values})
 
 
 def parse(text: str) -> Answer:

@@ -5,6 +5,8 @@ from nearpeak.libraries.library import Library
 from nearpeak.libraries.tunables.answer import Answer, output_of
 
 MOST = "9"  # without it, only what is for end users is listed
+# Told wrongly: in pml_ucx_component.c of Open MPI 5.0 it is a local variable of a function.
+UNTOLD = ("OMPI_MCA_pml_ucx_multi_send_nb",)
 
 
 def ask(library: Library) -> Answer:
@@ -28,4 +30,4 @@ def parse(text: str) -> Answer:
         elif kind == "synonym_of":
             original = value.removeprefix("name:")
             values[f"OMPI_MCA_{original}"] = values.get(f"OMPI_MCA_{name}", "")
-    return Answer(values)
+    return Answer({**values, **{name: "" for name in UNTOLD if name in values}})
