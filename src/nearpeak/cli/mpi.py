@@ -14,9 +14,11 @@ from nearpeak.errors import UserError
 
 if TYPE_CHECKING:
     from nearpeak.libraries.library import Discovery, Library
+    from nearpeak.libraries.tunables import Offered
 
 SCHEMA = 1
 WIDTH_OF_A_FILE = 200  # columns, where output is no terminal
+WIDTH_OF_VALUES = 30
 
 
 def register(app: typer.Typer) -> None:
@@ -27,6 +29,7 @@ def register(app: typer.Typer) -> None:
     group.command(name="list")(list_libraries)
     group.command(name="add")(add)
     group.command(name="show")(show)
+    group.command(name="settings")(list_settings)
     app.add_typer(group, name="mpi")
 
 
@@ -128,6 +131,83 @@ def show(
         console.print(shell_line(command_line(library, example)))
     except UserError as error:
         console.print(str(error))
+
+
+def list_settings(
+    name: Annotated[
+        str, typer.Argument(help="A name from `nearpeak mpi list`, a prefix or a path to mpirun.")
+    ],
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List the environment variables of one library that `nearpeak tune` tries, with the values.
+
+    The library's own tools are asked which of them this version has, and their defaults.
+
+    Examples: nearpeak mpi settings openmpi | nearpeak mpi settings mpich --json
+    """
+    from nearpeak.libraries.discover import resolve
+    from nearpeak.libraries.tunables import offered
+
+    library = resolve(name)
+    found = offered(library)
+    if json:
+        print_json(
+            {
+                "schema": SCHEMA,
+                "library": library.name,
+                "version": library.version,
+                "settings": [_describe_setting(each) for each in found],
+            }
+        )
+    elif not found:
+        typer.echo(f"No settings of {library.name} are known that are worth a try.")
+    else:
+        _print_settings(library, found)
+
+
+def _print_settings(library: Library, found: list[Offered]) -> None:
+    from rich.table import Table
+
+    from nearpeak.console import PlainConsole
+    from nearpeak.numbers import count
+
+    width = None if sys.stdout.isatty() else WIDTH_OF_A_FILE
+    console = PlainConsole(width=width)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("")
+    table.add_column("Name", no_wrap=True)
+    table.add_column("Default", max_width=WIDTH_OF_VALUES, overflow="fold")
+    table.add_column("Tried", max_width=WIDTH_OF_VALUES, overflow="fold")
+    for column in ("Since", "Where", "What it decides; what it may break"):
+        table.add_column(column)
+    marks = {True: "", False: "-", None: "?"}
+    for each in found:
+        tunable = each.tunable
+        scope = ", ".join([*tunable.needs, *tunable.benchmarks])
+        with_ = " ".join(f"{key}={value}" for key, value in tunable.with_.items())
+        what = tunable.summary + (f" (with {with_})" if with_ else "")
+        what += f"; {tunable.breaks}" if tunable.breaks else ""
+        row = (tunable.name, each.default, " ".join(each.values), tunable.since, scope, what)
+        table.add_row(marks[each.there], *row)
+    console.print(table)
+    lacking = sum(each.there is False for each in found)
+    unknown = sum(each.there is None for each in found)
+    console.print(f"\n{count(len(found), 'setting')} of {library.name} {library.version}.")
+    if lacking:
+        console.print(f"-  This installation does not have it ({lacking}): it is not tried.")
+    if unknown:
+        console.print(f"?  It cannot be asked here whether it has it ({unknown}).")
+
+
+def _describe_setting(each: Offered) -> dict[str, object]:
+    import msgspec
+
+    return {
+        **msgspec.to_builtins(each.tunable),
+        "values": each.values,
+        "default": each.default,
+        "installed": each.there,
+    }
 
 
 def _print_table(found: Discovery, beside: list[Library]) -> None:

@@ -31,6 +31,7 @@ class Family:
     environment: Callable[[Library], dict[str, str]] = field(default=no_environment)
     network_only: Settings | None = None  # forces TCP between ranks of one host; None: unknown
     gpu: Settings | None = None  # makes it take GPU buffers; None: nothing is needed
+    components: tuple[str, ...] = ()  # what reads its variables: files of libraries/tunables
     # No MPI at all, but measured in the place of a library by nearpeak-native: the ceilings,
     native: Library | None = None
     mode: str | None = None  # or libraries that this mode of it loads,

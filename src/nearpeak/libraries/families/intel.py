@@ -44,4 +44,5 @@ FAMILY = Family(
     # GPU buffers: with it the library looks for a driver.
     gpu=Settings(name="gpu", env={"I_MPI_OFFLOAD": "1", "I_MPI_OFFLOAD_PIN": "0"}),
     network_only=Settings(name="network", env={"I_MPI_FABRICS": "ofi", "FI_PROVIDER": "tcp"}),
+    components=("intel",),
 )

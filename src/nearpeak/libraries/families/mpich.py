@@ -19,4 +19,5 @@ FAMILY = Family(
         name="network",
         env={"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self", "FI_PROVIDER": "tcp"},
     ),
+    components=("mpich", "ucx"),
 )

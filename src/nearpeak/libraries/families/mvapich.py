@@ -23,4 +23,5 @@ FAMILY = Family(
     launcher_mark=r"HYDRA",
     environment=environment,
     gpu=Settings(name="gpu", env={"MV2_USE_CUDA": "1", "MVP_USE_CUDA": "1"}),
+    components=("mvapich", "ucx"),
 )

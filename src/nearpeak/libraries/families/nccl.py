@@ -11,4 +11,5 @@ FAMILY = Family(
     mode="nccl",
     scope="NCCL is measured only between ranks of one host that have a GPU each, and only in the "
     "operations that it has.",
+    components=("nccl",),
 )

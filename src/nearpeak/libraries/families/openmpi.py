@@ -25,4 +25,5 @@ FAMILY = Family(
     network_only=Settings(
         name="network", flags=["--mca", "pml", "ob1", "--mca", "btl", "tcp,self"]
     ),
+    components=("openmpi", "ucx"),
 )

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The settings that are worth a try, one by one: COMPONENT.toml, and COMPONENT.py, which asks an
+installation which of them it has (docs/adding-a-library.md).
+
+A component is what reads the variables: a library itself, or what it moves its messages with (UCX).
+"""
+
+import functools
+import importlib
+import importlib.util
+from importlib import resources
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from nearpeak.libraries.families import all_families
+from nearpeak.libraries.identify import CannotIdentify
+from nearpeak.libraries.library import Library
+from nearpeak.libraries.tunables.answer import Answer
+
+Need = Literal["gpu", "network"]
+
+
+class Tunable(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """One environment variable with the values that are worth a try."""
+
+    name: str
+    component: str
+    summary: str  # what it decides, in a line
+    values: list[str]  # other than the default
+    default: str = ""  # as documented
+    since: str = ""  # the version of the component that has it first, where that is known
+    # Where it has an effect. "gpu": on a buffer in a GPU; "network": between hosts; none: always.
+    needs: list[Need] = []
+    benchmarks: list[str] = msgspec.field(default=[], name="for")  # these alone; none: all
+    with_: dict[str, str] = msgspec.field(default={}, name="with")  # else it has no effect
+    breaks: str = ""  # what may stop working with it
+    source: str  # where that was read
+
+    def env(self, value: str) -> dict[str, str]:
+        """The variables that set it to a value."""
+        return {**self.with_, self.name: value}
+
+
+class Offered(NamedTuple):
+    """A setting, beside what an installation says of it."""
+
+    tunable: Tunable
+    there: bool | None  # None: the installation cannot be asked
+    default: str  # as the installation says, else as documented
+
+    @property
+    def values(self) -> list[str]:
+        """Those that are worth a try here."""
+        return [value for value in self.tunable.values if value != self.default]
+
+
+@functools.cache
+def of_component(component: str) -> list[Tunable]:
+    """The settings of a component, as its file lists them."""
+    text = (resources.files(__name__) / f"{component}.toml").read_text("utf-8")
+    tables = msgspec.toml.decode(text, type=dict[str, dict[str, object]])
+    return [
+        msgspec.convert({**table, "name": name, "component": component}, Tunable)
+        for name, table in tables.items()
+    ]
+
+
+def components(library: Library) -> tuple[str, ...]:
+    """What reads the variables that a library's messages depend on."""
+    family = all_families().get(library.family)
+    return family.components if family else ()
+
+
+def known(library: Library) -> list[Tunable]:
+    """The settings of all components of the library's family."""
+    return [tunable for component in components(library) for tunable in of_component(component)]
+
+
+def installed(library: Library) -> dict[str, Answer | None]:
+    """What the installation says of each component: the variables that it reads, with the values
+    that they have in a launch where nothing is set; None where it cannot be asked."""
+    return {component: _ask(component, library) for component in components(library)}
+
+
+def offered(library: Library) -> list[Offered]:
+    """The settings of the library's family, each with what this installation says of it."""
+    answers = installed(library)
+    return [_offered(tunable, answers[tunable.component]) for tunable in known(library)]
+
+
+def _offered(tunable: Tunable, answer: Answer | None) -> Offered:
+    if answer is None:
+        return Offered(tunable, None, tunable.default)
+    said = [answer.has(name) for name in (tunable.name, *tunable.with_)]
+    there = False if False in said else None if None in said else True
+    return Offered(tunable, there, answer.values.get(tunable.name) or tunable.default)
+
+
+def _ask(component: str, library: Library) -> Answer | None:
+    name = f"{__name__}.{component}"
+    if importlib.util.find_spec(name) is None:
+        return None
+    try:
+        answer: Answer = importlib.import_module(name).ask(library)
+    except CannotIdentify:
+        return None
+    return answer

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Intel MPI, asked by impi_info."""
+
+import re
+
+from nearpeak.libraries.library import Library
+from nearpeak.libraries.tunables.answer import Answer, names_in, output_of
+
+ROW = re.compile(r"^ *\| (I_MPI_\w+) *\| *(.*?) *\|", re.MULTILINE)
+NAME = re.compile(r"^(I_MPI_\w+) *$", re.MULTILINE)
+UNSET = ("not defined", "-1")  # it chooses by itself
+
+
+def ask(library: Library) -> Answer:
+    """Its variables: -a lists most names, -e the values that are known; a few names are in its file
+    alone. CannotIdentify."""
+    told = output_of("impi_info", ["-a"], library) + output_of("impi_info", ["-e"], library)
+    return Answer({**names_in(library.libmpi, "I_MPI_").values, **parse(told).values})
+
+
+def parse(text: str) -> Answer:
+    """Rows like `| I_MPI_FABRICS | shm:ofi | MPI_CHAR |`, and names alone on a line."""
+    rows = {name: "" if value in UNSET else value for name, value in ROW.findall(text)}
+    return Answer({**dict.fromkeys(NAME.findall(text), ""), **rows})

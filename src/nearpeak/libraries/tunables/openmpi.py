@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Open MPI, asked by ompi_info."""
+
+from nearpeak.libraries.library import Library
+from nearpeak.libraries.tunables.answer import Answer, output_of
+
+MOST = "9"  # without it, only what is for end users is listed
+# Told wrongly: in pml_ucx_component.c of Open MPI 5.0 it is a local variable of a function.
+UNTOLD = ("OMPI_MCA_pml_ucx_multi_send_nb",)
+
+
+def ask(library: Library) -> Answer:
+    """Its MCA parameters, as variables. CannotIdentify."""
+    return parse(output_of("ompi_info", ["--all", "--parsable", "--level", MOST], library))
+
+
+def parse(text: str) -> Answer:
+    """Lines like `mca:btl:sm:param:btl_sm_eager_limit:value:4096`.
+
+    What components have in common is told as the original of a synonym of each alone.
+    """
+    values = {}
+    for line in text.splitlines():
+        words = line.split(":", 6)
+        if len(words) < 7 or (words[0], words[3]) != ("mca", "param"):
+            continue
+        name, kind, value = words[4:]
+        if kind == "value":
+            values[f"OMPI_MCA_{name}"] = value.strip('"')
+        elif kind == "synonym_of":
+            original = value.removeprefix("name:")
+            values[f"OMPI_MCA_{original}"] = values.get(f"OMPI_MCA_{name}", "")
+    return Answer({**values, **{name: "" for name in UNTOLD if name in values}})
