@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nearpeak.libraries.tunables import Offered, Tunable
-from nearpeak.tune import launches, run
+from nearpeak.tune import run, trials
 from nearpeak.tune.journal import Asked, Checked, Trial, TuneJournal, read
 
 NAMES = ("FAST", "CORRUPT", "REFUSED", "HANG", "NOTHING")
@@ -29,7 +29,7 @@ def test_what_is_planted_is_found_refused_or_survived(
         for name in NAMES
     ]
     monkeypatch.setattr(run, "offered", lambda _: offered)
-    monkeypatch.setattr(launches, "LIMIT_SECONDS", 3.0)
+    monkeypatch.setattr(trials, "LEAST_LIMIT", 3.0)
     monkeypatch.setattr(run, "SEARCHED", 0.2)
     monkeypatch.setenv("LD_PRELOAD", str(faulty))
     asked = Asked(

@@ -39,7 +39,8 @@ class Launcher:
     def __init__(self) -> None:
         self.launched: list[Env] = []
 
-    def measure(self, env: Env, /) -> list[Value]:
+    def measure(self, env: Env, limit_seconds: float, /) -> list[Value]:
+        assert limit_seconds >= 4
         self.launched.append(env)
         if env.get("X") == "crash":
             raise LaunchFailed("signal 11")

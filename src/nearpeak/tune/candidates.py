@@ -14,9 +14,11 @@ def candidates(
     *,
     gpu: bool,
     network: bool,
+    named: Collection[tuple[str, str]] = (),
 ) -> list[Candidate]:
-    """In the order in which they are tried: one value of each setting after the other, so that a
-    short time has seen something of all of them.
+    """In the order in which they are tried: those that are `named` (variables with their values),
+    then one value of each setting after the other, so that a short time has seen something of all
+    of them, first of those that need what is there.
 
     `benchmarks`: what is tuned for; `given`: variables that are set already, and stay so; `gpu`,
     `network`: whether a buffer is in a GPU, and whether messages cross hosts.
@@ -30,11 +32,13 @@ def candidates(
         and all(here[need] for need in each.tunable.needs)
         and (not each.tunable.benchmarks or set(each.tunable.benchmarks) & set(benchmarks))
     ]
-    found = []
-    for turn in range(max((len(each.tunable.values) for each in chosen), default=0)):
-        for each in chosen:
-            values = [value for value in each.tunable.values if value != each.default]
-            if turn < len(values):
-                together = {**each.tunable.with_, each.tunable.name: values[turn]}
-                found.append(Candidate(tuple(together.items())))
-    return found
+    chosen.sort(key=lambda each: not each.tunable.needs)
+    found = [
+        (each.tunable.name, each.values[turn], Candidate(tuple(env.items())))
+        for turn in range(max((len(each.values) for each in chosen), default=0))
+        for each in chosen
+        if turn < len(each.values)
+        for env in [each.tunable.env(each.values[turn])]
+    ]
+    found.sort(key=lambda each: each[:2] not in named)
+    return [candidate for *_, candidate in found]

@@ -13,6 +13,7 @@ from nearpeak.terms.identity import Who
 from nearpeak.tune.targets import Target
 
 TUNED = "tuned"
+GUARDED_SIZES = [1 << power for power in range(0, 25, 3)]  # 1 B to 16 MiB
 PRICE = 1 / 1.05  # what is no faster than this is told as slower
 
 
@@ -31,6 +32,7 @@ def options(
         libraries=[LibraryChoice(mpi=mpi, settings=tuple(settings))],
         paths=list(paths),
         benchmarks=list(dict.fromkeys([*own, *usual])),
+        sizes=sorted({*GUARDED_SIZES, *(target.size_bytes for target in targets)}),
         budget_seconds=seconds,
         kept_sizes=sorted({target.size_bytes for target in targets}),
         kept_paths=list(paths[:1]),

@@ -16,6 +16,7 @@ from nearpeak.libraries.tunables import offered
 from nearpeak.study.paths import select_paths
 from nearpeak.study.programs import TOOLS, describe_library
 from nearpeak.study.single import Single, choose
+from nearpeak.terms.benchmarks import named
 from nearpeak.terms.buffers import needs_gpu
 from nearpeak.tune import tuned
 from nearpeak.tune.candidates import candidates
@@ -38,7 +39,7 @@ class Prepared:
     launches: Launches
     candidates: list[Candidate]
     paths: list[str]  # ids of those that are guarded, the own one first
-    usual: list[str]  # benchmarks that are guarded
+    usual: list[str]  # benchmarks that are guarded by the study
 
     @property
     def single(self) -> Single:
@@ -68,11 +69,12 @@ def prepare(asked: Asked) -> Prepared:
             [target.size_bytes]
         ):
             raise UserError(f"--for {target.label}: {target.benchmark} has no such size")
-    usual = describe_library(first.library, TOOLS).defaults
+    described = describe_library(first.library, TOOLS)
+    usual = described.defaults
     guards = [*_guards(asked, usual, first.path.id, asked.buffers)]
     paths = [first.path.id]
     for path in select_paths(first.machine, [], []):
-        if path.transport == "memory" and path.id not in paths:
+        if path.transport == "memory" and len(path.ends) == 2 and path.id not in paths:
             paths.append(path.id)
     if needs_gpu(asked.buffers):
         guards += _guards(asked, usual, None, "H,H")
@@ -88,7 +90,8 @@ def prepare(asked: Asked) -> Prepared:
             f"nothing is known that could be set of {first.library.name} for these buffers: see"
             f" `nearpeak mpi settings {first.library.name}`"
         )
-    return Prepared(asked, Launches(subjects, guards, targets), found, paths, list(usual))
+    measured = [name for name in usual if named(described.benchmarks, name).ceiling == "measured"]
+    return Prepared(asked, Launches(subjects, guards, targets), found, paths, measured)
 
 
 def _single(asked: Asked, benchmark: str, path: str | None, buffers: str) -> Single:

@@ -12,6 +12,7 @@ All that is decided follows from the figures in the order of measurement and fro
 a search is resumed by playing back what was recorded (trials.py).
 """
 
+import itertools
 import math
 import random
 import warnings
@@ -27,10 +28,12 @@ Env = dict[str, str]
 
 SCREENED_BETWEEN = 5  # trials between two launches of what was taken: what drifts is seen
 REFERENCE = 5  # launches whose median a single trial is held against
-SHARE_ALONE = 0.3  # of the time, at most, for values alone
-TOGETHER = 24  # trials of many values before the best of them race
+SHARE_ALONE = 0.4  # of the time, at most, for values alone
+STARTING = 12  # trials of values by chance that the sampler starts from
+SHARE_SAMPLED = 0.7  # of the time that is left, for trials of values together
+REFERENCE_EVERY = 8  # of these trials
 MOST_AGAIN = 6  # trials of what was tried already: the sampler has nothing else
-MOST_VAIN = 2  # such turns without anything taken end the search
+MOST_TURNS = 3
 MOST_RACING = 7  # side by side
 MOST_ROUNDS = 7
 LEAST_ROUNDS = 3
@@ -107,17 +110,21 @@ class Search:
         candidates: Sequence[Candidate],
         seed: int,
         tell: Callable[[str], None] = lambda _: None,
+        first: int = 0,
     ) -> None:
-        """`candidates`: single values, each with what it needs."""
+        """`candidates`: single values, each with what it needs; so many `first` ones are tried
+        alone before all else."""
         self._bench = bench
         self._chance = random.Random(seed)
         self._seed = seed
         self._tell = tell
         self._candidates = list(candidates)
+        self._first = first
         self._own: list[Floats] = []  # launches of what was taken so far
         self._default: Floats = np.zeros(0)  # the usual costs without anything
         self._scatter: list[Floats] = []  # the same less their medians, of all taken before
         self._tried: list[tuple[frozenset[Candidate], float]] = []  # values, and their cost
+        self._seen: list[Candidate] = []  # values that may be of use in company
         self._promising: list[
             tuple[float, Candidate]
         ] = []  # values that are faster for some target
@@ -127,7 +134,7 @@ class Search:
         """Searches until nothing helps any more or the time is over."""
         if not self._reference(3):
             return self.outcome
-        self._screen()
+        self._screen(self._candidates[: self._first])
         while True:
             self._climb()
             self._prune()
@@ -137,15 +144,19 @@ class Search:
 
     def _climb(self) -> None:
         """Takes what is better until the time is over or nothing is any more."""
-        known = [each for each in self._candidates if each.label not in self.outcome.refused]
-        self._take_best(self._best(known))
-        sampler = Sampler(known, self._seed)
-        for values, cost in self._tried:
-            sampler.learn(values, cost)
-        vain = 0
-        while self._bench.left() > 0 and vain < MOST_VAIN:
-            self._sample(sampler)
-            vain = 0 if self._take_best(self._best(known)) else vain + 1
+        share = SHARE_SAMPLED
+        for _ in range(MOST_TURNS):
+            until = self._bench.left() * (1 - share)
+            sampler = Sampler(self._known(), self._seed)
+            for values, cost in self._tried:
+                sampler.learn(values, cost)
+            self._spread(sampler, until)
+            self._sample(sampler, until)
+            if not self._take_best(self._best(self._known())) or self._bench.left() <= 0:
+                return
+
+    def _known(self) -> list[Candidate]:
+        return [each for each in self._candidates if each.label not in self.outcome.refused]
 
     def _without_broken(self, why: str) -> None:
         """Refuses the values by which something does not work any more, and goes back to the
@@ -187,23 +198,63 @@ class Search:
         spread = 1.4826 * np.median(np.abs(launches), axis=0)  # of a normal distribution
         return np.asarray(np.maximum(spread, LEAST_NOISE))
 
-    def _screen(self) -> None:
+    def _screen(self, candidates: Sequence[Candidate]) -> None:
         """One launch of each value alone."""
-        for number, candidate in enumerate(self._candidates):
+        for number, candidate in enumerate(candidates):
             if self._bench.left() <= 1 - SHARE_ALONE:
                 break
             if number % SCREENED_BETWEEN == 0:
                 self._reference(1)
-            self.outcome.tried += 1
-            found = self._bench.measure(dict(candidate.env), "alone")
-            if isinstance(found, Failed):
-                self._refuse(candidate, found.why)
+            self._try([candidate], "alone")
+
+    def _try(self, values: Sequence[Candidate], why: str) -> float:
+        """One launch with these values: its cost, nan where it failed."""
+        found = self._bench.measure(dict(together(values).env), why)
+        if isinstance(found, Failed):
+            if len(values) == 1:
+                self._refuse(values[0], found.why)
+            return math.nan
+        cost = self._cost(found)
+        self._tried.append((frozenset(values), cost))
+        self.outcome.tried = len({each for tried, _ in self._tried for each in tried})
+        name = values[0].label if len(values) == 1 else f"{len(values)} values together"
+        self._tell(f"{name}: {words(self._gains(found))}")
+        return cost
+
+    def _spread(self, sampler: "Sampler", until: float) -> None:
+        """Trials of values by chance, until there are some of many values: what the sampler starts
+        from. Where they fail fewer values are taken, and the one that fails is looked for."""
+        share = 0.5
+        values = _by_variable(self._known())
+        for _ in range(STARTING - sum(len(tried) > 1 for tried, _ in self._tried)):
+            if self._bench.left() <= until:
+                break
+            chosen = [
+                self._chance.choice(own) for own in values.values() if self._chance.random() < share
+            ]
+            chosen = [each for each in chosen if each.label not in self.outcome.refused]
+            if not chosen:
                 continue
-            self._tried.append((frozenset([candidate]), self._cost(found)))
-            gains = self._gains(found)
-            self._tell(f"{candidate.label}: {words(gains)}")
-            if (gains > np.maximum(HARM, NOISES * self._noise())).any():
-                self._promising.append((-float(gains.mean()), candidate))
+            cost = self._try(chosen, "spread")
+            if math.isnan(cost):
+                self._find_failing(chosen)
+                share = max(share / 1.5, 0.05)
+            else:
+                sampler.learn(chosen, cost)
+
+    def _find_failing(self, chosen: Sequence[Candidate]) -> None:
+        """Refuses one of values that fail together, if one alone fails; what works on the way
+        tells something too."""
+        suspects = list(chosen)
+        while len(suspects) > 1:
+            half = suspects[: len(suspects) // 2]
+            if not math.isnan(self._try(half, "which")):
+                half = suspects[len(suspects) // 2 :]
+                if len(half) > 1 and not math.isnan(self._try(half, "which")):
+                    return  # they fail in company alone
+            suspects = half
+        if suspects[0].label not in self.outcome.refused:
+            self._try(suspects, "which")
 
     def _gains(self, found: Floats) -> Floats:
         """Of one launch, against the usual one of what was taken."""
@@ -213,30 +264,21 @@ class Search:
         self.outcome.refused[candidate.label] = why
         self._tell(f"{candidate.label}: refused: {why}")
 
-    def _sample(self, sampler: "Sampler") -> None:
-        """Trials of many values together."""
-        best, again = math.inf, 0
-        for number in range(TOGETHER):
-            if self._bench.left() <= 0 or again > MOST_AGAIN:
+    def _sample(self, sampler: "Sampler", until: float) -> None:
+        """Trials of values together as the sampler proposes them."""
+        again = 0
+        for number in itertools.count():
+            if self._bench.left() <= until or again > MOST_AGAIN:
                 break
-            if number % SCREENED_BETWEEN == 0:
+            if number % REFERENCE_EVERY == 0:
                 self._reference(1)
             values = sampler.ask()
             again += any(set(values) == tried for tried, _ in self._tried)
-            found = self._bench.measure(dict(together(values).env), "together")
-            if isinstance(found, Failed):
-                sampler.tell(math.nan)
-                continue
-            cost = self._cost(found)
-            sampler.tell(cost)
-            self._tried.append((frozenset(values), cost))
-            if cost < best:
-                best = cost
-                self._tell(f"{len(values)} values together: {words(self._gains(found))}")
+            sampler.tell(self._try(values, "together") if values else math.nan)
 
     def _best(self, known: Sequence[Candidate]) -> list[Candidate]:
         """What may be better than what was taken: the values that matter by all trials, the two
-        best trials of several values, of each the values that matter, and the two best values."""
+        best trials of several values, of each the values that matter, and the best two alone."""
         effects = self._effects(known)
         several = sorted(
             (each for each in self._tried if len(each[0]) > 1), key=lambda each: each[1]
@@ -246,9 +288,9 @@ class Search:
             ordered = [candidate for candidate in known if candidate in values]
             matter = [candidate for candidate in ordered if effects[candidate] > LEAST_GAIN / 2]
             found += [together(matter), together(ordered)]
-        alone = [c for _, c in sorted(self._promising, key=lambda each: each[0]) if c in known]
         best = together(_best_values(known, effects))
-        return [each for each in dict.fromkeys([best, *found, *alone[:2]]) if each.env]
+        alone = sorted(known, key=lambda each: -effects[each])[:2]
+        return [each for each in dict.fromkeys([best, *found, *alone]) if each.env]
 
     def _effects(self, known: Sequence[Candidate]) -> dict[Candidate, float]:
         """How much faster each value makes the targets, by ridge regression of all trials."""
@@ -495,3 +537,10 @@ def _best_values(known: Sequence[Candidate], effects: Mapping[Candidate, float])
         if other is None or effects[candidate] > effects[other]:
             best[candidate.variable] = candidate
     return [each for each in best.values() if effects[each] > LEAST_GAIN]
+
+
+def _by_variable(candidates: Sequence[Candidate]) -> dict[str, list[Candidate]]:
+    found: dict[str, list[Candidate]] = {}
+    for candidate in candidates:
+        found.setdefault(candidate.variable, []).append(candidate)
+    return found

@@ -3,6 +3,7 @@
 
 import time
 from collections.abc import Callable
+from statistics import median
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -11,18 +12,20 @@ from nearpeak.arrays import Floats
 from nearpeak.errors import UserError
 from nearpeak.study.launching import LaunchFailed
 from nearpeak.tune.journal import Checked, Record, Trial, TuneJournal
-from nearpeak.tune.launches import Value
+from nearpeak.tune.launches import LIMIT_SECONDS, Value
 from nearpeak.tune.search import Bench, Env, Failed
 from nearpeak.tune.targets import cost
 
+LEAST_LIMIT = 4.0  # seconds of a launch
+MOST_TIMES = 2.5  # as long as the usual launch without anything
 Played = TypeVar("Played", Trial, Checked)
 
 
 class Launcher(Protocol):
     """Who launches (launches.Launches)."""
 
-    def measure(self, env: Env, /) -> list[Value]:
-        """The figure of each target; LaunchFailed."""
+    def measure(self, env: Env, limit_seconds: float, /) -> list[Value]:
+        """The figure of each target, within this time; LaunchFailed."""
 
     def guard(self, env: Env, /) -> dict[str, str]:
         """How each of what must work ended."""
@@ -106,7 +109,7 @@ class Trials(Bench):
         values: list[Value] = []
         failed = ""
         try:
-            values = self._launcher.measure(env)
+            values = self._launcher.measure(env, self._limit())
         except LaunchFailed as error:
             failed = str(error)
         trial = Trial(
@@ -120,6 +123,15 @@ class Trials(Bench):
         )
         self._record(trial)
         return trial
+
+    def _limit(self) -> float:
+        """Seconds of a launch: what takes a few times as long as the library as it is has lost."""
+        own = [
+            record.seconds
+            for record in self._journal.records
+            if isinstance(record, Trial) and not record.env and not record.failed
+        ]
+        return max(LEAST_LIMIT, MOST_TIMES * median(own)) if own else LIMIT_SECONDS
 
     def _record(self, record: Record) -> None:
         self._journal.append(record)
