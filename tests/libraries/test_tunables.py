@@ -16,7 +16,8 @@ from nearpeak.libraries.library import Library
 from nearpeak.libraries.tunables import Tunable, answer, intel, mpich, openmpi, ucx
 from nearpeak.libraries.tunables.answer import Answer, names_in
 
-BENCH = Path(__file__).parents[2] / "bench"
+ROOT = Path(__file__).parents[2]
+BENCH = ROOT / "bench"
 # How the variables of a component begin.
 BEGIN = {
     "intel": "I_MPI_",
@@ -135,6 +136,14 @@ def test_every_setting_is_whole(tunable: Tunable) -> None:
     for name, value in tunable.with_.items():
         of_it = next((other for other in ALL if other.name == name), None)
         assert of_it is None or value in [*of_it.values, of_it.default] or value.isdecimal()
+
+
+def test_every_key_is_documented() -> None:
+    page = (ROOT / "docs" / "adding-a-library.md").read_text("utf-8")
+    section = page.partition("## Adding a setting that is worth a try")[2]
+    keys = {field.encode_name for field in msgspec.structs.fields(Tunable)}
+    documented = set(re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE))
+    assert documented == keys - {"name", "component"}  # the table's name, and the file's
 
 
 def test_an_unknown_key_is_refused() -> None:
