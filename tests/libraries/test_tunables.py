@@ -2,7 +2,6 @@
 """The settings that are worth a try, and what installations say of them."""
 
 import re
-from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 
@@ -283,16 +282,3 @@ def test_a_component_without_a_way_to_ask(monkeypatch: pytest.MonkeyPatch) -> No
     made = library(family="nccl")
     monkeypatch.setattr(tunables, "components", lambda _library: ("another",))
     assert tunables.installed(made) == {"another": None}
-
-
-def test_an_installed_library_says_what_it_has(installed: Callable[[str], Library]) -> None:
-    for name in ("openmpi", "mpich", "intel"):
-        offered = tunables.offered(installed(name))
-        has = [each for each in offered if each.there]
-        assert {each.tunable.component for each in has} == {
-            each.tunable.component for each in offered
-        }
-        # What no wheel has: devices' modules of UCX, and UCC.
-        for each in offered:
-            if each.there is False:
-                assert re.match(r"UCX_(CUDA|GDR)_|OMPI_MCA_coll_ucc_", each.tunable.name)
