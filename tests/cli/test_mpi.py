@@ -9,7 +9,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from nearpeak.libraries import catalogue
+import pytest
+
+from nearpeak.cli import mpi
+from nearpeak.libraries import catalogue, discover, tunables
+from nearpeak.libraries.library import Library
+from nearpeak.libraries.tunables.answer import Answer
 
 
 def nearpeak(*words: str, **env: str) -> "subprocess.CompletedProcess[str]":
@@ -58,6 +63,58 @@ def test_show_gives_a_launch_line_that_runs() -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.fixture
+def nccl(monkeypatch: pytest.MonkeyPatch) -> Library:
+    """An NCCL in place of every library, which has but two of its settings."""
+    library = Library(
+        name="nccl",
+        family="nccl",
+        version="2.9.1",
+        version_text="",
+        abi="",
+        prefix=Path("/nowhere"),
+        origin="found",
+    )
+    has = Answer({"NCCL_ALGO": "", "NCCL_BUFFSIZE": "1048576"}, hidden=("NCCL_P2P_NVL_",))
+    monkeypatch.setattr(discover, "resolve", lambda _spec: library)
+    monkeypatch.setattr(tunables, "installed", lambda _library: {"nccl": has})
+    return library
+
+
+def test_settings_marks_what_the_installation_lacks(
+    nccl: Library, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = tunables.known(nccl)
+    mpi.list_settings("nccl")
+    shown = capsys.readouterr().out
+    buffers = next(line for line in shown.splitlines() if "NCCL_BUFFSIZE" in line)
+    assert buffers.split()[:4] == ["NCCL_BUFFSIZE", "1048576", "524288", "2097152"]
+    assert re.search(r"^ +NCCL_ALGO .*Ring Tree NVLS .*allreduce", shown, flags=re.MULTILINE)
+    assert re.search(r"^- +NCCL_PROTO ", shown, flags=re.MULTILINE)
+    assert re.search(r"^\? +NCCL_P2P_NVL_CHUNKSIZE ", shown, flags=re.MULTILINE)
+    assert f"{len(known)} settings of nccl 2.9.1." in shown
+    assert f"({len(known) - 3}): it is not tried" in shown
+    assert "whether it has it (1)" in shown
+
+
+def test_settings_as_json(nccl: Library, capsys: pytest.CaptureFixture[str]) -> None:
+    mpi.list_settings("nccl", json=True)
+    whole = json.loads(capsys.readouterr().out)
+    assert (whole["schema"], whole["library"], whole["version"]) == (1, "nccl", "2.9.1")
+    by_name = {setting["name"]: setting for setting in whole["settings"]}
+    assert len(by_name) == len(tunables.known(nccl))
+    assert by_name["NCCL_ALGO"]["installed"] is True
+    assert by_name["NCCL_ALGO"]["for"] == ["allreduce"]
+    assert by_name["NCCL_BUFFSIZE"]["default"] == "1048576"
+    assert "1048576" not in by_name["NCCL_BUFFSIZE"]["values"]
+    assert by_name["NCCL_PROTO"]["installed"] is False
+    assert by_name["NCCL_P2P_NVL_CHUNKSIZE"]["installed"] is None
+
+
+def test_settings_of_what_has_none() -> None:
+    assert "No settings of ceiling" in nearpeak("mpi", "settings", "ceiling").stdout
+
+
 def test_add_is_done_when_it_is_there() -> None:
     catalogue.add("mpich")
     done = nearpeak("mpi", "add", "mpich")
@@ -71,6 +128,7 @@ def test_bad_input_is_one_line_and_status_2(tmp_path: Path) -> None:
             ("add", "mpich", "nompi"),
             "the catalogue has no library 'nompi'; did you mean 'openmpi'?",
         ),
+        (("settings", "nompi"), "unknown MPI library 'nompi'; did you mean 'openmpi'?"),
         (("show", "nompi"), "unknown MPI library 'nompi'; did you mean 'openmpi'?"),
         (("show", "openmpi"), "nearpeak mpi add openmpi"),
         (("show", "/nowhere"), "there is no /nowhere"),

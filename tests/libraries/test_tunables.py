@@ -2,7 +2,6 @@
 """The settings that are worth a try, and what installations say of them."""
 
 import re
-from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 
@@ -16,7 +15,8 @@ from nearpeak.libraries.library import Library
 from nearpeak.libraries.tunables import Tunable, answer, intel, mpich, openmpi, ucx
 from nearpeak.libraries.tunables.answer import Answer, names_in
 
-BENCH = Path(__file__).parents[2] / "bench"
+ROOT = Path(__file__).parents[2]
+BENCH = ROOT / "bench"
 # How the variables of a component begin.
 BEGIN = {
     "intel": "I_MPI_",
@@ -135,6 +135,14 @@ def test_every_setting_is_whole(tunable: Tunable) -> None:
     for name, value in tunable.with_.items():
         of_it = next((other for other in ALL if other.name == name), None)
         assert of_it is None or value in [*of_it.values, of_it.default] or value.isdecimal()
+
+
+def test_every_key_is_documented() -> None:
+    page = (ROOT / "docs" / "adding-a-library.md").read_text("utf-8")
+    section = page.partition("## Adding a setting that is worth a try")[2]
+    keys = {field.encode_name for field in msgspec.structs.fields(Tunable)}
+    documented = set(re.findall(r"^\| `(\w+)` \|", section, flags=re.MULTILINE))
+    assert documented == keys - {"name", "component"}  # the table's name, and the file's
 
 
 def test_an_unknown_key_is_refused() -> None:
@@ -274,16 +282,3 @@ def test_a_component_without_a_way_to_ask(monkeypatch: pytest.MonkeyPatch) -> No
     made = library(family="nccl")
     monkeypatch.setattr(tunables, "components", lambda _library: ("another",))
     assert tunables.installed(made) == {"another": None}
-
-
-def test_an_installed_library_says_what_it_has(installed: Callable[[str], Library]) -> None:
-    for name in ("openmpi", "mpich", "intel"):
-        offered = tunables.offered(installed(name))
-        has = [each for each in offered if each.there]
-        assert {each.tunable.component for each in has} == {
-            each.tunable.component for each in offered
-        }
-        # What no wheel has: devices' modules of UCX, and UCC.
-        for each in offered:
-            if each.there is False:
-                assert re.match(r"UCX_(CUDA|GDR)_|OMPI_MCA_coll_ucc_", each.tunable.name)

@@ -178,15 +178,16 @@ def _print_settings(library: Library, found: list[Offered]) -> None:
     table.add_column("Name", no_wrap=True)
     table.add_column("Default", max_width=WIDTH_OF_VALUES, overflow="fold")
     table.add_column("Tried", max_width=WIDTH_OF_VALUES, overflow="fold")
-    for column in ("Since", "Where", "What it decides; what it may break"):
-        table.add_column(column)
+    table.add_column("Since")
+    table.add_column("Where", max_width=WIDTH_OF_VALUES)
+    table.add_column("What it decides")
     marks = {True: "", False: "-", None: "?"}
     for each in found:
         tunable = each.tunable
         scope = ", ".join([*tunable.needs, *tunable.benchmarks])
         with_ = " ".join(f"{key}={value}" for key, value in tunable.with_.items())
         what = tunable.summary + (f" (with {with_})" if with_ else "")
-        what += f"; {tunable.breaks}" if tunable.breaks else ""
+        what += f"\nMay break: {tunable.breaks}" if tunable.breaks else ""
         row = (tunable.name, each.default, " ".join(each.values), tunable.since, scope, what)
         table.add_row(marks[each.there], *row)
     console.print(table)
