@@ -29,7 +29,7 @@ Env = dict[str, str]
 SCREENED_BETWEEN = 5  # trials between two launches of what was taken: what drifts is seen
 REFERENCE = 5  # launches whose median a single trial is held against
 SHARE_ALONE = 0.4  # of the time, at most, for values alone
-STARTING = 12  # trials of values by chance that the sampler starts from
+STARTING = 20  # trials of values by chance that the sampler starts from
 SHARE_SAMPLED = 0.7  # of the time that is left, for trials of values together
 REFERENCE_EVERY = 8  # of these trials
 MOST_AGAIN = 6  # trials of what was tried already: the sampler has nothing else
@@ -124,10 +124,6 @@ class Search:
         self._default: Floats = np.zeros(0)  # the usual costs without anything
         self._scatter: list[Floats] = []  # the same less their medians, of all taken before
         self._tried: list[tuple[frozenset[Candidate], float]] = []  # values, and their cost
-        self._seen: list[Candidate] = []  # values that may be of use in company
-        self._promising: list[
-            tuple[float, Candidate]
-        ] = []  # values that are faster for some target
         self.outcome = Outcome()
 
     def run(self) -> Outcome:
@@ -414,7 +410,7 @@ class Search:
             clear = NOISES * float(self._noise().mean())
             if len(rounds) == 2 and max(gain.mean() for gain in rounds) < -clear:
                 return  # one launch alone may be slow by chance
-        if not estimate(-np.array(rounds), self._noise()).better:
+        if not estimate(-np.array(rounds), self._noise()).better_by(LIKELY):
             self._take(without)
 
     def _against(self, env: Env, why: str, rounds: int) -> Floats | None:
