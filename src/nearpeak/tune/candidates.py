@@ -14,11 +14,8 @@ def candidates(
     *,
     gpu: bool,
     network: bool,
-    named: Collection[tuple[str, str]] = (),
 ) -> list[Candidate]:
-    """In the order in which they are tried: those that are `named` (variables with their values),
-    then one value of each setting after the other, so that a short time has seen something of all
-    of them, first of those that need what is there.
+    """One value of each setting after the other, first of those that need what is there.
 
     `benchmarks`: what is tuned for; `given`: variables that are set already, and stay so; `gpu`,
     `network`: whether a buffer is in a GPU, and whether messages cross hosts.
@@ -33,12 +30,23 @@ def candidates(
         and (not each.tunable.benchmarks or set(each.tunable.benchmarks) & set(benchmarks))
     ]
     chosen.sort(key=lambda each: not each.tunable.needs)
-    found = [
-        (each.tunable.name, each.values[turn], Candidate(tuple(env.items())))
+    return [
+        Candidate(tuple(env.items()))
         for turn in range(max((len(each.values) for each in chosen), default=0))
         for each in chosen
         if turn < len(each.values)
         for env in [each.tunable.env(each.values[turn])]
     ]
-    found.sort(key=lambda each: each[:2] not in named)
-    return [candidate for *_, candidate in found]
+
+
+def with_named(
+    known: Sequence[Candidate], named: Collection[tuple[str, str]], given: Collection[str]
+) -> tuple[list[Candidate], int]:
+    """Those that are `named` (variables with their values) first, whether they are known or not,
+    and how many these are. What is set already stays so."""
+    first = [
+        next((each for each in known if each.env[-1] == pair), Candidate((pair,)))
+        for pair in named
+        if pair[0] not in given
+    ]
+    return [*first, *(each for each in known if each not in first)], len(first)

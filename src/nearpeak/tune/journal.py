@@ -41,7 +41,7 @@ class Begin(msgspec.Struct, kw_only=True, tag_field="record", tag="tune"):
     cpu: str
     gpus: list[str]
     driver: str | None
-    candidates: list[dict[str, str]]  # in the order in which they are tried
+    candidates: list[dict[str, str]]
 
 
 class Trial(msgspec.Struct, kw_only=True, tag_field="record", tag="trial"):
@@ -56,6 +56,13 @@ class Trial(msgspec.Struct, kw_only=True, tag_field="record", tag="trial"):
     seconds: float
 
 
+class Hinted(msgspec.Struct, kw_only=True, tag_field="record", tag="hints"):
+    """What rules named for what an explanation showed: tried first."""
+
+    named: list[tuple[str, str]]  # variables and values
+    seconds: float
+
+
 class Checked(msgspec.Struct, kw_only=True, tag_field="record", tag="check"):
     """What works with these variables."""
 
@@ -64,7 +71,7 @@ class Checked(msgspec.Struct, kw_only=True, tag_field="record", tag="check"):
     seconds: float
 
 
-Record = Begin | Trial | Checked
+Record = Begin | Hinted | Trial | Checked
 
 
 def resume_command(folder: Path) -> str:

@@ -19,8 +19,9 @@ from nearpeak.study.single import Single, choose
 from nearpeak.terms.benchmarks import named
 from nearpeak.terms.buffers import needs_gpu
 from nearpeak.tune import tuned
-from nearpeak.tune.candidates import candidates
+from nearpeak.tune.candidates import candidates, with_named
 from nearpeak.tune.confirm import TUNED, Confirmed, Shown
+from nearpeak.tune.hints import Named, hints
 from nearpeak.tune.journal import SCHEMA, Asked, Begin, Trial, TuneJournal
 from nearpeak.tune.launches import Launches
 from nearpeak.tune.search import Candidate, Outcome, Search
@@ -28,6 +29,8 @@ from nearpeak.tune.targets import parse_targets
 from nearpeak.tune.trials import Trials
 
 SEARCHED = 0.55  # of the time; what is left is for the study that confirms
+TRIED = 0.75  # of the search's time, for trials; what is left is for dropping and checking
+MOST_HINTED = 2  # sizes that are explained, the largest: some 10 s each
 LEAST_SECONDS = 60.0  # of both
 
 
@@ -70,7 +73,7 @@ def prepare(asked: Asked) -> Prepared:
         ):
             raise UserError(f"--for {target.label}: {target.benchmark} has no such size")
     described = describe_library(first.library, TOOLS)
-    usual = described.defaults
+    usual = list(dict.fromkeys(text.partition(":")[0] for text in described.defaults))
     guards = [*_guards(asked, usual, first.path.id, asked.buffers)]
     paths = [first.path.id]
     for path in select_paths(first.machine, [], []):
@@ -150,10 +153,33 @@ def search(
             f"{journal.folder} was begun with {begun.library} {begun.version} on {begun.host} and"
             " its settings of then: start anew in another folder"
         )
-    seconds = prepared.asked.budget_seconds * SEARCHED
+    seconds = prepared.asked.budget_seconds * SEARCHED * TRIED
     trials = Trials(journal, prepared.launches, seconds, tick)
-    with prepared.single.mps():
-        return Search(trials, prepared.candidates, prepared.asked.seed, tell).run()
+    single = prepared.single
+    latency = next(
+        (s for s in prepared.launches.subjects.values() if s.benchmark.one_message), None
+    )
+    sizes = sorted({target.size_bytes for target in prepared.launches.targets})
+    named = trials.hints(
+        lambda: [] if latency is None else hints(latency, sizes[-MOST_HINTED:], tell)
+    )
+    for name, value in named:
+        tell(f"What its messages go through names {name}={value}")
+    candidates, first = with_named(
+        prepared.candidates, named, {*single.settings.env, *single.library.env}
+    )
+    with single.mps():
+        return Search(trials, candidates, prepared.asked.seed, tell, first).run()
+
+
+def _hints(prepared: Prepared, tell: Callable[[str], None]) -> Named:
+    """By what goes on for the largest of the targets' messages."""
+    subjects = prepared.launches.subjects.values()
+    sizes = sorted({target.size_bytes for target in prepared.launches.targets})
+    for single in subjects:
+        if single.benchmark.one_message:
+            return hints(single, sizes[-MOST_HINTED:], tell)
+    return []
 
 
 def settings(prepared: Prepared, outcome: Outcome) -> list[Settings]:

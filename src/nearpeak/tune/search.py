@@ -34,6 +34,7 @@ SHARE_SAMPLED = 0.7  # of the time that is left, for trials of values together
 REFERENCE_EVERY = 8  # of these trials
 MOST_AGAIN = 6  # trials of what was tried already: the sampler has nothing else
 MOST_TURNS = 3
+MOST_OFFERS = 3
 MOST_RACING = 7  # side by side
 MOST_ROUNDS = 7
 LEAST_ROUNDS = 3
@@ -124,6 +125,7 @@ class Search:
         self._default: Floats = np.zeros(0)  # the usual costs without anything
         self._scatter: list[Floats] = []  # the same less their medians, of all taken before
         self._tried: list[tuple[frozenset[Candidate], float]] = []  # values, and their cost
+        self._by_target: list[Floats] = []  # the costs of each of these trials
         self.outcome = Outcome()
 
     def run(self) -> Outcome:
@@ -134,9 +136,12 @@ class Search:
         while True:
             self._climb()
             self._prune()
+            self._prove()
             if not self.outcome.taken or not (why := self._bench.check(self.outcome.taken)):
-                return self.outcome
+                break
             self._without_broken(why)
+        self._offers()
+        return self.outcome
 
     def _climb(self) -> None:
         """Takes what is better until the time is over or nothing is any more."""
@@ -164,11 +169,12 @@ class Search:
         for candidate, alone in broken.items():
             if alone or not any(broken.values()):
                 self._refuse(candidate, alone or f"together: {why}")
-        self._tried = [
-            (values, cost)
-            for values, cost in self._tried
-            if not any(each.label in self.outcome.refused for each in values)
+        kept = [
+            not any(each.label in self.outcome.refused for each in values)
+            for values, _ in self._tried
         ]
+        self._tried = list(itertools.compress(self._tried, kept))
+        self._by_target = list(itertools.compress(self._by_target, kept))
         self._take({})
 
     def _reference(self, launches: int) -> bool:
@@ -181,6 +187,7 @@ class Search:
                 if not self.outcome.taken:
                     self._default = np.median(self._own, axis=0)
                     self._tried.append((frozenset(), self._cost(found)))
+                    self._by_target.append(found)
         return worked
 
     def _cost(self, found: Floats) -> float:
@@ -212,6 +219,7 @@ class Search:
             return math.nan
         cost = self._cost(found)
         self._tried.append((frozenset(values), cost))
+        self._by_target.append(found)
         self.outcome.tried = len({each for tried, _ in self._tried for each in tried})
         name = values[0].label if len(values) == 1 else f"{len(values)} values together"
         self._tell(f"{name}: {words(self._gains(found))}")
@@ -275,7 +283,8 @@ class Search:
     def _best(self, known: Sequence[Candidate]) -> list[Candidate]:
         """What may be better than what was taken: the values that matter by all trials, the two
         best trials of several values, of each the values that matter, and the best two alone."""
-        effects = self._effects(known)
+        costs = np.array([cost for _, cost in self._tried])
+        effects = dict(zip(known, map(float, self._effects(known, costs)), strict=True))
         several = sorted(
             (each for each in self._tried if len(each[0]) > 1), key=lambda each: each[1]
         )
@@ -288,14 +297,29 @@ class Search:
         alone = sorted(known, key=lambda each: -effects[each])[:2]
         return [each for each in dict.fromkeys([best, *found, *alone]) if each.env]
 
-    def _effects(self, known: Sequence[Candidate]) -> dict[Candidate, float]:
-        """How much faster each value makes the targets, by ridge regression of all trials."""
+    def _effects(self, known: Sequence[Candidate], costs: Floats) -> Floats:
+        """How much less each value makes the costs of the trials, by ridge regression of all of
+        them; of several columns of costs each."""
         rows = np.array([[float(c in values) for c in known] for values, _ in self._tried])
-        costs = np.array([mean for _, mean in self._tried])
         centred = rows - rows.mean(axis=0)
         square = centred.T @ centred + RIDGE * np.eye(len(known))
-        found = np.linalg.solve(square, centred.T @ (costs - costs.mean()))
-        return {candidate: -float(effect) for candidate, effect in zip(known, found, strict=True)}
+        return np.asarray(-np.linalg.solve(square, centred.T @ (costs - costs.mean(axis=0))))
+
+    def _offers(self) -> None:
+        """Looks at the values that seem to make one target faster and another slower."""
+        if not (known := self._known()):
+            return
+        effects = self._effects(known, np.array(self._by_target))
+        split = (effects.max(axis=1) > 2 * HARM) & (effects.min(axis=1) < -2 * HARM)
+        order = sorted(np.flatnonzero(split), key=lambda place: -float(effects[place].max()))
+        for place in order[:MOST_OFFERS]:
+            candidate = known[int(place)]
+            gains = self._against({**self.outcome.taken, **dict(candidate.env)}, "offer", 3)
+            if gains is None:
+                continue
+            own = estimate(gains, self._noise())
+            if own.harms and (own.gains > HARM).any():
+                self._offer(candidate, own.gains)
 
     def _take_best(self, running: Sequence[Candidate]) -> bool:
         """Whether one of them was taken; the first ones run against each other."""
@@ -309,8 +333,6 @@ class Search:
             if not own.better:
                 continue
             if own.harms:
-                if candidate in self._candidates:
-                    self._offer(candidate, own.gains)
                 continue
             fresh = self._against(dict(candidate.env), "again", LEAST_ROUNDS + 1)
             if fresh is None or not estimate(fresh, self._noise()).better_by(LIKELY):
@@ -321,10 +343,7 @@ class Search:
         return False
 
     def _offer(self, candidate: Candidate, gains: Floats) -> None:
-        offer = Offer(candidate, tuple(map(float, gains)))
-        self.outcome.offers = [
-            each for each in self.outcome.offers if each.candidate != candidate
-        ] + [offer]
+        self.outcome.offers.append(Offer(candidate, tuple(map(float, gains))))
         self._tell(f"{candidate.label}: faster for some targets alone: {words(gains)}")
 
     def _take(self, env: Env) -> bool:
@@ -398,6 +417,14 @@ class Search:
                 if without and without != self.outcome.taken:
                     self._drop(without)
             size = size // 2
+
+    def _prove(self) -> None:
+        """Takes nothing where what is left of it is no better than nothing."""
+        if not self.outcome.taken:
+            return
+        gains = self._against({}, "default", LEAST_ROUNDS + 1)
+        if gains is not None and not estimate(-gains, self._noise()).better_by(LIKELY):
+            self._take({})
 
     def _drop(self, without: Env) -> None:
         """Takes what is left if it is as good, but for less than is told from chance."""

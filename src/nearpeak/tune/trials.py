@@ -11,7 +11,7 @@ import numpy as np
 from nearpeak.arrays import Floats
 from nearpeak.errors import UserError
 from nearpeak.study.launching import LaunchFailed
-from nearpeak.tune.journal import Checked, Record, Trial, TuneJournal
+from nearpeak.tune.journal import Checked, Hinted, Record, Trial, TuneJournal
 from nearpeak.tune.launches import LIMIT_SECONDS, Value
 from nearpeak.tune.search import Bench, Env, Failed
 from nearpeak.tune.targets import cost
@@ -49,6 +49,26 @@ class Trials(Bench):
         self._before = journal.records[1:]
         self._at = 0
         self._spent = 0.0
+
+    def hints(self, look: Callable[[], list[tuple[str, str]]]) -> list[tuple[str, str]]:
+        """What `look` finds to try first, or found before."""
+        if self._at < len(self._before):
+            record = self._before[self._at]
+            if not isinstance(record, Hinted):
+                raise self._other()
+            self._at += 1
+        else:
+            start = time.monotonic()
+            named = look()
+            record = Hinted(named=named, seconds=round(time.monotonic() - start, 3))
+            self._record(record)
+        self._count(record.seconds)
+        return record.named
+
+    def _other(self) -> UserError:
+        return UserError(
+            f"{self._journal.folder} was searched by other rules: start anew in another folder"
+        )
 
     def measure(self, env: Env, why: str) -> Floats | Failed:
         """As Bench has it."""
@@ -98,9 +118,7 @@ class Trials(Bench):
             return None
         record = self._before[self._at]
         if not isinstance(record, kind) or record.env != env:
-            raise UserError(
-                f"{self._journal.folder} was searched by other rules: start anew in another folder"
-            )
+            raise self._other()
         self._at += 1
         return record
 
