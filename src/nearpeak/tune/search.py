@@ -372,12 +372,16 @@ class Search:
             if not known or done < 2:
                 continue
             best = max(known.values(), key=lambda each: each.mean)
+            near = 0
             for candidate, own in known.items():
+                near += best.mean - own.mean <= best.error + own.error
                 behind = best.mean - own.mean > SURE * (best.error + own.error)
                 hopeless = own.mean + LIKELY * own.error < LEAST_GAIN
-                if (behind or hopeless) and not (own.gains > HARM).any():
+                if behind or hopeless:
                     del gains[candidate]
-            if done >= LEAST_ROUNDS and not any(map(self._open_still, gains.values())):
+            if done >= LEAST_ROUNDS and (
+                (best.better and near == 1) or not any(map(self._open_still, gains.values()))
+            ):
                 break
         return {c: found for c, found in gains.items() if len(found) >= LEAST_ROUNDS}
 
