@@ -15,6 +15,7 @@ from nearpeak.explain import schema as explain
 from nearpeak.results import schema as results
 from nearpeak.study import schema as study
 from nearpeak.trace import schema as trace
+from nearpeak.tune import schema as tune
 
 DOCS = Path(__file__).parents[1] / "docs"
 SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
@@ -24,6 +25,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "records": study.records_schema,  # tests/study/test_records.py has its document
     "results": results.schema,
     "trace": trace.schema,
+    "tuning": tune.schema,
 }
 # How headings of structs begin, and the structs that docs/results.md has for others too.
 EXPLAINED = set(explain.schema()["$defs"])
@@ -33,6 +35,7 @@ DOCUMENTS = {
     "explain": ("###", set[str]()),
     "results": ("##", EXPLAINED),
     "trace": ("###", set[str]()),
+    "tuning": ("###", set[str]()),
 }
 
 

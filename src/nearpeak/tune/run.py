@@ -13,8 +13,8 @@ from nearpeak.libraries.profiles import SCHEMA as PROFILE_SCHEMA
 from nearpeak.libraries.profiles import Evidence, Profile
 from nearpeak.libraries.settings import split
 from nearpeak.libraries.tunables import offered
+from nearpeak.study import programs
 from nearpeak.study.paths import select_paths
-from nearpeak.study.programs import TOOLS, describe_library
 from nearpeak.study.single import Single, choose
 from nearpeak.terms.benchmarks import named
 from nearpeak.terms.buffers import needs_gpu
@@ -72,7 +72,7 @@ def prepare(asked: Asked) -> Prepared:
             [target.size_bytes]
         ):
             raise UserError(f"--for {target.label}: {target.benchmark} has no such size")
-    described = describe_library(first.library, TOOLS)
+    described = programs.describe_library(first.library, programs.TOOLS)
     usual = list(dict.fromkeys(text.partition(":")[0] for text in described.defaults))
     guards = [*_guards(asked, usual, first.path.id, asked.buffers)]
     paths = [first.path.id]

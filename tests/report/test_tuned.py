@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What came of a tuning, on the terminal."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from nearpeak.libraries.profiles import Evidence
+from nearpeak.report.tuned import print_tuned
+from nearpeak.tune.tuned import Offered, Refused, Tuned
+
+FASTER = Evidence(
+    case="host-gpu near, latency H,D at 8 B",
+    before=60.0,
+    after=12.0,
+    unit="us",
+    times=5.0,
+    ci95=[4.5, 5.5],
+    verdict="faster",
+    ceiling=2.3,
+)
+SLOWER = Evidence(
+    case="host-host, bw H,H at 1 MiB",
+    before=10.0,
+    after=5.0,
+    unit="GB/s",
+    times=0.5,
+    ci95=[],
+    verdict="slower",
+)
+TUNED = Tuned(
+    schema=1,
+    nearpeak="0",
+    started="2026-01-01",
+    library="alpha",
+    family="openmpi",
+    version="5",
+    base="default",
+    path="host-gpu near",
+    path_summary="",
+    buffers="H,D",
+    targets=["latency:8", "bw:16M"],
+    host="here",
+    candidates=12,
+    launches=150,
+    seconds=99.0,
+    env={"UCX_TLS": "sm,self"},
+    verdict="taken here alone",
+    evidence=[FASTER],
+    slower=[SLOWER],
+    broken=[],
+    offers=[Offered(setting="X=1", times=[2.0, 0.5])],
+    refused=[Refused(setting=f"Y={number}", why="signal 11") for number in range(10)],
+)
+
+
+def printed(found: Tuned, capsys: pytest.CaptureFixture[str], files: tuple[str, ...] = ()) -> str:
+    print_tuned(found, [Path(file) for file in files], Path("tuned/study/report.html"))
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_all_of_it_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed(TUNED, capsys, ("tuned/profile.toml", "tuned/profile.sh"))
+    for words in (
+        "alpha 5, host-gpu near, buffers H,D: these settings make it faster here, and slower",
+        "UCX_TLS=sm,self",
+        "host-gpu near, latency H,D at 8 B 60.0 12.0 us 2.30 5.00 [4.50, 5.50] faster",
+        "Slower with it: host-host, bw H,H at 1 MiB: 10.0 -> 5.00 GB/s, 0.500 times as fast",
+        "Faster for some alone (latency:8 bw:16M), by the search: X=1: 2.00 0.500 times as fast",
+        "Y=7: signal 11 and 2 more: see tune.json",
+        "12 values tried in 150 launches, 99 s",
+        "Written: tuned/profile.toml, tuned/profile.sh",
+        "To use it: --mpi alpha@tuned/profile.toml",
+        "Report: tuned/study/report.html",
+    ):
+        assert words in text, text
+
+
+def test_nothing_is_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    nothing = msgspec.structs.replace(
+        TUNED, verdict="nothing helps", env={}, evidence=[], slower=[], offers=[], refused=[]
+    )
+    text = printed(nothing, capsys)
+    assert "no setting that was tried makes it faster. 12 values tried" in text
+    assert "Report" not in text
+    assert "Written" not in text
