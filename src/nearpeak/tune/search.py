@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The search for settings: what is tried next, and what is taken.
 
-First each value alone: what fails leaves, and each launch tells something. Then many together, as
-Optuna's TPE sampler proposes them from all that was measured so far, since a launch with twenty
-values tells of all of them. The best of these, the values of them that a regression says matter,
-and the best single ones run against what was taken before in interleaved rounds. The winner is
-taken if it is better by more than chance, in further launches too, and if all that worked still
-works. At the end what is not needed is dropped. benchmarks/tune_search.py has simulations.
+After the values that somebody named, alone: many values together, first by chance, then as Optuna's
+TPE sampler proposes them from all that was measured so far, since a launch with twenty values tells
+of all of them. The best of these, the values of them that a regression says matter, and the best
+single ones run against what was taken before in interleaved rounds. The winner is taken if it is
+better by more than chance, in further launches too. At the end what is not needed is dropped, and
+all that worked must still work. benchmarks/tune_search.py has simulations.
 
 All that is decided follows from the figures in the order of measurement and from the seed, so that
 a search is resumed by playing back what was recorded (trials.py).
@@ -145,9 +145,8 @@ class Search:
 
     def _climb(self) -> None:
         """Takes what is better until the time is over or nothing is any more."""
-        share = SHARE_SAMPLED
         for _ in range(MOST_TURNS):
-            until = self._bench.left() * (1 - share)
+            until = self._bench.left() * (1 - SHARE_SAMPLED)
             sampler = Sampler(self._known(), self._seed)
             for values, cost in self._tried:
                 sampler.learn(values, cost)

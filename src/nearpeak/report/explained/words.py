@@ -146,7 +146,6 @@ def counters(case: ExplainedCase) -> list[str]:
                 (counted.minor_faults + counted.major_faults, "page faults"),
                 (counted.voluntary_switches, "voluntary switches"),
                 (counted.involuntary_switches, "involuntary switches"),
-                (counted.system_us, "µs in the kernel"),
             )
             if value >= 0.05
         ]
