@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What rules name for messages that were looked at: recorded ones of one H100."""
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import pytest
+
+from nearpeak.libraries.library import Library, Settings
+from nearpeak.machine.machine import Machine
+from nearpeak.observations.explained import Explanation, read_explanations
+from nearpeak.study.launching import LaunchFailed
+from nearpeak.terms.path import DataPath, Endpoint
+from nearpeak.tune import hints
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "h100-explained"
+
+
+def single(library: str, family: str, env: dict[str, str]) -> Any:
+    ends = (
+        Endpoint(memory="host", cpus=[0], numa_node=0),
+        Endpoint(memory="gpu", cpus=[1], numa_node=0, gpu="0"),
+    )
+    return SimpleNamespace(
+        library=Library(
+            name=library,
+            family=family,
+            version="1",
+            version_text="",
+            abi="openmpi",
+            prefix=Path("/nowhere"),
+            origin="given",
+            env=env,
+        ),
+        settings=Settings(),
+        machine=msgspec.json.decode((EXAMPLE / "machine.json").read_bytes(), type=Machine),
+        path=DataPath(id="host-gpu near", summary="", transport="memory", ends=ends),
+        benchmark=SimpleNamespace(name="latency"),
+    )
+
+
+def named(monkeypatch: pytest.MonkeyPatch, one: Any) -> list[tuple[str, str]]:
+    (found,) = [
+        each
+        for each in read_explanations(EXAMPLE)
+        if each.library == one.library.name and (each.buffers, each.path) == ("H,D", one.path.id)
+    ][:1]
+    found = msgspec.structs.replace(found, version=one.library.version)
+    monkeypatch.setattr(hints, "explain", lambda *_: found)
+    return hints.hints(one, [8], lambda _: None)
+
+
+def test_what_takes_the_time_names_its_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    ucx = single("openmpi-cuda", "openmpi", {"UCX_MEMTYPE_CACHE": "n"})
+    assert ("UCX_CUDA_COPY_DMABUF", "n") in named(monkeypatch, ucx)
+
+
+def test_another_librarys_setting_is_not_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = named(monkeypatch, single("intel", "intel", {}))
+    assert [name for name, _ in found if name.startswith("UCX_")] == []
+
+
+def test_what_cannot_be_looked_at_names_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> Explanation:
+        raise LaunchFailed("signal 11")
+
+    monkeypatch.setattr(hints, "explain", fails)
+    told: list[str] = []
+    assert hints.hints(single("intel", "intel", {}), [8], told.append) == []
+    assert told == ["Nothing is known of what its messages go through: signal 11"]
