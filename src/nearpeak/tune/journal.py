@@ -53,6 +53,7 @@ class Trial(msgspec.Struct, kw_only=True, tag_field="record", tag="trial"):
     units: list[str] = []
     better: list[str] = []
     failed: str = ""
+    distance_ns: float | None = None  # between the ranks' CPUs
     seconds: float
 
 

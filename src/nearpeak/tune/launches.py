@@ -24,6 +24,7 @@ class Value:
     value: float
     unit: str
     better: str  # "higher" or "lower"
+    distance_ns: float | None = None  # between the ranks' CPUs: a cache line's round trip
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Launches:
             main = self.subjects[target.benchmark].benchmark.main.name
             wanted = (target.benchmark, target.size_bytes, main)
             found += [
-                Value(each.value, each.case.unit, each.case.better)
+                Value(each.value, each.case.unit, each.case.better, _distance(each))
                 for each in cases
                 if (each.case.benchmark, each.case.size_bytes, each.case.metric) == wanted
             ]
@@ -70,6 +71,11 @@ class Launches:
             else:
                 found[name] = ""
         return found
+
+
+def _distance(each: Measured) -> float | None:
+    """Of the first pair of ranks."""
+    return each.case.cache_line_ns[0] if each.case.cache_line_ns else None
 
 
 _Part = tuple[Single, list[str]]

@@ -2,7 +2,7 @@
 """The bench of a search: launches that are recorded, and played back where they were before."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from statistics import median
 from typing import Protocol, TypeVar
 
@@ -11,6 +11,7 @@ import numpy as np
 from nearpeak.arrays import Floats
 from nearpeak.errors import UserError
 from nearpeak.study.launching import LaunchFailed
+from nearpeak.tune.distances import Distances
 from nearpeak.tune.journal import Checked, Hinted, Record, Trial, TuneJournal
 from nearpeak.tune.launches import LIMIT_SECONDS, Value
 from nearpeak.tune.search import Bench, Env, Failed
@@ -49,6 +50,7 @@ class Trials(Bench):
         self._before = journal.records[1:]
         self._at = 0
         self._spent = 0.0
+        self._distances = Distances()
 
     def hints(self, look: Callable[[], list[tuple[str, str]]]) -> list[tuple[str, str]]:
         """What `look` finds to try first, or found before."""
@@ -76,9 +78,8 @@ class Trials(Bench):
         self._count(trial.seconds)
         if trial.failed:
             return Failed(trial.failed)
-        return np.array(
-            [cost(value, how) for value, how in zip(trial.values, trial.better, strict=True)]
-        )
+        costs = [cost(value, how) for value, how in zip(trial.values, trial.better, strict=True)]
+        return self._distances.corrected(env, trial.distance_ns, np.array(costs))
 
     def check(self, env: Env) -> str:
         """As Bench has it; what does not work without the variables is not looked at."""
@@ -137,6 +138,7 @@ class Trials(Bench):
             units=[each.unit for each in values],
             better=[each.better for each in values],
             failed=failed,
+            distance_ns=_distance(values),
             seconds=round(time.monotonic() - start, 3),
         )
         self._record(trial)
@@ -158,3 +160,9 @@ class Trials(Bench):
     def _count(self, seconds: float) -> None:
         self._spent += seconds
         self._tick(self.left())
+
+
+def _distance(values: Sequence[Value]) -> float | None:
+    """The usual one of a launch."""
+    known = [each.distance_ns for each in values if each.distance_ns]
+    return median(known) if known else None

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trials between CPUs at several distances, brought to the distance of the first.
+
+A hypervisor may move the ranks' CPUs, and messages in the host's memory then take several times as
+long: far more than most settings do.
+"""
+
+import numpy as np
+
+from nearpeak.arrays import Booleans, Floats
+from nearpeak.statistics.strata import strata
+
+Key = tuple[tuple[str, str], ...]
+
+
+class Distances:
+    """All trials so far, each with the distance of its CPUs."""
+
+    def __init__(self) -> None:
+        self._keys: list[Key] = []
+        self._distances: list[float] = []
+        self._costs: list[Floats] = []
+
+    def corrected(self, env: dict[str, str], distance_ns: float | None, costs: Floats) -> Floats:
+        """The costs (logarithms, by target) as they would be at the distance of the first trial, as
+        far as variables that were measured at both distances tell; as they are where none were, and
+        where the distance is not known."""
+        if not distance_ns:
+            return costs
+        self._keys.append(tuple(sorted(env.items())))
+        self._distances.append(distance_ns)
+        self._costs.append(costs)
+        stratum = strata(self._distances)
+        if stratum[-1] == stratum[0]:
+            return costs
+        effects = [
+            np.median(there, axis=0) - np.median(first, axis=0)
+            for key in dict.fromkeys(self._keys)
+            if (first := self._of(key, stratum == stratum[0]))
+            and (there := self._of(key, stratum == stratum[-1]))
+        ]
+        return costs - np.median(effects, axis=0) if effects else costs
+
+    def _of(self, key: Key, chosen: Booleans) -> list[Floats]:
+        return [
+            costs
+            for own, is_chosen, costs in zip(self._keys, chosen, self._costs, strict=True)
+            if own == key and is_chosen
+        ]
