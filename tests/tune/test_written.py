@@ -64,7 +64,7 @@ def test_a_module_file_sets_them_too(files: dict[str, Path], tmp_path: Path) -> 
     """Read by Tcl itself, with the commands of Environment Modules standing in."""
     tclsh = shutil.which("tclsh")
     if tclsh is None:
-        pytest.skip("no tclsh here")
+        pytest.skip("no tclsh here (package tcl)")
     stand_in = tmp_path / "stand_in.tcl"
     stand_in.write_text(
         "proc module-whatis {text} {}\n"
