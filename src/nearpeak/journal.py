@@ -8,9 +8,14 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+import msgspec
 
 from nearpeak.errors import UserError
+from nearpeak.files import make_output
 from nearpeak.files import sync as sync_folder
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -121,3 +126,102 @@ def whole_lines(file: Path) -> Iterator[bytes]:
 def resume_study(folder: Path, *more: str) -> str:
     """The line for a POSIX shell that goes on with the study in a folder."""
     return shlex.join(["nearpeak", "study", "--resume", "-o", str(folder), *more])
+
+
+class Begun(Protocol):
+    """A first line: what all that follow are of."""
+
+    schema: int
+
+
+First = TypeVar("First", bound=Begun)
+Line = TypeVar("Line")
+
+
+@dataclass(frozen=True)
+class Form(Generic[First, Line]):
+    """The file of one run in its folder."""
+
+    name: str
+    schema: int
+    command: str  # of nearpeak, that makes and resumes it
+    whose: str  # "a run": whose folder a user is to name
+    first: type[First]
+    lines: Any  # the union of all structs that a line may be
+
+    def resume_command(self, folder: Path) -> str:
+        """The line for a POSIX shell that goes on with the run in a folder."""
+        return shlex.join(["nearpeak", self.command, "--resume", "-o", str(folder)])
+
+    def check_new(self, folder: Path) -> None:
+        """UserError for a folder that has a run already."""
+        if (folder / self.name).exists():
+            raise UserError(
+                f"{folder} has a {self.name} already: complete it with --resume, or name another "
+                "folder with -o"
+            )
+
+    def read(self, folder: Path) -> list[Line]:
+        """All records of a folder, a half line at the end left out; UserError for another file."""
+        file = folder / self.name
+        decode = msgspec.json.Decoder(self.lines).decode
+        try:
+            records: list[Line] = [decode(line) for line in whole_lines(file)]
+        except OSError as error:
+            raise UserError(
+                f"{file} cannot be read ({error.strerror}): name the folder of {self.whose} with -o"
+            ) from None
+        except (msgspec.MsgspecError, ValueError) as error:
+            raise UserError(
+                f"{file} cannot be believed ({error}): start anew in another folder"
+            ) from None
+        first = records[0] if records else None
+        if not isinstance(first, self.first) or first.schema != self.schema:
+            raise UserError(
+                f"{file} does not begin as schema {self.schema} does: start anew elsewhere"
+            )
+        return records
+
+    def begin(self, records: list[Line]) -> First:
+        """The first of the records that were read."""
+        first = records[0]
+        assert isinstance(first, self.first)
+        return first
+
+
+class RunJournal(Generic[First, Line]):
+    """The open file of one run, with all its records."""
+
+    def __init__(self, form: Form[First, Line], folder: Path, begin: First | None = None) -> None:
+        """A new one, or one to go on with.
+
+        UserError for a folder that is not so, or when another run has it; CannotWriteError.
+        """
+        self.folder = folder
+        self._form = form
+        self.records: list[Line] = []
+        if begin is None:
+            self.records = form.read(folder)  # where there is none, none is made
+        else:
+            form.check_new(folder)
+            make_output(folder)
+        self._lines = Journal(folder / form.name, form.resume_command(folder))
+        if begin is not None:
+            self.append(begin)
+
+    @property
+    def begin(self) -> First:
+        """The first record."""
+        return self._form.begin(self.records)
+
+    def append(self, record: First | Line) -> None:
+        """Adds a line, which is on the disk when this returns. CannotWriteError.
+
+        Each is: what is tried may take the machine down.
+        """
+        self._lines.append(msgspec.json.encode(record) + b"\n", sync=True)
+        self.records.append(record)  # type: ignore[arg-type]  # a first line is a line
+
+    def close(self) -> None:
+        """Gives the file and its lock back."""
+        self._lines.close()

@@ -99,16 +99,16 @@ def tune(
 ) -> None:
     """Searches, confirms, writes and prints."""
     from nearpeak.tune import run
-    from nearpeak.tune.journal import TuneJournal, check_new, opened
+    from nearpeak.tune.journal import FORM, TuneJournal
 
     if resume:
         if any(word is not None for word in (mpi, targets, path, buffers, budget, seed)):
             raise UserError("--resume takes every option from the folder: give only -o DIR")
-        asked = opened(output).asked
+        asked = FORM.begin(FORM.read(output)).asked
     else:
         asked = _asked(mpi, targets, path, buffers, budget, seed)
         if not dry_run:
-            check_new(output)
+            FORM.check_new(output)
     prepared = run.prepare(asked)
     if dry_run:
         print("\n".join(candidate.label for candidate in prepared.candidates))

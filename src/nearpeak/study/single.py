@@ -4,7 +4,7 @@
 import contextlib
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -138,6 +138,18 @@ def choose(
         buffers=kinds,
         study=new_study(),
         remote_shell=remote_shell,
+    )
+
+
+def beside(first: Single, benchmark: str, *, path: str | None, buffers: str) -> Single:
+    """Another benchmark of the same library on this machine, that shares its MPS; UserError where
+    it does not fit the path or the buffers."""
+    described = programs.describe_library(first.library, programs.TOOLS).benchmarks
+    possible = paths.select_paths(first.machine, [], [path] if path else [])
+    kinds = parse_buffers(buffers)
+    found, ends = paths.fitting_path(possible, named(described, benchmark), kinds)
+    return replace(
+        first, benchmark=named(described, benchmark), path=found, ends=ends, buffers=kinds
     )
 
 

@@ -15,7 +15,7 @@ from nearpeak.libraries.settings import split
 from nearpeak.libraries.tunables import offered
 from nearpeak.study import programs
 from nearpeak.study.paths import select_paths
-from nearpeak.study.single import Single, choose
+from nearpeak.study.single import Single, beside, choose
 from nearpeak.terms.benchmarks import named
 from nearpeak.terms.buffers import needs_gpu
 from nearpeak.tune import tuned
@@ -64,8 +64,10 @@ def prepare(asked: Asked) -> Prepared:
         )
     targets = parse_targets(asked.targets)
     names = list(dict.fromkeys(target.benchmark for target in targets))
-    subjects = {name: _single(asked, name, asked.path, asked.buffers) for name in names}
-    first = subjects[names[0]]
+    first = choose(names[0], asked.mpi, "tune", path=asked.path, buffers=asked.buffers)
+    subjects = {names[0]: first} | {
+        name: beside(first, name, path=first.path.id, buffers=asked.buffers) for name in names[1:]
+    }
     for target in targets:
         benchmark = subjects[target.benchmark].benchmark
         if not benchmark.over_bytes or target.size_bytes not in benchmark.sizes(
@@ -74,13 +76,13 @@ def prepare(asked: Asked) -> Prepared:
             raise UserError(f"--for {target.label}: {target.benchmark} has no such size")
     described = programs.describe_library(first.library, programs.TOOLS)
     usual = list(dict.fromkeys(text.partition(":")[0] for text in described.defaults))
-    guards = [*_guards(asked, usual, first.path.id, asked.buffers)]
+    guards = _guards(first, usual, first.path.id, asked.buffers)
     paths = [first.path.id]
     for path in select_paths(first.machine, [], []):
         if path.transport == "memory" and len(path.ends) == 2 and path.id not in paths:
             paths.append(path.id)
     if needs_gpu(asked.buffers):
-        guards += _guards(asked, usual, None, "H,H")
+        guards += _guards(first, usual, None, "H,H")
     found = candidates(
         offered(first.library),
         names,
@@ -97,16 +99,12 @@ def prepare(asked: Asked) -> Prepared:
     return Prepared(asked, Launches(subjects, guards, targets), found, paths, measured)
 
 
-def _single(asked: Asked, benchmark: str, path: str | None, buffers: str) -> Single:
-    return choose(benchmark, asked.mpi, "tune", path=path, buffers=buffers)
-
-
-def _guards(asked: Asked, names: list[str], path: str | None, buffers: str) -> list[Single]:
+def _guards(first: Single, names: list[str], path: str | None, buffers: str) -> list[Single]:
     """Those of these benchmarks that run there."""
     found = []
     for name in names:
         try:
-            found.append(_single(asked, name, path, buffers))
+            found.append(beside(first, name, path=path, buffers=buffers))
         except UserError:  # it does not fit the path or the buffers
             continue
     return found
@@ -156,20 +154,14 @@ def search(
     seconds = prepared.asked.budget_seconds * SEARCHED * TRIED
     trials = Trials(journal, prepared.launches, seconds, tick)
     single = prepared.single
-    latency = next(
-        (s for s in prepared.launches.subjects.values() if s.benchmark.one_message), None
-    )
-    sizes = sorted({target.size_bytes for target in prepared.launches.targets})
-    named = trials.hints(
-        lambda: [] if latency is None else hints(latency, sizes[-MOST_HINTED:], tell)
-    )
-    for name, value in named:
+    hinted = trials.hints(lambda: _hints(prepared, tell))
+    for name, value in hinted:
         tell(f"What its messages go through names {name}={value}")
-    candidates, first = with_named(
-        prepared.candidates, named, {*single.settings.env, *single.library.env}
+    tried, first = with_named(
+        prepared.candidates, hinted, {*single.settings.env, *single.library.env}
     )
     with single.mps():
-        return Search(trials, candidates, prepared.asked.seed, tell, first).run()
+        return Search(trials, tried, prepared.asked.seed, tell, first).run()
 
 
 def _hints(prepared: Prepared, tell: Callable[[str], None]) -> Named:

@@ -329,9 +329,7 @@ class Search:
         found = {c: estimate(np.array(gains), noise) for c, gains in differences.items()}
         for candidate in sorted(found, key=lambda each: -found[each].mean):
             own = found[candidate]
-            if not own.better:
-                continue
-            if own.harms:
+            if own.harms or not own.better:
                 continue
             fresh = self._against(dict(candidate.env), "again", LEAST_ROUNDS + 1)
             if fresh is None or not estimate(fresh, self._noise()).better_by(LIKELY):
@@ -463,9 +461,7 @@ class Sampler:
 
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         self._optuna = optuna
-        self._values: dict[str, list[Candidate]] = {}
-        for candidate in known:
-            self._values.setdefault(candidate.variable, []).append(candidate)
+        self._values = _by_variable(known)
         # Indexes of values; -1: none.
         self._space: dict[str, optuna.distributions.BaseDistribution] = {
             name: optuna.distributions.CategoricalDistribution([-1, *range(len(values))])

@@ -19,7 +19,7 @@ from nearpeak.tune.targets import cost
 
 LEAST_LIMIT = 4.0  # seconds of a launch
 MOST_TIMES = 2.5  # as long as the usual launch without anything
-Played = TypeVar("Played", Trial, Checked)
+Played = TypeVar("Played", Hinted, Trial, Checked)
 
 
 class Launcher(Protocol):
@@ -54,23 +54,14 @@ class Trials(Bench):
 
     def hints(self, look: Callable[[], list[tuple[str, str]]]) -> list[tuple[str, str]]:
         """What `look` finds to try first, or found before."""
-        if self._at < len(self._before):
-            record = self._before[self._at]
-            if not isinstance(record, Hinted):
-                raise self._other()
-            self._at += 1
-        else:
+        record = self._played(Hinted)
+        if record is None:
             start = time.monotonic()
             named = look()
             record = Hinted(named=named, seconds=round(time.monotonic() - start, 3))
             self._record(record)
         self._count(record.seconds)
         return record.named
-
-    def _other(self) -> UserError:
-        return UserError(
-            f"{self._journal.folder} was searched by other rules: start anew in another folder"
-        )
 
     def measure(self, env: Env, why: str) -> Floats | Failed:
         """As Bench has it."""
@@ -113,13 +104,16 @@ class Trials(Bench):
         self._count(found.seconds)
         return found.ends
 
-    def _played(self, kind: type[Played], env: Env) -> Played | None:
-        """The next record of before; UserError where it is not what is asked for now."""
+    def _played(self, kind: type[Played], env: Env | None = None) -> Played | None:
+        """The next record of before; UserError where it is not what is asked for now: of another
+        kind, or with other variables."""
         if self._at >= len(self._before):
             return None
         record = self._before[self._at]
-        if not isinstance(record, kind) or record.env != env:
-            raise self._other()
+        if not isinstance(record, kind) or getattr(record, "env", None) != env:
+            raise UserError(
+                f"{self._journal.folder} was searched by other rules: start anew in another folder"
+            )
         self._at += 1
         return record
 
