@@ -78,3 +78,4 @@ def test_the_study_measures_targets_and_guards() -> None:
         [8],
         ["latency"],
     )
+    assert found.kept_alone

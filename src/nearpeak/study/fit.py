@@ -223,6 +223,8 @@ def cuts(plan: Plan, options: Options) -> Iterator[Cut]:
 
 
 def _named_benchmarks(options: Options) -> set[str]:
+    if options.kept_alone:
+        return set(options.kept_benchmarks)
     problems = [text.partition("=")[0] for text in options.problem_sizes]
     texts = [text.partition(":")[0].strip() for text in options.benchmarks]
     return {*texts, *problems, *options.kept_benchmarks}
@@ -310,5 +312,7 @@ def _place(path: DataPath, *, further: bool) -> tuple[int, str]:
 
 def _named(path: DataPath, options: Options) -> bool:
     """Whether the user asked for it."""
+    if path.id in options.kept_paths:
+        return True
     asked = path.named or path.pair or (options.ranks and path.transport != "local")
-    return bool(asked) or path.id in options.kept_paths
+    return bool(asked) and not options.kept_alone

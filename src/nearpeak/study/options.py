@@ -65,6 +65,7 @@ class Options:
     kept_sizes: list[int] = field(default_factory=list)  # bytes
     kept_paths: list[str] = field(default_factory=list)
     kept_benchmarks: list[str] = field(default_factory=list)
+    kept_alone: bool = False  # what is named besides these may be left out too
 
     @property
     def nothing_asked(self) -> bool:

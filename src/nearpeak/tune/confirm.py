@@ -13,7 +13,8 @@ from nearpeak.terms.identity import Who
 from nearpeak.tune.targets import Target
 
 TUNED = "tuned"
-GUARDED_SIZES = [1 << power for power in range(0, 25, 3)]  # 1 B to 16 MiB
+# Bytes: one for each of the ways in which libraries move messages, from short to rendezvous.
+GUARDED_SIZES = [8, 4 << 10, 64 << 10, 1 << 20, 16 << 20]
 PRICE = 1 / 1.05  # what is no faster than this is told as slower
 
 
@@ -26,7 +27,8 @@ def options(
     seconds: float,
 ) -> Options:
     """The study: both side by side where it was tuned, the first of the paths, and on those that
-    are guarded, in the targets and in the benchmarks that are `usual`."""
+    are guarded, in the targets and in the benchmarks that are `usual`. Where the time does not hold
+    six blocks of all of it, only the targets are sure to stay."""
     own = list(dict.fromkeys(target.benchmark for target in targets))
     return Options(
         libraries=[LibraryChoice(mpi=mpi, settings=tuple(settings))],
@@ -37,6 +39,7 @@ def options(
         kept_sizes=sorted({target.size_bytes for target in targets}),
         kept_paths=list(paths[:1]),
         kept_benchmarks=own,
+        kept_alone=True,
     )
 
 
