@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from nearpeak.arrays import Floats
-from nearpeak.tune.search import Bench, Candidate, Env, Failed, Outcome, Search
+from nearpeak.tune.candidates import Candidate, Env
+from nearpeak.tune.search import Bench, Failed, Outcome, Search
 
 Effect = Callable[[Env], "tuple[float, float] | str"]  # times as fast, by target; or why it fails
 

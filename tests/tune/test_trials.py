@@ -7,9 +7,10 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.study.launching import LaunchFailed
+from nearpeak.tune.candidates import Env
 from nearpeak.tune.journal import SCHEMA, Asked, Begin, Checked, Trial, TuneJournal, read
 from nearpeak.tune.launches import Value
-from nearpeak.tune.search import Env, Failed
+from nearpeak.tune.search import Failed
 from nearpeak.tune.trials import Trials
 
 ASKED = Asked(

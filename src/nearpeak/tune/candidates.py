@@ -1,10 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a search tries: the values of the catalogue that an installation has and that may matter."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from nearpeak.libraries.tunables import Offered
-from nearpeak.tune.search import Candidate
+
+Env = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A value of a setting, or several together: all that is set beside what is set anyway."""
+
+    env: tuple[tuple[str, str], ...]
+
+    @property
+    def label(self) -> str:
+        """`NAME=VALUE`, several with blanks between them."""
+        return " ".join(f"{name}={value}" for name, value in self.env)
+
+    @property
+    def variable(self) -> str:
+        """Whose value it is; others are set with it."""
+        return self.env[-1][0]
 
 
 def candidates(
@@ -50,3 +69,17 @@ def with_named(
         if pair[0] not in given
     ]
     return [*first, *(each for each in known if each not in first)], len(first)
+
+
+def together(candidates: Sequence[Candidate]) -> Candidate:
+    """All of them as one."""
+    env: Mapping[str, str] = {name: value for each in candidates for name, value in each.env}
+    return Candidate(tuple(env.items()))
+
+
+def by_variable(candidates: Sequence[Candidate]) -> dict[str, list[Candidate]]:
+    """The values of each variable, in their order."""
+    found: dict[str, list[Candidate]] = {}
+    for candidate in candidates:
+        found.setdefault(candidate.variable, []).append(candidate)
+    return found

@@ -19,12 +19,12 @@ from nearpeak.study.single import Single, beside, choose
 from nearpeak.terms.benchmarks import named
 from nearpeak.terms.buffers import needs_gpu
 from nearpeak.tune import tuned
-from nearpeak.tune.candidates import candidates, with_named
+from nearpeak.tune.candidates import Candidate, candidates, with_named
 from nearpeak.tune.confirm import TUNED, Confirmed, Shown
 from nearpeak.tune.hints import Named, hints
 from nearpeak.tune.journal import SCHEMA, Asked, Begin, Trial, TuneJournal
 from nearpeak.tune.launches import Launches
-from nearpeak.tune.search import Candidate, Outcome, Search
+from nearpeak.tune.search import Outcome, Search
 from nearpeak.tune.targets import parse_targets
 from nearpeak.tune.trials import Trials
 

@@ -11,10 +11,11 @@ import numpy as np
 from nearpeak.arrays import Floats
 from nearpeak.errors import UserError
 from nearpeak.study.launching import LaunchFailed
+from nearpeak.tune.candidates import Env
 from nearpeak.tune.distances import Distances
 from nearpeak.tune.journal import Checked, Hinted, Record, Trial, TuneJournal
 from nearpeak.tune.launches import LIMIT_SECONDS, Value
-from nearpeak.tune.search import Bench, Env, Failed
+from nearpeak.tune.search import Bench, Failed
 from nearpeak.tune.targets import cost
 
 LEAST_LIMIT = 4.0  # seconds of a launch
