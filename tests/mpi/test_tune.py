@@ -2,16 +2,21 @@
 """A search by real launches of a library whose settings are planted."""
 
 import itertools
+import re
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from nearpeak.libraries.tunables import Offered, Tunable
-from nearpeak.tune import run, search, trials
+from nearpeak.libraries.library import Library
+from nearpeak.libraries.tunables import Offered, Tunable, installed
+from nearpeak.tune import calibrate, run, search, trials
+from nearpeak.tune.candidates import together
 from nearpeak.tune.journal import Asked, Checked, Hinted, Trial, TuneJournal, read
+from nearpeak.tune.launches import LIMIT_SECONDS
 
+UCX_RATE = re.compile(r"([\d.]+)MBps")
 NAMES = ("FAST", "CORRUPT", "REFUSED", "HANG", "NOTHING")
 PREFIX = "NEARPEAK_PLANT_"
 
@@ -67,3 +72,28 @@ def test_what_is_planted_is_found_refused_or_survived(
     launched = len(again.records)
     assert run.search(prepared, again, lambda _: None, lambda _: None) == outcome
     assert len(again.records) == launched  # all of it was played back
+
+
+@pytest.mark.parametrize("measured_library", ["openmpi"], indirect=True)
+def test_ucx_takes_the_ceilings_that_are_measured(
+    measured_library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = Asked(
+        mpi="openmpi", targets="latency:8", path=None, buffers="H,H", budget_seconds=60.0, seed=1
+    )
+    prepared = run.prepare(asked)
+    told: list[str] = []
+    ceilings = calibrate.measure(prepared.single, prepared.calibrated, told.append)
+    assert "memcpy" in {ceiling.name for ceiling in ceilings}, told
+    values = calibrate.values(prepared.calibrated, ceilings)
+    env = dict(together(values).env)
+    assert {"UCX_BCOPY_BW", "UCX_POSIX_BW"} <= set(env)
+    (value,) = prepared.launches.measure(env, LIMIT_SECONDS)
+    assert value.value > 0
+    for name, text in env.items():
+        monkeypatch.setenv(name, text)
+    read_by_ucx = installed(measured_library)["ucx"]
+    assert read_by_ucx is not None
+    for name, text in env.items():
+        (wrote,), (has,) = UCX_RATE.findall(text), UCX_RATE.findall(read_by_ucx.values[name])
+        assert float(has) == pytest.approx(float(wrote), abs=0.01)

@@ -7,7 +7,14 @@ import msgspec
 import pytest
 
 from nearpeak.libraries.tunables import Offered, Tunable
-from nearpeak.tune.candidates import Candidate, by_variable, candidates, together, with_named
+from nearpeak.tune.candidates import (
+    Candidate,
+    by_variable,
+    candidates,
+    possible,
+    together,
+    with_named,
+)
 
 
 def setting(name: str, there: bool | None = True, **more: Any) -> Offered:
@@ -17,8 +24,8 @@ def setting(name: str, there: bool | None = True, **more: Any) -> Offered:
 
 
 def labels(offered: list[Offered], *, gpu: bool = False, given: str = "") -> list[str]:
-    found = candidates(offered, ["latency"], {given}, gpu=gpu, network=False)
-    return [each.label for each in found]
+    found = possible(offered, ["latency"], {given}, gpu=gpu, network=False)
+    return [each.label for each in candidates(found)]
 
 
 def test_what_needs_a_gpu_comes_first_where_there_is_one() -> None:
@@ -48,9 +55,7 @@ def test_the_first_values_of_all_come_before_the_second_ones() -> None:
 
 
 def test_what_a_value_needs_is_set_with_it() -> None:
-    (found,) = candidates(
-        [setting("X", **{"with": {"RULES": "y"}})], ["latency"], {}, gpu=False, network=False
-    )
+    (found,) = candidates([setting("X", **{"with": {"RULES": "y"}})])
     assert (found.label, found.variable) == ("RULES=y X=1", "X")
 
 

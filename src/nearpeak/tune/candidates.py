@@ -26,15 +26,15 @@ class Candidate:
         return self.env[-1][0]
 
 
-def candidates(
+def possible(
     offered: Sequence[Offered],
     benchmarks: Collection[str],
     given: Collection[str],
     *,
     gpu: bool,
     network: bool,
-) -> list[Candidate]:
-    """One value of each setting after the other, first of those that need what is there.
+) -> list[Offered]:
+    """The settings that may matter, first those that need what is there.
 
     `benchmarks`: what is tuned for; `given`: variables that are set already, and stay so; `gpu`,
     `network`: whether a buffer is in a GPU, and whether messages cross hosts.
@@ -48,7 +48,11 @@ def candidates(
         and all(here[need] for need in each.tunable.needs)
         and (not each.tunable.benchmarks or set(each.tunable.benchmarks) & set(benchmarks))
     ]
-    chosen.sort(key=lambda each: not each.tunable.needs)
+    return sorted(chosen, key=lambda each: not each.tunable.needs)
+
+
+def candidates(chosen: Sequence[Offered]) -> list[Candidate]:
+    """One value of each setting after the other."""
     return [
         Candidate(tuple(env.items()))
         for turn in range(max((len(each.values) for each in chosen), default=0))

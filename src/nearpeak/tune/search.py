@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The search for settings: what is tried next, and what is taken.
 
-After the values that somebody named, alone: many values together, first by chance, then as Optuna's
+After the values that somebody named, alone, and the library's own cost model with ceilings of this
+machine: many values together, first by chance, then as Optuna's
 TPE sampler proposes them from all that was measured so far, since a launch with twenty values tells
 of all of them. The best of these, the values of them that a regression says matter, and the best
 single ones run against what was taken before in interleaved rounds. The winner is taken if it is
@@ -29,13 +30,15 @@ from nearpeak.tune.sampler import Sampler
 SCREENED_BETWEEN = 5  # trials between two launches of what was taken: what drifts is seen
 REFERENCE = 5  # launches whose median a single trial is held against
 SHARE_ALONE = 0.4  # of the time, at most, for values alone
+CALIBRATED_ROUNDS = 6  # as many as a 95 % interval needs
+SHARE_CALIBRATED = 0.15  # of the time, at most, for these
 STARTING = 20  # trials of values by chance that the sampler starts from
 SHARE_SAMPLED = 0.7  # of the time that is left, for trials of values together
 REFERENCE_EVERY = 8  # of these trials
 MOST_AGAIN = 6  # trials of what was tried already: the sampler has nothing else
 MOST_TURNS = 3
 MOST_OFFERS = 3
-MOST_RACING = 7  # side by side
+MOST_RACING = 8  # side by side
 MOST_ROUNDS = 7
 LEAST_ROUNDS = 3
 NOISES = 3.0  # of single launches: a trial that is better by so much is promising
@@ -68,6 +71,13 @@ class Offer(NamedTuple):
     gains: tuple[float, ...]  # of each target, as logarithms
 
 
+class Calibration(NamedTuple):
+    """The library's own cost model with ceilings, and nothing else."""
+
+    candidate: Candidate
+    gains: list[Floats]  # of each round, by target, against the library as it is
+
+
 @dataclass
 class Outcome:
     """What came of a search."""
@@ -75,6 +85,7 @@ class Outcome:
     taken: Env = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)  # by label: why
     offers: list[Offer] = field(default_factory=list)
+    calibration: Calibration | None = None
     tried: int = 0  # values
 
 
@@ -88,14 +99,16 @@ class Search:
         seed: int,
         tell: Callable[[str], None] = lambda _: None,
         first: int = 0,
+        calibrated: Sequence[Candidate] = (),
     ) -> None:
         """`candidates`: single values, each with what it needs; so many `first` ones are tried
-        alone before all else."""
+        alone before all else. `calibrated`: further values, which are tried all together then."""
         self._bench = bench
         self._chance = random.Random(seed)
         self._seed = seed
         self._tell = tell
-        self._candidates = list(candidates)
+        self._candidates = list(dict.fromkeys([*candidates, *calibrated]))
+        self._calibrated = calibrated
         self._first = first
         self._own: list[Floats] = []  # launches of what was taken so far
         self._default: Floats = np.zeros(0)  # the usual costs without anything
@@ -109,6 +122,7 @@ class Search:
         if not self._reference(3):
             return self.outcome
         self._screen(self._candidates[: self._first])
+        self._calibrate()
         while True:
             self._climb()
             self._prune()
@@ -118,6 +132,26 @@ class Search:
             self._without_broken(why)
         self._offers()
         return self.outcome
+
+    def _calibrate(self) -> None:
+        """What ceilings in the library's own cost model give by themselves. They were not chosen by
+        any launch, so that these rounds are an honest figure."""
+        values = self._working(self._calibrated)
+        while values and math.isnan(self._try(values, "calibrated")):
+            self._find_failing(values)
+            kept = self._working(values)
+            if len(kept) == len(values):
+                return  # they fail in company alone
+            values = kept
+        if not values:
+            return
+        self.outcome.calibration = Calibration(together(values), [])
+        until = self._bench.left() - SHARE_CALIBRATED
+        for _ in range(CALIBRATED_ROUNDS):
+            gains = self._against(dict(together(values).env), "calibrated", 1)
+            if gains is None or self._bench.left() <= until:
+                break
+            self.outcome.calibration.gains.append(gains[0])
 
     def _climb(self) -> None:
         """Takes what is better until the time is over or nothing is any more."""
@@ -132,7 +166,10 @@ class Search:
                 return
 
     def _known(self) -> list[Candidate]:
-        return [each for each in self._candidates if each.label not in self.outcome.refused]
+        return self._working(self._candidates)
+
+    def _working(self, values: Sequence[Candidate]) -> list[Candidate]:
+        return [each for each in values if each.label not in self.outcome.refused]
 
     def _without_broken(self, why: str) -> None:
         """Refuses the values by which something does not work any more, and goes back to the
@@ -210,7 +247,7 @@ class Search:
             chosen = [
                 self._chance.choice(own) for own in values.values() if self._chance.random() < share
             ]
-            chosen = [each for each in chosen if each.label not in self.outcome.refused]
+            chosen = self._working(chosen)
             if not chosen:
                 continue
             cost = self._try(chosen, "spread")
@@ -255,8 +292,9 @@ class Search:
             sampler.tell(self._try(values, "together") if values else math.nan)
 
     def _best(self, known: Sequence[Candidate]) -> list[Candidate]:
-        """What may be better than what was taken: the values that matter by all trials, the two
-        best trials of several values, of each the values that matter, and the best two alone."""
+        """What may be better than what was taken: the values that matter by all trials, what
+        ceilings give, the two best trials of several values, of each the values that matter, and
+        the best two alone."""
         costs = np.array([cost for _, cost in self._tried])
         effects = dict(zip(known, map(float, self._effects(known, costs)), strict=True))
         several = sorted(
@@ -269,7 +307,9 @@ class Search:
             found += [together(matter), together(ordered)]
         best = together(_best_values(known, effects))
         alone = sorted(known, key=lambda each: -effects[each])[:2]
-        return [each for each in dict.fromkeys([best, *found, *alone]) if each.env]
+        measured = self._calibrated if self.outcome.calibration else ()
+        calibrated = together(self._working(measured))
+        return [each for each in dict.fromkeys([best, calibrated, *found, *alone]) if each.env]
 
     def _effects(self, known: Sequence[Candidate], costs: Floats) -> Floats:
         rows = np.array([[float(c in values) for c in known] for values, _ in self._tried])
