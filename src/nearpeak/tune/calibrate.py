@@ -27,7 +27,7 @@ UNITS = {"MiB/s": "GB/s", "us": "us"}  # of a place, and of what is measured for
 MIB_PER_GB = 1e9 / (1 << 20)
 # Models are straight lines: the rate of long messages, and the time of short ones.
 SIZES = {"GB/s": 16 << 20, "us": QUOTED_BYTES}
-SAMPLING = ["--slot-ms", "200"]  # one launch decides
+SAMPLING = ["--slot-ms", "200", "--least-samples", "5"]  # one launch decides
 Wanted = tuple[str, str]  # a ceiling and its unit
 
 
@@ -40,6 +40,7 @@ class Way(NamedTuple):
 
 WAYS = {
     "memcpy": Way("H,H", "mapped"),  # by one core, out of memory that the other one writes
+    "ring": Way("H,H", "ring"),
     "kernel-copy": Way("H,H", "cma"),
     "host-to-device": Way("H,D", "ce"),
     "device-to-host": Way("D,H", "ce"),
@@ -72,33 +73,31 @@ def values(tunables: Iterable[Tunable], ceilings: Sequence[Ceiling]) -> list[Can
 def measure(
     first: Single, tunables: Sequence[Tunable], tell: Callable[[str], None]
 ) -> list[Ceiling]:
-    """Those of the ceilings that these take which can be measured here: one launch for each kind of
-    buffers. `first`: one of what is tuned, on whose path it is, or on the first that has them."""
+    """Those of the ceilings that these take which can be measured here, by a launch each. `first`:
+    one of what is tuned, on whose path it is, or on the first that has such buffers."""
     found = []
     places = wanted(tunables)
-    for buffers in dict.fromkeys(WAYS[name].buffers for name, _ in places):
-        here = [place for place in places if WAYS[place[0]].buffers == buffers]
+    for name in dict.fromkeys(name for name, _ in places):
+        units = [unit for other, unit in places if other == name]
         try:
-            cases = _launch(first, buffers, here)
+            cases = _launch(first, WAYS[name], units)
         except (UserError, LaunchFailed) as error:
-            tell(f"{', '.join(dict.fromkeys(name for name, _ in here))}: not measured: {error}")
+            tell(f"{name}: not measured: {error}")
             continue
-        for name, unit in here:
-            asked = (WAYS[name].method, unit, SIZES[unit])
+        for unit in units:
             for each in cases:
-                if (each.case.method, each.case.unit, each.case.size_bytes) == asked:
+                if (each.case.unit, each.case.size_bytes) == (unit, SIZES[unit]):
                     found.append(Ceiling(name=name, value=each.value, unit=unit))
                     tell(f"{name}: {number(each.value)} {unit}")
     return found
 
 
-def _launch(first: Single, buffers: str, places: Sequence[Wanted]) -> list[Measured]:
-    units = {unit for _, unit in places}
+def _launch(first: Single, way: Way, units: Sequence[str]) -> list[Measured]:
     known = programs.describe_library(first.library, programs.TOOLS).benchmarks
     measured = [each for each in known if _unit(each) in units]
-    chosen = _seated(first, measured[0].name, buffers)
+    chosen = _seated(first, measured[0].name, way.buffers)
     words = [
-        *("--methods", ",".join(dict.fromkeys(WAYS[name].method for name, _ in places))),
+        *("--methods", way.method),
         *("--sizes", format_sizes(sorted(SIZES[unit] for unit in units))),
         *SAMPLING,
     ]
