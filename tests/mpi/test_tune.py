@@ -2,23 +2,46 @@
 """A search by real launches of a library whose settings are planted."""
 
 import itertools
+import os
 import re
+import subprocess
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 
+from nearpeak.libraries.build import build_mpi
+from nearpeak.libraries.launch import environment
 from nearpeak.libraries.library import Library
+from nearpeak.libraries.profiles import Profile
 from nearpeak.libraries.tunables import Offered, Tunable, installed
 from nearpeak.tune import calibrate, run, search, trials
 from nearpeak.tune.candidates import together
 from nearpeak.tune.journal import Asked, Checked, Hinted, Trial, TuneJournal, read
 from nearpeak.tune.launches import LIMIT_SECONDS
+from nearpeak.tune.written import write
 
 UCX_RATE = re.compile(r"([\d.]+)MBps")
 NAMES = ("FAST", "CORRUPT", "REFUSED", "HANG", "NOTHING")
 PREFIX = "NEARPEAK_PLANT_"
+ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+PROFILE = Profile(
+    schema=1,
+    name="tuned",
+    family="",
+    version="",
+    made="",
+    host="",
+    cpu="",
+    gpus=[],
+    driver="",
+    path="",
+    scope="",
+    env={},
+)
 
 
 @pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
@@ -97,3 +120,56 @@ def test_ucx_takes_the_ceilings_that_are_measured(
     for name, text in env.items():
         (wrote,), (has,) = UCX_RATE.findall(text), UCX_RATE.findall(read_by_ucx.values[name])
         assert float(has) == pytest.approx(float(wrote), abs=0.01)
+
+
+def mpirun(
+    library: Library, env: dict[str, str], preloaded: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """As a user types it, with nothing else of the profile in the environment; tests may run as
+    root."""
+    measure = [str(build_mpi(library)), "latency", "--sizes", "4K", "--slot-ms", "1"]
+    program = ["env", f"LD_PRELOAD={preloaded}", *measure]
+    return subprocess.run(
+        [str(library.launcher), "-n", "2", *program],
+        env={**os.environ, **environment(library), **ROOT, **env},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def module_of(folder: Path, env: dict[str, str]) -> Path:
+    """The module file of a profile with these variables."""
+    write(msgspec.structs.replace(PROFILE, env=env), folder)
+    return folder / "modulefile"
+
+
+def test_mpirun_takes_the_settings_of_the_module_file_alone(
+    measured_library: Library,
+    faulty: Path,
+    tmp_path: Path,
+    environment_of_module: Callable[[Path], dict[str, str]],
+) -> None:
+    """The planted setting changes what messages hold."""
+    without = mpirun(measured_library, {}, str(faulty))
+    assert without.returncode == 0, without.stderr
+    loaded = environment_of_module(module_of(tmp_path, {f"{PREFIX}CORRUPT": "y"}))
+    done = mpirun(measured_library, loaded, str(faulty))
+    assert done.returncode != 0
+    assert "wrong data: byte 17 of 4096" in done.stdout
+
+
+@pytest.mark.parametrize("measured_library", ["openmpi"], indirect=True)
+def test_a_library_says_that_it_has_the_settings_of_the_module_file(
+    measured_library: Library,
+    tmp_path: Path,
+    environment_of_module: Callable[[Path], dict[str, str]],
+) -> None:
+    """What Open MPI prints of parameters that are set from outside."""
+    settings = {"OMPI_MCA_btl_sm_eager_limit": "8192", "OMPI_MCA_mpi_show_mca_params": "enviro"}
+    done = mpirun(measured_library, environment_of_module(module_of(tmp_path, settings)))
+    assert done.returncode == 0, done.stderr
+    said = done.stdout + done.stderr
+    assert re.search(r"btl_sm_eager_limit=8192 \(environment\)", said), said
