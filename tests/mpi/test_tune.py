@@ -5,7 +5,8 @@ import itertools
 import os
 import re
 import subprocess
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,15 +14,19 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
+from nearpeak.cli.main import main
+from nearpeak.findings.build import build_results
+from nearpeak.libraries import settings
 from nearpeak.libraries.build import build_mpi
 from nearpeak.libraries.launch import environment
 from nearpeak.libraries.library import Library
 from nearpeak.libraries.profiles import Profile
 from nearpeak.libraries.tunables import Offered, Tunable, installed
-from nearpeak.tune import calibrate, run, search, trials
+from nearpeak.tune import calibrate, confirm, run, search, trials
 from nearpeak.tune.candidates import together
 from nearpeak.tune.journal import Asked, Checked, Hinted, Trial, TuneJournal, read
 from nearpeak.tune.launches import LIMIT_SECONDS
+from nearpeak.tune.tuned import Tuned
 from nearpeak.tune.written import write
 
 UCX_RATE = re.compile(r"([\d.]+)MBps")
@@ -44,10 +49,11 @@ PROFILE = Profile(
 )
 
 
-@pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
-def test_what_is_planted_is_found_refused_or_survived(
-    faulty: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def plant(
+    monkeypatch: pytest.MonkeyPatch, faulty: Path, names: Sequence[str], seconds: int = 1
 ) -> None:
+    """A library that has these settings and no others. Each launch of the search counts so many
+    seconds, however long it takes here."""
     offered = [
         Offered(
             Tunable(
@@ -56,15 +62,22 @@ def test_what_is_planted_is_found_refused_or_survived(
             there=True,
             default="n",
         )
-        for name in NAMES
+        for name in names
     ]
     monkeypatch.setattr(run, "offered", lambda _: offered)
-    monkeypatch.setattr(trials, "LEAST_LIMIT", 3.0)
-    # Each launch counts a second, however long it takes here.
-    monkeypatch.setattr(trials, "time", SimpleNamespace(monotonic=itertools.count().__next__))
+    clock = itertools.count(step=seconds)
+    monkeypatch.setattr(trials, "time", SimpleNamespace(monotonic=clock.__next__))
     monkeypatch.setattr(search, "MOST_TURNS", 1)
     monkeypatch.setattr(run, "hints", lambda *_: [])
     monkeypatch.setenv("LD_PRELOAD", str(faulty))
+
+
+@pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
+def test_what_is_planted_is_found_refused_or_survived(
+    faulty: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    plant(monkeypatch, faulty, NAMES)
+    monkeypatch.setattr(trials, "LEAST_LIMIT", 3.0)
     asked = Asked(
         mpi="mpich",
         targets="latency:8",
@@ -168,8 +181,42 @@ def test_a_library_says_that_it_has_the_settings_of_the_module_file(
     environment_of_module: Callable[[Path], dict[str, str]],
 ) -> None:
     """What Open MPI prints of parameters that are set from outside."""
-    settings = {"OMPI_MCA_btl_sm_eager_limit": "8192", "OMPI_MCA_mpi_show_mca_params": "enviro"}
-    done = mpirun(measured_library, environment_of_module(module_of(tmp_path, settings)))
+    env = {"OMPI_MCA_btl_sm_eager_limit": "8192", "OMPI_MCA_mpi_show_mca_params": "enviro"}
+    done = mpirun(measured_library, environment_of_module(module_of(tmp_path, env)))
     assert done.returncode == 0, done.stderr
     said = done.stdout + done.stderr
     assert re.search(r"btl_sm_eager_limit=8192 \(environment\)", said), said
+
+
+@pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
+def test_the_whole_command(
+    measured_library: Library,
+    faulty: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    plant(monkeypatch, faulty, ["FAST", "NOTHING"], seconds=4)
+    # A study of six short launches, however long they take here.
+    options = confirm.options
+    few = {"budget_seconds": None, "launches": 6, "benchmarks": ["latency"], "sizes": [8, 4096]}
+    monkeypatch.setattr(confirm, "options", lambda *words: replace(options(*words), **few))
+    folder = tmp_path / "tuned"
+    words = ["tune", "--mpi", "mpich", "--for", "latency:8", "--budget", "60s", "--seed", "1"]
+    monkeypatch.setattr(sys, "argv", ["nearpeak", *words, "-o", str(folder)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = capsys.readouterr()
+    assert ended.value.code in (0, None), said.err
+    found = msgspec.json.decode((folder / "tune.json").read_bytes(), type=Tuned)
+    assert found.verdict == "taken", said.out
+    assert found.env[f"{PREFIX}FAST"] == "y"
+    (target,) = found.evidence
+    assert (target.verdict, target.times > 1.5) == ("faster", True)
+    profile = folder / "profile.toml"
+    assert settings.find(measured_library, str(profile)).env == found.env
+    assert f"To use it: --mpi mpich@{profile}" in said.out
+    assert f"{PREFIX}FAST=y" in said.out
+    assert (folder / "study" / "report.html").stat().st_size > 0
+    results = build_results(folder / "study")
+    assert {cell.who.settings for cell in results.cells} == {"default", "tuned"}
