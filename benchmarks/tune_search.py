@@ -21,7 +21,8 @@ import numpy as np
 import optuna
 
 from nearpeak.arrays import Floats
-from nearpeak.tune.search import Bench, Candidate, Env, Failed, Search
+from nearpeak.tune.candidates import Candidate, Env
+from nearpeak.tune.search import Bench, Failed, Search
 
 SCATTER, SLOW_SHARE, SLOW = 0.03, 0.05, 0.5
 SETTINGS = 40  # most change nothing

@@ -5,6 +5,7 @@ import fcntl
 import hashlib
 import importlib.util
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -50,6 +51,27 @@ def two_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         yield pair
     finally:
         hosts.__exit__(None, None, None)
+
+
+@pytest.fixture
+def environment_of_module(tmp_path: Path) -> Callable[[Path], dict[str, str]]:
+    """What a module file sets, read by Tcl itself, with the commands of Environment Modules
+    standing in."""
+    tclsh = shutil.which("tclsh")
+    if tclsh is None:
+        pytest.skip("no tclsh here (package tcl)")
+
+    def read(file: Path) -> dict[str, str]:
+        stand_in = tmp_path / "stand_in.tcl"
+        stand_in.write_text(
+            "proc module-whatis {text} {}\n"
+            'proc setenv {name value} {puts -nonewline "$name=$value\\0"}\n'
+            f"source {{{file}}}\n"
+        )
+        done = subprocess.run([tclsh, str(stand_in)], capture_output=True, text=True, check=True)
+        return dict(pair.split("=", 1) for pair in done.stdout.split("\0") if pair)
+
+    return read
 
 
 @pytest.fixture(scope="session")

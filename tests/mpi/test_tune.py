@@ -2,24 +2,58 @@
 """A search by real launches of a library whose settings are planted."""
 
 import itertools
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import msgspec
 import pytest
 
-from nearpeak.libraries.tunables import Offered, Tunable
-from nearpeak.tune import run, search, trials
+from nearpeak.cli.main import main
+from nearpeak.findings.build import build_results
+from nearpeak.libraries import settings
+from nearpeak.libraries.build import build_mpi
+from nearpeak.libraries.launch import environment
+from nearpeak.libraries.library import Library
+from nearpeak.libraries.profiles import Profile
+from nearpeak.libraries.tunables import Offered, Tunable, installed
+from nearpeak.tune import calibrate, confirm, run, search, trials
+from nearpeak.tune.candidates import together
 from nearpeak.tune.journal import Asked, Checked, Hinted, Trial, TuneJournal, read
+from nearpeak.tune.launches import LIMIT_SECONDS
+from nearpeak.tune.tuned import Tuned
+from nearpeak.tune.written import write
 
+UCX_RATE = re.compile(r"([\d.]+)MBps")
 NAMES = ("FAST", "CORRUPT", "REFUSED", "HANG", "NOTHING")
 PREFIX = "NEARPEAK_PLANT_"
+ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+PROFILE = Profile(
+    schema=1,
+    name="tuned",
+    family="",
+    version="",
+    made="",
+    host="",
+    cpu="",
+    gpus=[],
+    driver="",
+    path="",
+    scope="",
+    env={},
+)
 
 
-@pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
-def test_what_is_planted_is_found_refused_or_survived(
-    faulty: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def plant(
+    monkeypatch: pytest.MonkeyPatch, faulty: Path, names: Sequence[str], seconds: int = 1
 ) -> None:
+    """A library that has these settings and no others. Each launch of the search counts so many
+    seconds, however long it takes here."""
     offered = [
         Offered(
             Tunable(
@@ -28,15 +62,22 @@ def test_what_is_planted_is_found_refused_or_survived(
             there=True,
             default="n",
         )
-        for name in NAMES
+        for name in names
     ]
     monkeypatch.setattr(run, "offered", lambda _: offered)
-    monkeypatch.setattr(trials, "LEAST_LIMIT", 3.0)
-    # Each launch counts a second, however long it takes here.
-    monkeypatch.setattr(trials, "time", SimpleNamespace(monotonic=itertools.count().__next__))
+    clock = itertools.count(step=seconds)
+    monkeypatch.setattr(trials, "time", SimpleNamespace(monotonic=clock.__next__))
     monkeypatch.setattr(search, "MOST_TURNS", 1)
     monkeypatch.setattr(run, "hints", lambda *_: [])
     monkeypatch.setenv("LD_PRELOAD", str(faulty))
+
+
+@pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
+def test_what_is_planted_is_found_refused_or_survived(
+    faulty: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    plant(monkeypatch, faulty, NAMES)
+    monkeypatch.setattr(trials, "LEAST_LIMIT", 3.0)
     asked = Asked(
         mpi="mpich",
         targets="latency:8",
@@ -67,3 +108,115 @@ def test_what_is_planted_is_found_refused_or_survived(
     launched = len(again.records)
     assert run.search(prepared, again, lambda _: None, lambda _: None) == outcome
     assert len(again.records) == launched  # all of it was played back
+
+
+@pytest.mark.parametrize("measured_library", ["openmpi"], indirect=True)
+def test_ucx_takes_the_ceilings_that_are_measured(
+    measured_library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = Asked(
+        mpi="openmpi", targets="latency:8", path=None, buffers="H,H", budget_seconds=60.0, seed=1
+    )
+    prepared = run.prepare(asked)
+    told: list[str] = []
+    ceilings = calibrate.measure(prepared.single, prepared.calibrated, told.append)
+    assert "memcpy" in {ceiling.name for ceiling in ceilings}, told
+    values = calibrate.values(prepared.calibrated, ceilings)
+    env = dict(together(values).env)
+    assert {"UCX_BCOPY_BW", "UCX_POSIX_BW"} <= set(env)
+    (value,) = prepared.launches.measure(env, LIMIT_SECONDS)
+    assert value.value > 0
+    for name, text in env.items():
+        monkeypatch.setenv(name, text)
+    read_by_ucx = installed(measured_library)["ucx"]
+    assert read_by_ucx is not None
+    for name, text in env.items():
+        (wrote,), (has,) = UCX_RATE.findall(text), UCX_RATE.findall(read_by_ucx.values[name])
+        assert float(has) == pytest.approx(float(wrote), abs=0.01)
+
+
+def mpirun(
+    library: Library, env: dict[str, str], preloaded: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """As a user types it, with nothing else of the profile in the environment; tests may run as
+    root."""
+    measure = [str(build_mpi(library)), "latency", "--sizes", "4K", "--slot-ms", "1"]
+    program = ["env", f"LD_PRELOAD={preloaded}", *measure]
+    return subprocess.run(
+        [str(library.launcher), "-n", "2", *program],
+        env={**os.environ, **environment(library), **ROOT, **env},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def module_of(folder: Path, env: dict[str, str]) -> Path:
+    """The module file of a profile with these variables."""
+    write(msgspec.structs.replace(PROFILE, env=env), folder)
+    return folder / "modulefile"
+
+
+def test_mpirun_takes_the_settings_of_the_module_file_alone(
+    measured_library: Library,
+    faulty: Path,
+    tmp_path: Path,
+    environment_of_module: Callable[[Path], dict[str, str]],
+) -> None:
+    """The planted setting changes what messages hold."""
+    without = mpirun(measured_library, {}, str(faulty))
+    assert without.returncode == 0, without.stderr
+    loaded = environment_of_module(module_of(tmp_path, {f"{PREFIX}CORRUPT": "y"}))
+    done = mpirun(measured_library, loaded, str(faulty))
+    assert done.returncode != 0
+    assert "wrong data: byte 17 of 4096" in done.stdout
+
+
+@pytest.mark.parametrize("measured_library", ["openmpi"], indirect=True)
+def test_a_library_says_that_it_has_the_settings_of_the_module_file(
+    measured_library: Library,
+    tmp_path: Path,
+    environment_of_module: Callable[[Path], dict[str, str]],
+) -> None:
+    """What Open MPI prints of parameters that are set from outside."""
+    env = {"OMPI_MCA_btl_sm_eager_limit": "8192", "OMPI_MCA_mpi_show_mca_params": "enviro"}
+    done = mpirun(measured_library, environment_of_module(module_of(tmp_path, env)))
+    assert done.returncode == 0, done.stderr
+    said = done.stdout + done.stderr
+    assert re.search(r"btl_sm_eager_limit=8192 \(environment\)", said), said
+
+
+@pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
+def test_the_whole_command(
+    measured_library: Library,
+    faulty: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    plant(monkeypatch, faulty, ["FAST", "NOTHING"], seconds=4)
+    # A study of six short launches, however long they take here.
+    options = confirm.options
+    few = {"budget_seconds": None, "launches": 6, "benchmarks": ["latency"], "sizes": [8, 4096]}
+    monkeypatch.setattr(confirm, "options", lambda *words: replace(options(*words), **few))
+    folder = tmp_path / "tuned"
+    words = ["tune", "--mpi", "mpich", "--for", "latency:8", "--budget", "60s", "--seed", "1"]
+    monkeypatch.setattr(sys, "argv", ["nearpeak", *words, "-o", str(folder)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = capsys.readouterr()
+    assert ended.value.code in (0, None), said.err
+    found = msgspec.json.decode((folder / "tune.json").read_bytes(), type=Tuned)
+    assert found.verdict == "taken", said.out
+    assert found.env[f"{PREFIX}FAST"] == "y"
+    (target,) = found.evidence
+    assert (target.verdict, target.times > 1.5) == ("faster", True)
+    profile = folder / "profile.toml"
+    assert settings.find(measured_library, str(profile)).env == found.env
+    assert f"To use it: --mpi mpich@{profile}" in said.out
+    assert f"{PREFIX}FAST=y" in said.out
+    assert (folder / "study" / "report.html").stat().st_size > 0
+    results = build_results(folder / "study")
+    assert {cell.who.settings for cell in results.cells} == {"default", "tuned"}

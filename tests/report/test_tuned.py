@@ -8,7 +8,7 @@ import pytest
 
 from nearpeak.libraries.profiles import Evidence
 from nearpeak.report.tuned import print_tuned
-from nearpeak.tune.tuned import Offered, Refused, Tuned
+from nearpeak.tune.tuned import Calibration, Ceiling, Offered, Refused, Tuned
 
 FASTER = Evidence(
     case="host-gpu near, latency H,D at 8 B",
@@ -50,6 +50,13 @@ TUNED = Tuned(
     evidence=[FASTER],
     slower=[SLOWER],
     broken=[],
+    calibration=Calibration(
+        ceilings=[Ceiling(name="kernel-copy", value=10.0, unit="GB/s")],
+        env={"UCX_CMA_BW": "9537MBps"},
+        rounds=6,
+        times=[1.1, 0.99],
+        ci95=[[1.05, 1.15], [0.97, 1.01]],
+    ),
     offers=[Offered(setting="X=1", times=[2.0, 0.5])],
     refused=[Refused(setting=f"Y={number}", why="signal 11") for number in range(10)],
 )
@@ -66,6 +73,8 @@ def test_all_of_it_is_told(capsys: pytest.CaptureFixture[str]) -> None:
         "alpha 5, host-gpu near, buffers H,D: these settings make it faster here, and slower",
         "UCX_TLS=sm,self",
         "host-gpu near, latency H,D at 8 B 60.0 12.0 us 2.30 5.00 [4.50, 5.50] faster",
+        "With measured ceilings in its own cost model alone (UCX_CMA_BW=9537MBps): latency:8: 1.10"
+        " [1.05, 1.15] times as fast bw:16M: 0.990 [0.970, 1.01] times as fast",
         "Slower with it: host-host, bw H,H at 1 MiB: 10.0 -> 5.00 GB/s, 0.500 times as fast",
         "Faster for some alone (latency:8 bw:16M), by the search: X=1: 2.00 0.500 times as fast",
         "Y=7: signal 11 and 2 more: see tune.json",
@@ -77,9 +86,25 @@ def test_all_of_it_is_told(capsys: pytest.CaptureFixture[str]) -> None:
         assert words in text, text
 
 
+def test_few_rounds_of_ceilings_have_no_interval(capsys: pytest.CaptureFixture[str]) -> None:
+    few = msgspec.structs.replace(TUNED.calibration, rounds=2, ci95=[])
+    text = printed(msgspec.structs.replace(TUNED, calibration=few), capsys)
+    assert "latency:8: 1.10 times as fast bw:16M: 0.990 times as fast" in text
+    none = msgspec.structs.replace(few, rounds=0, times=[])
+    text = printed(msgspec.structs.replace(TUNED, calibration=none), capsys)
+    assert "With measured ceilings" not in text
+
+
 def test_nothing_is_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
     nothing = msgspec.structs.replace(
-        TUNED, verdict="nothing helps", env={}, evidence=[], slower=[], offers=[], refused=[]
+        TUNED,
+        verdict="nothing helps",
+        env={},
+        evidence=[],
+        slower=[],
+        calibration=None,
+        offers=[],
+        refused=[],
     )
     text = printed(nothing, capsys)
     assert "no setting that was tried makes it faster. 12 values tried" in text

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from nearpeak.arrays import Floats
-from nearpeak.tune.search import Bench, Candidate, Env, Failed, Outcome, Search
+from nearpeak.tune.candidates import Candidate, Env
+from nearpeak.tune.search import Bench, Failed, Outcome, Search
 
 Effect = Callable[[Env], "tuple[float, float] | str"]  # times as fast, by target; or why it fails
 
@@ -151,6 +152,55 @@ def test_what_scatters_wildly_is_not_taken() -> None:
 
     found, _ = search(effect, {"RANDOM": ["y"]})
     assert found.taken == {}
+
+
+def calibrated(effect: Effect, *names: str) -> Outcome:
+    """With a further value of each of these from ceilings."""
+    values = [Candidate(((name, "measured"),)) for name in names]
+    return Search(Planted(effect, 1), candidates(FILLERS), 1, calibrated=values).run()
+
+
+def test_what_ceilings_give_is_told_and_takes_part() -> None:
+    def effect(env: Env) -> tuple[float, float]:
+        rate = 1.5 if env.get("RATE") == "measured" else 1.0
+        return rate, 1.0
+
+    found = calibrated(effect, "RATE", "TIME")
+    assert mattering(found) in ({"RATE": "measured"}, {"RATE": "measured", "TIME": "measured"})
+    assert found.calibration is not None
+    assert found.calibration.candidate.label == "RATE=measured TIME=measured"
+    assert len(found.calibration.gains) == 6
+    assert np.median(found.calibration.gains, axis=0) == pytest.approx([math.log(1.5), 0], abs=0.1)
+
+
+def test_ceilings_that_harm_are_told_and_not_taken() -> None:
+    def effect(env: Env) -> tuple[float, float]:
+        return (0.5, 0.5) if "RATE" in env else (1.0, 1.0)
+
+    found = calibrated(effect, "RATE")
+    assert "RATE" not in found.taken
+    assert found.calibration is not None
+    assert np.median(found.calibration.gains) == pytest.approx(math.log(0.5), abs=0.1)
+
+
+def test_a_ceiling_that_a_library_does_not_take_is_left_out() -> None:
+    def effect(env: Env) -> tuple[float, float] | str:
+        return "no value configured" if "OLD" in env else (1.0, 1.0)
+
+    found = calibrated(effect, "RATE", "OLD", "TIME")
+    assert found.refused == {"OLD=measured": "no value configured"}
+    assert found.calibration is not None
+    assert found.calibration.candidate.label == "RATE=measured TIME=measured"
+    assert calibrated(effect, "OLD").calibration is None
+
+
+def test_ceilings_that_fail_in_company_alone_are_left() -> None:
+    def effect(env: Env) -> tuple[float, float] | str:
+        return "together" if {"RATE", "TIME"} <= set(env) else (1.0, 1.0)
+
+    found = calibrated(effect, "RATE", "TIME")
+    assert found.calibration is None
+    assert not {"RATE=measured", "TIME=measured"} & set(found.refused)
 
 
 def test_what_is_not_needed_is_dropped() -> None:

@@ -7,10 +7,12 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.study.launching import LaunchFailed
+from nearpeak.tune.candidates import Env
 from nearpeak.tune.journal import SCHEMA, Asked, Begin, Checked, Trial, TuneJournal, read
 from nearpeak.tune.launches import Value
-from nearpeak.tune.search import Env, Failed
+from nearpeak.tune.search import Failed
 from nearpeak.tune.trials import Trials
+from nearpeak.tune.tuned import Ceiling
 
 ASKED = Asked(
     mpi="alpha", targets="latency:8", path=None, buffers="H,H", budget_seconds=60.0, seed=1
@@ -92,6 +94,15 @@ def test_a_search_is_played_back(tmp_path: Path) -> None:
     second.measure({"X": "3"}, "alone")
     assert launcher.launched == [{"X": "3"}]
     assert len(read(tmp_path / "out")) == 5
+
+
+def test_ceilings_are_measured_once(tmp_path: Path) -> None:
+    measured = [Ceiling(name="memcpy", value=9.5, unit="GB/s")]
+    journal = TuneJournal(tmp_path / "out", BEGIN)
+    assert Trials(journal, Launcher(), 1000.0).ceilings(lambda: measured) == measured
+    journal.close()
+    again = Trials(TuneJournal(tmp_path / "out"), Launcher(), 1000.0)
+    assert again.ceilings(lambda: pytest.fail("measured again")) == measured
 
 
 def test_a_search_by_other_rules_is_not_played_back(tmp_path: Path) -> None:

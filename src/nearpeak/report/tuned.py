@@ -10,7 +10,7 @@ from rich.table import Table
 from nearpeak.console import PlainConsole
 from nearpeak.libraries.profiles import Evidence
 from nearpeak.numbers import count, number
-from nearpeak.tune.tuned import Tuned
+from nearpeak.tune.tuned import Calibration, Tuned
 
 WIDTH_OF_A_FILE = 160  # columns, where output is no terminal
 LISTED = 8  # of what is slower, offered or refused; tune.json has all
@@ -26,6 +26,12 @@ def print_tuned(found: Tuned, files: Sequence[Path], report: Path) -> None:
         console.print()
         console.print(_table(found.evidence))
         console.print("[a, b]: 95 % interval, of launches that took no part in the search")
+    if found.calibration is not None:
+        _list(
+            console,
+            f"With measured ceilings in its own cost model alone ({_assigned(found.calibration)})",
+            _calibrated(found.calibration, found.targets),
+        )
     _list(console, "Slower with it", [_words(each) for each in found.slower])
     _list(console, "Broken with it", found.broken)
     _list(
@@ -68,20 +74,33 @@ def _table(rows: Sequence[Evidence]) -> Table:
             number(row.after),
             row.unit,
             "" if row.ceiling is None else number(row.ceiling),
-            f"{number(row.times)}{_interval(row)}",
+            f"{number(row.times)}{_interval(row.ci95)}",
             row.verdict,
         )
     return table
 
 
-def _interval(row: Evidence) -> str:
-    return f" [{number(row.ci95[0])}, {number(row.ci95[1])}]" if row.ci95 else ""
+def _interval(ci95: Sequence[float]) -> str:
+    return f" [{number(ci95[0])}, {number(ci95[1])}]" if ci95 else ""
+
+
+def _assigned(found: Calibration) -> str:
+    return ", ".join(f"{name}={value}" for name, value in found.env.items())
+
+
+def _calibrated(found: Calibration, targets: Sequence[str]) -> list[str]:
+    """What it does to each target."""
+    intervals = found.ci95 or [[] for _ in found.times]
+    return [
+        f"{target}: {number(times)}{_interval(ci95)} times as fast"
+        for target, times, ci95 in zip(targets, found.times, intervals, strict=bool(found.times))
+    ]
 
 
 def _words(row: Evidence) -> str:
     return (
         f"{row.case}: {number(row.before)} -> {number(row.after)} {row.unit},"
-        f" {number(row.times)}{_interval(row)} times as fast"
+        f" {number(row.times)}{_interval(row.ci95)} times as fast"
     )
 
 

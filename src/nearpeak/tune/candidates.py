@@ -1,21 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a search tries: the values of the catalogue that an installation has and that may matter."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from nearpeak.libraries.tunables import Offered
-from nearpeak.tune.search import Candidate
+
+Env = dict[str, str]
 
 
-def candidates(
+@dataclass(frozen=True)
+class Candidate:
+    """A value of a setting, or several together: all that is set beside what is set anyway."""
+
+    env: tuple[tuple[str, str], ...]
+
+    @property
+    def label(self) -> str:
+        """`NAME=VALUE`, several with blanks between them."""
+        return " ".join(f"{name}={value}" for name, value in self.env)
+
+    @property
+    def variable(self) -> str:
+        """Whose value it is; others are set with it."""
+        return self.env[-1][0]
+
+
+def possible(
     offered: Sequence[Offered],
     benchmarks: Collection[str],
     given: Collection[str],
     *,
     gpu: bool,
     network: bool,
-) -> list[Candidate]:
-    """One value of each setting after the other, first of those that need what is there.
+) -> list[Offered]:
+    """The settings that may matter, first those that need what is there.
 
     `benchmarks`: what is tuned for; `given`: variables that are set already, and stay so; `gpu`,
     `network`: whether a buffer is in a GPU, and whether messages cross hosts.
@@ -29,7 +48,11 @@ def candidates(
         and all(here[need] for need in each.tunable.needs)
         and (not each.tunable.benchmarks or set(each.tunable.benchmarks) & set(benchmarks))
     ]
-    chosen.sort(key=lambda each: not each.tunable.needs)
+    return sorted(chosen, key=lambda each: not each.tunable.needs)
+
+
+def candidates(chosen: Sequence[Offered]) -> list[Candidate]:
+    """One value of each setting after the other."""
     return [
         Candidate(tuple(env.items()))
         for turn in range(max((len(each.values) for each in chosen), default=0))
@@ -50,3 +73,17 @@ def with_named(
         if pair[0] not in given
     ]
     return [*first, *(each for each in known if each not in first)], len(first)
+
+
+def together(candidates: Sequence[Candidate]) -> Candidate:
+    """All of them as one."""
+    env: Mapping[str, str] = {name: value for each in candidates for name, value in each.env}
+    return Candidate(tuple(env.items()))
+
+
+def by_variable(candidates: Sequence[Candidate]) -> dict[str, list[Candidate]]:
+    """The values of each variable, in their order."""
+    found: dict[str, list[Candidate]] = {}
+    for candidate in candidates:
+        found.setdefault(candidate.variable, []).append(candidate)
+    return found

@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from nearpeak import journal
+from nearpeak.tune.tuned import Ceiling
 
 NAME = "tune.jsonl"
 SCHEMA = 1
@@ -61,6 +62,13 @@ class Hinted(msgspec.Struct, kw_only=True, tag_field="record", tag="hints"):
     seconds: float
 
 
+class Calibrated(msgspec.Struct, kw_only=True, tag_field="record", tag="calibration"):
+    """The ceilings that were measured for the library's own cost model."""
+
+    ceilings: list[Ceiling]
+    seconds: float
+
+
 class Checked(msgspec.Struct, kw_only=True, tag_field="record", tag="check"):
     """What works with these variables."""
 
@@ -69,7 +77,7 @@ class Checked(msgspec.Struct, kw_only=True, tag_field="record", tag="check"):
     seconds: float
 
 
-Record = Begin | Hinted | Trial | Checked
+Record = Begin | Hinted | Calibrated | Trial | Checked
 
 
 FORM = journal.Form[Begin, Record](

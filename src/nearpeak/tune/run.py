@@ -5,6 +5,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from statistics import median
+
+import numpy as np
 
 import nearpeak
 from nearpeak.errors import UserError
@@ -12,19 +15,20 @@ from nearpeak.libraries.library import Settings
 from nearpeak.libraries.profiles import SCHEMA as PROFILE_SCHEMA
 from nearpeak.libraries.profiles import Evidence, Profile
 from nearpeak.libraries.settings import split
-from nearpeak.libraries.tunables import offered
+from nearpeak.libraries.tunables import Tunable, offered
+from nearpeak.statistics.intervals import interval
 from nearpeak.study import programs
 from nearpeak.study.paths import select_paths
 from nearpeak.study.single import Single, beside, choose
 from nearpeak.terms.benchmarks import named
 from nearpeak.terms.buffers import needs_gpu
-from nearpeak.tune import tuned
-from nearpeak.tune.candidates import candidates, with_named
+from nearpeak.tune import calibrate, tuned
+from nearpeak.tune.candidates import Candidate, candidates, possible, with_named
 from nearpeak.tune.confirm import TUNED, Confirmed, Shown
 from nearpeak.tune.hints import Named, hints
-from nearpeak.tune.journal import SCHEMA, Asked, Begin, Trial, TuneJournal
+from nearpeak.tune.journal import SCHEMA, Asked, Begin, Calibrated, Trial, TuneJournal
 from nearpeak.tune.launches import Launches
-from nearpeak.tune.search import Candidate, Outcome, Search
+from nearpeak.tune.search import Outcome, Search
 from nearpeak.tune.targets import parse_targets
 from nearpeak.tune.trials import Trials
 
@@ -41,6 +45,7 @@ class Prepared:
     asked: Asked
     launches: Launches
     candidates: list[Candidate]
+    calibrated: list[Tunable]  # those that take ceilings
     paths: list[str]  # ids of those that are guarded, the own one first
     usual: list[str]  # benchmarks that are guarded by the study
 
@@ -83,20 +88,27 @@ def prepare(asked: Asked) -> Prepared:
             paths.append(path.id)
     if needs_gpu(asked.buffers):
         guards += _guards(first, usual, None, "H,H")
-    found = candidates(
+    there = possible(
         offered(first.library),
         names,
         {*first.settings.env, *first.library.env},
         gpu=needs_gpu(asked.buffers),
         network=first.path.two_hosts,
     )
-    if not found:
+    if not there:
         raise UserError(
             f"nothing is known that could be set of {first.library.name} for these buffers: see"
             f" `nearpeak mpi settings {first.library.name}`"
         )
     measured = [name for name in usual if named(described.benchmarks, name).ceiling == "measured"]
-    return Prepared(asked, Launches(subjects, guards, targets), found, paths, measured)
+    return Prepared(
+        asked,
+        Launches(subjects, guards, targets),
+        candidates(there),
+        [each.tunable for each in there if each.tunable.calibrated],
+        paths,
+        measured,
+    )
 
 
 def _guards(first: Single, names: list[str], path: str | None, buffers: str) -> list[Single]:
@@ -160,8 +172,19 @@ def search(
     tried, first = with_named(
         prepared.candidates, hinted, {*single.settings.env, *single.library.env}
     )
+    calibrated = _calibrated(prepared, trials, tell)
     with single.mps():
-        return Search(trials, tried, prepared.asked.seed, tell, first).run()
+        return Search(trials, tried, prepared.asked.seed, tell, first, calibrated).run()
+
+
+def _calibrated(prepared: Prepared, trials: Trials, tell: Callable[[str], None]) -> list[Candidate]:
+    """The values of the library's own cost model that follow from ceilings of this machine."""
+    if not prepared.calibrated:
+        return []
+    ceilings = trials.ceilings(
+        lambda: calibrate.measure(prepared.single, prepared.calibrated, tell)
+    )
+    return calibrate.values(prepared.calibrated, ceilings)
 
 
 def _hints(prepared: Prepared, tell: Callable[[str], None]) -> Named:
@@ -215,6 +238,7 @@ def summed_up(
         evidence=[_evidence(shown) for shown in confirmed.targets] if confirmed else [],
         slower=[_evidence(shown) for shown in confirmed.slower] if confirmed else [],
         broken=confirmed.broken if confirmed else [],
+        calibration=_calibration(journal, outcome),
         offers=[
             tuned.Offered(
                 setting=offer.candidate.label,
@@ -223,6 +247,21 @@ def summed_up(
             for offer in outcome.offers
         ],
         refused=[tuned.Refused(setting=name, why=why) for name, why in outcome.refused.items()],
+    )
+
+
+def _calibration(journal: TuneJournal, outcome: Outcome) -> tuned.Calibration | None:
+    if outcome.calibration is None:
+        return None
+    measured = [record for record in journal.records if isinstance(record, Calibrated)]
+    by_target = np.exp(np.array(outcome.calibration.gains)).T
+    intervals = [interval(times) for times in by_target]
+    return tuned.Calibration(
+        ceilings=[ceiling for record in measured for ceiling in record.ceilings],
+        env=dict(outcome.calibration.candidate.env),
+        rounds=len(outcome.calibration.gains),
+        times=[float(median(times)) for times in by_target],
+        ci95=[list(found) for found in intervals if found],
     )
 
 

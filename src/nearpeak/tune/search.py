@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The search for settings: what is tried next, and what is taken.
 
-After the values that somebody named, alone: many values together, first by chance, then as Optuna's
+After the values that somebody named, alone, and the library's own cost model with ceilings of this
+machine: many values together, first by chance, then as Optuna's
 TPE sampler proposes them from all that was measured so far, since a launch with twenty values tells
 of all of them. The best of these, the values of them that a regression says matter, and the best
 single ones run against what was taken before in interleaved rounds. The winner is taken if it is
@@ -15,38 +16,33 @@ a search is resumed by playing back what was recorded (trials.py).
 import itertools
 import math
 import random
-import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from nearpeak.arrays import Floats
-
-Env = dict[str, str]
+from nearpeak.tune.candidates import Candidate, Env, by_variable, together
+from nearpeak.tune.estimate import HARM, LEAST_GAIN, LIKELY, SURE, effects_of, estimate, noise_of
+from nearpeak.tune.sampler import Sampler
 
 SCREENED_BETWEEN = 5  # trials between two launches of what was taken: what drifts is seen
 REFERENCE = 5  # launches whose median a single trial is held against
 SHARE_ALONE = 0.4  # of the time, at most, for values alone
+CALIBRATED_ROUNDS = 6  # as many as a 95 % interval needs
+SHARE_CALIBRATED = 0.15  # of the time, at most, for these
 STARTING = 20  # trials of values by chance that the sampler starts from
 SHARE_SAMPLED = 0.7  # of the time that is left, for trials of values together
 REFERENCE_EVERY = 8  # of these trials
 MOST_AGAIN = 6  # trials of what was tried already: the sampler has nothing else
 MOST_TURNS = 3
 MOST_OFFERS = 3
-MOST_RACING = 7  # side by side
+MOST_RACING = 8  # side by side
 MOST_ROUNDS = 7
 LEAST_ROUNDS = 3
-LEAST_GAIN = math.log(1.02)  # what is taken makes the targets at least so much faster
-SURE = 3.0  # standard errors: of what is taken in the search; the confirmation judges anew
-LIKELY = 2.0  # of what was chosen before, by other launches
-HARM = math.log(1.05)  # on one target: what costs more there is offered for the others alone
 NOISES = 3.0  # of single launches: a trial that is better by so much is promising
-LEAST_NOISE = 0.01  # of a launch, relative
-FAILS = 1.0  # above the worst figure: what a failure costs for the sampler
 PENALTY = 2.0  # for what a target is slower than without anything, beyond `HARM`
-RIDGE = 1.0  # of the regression: as if each value had been seen once more, without effect
 
 
 class Failed(NamedTuple):
@@ -68,28 +64,18 @@ class Bench(Protocol):
         """The share of the time for the search that is left."""
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """A value of a setting, or several together: all that is set beside what is set anyway."""
-
-    env: tuple[tuple[str, str], ...]
-
-    @property
-    def label(self) -> str:
-        """`NAME=VALUE`, several with blanks between them."""
-        return " ".join(f"{name}={value}" for name, value in self.env)
-
-    @property
-    def variable(self) -> str:
-        """Whose value it is; others are set with it."""
-        return self.env[-1][0]
-
-
 class Offer(NamedTuple):
     """A candidate that makes some targets faster and others slower."""
 
     candidate: Candidate
     gains: tuple[float, ...]  # of each target, as logarithms
+
+
+class Calibration(NamedTuple):
+    """The library's own cost model with ceilings, and nothing else."""
+
+    candidate: Candidate
+    gains: list[Floats]  # of each round, by target, against the library as it is
 
 
 @dataclass
@@ -99,6 +85,7 @@ class Outcome:
     taken: Env = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)  # by label: why
     offers: list[Offer] = field(default_factory=list)
+    calibration: Calibration | None = None
     tried: int = 0  # values
 
 
@@ -112,14 +99,16 @@ class Search:
         seed: int,
         tell: Callable[[str], None] = lambda _: None,
         first: int = 0,
+        calibrated: Sequence[Candidate] = (),
     ) -> None:
         """`candidates`: single values, each with what it needs; so many `first` ones are tried
-        alone before all else."""
+        alone before all else. `calibrated`: further values, which are tried all together then."""
         self._bench = bench
         self._chance = random.Random(seed)
         self._seed = seed
         self._tell = tell
-        self._candidates = list(candidates)
+        self._candidates = list(dict.fromkeys([*candidates, *calibrated]))
+        self._calibrated = calibrated
         self._first = first
         self._own: list[Floats] = []  # launches of what was taken so far
         self._default: Floats = np.zeros(0)  # the usual costs without anything
@@ -133,6 +122,7 @@ class Search:
         if not self._reference(3):
             return self.outcome
         self._screen(self._candidates[: self._first])
+        self._calibrate()
         while True:
             self._climb()
             self._prune()
@@ -142,6 +132,26 @@ class Search:
             self._without_broken(why)
         self._offers()
         return self.outcome
+
+    def _calibrate(self) -> None:
+        """What ceilings in the library's own cost model give by themselves. They were not chosen by
+        any launch, so that these rounds are an honest figure."""
+        values = self._working(self._calibrated)
+        while values and math.isnan(self._try(values, "calibrated")):
+            self._find_failing(values)
+            kept = self._working(values)
+            if len(kept) == len(values):
+                return  # they fail in company alone
+            values = kept
+        if not values:
+            return
+        self.outcome.calibration = Calibration(together(values), [])
+        until = self._bench.left() - SHARE_CALIBRATED
+        for _ in range(CALIBRATED_ROUNDS):
+            gains = self._against(dict(together(values).env), "calibrated", 1)
+            if gains is None or self._bench.left() <= until:
+                break
+            self.outcome.calibration.gains.append(gains[0])
 
     def _climb(self) -> None:
         """Takes what is better until the time is over or nothing is any more."""
@@ -156,7 +166,10 @@ class Search:
                 return
 
     def _known(self) -> list[Candidate]:
-        return [each for each in self._candidates if each.label not in self.outcome.refused]
+        return self._working(self._candidates)
+
+    def _working(self, values: Sequence[Candidate]) -> list[Candidate]:
+        return [each for each in values if each.label not in self.outcome.refused]
 
     def _without_broken(self, why: str) -> None:
         """Refuses the values by which something does not work any more, and goes back to the
@@ -196,9 +209,8 @@ class Search:
 
     def _noise(self) -> Floats:
         """Of one launch, by target."""
-        launches = np.array([*self._scatter, *(np.array(self._own) - np.median(self._own, axis=0))])
-        spread = 1.4826 * np.median(np.abs(launches), axis=0)  # of a normal distribution
-        return np.asarray(np.maximum(spread, LEAST_NOISE))
+        own = np.array(self._own) - np.median(self._own, axis=0)
+        return noise_of([*self._scatter, *own])
 
     def _screen(self, candidates: Sequence[Candidate]) -> None:
         """One launch of each value alone."""
@@ -224,18 +236,18 @@ class Search:
         self._tell(f"{name}: {words(self._gains(found))}")
         return cost
 
-    def _spread(self, sampler: "Sampler", until: float) -> None:
+    def _spread(self, sampler: Sampler, until: float) -> None:
         """Trials of values by chance, until there are some of many values: what the sampler starts
         from. Where they fail fewer values are taken, and the one that fails is looked for."""
         share = 0.5
-        values = _by_variable(self._known())
+        values = by_variable(self._known())
         for _ in range(STARTING - sum(len(tried) > 1 for tried, _ in self._tried)):
             if self._bench.left() <= until:
                 break
             chosen = [
                 self._chance.choice(own) for own in values.values() if self._chance.random() < share
             ]
-            chosen = [each for each in chosen if each.label not in self.outcome.refused]
+            chosen = self._working(chosen)
             if not chosen:
                 continue
             cost = self._try(chosen, "spread")
@@ -267,7 +279,7 @@ class Search:
         self.outcome.refused[candidate.label] = why
         self._tell(f"{candidate.label}: refused: {why}")
 
-    def _sample(self, sampler: "Sampler", until: float) -> None:
+    def _sample(self, sampler: Sampler, until: float) -> None:
         """Trials of values together as the sampler proposes them."""
         again = 0
         for number in itertools.count():
@@ -280,8 +292,9 @@ class Search:
             sampler.tell(self._try(values, "together") if values else math.nan)
 
     def _best(self, known: Sequence[Candidate]) -> list[Candidate]:
-        """What may be better than what was taken: the values that matter by all trials, the two
-        best trials of several values, of each the values that matter, and the best two alone."""
+        """What may be better than what was taken: the values that matter by all trials, what
+        ceilings give, the two best trials of several values, of each the values that matter, and
+        the best two alone."""
         costs = np.array([cost for _, cost in self._tried])
         effects = dict(zip(known, map(float, self._effects(known, costs)), strict=True))
         several = sorted(
@@ -294,15 +307,13 @@ class Search:
             found += [together(matter), together(ordered)]
         best = together(_best_values(known, effects))
         alone = sorted(known, key=lambda each: -effects[each])[:2]
-        return [each for each in dict.fromkeys([best, *found, *alone]) if each.env]
+        measured = self._calibrated if self.outcome.calibration else ()
+        calibrated = together(self._working(measured))
+        return [each for each in dict.fromkeys([best, calibrated, *found, *alone]) if each.env]
 
     def _effects(self, known: Sequence[Candidate], costs: Floats) -> Floats:
-        """How much less each value makes the costs of the trials, by ridge regression of all of
-        them; of several columns of costs each."""
         rows = np.array([[float(c in values) for c in known] for values, _ in self._tried])
-        centred = rows - rows.mean(axis=0)
-        square = centred.T @ centred + RIDGE * np.eye(len(known))
-        return np.asarray(-np.linalg.solve(square, centred.T @ (costs - costs.mean(axis=0))))
+        return effects_of(rows, costs)
 
     def _offers(self) -> None:
         """Looks at the values that seem to make one target faster and another slower."""
@@ -453,99 +464,6 @@ class Search:
         return np.array(gains)
 
 
-class Sampler:
-    """Optuna's TPE sampler (Bergstra and others, NIPS 2011) over the values of each variable."""
-
-    def __init__(self, known: Sequence[Candidate], seed: int) -> None:
-        import optuna  # takes long to import
-
-        optuna.logging.set_verbosity(optuna.logging.ERROR)
-        self._optuna = optuna
-        self._values = _by_variable(known)
-        # Indexes of values; -1: none.
-        self._space: dict[str, optuna.distributions.BaseDistribution] = {
-            name: optuna.distributions.CategoricalDistribution([-1, *range(len(values))])
-            for name, values in self._values.items()
-        }
-        with warnings.catch_warnings():
-            # The version is pinned, so that an interface that may change does not.
-            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-            sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, n_startup_trials=0)
-        self._study = optuna.create_study(sampler=sampler)
-        self._asked: optuna.Trial | None = None
-        self._worst = 0.0
-
-    def learn(self, values: Collection[Candidate], cost: float) -> None:
-        """A trial that was made already."""
-        params = {
-            name: next((n for n, each in enumerate(own) if each in values), -1)
-            for name, own in self._values.items()
-        }
-        self._worst = max(self._worst, cost)
-        self._study.add_trial(
-            self._optuna.trial.create_trial(params=params, distributions=self._space, value=cost)
-        )
-
-    def ask(self) -> list[Candidate]:
-        """What to try next."""
-        self._asked = self._study.ask(self._space)
-        chosen = self._asked.params
-        return [own[chosen[name]] for name, own in self._values.items() if chosen[name] >= 0]
-
-    def tell(self, cost: float) -> None:
-        """What came of it; nan: it failed."""
-        assert self._asked is not None
-        if not math.isnan(cost):
-            self._worst = max(self._worst, cost)
-        self._study.tell(self._asked, self._worst + FAILS if math.isnan(cost) else cost)
-
-
-class Estimate(NamedTuple):
-    """What rounds say of a candidate; as logarithms."""
-
-    gains: Floats  # of each target
-    errors: Floats
-    mean: float  # over the targets
-    error: float
-
-    @property
-    def better(self) -> bool:
-        """Whether the targets are faster in the mean, or one of them is, beyond chance."""
-        return self.better_by(SURE)
-
-    def better_by(self, errors: float) -> bool:
-        """The same, by so many standard errors."""
-        overall = self.mean > max(LEAST_GAIN, errors * self.error)
-        return overall or bool((self.gains > np.maximum(HARM, errors * self.errors)).any())
-
-    @property
-    def harms(self) -> bool:
-        """Whether a target is slower by more than `HARM`, beyond chance."""
-        return bool((-self.gains > np.maximum(HARM, SURE * self.errors)).any())
-
-
-def estimate(gains: Floats, noise: Floats) -> Estimate:
-    """`gains`: rounds x targets; `noise`: of a launch, by target.
-
-    Medians, as some launches are slow by far. The standard error of a median of n normal values is
-    1.25 times that of their mean; a few rounds that agree by chance count as if they scattered as
-    the launches do.
-    """
-    means = gains.mean(axis=1)
-    whole = np.column_stack([gains, means])
-    floor = math.sqrt(2) * np.append(noise, noise.mean() / math.sqrt(len(noise)))
-    middle = np.median(whole, axis=0)
-    spread = 1.4826 * np.median(np.abs(whole - middle), axis=0)
-    errors = 1.25 * np.maximum(spread, floor) / math.sqrt(len(gains))
-    return Estimate(middle[:-1], errors[:-1], float(middle[-1]), float(errors[-1]))
-
-
-def together(candidates: Sequence[Candidate]) -> Candidate:
-    """All of them as one."""
-    env: Mapping[str, str] = {name: value for each in candidates for name, value in each.env}
-    return Candidate(tuple(env.items()))
-
-
 def words(gains: Floats) -> str:
     """`1.02 1.40`: how many times as fast each target is."""
     return " ".join(f"{math.exp(gain):.2f}" for gain in gains)
@@ -559,10 +477,3 @@ def _best_values(known: Sequence[Candidate], effects: Mapping[Candidate, float])
         if other is None or effects[candidate] > effects[other]:
             best[candidate.variable] = candidate
     return [each for each in best.values() if effects[each] > LEAST_GAIN]
-
-
-def _by_variable(candidates: Sequence[Candidate]) -> dict[str, list[Candidate]]:
-    found: dict[str, list[Candidate]] = {}
-    for candidate in candidates:
-        found.setdefault(candidate.variable, []).append(candidate)
-    return found

@@ -11,15 +11,17 @@ import numpy as np
 from nearpeak.arrays import Floats
 from nearpeak.errors import UserError
 from nearpeak.study.launching import LaunchFailed
+from nearpeak.tune.candidates import Env
 from nearpeak.tune.distances import Distances
-from nearpeak.tune.journal import Checked, Hinted, Record, Trial, TuneJournal
+from nearpeak.tune.journal import Calibrated, Checked, Hinted, Record, Trial, TuneJournal
 from nearpeak.tune.launches import LIMIT_SECONDS, Value
-from nearpeak.tune.search import Bench, Env, Failed
+from nearpeak.tune.search import Bench, Failed
 from nearpeak.tune.targets import cost
+from nearpeak.tune.tuned import Ceiling
 
 LEAST_LIMIT = 4.0  # seconds of a launch
 MOST_TIMES = 2.5  # as long as the usual launch without anything
-Played = TypeVar("Played", Hinted, Trial, Checked)
+Played = TypeVar("Played", Hinted, Calibrated, Trial, Checked)
 
 
 class Launcher(Protocol):
@@ -62,6 +64,17 @@ class Trials(Bench):
             self._record(record)
         self._count(record.seconds)
         return record.named
+
+    def ceilings(self, look: Callable[[], list[Ceiling]]) -> list[Ceiling]:
+        """What `look` measures for the library's own cost model, or measured before."""
+        record = self._played(Calibrated)
+        if record is None:
+            start = time.monotonic()
+            found = look()
+            record = Calibrated(ceilings=found, seconds=round(time.monotonic() - start, 3))
+            self._record(record)
+        self._count(record.seconds)
+        return record.ceilings
 
     def measure(self, env: Env, why: str) -> Floats | Failed:
         """As Bench has it."""

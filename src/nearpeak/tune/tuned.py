@@ -25,6 +25,24 @@ class Refused(msgspec.Struct, kw_only=True):
     why: str
 
 
+class Ceiling(msgspec.Struct, kw_only=True, frozen=True):
+    """What this machine carries without MPI, by one method (calibrate.WAYS)."""
+
+    name: str
+    value: float
+    unit: str  # "GB/s": the rate of 16 MiB; "us": the time of 8 B
+
+
+class Calibration(msgspec.Struct, kw_only=True):
+    """The library with nothing but ceilings of this machine in its own cost model."""
+
+    ceilings: list[Ceiling]
+    env: dict[str, str]
+    rounds: int  # of a launch with it and one without
+    times: list[float]  # as fast, of each target: nothing was chosen by it; none: no round was done
+    ci95: list[list[float]]  # 95 % interval of each; none: rounds were too few
+
+
 class Tuned(msgspec.Struct, kw_only=True):
     """All of it."""
 
@@ -48,5 +66,6 @@ class Tuned(msgspec.Struct, kw_only=True):
     evidence: list[Evidence]
     slower: list[Evidence]
     broken: list[str]
+    calibration: Calibration | None  # None: its cost model takes no ceiling that is known here
     offers: list[Offered]
     refused: list[Refused]

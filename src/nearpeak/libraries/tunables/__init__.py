@@ -34,6 +34,8 @@ class Tunable(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=T
     needs: list[Need] = []
     benchmarks: list[str] = msgspec.field(default=[], name="for")  # these alone; none: all
     with_: dict[str, str] = msgspec.field(default={}, name="with")  # else it has no effect
+    # The value that follows from ceilings (tune/calibrate.py): `{memcpy MiB/s}MBps`.
+    calibrated: str = ""
     breaks: str = ""  # what may stop working with it
     source: str  # where that was read
 

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a search tries of what an installation offers."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from nearpeak.libraries.tunables import Offered, Tunable
+from nearpeak.tune.candidates import (
+    Candidate,
+    by_variable,
+    candidates,
+    possible,
+    together,
+    with_named,
+)
+
+
+def setting(name: str, there: bool | None = True, **more: Any) -> Offered:
+    table = {"name": name, "component": "x", "summary": "", "values": ["1"], "source": "x", **more}
+    made = msgspec.convert(table, Tunable)
+    return Offered(made, there=there, default="2")
+
+
+def labels(offered: list[Offered], *, gpu: bool = False, given: str = "") -> list[str]:
+    found = possible(offered, ["latency"], {given}, gpu=gpu, network=False)
+    return [each.label for each in candidates(found)]
+
+
+def test_what_needs_a_gpu_comes_first_where_there_is_one() -> None:
+    offered = [setting("ANY"), setting("GPU", needs=["gpu"]), setting("WIRE", needs=["network"])]
+    assert labels(offered) == ["ANY=1"]
+    assert labels(offered, gpu=True) == ["GPU=1", "ANY=1"]
+
+
+@pytest.mark.parametrize(
+    ("offered", "found"),
+    [
+        (setting("X", there=False), []),
+        (setting("X", there=None), ["X=1"]),  # it cannot be asked
+        (setting("X", **{"for": ["bcast"]}), []),
+        (setting("X", **{"for": ["bcast", "latency"]}), ["X=1"]),
+        (setting("X", values=["1", "2", "3"]), ["X=1", "X=3"]),  # less its default
+        (setting("GIVEN"), []),
+    ],
+)
+def test_what_cannot_matter_is_left_out(offered: Offered, found: list[str]) -> None:
+    assert labels([offered], given="GIVEN") == found
+
+
+def test_the_first_values_of_all_come_before_the_second_ones() -> None:
+    offered = [setting("X", values=["1", "3"]), setting("Y", values=["1", "3"])]
+    assert labels(offered) == ["X=1", "Y=1", "X=3", "Y=3"]
+
+
+def test_what_a_value_needs_is_set_with_it() -> None:
+    (found,) = candidates([setting("X", **{"with": {"RULES": "y"}})])
+    assert (found.label, found.variable) == ("RULES=y X=1", "X")
+
+
+def test_what_is_named_comes_first() -> None:
+    known = [Candidate((("A", "1"),)), Candidate((("RULES", "y"), ("B", "1")))]
+    found, first = with_named(known, [("B", "1"), ("C", "5"), ("SET", "1")], {"SET"})
+    assert [each.label for each in found] == ["RULES=y B=1", "C=5", "A=1"]
+    assert first == 2
+
+
+def test_several_are_one() -> None:
+    both = together([Candidate((("A", "1"),)), Candidate((("B", "2"), ("A", "3")))])
+    assert both.label == "A=3 B=2"
+    assert together([]).env == ()
+    values = [Candidate(((name, value),)) for name, value in ("A1", "B1", "A2")]
+    assert by_variable(values) == {"A": [values[0], values[2]], "B": [values[1]]}
