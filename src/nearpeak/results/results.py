@@ -800,6 +800,15 @@ class Advice(msgspec.Struct, kw_only=True):
     why: list[Cause] = []  # what is known of why they scatter
 
 
+class AtDistance(msgspec.Struct, kw_only=True):
+    """The blocks of one path in which the CPUs of its ranks were about so far apart."""
+
+    ns: tuple[float, float]  # a cache line's round trip: of the nearest block, of the farthest
+    blocks: list[Block]
+    deviation: float  # of these blocks, as of one in `Drift.deviations`
+    range: tuple[float, float]  # the same of single ceilings: the lowest, the highest
+
+
 class Drift(msgspec.Struct, kw_only=True):
     """What one path carried without MPI in each block, against all blocks of the study."""
 
@@ -808,12 +817,24 @@ class Drift(msgspec.Struct, kw_only=True):
     deviations: list[float]  # relative to the median block: median over the path's ceilings
     changed: list[Block] = []  # that differ from the rest by more than chance; none: no change
     step: float | None = None  # how these differ from the rest, relative
+    # The same of single ceilings that have blocks on both sides: the lowest, the highest.
+    step_range: tuple[float, float] | None = None
+    distances: list[AtDistance] = []  # the nearest first; empty: one, or not known
     # Where none changed: the least step half-way, in most ceilings, that half of such studies would
     # tell, relative.
     tells_from: float | None = None
     # Of the ceiling whose blocks differ most: the best over the worst. No ceiling alone is judged.
     widest: float | None = None
     widest_case: Case | None = None
+
+    @property
+    def moved(self) -> bool:
+        """Whether most of the blocks that changed were at another distance than most others."""
+        inside = [len({*each.blocks} & {*self.changed}) for each in self.distances]
+        others = [len({*each.blocks} - {*self.changed}) for each in self.distances]
+        if not any(inside) or not any(others):
+            return False
+        return inside.index(max(inside)) != others.index(max(others))
 
 
 class SessionInfo(msgspec.Struct, kw_only=True):
