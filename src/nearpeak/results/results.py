@@ -34,6 +34,10 @@ HOST_CACHES = ("core cache", "shared cache")
 # held down; or a path that changed.
 Cause = Literal["other work", "two modes", "held down", "sessions", "drift"]
 
+# Why a cell has no fraction, though its ceiling or bound was measured: no block has both, or the
+# bound does not count in those that have, as the CPUs were at another distance there.
+NoFraction = Literal["other blocks", "other distance"]
+
 # What must be known of a cell.
 Flag = Literal[
     "few launches",
@@ -139,6 +143,7 @@ class Cell(msgspec.Struct, kw_only=True):
     # That measured both; flag "fewer blocks": not all of the cell's. 0: of what was imported, whose
     # fraction is of the median of the ceiling at another time, without interval or range.
     fraction_blocks: int = 0
+    no_fraction: NoFraction | None = None  # null: it has one, or nothing to be a fraction of
     of_plateau: OfPlateau | None = None  # of rates
     # By one operation against what a library can attain, else the ceiling; null: it has neither.
     lost_us: float | None = None
@@ -301,6 +306,8 @@ class CeilingPoint(msgspec.Struct, kw_only=True):
     otherwise: list[list[float]] = []
     blocks: list[Block]
     cache_line_ns: list[float | None] = []  # in each block: how far apart the ranks' CPUs were
+    # Of a bound: blocks that measured what it follows from, between CPUs at another distance.
+    passed_over: list[Block] = []
     method: str  # the best over all blocks
     stand_ins: dict[str, list[Block]] = {}  # others that counted in its place, and where
     methods: dict[str, float]  # every method's median
