@@ -675,7 +675,11 @@ class Cost(msgspec.Struct, kw_only=True):
     # where blocks are too few for more
     ci95: tuple[float, float] | None
     range: tuple[float, float]  # smallest and largest of a block
-    blocks: int  # that have both figures
+    blocks: int  # that have both figures, and are of the sessions that verdicts rest on
+    launches: int = 0  # of the figure that has more: in tables it is of all of them
+    # The ratio of the two medians of these blocks, where it is another one by more than a tenth:
+    # blocks differ so much. null: it is not, or the ratio is no ratio of the two figures.
+    of_medians: float | None = None
     ceilings: float | None = None  # of the ratio, what their ceilings have too; null: not asked
     lost_us: float  # by one operation; 0: nobody knows
     share: float  # of its time, or of the better rate: 1 - 1 / ratio
@@ -692,6 +696,16 @@ class SettingChange(msgspec.Struct, kw_only=True):
     effect: str = ""  # what it does, where a rule names it
 
 
+class Tried(msgspec.Struct, kw_only=True):
+    """The same case with other values of axes, which is better in each block that has both."""
+
+    axes: dict[str, str]  # that differ, with the better values
+    value: float  # in these blocks
+    unit: str
+    ratio: float  # how many times better it is: median over these blocks
+    blocks: int
+
+
 class Remedy(msgspec.Struct, kw_only=True):
     """What to do about a finding."""
 
@@ -700,6 +714,7 @@ class Remedy(msgspec.Struct, kw_only=True):
     # and how they differ from those that lose. Without them: what the rule names, fits the library,
     # and nothing in force sets.
     changes: list[SettingChange] = []
+    tried: Tried | None = None  # of the axes that the text names: the best that the study measured
 
 
 # What was recorded: a variable that launches inherited; what doctor said; what slowed launches;
