@@ -517,6 +517,38 @@ def test_run_warns_of_what_doctor_finds_bad_once_all_is_known_to_be_right(
     assert (code, err.count("\n")) == (2, 1)
 
 
+def test_the_load_is_looked_at_before_anything_is_built(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A compiler is load of our own."""
+    done: list[str] = []
+
+    def looks(**_: Any) -> list[Diagnosis]:
+        done.append("look")
+        return []
+
+    def builds(library: Library) -> Path:
+        done.append("build")
+        return known(library)
+
+    known = programs.TOOLS.mpi_program
+    tools = dataclasses.replace(programs.TOOLS, mpi_program=builds)
+    monkeypatch.setattr(programs, "TOOLS", tools)
+    monkeypatch.setattr(doctor, "examine", looks)
+    code, _, _ = nearpeak("run", "latency", "--sizes", "8", "--mpi", "one")
+    assert code == 0
+    assert done[:2] == ["look", "build"]
+
+
+def test_what_the_program_says_of_a_good_command_line_is_told_before_the_launch(
+    nearpeak: Nearpeak,
+) -> None:
+    line = ["run", "latency", "--mpi", "one", "--sizes", "8", "bw", "--calls", "noted"]
+    _, _, err = nearpeak(*line)
+    told, begun = (err.index(words) for words in ("calls is for bw", "Path host-host"))
+    assert told < begun
+
+
 @pytest.mark.parametrize("words", [("--sizes", "8"), ()])
 def test_what_has_no_sizes_is_said_to_have_none(
     nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]

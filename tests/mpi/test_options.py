@@ -72,6 +72,28 @@ def test_a_command_line_is_checked_without_mpi(library: Library) -> None:
         assert told.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("latency", "put_bw", "get_bw", "--win", "shared"),
+            "--win shared is for get_bw, behind which it stands: put_bw takes allocated, latency"
+            " has no such axis",
+        ),
+        (("latency", "put_bw", "--win", "created", "get_bw"), ""),
+        (("put_bw", "--win", "shared", "get_bw", "--win", "shared"), ""),
+        (("put_bw", "get_bw", "--win", "allocated"), ""),  # the default
+        (("latency", "put_bw", "--touch", "sender"), ""),  # for all
+        (("put_bw", "--win", "shared"), ""),
+    ],
+)
+def test_whose_an_axis_is_that_looks_as_if_it_were_for_all(
+    library: Library, words: tuple[str, ...], said: str
+) -> None:
+    told = ask(build_mpi(library), "--check", *words)
+    assert (told.returncode, told.stderr) == (0, said and f"nearpeak-mpi: {said}\n")
+
+
 @pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
 def test_every_option_is_documented(library: Library) -> None:
     document = (DOCS / "programs.md").read_text()

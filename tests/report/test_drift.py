@@ -6,7 +6,7 @@ import pytest
 
 from nearpeak.observations.observed import Block
 from nearpeak.report import drift
-from nearpeak.results.results import Results
+from nearpeak.results.results import AtDistance, Results
 from nearpeak.terms.identity import Case
 
 SIX = [Block(0, number) for number in range(6)]
@@ -63,3 +63,22 @@ def test_each_path_that_changed_has_a_line_and_too_few_blocks_are_told(results: 
     )
     results.drift = []
     assert drift.sentences(results) == []
+
+
+def test_distances_of_the_cpus_and_the_range_of_ceilings_are_told(results: Results) -> None:
+    first = results.drift[0]
+    first.step_range = (-0.5, 0.125)
+    first.distances = [
+        AtDistance(ns=(60.1, 64.0), blocks=SIX[:3], deviation=0.2, range=(-0.1, 2.5)),
+        AtDistance(ns=(300.0, 300.2), blocks=SIX[3:], deviation=-0.08, range=(-0.3, 0.1)),
+    ]
+    assert drift.sentences(results)[0] == (
+        "host-host same-numa: blocks 4 to 6 carried 28.0 % less than the others, between CPUs that"
+        " were mostly at another distance (single ceilings 50.0 % less to 12.5 % more)."
+    )
+    assert drift.sentences(results)[-1] == (
+        "host-host same-numa: the CPUs of its ranks were at 2 distances: 60.0 to 64.0 ns apart in"
+        " blocks 1 to 3, which carried 20.0 % more than usual (single ceilings 10.0 % less to 250 %"
+        " more); 300 ns apart in blocks 4 to 6, which carried 8.00 % less than usual (single"
+        " ceilings 30.0 % less to 10.0 % more). Compare only figures of about the same blocks."
+    )

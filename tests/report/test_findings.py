@@ -47,6 +47,26 @@ def test_blocking_has_both_figures(by_hand: Any) -> None:
     assert words.endswith(" as much. The ceilings differ by 1.36 times.")
 
 
+def test_puts_say_on_which_blocks_they_stand_and_which_window_is_better(by_hand: Any) -> None:
+    cells = [
+        by_hand.make_cell("put_bw", 5.0, noise=0.0, win="created"),
+        by_hand.make_cell("put_bw", 10.0, noise=0.0, win="allocated"),
+        by_hand.make_cell("bw", 20.0, noise=0.0, launches=9),
+    ]
+    finding = find_in(by_hand.view(cells))[0]
+    assert sentence(finding) == (
+        "openmpi, gpu-gpu nvlink, put_bw D,D at 8 B (win=created): 5.00 GB/s against 20.0 GB/s of"
+        " bw, messages of as many bytes, 4.00 times (4.00 to 4.00 in 6 of 9 blocks)."
+    )
+    assert advised(finding).endswith(
+        " In this study win=allocated has 10.0 GB/s, 2.00 times as good in 6 blocks."
+    )
+    cells[0].launch_medians[:] = [1.0, 1.0, 1.0, 9.0, 9.0, 9.0]
+    assert "in 6 of 9 blocks; the two medians are 4.00 times apart)." in sentence(
+        next(one for one in find_in(by_hand.view(cells)) if one.case.axes["win"] == "created")
+    )
+
+
 def test_directions_have_both_ceilings(by_hand: Any) -> None:
     where = {"x": by_hand.MIB, "place": by_hand.NEAR}
     cells = [

@@ -135,3 +135,22 @@ def test_cells_above_their_bound_are_told_apart(plain: Results) -> None:
     assert [" (win=created): " in item for item in items] == [False, True]
     second.case = first.case
     assert not any("win=" in item for item in _one(plain, "is a defect").items)
+
+
+def test_a_figure_without_a_percentage_says_why_and_what_to_do(collective: Results) -> None:
+    cell = next(cell for cell in collective.cells if cell.case.benchmark == "allgather")
+    cell.ceiling = cell.fraction = cell.fraction_ci95 = None
+    cell.no_fraction = "other distance"
+    collective.complete = True
+    found = _one(collective, "1 figure has no percentage")
+    assert found.text.endswith(
+        "as no block has both the figure and its bound. More blocks may have both:"
+    )
+    assert found.items == (
+        "openmpi, host-host same-numa, allgather at 8 B: the CPUs were at another distance in its"
+        " blocks than where its bound was measured",
+    )
+    blocks = max(block.number for each in collective.cells for block in each.blocks) + 1
+    assert found.command == f"nearpeak study --resume -o DIR --launches {blocks + 6}"
+    collective.complete = False
+    assert _one(collective, "1 figure has no").command == "nearpeak study --resume -o DIR"

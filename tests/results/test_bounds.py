@@ -12,6 +12,7 @@ from nearpeak.observations.observed import Block
 from nearpeak.results.bounds import find
 from nearpeak.results.results import CeilingPoint, Results
 from nearpeak.statistics.intervals import interval
+from nearpeak.study.records import SamplesRecord
 from nearpeak.terms.benchmarks import Benchmark, Metric, Moves, RankRule, Traffic
 from nearpeak.terms.identity import CEILING, Case, Who
 from nearpeak.terms.path import DataPath, Endpoint
@@ -369,9 +370,11 @@ def test_the_blocks_in_which_the_cpus_were_nearest_count() -> None:
     point = bound_of(case("bcast", 8), latency)
     assert point.values == pytest.approx([0.04, 0.05])
     assert point.blocks == [Block(0, 1), Block(0, 3)]
+    assert point.passed_over == [Block(0, 0), Block(0, 2), Block(0, 4)]
     latency.cache_line_ns = [300.0, None, 310.0, 90.0, 305.0]
     point = bound_of(case("bcast", 8), latency)
     assert point.values == pytest.approx(latency.values)
+    assert point.passed_over == []
 
 
 def test_the_farther_cpus_count_where_they_are_quicker() -> None:
@@ -390,6 +393,29 @@ def test_an_interval_counts_no_block_in_which_the_cpus_were_farther() -> None:
     assert bound_of(case("bcast", 8), latency).ci95 == interval(near, positive=True)
     latency.cache_line_ns = [85.0] * 5 + [330.0] * 7
     assert bound_of(case("bcast", 8), latency).ci95 is None
+
+
+def test_a_cell_without_a_block_of_its_bound_says_why(make_study: MakeStudy) -> None:
+    """The CPUs were far in all blocks of a bcast, and the bound is of the blocks with near ones."""
+    study = make_study()
+    for block in range(4):
+        study.ceiling(block, {("latency", "flag", 8): 0.04 if block >= 2 else 0.2})
+        if block < 2:
+            study.launch(block, "alpha", "bcast", {8: 0.8})
+    for record in study.records:
+        if isinstance(record, SamplesRecord) and record.method:
+            record.cache_line_ns = [60.0 if record.samples[0] < 0.1 else 300.0]
+    cell = study.cell("bcast", 8)
+    assert (cell.ceiling, cell.fraction, cell.status) == (None, None, "ok")
+    assert cell.no_fraction == "other distance"
+
+
+def test_a_cell_whose_ceiling_is_of_other_blocks_says_so(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.ceiling(0, {("bw", "ring", 8): 1.0})
+    study.launch(1, "alpha", "bw", {8: 1.0})
+    cell = study.cell("bw", 8)
+    assert (cell.status, cell.no_fraction) == ("no ceiling", "other blocks")
 
 
 def test_a_fraction_is_of_the_blocks_whose_bound_was_measured(make_study: MakeStudy) -> None:

@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from nearpeak.study.records import SamplesRecord
+
 MakeStudy = Any
 SIZES = (8, 1024, 65536)
 FAR = "host-host cross-numa"
@@ -71,6 +73,41 @@ def test_the_ceiling_that_scatters_most_is_named(make_study: MakeStudy) -> None:
     assert drift.widest == pytest.approx(6.0)
     assert drift.widest_case is not None
     assert drift.widest_case.x == SIZES[-1]
+
+
+def at_distances(study: Any, distances: list[float]) -> None:
+    """Messages are quicker between near CPUs; large ones are not."""
+    for block, distance in enumerate(distances):
+        latency = {("latency", "flag", size): distance / 100 for size in SIZES}
+        study.ceiling(block, latency | {("bw", "ring", SIZES[-1]): 10.0 + distance / 100})
+        study.launch(block, "alpha", "bw", {8: 1.0})
+        for record in study.records:
+            if isinstance(record, SamplesRecord) and record.method and not record.cache_line_ns:
+                record.cache_line_ns = [distance]
+
+
+def test_blocks_of_two_distances_and_what_single_ceilings_did(make_study: MakeStudy) -> None:
+    study = make_study()
+    at_distances(study, [60.0, 62.0, 61.0, 300.0, 310.0, 305.0])
+    (drift,) = study.results().drift
+    assert [block.number for block in drift.changed] == [3, 4, 5]
+    assert drift.moved
+    assert drift.step == pytest.approx(61 / 305 - 1, abs=0.01)
+    assert drift.step_range == pytest.approx((61 / 305 - 1, 13.05 / 10.61 - 1), abs=0.01)
+    near, far = drift.distances
+    assert (near.ns, far.ns) == ((60.0, 62.0), (300.0, 310.0))
+    assert [block.number for block in near.blocks] == [0, 1, 2]
+    assert far.deviation < 0 < near.deviation
+    assert near.range == pytest.approx((10.61 / 11.81 - 1, 181 / 61 - 1), abs=0.01)
+    assert far.range[0] == far.deviation
+
+
+def test_one_distance_needs_no_words(make_study: MakeStudy) -> None:
+    study = make_study()
+    at_distances(study, [60.0, 62.0, 61.0, 70.0, 85.0, 64.0])
+    (drift,) = study.results().drift
+    assert drift.distances == []
+    assert not drift.moved
 
 
 def test_no_ceiling_no_drift(make_study: MakeStudy) -> None:

@@ -217,6 +217,11 @@ def test_what_was_not_measured_is_missed(results: Results) -> None:
     assert judged(results, f"alpha,{SAME}:bw:8>=0.1")["alpha"].words == (
         "missed it: no ceiling of bw at 8 B was measured"
     )
+    for cell in results.cells:
+        cell.no_fraction = "other blocks"
+    assert judged(results, f"alpha,{SAME}:bw:8>=0.1")["alpha"].words == (
+        "missed it: bw at 8 B has no fraction: what it is held against was measured in other blocks"
+    )
 
 
 def test_of_a_library_that_is_only_staged_that_is_said(results: Results) -> None:

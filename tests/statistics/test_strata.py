@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from nearpeak.statistics.strata import GAP, blur, effects, strata
+from nearpeak.statistics.strata import GAP, blur, effects, mixed, strata
 
 
 def test_strata_are_parted_by_gaps() -> None:
@@ -10,6 +10,14 @@ def test_strata_are_parted_by_gaps() -> None:
     assert strata([100, 100 * GAP, 100 * GAP**2]).tolist() == [0, 0, 0]
     assert strata([100, 101 * GAP]).tolist() == [0, 1]
     assert strata([70.0]).tolist() == [0]
+
+
+def test_a_quarter_at_another_distance_is_a_mix() -> None:
+    assert mixed([300, 300, 300, 60])
+    assert mixed([60, 300, 900, 300])
+    assert not mixed([300, 300, 300, 300, 60])
+    assert not mixed([300, 250, 200, 150])
+    assert not mixed([])
 
 
 def test_effects_of_strata_are_told_from_those_of_sessions() -> None:

@@ -207,6 +207,8 @@ def main() -> int:
         bad = [word for word in sys.argv if word.rpartition("=")[2] == "bad"]
         if bad:
             print(f"nearpeak-mpi: {bad[0]} is refused", file=sys.stderr)
+        if "noted" in sys.argv:
+            print("nearpeak-mpi: calls is for bw", file=sys.stderr)
         return 2 if bad else 0
     if "--help" in sys.argv:
         print("OPTIONS of", *sys.argv[1:])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What records say of what is left: the same cases count as in the results."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from types import ModuleType
 from typing import Any
 
@@ -14,6 +14,7 @@ from nearpeak.study.records import (
     LaunchEndRecord,
     LeftOutRecord,
     ProblemRecord,
+    Record,
     SamplesRecord,
     StudyEndRecord,
 )
@@ -110,6 +111,7 @@ def feed_some(
     planned: PlannedLaunch,
     crashes_in: str = "",
     values: Mapping[str, float] = {},
+    cache_line_ns: float | None = None,
 ) -> None:
     """A launch that ends with the first case of a benchmark, or well."""
     state.feed(launch_record(state.plan, planned, 0, "line", "now"))
@@ -129,7 +131,7 @@ def feed_some(
                     launch=0, metric=benchmark.main.name, size_bytes=size,
                     unit=benchmark.main.unit, better=benchmark.main.better, samples=[value],
                     batch=1, kept_every=1, iterations=1, warmup_iterations=1, first_use_us=1.0,
-                    window=1, seconds=0.1, **case,
+                    window=1, seconds=0.1, cache_line_ns=[cache_line_ns], **case,
                 )
             )  # fmt: skip
     state.feed(
@@ -182,6 +184,98 @@ def test_what_is_precise_is_left_out_of_its_launch(standins: ModuleType) -> None
     assert names_of(state, 6) == ["bw"]
     assert not state.contenders_done(6)
     assert {launch.role for launch in state.remaining(6)} == {"mpi", "ceiling"}
+
+
+def run_moving(state: State, until: int, far: Collection[int]) -> list[list[str]]:
+    """Blocks in which latency follows the distance and bw scatters; what each library
+    launch measures, block by block."""
+    found = []
+    for block in range(until):
+        found.append(sorted(names_of(state, block)))
+        for planned in state.remaining(block):
+            distance = 300.0 if block in far else 60.0
+            values = {"latency": distance, "bw": 1.0 + block}
+            feed_some(state, planned, values=values, cache_line_ns=distance)
+    return found
+
+
+BOTH = ["bw", "latency"]
+
+
+def test_what_ended_at_one_distance_of_the_cpus_goes_on_once_they_move(
+    standins: ModuleType,
+) -> None:
+    """MPICH's bcast of 1 MiB took 490 us in blocks that all happened to be far, and other cases
+    had near ones later: 129 us."""
+    plan = standins.small_plan(launches=6, benchmarks=("latency", "bw"))
+    plan.looks = [6, 9, 12, 18]
+    state = State(plan)
+    found = run_moving(state, 14, far=range(6))
+    # Of 8 blocks two are near: a quarter.
+    assert found == [BOTH] * 6 + [["bw"]] * 2 + [BOTH] * 6
+
+
+def test_nothing_ends_before_the_rest_where_cpus_move(standins: ModuleType) -> None:
+    plan = standins.small_plan(launches=6, benchmarks=("latency", "bw"))
+    plan.looks = [6, 9, 12, 18]
+    state = State(plan)
+    for block in range(9):
+        for planned in state.remaining(block):
+            far = 300.0 if block % 2 else 60.0
+            feed_some(state, planned, values={"bw": 1.0 + block}, cache_line_ns=far)
+    assert sorted(names_of(state, 9)) == BOTH
+
+
+def test_a_few_launches_at_another_distance_change_nothing(standins: ModuleType) -> None:
+    """2 of 54 launches on a host with an H200 were near."""
+    plan = standins.small_plan(launches=6, benchmarks=("latency", "bw"))
+    plan.looks = [6, 9, 12]
+    state = State(plan)
+    assert run_moving(state, 10, far=range(9)) == [BOTH] * 6 + [["bw"]] * 4
+
+
+def test_where_cpus_move_what_is_all_precise_ends(standins: ModuleType) -> None:
+    plan = standins.small_plan(launches=6, benchmarks=("latency", "bw"))
+    plan.looks = [6, 9]
+    state = State(plan)
+    for block in range(6):
+        for planned in state.remaining(block):
+            feed_some(state, planned, cache_line_ns=300.0 if block % 2 else 60.0)
+    assert state.contenders_done(6)
+    assert state.forecast() is None
+
+
+def test_paths_between_the_same_cpus_go_on_together(standins: ModuleType) -> None:
+    """8 of 32 launches are near then: all of four blocks, in which one path is measured alone."""
+    near, tcp = standins.data_path(), standins.data_path("host-host tcp-loopback", "network")
+    plan = standins.small_plan(launches=6, paths=(near, tcp))
+    plan.looks = [6, 9, 12]
+    state = State(plan)
+    paths = []
+    for block in range(11):
+        paths.append({planned.path for planned in state.remaining(block)})
+        for planned in state.remaining(block):
+            value = 1.0 if planned.path == near.id else 1.0 + block
+            distance = 300.0 if block < 6 else 60.0
+            feed_some(state, planned, values={"latency": value}, cache_line_ns=distance)
+    assert paths == [{near.id, tcp.id}] * 6 + [{tcp.id}] * 4 + [{near.id, tcp.id}]
+
+
+def test_a_resumed_study_goes_on_with_what_it_went_on_with(standins: ModuleType) -> None:
+    plan = standins.small_plan(launches=6, benchmarks=("latency", "bw"))
+    plan.looks = [6, 9, 12, 18]
+    live = State(plan)
+    fed: list[Record] = []
+    take = live.feed
+    live.feed = lambda record: (fed.append(record), take(record))[1]  # type: ignore[method-assign]
+    run_moving(live, 11, far=range(6))
+    again = State(plan)
+    for record in fed:
+        again.feed(record)
+    again.begin_session()
+    assert [again.remaining(block) for block in range(12)] == [
+        live.remaining(block) for block in range(12)
+    ]
 
 
 def test_where_all_is_precise_time_brings_nothing(standins: ModuleType) -> None:

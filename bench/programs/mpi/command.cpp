@@ -286,6 +286,31 @@ void check_solve(Command& command, const Given& given) {
   command.solve = given.solve;
 }
 
+// An axis behind the last benchmark looks as if it were for all, and is for that one alone.
+std::vector<std::string> notes_on(const std::vector<Selected>& selected, const Given& given) {
+  std::vector<std::string> notes;
+  const Selected& last = selected.back();
+  for (const auto& [name, value] : given.axes.at(last.benchmark)) {
+    if (value.empty()) continue;
+    std::vector<std::string> others, lacking;
+    for (const Selected& each : selected) {
+      if (each.benchmark == last.benchmark) continue;
+      const std::string& who = each.benchmark->info.name;
+      const Axes& own = given.axes.at(each.benchmark);
+      const auto theirs = own.find(name);
+      if (theirs == own.end())
+        lacking.push_back(who);
+      else if (theirs->second.empty() && each.axes.at(name) != value)
+        others.push_back(who + " takes " + each.axes.at(name));
+    }
+    if (!lacking.empty()) others.push_back(comma_list(lacking) + " has no such axis");
+    if (!others.empty())
+      notes.push_back("--" + name + " " + value + " is for " + last.benchmark->info.name +
+                      ", behind which it stands: " + comma_list(others));
+  }
+  return notes;
+}
+
 // Throws BadInput.
 void check(Command& command, const Given& given) {
   if (given.probe) {
@@ -299,6 +324,7 @@ void check(Command& command, const Given& given) {
     command.kinds.emplace_back(given.buffers);
     command.common.with_device = need_device(command.kinds.front());
     for (Selected& selected : command.selected) check(selected, command, given);
+    command.notes = notes_on(command.selected, given);
     if (given.solve.tolerance > 0) check_solve(command, given);
     check_threads(command);
     command.common.window_at(1);

@@ -31,6 +31,8 @@ struct Command {
   std::size_t offset = 0;  // bytes of the buffers after a page boundary
   CommonOptions common;
   std::optional<Solve> solve;  // in place of measuring
+  // Sentences for --check: which benchmarks an axis at the end of the line is not for.
+  std::vector<std::string> notes;
 
   // The buffers as the launcher numbers the ranks.
   std::vector<Kinds> launched_kinds() const;

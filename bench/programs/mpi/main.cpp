@@ -92,7 +92,8 @@ bool only_asks(int argc, char** argv) {
 
 int answer(int argc, char** argv) {
   try {
-    parse(argc, argv);
+    for (const Command& part : parse(argc, argv))
+      for (const std::string& note : part.notes) std::cerr << "nearpeak-mpi: " << note << std::endl;
     return kGood;
   } catch (const BadInput& error) {
     std::cerr << "nearpeak-mpi: " << error.what() << std::endl;

@@ -35,6 +35,8 @@ SOLVE_SECONDS = 3600.0
 HELP = """Run one benchmark with one MPI library and print its table.
 
 All other options go to nearpeak-mpi as they are: --sizes, --window, --jsonl, an axis like --calls.
+Of several benchmarks, as in `nearpeak run put_bw get_bw --win shared`, an axis is for the one that
+it follows; a line says what the others take.
 `nearpeak run latency --help` shows those of one benchmark.
 
 Where the ranks ran, and with which library, is checked: what ran elsewhere has no figures.
@@ -233,8 +235,8 @@ def _value(words: Sequence[str], option: str) -> str | None:
 
 
 def check(chosen: "Single", words: Sequence[str], command: str) -> None:
-    """Lets the program look at its command line, before a launcher wraps its answer in its own.
-    Where that says how to learn more, it is by `nearpeak COMMAND`."""
+    """Lets the program look at its command line, before a launcher wraps its answer in its own, and
+    says what it says. Where that is how to learn more, it is by `nearpeak COMMAND`."""
     from nearpeak.libraries.launch import environment
     from nearpeak.study.programs import TOOLS
 
@@ -248,10 +250,10 @@ def check(chosen: "Single", words: Sequence[str], command: str) -> None:
         stderr=subprocess.PIPE,
         check=False,
     )
+    said = done.stderr.decode(errors="replace")
+    own = rf"see nearpeak-mpi(?: {benchmark})? --help"
+    sys.stderr.write(re.sub(own, f"see nearpeak {command} {benchmark} --help", said))
     if done.returncode:
-        said = done.stderr.decode(errors="replace")
-        own = rf"see nearpeak-mpi(?: {benchmark})? --help"
-        sys.stderr.write(re.sub(own, f"see nearpeak {command} {benchmark} --help", said))
         raise typer.Exit(done.returncode)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from nearpeak.findings.settings import Setting
 from nearpeak.libraries.library import Settings
 from nearpeak.observations.observed import Block, Launch, Observations
+from nearpeak.results.bounds import LOCALLY_COMPLETE, SYNC
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import operation_us
 from nearpeak.results.results import (
@@ -26,13 +27,15 @@ from nearpeak.results.results import (
     InMessage,
     Results,
     Source,
+    Tried,
 )
-from nearpeak.statistics.comparisons import better_in, median_ratio
+from nearpeak.statistics.comparisons import better_by, better_in, median_ratio
 from nearpeak.statistics.intervals import LEVEL, Interval, interval
 from nearpeak.terms.axes import STAGING, staging
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.identity import CEILING, Case, Curve, Place, Who
 
+UNLIKE = 1.1  # the ratio of two medians is told where it is so far from the median ratio
 # Blocks that a finding rests on at least: fewer say nothing about how launches scatter.
 FEWEST = 4
 
@@ -124,6 +127,37 @@ class View:
             for cell, other in permutations(cells, 2):
                 if not values or (cell.case.axes[axis], other.case.axes[axis]) == values:
                     yield cell, other
+
+    def tried(self, cell: Cell, axes: Collection[str]) -> Tried | None:
+        """The best of the same case with other values of these axes, of those that are better in
+        each block; None where there is none. What is complete for the caller alone is no other
+        way to do the same."""
+        best: tuple[Cell, Loss] | None = None
+        for other in self.beside(cell, cell.case.benchmark):
+            differ = [
+                name for name, value in cell.case.axes.items() if other.case.axes[name] != value
+            ]
+            if not differ or not {*differ} <= {*axes} or other.case.metric != cell.case.metric:
+                continue
+            if SYNC in differ and other.case.axes[SYNC] == LOCALLY_COMPLETE:
+                continue
+            found = against(cell, other, 1.0)
+            if found and found.everywhere and (best is None or found.ratio > best[1].ratio):
+                best = other, found
+        if best is None:
+            return None
+        other, found = best
+        return Tried(
+            axes={
+                name: value
+                for name, value in other.case.axes.items()
+                if value != cell.case.axes[name]
+            },
+            value=found.better,
+            unit=other.unit,
+            ratio=found.ratio,
+            blocks=len(found.ratios),
+        )
 
     def with_memory(self, own: str, better: str, limit: float) -> Iterator["Seen"]:
         """Every cell beside the same one with buffers of another kind."""
@@ -234,6 +268,15 @@ class Loss:
         bounds = _median(self.beyond, LEVEL)
         return bounds is not None and bounds[0] > 1
 
+    def of_medians(self, cell: Cell, other: Cell, scaled: float = 1.0) -> float | None:
+        """How many times better the other one's median is in these blocks, where `ratios` are of
+        the two figures and it is far from theirs; the others are `scaled`."""
+        figures = better_in(times(other, scaled).by_block, cell.by_block, cell.better)
+        if any(not math.isclose(figures.get(at, 0.0), own) for at, own in self.ratios.items()):
+            return None
+        found = better_by(self.better, self.own, cell.better)
+        return None if max(found / self.ratio, self.ratio / found) <= UNLIKE else found
+
     def interval(self, level: float, blocks: Collection[Block]) -> Interval | None:
         """Of the median, by these blocks, and no narrower than to hold that of all; None where they
         are too few for the level."""
@@ -292,6 +335,7 @@ class Rule:
     by_settings: bool = False  # the remedy is to run with the settings of the other one
     only_tried: Callable[[Seen], bool] = field(default=lambda _: False)
     settings: Sequence[Setting] = ()  # that may help, of several libraries
+    axes: Sequence[str] = ()  # other values of which may help
     # Rules with the same word tell of one fault in messages: only the largest share stands alone.
     fault: str = ""
     is_cause: bool = (

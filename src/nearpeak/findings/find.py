@@ -190,6 +190,8 @@ def _finding(view: View, worst: Judged, cases: int) -> Finding:
             ci95=worst.bounds,
             range=loss.range,
             blocks=len(loss.ratios),
+            launches=max(each.launches for each in (cell, other) if each),
+            of_medians=loss.of_medians(cell, other, seen.scaled) if other else None,
             ceilings=seen.ceilings,
             lost_us=view.lost_us(seen),
             share=1 - 1 / loss.ratio,
@@ -249,7 +251,8 @@ def _remedy(view: View, rule: Rule, seen: Seen) -> Remedy:
     other, who = seen.other, seen.cell.who
     if other is None or not rule.by_settings:
         named = suggested(rule.settings, who, view.observations)
-        return Remedy(text=rule.remedy, changes=named)
+        tried = view.tried(seen.cell, rule.axes)
+        return Remedy(text=rule.remedy, changes=named, tried=tried)
     own, better = (view.given.get(each, Settings()) for each in (who, other.who))
     return Remedy(text=rule.remedy, settings=better, changes=list(changes(better, own)))
 

@@ -3,7 +3,7 @@
 
 from nearpeak.numbers import count, number, percent, size, unit
 from nearpeak.report.drift import changed_words
-from nearpeak.report.findings import sentence
+from nearpeak.report.findings import remedied, sentence
 from nearpeak.report.wording import best_words, health
 from nearpeak.results.names import case
 from nearpeak.results.results import Advice, Cause, Results
@@ -36,7 +36,7 @@ def _words(results: Results, advice: Advice) -> str:
         return health(next(peak for peak in results.peaks if (peak.place, peak.case) == at))
     if advice.kind == "loss":
         finding = results.findings[advice.finding or 0]
-        return f"Largest loss: {sentence(finding)} {finding.remedy.text}"
+        return f"Largest loss: {sentence(finding)} {remedied(finding)}"
     if advice.kind == "launches":
         return (
             f"Measure more before changing anything: an interval needs {advice.launches} launches."

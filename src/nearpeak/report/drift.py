@@ -17,7 +17,8 @@ def told(drift: Drift) -> bool:
 
 
 def sentences(results: Results) -> list[str]:
-    """A line for each path that changed, then what is to be said of the others."""
+    """A line for each path that changed, what is to be said of the others, and a line for each
+    path whose CPUs were at several distances."""
     changed = [drift for drift in results.drift if drift.changed]
     lines = [_sentence(drift) for drift in changed]
     steady = [drift for drift in results.drift if told(drift) and not drift.changed]
@@ -27,7 +28,7 @@ def sentences(results: Results) -> list[str]:
     if unknown:
         paths = count(unknown, "path")
         lines.append(f"{paths} with fewer than {LEAST_BLOCKS} blocks: too few to tell.")
-    return lines
+    return lines + [_moving(drift) for drift in results.drift if drift.distances]
 
 
 def _steady(found: Sequence[Drift]) -> str:
@@ -93,10 +94,37 @@ def changed_words(drift: Drift) -> str:
     session = drift.changed[0].session
     if drift.changed == [block for block in drift.blocks if block.session == session]:
         which = f"session {session + 1} ({block_words(drift.changed, drift.changed)})"
-    return (
-        f"{which} carried {percent(abs(step))} % {'less' if step < 0 else 'more'} than the others"
-    )
+    moved = ", between CPUs that were mostly at another distance" if drift.moved else ""
+    return f"{which} carried {_less_or_more(step)} than the others{moved}"
+
+
+def _less_or_more(off: float) -> str:
+    return f"{percent(abs(off))} % {'less' if off < 0 else 'more'}"
+
+
+def _span(low: float, high: float) -> str:
+    """`single ceilings 3.00 % less to 40.0 % more`."""
+    return f"single ceilings {_less_or_more(low)} to {_less_or_more(high)}"
 
 
 def _sentence(drift: Drift) -> str:
-    return f"{drift.place.path}: {changed_words(drift)}."
+    singles = f" ({_span(*drift.step_range)})" if drift.step_range else ""
+    return f"{drift.place.path}: {changed_words(drift)}{singles}."
+
+
+def _moving(drift: Drift) -> str:
+    """At which distances the CPUs were, and what the path carried there."""
+    parts = [
+        f"{_ns(*each.ns)} apart in {block_words(each.blocks, drift.blocks)}, which carried"
+        f" {_less_or_more(each.deviation)} than usual ({_span(*each.range)})"
+        for each in drift.distances
+    ]
+    return (
+        f"{drift.place.path}: the CPUs of its ranks were at {len(drift.distances)} distances:"
+        f" {'; '.join(parts)}. Compare only figures of about the same blocks."
+    )
+
+
+def _ns(low: float, high: float) -> str:
+    ends = dict.fromkeys(number(round(end)) for end in (low, high))
+    return f"{' to '.join(ends)} ns"

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from nearpeak.numbers import number, percent, size, unit
-from nearpeak.report.sections import PAIRED, Column, Row, Rows, Table, Value
+from nearpeak.report.sections import NO_COMMON_BLOCK, PAIRED, Column, Row, Rows, Table, Value
 from nearpeak.results import order
 from nearpeak.results.cells import is_defect
 from nearpeak.results.names import axes_words, loses, status
@@ -274,6 +274,8 @@ def _value(cell: Cell, bus: str) -> Value:
         detail = f"overlap {percent(cell.overlap.hidden.value)} %"
     elif cell.fraction is not None:
         detail = f"{percent(cell.fraction)} %"
+    elif cell.no_fraction:
+        detail = NO_COMMON_BLOCK
     remark = loses(cell) or ("(defect)" if is_defect(cell) else "")
     return Value(
         cell.median,

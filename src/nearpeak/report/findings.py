@@ -65,8 +65,20 @@ def advised(finding: Finding) -> str:
     with_it = "The same reason" if finding.message is None else "Seen with it"
     same = [f"{with_it}: {sentence(other)}" for other in finding.explains]
     named = [] if remedy.settings else [_named(change) for change in remedy.changes]
-    tried = [f"To try: {', '.join(named)}."] if named else []
-    return " ".join([remedy.text, *tried, *same])
+    named_words = [f"To try: {', '.join(named)}."] if named else []
+    return " ".join([remedied(finding), *named_words, *same])
+
+
+def remedied(finding: Finding) -> str:
+    """What to do about it, and what of that the study has measured."""
+    tried = finding.remedy.tried
+    if tried is None:
+        return finding.remedy.text
+    axes = ", ".join(axes_words(tried.axes))
+    return (
+        f"{finding.remedy.text} In this study {axes} has {number(tried.value)} {unit(tried.unit)},"
+        f" {number(tried.ratio)} times as good in {count(tried.blocks, 'block')}."
+    )
 
 
 def _named(change: SettingChange) -> str:
@@ -404,11 +416,16 @@ def _value(evidence: Evidence) -> str:
 
 
 def _ratio(finding: Finding) -> str:
-    """`2.1 times (1.9 to 2.4 in 6 blocks)`."""
+    """`2.1 times (1.9 to 2.4 in 6 blocks)`; `in 6 of 9 blocks` where tables are of more."""
     cost = _cost(finding)
     low, high = cost.range
     blocks = count(cost.blocks, "block")
-    return f"{number(cost.ratio)} times ({number(low)} to {number(high)} in {blocks})"
+    if cost.launches > cost.blocks:
+        blocks = f"{cost.blocks} of {count(cost.launches, 'block')}"
+    words = f"{number(low)} to {number(high)} in {blocks}"
+    if cost.of_medians is not None:
+        words += f"; the two medians are {number(cost.of_medians)} times apart"
+    return f"{number(cost.ratio)} times ({words})"
 
 
 def _change(change: SettingChange) -> str:

@@ -11,10 +11,11 @@ from nearpeak.report import drift, failures, sessions, wording
 from nearpeak.report.sections import Notice, Tone
 from nearpeak.report.summary import defects
 from nearpeak.results.cells import FEWEST
-from nearpeak.results.names import case, reference
+from nearpeak.results.names import case, no_fraction, reference
 from nearpeak.results.order import is_left_out
 from nearpeak.results.results import Cell, Results
 from nearpeak.terms.awareness import words
+from nearpeak.terms.benchmarks import named
 
 # What makes figures wrong or missing stands before what a reader should know, and that before what
 # is said in any case.
@@ -30,6 +31,7 @@ def notices(results: Results, folder: Path = Path("DIR")) -> list[Notice]:
         *_failed(results),
         *_defects(results),
         *_above_memory(results),
+        *_no_fraction(results, folder),
         *_incomplete(results, folder),
         *_lacking(results),
         *_unaware(results),
@@ -95,6 +97,30 @@ def _defect(cell: Cell, apart: Collection[str]) -> str:
         f"{f' ({axes})' if axes else ''}:"
         f" {percent(cell.fraction)} % of the {reference(cell.ceiling)}{method}"
     )
+
+
+def _no_fraction(results: Results, folder: Path) -> Iterator[Notice]:
+    """Figures without a percentage, why, and what brings one."""
+    if found := [cell for cell in results.cells if cell.no_fraction]:
+        what = " or ".join(sorted({_held_against(cell, results) for cell in found}))
+        yield Notice(
+            f"{count(len(found), 'figure')} {'has' if len(found) == 1 else 'have'} no percentage,"
+            f" as no block has both the figure and its {what}. More blocks may have both:",
+            tuple(
+                f"{cell.who.label}, {cell.place.path}, {case(cell.case)} at {size(cell.case.x)}:"
+                f" {no_fraction(cell)}"
+                for cell in found
+            ),
+            tone="note",
+            command=sessions.more_blocks(results.cells, folder)
+            if results.complete
+            else resume_study(folder),
+        )
+
+
+def _held_against(cell: Cell, results: Results) -> str:
+    kind = named(results.benchmarks, cell.case.benchmark).ceiling
+    return "ceiling" if kind == "measured" else "bound"
 
 
 def _incomplete(results: Results, folder: Path) -> Iterator[Notice]:

@@ -20,6 +20,9 @@ PAIRED = (
     " ratio of the two figures."
 )
 
+# In the place of one: notices say why.
+NO_COMMON_BLOCK = "no common block"
+
 
 @dataclass(frozen=True)
 class Value:

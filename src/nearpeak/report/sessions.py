@@ -2,14 +2,14 @@
 """The sessions of a study, and in what they differ."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from nearpeak.journal import resume_study
 from nearpeak.numbers import count
 from nearpeak.report.sections import Notice
 from nearpeak.results.cells import FEWEST
-from nearpeak.results.results import Results, SessionInfo
+from nearpeak.results.results import Cell, Results, SessionInfo
 from nearpeak.terms.fingerprints import Fingerprint, changes, common
 from nearpeak.terms.identity import Who
 
@@ -65,9 +65,13 @@ def apart(results: Results, folder: Path) -> Notice | None:
         if many == 2
         else " More sessions tell more of their scatter:"
     )
-    blocks = 1 + max(block.number for cell in measured for block in cell.blocks)
-    command = resume_study(folder, "--launches", str(blocks + FEWEST))
-    return Notice(text, tone="note", details="sessions", command=command)
+    return Notice(text, tone="note", details="sessions", command=more_blocks(measured, folder))
+
+
+def more_blocks(cells: Iterable[Cell], folder: Path) -> str:
+    """The line that adds a session of so many blocks as an interval needs, to a complete study."""
+    blocks = 1 + max(block.number for cell in cells for block in cell.blocks)
+    return resume_study(folder, "--launches", str(blocks + FEWEST))
 
 
 def sentence(results: Results) -> str:

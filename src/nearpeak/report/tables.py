@@ -6,7 +6,7 @@ from itertools import groupby
 
 from nearpeak.numbers import number, percent, size, unit
 from nearpeak.report.headlines import Group
-from nearpeak.report.sections import PAIRED, Column, Row, Rows, Table, Value
+from nearpeak.report.sections import NO_COMMON_BLOCK, PAIRED, Column, Row, Rows, Table, Value
 from nearpeak.report.wording import convention
 from nearpeak.results import names
 from nearpeak.results.cells import FEWEST, is_defect
@@ -224,12 +224,19 @@ def _rows(group: Group, order: list[str]) -> list[Row]:
     return found
 
 
+def _below(cell: Cell) -> tuple[str, ...]:
+    """What stands below its fraction."""
+    if cell.no_fraction:
+        return (NO_COMMON_BLOCK,)
+    attainable = cell.fraction_attainable
+    return () if attainable is None else (f"{percent(attainable)} % of attainable",)
+
+
 def _reached(name: str, cell: Cell | None) -> dict[str, Value]:
     if cell is None:
         return {f"{name} value": Value(None)}
     if cell.median is None:
         return {f"{name} value": Value(names.status(cell), "text", tone="bad")}
-    attainable = cell.fraction_attainable
     found = {
         f"{name} value": Value(
             cell.median,
@@ -246,7 +253,7 @@ def _reached(name: str, cell: Cell | None) -> dict[str, Value]:
             range=cell.fraction_range,
             few="blocks",
             blocks=cell.fraction_blocks,
-            notes=() if attainable is None else (f"{percent(attainable)} % of attainable",),
+            notes=_below(cell),
             tone="bad" if is_defect(cell) else "",
             remark="(defect)" if is_defect(cell) else "",
         ),

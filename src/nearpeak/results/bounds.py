@@ -94,7 +94,8 @@ def find(observations: Observations, ceilings: Iterable[CeilingPoint]) -> list[C
             if case.metric == benchmark.main.name:
                 blocks = sorted(wanted[place, case])
                 ideal = [[bound] * len(blocks)]
-                found.append(_point(benchmark, place, case, blocks, ideal, {IDEAL: bound}, "ideal"))
+                methods = {IDEAL: bound}
+                found.append(_point(benchmark, place, case, blocks, ideal, methods, "ideal", []))
             continue
         here = [
             source
@@ -103,9 +104,9 @@ def find(observations: Observations, ceilings: Iterable[CeilingPoint]) -> list[C
             if source.point.case.axes.items() <= case.axes.items()
         ]
         if terms := _terms(benchmark, place, case, here):
-            blocks, readings = _readings(terms)
+            blocks, readings, passed = _readings(terms)
             usual = {term.words: term.usual() for term in terms}
-            found.append(_point(benchmark, place, case, blocks, readings, usual, "bound"))
+            found.append(_point(benchmark, place, case, blocks, readings, usual, "bound", passed))
     return found
 
 
@@ -221,9 +222,10 @@ def _links(place: Place) -> int:
     return len(place.ends) - 1 if "gpu" in place.ends else 1
 
 
-def _readings(terms: Sequence[Term]) -> tuple[list[Block], list[list[float]]]:
+def _readings(terms: Sequence[Term]) -> tuple[list[Block], list[list[float]], list[Block]]:
     """The longest of the times, and what it may be too, in the blocks that measured the one that is
-    usually the longest; of a rate there is but one term.
+    usually the longest; of a rate there is but one term. And the blocks that measured that one
+    between CPUs at another distance.
 
     A time that was not measured in a block is in no bound of it: medians in its place would count
     as launches in intervals, which would then be too narrow.
@@ -234,7 +236,8 @@ def _readings(terms: Sequence[Term]) -> tuple[list[Block], list[list[float]]]:
     for which in range(max(len(term.source.readings) for term in terms)):
         measured = [term.reading(which) for term in terms]
         readings.append([max(own[block] for own in measured if block in own) for block in blocks])
-    return blocks, readings
+    passed = sorted({*longest.source.point.blocks} - {*blocks})
+    return blocks, readings, passed
 
 
 def _point(
@@ -245,6 +248,7 @@ def _point(
     readings: list[list[float]],
     methods: dict[str, float],
     kind: Kind,
+    passed: list[Block],
 ) -> CeilingPoint:
     values, *others = readings
     metric = benchmark.metric(case.metric)
@@ -257,4 +261,5 @@ def _point(
         method=max(methods, key=methods.__getitem__),
         methods=methods,
         kind=kind,
+        passed_over=passed,
     )

@@ -232,6 +232,8 @@ def _compare(cell: Cell, ceiling: CeilingPoint | None) -> set[CellStatus]:
         return {"no ceiling"}
     reached = _fraction(cell, ceiling.readings)
     if reached is None:
+        moved = not {*cell.blocks}.isdisjoint(ceiling.passed_over)
+        cell.no_fraction = "other distance" if moved else "other blocks"
         return {"no ceiling"}
     cell.ceiling = CeilingValue(value=ceiling.value, method=ceiling.method, kind=ceiling.kind)
     cell.fraction, cell.fraction_ci95 = reached.value, reached.ci95

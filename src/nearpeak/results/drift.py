@@ -6,14 +6,15 @@ among them, and no library is part of them.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
 from nearpeak.observations.observed import Block
-from nearpeak.results.results import CeilingPoint, Drift
+from nearpeak.results.results import AtDistance, CeilingPoint, Drift
 from nearpeak.statistics.drift import changes, least_steps
-from nearpeak.terms.identity import Case, Place
+from nearpeak.statistics.strata import strata
+from nearpeak.terms.identity import Place
 
 
 def find(points: Iterable[CeilingPoint]) -> list[Drift]:
@@ -22,33 +23,95 @@ def find(points: Iterable[CeilingPoint]) -> list[Drift]:
     A block's deviation is the median over the ceilings of its path, each against its own median
     block, so that a block which lacks some does not look different for it.
     """
-    places: dict[Place, dict[Block, list[float]]] = defaultdict(lambda: defaultdict(list))
-    widest: dict[Place, tuple[float, Case]] = {}
+    places: dict[Place, list[CeilingPoint]] = defaultdict(list)
     for point in points:
-        if point.fact or point.value <= 0:
-            continue
-        apart = point.range[1] / point.range[0] if point.range[0] > 0 else 1.0
-        if apart > widest.get(point.place, (0.0,))[0]:
-            widest[point.place] = apart, point.case
-        sign = 1 if point.better == "higher" else -1
-        for block, value in point.by_block.items():
-            if value > 0:
-                places[point.place][block].append(sign * float(np.log(value / point.value)))
-    found = [
-        Drift(
-            place=place,
-            blocks=sorted(blocks),
-            deviations=[float(np.expm1(np.median(blocks[block]))) for block in sorted(blocks)],
-            widest=widest[place][0],
-            widest_case=widest[place][1],
-        )
-        for place, blocks in places.items()
-    ]
+        if not point.fact and point.value > 0:
+            places[point.place].append(point)
+    found = [_drift(place, own) for place, own in places.items()]
     series = [np.log1p(drift.deviations) for drift in found]
     for drift, change, least in zip(found, changes(series), least_steps(series), strict=True):
         if change is not None:
             drift.changed = drift.blocks[change.first : change.last + 1]
             drift.step = float(np.expm1(change.effect))
+            drift.step_range = _step_range(places[drift.place], drift.changed)
         elif least is not None:
             drift.tells_from = float(np.expm1(least))
     return found
+
+
+def _drift(place: Place, points: Sequence[CeilingPoint]) -> Drift:
+    deviations: dict[Block, list[float]] = defaultdict(list)
+    for point in points:
+        for block, off in _deviations(point).items():
+            deviations[block].append(off)
+    widest = max(points, key=_apart)
+    return Drift(
+        place=place,
+        blocks=sorted(deviations),
+        deviations=[float(np.expm1(np.median(deviations[at]))) for at in sorted(deviations)],
+        widest=_apart(widest),
+        widest_case=widest.case,
+        distances=_distances(points),
+    )
+
+
+def _deviations(point: CeilingPoint) -> dict[Block, float]:
+    """How far each block is off the median of all: a logarithm, above 0 is faster."""
+    sign = 1 if point.better == "higher" else -1
+    return {
+        block: sign * float(np.log(value / point.value))
+        for block, value in point.by_block.items()
+        if value > 0
+    }
+
+
+def _apart(point: CeilingPoint) -> float:
+    """The best of its blocks over the worst."""
+    return point.range[1] / point.range[0] if point.range[0] > 0 else 1.0
+
+
+def _step_range(
+    points: Iterable[CeilingPoint], changed: Collection[Block]
+) -> tuple[float, float] | None:
+    """How far single ceilings differ in these blocks from the rest: the lowest, the highest."""
+    steps = []
+    for point in points:
+        off = _deviations(point)
+        sides = [[off[at] for at in off if (at in changed) == inside] for inside in (True, False)]
+        if all(sides):
+            inner, outer = (float(np.median(side)) for side in sides)
+            steps.append(float(np.expm1(inner - outer)))
+    return (min(steps), max(steps)) if steps else None
+
+
+def _distances(points: Sequence[CeilingPoint]) -> list[AtDistance]:
+    """The distances that the CPUs were at, where there are several: a block's is the middle of
+    what its ceilings found."""
+    found: dict[Block, list[float]] = defaultdict(list)
+    for point in points:
+        for block, ns in zip(point.blocks, point.cache_line_ns, strict=False):
+            if ns:
+                found[block].append(ns)
+    middles = {block: float(np.median(found[block])) for block in sorted(found)}
+    of: list[int] = strata([*middles.values()]).tolist()
+    if len(set(of)) < 2:
+        return []
+    every = [_deviations(point) for point in points]
+    distances = []
+    for stratum in sorted(set(of)):
+        blocks = [block for block, own in zip(middles, of, strict=True) if own == stratum]
+        apart = [middles[block] for block in blocks]
+        off = [
+            float(np.expm1(np.median(own)))
+            for deviations in every
+            if (own := [deviations[block] for block in blocks if block in deviations])
+        ]
+        distances.append(
+            AtDistance(
+                ns=(min(apart), max(apart)),
+                blocks=blocks,
+                deviation=float(np.median(off)),
+                range=(min(off), max(off)),
+            )
+        )
+    return distances

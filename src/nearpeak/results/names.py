@@ -81,3 +81,12 @@ def detail(curve: Curve) -> str:
 def label(curve: Curve) -> str:
     """`latency (H,H, calls=blocking)`: in full."""
     return f"{curve.figure} ({detail(curve)})"
+
+
+def no_fraction(cell: Cell) -> str:
+    """Why it has none; empty where nothing is missing."""
+    if cell.no_fraction == "other distance":
+        return "the CPUs were at another distance in its blocks than where its bound was measured"
+    if cell.no_fraction == "other blocks":
+        return "what it is held against was measured in other blocks"
+    return ""

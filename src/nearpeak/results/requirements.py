@@ -16,7 +16,7 @@ from nearpeak.numbers import count, extent, number, percent, spread, unit
 from nearpeak.results.best import best_point
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import is_defect
-from nearpeak.results.names import case, loses, reference, status
+from nearpeak.results.names import case, loses, no_fraction, reference, status
 from nearpeak.results.results import CeilingPoint, Cell, Results
 from nearpeak.terms.axes import staging
 from nearpeak.terms.benchmarks import QUOTED_BYTES
@@ -302,6 +302,8 @@ class _Measured:
             return f"{where} was not measured{self._staged(who, subject.place, known)}"
         if cell.median is None:
             return f"{where} was not measured ({_ended(cell)})"
+        if requirement.bound.unit == OF_CEILING and cell.no_fraction:
+            return f"{where} has no fraction: {no_fraction(cell)}"
         if requirement.bound.unit == OF_CEILING and cell.fraction is None:
             return f"no ceiling of {where} was measured{self._failed(subject.place)}"
         return _of_cell(cell, cell.median, requirement.bound, subject, where)

@@ -34,6 +34,10 @@ HOST_CACHES = ("core cache", "shared cache")
 # held down; or a path that changed.
 Cause = Literal["other work", "two modes", "held down", "sessions", "drift"]
 
+# Why a cell has no fraction, though its ceiling or bound was measured: no block has both, or the
+# bound does not count in those that have, as the CPUs were at another distance there.
+NoFraction = Literal["other blocks", "other distance"]
+
 # What must be known of a cell.
 Flag = Literal[
     "few launches",
@@ -139,6 +143,7 @@ class Cell(msgspec.Struct, kw_only=True):
     # That measured both; flag "fewer blocks": not all of the cell's. 0: of what was imported, whose
     # fraction is of the median of the ceiling at another time, without interval or range.
     fraction_blocks: int = 0
+    no_fraction: NoFraction | None = None  # null: it has one, or nothing to be a fraction of
     of_plateau: OfPlateau | None = None  # of rates
     # By one operation against what a library can attain, else the ceiling; null: it has neither.
     lost_us: float | None = None
@@ -301,6 +306,8 @@ class CeilingPoint(msgspec.Struct, kw_only=True):
     otherwise: list[list[float]] = []
     blocks: list[Block]
     cache_line_ns: list[float | None] = []  # in each block: how far apart the ranks' CPUs were
+    # Of a bound: blocks that measured what it follows from, between CPUs at another distance.
+    passed_over: list[Block] = []
     method: str  # the best over all blocks
     stand_ins: dict[str, list[Block]] = {}  # others that counted in its place, and where
     methods: dict[str, float]  # every method's median
@@ -668,7 +675,11 @@ class Cost(msgspec.Struct, kw_only=True):
     # where blocks are too few for more
     ci95: tuple[float, float] | None
     range: tuple[float, float]  # smallest and largest of a block
-    blocks: int  # that have both figures
+    blocks: int  # that have both figures, and are of the sessions that verdicts rest on
+    launches: int = 0  # of the figure that has more: in tables it is of all of them
+    # The ratio of the two medians of these blocks, where it is another one by more than a tenth:
+    # blocks differ so much. null: it is not, or the ratio is no ratio of the two figures.
+    of_medians: float | None = None
     ceilings: float | None = None  # of the ratio, what their ceilings have too; null: not asked
     lost_us: float  # by one operation; 0: nobody knows
     share: float  # of its time, or of the better rate: 1 - 1 / ratio
@@ -685,6 +696,16 @@ class SettingChange(msgspec.Struct, kw_only=True):
     effect: str = ""  # what it does, where a rule names it
 
 
+class Tried(msgspec.Struct, kw_only=True):
+    """The same case with other values of axes, which is better in each block that has both."""
+
+    axes: dict[str, str]  # that differ, with the better values
+    value: float  # in these blocks
+    unit: str
+    ratio: float  # how many times better it is: median over these blocks
+    blocks: int
+
+
 class Remedy(msgspec.Struct, kw_only=True):
     """What to do about a finding."""
 
@@ -693,6 +714,7 @@ class Remedy(msgspec.Struct, kw_only=True):
     # and how they differ from those that lose. Without them: what the rule names, fits the library,
     # and nothing in force sets.
     changes: list[SettingChange] = []
+    tried: Tried | None = None  # of the axes that the text names: the best that the study measured
 
 
 # What was recorded: a variable that launches inherited; what doctor said; what slowed launches;
@@ -800,6 +822,15 @@ class Advice(msgspec.Struct, kw_only=True):
     why: list[Cause] = []  # what is known of why they scatter
 
 
+class AtDistance(msgspec.Struct, kw_only=True):
+    """The blocks of one path in which the CPUs of its ranks were about so far apart."""
+
+    ns: tuple[float, float]  # a cache line's round trip: of the nearest block, of the farthest
+    blocks: list[Block]
+    deviation: float  # of these blocks, as of one in `Drift.deviations`
+    range: tuple[float, float]  # the same of single ceilings: the lowest, the highest
+
+
 class Drift(msgspec.Struct, kw_only=True):
     """What one path carried without MPI in each block, against all blocks of the study."""
 
@@ -808,12 +839,24 @@ class Drift(msgspec.Struct, kw_only=True):
     deviations: list[float]  # relative to the median block: median over the path's ceilings
     changed: list[Block] = []  # that differ from the rest by more than chance; none: no change
     step: float | None = None  # how these differ from the rest, relative
+    # The same of single ceilings that have blocks on both sides: the lowest, the highest.
+    step_range: tuple[float, float] | None = None
+    distances: list[AtDistance] = []  # the nearest first; empty: one, or not known
     # Where none changed: the least step half-way, in most ceilings, that half of such studies would
     # tell, relative.
     tells_from: float | None = None
     # Of the ceiling whose blocks differ most: the best over the worst. No ceiling alone is judged.
     widest: float | None = None
     widest_case: Case | None = None
+
+    @property
+    def moved(self) -> bool:
+        """Whether most of the blocks that changed were at another distance than most others."""
+        inside = [len({*each.blocks} & {*self.changed}) for each in self.distances]
+        others = [len({*each.blocks} - {*self.changed}) for each in self.distances]
+        if not any(inside) or not any(others):
+            return False
+        return inside.index(max(inside)) != others.index(max(others))
 
 
 class SessionInfo(msgspec.Struct, kw_only=True):

@@ -10,6 +10,9 @@ from nearpeak.arrays import Booleans, Floats, Indices
 
 GAP = 1.5  # distances further apart than this, as a ratio, are of two strata
 SCATTER = 0.05  # of launches, as logarithms: what is much more lies far off
+# Where fewer launches than this share are in other strata than the commonest, the median of all
+# is one of the commonest.
+MINORITY = 0.25
 
 
 def strata(distances: Sequence[float]) -> Indices:
@@ -23,6 +26,14 @@ def strata(distances: Sequence[float]) -> Indices:
     found = np.zeros(len(values), dtype=np.intp)
     found[order[1:]] = np.cumsum(ordered[1:] > GAP * ordered[:-1])
     return found
+
+
+def mixed(distances: Sequence[float]) -> bool:
+    """Whether a quarter of these distances (above 0) or more are in other strata than most."""
+    if not len(distances):
+        return False
+    most = int(np.bincount(strata(distances)).max())
+    return len(distances) - most >= MINORITY * len(distances)
 
 
 def effects(logarithms: Floats, sessions: Indices, of: Indices) -> Floats:

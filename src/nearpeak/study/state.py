@@ -11,6 +11,7 @@ import msgspec
 
 from nearpeak.statistics.intervals import all_precise, precise
 from nearpeak.study.answers import Templates, believes
+from nearpeak.study.distances import Distances
 from nearpeak.study.estimate import Estimate, Manner, kind_of, parts_of
 from nearpeak.study.fit import LEAST_LAUNCHES, OVERTIME
 from nearpeak.study.forecast import Forecast, forecast
@@ -76,6 +77,7 @@ class State:
         self.plan = plan
         self.estimate = Estimate(plan)
         self.pilot = PilotData(plan)
+        self._distances = Distances(plan)
         self.looks = plan.looks  # and, as the next one, what was added to the plan
         self.budget_seconds = plan.budget_seconds  # for `seconds`
         self.seconds = plan.trial_seconds  # of trials, and of all launches that ended
@@ -102,7 +104,7 @@ class State:
         self._choice: Choice | None = None
         self._least_blocks = LEAST_LAUNCHES  # that are run whatever the budget
         self._whole = 0  # so many first blocks are over
-        self._looked: set[int] = set()
+        self._judged = 0  # so many first blocks are judged
 
     def feed(self, record: Record) -> None:
         """Takes in one record."""
@@ -327,21 +329,27 @@ class State:
         first = self.begun_blocks
         self._look(first)
         self._whole = min(self._whole, first)
+        self._judged = min(self._judged, first)
         self.looks = record.looks
         more = record.budget_seconds
         self.budget_seconds = None if more is None else self.seconds + more
         if record.adds.launches:
             self._least_blocks = first + LEAST_LAUNCHES
-        for unit in self._precise_units() if record.every else ():
-            self._passed[unit].append(range(self._done.pop(unit), first))
+        if record.every:
+            self._go_on(self._of("mpi"), first)
 
-    def _precise_units(self) -> list[Unit]:
-        """What is done because it was judged precise, and neither given up nor left out; with the
-        ceilings of any of it."""
+    def _go_on(self, units: Iterable[Unit], block: int) -> None:
+        """What is done of these because it was precise is launched again from a block on."""
+        for unit in self._precise_units(units):
+            self._passed[unit].append(range(self._done.pop(unit), block))
+
+    def _precise_units(self, units: Iterable[Unit]) -> list[Unit]:
+        """What of these is done because it was judged precise, and neither given up nor left out;
+        with the ceilings of any of it."""
         spared = [self.plan.spare[number] for number in self._spared]
         found = [
             unit
-            for unit in self._of("mpi")
+            for unit in units
             if unit in self._done
             and not self._is_given_up(unit)
             and not any(self._is_part(unit, spare) for spare in spared)
@@ -376,7 +384,9 @@ class State:
     def _take_in(self, begun: LaunchRecord, record: LaunchEndRecord) -> None:
         samples = self._open
         template = self._templates.find(begun)
-        self._over[LaunchId(begun.block, template)] = begun.session
+        launch = LaunchId(begun.block, template)
+        self._over[launch] = begun.session
+        self._distances.add(launch, samples)
         kind = kind_of(self.plan, self.plan.launches[template])
         least = least_samples(self.plan, kind, begun.block)
         slot_ms = begun.slot_ms or self.plan.slot_ms
@@ -443,20 +453,41 @@ class State:
         return self._variants.get((record.benchmark, record.buffers, Axes(record.axes)))
 
     def _look(self, block: int) -> None:
-        """Judges precision at every look that lies before this block, once what it is about is
-        measured."""
-        for look in self.looks:
-            if look > block or not self._is_over(look):
+        """Judges, block by block up to this one, what goes on and at every look what is precise,
+        once all before is measured."""
+        for number in range(self._judged + 1, block + 1):
+            if not self._is_over(number):
                 return
-            if look not in self._looked:
-                self._looked.add(look)
-                self._judge(look)
+            self._judged = number
+            moving = self._distances.moving(number)
+            for paths in moving:
+                self._join_again(paths, number)
+            if number in self.looks:
+                self._judge(number, moving)
 
-    def _judge(self, look: int) -> None:
-        for rivals in self._rivals():
-            going = [unit for unit in rivals if unit not in self._done and self._cells[unit]]
-            if going and self._precise(going, look):
-                self._done.update(dict.fromkeys(going, look))
+    def _join_again(self, paths: set[str], block: int) -> None:
+        """Between CPUs that are at a mix of distances, what ended goes on beside what did not, if
+        both were planned at once: its blocks would be another mix."""
+        planned: dict[int, list[Unit]] = defaultdict(list)  # by their first block
+        for unit in self._of("mpi"):
+            launch = self.plan.launches[unit.template]
+            if launch.path in paths and self._cells[unit]:
+                planned[launch.since].append(unit)
+        for units in planned.values():
+            if not all(self._is_done(unit, block) for unit in units):
+                self._go_on(units, block)
+
+    def _judge(self, look: int, moving: Sequence[set[str]]) -> None:
+        """What is precise ends: on a path by itself, between moving CPUs all together."""
+        together: dict[str | int, list[list[Unit]]] = defaultdict(list)
+        for number, rivals in enumerate(self._rivals()):
+            if going := [unit for unit in rivals if unit not in self._done and self._cells[unit]]:
+                path = self.plan.launches[going[0].template].path
+                mates = next((min(paths) for paths in moving if path in paths), number)
+                together[mates].append(going)
+        for group in together.values():
+            if all(self._precise(going, look) for going in group):
+                self._done.update(dict.fromkeys((unit for going in group for unit in going), look))
         for unit in self._of("ceiling"):
             if unit not in self._done and all(
                 self._is_done(user, look) for user in self._users(unit.template)

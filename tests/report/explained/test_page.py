@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Explanations on pages and on the terminal."""
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -97,3 +98,10 @@ def test_those_of_a_study_have_anchors_of_their_own(explained: Explanation) -> N
     assert title == "one 1, host-gpu near"
     assert 'id="explained-1-1"' in first
     assert 'id="explained-2-1"' in second
+
+
+def test_the_terminal_says_what_was_written(
+    explained: Explanation, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_explanation(explained, Path("found/explain.html"))
+    assert capsys.readouterr().out.endswith("\nReport: found/explain.html\n")

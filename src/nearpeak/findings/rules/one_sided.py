@@ -33,6 +33,7 @@ RULE = Rule(
     f" of them takes more than {2 * LIMIT:g} times as long as a message: it must be acknowledged.",
     find=find,
     remedy="Send messages instead, or try other windows and synchronisation (`win`, `sync`).",
+    axes=["win", "sync"],
     sources=[
         issue("open-mpi/ompi", 8652, "MPI_Put far below MPI_Send", "Open MPI"),
         issue("open-mpi/ompi", 10573, "MPI_Get at a fraction of point-to-point", "Open MPI"),

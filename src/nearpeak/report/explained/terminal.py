@@ -37,7 +37,7 @@ def print_explanation(found: Explanation, page: Path | None) -> None:
                 for protocol in said.protocols[:SAID_LINES]:
                     console.print(f"  {protocol}", soft_wrap=True)
     if page:
-        console.print(f"\n{page}", soft_wrap=True)
+        console.print(f"\nReport: {page}", soft_wrap=True)
 
 
 def _table(budget: Budget) -> Table:
