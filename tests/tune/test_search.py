@@ -120,6 +120,26 @@ def test_what_fails_is_refused_and_the_search_goes_on() -> None:
     assert found.refused == {"HANGS=y": "the launch did not end within 30 s"}
 
 
+NEEDING = [Candidate((("LAYER", "other"), (f"LAYER_{number}", "1"))) for number in range(8)]
+
+
+def test_where_nothing_works_with_what_several_need_none_is_tried_further() -> None:
+    def effect(env: Env) -> tuple[float, float] | str:
+        return "it crashed" if "LAYER" in env else (1.0, 1.0)
+
+    found = Search(Planted(effect, 1), [*candidates(FILLERS), *NEEDING], 1).run()
+    reasons = [found.refused[each.label] for each in NEEDING]
+    assert sorted(reasons) == ["it crashed"] * 2 + ["nothing worked with LAYER=other"] * 6
+
+
+def test_what_several_need_may_fail_with_some_of_them() -> None:
+    def effect(env: Env) -> tuple[float, float] | str:
+        return "it crashed" if {"LAYER_1", "LAYER_2"} & set(env) else (1.0, 1.0)
+
+    found = Search(Planted(effect, 1), [NEEDING[0], *candidates(FILLERS), *NEEDING], 1, first=1)
+    assert set(found.run().refused) == {NEEDING[1].label, NEEDING[2].label}
+
+
 def test_what_breaks_something_else_is_refused() -> None:
     def effect(env: Env) -> tuple[float, float]:
         if "CORRUPTS" in env:

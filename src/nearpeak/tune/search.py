@@ -38,6 +38,7 @@ REFERENCE_EVERY = 8  # of these trials
 MOST_AGAIN = 6  # trials of what was tried already: the sampler has nothing else
 MOST_TURNS = 3
 MOST_OFFERS = 3
+MOST_FAILING = 2  # values of those that need the same: where so many fail, all do
 MOST_RACING = 8  # side by side
 MOST_ROUNDS = 7
 LEAST_ROUNDS = 3
@@ -278,6 +279,19 @@ class Search:
     def _refuse(self, candidate: Candidate, why: str) -> None:
         self.outcome.refused[candidate.label] = why
         self._tell(f"{candidate.label}: refused: {why}")
+        self._refuse_alike(candidate)
+
+    def _refuse_alike(self, candidate: Candidate) -> None:
+        """Refuses all that needs what a refused one needs, where nothing has worked with it."""
+        needed = Candidate(candidate.env[:-1])
+        alike = [each for each in self._candidates if each.env[:-1] == needed.env]
+        if not needed.env or any(each in tried for tried, _ in self._tried for each in alike):
+            return
+        rest = self._working(alike)
+        if rest and len(alike) - len(rest) >= MOST_FAILING:
+            why = f"nothing worked with {needed.label}"
+            self.outcome.refused.update({each.label: why for each in rest})
+            self._tell(f"{needed.label}: refused, with all that needs it")
 
     def _sample(self, sampler: Sampler, until: float) -> None:
         """Trials of values together as the sampler proposes them."""
