@@ -2,7 +2,7 @@
 """What the paths carried from block to block, in words."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from nearpeak.numbers import count, number, percent, size
 from nearpeak.observations.observed import Block
@@ -18,7 +18,7 @@ def told(drift: Drift) -> bool:
 
 def sentences(results: Results) -> list[str]:
     """A line for each path that changed, what is to be said of the others, and a line for each
-    path whose CPUs were at several distances."""
+    distance of CPUs that were at several."""
     changed = [drift for drift in results.drift if drift.changed]
     lines = [_sentence(drift) for drift in changed]
     steady = [drift for drift in results.drift if told(drift) and not drift.changed]
@@ -28,7 +28,7 @@ def sentences(results: Results) -> list[str]:
     if unknown:
         paths = count(unknown, "path")
         lines.append(f"{paths} with fewer than {LEAST_BLOCKS} blocks: too few to tell.")
-    return lines + [_moving(drift) for drift in results.drift if drift.distances]
+    return lines + [line for drift in results.drift for line in _moving(drift)]
 
 
 def _steady(found: Sequence[Drift]) -> str:
@@ -112,17 +112,15 @@ def _sentence(drift: Drift) -> str:
     return f"{drift.place.path}: {changed_words(drift)}{singles}."
 
 
-def _moving(drift: Drift) -> str:
-    """At which distances the CPUs were, and what the path carried there."""
-    parts = [
-        f"{_ns(*each.ns)} apart in {block_words(each.blocks, drift.blocks)}, which carried"
-        f" {_less_or_more(each.deviation)} than usual ({_span(*each.range)})"
-        for each in drift.distances
-    ]
-    return (
-        f"{drift.place.path}: the CPUs of its ranks were at {len(drift.distances)} distances:"
-        f" {'; '.join(parts)}. Compare only figures of about the same blocks."
-    )
+def _moving(drift: Drift) -> Iterator[str]:
+    """At which distances the CPUs were, and what the path carried there: a line for each."""
+    known = sum(len(each.blocks) for each in drift.distances)
+    for each in drift.distances:
+        yield (
+            f"{drift.place.path}: CPUs {_ns(*each.ns)} apart in {len(each.blocks)} of"
+            f" {count(known, 'block')}: {_less_or_more(each.deviation)} than usual"
+            f" ({_span(*each.range)})."
+        )
 
 
 def _ns(low: float, high: float) -> str:
