@@ -23,6 +23,15 @@ def test_spans_that_cannot_be_seen_apart_are_one() -> None:
     ]
 
 
+@pytest.mark.parametrize(("wait_us", "seen"), [(1.0, 6), (0.3, 1)])
+def test_waits_stay_apart_where_they_can_be_seen(wait_us: float, seen: int) -> None:
+    spans = []
+    for begin in (0.0, 2.0, 4.0):
+        spans.append(Span(kind="call", name="copy", begin_us=begin, end_us=begin + 1))
+        spans.append(Span(kind="sync", name="wait", begin_us=begin + 1, end_us=begin + 1 + wait_us))
+    assert len(thinned(spans, narrowest_us=6)) == seen
+
+
 def test_each_is_kept_behind_the_others(by_hand: Any, tmp_path: Path) -> None:
     one, other = by_hand.explained(size=8), by_hand.explained(size=16)
     assert keep(one, tmp_path).name == "001.json"

@@ -176,7 +176,7 @@ def doubtful(case: ExplainedCase) -> bool:
 
 def thinned(spans: Iterable[Span], narrowest_us: float) -> list[Span]:
     """The spans of a lane, in the order of time; those that could not be seen apart as one, which
-    has the name of the longest."""
+    has the name of the longest. Waits stay apart where they could be seen."""
     found: list[Span] = []
     for span in spans:
         last = found[-1] if found else None
@@ -184,11 +184,14 @@ def thinned(spans: Iterable[Span], narrowest_us: float) -> list[Span]:
             last is None
             or span.begin_us - last.end_us > narrowest_us / 4
             or last.end_us - last.begin_us > narrowest_us
-            or (last.kind in WAITING) != (span.kind in WAITING)
+            or (
+                (last.kind in WAITING) != (span.kind in WAITING)
+                and min(_length(last), _length(span)) > narrowest_us / 12
+            )
         ):
             found.append(span)
             continue
-        longer = max(last, span, key=lambda one: one.end_us - one.begin_us)
+        longer = max(last, span, key=_length)
         found[-1] = Span(
             kind=longer.kind,
             name=longer.name,
@@ -197,6 +200,10 @@ def thinned(spans: Iterable[Span], narrowest_us: float) -> list[Span]:
             count=last.count + span.count,
         )
     return found
+
+
+def _length(span: Span) -> float:
+    return span.end_us - span.begin_us
 
 
 # Times as long under the microscope: below, other work held up the launches without it; above, most
