@@ -132,6 +132,12 @@ class Launches(Bench):
         assert env
         return ""
 
+    def places(self) -> list[str]:
+        return []
+
+    def elsewhere(self, env: Env, place: str) -> dict[str, float] | Failed:
+        raise AssertionError(place, env)
+
     def left(self) -> float:
         return 1 - self.done / self.most
 

@@ -22,7 +22,7 @@ from nearpeak.libraries.launch import environment
 from nearpeak.libraries.library import Library
 from nearpeak.libraries.profiles import Profile
 from nearpeak.libraries.tunables import Offered, Tunable, installed
-from nearpeak.tune import calibrate, confirm, run, search, trials
+from nearpeak.tune import calibrate, confirm, launches, run, search, trials
 from nearpeak.tune.candidates import together
 from nearpeak.tune.journal import Asked, Checked, Hinted, Trial, TuneJournal, read
 from nearpeak.tune.launches import LIMIT_SECONDS
@@ -88,7 +88,7 @@ def test_what_is_planted_is_found_refused_or_survived(
     )
     prepared = run.prepare(asked)
     guards = [each for each in prepared.launches.guards if each.benchmark.name == "latency"]
-    prepared = replace(prepared, launches=replace(prepared.launches, guards=guards))
+    prepared = replace(prepared, launches=replace(prepared.launches, guards=guards, others={}))
     assert [candidate.label for candidate in prepared.candidates] == [
         f"{PREFIX}{name}=y" for name in NAMES
     ]
@@ -196,10 +196,13 @@ def test_the_whole_command(
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
 ) -> None:
-    plant(monkeypatch, faulty, ["FAST", "NOTHING"], seconds=4)
-    # A study of six short launches, however long they take here.
+    plant(monkeypatch, faulty, ["FAST", "SHORT"], seconds=4)
+    monkeypatch.setattr(launches, "GUARD_SIZES", "8,4K")
+    monkeypatch.setattr(launches, "PRICED_SIZES", [8, 4096])
+    # A study of eight short launches, however long they take here: six decide nothing of three
+    # settings.
     options = confirm.options
-    few = {"budget_seconds": None, "launches": 6, "benchmarks": ["latency"], "sizes": [8, 4096]}
+    few = {"budget_seconds": None, "launches": 8, "benchmarks": ["latency"], "sizes": [8, 4096]}
     monkeypatch.setattr(confirm, "options", lambda *words: replace(options(*words), **few))
     folder = tmp_path / "tuned"
     words = ["tune", "--mpi", "mpich", "--for", "latency:8", "--budget", "60s", "--seed", "1"]
@@ -209,14 +212,24 @@ def test_the_whole_command(
     said = capsys.readouterr()
     assert ended.value.code in (0, None), said.err
     found = msgspec.json.decode((folder / "tune.json").read_bytes(), type=Tuned)
-    assert found.verdict == "taken", said.out
-    assert found.env[f"{PREFIX}FAST"] == "y"
+    assert found.verdict == "taken here alone", said.out
+    fast, both = {f"{PREFIX}FAST": "y"}, {f"{PREFIX}FAST": "y", f"{PREFIX}SHORT": "y"}
+    assert found.env == both
     (target,) = found.evidence
-    assert (target.verdict, target.times > 1.5) == ("faster", True)
-    profile = folder / "profile.toml"
-    assert settings.find(measured_library, str(profile)).env == found.env
-    assert f"To use it: --mpi mpich@{profile}" in said.out
-    assert f"{PREFIX}FAST=y" in said.out
+    assert (target.verdict, target.times > 4) == ("faster", True)
+    assert [each.case for each in found.slower] == [f"{found.path}, latency H,H at 4 KiB"]
+    assert found.free is not None
+    assert (found.free.env, found.free.taken, found.free.slower) == (fast, True, [])
+    here = "only-" + found.path.replace(" ", "-") + "-H-H"
+    for profile, env in ((folder / "profile.toml", fast), (folder / here / "profile.toml", both)):
+        assert settings.find(measured_library, str(profile)).env == env
+        assert f"--mpi mpich@{profile}" in said.out
+    price = (folder / here / "modulefile").read_text().partition("# Slower with it:\n")[2]
+    assert price.startswith(f"#   {found.slower[0].case}: ")
     assert (folder / "study" / "report.html").stat().st_size > 0
     results = build_results(folder / "study")
-    assert {cell.who.settings for cell in results.cells} == {"default", "tuned"}
+    assert {cell.who.settings for cell in results.cells if cell.who.library == "mpich"} == {
+        "default",
+        "tuned",
+        "tuned-everywhere",
+    }

@@ -8,7 +8,7 @@ import pytest
 
 from nearpeak.libraries.profiles import Evidence
 from nearpeak.report.tuned import print_tuned
-from nearpeak.tune.tuned import Calibration, Ceiling, Offered, Refused, Tuned
+from nearpeak.tune.tuned import Calibration, Ceiling, Free, Offered, Refused, Tuned
 
 FASTER = Evidence(
     case="host-gpu near, latency H,D at 8 B",
@@ -50,6 +50,7 @@ TUNED = Tuned(
     evidence=[FASTER],
     slower=[SLOWER],
     broken=[],
+    free=Free(env={"UCX_TLS": "sm"}, taken=True, evidence=[FASTER], slower=[]),
     calibration=Calibration(
         ceilings=[Ceiling(name="kernel-copy", value=10.0, unit="GB/s")],
         env={"UCX_CMA_BW": "9537MBps"},
@@ -62,13 +63,20 @@ TUNED = Tuned(
 )
 
 
-def printed(found: Tuned, capsys: pytest.CaptureFixture[str], files: tuple[str, ...] = ()) -> str:
-    print_tuned(found, [Path(file) for file in files], Path("tuned/study/report.html"))
+def printed(
+    found: Tuned, capsys: pytest.CaptureFixture[str], files: dict[str, list[Path]] | None = None
+) -> str:
+    print_tuned(found, files or {}, Path("tuned/study/report.html"))
     return " ".join(capsys.readouterr().out.split())
 
 
 def test_all_of_it_is_told(capsys: pytest.CaptureFixture[str]) -> None:
-    text = printed(TUNED, capsys, ("tuned/profile.toml", "tuned/profile.sh"))
+    here = Path("tuned/only-host-gpu-near-H-D/profile.toml")
+    files = {
+        "everywhere": [Path("tuned/profile.toml"), Path("tuned/profile.sh")],
+        "for host-gpu near alone": [here],
+    }
+    text = printed(TUNED, capsys, files)
     for words in (
         "alpha 5, host-gpu near, buffers H,D: these settings make it faster here, and slower",
         "UCX_TLS=sm,self",
@@ -80,7 +88,10 @@ def test_all_of_it_is_told(capsys: pytest.CaptureFixture[str]) -> None:
         "Y=7: signal 11 and 2 more: see tune.json",
         "12 values tried in 150 launches, 99 s",
         "Written: tuned/profile.toml, tuned/profile.sh",
-        "To use it: --mpi alpha@tuned/profile.toml",
+        "To use it everywhere: --mpi alpha@tuned/profile.toml",
+        f"To use it for host-gpu near alone: --mpi alpha@{here}",
+        "What costs nothing elsewhere by the search, and is taken (UCX_TLS=sm): host-gpu near,"
+        " latency H,D at 8 B: 60.0 -> 12.0 us, 5.00 [4.50, 5.50] times as fast",
         "Report: tuned/study/report.html",
     ):
         assert words in text, text
@@ -102,6 +113,7 @@ def test_nothing_is_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
         env={},
         evidence=[],
         slower=[],
+        free=None,
         calibration=None,
         offers=[],
         refused=[],

@@ -24,6 +24,8 @@ class Planted(Bench):
         self.launches = launches
         self.done = 0
         self.checked: list[Env] = []
+        self.others: dict[str, Effect] = {}  # what it does elsewhere
+        self.priced = 0
         self.broken: Callable[[Env], str] = lambda _: ""
         self._chance = random.Random(seed)
 
@@ -42,6 +44,19 @@ class Planted(Bench):
     def check(self, env: Env) -> str:
         self.checked.append(dict(env))
         return self.broken(env)
+
+    def places(self) -> list[str]:
+        return list(self.others)
+
+    def elsewhere(self, env: Env, place: str) -> dict[str, float] | Failed:
+        self.priced += 1
+        found = self.others[place](env)
+        if isinstance(found, str):
+            return Failed(found)
+        return {
+            f"case {number}": -math.log(speed) + self._chance.gauss(0, self.noise)
+            for number, speed in enumerate(found)
+        }
 
     def left(self) -> float:
         return 1 - self.done / self.launches
@@ -172,6 +187,45 @@ def test_what_scatters_wildly_is_not_taken() -> None:
 
     found, _ = search(effect, {"RANDOM": ["y"]})
     assert found.taken == {}
+
+
+def with_price(taken: Effect, **others: Effect) -> tuple[Outcome, Planted]:
+    """A search for FAST and BETTER, with what they do elsewhere."""
+    bench = Planted(taken, 1)
+    bench.others = others
+    values = candidates({"FAST": ["y"], "BETTER": ["y"]})
+    return Search(bench, values, 1).run(), bench
+
+
+def both_help(env: Env) -> tuple[float, float]:
+    speed = (2.0 if "FAST" in env else 1.0) * (1.5 if "BETTER" in env else 1.0)
+    return speed, speed
+
+
+def test_what_costs_nothing_elsewhere_is_free() -> None:
+    found, bench = with_price(both_help, elsewhere=both_help, host=lambda _: (1.0, 1.0))
+    assert found.taken == found.free == {"FAST": "y", "BETTER": "y"}
+    assert bench.priced <= 12
+
+
+def test_what_costs_elsewhere_is_left_out_of_what_is_free() -> None:
+    def elsewhere(env: Env) -> tuple[float, float]:
+        return (1.0, 0.7) if "FAST" in env else (1.0, 1.0)
+
+    found, _ = with_price(both_help, elsewhere=elsewhere, host=lambda _: (1.0, 1.0))
+    assert found.taken == {"FAST": "y", "BETTER": "y"}
+    assert found.free == {"BETTER": "y"}
+
+
+def test_what_costs_alone_or_together_leaves_nothing() -> None:
+    found, _ = with_price(both_help, elsewhere=lambda env: (0.5,) * 2 if env else (1.0, 1.0))
+    assert found.taken == {"FAST": "y", "BETTER": "y"}
+    assert found.free == {}
+
+
+def test_what_cannot_be_launched_elsewhere_costs_nothing() -> None:
+    found, _ = with_price(both_help, elsewhere=lambda _: "no such path")
+    assert found.free == found.taken
 
 
 def calibrated(effect: Effect, *names: str) -> Outcome:

@@ -8,7 +8,7 @@ import pytest
 from nearpeak.errors import UserError
 from nearpeak.study.launching import LaunchFailed
 from nearpeak.tune.candidates import Env
-from nearpeak.tune.journal import SCHEMA, Asked, Begin, Checked, Trial, TuneJournal, read
+from nearpeak.tune.journal import SCHEMA, Asked, Begin, Checked, Figure, Trial, TuneJournal, read
 from nearpeak.tune.launches import Value
 from nearpeak.tune.search import Failed
 from nearpeak.tune.trials import Trials
@@ -47,6 +47,16 @@ class Launcher:
         if env.get("X") == "crash":
             raise LaunchFailed("signal 11")
         return [Value(float(env.get("X", 1)), "us", "lower"), Value(4.0, "GB/s", "higher")]
+
+    def places(self) -> list[str]:
+        return ["elsewhere"]
+
+    def elsewhere(self, env: Env, place: str, /) -> list[Figure]:
+        self.launched.append(env)
+        if env.get("X") == "crash":
+            raise LaunchFailed("signal 11")
+        value = float(env.get("X", 1))
+        return [Figure(case=f"bw {place}", value=value, unit="GB/s", better="higher")]
 
     def guard(self, env: Env, /) -> dict[str, str]:
         self.launched.append(env)
@@ -94,6 +104,23 @@ def test_a_search_is_played_back(tmp_path: Path) -> None:
     second.measure({"X": "3"}, "alone")
     assert launcher.launched == [{"X": "3"}]
     assert len(read(tmp_path / "out")) == 5
+
+
+def test_launches_elsewhere_are_played_back(tmp_path: Path) -> None:
+    def prices(trials: Trials) -> list[dict[str, float] | Failed]:
+        (place,) = trials.places()
+        return [trials.elsewhere({"X": x}, place) for x in ("1", "4", "crash")]
+
+    journal = TuneJournal(tmp_path / "out", BEGIN)
+    plain, fast, crash = found = prices(Trials(journal, Launcher(), 1000.0))
+    journal.close()
+    assert not isinstance(plain, Failed)
+    assert not isinstance(fast, Failed)
+    assert plain["bw elsewhere"] - fast["bw elsewhere"] == pytest.approx(1.386, abs=1e-3)
+    assert crash == Failed("signal 11")
+    launcher = Launcher()
+    assert prices(Trials(TuneJournal(tmp_path / "out"), launcher, 1000.0)) == found
+    assert launcher.launched == []
 
 
 def test_ceilings_are_measured_once(tmp_path: Path) -> None:

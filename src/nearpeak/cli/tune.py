@@ -35,8 +35,9 @@ measures the library with and without it, on every path of the machine: it decid
 whether the settings are taken, taken for this path alone, or not at all.
 
 What was taken is written into DIR: profile.toml for --mpi NAME@DIR/profile.toml of
-every command, and a shell file, a module file and the library's own files. DIR/study
-has the report.
+every command, and a shell file, a module file and the library's own files. What makes
+something else slower is in DIR/only-PATH-BUFFERS alone, with its price. DIR/study has
+the report.
 
 Examples:
 
@@ -122,12 +123,12 @@ def tune(
     ) as journal:
         try:
             outcome = _search(prepared, journal)
-            confirmed = _confirm(prepared, outcome, output)
+            judged = _confirm(prepared, outcome, output)
         except KeyboardInterrupt:
             raise _interrupted(output, signal.SIGINT) from None
-        found = run.summed_up(prepared, journal, outcome, confirmed)
-        profile = run.profile(prepared, journal, found)
-    _write(found, profile, output)
+        found = run.summed_up(prepared, journal, outcome, judged)
+        profiles = run.profiles(prepared, journal, found)
+    _write(found, profiles, output)
     if found.verdict == "fails":
         raise typer.Exit(1)
 
@@ -169,20 +170,21 @@ def _search(prepared: "Prepared", journal: "TuneJournal") -> "Outcome":
         return run.search(prepared, journal, progress.tell, progress.tick)
 
 
-def _confirm(prepared: "Prepared", outcome: "Outcome", output: Path) -> "Confirmed | None":
-    """The study with and without what was taken; None where nothing was."""
+def _confirm(prepared: "Prepared", outcome: "Outcome", output: Path) -> "dict[str, Confirmed]":
+    """What the study says of what was taken, by the name of settings; nothing where nothing was."""
     from nearpeak.cli.study import measure
     from nearpeak.findings.build import build_results
     from nearpeak.report.page import write_report
     from nearpeak.tune import confirm, run
 
     if not outcome.taken:
-        return None
+        return {}
     folder = output / "study"
     single = prepared.single
+    base, *others = run.settings(prepared, outcome)
     options = confirm.options(
         prepared.mpi,
-        run.settings(prepared, outcome),
+        [base, *others],
         prepared.paths,
         prepared.launches.targets,
         prepared.usual,
@@ -193,14 +195,18 @@ def _confirm(prepared: "Prepared", outcome: "Outcome", output: Path) -> "Confirm
         raise _interrupted(output, ended_by)
     results = build_results(folder)
     write_report(results, folder)
-    return confirm.judge(
-        results,
-        single.library.name,
-        single.settings.name,
-        prepared.launches.targets,
-        single.path.id,
-        prepared.asked.buffers,
-    )
+    return {
+        settings.name: confirm.judge(
+            results,
+            single.library.name,
+            base.name,
+            prepared.launches.targets,
+            single.path.id,
+            prepared.asked.buffers,
+            settings.name,
+        )
+        for settings in others
+    }
 
 
 def _interrupted(output: Path, number: int) -> typer.Exit:
@@ -210,7 +216,7 @@ def _interrupted(output: Path, number: int) -> typer.Exit:
     return typer.Exit(128 + number)
 
 
-def _write(found: "Tuned", profile: "Profile", output: Path) -> None:
+def _write(found: "Tuned", profiles: "dict[str, Profile]", output: Path) -> None:
     import msgspec
 
     from nearpeak.files import write_whole
@@ -219,5 +225,5 @@ def _write(found: "Tuned", profile: "Profile", output: Path) -> None:
 
     text = msgspec.json.format(msgspec.json.encode(found), indent=1).decode()
     write_whole(output / "tune.json", text)
-    files = write(profile, output) if found.verdict.startswith("taken") else []
+    files = {profile.scope: write(profile, output / folder) for folder, profile in profiles.items()}
     print_tuned(found, files, output / "study" / "report.html")

@@ -2,7 +2,7 @@
 """What came of a tuning, on the terminal."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich.table import Table
@@ -16,8 +16,9 @@ WIDTH_OF_A_FILE = 160  # columns, where output is no terminal
 LISTED = 8  # of what is slower, offered or refused; tune.json has all
 
 
-def print_tuned(found: Tuned, files: Sequence[Path], report: Path) -> None:
-    """Before and after, what it costs, and what was written."""
+def print_tuned(found: Tuned, files: Mapping[str, Sequence[Path]], report: Path) -> None:
+    """Before and after, what it costs, and what was written. `files`: of each profile, by where it
+    may be used; the profile itself comes first."""
     console = PlainConsole(width=None if sys.stdout.isatty() else WIDTH_OF_A_FILE)
     console.print(f"\n{sentence(found)}", style="bold")
     for name, value in found.env.items():
@@ -26,12 +27,14 @@ def print_tuned(found: Tuned, files: Sequence[Path], report: Path) -> None:
         console.print()
         console.print(_table(found.evidence))
         console.print("[a, b]: 95 % interval, of launches that took no part in the search")
+    if found.free is not None:
+        words = "and is taken" if found.free.taken else "and is not confirmed"
+        title = f"What costs nothing elsewhere by the search, {words} ({_assigned(found.free.env)})"
+        _list(console, title, [_words(each) for each in found.free.evidence])
     if found.calibration is not None:
-        _list(
-            console,
-            f"With measured ceilings in its own cost model alone ({_assigned(found.calibration)})",
-            _calibrated(found.calibration, found.targets),
-        )
+        title = "With measured ceilings in its own cost model alone"
+        title += f" ({_assigned(found.calibration.env)})"
+        _list(console, title, _calibrated(found.calibration, found.targets))
     _list(console, "Slower with it", [_words(each) for each in found.slower])
     _list(console, "Broken with it", found.broken)
     _list(
@@ -42,9 +45,9 @@ def print_tuned(found: Tuned, files: Sequence[Path], report: Path) -> None:
     _list(console, "Not possible", [f"{each.setting}: {each.why}" for each in found.refused])
     searched = f"{count(found.candidates, 'value')} tried in {count(found.launches, 'launch')}"
     console.print(f"\n{searched}, {found.seconds:.0f} s")
-    if files:
-        console.print(f"Written: {', '.join(map(str, files))}", soft_wrap=True)
-        console.print(f"To use it: --mpi {found.library}@{files[0]}", soft_wrap=True)
+    for scope, written in files.items():
+        console.print(f"Written: {', '.join(map(str, written))}", soft_wrap=True)
+        console.print(f"To use it {scope}: --mpi {found.library}@{written[0]}", soft_wrap=True)
     if found.evidence:
         console.print(f"Report: {report}", soft_wrap=True)
 
@@ -84,8 +87,8 @@ def _interval(ci95: Sequence[float]) -> str:
     return f" [{number(ci95[0])}, {number(ci95[1])}]" if ci95 else ""
 
 
-def _assigned(found: Calibration) -> str:
-    return ", ".join(f"{name}={value}" for name, value in found.env.items())
+def _assigned(env: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in env.items())
 
 
 def _calibrated(found: Calibration, targets: Sequence[str]) -> list[str]:

@@ -13,6 +13,7 @@ from nearpeak.terms.identity import Who
 from nearpeak.tune.targets import Target
 
 TUNED = "tuned"
+FREE = "tuned-everywhere"  # of it what costs nothing elsewhere
 # Bytes: one for each of the ways in which libraries move messages, from short to rendezvous.
 GUARDED_SIZES = [8, 4 << 10, 64 << 10, 1 << 20, 16 << 20]
 PRICE = 1 / 1.05  # what is no faster than this is told as slower
@@ -26,9 +27,9 @@ def options(
     usual: Sequence[str],
     seconds: float,
 ) -> Options:
-    """The study: both side by side where it was tuned, the first of the paths, and on those that
-    are guarded, in the targets and in the benchmarks that are `usual`. Where the time does not hold
-    six blocks of all of it, only the targets are sure to stay."""
+    """The study: all settings side by side where it was tuned, the first of the paths, and on those
+    that are guarded, in the targets and in the benchmarks that are `usual`. Where the time does not
+    hold six blocks of all of it, only the targets are sure to stay."""
     own = list(dict.fromkeys(target.benchmark for target in targets))
     return Options(
         libraries=[LibraryChoice(mpi=mpi, settings=tuple(settings))],
@@ -80,10 +81,16 @@ class Confirmed:
 
 
 def judge(
-    results: Results, library: str, base: str, targets: Sequence[Target], path: str, buffers: str
+    results: Results,
+    library: str,
+    base: str,
+    targets: Sequence[Target],
+    path: str,
+    buffers: str,
+    tuned: str = TUNED,
 ) -> Confirmed:
-    """The tuned library against itself."""
-    before, after = Who(library, base), Who(library, TUNED)
+    """The library with these settings against itself."""
+    before, after = Who(library, base), Who(library, tuned)
     cells = {(cell.who, cell.place, cell.case): cell for cell in results.cells}
     shown = [
         Shown(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nearpeak.arrays import Floats
+from nearpeak.arrays import Booleans, Floats
 
 LEAST_GAIN = math.log(1.02)  # what is taken makes the targets at least so much faster
 SURE = 3.0  # standard errors: of what is taken in the search; the confirmation judges anew
@@ -57,7 +57,12 @@ class Estimate(NamedTuple):
     @property
     def harms(self) -> bool:
         """Whether a target is slower by more than `HARM`, beyond chance."""
-        return bool((-self.gains > np.maximum(HARM, SURE * self.errors)).any())
+        return bool(self.slower.any())
+
+    @property
+    def slower(self) -> Booleans:
+        """Which targets are."""
+        return np.asarray(-self.gains > np.maximum(HARM, SURE * self.errors))
 
 
 def estimate(gains: Floats, noise: Floats) -> Estimate:

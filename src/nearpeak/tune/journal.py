@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from nearpeak import journal
+from nearpeak.terms.benchmarks import Better
 from nearpeak.tune.tuned import Ceiling
 
 NAME = "tune.jsonl"
@@ -77,7 +78,26 @@ class Checked(msgspec.Struct, kw_only=True, tag_field="record", tag="check"):
     seconds: float
 
 
-Record = Begin | Hinted | Calibrated | Trial | Checked
+class Figure(msgspec.Struct, kw_only=True, frozen=True):
+    """A case of a launch."""
+
+    case: str
+    value: float
+    unit: str
+    better: Better
+
+
+class Priced(msgspec.Struct, kw_only=True, tag_field="record", tag="price"):
+    """One launch elsewhere than where it is tuned."""
+
+    env: dict[str, str]
+    place: str
+    figures: list[Figure]  # none where it failed
+    failed: str = ""
+    seconds: float
+
+
+Record = Begin | Hinted | Calibrated | Trial | Checked | Priced
 
 
 FORM = journal.Form[Begin, Record](

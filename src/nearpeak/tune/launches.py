@@ -5,15 +5,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from nearpeak.libraries.library import CommandLine
+from nearpeak.numbers import size
 from nearpeak.study.commands import PART
 from nearpeak.study.launching import LaunchFailed, Measured, figures, launched
 from nearpeak.study.single import Single
 from nearpeak.terms.sizes import format_sizes
+from nearpeak.tune.journal import Figure
 from nearpeak.tune.targets import Target, by_benchmark
 
 SAMPLING = ["--slot-ms", "20", "--least-samples", "3"]
 LIMIT_SECONDS = 60.0  # of the library as it is, and of what must work
 GUARD_SIZES = "1,8,64,512,4K,8K,16K,32K,64K,128K,256K,512K,1M,4M"
+PRICED_SIZES = [8, 4096, 1 << 18, 1 << 24]
 GUARD_SAMPLING = ["--slot-ms", "2", "--least-samples", "3"]  # for right or wrong, not for figures
 
 
@@ -30,11 +33,12 @@ class Value:
 @dataclass(frozen=True)
 class Launches:
     """How a library is launched: `subjects` are its benchmarks where it is tuned, `guards` what
-    must go on working."""
+    must go on working, `others` what must not become slower."""
 
     subjects: Mapping[str, Single]
     guards: Sequence[Single]
     targets: Sequence[Target]
+    others: Mapping[str, Sequence[Single]]  # by place: what is launched there
 
     def measure(self, env: Mapping[str, str], limit_seconds: float) -> list[Value]:
         """The figure of each target, of one launch within this time; LaunchFailed."""
@@ -71,6 +75,29 @@ class Launches:
             else:
                 found[name] = ""
         return found
+
+    def places(self) -> list[str]:
+        """Where `others` are."""
+        return list(self.others)
+
+    def elsewhere(self, env: Mapping[str, str], place: str) -> list[Figure]:
+        """The cases of one launch there; LaunchFailed."""
+        parts = [
+            (each, ["--sizes", format_sizes(each.benchmark.sizes(PRICED_SIZES)), *SAMPLING])
+            for each in self.others[place]
+        ]
+        mains = {each.benchmark.name: each.benchmark.main.name for each in self.others[place]}
+        return [
+            Figure(
+                case=f"{each.case.benchmark} at {size(each.case.size_bytes)}",
+                value=each.value,
+                unit=each.case.unit,
+                better=each.case.better,
+            )
+            for together in _launches(parts)
+            for each in _run(together, env, LIMIT_SECONDS)
+            if each.case.metric == mains[each.case.benchmark]
+        ]
 
 
 def _distance(each: Measured) -> float | None:

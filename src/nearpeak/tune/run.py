@@ -2,7 +2,8 @@
 """A tuning from what was asked to what came of it; the study that confirms is run by others."""
 
 import math
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from statistics import median
@@ -20,11 +21,10 @@ from nearpeak.statistics.intervals import interval
 from nearpeak.study import programs
 from nearpeak.study.paths import select_paths
 from nearpeak.study.single import Single, beside, choose
-from nearpeak.terms.benchmarks import named
-from nearpeak.terms.buffers import needs_gpu
+from nearpeak.terms.buffers import default_buffers, needs_gpu
 from nearpeak.tune import calibrate, tuned
-from nearpeak.tune.candidates import Candidate, candidates, possible, with_named
-from nearpeak.tune.confirm import TUNED, Confirmed, Shown
+from nearpeak.tune.candidates import Candidate, Env, candidates, possible, with_named
+from nearpeak.tune.confirm import FREE, TUNED, Confirmed, Shown
 from nearpeak.tune.hints import Named, hints
 from nearpeak.tune.journal import SCHEMA, Asked, Begin, Calibrated, Trial, TuneJournal
 from nearpeak.tune.launches import Launches
@@ -82,10 +82,10 @@ def prepare(asked: Asked) -> Prepared:
     described = programs.describe_library(first.library, programs.TOOLS)
     usual = list(dict.fromkeys(text.partition(":")[0] for text in described.defaults))
     guards = _guards(first, usual, first.path.id, asked.buffers)
-    paths = [first.path.id]
+    paths = {first.path.id: asked.buffers}
     for path in select_paths(first.machine, [], []):
         if path.transport == "memory" and len(path.ends) == 2 and path.id not in paths:
-            paths.append(path.id)
+            paths[path.id] = default_buffers(path, symmetric=True)[0]
     if needs_gpu(asked.buffers):
         guards += _guards(first, usual, None, "H,H")
     there = possible(
@@ -100,14 +100,16 @@ def prepare(asked: Asked) -> Prepared:
             f"nothing is known that could be set of {first.library.name} for these buffers: see"
             f" `nearpeak mpi settings {first.library.name}`"
         )
-    measured = [name for name in usual if named(described.benchmarks, name).ceiling == "measured"]
+    measured = [each for each in described.benchmarks if each.ceiling == "measured"]
+    one = [each.name for each in measured if each.one_message or each.one_way]
+    others = {f"{path} {kinds}": _guards(first, one, path, kinds) for path, kinds in paths.items()}
     return Prepared(
         asked,
-        Launches(subjects, guards, targets),
+        Launches(subjects, guards, targets, {k: v for k, v in others.items() if v}),
         candidates(there),
         [each.tunable for each in there if each.tunable.calibrated],
-        paths,
-        measured,
+        list(paths),
+        [each.name for each in measured if each.name in usual],
     )
 
 
@@ -198,23 +200,29 @@ def _hints(prepared: Prepared, tell: Callable[[str], None]) -> Named:
 
 
 def settings(prepared: Prepared, outcome: Outcome) -> list[Settings]:
-    """Those that are confirmed: as it is, and as it was tuned."""
+    """Those that are confirmed: as it is, as it was tuned, and that without what costs something
+    elsewhere, if something does."""
     base = prepared.single.settings
-    return [
-        base,
-        Settings(
-            name=TUNED,
-            env={**base.env, **outcome.taken},
+
+    def made(name: str, env: Env, summary: str) -> Settings:
+        return Settings(
+            name=name,
+            env={**base.env, **env},
             flags=base.flags,
-            summary="what nearpeak tune found",
-        ),
-    ]
+            summary=f"nearpeak tune: {summary}",
+        )
+
+    found = [base, made(TUNED, outcome.taken, "all that it found")]
+    if outcome.free not in ({}, outcome.taken):
+        found.append(made(FREE, outcome.free, "what costs nothing elsewhere"))
+    return found
 
 
 def summed_up(
-    prepared: Prepared, journal: TuneJournal, outcome: Outcome, confirmed: Confirmed | None
+    prepared: Prepared, journal: TuneJournal, outcome: Outcome, judged: Mapping[str, Confirmed]
 ) -> tuned.Tuned:
-    """All that came of it. `confirmed`: None where nothing was to confirm."""
+    """All that came of it. `judged`: what was confirmed, by the settings' name."""
+    confirmed, free = judged.get(TUNED), judged.get(FREE)
     begun, single = journal.begin, prepared.single
     trials = [record for record in journal.records if isinstance(record, Trial)]
     return tuned.Tuned(
@@ -238,6 +246,7 @@ def summed_up(
         evidence=[_evidence(shown) for shown in confirmed.targets] if confirmed else [],
         slower=[_evidence(shown) for shown in confirmed.slower] if confirmed else [],
         broken=confirmed.broken if confirmed else [],
+        free=_free(outcome, free) if free else None,
         calibration=_calibration(journal, outcome),
         offers=[
             tuned.Offered(
@@ -247,6 +256,15 @@ def summed_up(
             for offer in outcome.offers
         ],
         refused=[tuned.Refused(setting=name, why=why) for name, why in outcome.refused.items()],
+    )
+
+
+def _free(outcome: Outcome, confirmed: Confirmed) -> tuned.Free:
+    return tuned.Free(
+        env=outcome.free,
+        taken=confirmed.everywhere,
+        evidence=[_evidence(shown) for shown in confirmed.targets],
+        slower=[_evidence(shown) for shown in confirmed.slower],
     )
 
 
@@ -288,24 +306,39 @@ def _evidence(shown: Shown) -> Evidence:
     )
 
 
-def profile(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> Profile:
-    """What is written, where it was taken."""
-    begun = journal.begin
+def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> dict[str, Profile]:
+    """What was taken, by the folder below the search's own that it is written to: "" for what costs
+    nothing elsewhere, so that it may be used for all."""
+    begun, buffers = journal.begin, prepared.asked.buffers
+
+    def made(
+        scope: str, env: Env, evidence: list[Evidence], slower: Sequence[Evidence] = ()
+    ) -> Profile:
+        return Profile(
+            schema=PROFILE_SCHEMA,
+            name=TUNED,
+            family=begun.family,
+            version=begun.version,
+            made=begun.started[:10],
+            host=begun.host,
+            cpu=begun.cpu,
+            gpus=begun.gpus,
+            driver=begun.driver or "",
+            path=begun.path,
+            scope=scope,
+            env={**prepared.single.settings.env, **env},
+            evidence=evidence,
+            slower=list(slower),
+        )
+
     everywhere = f"on this machine, with this version of {begun.library}"
-    here = f"for {begun.path} with buffers {prepared.asked.buffers} alone: elsewhere it is slower"
-    return Profile(
-        schema=PROFILE_SCHEMA,
-        name=TUNED,
-        family=begun.family,
-        version=begun.version,
-        made=begun.started[:10],
-        host=begun.host,
-        cpu=begun.cpu,
-        gpus=begun.gpus,
-        driver=begun.driver or "",
-        path=begun.path,
-        scope=everywhere if found.verdict == "taken" else here,
-        env={**prepared.single.settings.env, **found.env},
-        evidence=found.evidence,
-        slower=found.slower,
-    )
+    here = f"for {begun.path} with buffers {buffers} alone: elsewhere it is slower"
+    if found.verdict == "taken":
+        return {"": made(everywhere, found.env, found.evidence)}
+    written = {}
+    if found.free and found.free.taken:
+        written[""] = made(everywhere, found.free.env, found.free.evidence)
+    if found.verdict == "taken here alone":
+        folder = re.sub(r"[^\w.]+", "-", f"only {begun.path} {buffers}")
+        written[folder] = made(here, found.env, found.evidence, found.slower)
+    return written

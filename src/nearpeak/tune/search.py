@@ -61,6 +61,12 @@ class Bench(Protocol):
     def check(self, env: Env) -> str:
         """What does not work any more with these variables; empty: all that works without."""
 
+    def places(self) -> list[str]:
+        """Where else it is used: what is taken may cost something there."""
+
+    def elsewhere(self, env: Env, place: str) -> dict[str, float] | Failed:
+        """One launch there: the costs of its cases."""
+
     def left(self) -> float:
         """The share of the time for the search that is left."""
 
@@ -84,6 +90,7 @@ class Outcome:
     """What came of a search."""
 
     taken: Env = field(default_factory=dict)
+    free: Env = field(default_factory=dict)  # of it what costs nothing elsewhere
     refused: dict[str, str] = field(default_factory=dict)  # by label: why
     offers: list[Offer] = field(default_factory=list)
     calibration: Calibration | None = None
@@ -131,6 +138,7 @@ class Search:
             if not self.outcome.taken or not (why := self._bench.check(self.outcome.taken)):
                 break
             self._without_broken(why)
+        self._leave_what_costs()
         self._offers()
         return self.outcome
 
@@ -328,6 +336,45 @@ class Search:
     def _effects(self, known: Sequence[Candidate], costs: Floats) -> Floats:
         rows = np.array([[float(c in values) for c in known] for values, _ in self._tried])
         return effects_of(rows, costs)
+
+    def _leave_what_costs(self) -> None:
+        """Leaves out of what was taken what makes messages elsewhere slower, one variable after the
+        other: that without which it costs least."""
+        self.outcome.free = free = self.outcome.taken
+        prices = self._prices(free, self._bench.places()) if free else {}
+        while prices:
+            self._tell(f"slower with it: {', '.join(prices)}")
+            places = list(prices)
+            prices = {}
+            best = math.inf
+            for without in [{k: v for k, v in free.items() if k != name} for name in free]:
+                left = self._prices(without, places) if without else {}
+                if sum(left.values()) < best:
+                    best, prices, self.outcome.free = sum(left.values()), left, without
+                if not left and without:
+                    break
+            free = self.outcome.free
+
+    def _prices(self, env: Env, places: Sequence[str]) -> dict[str, float]:
+        """Where some cases are slower than without anything, beyond chance, and by how much in
+        all, as logarithms."""
+        found = {place: self._price(env, place) for place in places}
+        return {place: price for place, price in found.items() if price}
+
+    def _price(self, env: Env, place: str) -> float:
+        """A round in which nothing is slower by more than `HARM` settles it."""
+        rounds: list[dict[str, float]] = []
+        for _ in range(LEAST_ROUNDS):
+            plain, with_it = (self._bench.elsewhere(each, place) for each in ({}, env))
+            if isinstance(plain, Failed) or isinstance(with_it, Failed):
+                return 0.0  # whether it works is another question
+            rounds.append({case: plain[case] - with_it[case] for case in plain if case in with_it})
+            if all(gain > -HARM for gain in rounds[-1].values()):
+                return 0.0
+        cases = [case for case in rounds[0] if all(case in each for each in rounds)]
+        gains = np.array([[each[case] for case in cases] for each in rounds])
+        own = estimate(gains, np.full(len(cases), self._noise().max()))
+        return float(-own.gains[own.slower].sum())
 
     def _offers(self) -> None:
         """Looks at the values that seem to make one target faster and another slower."""

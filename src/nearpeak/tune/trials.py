@@ -13,7 +13,16 @@ from nearpeak.errors import UserError
 from nearpeak.study.launching import LaunchFailed
 from nearpeak.tune.candidates import Env
 from nearpeak.tune.distances import Distances
-from nearpeak.tune.journal import Calibrated, Checked, Hinted, Record, Trial, TuneJournal
+from nearpeak.tune.journal import (
+    Calibrated,
+    Checked,
+    Figure,
+    Hinted,
+    Priced,
+    Record,
+    Trial,
+    TuneJournal,
+)
 from nearpeak.tune.launches import LIMIT_SECONDS, Value
 from nearpeak.tune.search import Bench, Failed
 from nearpeak.tune.targets import cost
@@ -21,7 +30,7 @@ from nearpeak.tune.tuned import Ceiling
 
 LEAST_LIMIT = 4.0  # seconds of a launch
 MOST_TIMES = 2.5  # as long as the usual launch without anything
-Played = TypeVar("Played", Hinted, Calibrated, Trial, Checked)
+Played = TypeVar("Played", Hinted, Calibrated, Trial, Checked, Priced)
 
 
 class Launcher(Protocol):
@@ -32,6 +41,12 @@ class Launcher(Protocol):
 
     def guard(self, env: Env, /) -> dict[str, str]:
         """How each of what must work ended."""
+
+    def places(self) -> list[str]:
+        """Where else it is used."""
+
+    def elsewhere(self, env: Env, place: str, /) -> list[Figure]:
+        """The cases of one launch there; LaunchFailed."""
 
 
 class Trials(Bench):
@@ -91,6 +106,29 @@ class Trials(Bench):
         now = self._checked(env)
         broken = [f"{name}: {end}" for name, end in now.items() if end and not plain.get(name)]
         return "; ".join(broken)
+
+    def places(self) -> list[str]:
+        """As Bench has it."""
+        return self._launcher.places()
+
+    def elsewhere(self, env: Env, place: str) -> dict[str, float] | Failed:
+        """As Bench has it."""
+        record = self._played(Priced, env)
+        if record is None:
+            start = time.monotonic()
+            figures: list[Figure] = []
+            failed = ""
+            try:
+                figures = self._launcher.elsewhere(env, place)
+            except LaunchFailed as error:
+                failed = str(error)
+            seconds = round(time.monotonic() - start, 3)
+            record = Priced(env=env, place=place, figures=figures, failed=failed, seconds=seconds)
+            self._record(record)
+        self._count(record.seconds)
+        if record.failed:
+            return Failed(record.failed)
+        return {each.case: cost(each.value, each.better) for each in record.figures}
 
     def left(self) -> float:
         """As Bench has it."""

@@ -43,6 +43,15 @@ class Calibration(msgspec.Struct, kw_only=True):
     ci95: list[list[float]]  # 95 % interval of each; none: rounds were too few
 
 
+class Free(msgspec.Struct, kw_only=True):
+    """What of `env` costs nothing elsewhere, by the search; where `env` does."""
+
+    env: dict[str, str]
+    taken: bool  # whether fresh launches confirm it
+    evidence: list[Evidence]
+    slower: list[Evidence]
+
+
 class Tuned(msgspec.Struct, kw_only=True):
     """All of it."""
 
@@ -66,6 +75,7 @@ class Tuned(msgspec.Struct, kw_only=True):
     evidence: list[Evidence]
     slower: list[Evidence]
     broken: list[str]
+    free: Free | None  # None: all of it costs nothing, or nothing is left without what does
     calibration: Calibration | None  # None: its cost model takes no ceiling that is known here
     offers: list[Offered]
     refused: list[Refused]

@@ -14,6 +14,7 @@ _UCX = "UCX_"
 
 def write(profile: Profile, folder: Path) -> list[Path]:
     """Writes all of them; those that the library has no use for are left out."""
+    folder.mkdir(exist_ok=True)
     written = []
     for name, text in _files(profile):
         write_whole(folder / name, text)

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is written of what came of a tuning."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from nearpeak.libraries.library import Settings
+from nearpeak.libraries.profiles import Evidence
+from nearpeak.tune.run import profiles, settings
+from nearpeak.tune.search import Outcome
+from nearpeak.tune.tuned import Free
+
+BASE = {"UCX_TLS": "sm,self"}
+ALL, PART = {"FAST": "y", "SHORT": "y"}, {"FAST": "y"}
+PREPARED: Any = SimpleNamespace(
+    asked=SimpleNamespace(buffers="H,D"),
+    single=SimpleNamespace(settings=Settings(name="base", env=BASE)),
+)
+
+
+def evidence(case: str) -> Evidence:
+    return Evidence(
+        case=case, before=2.0, after=1.0, unit="us", times=2.0, ci95=[], verdict="faster"
+    )
+
+
+def written(verdict: str, free_taken: bool | None) -> dict[str, Any]:
+    """`free_taken`: None where nothing is free alone."""
+    journal: Any = SimpleNamespace(
+        begin=SimpleNamespace(
+            library="alpha",
+            family="openmpi",
+            version="5",
+            started="2026-01-02T00:00:00",
+            host="here",
+            cpu="a CPU",
+            gpus=[],
+            driver=None,
+            path="host-gpu near/1",
+        )
+    )
+    free = None
+    if free_taken is not None:
+        free = Free(env=PART, taken=free_taken, evidence=[evidence("part")], slower=[])
+    found: Any = SimpleNamespace(
+        verdict=verdict, env=ALL, free=free, evidence=[evidence("all")], slower=[evidence("price")]
+    )
+    return profiles(PREPARED, journal, found)
+
+
+HERE = "only-host-gpu-near-1-H-D"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "free_taken", "expected"),
+    [
+        ("taken", None, {"": ALL}),
+        ("taken", True, {"": ALL}),  # fresh launches see no price of it
+        ("taken here alone", True, {"": PART, HERE: ALL}),
+        ("taken here alone", False, {HERE: ALL}),
+        ("taken here alone", None, {HERE: ALL}),
+        ("not taken", True, {"": PART}),
+        ("not taken", None, {}),
+        ("nothing helps", None, {}),
+    ],
+)
+def test_what_costs_nothing_and_all_for_a_path_are_two_profiles(
+    verdict: str, free_taken: bool | None, expected: dict[str, dict[str, str]]
+) -> None:
+    found = written(verdict, free_taken)
+    assert {folder: profile.env for folder, profile in found.items()} == {
+        folder: {**BASE, **env} for folder, env in expected.items()
+    }
+
+
+def test_the_price_stands_in_the_profile_that_has_it() -> None:
+    found = written("taken here alone", True)
+    assert found[HERE].slower == [evidence("price")]
+    assert found[HERE].evidence == [evidence("all")]
+    assert found[HERE].scope == (
+        "for host-gpu near/1 with buffers H,D alone: elsewhere it is slower"
+    )
+    assert (found[""].slower, found[""].evidence) == ([], [evidence("part")])
+    assert found[""].scope == "on this machine, with this version of alpha"
+
+
+def test_what_is_free_is_confirmed_beside_all_where_it_differs() -> None:
+    def names(outcome: Outcome) -> dict[str, dict[str, str]]:
+        return {each.name: each.env for each in settings(PREPARED, outcome)}
+
+    everything = {"base": BASE, "tuned": {**BASE, **ALL}}
+    assert names(Outcome(taken=ALL, free=PART)) == {
+        **everything,
+        "tuned-everywhere": {**BASE, **PART},
+    }
+    assert names(Outcome(taken=ALL, free=ALL)) == everything
+    assert names(Outcome(taken=ALL, free={})) == everything
