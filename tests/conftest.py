@@ -35,6 +35,8 @@ os.environ.setdefault("OMPI_MCA_btl", "^ofi")
 for name in ("OMPI_MCA_mpi_yield_when_idle", "MPIR_CVAR_CH4_PROGRESS_THROTTLE", "I_MPI_WAIT_MODE"):
     os.environ.setdefault(name, "1")
 
+# Tests import it by its name.
+load_helper("made_libraries", Path(__file__).parent / "libraries" / "made_libraries.py")
 netns_hosts = load_helper("netns_hosts", Path(__file__).parent / "netns" / "hosts.py")
 
 

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from made_libraries import made_library
 
 from nearpeak.cli import mpi
 from nearpeak.libraries import catalogue, discover, tunables
@@ -66,15 +67,7 @@ def test_show_gives_a_launch_line_that_runs() -> None:
 @pytest.fixture
 def nccl(monkeypatch: pytest.MonkeyPatch) -> Library:
     """An NCCL in place of every library, which has but two of its settings."""
-    library = Library(
-        name="nccl",
-        family="nccl",
-        version="2.9.1",
-        version_text="",
-        abi="",
-        prefix=Path("/nowhere"),
-        origin="found",
-    )
+    library = made_library("nccl", family="nccl", version="2.9.1", abi="", origin="found")
     has = Answer({"NCCL_ALGO": "", "NCCL_BUFFSIZE": "1048576"}, hidden=("NCCL_P2P_NVL_",))
     monkeypatch.setattr(discover, "resolve", lambda _spec: library)
     monkeypatch.setattr(tunables, "installed", lambda _library: {"nccl": has})

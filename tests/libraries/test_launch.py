@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from made_libraries import made_library
 
 from nearpeak.errors import UserError
 from nearpeak.libraries.launch import command_line, environment, join_paths, shell_line
@@ -20,18 +21,12 @@ Where = Callable[[Library], str]
 
 
 def made_up(family: str, version: str = "1.0", **more: Any) -> Library:
-    return Library(
-        name=family,
-        family=family,
-        version=version,
-        version_text="",
-        abi="mpich",
-        prefix=Path("/opt/mpi"),
-        origin=more.pop("origin", "given"),
-        launcher=Path("/opt/mpi/bin/mpirun"),
-        libmpi=Path("/opt/mpi/lib/libmpi.so.12"),
-        **more,
-    )
+    places = {
+        "prefix": Path("/opt/mpi"),
+        "launcher": Path("/opt/mpi/bin/mpirun"),
+        "libmpi": Path("/opt/mpi/lib/libmpi.so.12"),
+    }
+    return made_library(family, family=family, version=version, **places, **more)
 
 
 def test_own_folder_comes_first_in_the_search_path(monkeypatch: pytest.MonkeyPatch) -> None:

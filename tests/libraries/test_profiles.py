@@ -6,48 +6,18 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from made_libraries import made_evidence, made_library, made_profile
 
 from nearpeak.errors import UserError
 from nearpeak.libraries import settings
-from nearpeak.libraries.library import Library
-from nearpeak.libraries.profiles import Evidence, Profile, to_toml
+from nearpeak.libraries.profiles import Profile, to_toml
 
-LIBRARY = Library(
-    name="mine",
-    family="openmpi",
-    version="5.0.11",
-    version_text="",
-    abi="openmpi",
-    prefix=Path("/opt"),
-    origin="path",
-)
-PROFILE = Profile(
-    schema=1,
-    name="tuned",
-    family="openmpi",
-    version="5.0.11",
-    made="2026-01-02",
-    host="node1",
-    cpu="",
-    gpus=[],
-    driver="",
-    path="host-host",
-    scope="",
+LIBRARY = made_library("mine", version="5.0.11")
+PROFILE = made_profile(
     env={"UCX_TLS": "sm,self"},
     evidence=[
-        Evidence(
-            case="x",
-            before=1.0,
-            after=2.0,
-            unit="us",
-            times=0.5,
-            ci95=[],
-            verdict="slower",
-            ceiling=0.5,
-        ),
-        Evidence(
-            case="y", before=1.0, after=2.0, unit="us", times=0.5, ci95=[0.4, 0.6], verdict="slower"
-        ),
+        made_evidence("x", 1.0, 2.0, ceiling=0.5),
+        made_evidence("y", 1.0, 2.0, ci95=[0.4, 0.6]),
     ],
 )
 

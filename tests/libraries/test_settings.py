@@ -6,11 +6,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from made_libraries import made_library
 
 from nearpeak.errors import UserError
 from nearpeak.libraries import settings
 from nearpeak.libraries.families import all_families
-from nearpeak.libraries.library import Library, Settings
+from nearpeak.libraries.library import Settings
 
 
 def test_every_settings_says_what_it_changes() -> None:
@@ -25,24 +26,13 @@ def test_every_settings_says_what_it_changes() -> None:
             assert each.env or each.flags
 
 
-def library(family: str) -> Library:
-    return Library(
-        name=family,
-        family=family,
-        version="5.0.11",
-        version_text="",
-        abi="openmpi",
-        prefix=Path("/opt"),
-        origin="path",
-    )
-
-
 def test_find() -> None:
-    assert settings.find(library("openmpi"), "dmabuf-off").env == {"UCX_CUDA_COPY_DMABUF": "n"}
-    assert settings.find(library("mpich"), "default") == Settings()
+    openmpi = made_library(family="openmpi")
+    assert settings.find(openmpi, "dmabuf-off").env == {"UCX_CUDA_COPY_DMABUF": "n"}
+    assert settings.find(made_library(family="mpich"), "default") == Settings()
     message = "unknown settings 'dmabuf' of openmpi; did you mean 'dmabuf-off'?"
     with pytest.raises(UserError, match=re.escape(message)):
-        settings.find(library("openmpi"), "dmabuf")
+        settings.find(openmpi, "dmabuf")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from made_libraries import made_library
 
 from nearpeak.libraries import tunables
 from nearpeak.libraries.families import all_families, natives
@@ -83,16 +84,7 @@ I_MPI_FABRICS{" "}
 
 def library(prefix: Path = Path("/nowhere"), family: str = "openmpi") -> Library:
     """One that is not there, unless a test puts its tools into the prefix."""
-    return Library(
-        name="made-up",
-        family=family,
-        version="1",
-        version_text="",
-        abi="openmpi",
-        prefix=prefix,
-        origin="given",
-        libmpi=prefix / "lib" / "libmpi.so.40",
-    )
+    return made_library(prefix=prefix, family=family, libmpi=prefix / "lib" / "libmpi.so.40")
 
 
 def tool(prefix: Path, name: str, body: str) -> Library:

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 
 import msgspec
 import pytest
+from made_libraries import made_profile
 
 from nearpeak.cli.main import main
 from nearpeak.findings.build import build_results
@@ -20,7 +21,6 @@ from nearpeak.libraries import settings
 from nearpeak.libraries.build import build_mpi
 from nearpeak.libraries.launch import environment
 from nearpeak.libraries.library import Library
-from nearpeak.libraries.profiles import Profile
 from nearpeak.libraries.tunables import Offered, Tunable, installed
 from nearpeak.tune import calibrate, confirm, launches, run, search, trials
 from nearpeak.tune.candidates import together
@@ -33,20 +33,6 @@ UCX_RATE = re.compile(r"([\d.]+)MBps")
 NAMES = ("FAST", "CORRUPT", "REFUSED", "HANG", "NOTHING")
 PREFIX = "NEARPEAK_PLANT_"
 ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-PROFILE = Profile(
-    schema=1,
-    name="tuned",
-    family="",
-    version="",
-    made="",
-    host="",
-    cpu="",
-    gpus=[],
-    driver="",
-    path="",
-    scope="",
-    env={},
-)
 
 
 def plant(
@@ -155,7 +141,7 @@ def mpirun(
 
 def module_of(folder: Path, env: dict[str, str]) -> Path:
     """The module file of a profile with these variables."""
-    write(msgspec.structs.replace(PROFILE, env=env), folder)
+    write(made_profile(env=env), folder)
     return folder / "modulefile"
 
 

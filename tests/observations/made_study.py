@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from made_libraries import made_library
 
 from nearpeak.findings.build import build_results
 from nearpeak.libraries.library import Library, Settings
@@ -99,15 +100,7 @@ def make_machine() -> machine.Machine:
 def make_library(name: str, family: str = "mpich") -> Library:
     """A library that is nowhere installed; its name may have settings behind an @."""
     name = name.partition("@")[0]
-    return Library(
-        name=name,
-        family=family,
-        version="1.0",
-        version_text=f"{name} 1.0",
-        abi="mpich",
-        prefix=Path("/nowhere"),
-        origin="given",
-    )
+    return made_library(name, family=family, version_text=f"{name} 1.0")
 
 
 def samples(

@@ -5,29 +5,16 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from made_libraries import made_evidence
 
-from nearpeak.libraries.profiles import Evidence
 from nearpeak.report.tuned import print_tuned
 from nearpeak.tune.tuned import Calibration, Ceiling, Free, Offered, Refused, Tuned
 
-FASTER = Evidence(
-    case="host-gpu near, latency H,D at 8 B",
-    before=60.0,
-    after=12.0,
-    unit="us",
-    times=5.0,
-    ci95=[4.5, 5.5],
-    verdict="faster",
-    ceiling=2.3,
+FASTER = made_evidence(
+    "host-gpu near, latency H,D at 8 B", 60.0, 12.0, ci95=[4.5, 5.5], ceiling=2.3
 )
-SLOWER = Evidence(
-    case="host-host, bw H,H at 1 MiB",
-    before=10.0,
-    after=5.0,
-    unit="GB/s",
-    times=0.5,
-    ci95=[],
-    verdict="slower",
+SLOWER = made_evidence(
+    "host-host, bw H,H at 1 MiB", 10.0, 5.0, unit="GB/s", times=0.5, verdict="slower"
 )
 TUNED = Tuned(
     schema=1,

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from made_libraries import made_library
 
 from nearpeak.libraries.library import CommandLine, Launch, Library, Settings
 from nearpeak.study.commands import Tools
@@ -78,15 +79,7 @@ def wide_path(ranks: int, *, gpus: bool = False) -> DataPath:
 
 
 def library(name: str = "fake") -> Library:
-    return Library(
-        name=name,
-        family="fake",
-        version="1",
-        version_text="Fake 1",
-        abi="mpich",
-        prefix=Path("/nowhere"),
-        origin="given",
-    )
+    return made_library(name, family="fake", version="1", version_text="Fake 1")
 
 
 def contender(name: str = "fake", mode: str = "") -> Contender:

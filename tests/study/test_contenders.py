@@ -4,6 +4,7 @@
 from pathlib import Path
 
 import pytest
+from made_libraries import made_library
 
 from nearpeak.errors import UserError
 from nearpeak.libraries.library import Library
@@ -13,12 +14,10 @@ from nearpeak.study.options import LibraryChoice
 
 
 def made(name: str, family: str, launcher: str) -> Library:
-    return Library(
-        name=name,
+    return made_library(
+        name,
         family=family,
         version="8.1",
-        version_text="",
-        abi="mpich",
         prefix=Path("/opt/mpi"),
         origin="prefix",
         launcher=Path(launcher),

@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 import pytest
+from made_libraries import made_library
 
-from nearpeak.libraries.library import Library, Settings
+from nearpeak.libraries.library import Settings
 from nearpeak.machine.machine import Machine
 from nearpeak.observations.explained import Explanation, read_explanations
 from nearpeak.study.launching import LaunchFailed
@@ -24,16 +25,7 @@ def single(library: str, family: str, env: dict[str, str]) -> Any:
         Endpoint(memory="gpu", cpus=[1], numa_node=0, gpu="0"),
     )
     return SimpleNamespace(
-        library=Library(
-            name=library,
-            family=family,
-            version="1",
-            version_text="",
-            abi="openmpi",
-            prefix=Path("/nowhere"),
-            origin="given",
-            env=env,
-        ),
+        library=made_library(library, family=family, version="1", env=env),
         settings=Settings(),
         machine=msgspec.json.decode((EXAMPLE / "machine.json").read_bytes(), type=Machine),
         path=DataPath(id="host-gpu near", summary="", transport="memory", ends=ends),

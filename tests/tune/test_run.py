@@ -5,9 +5,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from made_libraries import made_evidence
 
 from nearpeak.libraries.library import Settings
-from nearpeak.libraries.profiles import Evidence
 from nearpeak.tune.run import profiles, settings
 from nearpeak.tune.search import Outcome
 from nearpeak.tune.tuned import Free
@@ -18,12 +18,6 @@ PREPARED: Any = SimpleNamespace(
     asked=SimpleNamespace(buffers="H,D"),
     single=SimpleNamespace(settings=Settings(name="base", env=BASE)),
 )
-
-
-def evidence(case: str) -> Evidence:
-    return Evidence(
-        case=case, before=2.0, after=1.0, unit="us", times=2.0, ci95=[], verdict="faster"
-    )
 
 
 def written(verdict: str, free_taken: bool | None) -> dict[str, Any]:
@@ -43,9 +37,13 @@ def written(verdict: str, free_taken: bool | None) -> dict[str, Any]:
     )
     free = None
     if free_taken is not None:
-        free = Free(env=PART, taken=free_taken, evidence=[evidence("part")], slower=[])
+        free = Free(env=PART, taken=free_taken, evidence=[made_evidence("part")], slower=[])
     found: Any = SimpleNamespace(
-        verdict=verdict, env=ALL, free=free, evidence=[evidence("all")], slower=[evidence("price")]
+        verdict=verdict,
+        env=ALL,
+        free=free,
+        evidence=[made_evidence("all")],
+        slower=[made_evidence("price")],
     )
     return profiles(PREPARED, journal, found)
 
@@ -77,12 +75,12 @@ def test_what_costs_nothing_and_all_for_a_path_are_two_profiles(
 
 def test_the_price_stands_in_the_profile_that_has_it() -> None:
     found = written("taken here alone", True)
-    assert found[HERE].slower == [evidence("price")]
-    assert found[HERE].evidence == [evidence("all")]
+    assert found[HERE].slower == [made_evidence("price")]
+    assert found[HERE].evidence == [made_evidence("all")]
     assert found[HERE].scope == (
         "for host-gpu near/1 with buffers H,D alone: elsewhere it is slower"
     )
-    assert (found[""].slower, found[""].evidence) == ([], [evidence("part")])
+    assert (found[""].slower, found[""].evidence) == ([], [made_evidence("part")])
     assert found[""].scope == "on this machine, with this version of alpha"
 
 

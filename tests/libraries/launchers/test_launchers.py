@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from made_libraries import made_library
 
 from nearpeak.errors import UserError
 from nearpeak.libraries.launch import command_line, launcher_of
@@ -24,14 +25,11 @@ SETTINGS = Settings(name="x", env={"UCX_TLS": "rc"}, flags=["--flag", "1"])
 
 
 def made(family: str, launcher: str, version: str = "5.0.1") -> Library:
-    return Library(
-        name=family,
+    return made_library(
+        family,
         family=family,
         version=version,
-        version_text="",
-        abi="mpich",
         prefix=Path("/opt/mpi"),
-        origin="given",
         launcher=Path(launcher),
         libmpi=Path("/opt/mpi/lib/libmpi.so.12"),
     )
