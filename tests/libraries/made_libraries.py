@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Libraries that are nowhere installed, and profiles of them: `from made_libraries import made_profile`
-in any test (tests/conftest.py)."""
+"""Libraries that are nowhere installed, and profiles of them.
+
+Tests import it by its name: `from made_libraries import made_profile` (tests/conftest.py).
+"""
 
 from pathlib import Path
 from typing import Any

@@ -37,6 +37,7 @@ TUNED = Tuned(
     evidence=[FASTER],
     slower=[SLOWER],
     broken=[],
+    unguarded=[],
     free=Free(env={"UCX_TLS": "sm"}, taken=True, evidence=[FASTER], slower=[]),
     calibration=Calibration(
         ceilings=[Ceiling(name="kernel-copy", value=10.0, unit="GB/s")],

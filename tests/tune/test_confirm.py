@@ -30,7 +30,7 @@ def confirmed(
             study.launch(block, "alpha@tuned", "bcast", status="crashed")
         else:
             study.launch(block, "alpha@tuned", "bcast", {8: 1.0})
-    return judge(study.results(), "alpha", "default", TARGETS, PATH, "H,H")
+    return judge(study.results(), "alpha", "default", TARGETS, [PATH, "other"], "H,H")
 
 
 def test_what_is_faster_and_costs_nothing_is_taken(make_study: MakeStudy) -> None:
@@ -67,6 +67,11 @@ def test_what_breaks_an_operation_is_not_taken(make_study: MakeStudy) -> None:
 
 def test_too_few_launches_take_nothing(make_study: MakeStudy) -> None:
     assert not confirmed(make_study, {8: 0.5}, blocks=4).faster
+
+
+def test_paths_of_which_too_little_is_known_are_told(make_study: MakeStudy) -> None:
+    assert confirmed(make_study, {8: 0.5}).unguarded == ["other"]
+    assert confirmed(make_study, {8: 0.5}, blocks=5).unguarded == [PATH, "other"]
 
 
 def test_the_study_measures_targets_and_guards() -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is written of what came of a tuning."""
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,7 +21,7 @@ PREPARED: Any = SimpleNamespace(
 )
 
 
-def written(verdict: str, free_taken: bool | None) -> dict[str, Any]:
+def written(verdict: str, free_taken: bool | None, unguarded: Sequence[str] = ()) -> dict[str, Any]:
     """`free_taken`: None where nothing is free alone."""
     journal: Any = SimpleNamespace(
         begin=SimpleNamespace(
@@ -39,6 +40,7 @@ def written(verdict: str, free_taken: bool | None) -> dict[str, Any]:
     if free_taken is not None:
         free = Free(env=PART, taken=free_taken, evidence=[made_evidence("part")], slower=[])
     found: Any = SimpleNamespace(
+        unguarded=unguarded,
         verdict=verdict,
         env=ALL,
         free=free,
@@ -82,6 +84,11 @@ def test_the_price_stands_in_the_profile_that_has_it() -> None:
     )
     assert (found[""].slower, found[""].evidence) == ([], [made_evidence("part")])
     assert found[""].scope == "on this machine, with this version of alpha"
+
+
+def test_a_profile_says_where_nothing_is_known_of_it() -> None:
+    [profile] = written("taken", None, unguarded=["gpu-gpu same-gpu"]).values()
+    assert profile.scope.endswith("of alpha (not measured: gpu-gpu same-gpu)")
 
 
 def test_what_is_free_is_confirmed_beside_all_where_it_differs() -> None:

@@ -201,7 +201,7 @@ def _confirm(prepared: "Prepared", outcome: "Outcome", output: Path) -> "dict[st
             single.library.name,
             base.name,
             prepared.launches.targets,
-            single.path.id,
+            prepared.paths,
             prepared.asked.buffers,
             settings.name,
         )

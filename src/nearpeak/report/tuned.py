@@ -37,6 +37,7 @@ def print_tuned(found: Tuned, files: Mapping[str, Sequence[Path]], report: Path)
         _list(console, title, _calibrated(found.calibration, found.targets))
     _list(console, "Slower with it", [_words(each) for each in found.slower])
     _list(console, "Broken with it", found.broken)
+    _list(console, "Too few launches to tell, for a longer --budget", found.unguarded)
     _list(
         console,
         f"Faster for some alone ({' '.join(found.targets)}), by the search",

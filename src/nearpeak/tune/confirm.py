@@ -10,6 +10,7 @@ from nearpeak.numbers import size
 from nearpeak.results.results import Cell, Comparison, Results
 from nearpeak.study.options import LibraryChoice, Options
 from nearpeak.terms.identity import Who
+from nearpeak.terms.left_out import LEAST_BLOCKS
 from nearpeak.tune.targets import Target
 
 TUNED = "tuned"
@@ -67,6 +68,7 @@ class Confirmed:
     targets: list[Shown]
     slower: list[Shown]  # the price
     broken: list[str]  # what does not work any more
+    unguarded: list[str]  # ids of paths on which too little was measured to tell
 
     @property
     def faster(self) -> bool:
@@ -85,11 +87,12 @@ def judge(
     library: str,
     base: str,
     targets: Sequence[Target],
-    path: str,
+    paths: Sequence[str],
     buffers: str,
     tuned: str = TUNED,
 ) -> Confirmed:
-    """The library with these settings against itself."""
+    """The library with these settings against itself, on these paths; the targets are on the first
+    of them, with these buffers."""
     before, after = Who(library, base), Who(library, tuned)
     cells = {(cell.who, cell.place, cell.case): cell for cell in results.cells}
     shown = [
@@ -105,7 +108,7 @@ def judge(
     own = [
         each
         for each in shown
-        if each.before.place.path == path
+        if each.before.place.path == paths[0]
         and each.before.case.buffers == buffers
         and (each.before.case.benchmark, each.before.case.x) in wanted
         and _is_main(results, each.before)
@@ -115,7 +118,13 @@ def judge(
         for each in shown
         if each.comparison.verdict == "slower" and each.comparison.ratio < PRICE
     ]
-    return Confirmed(own, sorted(slower, key=_ratio), _broken(results, before, after))
+    guarded = {each.before.place.path for each in shown if each.comparison.blocks >= LEAST_BLOCKS}
+    return Confirmed(
+        own,
+        sorted(slower, key=_ratio),
+        _broken(results, before, after),
+        [path for path in paths if path not in guarded],
+    )
 
 
 def _ratio(shown: Shown) -> float:

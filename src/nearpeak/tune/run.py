@@ -246,6 +246,7 @@ def summed_up(
         evidence=[_evidence(shown) for shown in confirmed.targets] if confirmed else [],
         slower=[_evidence(shown) for shown in confirmed.slower] if confirmed else [],
         broken=confirmed.broken if confirmed else [],
+        unguarded=confirmed.unguarded if confirmed else [],
         free=_free(outcome, free) if free else None,
         calibration=_calibration(journal, outcome),
         offers=[
@@ -332,6 +333,8 @@ def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> di
         )
 
     everywhere = f"on this machine, with this version of {begun.library}"
+    if found.unguarded:
+        everywhere += f" (not measured: {', '.join(found.unguarded)})"
     here = f"for {begun.path} with buffers {buffers} alone: elsewhere it is slower"
     if found.verdict == "taken":
         return {"": made(everywhere, found.env, found.evidence)}

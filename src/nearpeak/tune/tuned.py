@@ -75,6 +75,7 @@ class Tuned(msgspec.Struct, kw_only=True):
     evidence: list[Evidence]
     slower: list[Evidence]
     broken: list[str]
+    unguarded: list[str]  # ids of paths on which too little was measured to tell
     free: Free | None  # None: all of it costs nothing, or nothing is left without what does
     calibration: Calibration | None  # None: its cost model takes no ceiling that is known here
     offers: list[Offered]
