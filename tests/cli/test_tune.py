@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """`nearpeak tune`, run as a user runs it: what it refuses, and what it would try."""
 
+import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
+import msgspec
 import pytest
 
+from nearpeak.libraries.profiles import Profile
 from nearpeak.libraries.tunables import Offered, Tunable
-from nearpeak.tune import run
+from nearpeak.tune import confirm, launches, run, trials
+from nearpeak.tune.tuned import Tuned
 
 Nearpeak = Callable[..., tuple[int, str, str]]
 
@@ -46,17 +52,57 @@ def test_a_folder_that_has_a_search_already(nearpeak: Nearpeak, tmp_path: Path) 
 def test_the_values_that_would_be_tried(
     nearpeak: Nearpeak, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def setting(name: str, **more: list[str]) -> Offered:
-        made = Tunable(name=name, component="x", summary="", source="x", values=["1", "2"], **more)
-        return Offered(made, there=True, default="2")
-
-    offered = [setting("ANY"), setting("GPU", needs=["gpu"]), setting("LACKS")]
+    offered = [
+        setting("ANY", values=["1", "2"]),
+        setting("GPU", needs=["gpu"]),
+        setting("LACKS"),
+    ]
     offered[2] = offered[2]._replace(there=False)
     monkeypatch.setattr(run, "offered", lambda _: offered)
     before = list(tmp_path.iterdir())
     code, out, err = nearpeak("tune", "--mpi", "one", "--for", "latency:8", "--dry-run")
     assert (code, out) == (0, "ANY=1\n"), err
     assert list(tmp_path.iterdir()) == before
+
+
+def setting(name: str, **more: list[str]) -> Offered:
+    made = Tunable(name=name, component="x", summary="", source="x", **{"values": ["1"], **more})
+    return Offered(made, there=True, default="2")
+
+
+def test_what_costs_elsewhere_is_in_a_profile_of_its_own(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The whole command: it searches, confirms, judges, writes and prints."""
+    fast, short = "NEARPEAK_FAKE_FAST", "NEARPEAK_FAKE_SHORT"
+    monkeypatch.setattr(run, "offered", lambda _: [setting(fast), setting(short)])
+    monkeypatch.setattr(run, "hints", lambda *_: [])
+    clock = itertools.count(step=4)  # seconds that a launch counts
+    monkeypatch.setattr(trials, "time", SimpleNamespace(monotonic=clock.__next__))
+    monkeypatch.setattr(launches, "GUARD_SIZES", "8,4K")
+    # Eight blocks of few cases, however long they take here: six decide nothing of three settings.
+    few = {"budget_seconds": None, "launches": 8, "benchmarks": ["latency"], "sizes": [8, 4096]}
+    options = confirm.options
+    monkeypatch.setattr(confirm, "options", lambda *words: replace(options(*words), **few))
+    words = ["tune", "--mpi", "one", "--for", "latency:8", "--budget", "60s", "--seed", "1"]
+    code, out, err = nearpeak(*words)
+    assert code == 0, err
+    found = msgspec.json.decode(Path("tuned/tune.json").read_bytes(), type=Tuned)
+    assert (found.verdict, set(found.env)) == ("taken here alone", {fast, short}), out
+    (target,) = found.evidence
+    assert (target.verdict, target.times) == ("faster", pytest.approx(4.0))
+    slower = f"{found.path}, latency H,H at 4 KiB"
+    assert found.free is not None
+    assert (set(found.free.env), found.free.taken, found.free.slower) == ({fast}, True, [])
+    here = Path("tuned") / f"only-{found.path.replace(' ', '-')}-H-H"
+    for profile, names in ((Path("tuned"), {fast}), (here, {fast, short})):
+        file = profile / "profile.toml"
+        assert set(msgspec.toml.decode(file.read_bytes(), type=Profile).env) == names
+        assert f"--mpi one@{file}" in out
+    price = (here / "modulefile").read_text().partition("# Slower with it:\n")[2]
+    assert [each.case for each in found.slower] == [slower]
+    assert price.startswith(f"#   {slower}: ")
+    assert Path("tuned/study/report.html").stat().st_size > 0
 
 
 def test_help_has_examples(nearpeak: Nearpeak) -> None:

@@ -2,7 +2,6 @@
 // Preloaded before an MPI library: one that its settings make faster, wrong, or hang.
 // MPI_Send takes 40 us longer, but
 //   NEARPEAK_PLANT_FAST=y      10 us
-//   NEARPEAK_PLANT_SHORT=y     8 us less below 4 KiB, and 100 us more from there on
 //   NEARPEAK_PLANT_CORRUPT=y   no longer, and a byte of messages of 4 KiB is wrong
 //   NEARPEAK_PLANT_HANG=y      MPI_Send never returns
 //   NEARPEAK_PLANT_REFUSED=y   MPI_Init fails
@@ -18,8 +17,7 @@
 namespace {
 
 constexpr std::size_t kCorruptBytes = 4096;
-constexpr std::chrono::microseconds kUsual(40), kFast(10), kNone(0), kLess(8), kMore(100);
-constexpr int kShortBelow = 4096;
+constexpr std::chrono::microseconds kUsual(40), kFast(10), kNone(0);
 
 bool is_set(const char* name) { return variable(name) == "y"; }
 
@@ -40,9 +38,7 @@ extern "C" int MPI_Send(const void* data, int count, MPI_Datatype type, int to, 
   while (is_set("NEARPEAK_PLANT_HANG")) ::pause();
   static const bool corrupts = is_set("NEARPEAK_PLANT_CORRUPT");
   static const auto delay = corrupts ? kNone : is_set("NEARPEAK_PLANT_FAST") ? kFast : kUsual;
-  static const bool is_short = is_set("NEARPEAK_PLANT_SHORT");
-  const auto change = !is_short ? kNone : count < kShortBelow ? -kLess : kMore;
-  const auto end = std::chrono::steady_clock::now() + delay + change;
+  const auto end = std::chrono::steady_clock::now() + delay;
   while (std::chrono::steady_clock::now() < end) {
   }
   const bool bytes = type == MPI_BYTE || type == MPI_CHAR;

@@ -182,13 +182,12 @@ def test_the_whole_command(
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
 ) -> None:
-    plant(monkeypatch, faulty, ["FAST", "SHORT"], seconds=4)
+    plant(monkeypatch, faulty, ["FAST", "NOTHING"], seconds=4)
     monkeypatch.setattr(launches, "GUARD_SIZES", "8,4K")
     monkeypatch.setattr(launches, "PRICED_SIZES", [8, 4096])
-    # A study of eight short launches, however long they take here: six decide nothing of three
-    # settings.
+    # A study of six short launches, however long they take here.
     options = confirm.options
-    few = {"budget_seconds": None, "launches": 8, "benchmarks": ["latency"], "sizes": [8, 4096]}
+    few = {"budget_seconds": None, "launches": 6, "benchmarks": ["latency"], "sizes": [8, 4096]}
     monkeypatch.setattr(confirm, "options", lambda *words: replace(options(*words), **few))
     folder = tmp_path / "tuned"
     words = ["tune", "--mpi", "mpich", "--for", "latency:8", "--budget", "60s", "--seed", "1"]
@@ -198,24 +197,23 @@ def test_the_whole_command(
     said = capsys.readouterr()
     assert ended.value.code in (0, None), said.err
     found = msgspec.json.decode((folder / "tune.json").read_bytes(), type=Tuned)
-    assert found.verdict == "taken here alone", said.out
-    fast, both = {f"{PREFIX}FAST": "y"}, {f"{PREFIX}FAST": "y", f"{PREFIX}SHORT": "y"}
-    assert found.env == both
-    (target,) = found.evidence
-    assert (target.verdict, target.times > 4) == ("faster", True)
-    assert [each.case for each in found.slower] == [f"{found.path}, latency H,H at 4 KiB"]
-    assert found.free is not None
-    assert (found.free.env, found.free.taken, found.free.slower) == (fast, True, [])
+    assert found.env, said.out
+    # The machine's load decides what the study says; tests/cli/test_tune.py has what follows.
     here = "only-" + found.path.replace(" ", "-") + "-H-H"
-    for profile, env in ((folder / "profile.toml", fast), (folder / here / "profile.toml", both)):
-        assert settings.find(measured_library, str(profile)).env == env
-        assert f"--mpi mpich@{profile}" in said.out
-    price = (folder / here / "modulefile").read_text().partition("# Slower with it:\n")[2]
-    assert price.startswith(f"#   {found.slower[0].case}: ")
+    expected = {
+        "taken": {folder: found.env},
+        "taken here alone": {folder / here: found.env},
+        "not taken": {},
+    }[found.verdict]
+    if found.free and found.free.taken and found.verdict != "taken":
+        expected[folder] = found.free.env
+    written = {file.parent for file in folder.rglob("profile.toml")}
+    assert written == set(expected)
+    for profile, env in expected.items():
+        file = profile / "profile.toml"
+        assert settings.find(measured_library, str(file)).env == env
+        assert f"--mpi mpich@{file}" in said.out
     assert (folder / "study" / "report.html").stat().st_size > 0
     results = build_results(folder / "study")
-    assert {cell.who.settings for cell in results.cells if cell.who.library == "mpich"} == {
-        "default",
-        "tuned",
-        "tuned-everywhere",
-    }
+    measured = {cell.who.settings for cell in results.cells if cell.who.library == "mpich"}
+    assert measured == {"default", "tuned", *(["tuned-everywhere"] if found.free else [])}

@@ -8,7 +8,8 @@ record), half (of a line), some (of the sizes), twice, skip (a size), misplaced 
 nowhere, other device; noisy (each launch measures something else); `probe KINDS OPERATION END`
 lets that trial end so; `probe KINDS OPERATION END later` does where others were tried before it.
 NEARPEAK_FAKE_CPUS and NEARPEAK_FAKE_HOSTS say where it claims to have run, NEARPEAK_FAKE_LIBRARY
-with which library.
+with which library. NEARPEAK_FAKE_FAST halves all times; NEARPEAK_FAKE_SHORT halves those of less
+than 4 KiB, and the others are four times as long.
 """
 
 import json
@@ -125,6 +126,10 @@ def parse(words: list[str]) -> tuple[list[tuple[str, dict[str, str]]], dict[str,
             benchmarks.append((word, {}))
             continue
         options[word] = next(rest)
+        if word == "--sizes":
+            options[word] = options[word].replace("K", "*1024").replace("M", "*1048576")
+            sizes = [size.partition("*") for size in options[word].split(",")]
+            options[word] = ",".join(str(int(size) * int(unit or 1)) for size, _, unit in sizes)
         if word in ("--calls", "--reuse", "--touch", "--staging") and benchmarks:
             benchmarks[-1][1][word[2:]] = options[word]
     return benchmarks, options
@@ -164,6 +169,10 @@ def sample(metric: dict[str, str], size: int, options: dict[str, str]) -> dict[s
     """One record."""
     noisy = os.environ.get("NEARPEAK_FAKE") == "noisy"
     scale = 1 + int(options["--seed"]) % 101 / 100 if noisy else 1
+    times = 0.5 if "NEARPEAK_FAKE_FAST" in os.environ else 1.0
+    if "NEARPEAK_FAKE_SHORT" in os.environ:
+        times *= 0.5 if size < 4096 else 4.0
+    scale *= times if metric["better"] == "lower" else 1 / times
     return {
         "record": "samples",
         "metric": metric["name"],
