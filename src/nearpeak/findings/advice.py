@@ -43,7 +43,7 @@ def _failed(results: Results) -> Iterator[Advice]:
 def _loss(results: Results) -> list[Advice]:
     """The finding that loses most of those that are sure."""
     for number, finding in enumerate(results.findings):
-        if finding.sure and finding.cost:
+        if finding.sure and (finding.cost or finding.message):
             who, place, case = finding.who, finding.place, finding.case
             return [Advice(kind="loss", who=who, place=place, case=case, finding=number)]
     return []

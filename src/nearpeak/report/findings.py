@@ -61,24 +61,24 @@ def _lost_of(message: InMessage, sure: bool) -> str:
 
 def advised(finding: Finding) -> str:
     """What to do about it, and what else that is good for."""
-    remedy = finding.remedy
     with_it = "The same reason" if finding.message is None else "Seen with it"
     same = [f"{with_it}: {sentence(other)}" for other in finding.explains]
-    named = [] if remedy.settings else [_named(change) for change in remedy.changes]
-    named_words = [f"To try: {', '.join(named)}."] if named else []
-    return " ".join([remedied(finding), *named_words, *same])
+    return " ".join([remedied(finding), *same])
 
 
 def remedied(finding: Finding) -> str:
-    """What to do about it, and what of that the study has measured."""
-    tried = finding.remedy.tried
-    if tried is None:
-        return finding.remedy.text
-    axes = ", ".join(axes_words(tried.axes))
-    return (
-        f"{finding.remedy.text} In this study {axes} has {number(tried.value)} {unit(tried.unit)},"
-        f" {number(tried.ratio)} times as good in {count(tried.blocks, 'block')}."
-    )
+    """What to do about it, what of that the study has measured, and what to try."""
+    remedy = finding.remedy
+    words = [remedy.text]
+    if tried := remedy.tried:
+        axes = ", ".join(axes_words(tried.axes))
+        words.append(
+            f"In this study {axes} has {number(tried.value)} {unit(tried.unit)},"
+            f" {number(tried.ratio)} times as good in {count(tried.blocks, 'block')}."
+        )
+    if remedy.changes and not remedy.settings:
+        words.append(f"To try: {', '.join(map(_named, remedy.changes))}.")
+    return " ".join(words)
 
 
 def _named(change: SettingChange) -> str:

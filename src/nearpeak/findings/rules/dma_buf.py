@@ -29,7 +29,7 @@ RULE = Rule(
     " message, or each piece of one, and closes it again: a tenth or more of a message's"
     " time.",
     find=find,
-    remedy="Turn it off where nothing needs it.",
+    remedy="Turn such handles off where nothing needs them.",
     settings=[Setting("ucx", "UCX_CUDA_COPY_DMABUF", "n", "no handles of device memory")],
     fault=COPIES,
     sources=[

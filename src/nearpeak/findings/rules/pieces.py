@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
 from nearpeak.findings.messages import COPIES, Message, worst
-from nearpeak.findings.settings import RENDEZVOUS
+from nearpeak.findings.settings import Setting
 from nearpeak.findings.sources import issue
 from nearpeak.numbers import size
 from nearpeak.observations.explained import Part
@@ -48,7 +48,15 @@ RULE = Rule(
     " of its time.",
     find=find,
     remedy="Have larger pieces, or another protocol for such messages.",
-    settings=[RENDEZVOUS],
+    settings=[
+        Setting(
+            "ucx",
+            "UCX_CUDA_COPY_BW",
+            "h2d:25GBps,d2h:25GBps,d2d:1000GBps,default:10GBps",
+            "the GPU's copies are taken to be as fast as a link of today: protocols with large ones"
+            " are chosen",
+        )
+    ],
     fault=COPIES,
     sources=[
         issue("openucx/ucx", 8391, "copies in small fragments, each waited for", "UCX"),
