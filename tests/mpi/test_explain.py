@@ -4,10 +4,12 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from nearpeak.explain.budget import activity, budget, counters, windows
 from nearpeak.explain.launches import gather
+from nearpeak.explain.said import asked, understood
 from nearpeak.libraries.build import build_explain
 from nearpeak.observations.explained import Budget
 
@@ -114,3 +116,33 @@ def test_a_launch_that_nobody_looks_at_leaves_nothing(
     del env["NEARPEAK_EXPLAIN"]
     assert launcher.run("latency", *WORDS, env=env).measured() == {"latency"}
     assert list((tmp_path / "events").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("measured_library", "named"),
+    [
+        ("intel", {"I_MPI_TUNING_BIN": "/nowhere/table"}),
+        (
+            "openmpi",
+            {
+                "OMPI_MCA_coll_han_use_dynamic_file_rules": "1",
+                "OMPI_MCA_coll_han_dynamic_rules_filename": "/nowhere/table",
+            },
+        ),
+    ],
+    indirect=["measured_library"],
+)
+def test_a_table_of_tuning_that_is_not_there_is_found_in_what_the_library_says(
+    launcher: Any, by_hand: Any, named: dict[str, str]
+) -> None:
+    def tables(more: dict[str, str]) -> list[str]:
+        env = asked(launcher.library)
+        done = launcher.run("allreduce", *WORDS, env=env | more)
+        assert done.measured() == {"allreduce"}
+        said = understood(SIZE, env, done.out + done.err)
+        given = msgspec.structs.replace(by_hand.explained(), said=[said])
+        found = by_hand.signs("tuning_tables", given)
+        return [fact.name for each in found for fact in each.facts]
+
+    assert tables(named) == ["/nowhere/table"]
+    assert tables({}) == []

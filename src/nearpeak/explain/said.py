@@ -18,6 +18,7 @@ ASKED: Mapping[str, Mapping[str, str]] = {
     "openmpi": {
         "OMPI_MCA_pml_base_verbose": "10",
         "OMPI_MCA_smsc_base_verbose": "10",
+        "OMPI_MCA_coll_base_verbose": "5",
         **UCX,
     },
 }
