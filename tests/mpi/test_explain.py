@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real launches under the microscope, with the fake CUDA driver and a fake CUPTI."""
 
+import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 from nearpeak.explain.budget import activity, budget, counters, windows
 from nearpeak.explain.launches import gather
 from nearpeak.explain.said import asked, understood
-from nearpeak.libraries.build import build_explain
+from nearpeak.libraries.build import build_explain, build_native
 from nearpeak.observations.explained import Budget
 
 SIZE = 4096
@@ -146,3 +148,19 @@ def test_a_table_of_tuning_that_is_not_there_is_found_in_what_the_library_says(
 
     assert tables(named) == ["/nowhere/table"]
     assert tables({}) == []
+
+
+def test_a_message_of_nccl_is_seen(
+    env: dict[str, str], fake_cuda: Path, fake_nccl: Path, tmp_path: Path
+) -> None:
+    """With a fake NCCL, whose copies are its own: what the measuring program asks of the driver."""
+    cpus = sorted(os.sched_getaffinity(0))
+    where = ["--cpus", f"{cpus[0]},{cpus[-1]}", "--devices", "0,1", "--library", str(fake_nccl)]
+    fakes = {
+        "NEARPEAK_CUDA_LIBRARY": str(fake_cuda),
+        "NEARPEAK_NVRTC_LIBRARY": "/nowhere/libnvrtc.so",
+    }
+    words = [build_native(), "nccl", *where, "latency", *WORDS]
+    subprocess.run(words, env={**os.environ, **fakes, **env}, check=True, timeout=120)
+    for found in budgets(tmp_path):
+        assert {rank for name, rank in parts(found) if name == "cuStreamQuery"} == {0, 1}
