@@ -150,6 +150,15 @@ def test_a_table_of_tuning_that_is_not_there_is_found_in_what_the_library_says(
     assert tables({}) == []
 
 
+@pytest.mark.parametrize("measured_library", ["openmpi"], indirect=True)
+def test_open_mpi_says_which_of_its_parameters_are_not_its_defaults(launcher: Any) -> None:
+    env = asked(launcher.library)
+    done = launcher.run("latency", *WORDS, env={**env, "OMPI_MCA_coll_tuned_priority": "31"})
+    assert done.measured() == {"latency"}
+    lines = understood(SIZE, env, done.out + done.err).lines
+    assert any(line.endswith(" coll_tuned_priority=31 (environment)") for line in lines)
+
+
 def test_a_message_of_nccl_is_seen(
     env: dict[str, str], fake_cuda: Path, fake_nccl: Path, tmp_path: Path
 ) -> None:

@@ -23,6 +23,7 @@ ASKED: Mapping[str, Mapping[str, str]] = {
         "OMPI_MCA_pml_base_verbose": "10",
         "OMPI_MCA_smsc_base_verbose": "10",
         "OMPI_MCA_coll_base_verbose": "5",
+        "OMPI_MCA_mpi_show_mca_params": "file,api,enviro",  # all that are not its defaults
         **UCX,
     },
     "rccl": NCCL,
