@@ -3,20 +3,23 @@
 """Settings that rules name: to whom they are told."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from nearpeak.findings.find import find_in
 from nearpeak.findings.rules import all_rules
 from nearpeak.findings.settings import COMPONENTS, named_settings
 from nearpeak.libraries.library import Settings
+from nearpeak.observations.explained import Said
 
 OVER_UCX = {"OMPI_MCA_pml": "ucx"}
 
 
-def found(by_hand: Any, env: dict[str, str], **known: Any) -> list[Any]:
+def found(by_hand: Any, env: dict[str, str], said: Sequence[Said] = (), **known: Any) -> list[Any]:
     """Look-ups, and handles of memory, of a library with these variables."""
     parts = [
         by_hand.part("call", "cuMemGetHandleForAddressRange", 40.0),
@@ -25,7 +28,8 @@ def found(by_hand: Any, env: dict[str, str], **known: Any) -> list[Any]:
     [library] = by_hand.EXPLAINED["libraries"]
     library = replace(library, env=env, **known)
     observed = {**by_hand.EXPLAINED, "libraries": [library]}
-    return find_in(by_hand.view([], explanations=[by_hand.explained(*parts)], **observed))
+    explained = msgspec.structs.replace(by_hand.explained(*parts), said=list(said))
+    return find_in(by_hand.view([], explanations=[explained], **observed))
 
 
 def test_of_several_signs_of_one_fault_the_largest_stands_alone(by_hand: Any) -> None:
@@ -58,6 +62,20 @@ def test_what_is_set_is_not_advised_but_told(by_hand: Any) -> None:
 )
 def test_settings_of_ucx_are_for_what_runs_over_it(by_hand: Any, family: str, env: Any) -> None:
     assert named_settings(found(by_hand, env, family=family)) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "named"),
+    [
+        ("OMPI_MCA_pml_base_verbose=10 UCX_PROTO_INFO=used", 2),
+        ("NCCL_DEBUG=INFO", 0),  # protocols of another library
+    ],
+)
+def test_protocols_that_ucx_says_show_that_it_is_there(
+    by_hand: Any, asked: str, named: int
+) -> None:
+    said = Said(size_bytes=8, asked=asked, protocols=["any"], lines=[])
+    assert len(named_settings(found(by_hand, {}, [said]))) == named
 
 
 def test_what_launches_inherit_is_in_force(by_hand: Any) -> None:

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real launches under the microscope, with the fake CUDA driver and a fake CUPTI."""
 
+import os
+import subprocess
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from nearpeak.explain.budget import activity, budget, counters, windows
 from nearpeak.explain.launches import gather
-from nearpeak.libraries.build import build_explain
+from nearpeak.explain.said import asked, understood
+from nearpeak.libraries.build import build_explain, build_native
 from nearpeak.observations.explained import Budget
 
 SIZE = 4096
@@ -114,3 +118,58 @@ def test_a_launch_that_nobody_looks_at_leaves_nothing(
     del env["NEARPEAK_EXPLAIN"]
     assert launcher.run("latency", *WORDS, env=env).measured() == {"latency"}
     assert list((tmp_path / "events").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("measured_library", "named"),
+    [
+        ("intel", {"I_MPI_TUNING_BIN": "/nowhere/table"}),
+        (
+            "openmpi",
+            {
+                "OMPI_MCA_coll_han_use_dynamic_file_rules": "1",
+                "OMPI_MCA_coll_han_dynamic_rules_filename": "/nowhere/table",
+            },
+        ),
+    ],
+    indirect=["measured_library"],
+)
+def test_a_table_of_tuning_that_is_not_there_is_found_in_what_the_library_says(
+    launcher: Any, by_hand: Any, named: dict[str, str]
+) -> None:
+    def tables(more: dict[str, str]) -> list[str]:
+        env = asked(launcher.library)
+        done = launcher.run("allreduce", *WORDS, env=env | more)
+        assert done.measured() == {"allreduce"}
+        said = understood(SIZE, env, done.out + done.err)
+        given = msgspec.structs.replace(by_hand.explained(), said=[said])
+        found = by_hand.signs("tuning_tables", given)
+        return [fact.name for each in found for fact in each.facts]
+
+    assert tables(named) == ["/nowhere/table"]
+    assert tables({}) == []
+
+
+@pytest.mark.parametrize("measured_library", ["openmpi"], indirect=True)
+def test_open_mpi_says_which_of_its_parameters_are_not_its_defaults(launcher: Any) -> None:
+    env = asked(launcher.library)
+    done = launcher.run("latency", *WORDS, env={**env, "OMPI_MCA_coll_tuned_priority": "31"})
+    assert done.measured() == {"latency"}
+    lines = understood(SIZE, env, done.out + done.err).lines
+    assert any(line.endswith(" coll_tuned_priority=31 (environment)") for line in lines)
+
+
+def test_a_message_of_nccl_is_seen(
+    env: dict[str, str], fake_cuda: Path, fake_nccl: Path, tmp_path: Path
+) -> None:
+    """With a fake NCCL, whose copies are its own: what the measuring program asks of the driver."""
+    cpus = sorted(os.sched_getaffinity(0))
+    where = ["--cpus", f"{cpus[0]},{cpus[-1]}", "--devices", "0,1", "--library", str(fake_nccl)]
+    fakes = {
+        "NEARPEAK_CUDA_LIBRARY": str(fake_cuda),
+        "NEARPEAK_NVRTC_LIBRARY": "/nowhere/libnvrtc.so",
+    }
+    words = [build_native(), "nccl", *where, "latency", *WORDS]
+    subprocess.run(words, env={**os.environ, **fakes, **env}, check=True, timeout=120)
+    for found in budgets(tmp_path):
+        assert {rank for name, rank in parts(found) if name == "cuStreamQuery"} == {0, 1}

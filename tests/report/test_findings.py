@@ -233,6 +233,9 @@ def test_what_was_recorded(by_hand: Any) -> None:
     assert fact("visible_devices", ("devices", "CUDA_VISIBLE_DEVICES", "0", 2)) == (
         "Launches on several GPUs could see one: CUDA_VISIBLE_DEVICES=0 in 2 launches."
     )
+    assert fact("tuning_tables", ("table", "/t", 'File "/t" not found', None), who=Who("a")) == (
+        'a runs without a table that its tuning may need. It says: File "/t" not found.'
+    )
     assert fact("ipc", ("operation", "D,D put", "no handle", None), who=Who("a")) == (
         "a: a rank could not reach device memory of another one (IPC): D,D put (no handle)."
     )

@@ -5,26 +5,45 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from nearpeak.libraries.library import Library
+from nearpeak.numbers import count
 from nearpeak.observations.explained import Said
 
 MOST_LINES = 400
 # By family; UCX serves several of them (docs of UCX 1.13 and later: UCX_PROTO_INFO; Intel MPI's
-# developer reference: I_MPI_DEBUG; MPICH: README.envvar; Open MPI: its MCA parameters).
+# developer reference: I_MPI_DEBUG; MPICH: README.envvar; Open MPI: its MCA parameters; NCCL's
+# documentation: NCCL_DEBUG_SUBSYS).
 UCX = {"UCX_PROTO_INFO": "used"}
+NCCL = {"NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,ENV,TUNING"}
 ASKED: Mapping[str, Mapping[str, str]] = {
     "intel": {"I_MPI_DEBUG": "10"},
     "mpich": {"MPIR_CVAR_DEBUG_SUMMARY": "1", **UCX},
     "mvapich": {**UCX},
+    "nccl": NCCL,
     "openmpi": {
         "OMPI_MCA_pml_base_verbose": "10",
         "OMPI_MCA_smsc_base_verbose": "10",
+        "OMPI_MCA_coll_base_verbose": "5",
+        "OMPI_MCA_mpi_show_mca_params": "file,api,enviro",  # all that are not its defaults
         **UCX,
     },
+    "rccl": NCCL,
 }
 # [1795612994.976846] [vm:1550 :0]   | what |: processes print at once, line by line.
 _UCX_LINE = re.compile(r"\[[\d.]+\] \[(?P<process>\S+:\d+) *:\d+\] +(?P<text>[|+].*[|+])$")
 _UCX_ROW = re.compile(
     r"\| +(?P<count>\d+) \| +(?P<low>\w+)(\.\.(?P<high>\w+))? \| (?P<how>.*?) +\| (?P<by>.*?) +\|"
+)
+# host:1550:1561 [0] NCCL INFO what: as 2.24 and later write it
+_NCCL_LINE = re.compile(r"\[\d+\] NCCL INFO (?P<text>.+)$")
+_NCCL_CALL = re.compile(r"(?P<call>\w+( \[[\w ]+\])?): (?P<bytes>\d+) Bytes -> (?P<how>.+)")
+_NCCL_HOW = re.compile(
+    r"Algo (?P<algorithm>\w+) proto (?P<protocol>\w+)"
+    r" channel{Lo\.\.Hi}={(?P<low>\d+)\.\.(?P<high>\d+)}"
+)
+# By a network each end tells its own: that which sends is enough.
+_NCCL_WAY = re.compile(
+    r"Channel (?P<channel>[\d/]+) : (?P<from>\d+)\[\w+\] -> (?P<to>\d+)\[\w+\]"
+    r" (\[send\] )?via (?P<by>\S+)"
 )
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _OWN = re.compile(r"#|\d+ +\d")  # rows of our own tables
@@ -47,8 +66,13 @@ def understood(size_bytes: int, env: Mapping[str, str], text: str) -> Said:
 
 
 def protocols(lines: Sequence[str], size_bytes: int) -> Iterator[str]:
-    """Of UCX, those that messages of this size went by: `tagged message by ucp_tag_send*(multi)
-    from host memory: eager short, sysv/memory`."""
+    """Those that messages of this size went by, as UCX and NCCL say it."""
+    yield from _of_ucx(lines, size_bytes)
+    yield from _of_nccl(lines, size_bytes)
+
+
+def _of_ucx(lines: Sequence[str], size_bytes: int) -> Iterator[str]:
+    """`tagged message by ucp_tag_send*(multi) from host memory: eager short, sysv/memory`."""
     titles: dict[str, str] = {}  # of the table that a process is at
     for line in lines:
         if not (found := _UCX_LINE.match(line)):
@@ -60,6 +84,26 @@ def protocols(lines: Sequence[str], size_bytes: int) -> Iterator[str]:
                 yield f"{titles.get(process, '')}: {row['how']}, {row['by']}"
         elif text.startswith("| ") and not text.startswith("| Count "):
             titles[process] = text.strip("| ")
+
+
+def _of_nccl(lines: Sequence[str], size_bytes: int) -> Iterator[str]:
+    """Of operations of this size `AllReduce: RING, LL128, 24 channels`; of any size the ways
+    between ranks, `rank 0 to rank 1: P2P/CUMEM, 24 channels`."""
+    ways: dict[tuple[str, str, str], set[str]] = {}  # the channels
+    for line in lines:
+        if not (found := _NCCL_LINE.search(line)):
+            continue
+        text = found["text"]
+        if (call := _NCCL_CALL.fullmatch(text)) and int(call["bytes"]) == size_bytes:
+            words = call["how"]
+            if how := _NCCL_HOW.fullmatch(words):
+                channels = int(how["high"]) - int(how["low"]) + 1
+                words = f"{how['algorithm']}, {how['protocol']}, {count(channels, 'channel')}"
+            yield f"{call['call']}: {words}"
+        elif way := _NCCL_WAY.match(text):
+            ways.setdefault((way["from"], way["to"], way["by"]), set()).add(way["channel"])
+    for (sender, receiver, by), used in ways.items():
+        yield f"rank {sender} to rank {receiver}: {by}, {count(len(used), 'channel')}"
 
 
 def _size(text: str) -> float:

@@ -86,14 +86,19 @@ def calls(message: Message, names: Collection[str]) -> list[Part]:
     return [part for part in message.budget.parts if part.name in names]
 
 
-def _messages(view: View) -> Iterator[Message]:
+def explanations(view: View) -> Iterator[tuple[Who, Explanation]]:
+    """Those of a library, version and path that the study has, each with its library."""
     known = view.observations
     libraries = {(library.who, library.version) for library in known.libraries}
     paths = {path.id for path in known.paths}
     for explanation in known.explanations:
         who = Who(explanation.library, explanation.settings)
-        if (who, explanation.version) not in libraries or explanation.path not in paths:
-            continue
+        if (who, explanation.version) in libraries and explanation.path in paths:
+            yield who, explanation
+
+
+def _messages(view: View) -> Iterator[Message]:
+    for _, explanation in explanations(view):
         for case in explanation.cases:
             for budget in [] if doubtful(case) else case.budgets:
                 yield Message(explanation, case, budget)

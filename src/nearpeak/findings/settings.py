@@ -102,7 +102,7 @@ def _components(who: Who | None, known: Observations) -> set[str]:
     family = {library.family for library in known.libraries if library.who == who}
     set_ = in_force(who, known)
     told = any(
-        said.protocols
+        said.protocols and UCX_PREFIX in said.asked
         for explanation in known.explanations
         if Who(explanation.library, explanation.settings) == who
         for said in explanation.said

@@ -288,6 +288,11 @@ def _throttled(finding: Finding) -> str:
     return f"{words} {_case(finding)}: {figures}."
 
 
+def _tables(finding: Finding) -> str:
+    said = "; ".join(fact.value for fact in finding.facts)
+    return f"{_who(finding).label} runs without a table that its tuning may need. It says: {said}."
+
+
 def _visible(finding: Finding) -> str:
     return f"Launches on several GPUs could see one: {_facts(finding, '=')}."
 
@@ -339,6 +344,7 @@ WORDS: dict[FindingKind, Callable[[Finding], str]] = {
     "single_copy": _doctor,
     "staged": _staged,
     "throttled": _throttled,
+    "tuning_tables": _tables,
     "visible_devices": _visible,
     "dma_buf": _message,
     "lookups": _message,

@@ -636,6 +636,7 @@ FindingKind = Literal[
     "staged",
     "throttled",
     "through_host",
+    "tuning_tables",
     "visible_devices",
     "waits_for_gpu",
     "without_cuda",
@@ -719,8 +720,11 @@ class Remedy(msgspec.Struct, kw_only=True):
 
 # What was recorded: a variable that launches inherited; what doctor said; what slowed launches;
 # what became of an operation with device buffers; where a rank ran; which
-# devices it could see; or where an adapter is.
-FactOf = Literal["variable", "doctor", "slowed", "operation", "rank", "devices", "adapter", "part"]
+# devices it could see; where an adapter is; a part of a message; or a table of its tuning that a
+# library did not load.
+FactOf = Literal[
+    "variable", "doctor", "slowed", "operation", "rank", "devices", "adapter", "part", "table"
+]
 
 
 class Fact(msgspec.Struct, kw_only=True):

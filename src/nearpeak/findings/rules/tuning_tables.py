@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of its tuning that a library looked for and did not load."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+
+from nearpeak.findings.evidence import Noticed, Rule, View
+from nearpeak.findings.messages import explanations
+from nearpeak.results.results import Fact, Source
+from nearpeak.terms.identity import Who
+
+# Intel MPI with I_MPI_DEBUG (2021.19), which says of other files, too, that they are not found, and
+# Open MPI with coll_base_verbose (5.0.11). Open MPI's component `tuned` says nothing of a file that
+# is not there, and MPICH does not start without one that is named to it.
+_NOT_FOUND = re.compile(r'File "(?P<table>[^"]+)" not found')
+_NOT_LOADED = (
+    re.compile(r'Tuning file "(?P<table>[^"]+)" was not loaded'),
+    re.compile(r"cannot open .*\w+_rules_filename=(?P<table>\S+?)(?=\.? |\.?$)"),
+)
+_LOADED = re.compile(r'Load tuning file: "(?P<table>[^"]+)"')
+# In the name of Intel MPI's tables for processors that have none of their own.
+_GENERIC = "generic"
+
+
+def find(view: View) -> Iterator[Noticed]:
+    """One for each library with its settings that said so, with the launch that asked it."""
+    lacking = {
+        (library.who, library.version): library.lacks for library in view.observations.libraries
+    }
+    found: dict[Who, Noticed] = {}
+    for who, explained in explanations(view):
+        lacks = lacking[who, explained.version]
+        for said in explained.said:
+            if who not in found and (facts := list(_missed(said.lines, lacks))):
+                command = f"{said.asked} {explained.command}"
+                found[who] = Noticed(facts, who, command=command)
+    yield from found.values()
+
+
+def _missed(lines: Sequence[str], lacks: str) -> Iterator[Fact]:
+    """Each table once, with the words that say so."""
+    words: dict[str, str] = {}
+    for line in lines:
+        for pattern in _NOT_LOADED:
+            if match := pattern.search(line):
+                words.setdefault(match["table"], match[0])
+        if (match := _NOT_FOUND.search(line)) and _for_tuning(match["table"], lines):
+            words.setdefault(match["table"], match[0])
+        if lacks and (match := _LOADED.search(line)):
+            table = match["table"]
+            if _GENERIC in PurePosixPath(table).name:
+                words.setdefault(table, f"{match[0]} (it lacks {lacks})")
+    for table, said in words.items():
+        yield Fact(of="table", name=table, value=said)
+
+
+def _for_tuning(file: str, lines: Sequence[str]) -> bool:
+    """Whether another line names it as one: where it loads it, or as the value of I_MPI_TUNING."""
+    return any(file in line and "tuning" in line.replace(file, "").lower() for line in lines)
+
+
+RULE = Rule(
+    name="tuning_tables",
+    tells="A library said, when `nearpeak explain` asked it, that it did not find or load a table"
+    " of its tuning that it looked for: one for its collective operations, without which it takes"
+    " other algorithms. Or it took a generic one, and tables of some processors were left out of"
+    " it. Known are the words of Intel MPI, and of Open MPI's component `han`.",
+    find=find,
+    remedy="Name a table that is there, or unset the variable that names it; install the library"
+    " with its tables (Intel MPI: opt/mpi/etc); make a bundle without --for-processor.",
+    sources=[
+        Source(
+            text="Intel MPI Library, developer reference, autotuning: tables that depend on the"
+            " platform, made for some of them, and I_MPI_TUNING_BIN, which names one",
+            address="https://software.intel.com/content/www/us/en/develop/documentation/"
+            "mpi-developer-reference-linux/top/environment-variable-reference/"
+            "tuning-environment-variables/autotuning.html",
+        ),
+        Source(
+            text="Open MPI, tuning collectives: a file of rules by which algorithms are chosen",
+            address="https://docs.open-mpi.org/en/v5.0.x/tuning-apps/coll-tuned.html",
+        ),
+    ],
+)
