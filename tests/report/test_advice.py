@@ -16,7 +16,7 @@ from nearpeak.report.headlines import groups
 from nearpeak.report.notices import notices
 from nearpeak.report.picture import measured
 from nearpeak.results.names import case
-from nearpeak.results.results import Conditions, Drift, Finding, Results
+from nearpeak.results.results import Conditions, Drift, Finding, InMessage, Results
 from nearpeak.results.theoretical import compare
 from nearpeak.terms.identity import Who
 from nearpeak.terms.left_out import LeftOut
@@ -54,6 +54,15 @@ def test_what_loses_most_comes_with_its_remedy(
 ) -> None:
     plain.findings = [finding, msgspec.structs.replace(finding, who=Who("less"))]
     assert advised(plain) == [f"Largest loss: {sentence(finding)} Do it the other way."]
+
+
+def test_what_a_message_loses_comes_first_too(
+    plain: Results, finding: Finding, advised: Advised
+) -> None:
+    message = InMessage(messages=9, time_us=10.0, slower=1.1, share=0.7, lost_us=6.0)
+    first = msgspec.structs.replace(finding, kind="dma_buf", cost=None, message=message)
+    plain.findings = [first, finding]
+    assert advised(plain) == [f"Largest loss: {sentence(first)} Do it the other way."]
 
 
 def test_no_one_is_sent_to_measure_what_was_left_out(plain: Results, advised: Advised) -> None:
