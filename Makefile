@@ -51,12 +51,24 @@ study: $(READY)
 	$(BIN)/nearpeak study --mpi openmpi --mpi mpich --budget $(BUDGET) -o $(STUDY) \
 	  $(if $(wildcard $(STUDY)/plan.json),--resume)
 
-# Built one after the other, as each build takes all cores. Tests are run side by side, each part when
-# one before it has ended: launches, whose ranks wait for each other, beside what only computes.
+# First what launches start. Then those, in two parts side by side; what only computes, compilers
+# too, has the CPU time that they leave: it would hold up ranks that wait for each other.
 test: $(TOOLS)
 	$(MAKE) programs
-	$(MAKE) --jobs=2 --output-sync=target pytest-mpi lint sanitize unit narrowed pytest-rest \
-	  pytest-study
+	$(MAKE) --jobs=3 --output-sync=target launching pytest-rest computing
+
+.PHONY: launching computing
+launching:
+	$(MAKE) pytest-mpi
+	$(MAKE) pytest-study
+
+# Nothing, where that cannot be asked for.
+LEFT_OVER = $(shell chrt --idle 0 true 2>/dev/null && echo chrt --idle 0)
+computing:
+	$(LEFT_OVER) $(MAKE) lint
+	$(LEFT_OVER) $(MAKE) sanitize
+	$(LEFT_OVER) $(MAKE) unit
+	$(LEFT_OVER) $(MAKE) narrowed
 
 # Nothing of it compiles, starts a launch or opens a browser.
 quick: $(TOOLS)
@@ -83,8 +95,7 @@ format: $(TOOLS)
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-# With what real launches start: tests that wait for a compiler, beside others that do, take longer.
-programs: build-release build-sanitize
+programs: $(TOOLS)
 	$(BIN)/nearpeak mpi add openmpi mpich
 	$(BIN)/nearpeak build --mpi openmpi --mpi mpich
 
