@@ -51,24 +51,12 @@ study: $(READY)
 	$(BIN)/nearpeak study --mpi openmpi --mpi mpich --budget $(BUDGET) -o $(STUDY) \
 	  $(if $(wildcard $(STUDY)/plan.json),--resume)
 
-# First what launches start. Then those, in two parts side by side; what only computes, compilers
-# too, has the CPU time that they leave: it would hold up ranks that wait for each other.
+# Built one after the other, as each build takes all cores. Tests are run side by side, each part when
+# one before it has ended: launches, whose ranks wait for each other, beside what only computes.
 test: $(TOOLS)
 	$(MAKE) programs
-	$(MAKE) --jobs=3 --output-sync=target launching pytest-rest computing
-
-.PHONY: launching computing
-launching:
-	$(MAKE) pytest-mpi
-	$(MAKE) pytest-study
-
-# Nothing, where that cannot be asked for.
-LEFT_OVER = $(shell chrt --idle 0 true 2>/dev/null && echo chrt --idle 0)
-computing:
-	$(LEFT_OVER) $(MAKE) lint
-	$(LEFT_OVER) $(MAKE) sanitize
-	$(LEFT_OVER) $(MAKE) unit
-	$(LEFT_OVER) $(MAKE) narrowed
+	$(MAKE) --jobs=2 --output-sync=target pytest-mpi lint sanitize unit narrowed pytest-rest \
+	  pytest-study
 
 # Nothing of it compiles, starts a launch or opens a browser.
 quick: $(TOOLS)
@@ -95,7 +83,8 @@ format: $(TOOLS)
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-programs: $(TOOLS)
+# With what real launches start: tests that wait for a compiler, beside others that do, take longer.
+programs: build-release build-sanitize
 	$(BIN)/nearpeak mpi add openmpi mpich
 	$(BIN)/nearpeak build --mpi openmpi --mpi mpich
 

@@ -31,9 +31,9 @@ def load_helper(name: str, path: Path) -> ModuleType:
 
 # Open MPI's btl/ofi sleeps for a second in each process when it is closed, used or not.
 os.environ.setdefault("OMPI_MCA_btl", "^ofi")
-# Ranks share their CPUs with other tests. MPICH's sleep when they wait for long. Those of Open MPI
-# and Intel MPI could only yield: to what computes, for milliseconds at each message.
-os.environ.setdefault("MPIR_CVAR_CH4_PROGRESS_THROTTLE", "1")
+# Ranks share their CPUs with each other and with other tests: who waits gives way.
+for name in ("OMPI_MCA_mpi_yield_when_idle", "MPIR_CVAR_CH4_PROGRESS_THROTTLE", "I_MPI_WAIT_MODE"):
+    os.environ.setdefault(name, "1")
 
 # Tests import it by its name.
 load_helper("made_libraries", Path(__file__).parent / "libraries" / "made_libraries.py")

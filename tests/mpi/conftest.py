@@ -18,11 +18,9 @@ from nearpeak.libraries.library import Launch, Library, Rank, Settings
 LAUNCH_LIMIT = 120  # seconds: a launch that hangs fails its test
 # Buffers that rotate, and cells that no cache holds, are as many on every machine.
 SMALL_CACHE = ("--cache", "4M")
-# Where ranks share CPUs, who waits gives way.
-SHARED_CPUS = {"OMPI_MCA_mpi_yield_when_idle": "1", "I_MPI_WAIT_MODE": "1"}
-# MPICH's do after 4096 polls in vain, by sched_yield, which need not let others run: sleeps take a
-# fifth of the CPU time. A probe's many short waits take longer so.
-SLEEPS = {
+# Where ranks share CPUs. MPICH's give way after 4096 polls in vain, by sched_yield, which need not
+# let others run: sleeps take a fifth of the CPU time. A probe's many short waits take longer so.
+SHARED_CPUS = {
     "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1",
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "64",
 }
@@ -96,8 +94,7 @@ class Launcher:
         mine = sorted(os.sched_getaffinity(0))
         cpus = [mine[0], mine[-1]]
         variables = {
-            **(SHARED_CPUS if ranks > len(cpus) else {}),
-            **(SLEEPS if ranks > len(cpus) and not probes else {}),
+            **(SHARED_CPUS if ranks > len(cpus) and not probes else {}),
             "NEARPEAK_CUDA_LIBRARY": str(self.fake_cuda),
             "NEARPEAK_NVRTC_LIBRARY": "/nowhere/libnvrtc.so",
             "NEARPEAK_FAKE_CUDA": fake,
