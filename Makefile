@@ -11,8 +11,10 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check
 # What runs the program, and what tests it.
 READY := .venv/ready
 TOOLS := .venv/tools
+# What makes the site of the documentation.
+SITE := .venv/site
 
-.PHONY: help setup study test quick lint format programs unit sanitize narrowed lock clean
+.PHONY: help setup study test quick lint format programs unit sanitize narrowed lock docs dist install clean
 
 help:
 	@echo "make setup   make .venv/bin/nearpeak, and the measuring programs for the MPI libraries here"
@@ -20,6 +22,9 @@ help:
 	@echo "make test    all tests: formatters, linters, types, C++, Python, real MPI launches"
 	@echo "make quick   before each commit: formatters, linters, types, and what needs no launches"
 	@echo "make format  format the sources"
+	@echo "make docs    the documentation as a site, into build/site/html"
+	@echo "make dist    a source archive and a wheel, into build/dist"
+	@echo "make install PREFIX=/opt/nearpeak   the wheel, in an environment of its own below PREFIX"
 	@echo "make lock    pin the dependencies anew (requirements*.lock)"
 	@echo "make clean   remove what was built here; MPI libraries stay in ~/.cache/nearpeak"
 
@@ -116,11 +121,39 @@ PART_rest := $(addprefix --ignore=,$(PART_mpi) $(PART_study))
 pytest-mpi pytest-study pytest-rest: pytest-%: $(TOOLS)
 	$(BIN)/pytest --junitxml=build/$@.xml $(PART_$*)
 
+$(SITE): $(READY) requirements-docs.lock
+	$(PIP) --require-hashes -r requirements-docs.lock
+	@touch $@
+
+# Fails where a link between pages, or to a part of one, leads nowhere.
+docs: $(SITE)
+	rm -rf build/site
+	$(BIN)/python site/assemble.py build/site/pages
+	NO_MKDOCS_2_WARNING=true $(BIN)/mkdocs build --strict
+	@echo "build/site/html/index.html"
+
+# By the pinned build backend of .venv: nothing is fetched.
+dist: $(TOOLS)
+	rm -rf build/dist
+	$(BIN)/python -m build --no-isolation --outdir build/dist
+
+# For all users of a machine. The programs are built into a cache: that of each user, or $$NEARPEAK_CACHE.
+install: dist
+	@test -n "$(PREFIX)" || { echo "say where to: make install PREFIX=/opt/nearpeak" >&2; exit 2; }
+	$(PYTHON) -m venv "$(PREFIX)/lib/nearpeak"
+	"$(PREFIX)/lib/nearpeak/bin/pip" install --quiet --disable-pip-version-check --require-hashes \
+	  -r requirements.lock
+	"$(PREFIX)/lib/nearpeak/bin/pip" install --quiet --disable-pip-version-check --no-deps \
+	  --force-reinstall build/dist/*.whl
+	mkdir -p "$(PREFIX)/bin"
+	ln -sf ../lib/nearpeak/bin/nearpeak "$(PREFIX)/bin/nearpeak"
+
 # Those of the tests are of the same versions where both need one.
 lock: $(READY)
 	$(PIP) uv==0.13.8
 	$(LOCK) --extra install -o requirements.lock
 	$(LOCK) --extra dev --constraint requirements.lock -o requirements-dev.lock
+	$(LOCK) --extra docs --constraint requirements-dev.lock -o requirements-docs.lock
 
 LOCK := $(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.10 \
   --no-header pyproject.toml

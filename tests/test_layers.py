@@ -26,7 +26,7 @@ LAYERS = [
     {"compare", "explain", "trace"},
     {"tune"},
     {"report"},
-    {"bundle"},
+    {"bundle", "publish"},
     {"cli"},
 ]
 # Of bench/, but what it is given (third_party) and its tests, which include what they test. On top

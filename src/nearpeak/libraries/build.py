@@ -272,9 +272,13 @@ def own_header(library: Library) -> Path | None:
 
 
 def sources() -> Path:
-    """The folder of the measuring programs: $NEARPEAK_BENCH, else that of the checkout."""
+    """The folder of the measuring programs: $NEARPEAK_BENCH, else that of the checkout, else that
+    which a wheel has brought with it."""
     named = os.environ.get("NEARPEAK_BENCH")
-    folder = Path(named) if named else Path(__file__).parents[3] / "bench"
+    package = Path(__file__).parents[1]
+    brought = package / "bench"
+    there = brought if brought.is_dir() else package.parents[1] / "bench"
+    folder = Path(named) if named else there
     if not (folder / "CMakeLists.txt").is_file():
         raise UserError(
             f"no measuring programs in {folder}: set NEARPEAK_BENCH to the bench folder of a "

@@ -12,6 +12,7 @@ from nearpeak.machine.machine import Machine
 from nearpeak.study.answers import Answers
 from nearpeak.study.journal import NAME, StudyJournal, cannot_write, grown, read_records
 from nearpeak.study.plan import SCHEMA, Plan
+from nearpeak.study.records import StudyRecord
 from nearpeak.terms.study_files import MACHINE, PLAN
 
 
@@ -37,8 +38,7 @@ def create(folder: Path, machine: Machine, plan: Plan) -> StudyJournal:
     journal = StudyJournal(folder)
     try:
         for name, content in ((MACHINE, machine), (PLAN, plan)):
-            text = msgspec.json.format(msgspec.json.encode(content, enc_hook=str), indent=1)
-            put_whole(folder / name, text + b"\n")
+            put_whole(folder / name, written(content))
     except OSError as error:
         journal.close()
         # Nothing was measured, so nothing is kept: the folder can be used again.
@@ -49,14 +49,25 @@ def create(folder: Path, machine: Machine, plan: Plan) -> StudyJournal:
     return journal
 
 
+def written(content: Machine | Plan) -> bytes:
+    """What machine.json or plan.json holds."""
+    text = msgspec.json.format(msgspec.json.encode(content, enc_hook=str), indent=1)
+    return text + b"\n"
+
+
 def reopen(folder: Path) -> tuple[Plan, StudyJournal]:
     """The plan and the open journal of an earlier study.
 
-    UserError when there is none in `folder`, or when it has another schema.
+    UserError when there is none in `folder`, or when it has another schema or is a published copy.
     """
     plan = read_plan(folder)
     if (folder / NAME).exists():
-        next(read_records(folder, Answers(plan).take), None)
+        first = next(read_records(folder, Answers(plan).take), None)
+        if isinstance(first, StudyRecord) and first.published:
+            raise UserError(
+                f"{folder} is a published copy, with other names than where it was measured: go on "
+                "with the original, or start anew in another folder"
+            )
     return plan, StudyJournal(folder)
 
 

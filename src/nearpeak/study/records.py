@@ -17,6 +17,14 @@ SCHEMA = 5
 READABLE = (4, 5)  # in 4 the tries of a launch shared its number
 
 
+class Published(msgspec.Struct, kw_only=True, frozen=True):
+    """What a copy is that `nearpeak publish` wrote: its names and its digests are not those of what
+    was measured."""
+
+    nearpeak: str  # the version that published
+    logs: bool  # whether the copy has them
+
+
 class StudyRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="study"):
     """The first line of the file."""
 
@@ -26,6 +34,7 @@ class StudyRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="study")
     started: str  # ISO 8601, UTC
     seed: int
     files: dict[str, str] = {}  # SHA-256 of plan.json and machine.json
+    published: Published | None = None  # None: it is no copy
 
 
 class Fingerprint(msgspec.Struct, kw_only=True, frozen=True):

@@ -33,7 +33,12 @@ def file_digests(folder: Path) -> dict[str, str]:
 
 def digest(file: Path) -> str:
     """SHA-256 of a file; OSError without it."""
-    return hashlib.sha256(file.read_bytes()).hexdigest()
+    return digest_of(file.read_bytes())
+
+
+def digest_of(data: bytes) -> str:
+    """SHA-256 of what is in a file."""
+    return hashlib.sha256(data).hexdigest()
 
 
 def check_files(folder: Path, record: StudyRecord) -> None:

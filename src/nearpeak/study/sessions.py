@@ -20,7 +20,7 @@ from nearpeak.libraries.build import compiler_of
 from nearpeak.libraries.families import is_ceiling, is_native, mode_of
 from nearpeak.libraries.identify import CannotIdentify, version_text
 from nearpeak.libraries.launch import environment
-from nearpeak.libraries.library import Library
+from nearpeak.libraries.library import Library, Settings
 from nearpeak.machine.machine import Machine, Provenance
 from nearpeak.machine.states import State, StateReader
 from nearpeak.machine.tree import format_list
@@ -140,10 +140,14 @@ def _library(contenders: Sequence[Contender]) -> dict[str, str]:
         if library.lacks:
             found[f"{library.name} lacks"] = library.lacks
     for contender in contenders:
-        text = msgspec.json.encode(contender.settings, order="sorted")
         name = f"{contender.library.name}@{contender.settings.name} settings"
-        found[name] = hashlib.sha256(text).hexdigest()
+        found[name] = settings_digest(contender.settings)
     return found
+
+
+def settings_digest(settings: Settings) -> str:
+    """SHA-256 of what they are."""
+    return hashlib.sha256(msgspec.json.encode(settings, order="sorted")).hexdigest()
 
 
 def _version(library: Library) -> str:

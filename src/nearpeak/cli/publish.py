@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`nearpeak publish`: a copy of a study that may be shared."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nearpeak.cli import say
+from nearpeak.errors import UserError
+
+SHORTEST = 3  # of a word to hide: shorter ones are parts of sentences
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command(name="publish")(publish)
+
+
+def publish(
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="DIR", help="The folder of `nearpeak study` or `nearpeak tune`."),
+    ],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="OUT", help="The copy: a new folder.")
+    ],
+    logs: Annotated[bool, typer.Option("--logs", help="Copy what launches printed, too.")] = False,
+    hide: Annotated[
+        list[str] | None,
+        typer.Option(metavar="WORD", help="Replace this, too: the name of a project, a site."),
+    ] = None,
+) -> None:
+    """Copy a study for others to read, with stand-ins for what is private in it.
+
+    Names of hosts and users, private paths, UUIDs, serial numbers, MAC and IP addresses become
+    host1, user1, dir1, gpu1, ... everywhere, also in command lines and messages. The copy gives the
+    same figures to `report`, `compare` and `export`. OUT/replaced.json counts what was replaced.
+    Look through the copy before you share it: only you know which other words are private.
+
+    Examples: nearpeak publish study -o public | nearpeak publish study -o public --hide projectx
+    """
+    from rich.table import Table
+
+    from nearpeak.console import PlainConsole
+    from nearpeak.publish.copy import NAME
+    from nearpeak.publish.copy import publish as copy
+
+    for word in hide or []:
+        if len(word) < SHORTEST or not word.isprintable():
+            raise UserError(f"--hide {word!r}: give a word of {SHORTEST} letters or more")
+    summary = copy(folder, output, logs=logs, hidden=hide or [])
+    table = Table(box=None, pad_edge=False)
+    table.add_column("replaced")
+    for name in ("names", "places"):
+        table.add_column(name, justify="right")
+    for each in summary.replaced:
+        table.add_row(each.kind, str(each.names), str(each.places))
+    PlainConsole().print(table)
+    say(f"nearpeak: wrote {output}; {NAME} there has these counts")

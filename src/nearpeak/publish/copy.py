@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Copies what `nearpeak study` or `nearpeak tune` wrote, with stand-ins for what is private in it.
+
+The digests of the copy are those of its own lines, and its first record says that it is a copy.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+import nearpeak
+from nearpeak.errors import UserError
+from nearpeak.files import put_whole, sync
+from nearpeak.journal import whole_lines
+from nearpeak.libraries.library import Settings
+from nearpeak.machine.machine import Machine
+from nearpeak.observations.explained import FOLDER, Explanation, read_explanations, to_json
+from nearpeak.observations.load import load
+from nearpeak.publish.names import KINDS, Kind, Names
+from nearpeak.study import journal
+from nearpeak.study.folder import check_new, written
+from nearpeak.study.plan import Plan
+from nearpeak.study.records import (
+    LaunchEndRecord,
+    Published,
+    Record,
+    SessionRecord,
+    StudyRecord,
+)
+from nearpeak.study.seal import Seal, digest_of
+from nearpeak.study.sessions import settings_digest
+from nearpeak.terms.study_files import MACHINE, PLAN
+from nearpeak.tune import journal as tuning
+
+NAME = "replaced.json"
+SCHEMA = 1
+STUDY = "study"  # in a folder of `nearpeak tune`: the study that confirms
+LOGS = "logs"
+T = TypeVar("T")
+# Values of these names are words of Nearpeak's or of the machine's makers, or were drawn by lot.
+VOCABULARY = {
+    *("record", "study", "id", "digest", "nearpeak", "started", "created", "tried", "program"),
+    *("benchmark", "benchmarks", "metric", "axes", "buffers", "method", "methods", "needs"),
+    *("unit", "units", "better", "role", "status", "severity", "kind", "transport", "operation"),
+    *("family", "abi", "origin", "version", "vendor", "architecture", "bios", "microcode"),
+}
+
+
+class Replaced(msgspec.Struct, kw_only=True, frozen=True):
+    """How often names of one kind were replaced."""
+
+    kind: Kind
+    names: int  # different ones
+    places: int
+
+
+class Summary(msgspec.Struct, kw_only=True, frozen=True):
+    """replaced.json."""
+
+    schema: int
+    nearpeak: str  # the version that published
+    logs: bool  # whether these are in the copy
+    replaced: list[Replaced]  # of those kinds of which there was one
+
+
+@dataclass
+class _Study:
+    """The files of a study, as plain values."""
+
+    where: Path  # in the folder, and in its copy
+    machine: Any
+    plan: Any
+    records: list[Any]
+    explanations: dict[str, Any] = field(default_factory=dict)
+
+
+def publish(
+    folder: Path, output: Path, *, logs: bool = False, hidden: Iterable[str] = ()
+) -> Summary:
+    """Writes a copy of a study, or of a search for settings with its study, into a new folder.
+
+    `logs`: with what launches printed. `hidden`: further words that are private.
+
+    Raises:
+        UserError: neither is there, it cannot be read, or the new folder is not empty or cannot be
+            made; nothing is left there then.
+    """
+    check_new(output)
+    studies = [_read(folder, where) for where in (Path(), Path(STUDY)) if _is_study(folder / where)]
+    search = _lines(folder / tuning.NAME) if (folder / tuning.NAME).is_file() else []
+    if not studies and not search:
+        raise UserError(
+            f"there is no study in {folder}: give the folder that `nearpeak study` or "
+            "`nearpeak tune` wrote"
+        )
+    if search:
+        tuning.read(folder)  # whether it is one
+    texts = dict(_logs(folder)) if logs else {}
+    names = Names(_kept(studies, search), hidden)
+    for study in studies:
+        _told(names, study)
+    for line in search:
+        names.host(line.get("host"))
+    _each(names.learn, [*studies, search, list(texts.values())])
+    files: dict[Path, bytes] = {}
+    for study in studies:
+        files |= _copied(study, names, logs=logs)
+    if search:
+        lines = (_replaced(line, names) for line in search)
+        records = (msgspec.convert(line, tuning.Record, str_keys=True) for line in lines)
+        files[Path(tuning.NAME)] = b"".join(msgspec.json.encode(each) + b"\n" for each in records)
+    for where, text in texts.items():
+        files[where] = names.replace(text).encode(errors="surrogateescape")
+    summary = Summary(
+        schema=SCHEMA,
+        nearpeak=nearpeak.__version__,
+        logs=logs,
+        replaced=[
+            Replaced(kind=kind, names=names.names(kind), places=names.places[kind])
+            for kind in KINDS
+            if names.places[kind]
+        ],
+    )
+    files[Path(NAME)] = msgspec.json.format(msgspec.json.encode(summary), indent=1) + b"\n"
+    _write(output, files)
+    return summary
+
+
+def _is_study(folder: Path) -> bool:
+    return (folder / PLAN).is_file()
+
+
+def _read(folder: Path, where: Path) -> _Study:
+    there = folder / where
+    load(there)  # whether all of it can be believed
+    read_explanations(there)
+    return _Study(
+        where=where,
+        machine=_json(there / MACHINE),
+        plan=_json(there / PLAN),
+        records=_lines(there / journal.NAME),
+        explanations={file.name: _json(file) for file in sorted((there / FOLDER).glob("*.json"))},
+    )
+
+
+def _json(file: Path) -> Any:
+    return msgspec.json.decode(file.read_bytes())
+
+
+def _lines(file: Path) -> list[Any]:
+    """A half line at the end is left out; UserError."""
+    try:
+        return list(map(msgspec.json.decode, whole_lines(file)))
+    except (OSError, msgspec.MsgspecError) as error:
+        raise UserError(f"{file} cannot be read ({error}): take it from a copy") from None
+
+
+def _logs(folder: Path) -> Iterator[tuple[Path, str]]:
+    for where in (Path(LOGS), Path(STUDY, LOGS)):
+        there = folder / where
+        for file in sorted(there.iterdir()) if there.is_dir() else ():
+            if file.is_symlink() or not file.is_file():
+                continue
+            try:
+                yield where / file.name, file.read_bytes().decode(errors="surrogateescape")
+            except OSError as error:
+                raise UserError(
+                    f"{file} cannot be read ({error.strerror}): make it readable"
+                ) from None
+
+
+def _kept(studies: Iterable[_Study], search: Iterable[Any]) -> Iterator[str]:
+    """What looks like a name and is none: the ids of paths, and versions of four numbers."""
+    yield from (
+        line["path"] for line in search if line["record"] == tuning.Begin.__struct_config__.tag
+    )
+    for study in studies:
+        yield from (path["id"] for path in study.plan["paths"])
+        yield from (contender["library"]["version"] for contender in _contenders(study))
+
+
+def _contenders(study: _Study) -> list[Any]:
+    added = (record.get("adds", {}).get("contenders", []) for record in study.records)
+    return [*study.plan["contenders"], *(each for some in added for each in some)]
+
+
+def _told(names: Names, study: _Study) -> None:
+    """The names that fields say, in this order."""
+    names.host(study.machine["hostname"])
+    for gpu in study.machine.get("gpus", []):
+        names.gpu(gpu["uuid"])
+    for host in study.plan["hosts"]:
+        names.host(host)
+    for path in study.plan["paths"]:
+        for end in path["ends"]:
+            names.host(end.get("host"))
+    for contender in _contenders(study):
+        library = contender["library"]
+        for path in (library["prefix"], library["launcher"], library["libmpi"]):
+            names.folder(str(Path(path).parent))
+            names.folder(path)
+        for value in library.get("env", {}).values():
+            names.folder(value)
+    for record in study.records:
+        for rank in record.get("ranks") or []:
+            if isinstance(rank, dict):  # of an environment, and not of samples
+                names.host(rank.get("host"))
+    for explanation in study.explanations.values():
+        names.host(explanation["host"])
+
+
+def _each(learn: Callable[[str, str], None], value: Any, called: str = "") -> None:
+    """Gives every text, with the name of its value, to `learn`."""
+    if isinstance(value, str):
+        learn(value, called)
+    elif isinstance(value, _Study):
+        for part in (value.machine, value.plan, value.records, value.explanations):
+            _each(learn, part)
+    elif isinstance(value, list):
+        if not (value and isinstance(value[0], float)):  # samples
+            for each in value:
+                _each(learn, each, called)
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            if name not in VOCABULARY:
+                _each(learn, each, name)
+
+
+def _replaced(value: Any, names: Names) -> Any:
+    """The same with stand-ins, also in names that are of no field."""
+    if isinstance(value, str):
+        return names.replace(value)
+    if isinstance(value, list):
+        return [_replaced(each, names) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name if name.isidentifier() else names.replace(name): (
+            each if name in VOCABULARY else _replaced(each, names)
+        )
+        for name, each in value.items()
+    }
+
+
+def _convert(value: Any, kind: Any) -> Any:
+    return msgspec.convert(value, kind, dec_hook=journal.decode_path, str_keys=True)
+
+
+def _copied(study: _Study, names: Names, *, logs: bool) -> dict[Path, bytes]:
+    """The files of its copy."""
+    machine = written(_convert(_replaced(study.machine, names), Machine))
+    plan = written(_convert(_replaced(study.plan, names), Plan))
+    files = {MACHINE: machine, PLAN: plan}
+    digests = {name: digest_of(data) for name, data in files.items()}
+    renamed = dict(_digests(study, names))
+    lines, seal = [], Seal()
+    encode = msgspec.json.Encoder(enc_hook=str).encode
+    for plain in study.records:
+        record: Record = _convert(_replaced(plain, names), Record)
+        if isinstance(record, StudyRecord):
+            record.files = digests
+            record.published = Published(nearpeak=nearpeak.__version__, logs=logs)
+        elif isinstance(record, SessionRecord):
+            library = record.fingerprint.library
+            library |= {name: renamed.get(value, value) for name, value in library.items()}
+        elif isinstance(record, LaunchEndRecord) and not logs:
+            record.log = None
+        lines.append(seal.line(record, encode))
+        seal.take(lines[-1])
+    files[journal.NAME] = b"".join(lines)
+    for name, plain in study.explanations.items():
+        text = to_json(_convert(_replaced(plain, names), Explanation))
+        files[str(Path(FOLDER, name))] = text.encode()
+    return {study.where / name: data for name, data in files.items()}
+
+
+def _digests(study: _Study, names: Names) -> Iterator[tuple[str, str]]:
+    """Those of settings, and of the same with stand-ins."""
+    counted = names.places.copy()
+    for contender in _contenders(study):
+        plain = contender["settings"]
+        yield tuple(
+            settings_digest(_convert(each, Settings)) for each in (plain, _replaced(plain, names))
+        )  # type: ignore[misc]  # two
+    names.places = counted
+
+
+def _write(output: Path, files: dict[Path, bytes]) -> None:
+    """Makes the folder whole, or not at all; UserError."""
+    output = output.resolve()
+    temporary = output.with_name(f".{output.name}.{os.getpid()}")
+    try:
+        try:
+            for where, data in files.items():
+                file = temporary / where
+                file.parent.mkdir(parents=True, exist_ok=True)
+                put_whole(file, data)
+            temporary.rename(output)
+            sync(output.parent)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
+    except OSError as error:
+        raise UserError(
+            f"cannot write {output} ({error.strerror}): choose another folder with -o"
+        ) from None

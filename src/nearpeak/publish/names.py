@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is private in texts, and what stands there instead: `host1` for a host, wherever it occurs.
+
+All texts are learnt from first (`learn`), then replaced (`replace`): a name that one text tells to
+be a user's is replaced in all others too. docs/publish.md says what is found.
+"""
+
+import ipaddress
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterable
+from typing import Literal, get_args
+
+from nearpeak.libraries import catalogue
+from nearpeak.libraries.families import all_families
+
+Kind = Literal[
+    "host",
+    "domain",
+    "user",
+    "directory",
+    "gpu",
+    "uuid",
+    "address",
+    "mac",
+    "guid",
+    "serial",
+    "word",
+]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+SHORT = {"directory": "dir"}  # what stand-ins begin with, where that is not their kind
+# Names that many machines have, and that tell nothing of one.
+COMMON = {"localhost", "localhost.localdomain", "root", "user", "nobody"}
+# Folders at the top of which a system's own are: what is below keeps its name.
+SYSTEM = {"bin", "boot", "dev", "etc", "lib", "lib64", "opt", "proc", "run", "sbin", "sys", "usr"}
+HOMES = {"home", "users", "Users"}
+PUBLIC = {
+    *HOMES,
+    *COMMON,
+    *("tmp", "var", "mnt", "scratch", "work", "data", "shm"),
+    *("bin", "sbin", "lib", "lib64", "lib32", "libexec", "include", "share", "etc", "src"),
+    *("build", "cache", ".cache", "logs", "mpi", "bench", ".venv", "nearpeak", ".", "..", ""),
+    *("mpirun", "mpiexec", "mpiexec.hydra", "prterun", "orterun", "srun", "env", "ssh"),
+    *("ucx", "libucx", "cuda", "nvidia", "hpcx", "rocm", "libfabric"),
+}
+# Nearpeak's own programs and folders, those of its builds, and shared libraries.
+_OWN = re.compile(r"nearpeak(-[\w-]+)?|[0-9a-f]{16}-[0-9a-f]{8}|lib[\w+-]+\.so(\.\d+)*")
+_VERSIONED = re.compile(r"(?P<name>[A-Za-z][\w-]*?)-\d+(\.\d+)*")
+_HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
+_BUILDER = re.compile(r"package: Open MPI (?P<user>\S+)@(?P<host>\S+) Distribution")
+_MAIL = re.compile(r"(?<![\w.-])(?P<user>[\w.+-]+)@(?P<host>[\w-]+(\.[\w-]+)*\.[A-Za-z]{2,})")
+# How names with domains end: with two words, or with one that no other thing has.
+_TOP = r"\.(?:[A-Za-z0-9-]+\.[A-Za-z]{2,}|local|lan|internal|localdomain)"
+_SERIAL = re.compile(
+    r"\b[Ss](?:erial|ERIAL)(?:[ _-]?(?:[Nn]umber|[Nn]o))?\b\W{1,3}(?P<serial>[\w-]{6,})"
+)
+_BEHIND = ".,]}!?"  # what may follow a path in a sentence, or a list
+_NAMES_SERIAL = re.compile("serial", re.IGNORECASE)
+# A path begins behind no word, or behind an option of a compiler or a URL of a file.
+_START = r"(?:(?<![\w/.~$-])|(?<=-[LIB])|(?<=file://))"
+_PART = r"(?:\\.|[^\s/:;'\"()<>|&`\\])+"
+_GPU = r"(?:MIG-)?(?:GPU|MIG)-[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]+)*"
+_UUID = r"(?<![\w-])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![\w-])"
+_MAC = (
+    r"(?<![\w:])(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}(?![\w:])"
+    r"|(?<![A-Za-z0-9])(?:en|wl)x[0-9a-f]{12}(?![A-Za-z0-9])"  # systemd's name of a USB adapter
+)
+_GUID = r"\b0x[0-9a-fA-F]{16}\b|(?<![\w:])(?:[0-9a-fA-F]{4}:){3}[0-9a-fA-F]{4}(?![\w:])"
+_V6 = r"(?<![\w:.])(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F]{0,4}(?![\w:])"
+_V4 = r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)"
+
+
+class Names:
+    """The private names of all texts, each with its stand-in."""
+
+    def __init__(self, kept: Iterable[str] = (), hidden: Iterable[str] = ()) -> None:
+        """`kept`: phrases that stay as they are, like the ids of data paths. `hidden`: further
+        words that are private."""
+        self._kept = sorted({each for each in kept if each}, key=lambda each: (-len(each), each))
+        self._given: dict[Kind, dict[str, str]] = {kind: {} for kind in KINDS}
+        self._words: dict[str, tuple[Kind, str]] = {}  # in texts, wherever they stand alone
+        self._blank: dict[str, None] = {}  # folders with blanks in them
+        self._software = {*catalogue.entries(), *all_families(), *PUBLIC}
+        self._counts: Counter[Kind] = Counter()  # of different names
+        self._pattern: re.Pattern[str] | None = None
+        self._any_word: re.Pattern[str] | None = None
+        self._whole_hosts: re.Pattern[str] | None = None  # names that were told, with domains
+        self.places: Counter[Kind] = Counter()  # how often something was replaced
+        for word in hidden:
+            self._word("word", word)
+
+    def names(self, kind: Kind) -> int:
+        """How many different names of a kind have a stand-in."""
+        return self._counts[kind]
+
+    def host(self, name: str | None) -> None:
+        """A host is called so; its name with and without its domain is one."""
+        if name and (user := re.fullmatch(r"([\w.-]+)@(.+)", name)):
+            self.user(user[1])
+            name = user[2]
+        if not name or name.lower() in COMMON or not _HOST.fullmatch(name) or _address(name):
+            return
+        whole, (short, _, domain) = name.lower(), name.lower().partition(".")
+        given = self._given["host"]
+        if whole not in given:
+            alias = given.get(short)
+            taken = any(other.startswith(f"{short}.") for other in given)
+            if alias is None or (domain and taken):
+                alias = self._stand_in("host", whole)
+            given[whole] = alias
+            given.setdefault(short, alias)
+        self._words.setdefault(name, ("host", whole))
+        self._words.setdefault(name.partition(".")[0], ("host", short))
+        if "." in domain:  # else it is a word like "local"
+            self._word("domain", name.partition(".")[2])
+
+    def user(self, name: str) -> None:
+        """Somebody is called so."""
+        if name.lower() not in COMMON:
+            self._word("user", name)
+
+    def gpu(self, uuid: str | None) -> None:
+        """A GPU has this UUID."""
+        if uuid:
+            self._stand_in("gpu", _digits(uuid))
+
+    def folder(self, path: str) -> None:
+        """A folder, or a list of them; so those with blanks in their names are known in texts."""
+        for each in path.split(":"):
+            if each.startswith("/") and " " in each:
+                self._blank[each.rstrip("/")] = None
+                self._homes(each)
+
+    def learn(self, text: str, called: str = "") -> None:
+        """Takes in what a text, the value of this name, tells of hosts and users."""
+        if _NAMES_SERIAL.search(called):
+            self._serial(text)
+        for found in _SERIAL.finditer(text):
+            self._serial(found["serial"])
+        if self._whole_hosts is None:
+            known = sorted(name for name, (kind, _) in self._words.items() if kind == "host")
+            some = "|".join(map(re.escape, known)) or "(?!)"
+            self._whole_hosts = re.compile(rf"(?<![\w.-])(?:{some})(?:\.[A-Za-z0-9-]+)*{_TOP}\b")
+        for found in self._whole_hosts.finditer(text):
+            self.host(found[0])
+        for found in _BUILDER.finditer(text):
+            self.user(found["user"])
+            self.host(found["host"])
+        for found in _MAIL.finditer(text):
+            library = found["user"] in self._software  # NAME@FILE.toml
+            if not library and not found["host"].endswith(".toml"):
+                self.user(found["user"])
+                self._word("domain", found["host"])
+        if "/" in text:
+            for found in re.finditer(rf"{_START}(?:/{_PART})+", text):
+                if not any(each.startswith(found[0]) for each in self._blank):
+                    self._homes(found[0].rstrip(_BEHIND))
+            for found in re.finditer(r"(?<![\w/])~([A-Za-z_][\w.-]*)/", text):
+                self.user(found[1])
+
+    def _homes(self, path: str) -> None:
+        """Takes in whose homes are in a path."""
+        for before, part in itertools.pairwise(path.split("/")):
+            if before in HOMES and part not in PUBLIC:
+                self.user(part)
+
+    def replace(self, text: str) -> str:
+        """The text with stand-ins for all that is private in it."""
+        if self._pattern is None:
+            self._pattern = self._compiled()
+        return self._pattern.sub(self._instead, text)
+
+    def _compiled(self) -> re.Pattern[str]:
+        for digits in self._given["gpu"]:
+            if len(digits) == 32:  # of a UUID without its dashes
+                self._words.setdefault(digits, ("gpu", digits))
+        blank = "|".join(map(re.escape, sorted(self._blank, key=len, reverse=True)))
+        kept = "|".join(map(re.escape, self._kept))
+        words = sorted(self._words, key=lambda each: (-len(each), each))
+        word = "|".join(_alone(each) for each in words if len(each) > 1)
+        self._any_word = re.compile(word) if word else None
+        hosts = (name for name, (kind, _) in self._words.items() if kind == "host")
+        parts = {
+            "kept": kept and rf"(?<!\w)(?:{kept})(?!\w)",
+            "folder": blank and rf"{_START}(?:{blank})(?:/{_PART})*",
+            "path": rf"{_START}(?:/{_PART})+|(?<![\w/])~(?:[A-Za-z_][\w.-]*)?(?:/{_PART})+",
+            "gpu": _GPU,
+            "uuid": _UUID,
+            "mac": _MAC,
+            "guid": _GUID,
+            "address": f"{_V6}|{_V4}",
+            "range": "|".join(sorted(map(_range, filter(_numbered, hosts)))),
+            "word": word,
+        }
+        return re.compile("|".join(f"(?P<{name}>{part})" for name, part in parts.items() if part))
+
+    def _instead(self, found: re.Match[str]) -> str:
+        text = found[0]
+        kind = found.lastgroup
+        if kind in ("path", "folder"):
+            end = text.rstrip(_BEHIND)
+            return self._path(end) + text[len(end) :]
+        if kind == "gpu" or (kind == "uuid" and _digits(text) in self._given["gpu"]):
+            return self._put("gpu", self._gpu_like(_digits(text)))
+        if kind == "range":
+            return self._put("host", text.lower())
+        if kind == "word":
+            return self._known_word(text)
+        if kind == "kept" or (kind == "address" and not _address(text)):
+            return text
+        [known] = (each for each in KINDS if each == kind)
+        return self._put(known, text.lower())
+
+    def _path(self, text: str) -> str:
+        """Each of its parts that is not known to be public, by another."""
+        parts = text.split("/")
+        top, below = parts[1], parts[2:]
+        public = top in SYSTEM or (top == "var" and below[:1] != ["tmp"])
+        if text.startswith("/") and (public or not below):
+            return "/".join(map(self._within, parts))
+        done: list[str] = []
+        installed = False  # whether it is below the folder of a library, whose files have no secret
+        for part in parts:
+            public = part in PUBLIC or installed
+            done.append(self._within(part) if public else self._part(part))
+            installed = installed or self._is_installed(part)
+        return "/".join(done)
+
+    def _is_installed(self, part: str) -> bool:
+        """Whether it is called like the folder of a known library: `openmpi-5.0.11`."""
+        versioned = _VERSIONED.fullmatch(part)
+        return versioned is not None and versioned["name"] in self._software
+
+    def _part(self, part: str) -> str:
+        if part in self._words:
+            return self._known_word(part)
+        if part.startswith("~"):
+            return f"~{self._known_word(part[1:])}" if part[1:] in self._words else part
+        if self._is_installed(part) or part in self._software or _OWN.fullmatch(part):
+            return self._within(part)
+        return self._put("directory", part)
+
+    def _within(self, part: str) -> str:
+        """A part of a path that may stay, with stand-ins for the words in it."""
+        if self._any_word is None:
+            return part
+        return self._any_word.sub(lambda found: self._known_word(found[0]), part)
+
+    def _known_word(self, text: str) -> str:
+        known = self._words.get(text) or next(
+            kind for word, kind in self._words.items() if word.lower() == text.lower()
+        )
+        return self._put(*known)
+
+    def _put(self, kind: Kind, name: str) -> str:
+        self.places[kind] += 1
+        return self._stand_in(kind, name)
+
+    def _stand_in(self, kind: Kind, name: str) -> str:
+        given = self._given[kind]
+        if name not in given:
+            self._counts[kind] += 1
+            given[name] = f"{SHORT.get(kind, kind)}{self._counts[kind]}"
+        return given[name]
+
+    def _gpu_like(self, digits: str) -> str:
+        """The GPU whose UUID begins so: drivers take a part of it too."""
+        known = (each for each in self._given["gpu"] if each.startswith(digits))
+        return next(known, digits)
+
+    def _word(self, kind: Kind, name: str) -> None:
+        self._stand_in(kind, name.lower())
+        self._words.setdefault(name, (kind, name.lower()))
+
+    def _serial(self, text: str) -> None:
+        if len(text) >= 6 and len(set(text)) > 1 and re.fullmatch(r"[\w-]+", text):
+            self._word("serial", text)
+
+
+def _alone(word: str) -> str:
+    """Finds a word where it is no part of another. `_` is a part of words, but not beside one with
+    a digit, which no word of English has."""
+    if any(map(str.isdigit, word)):
+        return rf"(?<![A-Za-z0-9])(?i:{re.escape(word)})(?![A-Za-z0-9])"
+    return rf"(?<![A-Za-z0-9_]){re.escape(word)}(?![A-Za-z0-9_])"
+
+
+def _numbered(host: str) -> bool:
+    """Whether it may be one of many, that Slurm writes as `node[001-004]`."""
+    return re.fullmatch(r"[\w-]*[A-Za-z-]\d+", host) is not None
+
+
+def _range(host: str) -> str:
+    return rf"(?<![A-Za-z0-9]){re.escape(host.rstrip('0123456789'))}\[[\d,-]+\]"
+
+
+def _digits(uuid: str) -> str:
+    return re.sub(r"^(MIG-)?(GPU-|MIG-)?", "", uuid).replace("-", "").lower()
+
+
+def _address(text: str) -> bool:
+    """Whether it is an IP address that tells one host from another."""
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return not (address.is_loopback or address.is_unspecified)

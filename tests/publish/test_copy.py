@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Copies of studies: nothing private is left in them, and they give the same figures."""
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from nearpeak.compare.build import compare
+from nearpeak.compare.load import load_side
+from nearpeak.errors import UserError
+from nearpeak.findings.build import build_results
+from nearpeak.libraries.library import Settings
+from nearpeak.machine.machine import Machine, Nic
+from nearpeak.publish import copy
+from nearpeak.publish.copy import NAME, publish
+from nearpeak.results.build import to_json
+from nearpeak.study.folder import reopen
+from nearpeak.study.journal import read_records
+from nearpeak.study.records import SessionRecord, StudyRecord
+from nearpeak.study.sessions import settings_digest
+from nearpeak.tune import journal as tuning
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+# Of each example what its machine, and who measured, are known by.
+PRIVATE = {
+    "h100-explained": ["vm", "np", "9f818f65-babf-eb22-3551-519ab05469d0", "192.0.2.2", "fd00::2"],
+    "h100-tuned": ["vm", "/tmp/w", "99001a4d-7824-7bae-1ac1-d36ba2f6959d", "192.0.2.2"],
+    "h200x2-buffers": [
+        "vm",
+        "873d55dc-0101-e8d9-dbce-d332b0cd8670",
+        "ffe95ba0-001e-ea8b-c9a6-49aff1cda11e",
+        "fd00::2",
+    ],
+}
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        str(file.relative_to(folder)): file.read_bytes()
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }
+
+
+def figures(folder: Path) -> Any:
+    """All numbers of the results, in order."""
+
+    def numbers(value: Any) -> Any:
+        if isinstance(value, dict):
+            return [numbers(each) for each in value.values()]
+        if isinstance(value, list):
+            return [numbers(each) for each in value]
+        return value if isinstance(value, int | float) else None
+
+    return numbers(json.loads(to_json(build_results(folder))))
+
+
+@pytest.mark.parametrize("example", PRIVATE)
+def test_a_recorded_study(example: str, tmp_path: Path) -> None:
+    out = tmp_path / "public"
+    summary = publish(EXAMPLES / example, out)
+    whole = b"\n".join(contents(out).values()).decode()
+    original = b"\n".join(contents(EXAMPLES / example).values()).decode()
+    for name in PRIVATE[example]:
+        alone = re.compile(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])")
+        assert alone.search(original)
+        assert not alone.search(whole), name
+    assert {"host", "gpu", "address"} <= {each.kind for each in summary.replaced}
+    assert figures(out) == figures(EXAMPLES / example)
+
+
+def test_a_search_for_settings_is_read_as_before(tmp_path: Path) -> None:
+    publish(EXAMPLES / "h100-tuned", tmp_path / "public")
+    before, after = (
+        tuning.read(folder) for folder in (EXAMPLES / "h100-tuned", tmp_path / "public")
+    )
+    first, now = before[0], after[0]
+    assert isinstance(first, tuning.Begin)
+    assert isinstance(now, tuning.Begin)
+    assert (first.host, now.host) == ("vm", "host1")
+    assert [getattr(each, "values", None) for each in before] == [
+        getattr(each, "values", None) for each in after
+    ]
+
+
+LEAKS = ("carol", "n17", "al ice", "apollo", "10.9.8.7", "example.org", "gpfs", "QX-81722")
+
+
+@pytest.fixture
+def odd(make_study: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A study with private names in every kind of place."""
+    study = make_study("one", "two")
+    made = sys.modules["made_study"]
+    machine: Machine = made.make_machine()
+    monkeypatch.setattr(
+        made,
+        "make_machine",
+        lambda: msgspec.structs.replace(
+            machine,
+            hostname="n17.hpc.example.org",
+            nics=[
+                Nic(
+                    name="ib0",
+                    kind="infiniband",
+                    numa_node=0,
+                    rate_gbs=None,
+                    addresses=["10.9.8.7"],
+                )
+            ],
+            gpu_notes=["n17: GPU 3 (serial number QX-81722) fell off the bus"],
+        ),
+    )
+    for block in range(6):
+        for name in study.libraries:
+            study.launch(block, name, "bw", {1024: 1.0 + block / 100})
+        study.ceiling(block, {("bw", "flag", 1024): 2.0})
+    failed = study.launch(5, "one", "latency", status=None, environment={"UCX_LOG": "/gpfs/x/log"})
+    study.end(failed, "crashed", "ssh carol@n17: /home/carol/a.out: 10.9.8.7 refused")
+    plan = study.plan()
+    contenders = [
+        msgspec.structs.replace(
+            each,
+            library=msgspec.structs.replace(
+                each.library,
+                prefix=Path("/home/carol/al ice/mpi"),
+                launcher=Path("/home/carol/al ice/mpi/bin/mpirun"),
+            ),
+            settings=Settings(name="default", env={"MPICH_TUNING": "/gpfs/apollo/t.json"}),
+        )
+        for each in plan.contenders
+    ]
+    grown = msgspec.structs.replace(
+        plan, contenders=contenders, remote_shell="/home/carol/bin/ssh-apollo", hosts=["n17", "n18"]
+    )
+    monkeypatch.setattr(study, "plan", lambda: grown)
+    digest = settings_digest(contenders[0].settings)
+    for record in study.records:
+        if isinstance(record, SessionRecord):
+            record.fingerprint.library.update(
+                {
+                    "one@default settings": digest,
+                    "one path": "/home/carol/al ice/mpi/lib/libmpi.so.12",
+                }
+            )
+            record.fingerprint.machine["host"] = "n17"
+    folder: Path = study.write()
+    (folder / "logs").mkdir()
+    (folder / "logs" / "1.txt").write_bytes(b"carol on n17.hpc.example.org \xff\n")
+    return folder
+
+
+def test_names_in_odd_places(odd: Path, tmp_path: Path) -> None:
+    publish(odd, tmp_path / "public", logs=True, hidden=["apollo"])
+    found = contents(tmp_path / "public")
+    assert all(any(leak.encode() in data for data in contents(odd).values()) for leak in LEAKS)
+    assert [leak for leak in LEAKS if any(leak.encode() in data for data in found.values())] == []
+    assert found["logs/1.txt"] == b"user1 on host1 \xff\n"
+    assert b'"remote_shell": "/home/user1/bin/dir' in found["plan.json"]
+    assert b"ssh user1@host1: /home/user1/dir" in found["records.jsonl"]
+    assert figures(tmp_path / "public") == figures(odd)
+
+
+@pytest.mark.parametrize("host", ["bw", "one", "default", "host", "ok", "samples"])
+def test_a_host_that_is_called_like_something_else(
+    make_study: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, host: str
+) -> None:
+    study = make_study("one", "two")
+    made = sys.modules["made_study"]
+    machine = msgspec.structs.replace(made.make_machine(), hostname=host)
+    monkeypatch.setattr(made, "make_machine", lambda: machine)
+    for block in range(6):
+        for name in study.libraries:
+            study.launch(block, name, "bw", {1024: 1.0 + block / 100})
+        study.ceiling(block, {("bw", "flag", 1024): 2.0})
+    publish(study.write(), tmp_path / "public")
+    assert json.loads(contents(tmp_path / "public")["machine.json"])["hostname"] == "host1"
+    assert figures(tmp_path / "public") == figures(study.folder)
+
+
+def test_the_digests_of_settings_are_those_of_the_copy(odd: Path, tmp_path: Path) -> None:
+    publish(odd, tmp_path / "public")
+    plan = json.loads((tmp_path / "public" / "plan.json").read_bytes())
+    digest = settings_digest(msgspec.convert(plan["contenders"][0]["settings"], Settings))
+    sessions = [
+        each for each in read_records(tmp_path / "public") if isinstance(each, SessionRecord)
+    ]
+    assert {each.fingerprint.library["one@default settings"] for each in sessions} == {digest}
+
+
+def test_the_same_again_gives_the_same_bytes(odd: Path, tmp_path: Path) -> None:
+    first = publish(odd, tmp_path / "a")
+    assert publish(odd, tmp_path / "b") == first
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+    assert json.loads((tmp_path / "a" / NAME).read_bytes()) == msgspec.to_builtins(first)
+
+
+def test_a_copy_can_be_published(odd: Path, tmp_path: Path) -> None:
+    publish(odd, tmp_path / "a")
+    publish(tmp_path / "a", tmp_path / "b")
+    both = contents(tmp_path / "a"), contents(tmp_path / "b")
+    assert both[0]["machine.json"] == both[1]["machine.json"]
+    assert both[0]["records.jsonl"] == both[1]["records.jsonl"]
+
+
+def test_a_copy_says_so_and_is_not_gone_on_with(odd: Path, tmp_path: Path) -> None:
+    publish(odd, tmp_path / "public")
+    first = next(read_records(tmp_path / "public"))
+    assert isinstance(first, StudyRecord)
+    assert first.published is not None
+    assert not first.published.logs
+    assert b"logs/" not in contents(tmp_path / "public")["records.jsonl"]
+    with pytest.raises(UserError, match="is a published copy"):
+        reopen(tmp_path / "public")
+    [original] = [each for each in read_records(odd) if isinstance(each, StudyRecord)]
+    assert original.published is None
+
+
+def test_a_changed_copy_is_refused(odd: Path, tmp_path: Path) -> None:
+    publish(odd, tmp_path / "public")
+    file = tmp_path / "public" / "records.jsonl"
+    file.write_bytes(file.read_bytes().replace(b'"seconds":1.0', b'"seconds":2.0', 1))
+    with pytest.raises(UserError, match="was changed after"):
+        build_results(tmp_path / "public")
+
+
+def test_compare_knows_a_copy_of_a_study(odd: Path, tmp_path: Path) -> None:
+    publish(odd, tmp_path / "public")
+    with pytest.raises(UserError, match="are the same study"):
+        compare(load_side([odd]), load_side([tmp_path / "public"]), 0.05)
+
+
+def test_a_folder_of_tune(odd: Path, tmp_path: Path) -> None:
+    """Its journal, and the study that confirms."""
+    folder = tmp_path / "tuned"
+    folder.mkdir()
+    odd.rename(folder / "study")
+    (folder / tuning.NAME).write_bytes((EXAMPLES / "h100-tuned" / tuning.NAME).read_bytes())
+    publish(folder, tmp_path / "public")
+    assert set(contents(tmp_path / "public")) == {
+        NAME,
+        tuning.NAME,
+        *(f"study/{name}" for name in ("machine.json", "plan.json", "records.jsonl")),
+    }
+
+
+def no_study(folder: Path) -> None:
+    (folder / "plan.json").unlink()
+
+
+def damaged(folder: Path) -> None:
+    file = folder / "records.jsonl"
+    file.write_bytes(file.read_bytes().replace(b'"block":0', b'"block":1', 1))
+
+
+def no_machine(folder: Path) -> None:
+    (folder / "machine.json").unlink()
+
+
+def bad_plan(folder: Path) -> None:
+    (folder / "plan.json").write_text("{")
+
+
+def bad_explanation(folder: Path) -> None:
+    (folder / "explained").mkdir()
+    (folder / "explained" / "001.json").write_text("{}")
+
+
+def bad_search(folder: Path) -> None:
+    (folder / "tune.jsonl").write_text('{"record":"tune"}\n')
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (no_study, "there is no study in .*: give the folder"),
+        (damaged, "cannot be believed"),
+        (no_machine, "no machine.json there"),
+        (bad_plan, "plan.json is damaged"),
+        (bad_explanation, "001.json cannot be read"),
+        (bad_search, "tune.jsonl cannot be believed"),
+    ],
+)
+def test_what_cannot_be_read_leaves_nothing(
+    odd: Path, tmp_path: Path, spoil: Callable[[Path], None], message: str
+) -> None:
+    spoil(odd)
+    with pytest.raises(UserError, match=message):
+        publish(odd, tmp_path / "public")
+    assert not (tmp_path / "public").exists()
+
+
+def test_nothing_is_written_over(odd: Path, tmp_path: Path) -> None:
+    (tmp_path / "public").mkdir()
+    (tmp_path / "public" / "mine").write_text("")
+    with pytest.raises(UserError, match="is not empty"):
+        publish(odd, tmp_path / "public")
+    assert contents(tmp_path / "public") == {"mine": b""}
+
+
+def test_a_full_disk_leaves_nothing(
+    odd: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(file: Path, data: bytes) -> None:
+        if file.name == NAME:
+            raise OSError(28, "No space left on device")
+        file.write_bytes(data)
+
+    monkeypatch.setattr(copy, "put_whole", full)
+    before = set(tmp_path.iterdir())
+    with pytest.raises(UserError, match="No space left on device"):
+        publish(odd, tmp_path / "public")
+    assert set(tmp_path.iterdir()) == before
