@@ -27,9 +27,7 @@ from nearpeak.findings.rules import (
     far,
     larger,
     managed,
-    noncontiguous,
     one_sided,
-    overlap,
     pageable,
     parts,
     registration,
@@ -42,9 +40,7 @@ from nearpeak.results.results import (
     CeilingPoint,
     CeilingValue,
     Cell,
-    Estimated,
     LiesIn,
-    Overlap,
 )
 from nearpeak.terms.benchmarks import Benchmark, Metric, Moves, RankRule, Traffic
 from nearpeak.terms.identity import Case, Place, Who
@@ -72,7 +68,6 @@ BENCHMARKS = {
         ),
         Benchmark("vector", [Metric("vector", "us", "lower")], PAIR, bound_by="latency"),
         Benchmark("bcast", [Metric("bcast", "us", "lower")], MANY, traffic=Traffic(once=1)),
-        Benchmark("iallreduce", [Metric("iallreduce", "ratio", "lower")], MANY, bound=1.0),
     )
 }
 HOST_GPU = DataPath(
@@ -118,7 +113,6 @@ def modes(generator: np.random.Generator, blocks: int) -> Floats:
 PAIRS: list[tuple[float, str, Mapping[str, Any], str, Mapping[str, Any]]] = [
     (calls.LIMIT, "latency", {"calls": "blocking"}, "latency", {"calls": "persistent"}),
     (datatypes.LIMIT, "vector", {"pack": "direct"}, "vector", {"pack": "kernel"}),
-    (noncontiguous.LIMIT, "vector", {"pack": "direct"}, "latency", {}),
     (one_sided.LIMIT, "put_bw", {}, "bw", {}),
     (
         registration.LIMIT,
@@ -190,10 +184,6 @@ def cells(times: float) -> Iterator[Cell]:
             yield make("latency", us, size, place=f"sizes {number}", lies_in="memory")
         for size, us in ((8, 2.0), (64, 2 * times * dip.LIMIT), (512, 2.0)):
             yield make("latency", us, size, place=f"dip {number}", ceiling=1.0)
-        beside = make("iallreduce", times * overlap.LIMIT, x, place="overlap", ceiling=1.0)
-        hidden = Estimated(value=0.5, ci95=None, range=(0.5, 0.5))
-        beside.overlap = Overlap(hidden=hidden, communicate_us=1.0, compute_us=1.0, both_us=1.0)
-        yield beside
         copied = 10.0 + 2 * 5.0  # on the host, there and back
         size, four = 8 << 2 * number, ("gpu",) * 4
         yield make("bcast", times * collectives.LIMIT * copied, size, place="gpu x4", ends=four)

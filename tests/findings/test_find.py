@@ -15,6 +15,7 @@ from nearpeak.findings.find import changes, find_in
 from nearpeak.findings.rules import all_rules
 from nearpeak.libraries.library import Settings
 from nearpeak.observations.observed import Block
+from nearpeak.results.results import Estimated, Overlap
 from nearpeak.terms.identity import Place, Who
 
 
@@ -272,6 +273,37 @@ def test_what_is_compared_by_its_bytes_says_so(by_hand: Any) -> None:
     (finding,) = found(by_hand, cells)
     (other,) = [part for part in finding.evidence if part.of == "alternative"]
     assert (other.scaled, other.value) == pytest.approx((1.5, 150.0))  # 2 (n - 1) / n
+
+
+@pytest.mark.parametrize(
+    ("kind", "own", "other"),
+    [
+        ("noncontiguous", ("vector", 90.0, {"pack": "direct"}), ("latency", 5.0, {})),
+        ("reductions", ("allreduce", 2500.0, {"type": "float"}), ("bcast", 100.0, {})),
+    ],
+)
+def test_what_does_less_shows_no_loss(by_hand: Any, kind: str, own: Any, other: Any) -> None:
+    """It is told last, and takes nothing from what is sure."""
+    cells = [
+        by_hand.make_cell(name, us, x=by_hand.MIB, launches=9, **axes)
+        for name, us, axes in (own, other)
+    ]
+    told = found(by_hand, [*cells, *shared(by_hand, 60.0, 20.0)])
+    assert [(finding.kind, finding.sure) for finding in told] == [("mps", True), (kind, False)]
+    fact = told[1]
+    assert fact.cost is None
+    assert fact.alternative.case.benchmark == other[0]
+    assert {part.of: part.value for part in fact.evidence} == pytest.approx(
+        {"own": own[1], "alternative": other[1]}, rel=0.03
+    )
+
+
+def test_both_at_once_are_no_loss_against_one_alone(by_hand: Any) -> None:
+    cell = by_hand.make_cell("iallreduce", 1.9, ceiling=1.0)
+    hidden = Estimated(value=0.1, ci95=None, range=(0.0, 0.2))
+    cell.overlap = Overlap(hidden=hidden, communicate_us=90.0, compute_us=90.0, both_us=171.0)
+    (fact,) = found(by_hand, [cell])
+    assert (fact.kind, fact.sure, fact.cost) == ("overlap", False, None)
 
 
 def given(env: dict[str, str], flags: Sequence[str] = ()) -> Settings:

@@ -62,7 +62,7 @@ def test_what_a_message_loses_comes_first_too(
     message = InMessage(messages=9, time_us=10.0, slower=1.1, share=0.7, lost_us=6.0)
     first = msgspec.structs.replace(finding, kind="dma_buf", cost=None, message=message)
     plain.findings = [first, finding]
-    assert advised(plain) == [f"Largest loss: {sentence(first)} Do it the other way."]
+    assert advised(plain) == [f"Look first at: {sentence(first)} Do it the other way."]
 
 
 def test_no_one_is_sent_to_measure_what_was_left_out(plain: Results, advised: Advised) -> None:

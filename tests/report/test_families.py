@@ -54,8 +54,9 @@ def test_a_family_has_every_operation_at_three_sizes(of_family: Results) -> None
         "unit": "µs", "openmpi 8": "1.00", "mpich 8": "1.00"
     }  # fmt: skip
     assert family.sentences == [
-        "host-host same-numa: furthest from the bound: at 8 B allgather of openmpi, 50.0 %;"
-        " at 1 MiB allgather of openmpi, 50.0 %."
+        "host-host same-numa: furthest from the bound: at 8 B allgather of openmpi, 50.0 %"
+        " (48.5 to 51.0 % in 6 blocks); at 1 MiB allgather of openmpi, 50.0 % (48.5 to 51.0 % in 6"
+        " blocks)."
     ]
     place = of_family.paths[0].place
     assert [curve.benchmark for curve in family.charts[place, "H,H"]] == ["allgather", "barrier"]
@@ -85,7 +86,8 @@ def test_what_has_no_size_is_told_where_it_is_alone(of_family: Results, tell: Te
     tell(of_family)
     (family,) = families(of_family)
     assert family.sentences == [
-        "host-host same-numa: furthest from the bound: barrier of openmpi, 50.0 %."
+        "host-host same-numa: furthest from the bound: barrier of openmpi, 50.0 % (48.5 to"
+        " 51.0 % in 6 blocks)."
     ]
 
 
@@ -167,14 +169,20 @@ def test_a_sentence_has_the_worst_operation_and_nccl_beside_it(
             cell.fraction = 0.9 if cell.who == Who("mpich") else 0.3
     tell(of_family)
     (family,) = families(of_family)
-    assert "at 8 B allgather of openmpi, 30.0 %; at 1 MiB" in family.sentences[0]
+    assert (
+        "at 8 B allgather of openmpi, 30.0 % (48.5 to 51.0 % in 6 blocks); at 1 MiB"
+        in family.sentences[0]
+    )
     of_family.libraries = [
         msgspec.structs.replace(info, mpi=info.name != "mpich") for info in of_family.libraries
     ]
     assert "nccl-tests" not in " ".join(family.about)
     tell(of_family)
     (family,) = families(of_family)
-    assert "at 8 B allgather of openmpi, 30.0 % (mpich 90.0 %);" in family.sentences[0]
+    assert (
+        "at 8 B allgather of openmpi, 30.0 % (48.5 to 51.0 % in 6 blocks; mpich 90.0 %);"
+        in (family.sentences[0])
+    )
     assert family.about[-1].startswith("The size of allgather is the size of one rank's block")
 
 

@@ -363,14 +363,22 @@ def test_a_bound_is_of_the_blocks_that_measured_what_it_follows_from() -> None:
     assert point.methods == pytest.approx({"latency 8 B, ring": 0.1, "bw 1 MiB, ring": 104.8576})
 
 
-def test_the_blocks_in_which_the_cpus_were_nearest_count() -> None:
+def of_best(point: CeilingPoint) -> dict[Block, float]:
+    """What the bound is the median of."""
+    return {block: us for block, us in point.by_block.items() if block not in point.passed_over}
+
+
+def test_a_bound_is_that_of_the_blocks_in_which_the_cpus_were_nearest() -> None:
     """A hypervisor moves them: those of a library may be near where a ceiling's were not."""
     latency = ceiling(TWO, "latency", 8, 0.20, 0.04, 0.22, 0.05, 0.21)
     latency.cache_line_ns = [300.0, 80.0, 310.0, 90.0, 305.0]
     point = bound_of(case("bcast", 8), latency)
-    assert point.values == pytest.approx([0.04, 0.05])
-    assert point.blocks == [Block(0, 1), Block(0, 3)]
+    assert of_best(point) == pytest.approx({Block(0, 1): 0.04, Block(0, 3): 0.05})
+    assert (point.value, point.range) == (pytest.approx(0.045), (0.04, 0.05))
     assert point.passed_over == [Block(0, 0), Block(0, 2), Block(0, 4)]
+    # Launches between CPUs as far apart are held against these.
+    assert point.values == pytest.approx(latency.values)
+    assert point.cache_line_ns == latency.cache_line_ns
     latency.cache_line_ns = [300.0, None, 310.0, 90.0, 305.0]
     point = bound_of(case("bcast", 8), latency)
     assert point.values == pytest.approx(latency.values)
@@ -382,8 +390,33 @@ def test_the_farther_cpus_count_where_they_are_quicker() -> None:
     rate = ceiling(TWO, "bw", MIB, 25.0, 38.0, 24.0, 36.0)
     rate.cache_line_ns = [80.0, 300.0, 90.0, 310.0]
     point = bound_of(case("bcast", MIB), ceiling(TWO, "latency", 8, 0.1), rate)
-    assert point.values == pytest.approx([MIB / 38e3, MIB / 36e3])
-    assert point.blocks == [Block(0, 1), Block(0, 3)]
+    assert of_best(point) == pytest.approx({Block(0, 1): MIB / 38e3, Block(0, 3): MIB / 36e3})
+    assert point.value == pytest.approx((MIB / 38e3 + MIB / 36e3) / 2)
+
+
+def test_of_another_time_only_what_was_as_far_or_is_the_best_counts() -> None:
+    """A message between far CPUs bounds no operation between near ones."""
+    latency = ceiling(TWO, "latency", 8, 0.2, 300.0, 0.1, 400.0)
+    latency.cache_line_ns = [80.0, 300.0, 85.0, 310.0]
+    rate = ceiling(TWO, "bw", MIB, 10.0, 10.0, 8.0, 5.0)
+    rate.cache_line_ns = [80.0, 85.0, 90.0, 310.0]
+    point = bound_of(case("bcast", MIB), latency, rate)
+    assert point.values == pytest.approx([104.8576, 104.8576, 131.072, 400.0])
+
+
+def test_of_pairs_of_a_place_with_more_ends_the_best_distance_counts() -> None:
+    """How far apart the CPUs of all are says nothing of one pair's."""
+    latency = ceiling(TWO, "latency", 8, 0.20, 0.04, 0.22)
+    latency.cache_line_ns = [300.0, 80.0, 310.0]
+    measured: Any = SimpleNamespace(
+        launch=SimpleNamespace(who=Who("any", "default"), place=FOUR.place, block=Block(0, 0)),
+        case=case("bcast", 8),
+    )
+    observations: Any = SimpleNamespace(
+        benchmarks=BENCHMARKS, paths=[TWO, FOUR], observed=[measured]
+    )
+    (point,) = find(observations, [latency])
+    assert (point.blocks, point.values, point.cache_line_ns) == ([Block(0, 1)], [0.04], [])
 
 
 def test_an_interval_counts_no_block_in_which_the_cpus_were_farther() -> None:
@@ -395,17 +428,40 @@ def test_an_interval_counts_no_block_in_which_the_cpus_were_farther() -> None:
     assert bound_of(case("bcast", 8), latency).ci95 is None
 
 
-def test_a_cell_without_a_block_of_its_bound_says_why(make_study: MakeStudy) -> None:
-    """The CPUs were far in all blocks of a bcast, and the bound is of the blocks with near ones."""
+def two_distances(make_study: MakeStudy, own: dict[int, float]) -> Any:
+    """The cell of a bcast whose CPUs were so far apart in these blocks, ns (0: not known); those of
+    the ceiling were far in blocks 0 and 1, and near in 2 and 3."""
     study = make_study()
     for block in range(4):
         study.ceiling(block, {("latency", "flag", 8): 0.04 if block >= 2 else 0.2})
-        if block < 2:
-            study.launch(block, "alpha", "bcast", {8: 0.8})
+        if block in own:
+            study.launch(block, "alpha", "bcast", {8: 0.1 if own[block] < 100 else 0.4})
+    far = iter(own.values())
     for record in study.records:
-        if isinstance(record, SamplesRecord) and record.method:
-            record.cache_line_ns = [60.0 if record.samples[0] < 0.1 else 300.0]
-    cell = study.cell("bcast", 8)
+        if isinstance(record, SamplesRecord):
+            if record.method:
+                record.cache_line_ns = [60.0 if record.samples[0] < 0.1 else 300.0]
+            else:
+                record.cache_line_ns = [next(far) or None]
+    return study.cell("bcast", 8)
+
+
+def test_launches_are_held_against_the_bound_at_their_own_distance(make_study: MakeStudy) -> None:
+    cell = two_distances(make_study, {0: 310.0, 1: 65.0, 2: 66.0, 3: 64.0})
+    assert cell.fraction == pytest.approx(0.4)  # 0.2 / 0.4 and 0.04 / 0.1, twice
+    assert (cell.fraction_range, cell.fraction_blocks) == (pytest.approx((0.4, 0.5)), 3)
+    assert "fewer blocks" in cell.flags
+    assert cell.ceiling.value == pytest.approx(0.04)
+
+
+def test_where_no_distance_is_known_only_the_best_one_bounds(make_study: MakeStudy) -> None:
+    cell = two_distances(make_study, {0: 0.0, 1: 0.0, 2: 0.0, 3: 0.0})
+    assert (cell.fraction, cell.fraction_blocks) == (pytest.approx(0.4), 2)
+
+
+def test_a_cell_without_a_block_of_its_bound_says_why(make_study: MakeStudy) -> None:
+    """The CPUs were near in all blocks of a bcast in which those of the ceiling were far."""
+    cell = two_distances(make_study, {0: 60.0, 1: 60.0})
     assert (cell.ceiling, cell.fraction, cell.status) == (None, None, "ok")
     assert cell.no_fraction == "other distance"
 

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from nearpeak.statistics.strata import GAP, blur, effects, mixed, strata
+from nearpeak.statistics.strata import GAP, alike, blur, effects, mixed, strata
 
 
 def test_strata_are_parted_by_gaps() -> None:
@@ -10,6 +10,12 @@ def test_strata_are_parted_by_gaps() -> None:
     assert strata([100, 100 * GAP, 100 * GAP**2]).tolist() == [0, 0, 0]
     assert strata([100, 101 * GAP]).tolist() == [0, 1]
     assert strata([70.0]).tolist() == [0]
+
+
+def test_two_are_alike_where_both_are_of_one_stratum() -> None:
+    one, other = {1: 80.0, 2: 300.0, 3: 90.0, 4: 320.0}, {1: 95.0, 2: 310.0, 3: 330.0, 5: 80.0}
+    assert alike(one, other) == {1, 2}
+    assert alike(one, {}) == set()
 
 
 def test_a_quarter_at_another_distance_is_a_mix() -> None:

@@ -341,6 +341,9 @@ class Rule:
     is_cause: bool = (
         False  # what other rules do not see with the other one is told with its finding
     )
+    # The other figure is of something that does less: nobody measured that any of the difference
+    # can be saved, so that it is told as a fact that is not sure, and costs nothing.
+    does_less: bool = False
 
 
 def loss(

@@ -5,7 +5,8 @@ Every ratio that the rules ask of a study is judged together, whatever the answe
 a row of logarithms of ratio / limit, one in each block, and is its median above 0? At most 5 % of
 studies have a false finding among those that are called sure, whatever launches look like
 (statistics/ordered.py). They are about the sessions of the study, as verdicts are. What was
-recorded and is no ratio (`Noticed`) is not judged: it is so.
+recorded and is no ratio (`Noticed`) is not judged: it is so. Nor is a figure beside one of
+something that does less: that is no loss (`Rule.does_less`).
 """
 
 from collections import defaultdict
@@ -64,9 +65,16 @@ def find_in(view: View) -> list[Finding]:
     """The same of what is in view."""
     rules = all_rules()
     seen = [(rule, each) for rule in rules for each in rule.find(view)]
-    asked = [(rule, each) for rule, each in seen if isinstance(each, Seen)]
+    ratios = [(rule, each) for rule, each in seen if isinstance(each, Seen)]
+    asked = [(rule, each) for rule, each in ratios if not rule.does_less]
     losing = [judged for judged in _judge(asked) if judged.sure or judged.seen.loss.everywhere]
     told = _told(view, losing, _causes(asked, losing))
+    less = [
+        Judged(rule, each, sure=False, bounds=None)
+        for rule, each in ratios
+        if rule.does_less and each.loss.everywhere
+    ]
+    told += _told(view, less, {})
     told += [(False, each) for each in _facts(view, seen)]
     told.sort(key=lambda pair: (pair[0], *_rank(pair[1])))
     return [finding for _, finding in told]
@@ -178,7 +186,7 @@ def _whose(cell: Cell) -> tuple[Who, Place, Case]:
 
 def _finding(view: View, worst: Judged, cases: int) -> Finding:
     seen = worst.seen
-    cell, other, loss = seen.cell, seen.other, seen.loss
+    cell, other = seen.cell, seen.other
     return Finding(
         kind=worst.rule.name,
         sure=worst.sure,
@@ -190,24 +198,30 @@ def _finding(view: View, worst: Judged, cases: int) -> Finding:
         if other
         else None,
         evidence=view.evidence(seen),
-        cost=Cost(
-            ratio=loss.ratio,
-            ci95=worst.bounds,
-            range=loss.range,
-            blocks=len(loss.ratios),
-            launches=max(each.launches for each in (cell, other) if each),
-            of_medians=loss.of_medians(cell, other, seen.scaled) if other else None,
-            ceilings=seen.ceilings,
-            lost_us=view.lost_us(seen),
-            share=1 - 1 / loss.ratio,
-            cases=cases,
-        ),
+        cost=None if worst.rule.does_less else _cost(view, worst, cases),
         remedy=_remedy(view, worst.rule, seen),
         check=[
             Check(of="own", command=cell.command),
             *([Check(of="alternative", command=other.command)] if other else []),
         ],
         sources=list(worst.rule.sources),
+    )
+
+
+def _cost(view: View, worst: Judged, cases: int) -> Cost:
+    seen = worst.seen
+    cell, other, loss = seen.cell, seen.other, seen.loss
+    return Cost(
+        ratio=loss.ratio,
+        ci95=worst.bounds,
+        range=loss.range,
+        blocks=len(loss.ratios),
+        launches=max(each.launches for each in (cell, other) if each),
+        of_medians=loss.of_medians(cell, other, seen.scaled) if other else None,
+        ceilings=seen.ceilings,
+        lost_us=view.lost_us(seen),
+        share=1 - 1 / loss.ratio,
+        cases=cases,
     )
 
 

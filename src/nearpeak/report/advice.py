@@ -36,7 +36,9 @@ def _words(results: Results, advice: Advice) -> str:
         return health(next(peak for peak in results.peaks if (peak.place, peak.case) == at))
     if advice.kind == "loss":
         finding = results.findings[advice.finding or 0]
-        return f"Largest loss: {sentence(finding)} {remedied(finding)}"
+        # Parts of a message may move its bytes, so that not all of them are lost.
+        what = "Largest loss" if finding.cost else "Look first at"
+        return f"{what}: {sentence(finding)} {remedied(finding)}"
     if advice.kind == "launches":
         return (
             f"Measure more before changing anything: an interval needs {advice.launches} launches."

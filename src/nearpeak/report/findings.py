@@ -100,8 +100,8 @@ def _directions(finding: Finding) -> str:
     mine, theirs = (_of(finding, of) for of in ("own ceiling", "alternative ceiling"))
     return (
         f"{_where(finding)}: {_own(finding)} against {_better(finding)} the other way"
-        f" ({_other(finding).case.buffers}), {_ratio(finding)}; the ceilings are"
-        f" {number(mine.value)} and {_value(theirs)}."
+        f" ({_other(finding).case.buffers}); the ceilings are {number(mine.value)} and"
+        f" {_value(theirs)}. By these it could be better by {_ratio(finding)}."
     )
 
 
@@ -197,10 +197,21 @@ def _memory(finding: Finding) -> str:
     )
 
 
-def _messages(finding: Finding) -> str:
+def _noncontiguous(finding: Finding) -> str:
+    return (
+        f"{_where(finding)}: {_own(finding)}; messages of as many bytes that lie together"
+        f" ({_other(finding).case.figure}) take {_better(finding)}. What of the difference is lost,"
+        " and what anybody needs to gather and scatter the blocks, was not measured."
+    )
+
+
+def _one_sided(finding: Finding) -> str:
+    messages = "messages of as many bytes"
+    if _of(finding, "own").unit == "us":
+        messages = "a message of as many bytes there and one back"
     return (
         f"{_where(finding)}: {_own(finding)} against {_better(finding)} of"
-        f" {_other(finding).case.figure}, messages of as many bytes, {_ratio(finding)}."
+        f" {_other(finding).case.figure}, {messages}, {_ratio(finding)}."
     )
 
 
@@ -211,7 +222,8 @@ def _numa(finding: Finding) -> str:
 def _overlap(finding: Finding) -> str:
     return (
         f"{_where(finding)}: beside a computation that takes about as long, both take"
-        f" {_ratio(finding)} as long as the longer one alone."
+        f" {number(_of(finding, 'own').value)} times as long as the longer one alone. How much this"
+        " path could hide was not measured."
     )
 
 
@@ -247,8 +259,8 @@ def _mps(finding: Finding) -> str:
 
 def _reductions(finding: Finding) -> str:
     return (
-        f"{_where(finding)}: {_own(finding)} against {_better(finding)} in which"
-        f" {_other(finding).case.figure} moves the same number of bytes, {_ratio(finding)}."
+        f"{_where(finding)}: {_own(finding)}; {_other(finding).case.figure} moves the same number"
+        f" of bytes in {_better(finding)}, but adds nothing."
     )
 
 
@@ -330,9 +342,9 @@ WORDS: dict[FindingKind, Callable[[Finding], str]] = {
     "larger": _larger,
     "managed": _memory,
     "mps": _mps,
-    "noncontiguous": _messages,
+    "noncontiguous": _noncontiguous,
     "numa": _numa,
-    "one_sided": _messages,
+    "one_sided": _one_sided,
     "overlap": _overlap,
     "pageable": _memory,
     "parts": _parts,

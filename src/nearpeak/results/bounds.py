@@ -10,7 +10,7 @@ What a benchmark says of itself that nothing is better than needs no ceiling: an
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from nearpeak.observations.observed import Block, Observation, Observations
 from nearpeak.results.ceilings import summed_up, under
 from nearpeak.results.locality import lies_in
 from nearpeak.results.results import CeilingPoint, Kind
-from nearpeak.statistics.strata import strata
+from nearpeak.statistics.strata import alike, strata
 from nearpeak.terms.benchmarks import QUOTED_BYTES, Benchmark, by_name
 from nearpeak.terms.buffers import on_host, turned
 from nearpeak.terms.identity import CEILING, Case, Place
@@ -40,6 +40,11 @@ class Source(NamedTuple):
     point: CeilingPoint
     benchmark: Benchmark
     readings: list[dict[Block, float]]  # as of the point, at the best distance of its CPUs
+
+    @property
+    def distances(self) -> dict[Block, float]:
+        """How far apart its CPUs were, ns; empty where that is not known of each block."""
+        return distances(self.point.blocks, self.point.cache_line_ns)
 
     def usual(self) -> float:
         """The median of what it carried."""
@@ -62,10 +67,20 @@ class Term(NamedTuple):
         """Of the ceiling's median."""
         return self.us(self.source.usual())
 
-    def reading(self, which: int) -> dict[Block, float]:
-        """In each block that measured the ceiling."""
-        readings = self.source.readings
-        return {b: self.us(v) for b, v in readings[min(which, len(readings) - 1)].items()}
+    def reading(self, which: int, counted: Collection[Block] | None = None) -> dict[Block, float]:
+        """In the blocks of the best distance that measured the ceiling, or in these."""
+        readings = self.source.readings if counted is None else self.source.point.readings
+        reading = readings[min(which, len(readings) - 1)]
+        return {b: self.us(v) for b, v in reading.items() if counted is None or b in counted}
+
+
+class Bound(NamedTuple):
+    """A bound in each block."""
+
+    blocks: list[Block]
+    readings: list[list[float]]  # its values, and what these may be too
+    cache_line_ns: list[float | None]  # of each block; empty: not known, or not of the place itself
+    passed: list[Block]  # with the CPUs at another distance than the best one
 
 
 def find(observations: Observations, ceilings: Iterable[CeilingPoint]) -> list[CeilingPoint]:
@@ -95,7 +110,8 @@ def find(observations: Observations, ceilings: Iterable[CeilingPoint]) -> list[C
                 blocks = sorted(wanted[place, case])
                 ideal = [[bound] * len(blocks)]
                 methods = {IDEAL: bound}
-                found.append(_point(benchmark, place, case, blocks, ideal, methods, "ideal", []))
+                always = Bound(blocks, ideal, [], [])
+                found.append(_point(benchmark, place, case, always, methods, "ideal"))
             continue
         here = [
             source
@@ -104,9 +120,8 @@ def find(observations: Observations, ceilings: Iterable[CeilingPoint]) -> list[C
             if source.point.case.axes.items() <= case.axes.items()
         ]
         if terms := _terms(benchmark, place, case, here):
-            blocks, readings, passed = _readings(terms)
             usual = {term.words: term.usual() for term in terms}
-            found.append(_point(benchmark, place, case, blocks, readings, usual, "bound", passed))
+            found.append(_point(benchmark, place, case, _bound(terms, place), usual, "bound"))
     return found
 
 
@@ -140,10 +155,10 @@ def _quickest(point: CeilingPoint) -> list[dict[Block, float]]:
 
     Where a hypervisor moves them, those of a library may be there when a ceiling's are elsewhere.
     """
-    known = [distance for distance in point.cache_line_ns if distance]
-    if not known or len(known) < len(point.blocks):
+    known = distances(point.blocks, point.cache_line_ns)
+    if not known:
         return point.readings
-    stratum = dict(zip(point.blocks, map(int, strata(known)), strict=True))
+    stratum = dict(zip(known, map(int, strata(list(known.values()))), strict=True))
     by_stratum: dict[int, list[float]] = defaultdict(list)
     for block, value in point.readings[0].items():
         by_stratum[stratum[block]].append(value)
@@ -222,44 +237,66 @@ def _links(place: Place) -> int:
     return len(place.ends) - 1 if "gpu" in place.ends else 1
 
 
-def _readings(terms: Sequence[Term]) -> tuple[list[Block], list[list[float]], list[Block]]:
+def distances(blocks: Sequence[Block], cache_line_ns: Sequence[float | None]) -> dict[Block, float]:
+    """By block how far apart the CPUs were, ns; empty where that is not known of each."""
+    known = {block: ns for block, ns in zip(blocks, cache_line_ns, strict=False) if ns}
+    return known if len(known) == len(blocks) else {}
+
+
+def _bound(terms: Sequence[Term], place: Place) -> Bound:
     """The longest of the times, and what it may be too, in the blocks that measured the one that is
-    usually the longest; of a rate there is but one term. And the blocks that measured that one
-    between CPUs at another distance.
+    usually the longest; of a rate there is but one term.
+
+    Of a ceiling of the place itself the blocks of each distance between its CPUs: launches at the
+    same distance are held against them. Of pairs of a place with more ends only the best distance.
 
     A time that was not measured in a block is in no bound of it: medians in its place would count
     as launches in intervals, which would then be too narrow.
     """
     longest = max(terms, key=Term.usual)
-    blocks = sorted(longest.source.readings[0])
+    point = longest.source.point
+    apart = longest.source.distances if point.place == place else {}
+    passed = sorted({*point.blocks} - {*longest.source.readings[0]})
+    blocks = sorted(apart or longest.source.readings[0])
     readings = []
-    for which in range(max(len(term.source.readings) for term in terms)):
-        measured = [term.reading(which) for term in terms]
+    for which in range(max(len(term.source.point.readings) for term in terms)):
+        measured = [longest.reading(which, blocks)]
+        for term in terms:
+            if term is not longest:
+                # The best distance bounds all others, and each distance itself.
+                measured.append(term.reading(which, alike(apart, term.source.distances)))
+                measured.append(term.reading(which))
         readings.append([max(own[block] for own in measured if block in own) for block in blocks])
-    passed = sorted({*longest.source.point.blocks} - {*blocks})
-    return blocks, readings, passed
+    return Bound(blocks, readings, [apart[block] for block in blocks] if apart else [], passed)
 
 
 def _point(
     benchmark: Benchmark,
     place: Place,
     case: Case,
-    blocks: list[Block],
-    readings: list[list[float]],
+    bound: Bound,
     methods: dict[str, float],
     kind: Kind,
-    passed: list[Block],
 ) -> CeilingPoint:
-    values, *others = readings
+    values, *others = bound.readings
+    others = [other for other in others if other != values]
     metric = benchmark.metric(case.metric)
+    best = [at for at, block in enumerate(bound.blocks) if block not in bound.passed]
+
+    summed = summed_up(
+        [bound.blocks[at] for at in best],
+        [values[at] for at in best],
+        [[other[at] for at in best] for other in others],
+    )
     return CeilingPoint(
         place=place,
         case=case,
         unit=metric.unit,
         better=metric.better,
-        **summed_up(blocks, values, [other for other in others if other != values]),
+        **summed | {"values": values, "otherwise": others, "blocks": bound.blocks},
+        cache_line_ns=bound.cache_line_ns,
         method=max(methods, key=methods.__getitem__),
         methods=methods,
         kind=kind,
-        passed_over=passed,
+        passed_over=bound.passed,
     )

@@ -297,7 +297,7 @@ class CeilingPoint(msgspec.Struct, kw_only=True):
     case: Case  # its axes are those that it holds for
     unit: str
     better: Better
-    value: float  # of `values`, the median
+    value: float  # of `values`, the median: of a bound, but for those of `passed_over`
     ci95: tuple[float, float] | None
     range: tuple[float, float]
     values: list[float]  # of each block that has the winner
@@ -306,7 +306,8 @@ class CeilingPoint(msgspec.Struct, kw_only=True):
     otherwise: list[list[float]] = []
     blocks: list[Block]
     cache_line_ns: list[float | None] = []  # in each block: how far apart the ranks' CPUs were
-    # Of a bound: blocks that measured what it follows from, between CPUs at another distance.
+    # Of a bound: blocks that measured what it follows from, between CPUs at another distance than
+    # the best one. Only launches at the same distance are held against what `values` has of them.
     passed_over: list[Block] = []
     method: str  # the best over all blocks
     stand_ins: dict[str, list[Block]] = {}  # others that counted in its place, and where
@@ -496,6 +497,8 @@ class Furthest(msgspec.Struct, kw_only=True):
     place: Place
     case: Case
     share: float
+    range: tuple[float, float]  # of it, smallest and largest of a block
+    blocks: int  # that measured both: 6 or more
     of: Literal["ceiling", "bound", "overlap"]  # what that is of; "overlap": it is the least hidden
     beside: list[Share] = []  # of the same case, what is no MPI: NCCL, RCCL
 

@@ -2,11 +2,14 @@
 """Launches that ran under one of a few conditions, brought to the commonest of these."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 
 from nearpeak.arrays import Booleans, Floats, Indices
+
+Key = TypeVar("Key", bound=Hashable)
 
 GAP = 1.5  # distances further apart than this, as a ratio, are of two strata
 SCATTER = 0.05  # of launches, as logarithms: what is much more lies far off
@@ -26,6 +29,13 @@ def strata(distances: Sequence[float]) -> Indices:
     found = np.zeros(len(values), dtype=np.intp)
     found[order[1:]] = np.cumsum(ordered[1:] > GAP * ordered[:-1])
     return found
+
+
+def alike(one: Mapping[Key, float], other: Mapping[Key, float]) -> set[Key]:
+    """The keys, such as blocks, at which both distances (above 0) are of one stratum of all."""
+    values = [*one.values(), *other.values()]
+    of = dict(zip(values, map(int, strata(values)), strict=True))
+    return {key for key, distance in one.items() if key in other and of[distance] == of[other[key]]}
 
 
 def mixed(distances: Sequence[float]) -> bool:

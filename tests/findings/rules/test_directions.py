@@ -19,7 +19,7 @@ def test_a_difference_that_the_ceilings_do_not_have(by_hand: Any) -> None:
     (loss,) = by_hand.seen("directions", both_ways(by_hand, 55.0, 50.0))
     assert loss.cell.case.buffers == "D,H"
     assert loss.other.case.buffers == "H,D"
-    assert loss.ceilings == pytest.approx(1.1)
+    assert loss.loss.ratio == pytest.approx(53 / 12 / 1.1, rel=0.03)
 
 
 @pytest.mark.parametrize(("there", "back"), [(55.0, 15.0), (55.0, None)])
@@ -39,9 +39,11 @@ def test_of_times_the_longer_one_loses_where_its_ceiling_is_not_longer(by_hand: 
     assert not by_hand.seen("directions", times(by_hand, (10.0, 40.0), (5.0, 20.0)))
     (loss,) = by_hand.seen("directions", times(by_hand, (10.0, 40.0), (20.0, 5.0)))
     assert loss.cell.case.buffers == "D,H"
-    assert loss.ceilings == pytest.approx(0.25)
+    assert loss.loss.ratio == pytest.approx(4.0, rel=0.03)
 
 
-def test_what_is_beyond_the_ceilings_is_told_also_where_these_differ(by_hand: Any) -> None:
-    (loss,) = by_hand.seen("directions", times(by_hand, (10.0, 40.0), (5.0, 10.0)))
-    assert loss.ceilings == pytest.approx(2.0)
+def test_what_the_ceilings_have_too_is_not_lost(by_hand: Any) -> None:
+    cells = times(by_hand, (10.0, 40.0), (5.0, 10.0))
+    (loss,) = by_hand.seen("directions", cells)
+    assert loss.loss.ratio == pytest.approx(2.0, rel=0.03)
+    assert by_hand.view(cells).lost_us(loss) == pytest.approx(20.0, rel=0.05)

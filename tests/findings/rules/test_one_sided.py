@@ -26,6 +26,15 @@ def test_slower_than_messages(
     assert [loss.other.case.benchmark for loss in seen] == [messages] * count
 
 
+def test_what_is_lost_of_a_time_is_what_a_message_there_and_back_does_not_take(
+    by_hand: Any,
+) -> None:
+    cells = [by_hand.make_cell("put_latency", 40.0), by_hand.make_cell("latency", 10.0)]
+    (found,) = find_in(by_hand.view(cells))
+    assert found.cost.lost_us == pytest.approx(20.0, rel=0.03)
+    assert found.cost.ratio == pytest.approx(2.0, rel=0.03)
+
+
 def test_a_get_is_held_against_the_way_of_its_data(by_hand: Any) -> None:
     where = {"x": by_hand.MIB, "place": by_hand.NEAR}
     cells = [

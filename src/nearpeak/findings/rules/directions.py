@@ -3,8 +3,9 @@
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Rule, Seen, View, above
+from nearpeak.findings.evidence import Rule, Seen, View, expected
 from nearpeak.findings.sources import issue
+from nearpeak.statistics.comparisons import better_in
 from nearpeak.terms.buffers import turned
 from nearpeak.terms.identity import Case
 
@@ -18,10 +19,16 @@ def find(view: View) -> Iterator[Seen]:
     for cell in one_way:
         back = _back(cell.case)
         other = cells.get((cell.who, cell.place, back))
-        if other is None or other is cell or not view.natural(cell, other):
-            continue  # without ceilings nobody knows what the path does
-        if found := above(view, cell, other, LIMIT):
-            yield found
+        if other is None or other is cell:
+            continue
+        natural = view.natural(cell, other)  # without it nobody knows what the path does
+        ratios = {
+            block: ratio / max(1.0, natural[block])
+            for block, ratio in better_in(other.by_block, cell.by_block, cell.better).items()
+            if block in natural
+        }
+        if found := expected(cell, ratios, dict.fromkeys(ratios, LIMIT)):
+            yield Seen(cell, other, found)
 
 
 def _back(case: Case) -> Case:
@@ -37,8 +44,8 @@ def _back(case: Case) -> Case:
 
 RULE = Rule(
     name="directions",
-    tells=f"A figure is more than {LIMIT:g} times better the other way (`H,D` and `D,H`), beyond"
-    " what the ceilings of both ways explain.",
+    tells=f"A figure is more than {LIMIT:g} times better the other way (`H,D` and `D,H`) than the"
+    " ceilings of both ways explain.",
     find=find,
     remedy="The path is not the reason: try other settings of the library, or show this to its"
     " makers.",

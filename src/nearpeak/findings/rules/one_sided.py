@@ -3,12 +3,13 @@
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Rule, Seen, View, against
+from nearpeak.findings.evidence import Rule, Seen, View, against, times
 from nearpeak.findings.sources import issue
 from nearpeak.terms.axes import state_of
 from nearpeak.terms.buffers import turned
 
-LIMIT = 1.5  # times slower; twice that of a time, which holds the acknowledgement too
+LIMIT = 1.5  # times slower
+THERE_AND_BACK = 2.0  # messages: the time of an operation holds its acknowledgement or request
 
 
 def find(view: View) -> Iterator[Seen]:
@@ -19,18 +20,19 @@ def find(view: View) -> Iterator[Seen]:
             continue
         buffers = cell.case.buffers
         moved = turned(buffers) if benchmark.one_sided == "get" else buffers
-        limit = 2 * LIMIT if cell.unit == "us" else LIMIT
+        scaled = THERE_AND_BACK if cell.unit == "us" else 1.0
         for other in view.beside(cell, benchmark.bound_by, moved):
             if state_of(other.case.axes) != state_of(cell.case.axes) or other.unit != cell.unit:
                 continue
-            if found := against(cell, other, limit):
-                yield Seen(cell, other, found)
+            if found := against(cell, times(other, scaled), LIMIT):
+                yield Seen(cell, other, found, scaled)
 
 
 RULE = Rule(
     name="one_sided",
     tells=f"A rate of puts or gets is more than {LIMIT:g} times worse than that of messages, or one"
-    f" of them takes more than {2 * LIMIT:g} times as long as a message: it must be acknowledged.",
+    f" of them takes more than {LIMIT:g} times as long as a message of as many bytes there and one"
+    " back: it must be acknowledged, or asked for.",
     find=find,
     remedy="Send messages instead, or try other windows and synchronisation (`win`, `sync`).",
     axes=["win", "sync"],

@@ -13,7 +13,7 @@ from nearpeak.terms.buffers import in_gpu
 from nearpeak.terms.identity import Place, Who
 
 # Times slower for the bytes that it must receive. A GPU adds numbers as fast as its memory moves,
-# far faster than a link: a sum by the GPU itself costs little more than the data that it moves.
+# far faster than a link; but no sum was measured that costs as little as the data that it moves.
 LIMIT = 3.0
 LARGE_BYTES = 1 << 20  # of smaller messages, the steps of an operation take most of the time
 TYPE = "type"  # the axis of what combines numbers: of which type they are
@@ -54,10 +54,13 @@ RULE = Rule(
     name="reductions",
     tells=f"A sum in GPU memory, of {size(LARGE_BYTES)} or more, takes more than {LIMIT:g} times as"
     " long as another collective operation of the same library would take for the bytes that the"
-    " sum must receive.",
+    " sum must receive. That is no loss: what moves bytes adds nothing, and no faster sum was"
+    " measured.",
     find=find,
-    remedy="The library adds on the CPU, or with small kernels: use NCCL or RCCL for these sums.",
+    remedy="The library may add on the CPU, or with small kernels: measure NCCL or RCCL beside it,"
+    " and use them for these sums if they are faster.",
     sources=[
         issue("open-mpi/ompi", 12318, "Offload reduction operations to accelerators", "Open MPI")
     ],
+    does_less=True,
 )
