@@ -20,9 +20,12 @@ using MarkFunction = void (*)(int what, std::uint64_t number, int rank, int rank
 inline const auto mark_function =
     reinterpret_cast<MarkFunction>(dlsym(RTLD_DEFAULT, "nearpeak_explain_mark"));
 
-inline void mark(Mark what, std::uint64_t number = 0, int rank = 0, int ranks = 0) {
-  if (mark_function != nullptr) [[unlikely]]
-    mark_function(static_cast<int>(what), number, rank, ranks);
+// Whether anybody was told, which takes time.
+inline bool mark(Mark what, std::uint64_t number = 0, int rank = 0, int ranks = 0) {
+  if (mark_function == nullptr) [[likely]]
+    return false;
+  mark_function(static_cast<int>(what), number, rank, ranks);
+  return true;
 }
 
 }  // namespace nearpeak

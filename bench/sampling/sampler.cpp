@@ -214,7 +214,8 @@ class Sampler::Run {
       if (apart_) {
         spent_ns = run_apart(result_.batch, keeps && longest_);
       } else {
-        mark(Mark::kBegins, 0, group_.rank(), group_.size());
+        // A sample begins where the one before it ended, but for what it takes to mark both.
+        if (mark(Mark::kBegins, 0, group_.rank(), group_.size())) before = now_ns();
         sampled_.run(result_.batch);
         const std::int64_t after = now_ns();
         mark(Mark::kEnds, result_.batch);

@@ -6,7 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nearpeak.explain.budget import activity, budget, counters, iteration_us, lanes, windows
+from nearpeak.explain.budget import (
+    activity,
+    budget,
+    counters,
+    iteration_us,
+    lanes,
+    usual_share,
+    windows,
+)
 from nearpeak.explain.events import COUNTER
 from nearpeak.observations.explained import Budget
 
@@ -173,6 +181,22 @@ def test_an_iteration_takes_the_median_of_the_samples(did: Any) -> None:
     marks = [*did.sample(0, 8, 4), *did.sample(10, 22, 4), *did.sample(30, 430, 4)]
     assert iteration_us([did.seen(0, marks)]) == pytest.approx(3)
     assert iteration_us([did.seen(1, marks)]) is None
+
+
+def test_messages_that_are_looked_at_are_held_against_the_samples_of_their_launch(
+    did: Any,
+) -> None:
+    """Four round trips of 6 µs, each a sample that takes 8 µs as a signal came behind its turn."""
+    starts = [0, 20, 40, 60]
+    ranks = [
+        did.seen(0, [e for at in starts for e in (*did.sample(at, at + 8), did.turn(at + 6))]),
+        did.seen(1, [did.turn(at + 2) for at in starts]),
+    ]
+    legs = windows(ranks)
+    assert [leg.mean_us for leg in legs] == [2, 4]
+    assert usual_share(ranks, legs) == pytest.approx(6 / 8)
+    assert usual_share(ranks, []) == 1
+    assert usual_share([], []) == 1
 
 
 def test_messages_there_and_back_are_told_apart(did: Any) -> None:

@@ -12,6 +12,7 @@ from nearpeak.explain.launches import (
     device_not_seen,
     each_us,
     environment,
+    of_messages,
     operations,
 )
 
@@ -31,6 +32,15 @@ def test_messages_of_an_iteration_are_a_count(by_hand: Any) -> None:
     assert operations(benchmark(by_hand, "allreduce"), case("us"), 64.8, 64.4) == 1
     assert operations(bibw, case("GB/s", window=64), 10.0, 400.0) == 128
     assert operations(benchmark(by_hand, "get_bw"), case("GB/s", window=64), 10.0, 400.0) == 1
+
+
+def test_a_figure_of_all_samples_is_made_one_of_the_messages_looked_at() -> None:
+    def better(which: str, unit: str) -> Any:
+        return SimpleNamespace(unit=unit, better=which)
+
+    assert of_messages(better("lower", "us"), 2.784, 0.8) == pytest.approx(2.2272)
+    assert of_messages(better("higher", "GB/s"), 8.0, 0.8) == pytest.approx(10)
+    assert of_messages(better("lower", "ratio"), 0.5, 0.8) == 0.5
 
 
 def test_a_message_without_mpi_takes_what_was_measured() -> None:

@@ -81,6 +81,22 @@ def test_the_single_copy_of_a_message_is_seen(
 
 
 @pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
+def test_a_sample_is_nothing_but_its_messages(
+    launcher: Any, env: dict[str, str], tmp_path: Path
+) -> None:
+    """What it takes to mark a sample, and to count what the kernel counts, is in no figure."""
+    done = launcher.run("latency", "--sizes", "1M", *WORDS[2:], env=env)
+    [case] = done.of("samples")
+    leader = gather(tmp_path / "events")[0]
+    [looked_at] = windows([leader])
+    assert case["kept_every"] == 1
+    kept = len(case["samples"])
+    between_us = (looked_at.end - looked_at.begin)[-kept:] / looked_at.each[-kept:] / 1e3
+    for sample_us, most_us in zip(case["samples"], between_us, strict=True):
+        assert 2 * sample_us <= most_us * (1 + 1e-5)  # as written, with seven digits
+
+
+@pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
 def test_iterations_of_collectives_begin_together(
     launcher: Any, env: dict[str, str], tmp_path: Path
 ) -> None:

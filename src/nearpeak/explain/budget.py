@@ -487,6 +487,15 @@ def iteration_us(ranks: Sequence[Seen]) -> float | None:
     return float(np.median((samples.end - samples.begin) / samples.each)) / NS
 
 
+def usual_share(ranks: Sequence[Seen], legs: Sequence[Windows]) -> float:
+    """How many times as long an iteration of usual messages takes as one of the samples; 1 without
+    any. A launch's figure times this is that of the messages which budgets are of."""
+    whole_us = iteration_us(ranks)
+    if not whole_us or not legs:
+        return 1.0
+    return sum(leg.usual().mean_us for leg in legs) / whole_us
+
+
 def counters(seen: Seen) -> Counters | None:
     """What the kernel counted in samples in which nobody looked at the rank, for each iteration;
     None without any."""

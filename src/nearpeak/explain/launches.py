@@ -93,8 +93,9 @@ def _case(
     case = seen.case
     legs = budget.windows(ranks)
     did = budget.activity(ranks)
-    slower = seen.value / value if case.better == "lower" else value / seen.value
     messages = operations(chosen.benchmark, case, seen.value, budget.iteration_us(ranks))
+    seen_value = of_messages(case, seen.value, budget.usual_share(ranks, legs))
+    slower = seen_value / value if case.better == "lower" else value / seen_value
     ceiling_us = None
     if ceiling is not None and legs:
         # Of messages there and back one of them, of anything else all of an iteration.
@@ -107,7 +108,7 @@ def _case(
         axes=case.axes,
         unit=case.unit,
         value=value,
-        seen_value=seen.value,
+        seen_value=seen_value,
         slower=slower,
         operations=messages,
         ceiling=ceiling.value if ceiling else None,
@@ -128,6 +129,14 @@ def operations(
     if case.unit != "us":
         return float(benchmark.moves.ways * (case.window if benchmark.moves.window else 1))
     return max(1.0, float(round((iteration_us or value) / value)))
+
+
+def of_messages(case: SamplesRecord, value: float, usual: float) -> float:
+    """What a launch's figure is of the messages that were looked at; `usual`: how many times as
+    long they take as its samples."""
+    if case.unit == "ratio":
+        return value
+    return value * usual if case.better == "lower" else value / usual
 
 
 def each_us(ceiling: Measured, pairs: int) -> float:

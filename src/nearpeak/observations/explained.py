@@ -124,8 +124,8 @@ class ExplainedCase(msgspec.Struct, kw_only=True):
     axes: dict[str, str]
     unit: str
     value: float  # without the microscope: median of the launches' medians
-    seen_value: float  # under it
-    slower: float  # how many times as long it takes under the microscope
+    seen_value: float  # under it, of the messages that the budgets are of
+    slower: float  # how many times as long these take as without it
     operations: float  # messages of an iteration between two ranks, or 1
     ceiling: float | None  # the same without MPI, in the same unit
     ceiling_method: str | None
