@@ -2,7 +2,7 @@
 """Study folders to compare, made by hand: every number in them is invented, none was measured."""
 
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +26,7 @@ def study(
     blocks: int = BLOCKS,
     far: Collection[int] = (),
     lost: int = 0,
+    variables: Mapping[str, str] | None = None,
     **fingerprint: str,
 ) -> Path:
     """A study that was measured in one session.
@@ -34,7 +35,8 @@ def study(
     are, `path_factor`: and ceilings; `crashed`: libraries of which bw crashed, `crashes`: in which
     blocks, else in all, `status`: or how else it failed; `far`: blocks whose CPUs are far apart,
     so that libraries take twice as long, ceilings three times; `lost`: of how many of a library's
-    first figures that is not known; `fingerprint`: of the driver.
+    first figures that is not known; `variables`: that launches inherited; `fingerprint`: of the
+    driver.
     """
     made = sys.modules["made_study"].Study(folder, list(libraries))
     made.records[0].started = made.records[1].started = f"2026-01-{day:02}"
@@ -68,4 +70,7 @@ def study(
     measured = [record for record in made.records if getattr(record, "cache_line_ns", None)]
     for record in [record for record in measured if record.method is None][:lost]:
         record.cache_line_ns = [None]
+    for record in made.records:
+        if hasattr(record, "env"):
+            record.env = dict(variables or {})
     return Path(made.write())

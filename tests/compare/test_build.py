@@ -309,3 +309,22 @@ def test_nothing_in_common_is_an_error(make_sides: MakeSides) -> None:
         study.results.cells, study.results.ceilings = [], []
     with pytest.raises(UserError, match="have nothing in common: compare studies of the same"):
         compare(old, new, 0.05)
+
+
+def test_what_is_slower_has_inherited_variables_as_its_possible_reason(
+    make_sides: MakeSides,
+) -> None:
+    variables = {"MPIR_CVAR_NOLOCAL": "1", "OMPI_MCA_btl": "tcp"}
+    old = load_side([make_sides(f"old{day}", day=day) for day in (1, 2, 3)])
+    slower, alike = (
+        load_side(
+            [
+                make_sides(f"{name}{day}", day=day, factor=factor, variables=variables)
+                for day in (4, 5, 6)
+            ]
+        )
+        for name, factor in (("slower", 0.8), ("alike", 1.0))
+    )
+    found = compare(old, slower, 0.05)
+    assert [place.reasons for place in found.places] == [["MPIR_CVAR_NOLOCAL"], []]
+    assert all(not place.reasons for place in compare(old, alike, 0.05).places)

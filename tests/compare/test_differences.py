@@ -44,3 +44,19 @@ def test_a_library_of_one_side_differs_by_its_name_alone(make_sides: MakeSides) 
         ("library", "names", "alpha, site", "alpha, beta"),
         ("library", "alpha path", "/opt/site", "/opt/beta"),
     ]
+
+
+def test_inherited_variables_are_compared(make_sides: MakeSides) -> None:
+    eager = "OMPI_MCA_btl_sm_eager_limit"
+    alike = {"UCX_TLS": "tcp"}
+    old = load_side([make_sides(f"old{day}", day=day, blocks=1, variables=alike) for day in (1, 2)])
+    new = [make_sides("new3", day=3, blocks=1, variables={**alike, eager: "8192"})]
+    assert [
+        (difference.part, difference.name, difference.old, difference.new)
+        for difference in find(old, load_side(new))
+    ] == [("variable", eager, "none", "8192")]
+    new.append(make_sides("new4", day=4, blocks=1, variables=alike))
+    [some] = find(old, load_side(new))
+    assert (some.old, some.new) == ("none", "8192 or none")
+    unknown = [study._replace(inherited={}) for study in old]
+    assert not find(unknown, load_side(new))

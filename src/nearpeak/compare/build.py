@@ -23,8 +23,10 @@ from nearpeak.compare.distances import level
 from nearpeak.compare.figures import Both, Figures, Key, Owner, gather
 from nearpeak.compare.judge import judge
 from nearpeak.compare.load import Study, check_apart
+from nearpeak.compare.variables import may_read
 from nearpeak.errors import UserError
 from nearpeak.results.cells import FAILED
+from nearpeak.statistics.verdicts import SLOWER
 from nearpeak.terms.benchmarks import x_unit
 from nearpeak.terms.identity import CEILING, Curve, Place, Who
 
@@ -82,6 +84,7 @@ def compare(
         or any(change.regressed for change in changes)
     )
     found.tells_from = _tells_from(found.places)
+    _find_reasons(found, [*old, *new])
     return found
 
 
@@ -89,6 +92,18 @@ def _tells_from(places: Iterable[PlaceChange]) -> float | None:
     changes = (place.change for place in places)
     widths = [change.ratio / change.ci95[0] - 1 for change in changes if change.ci95 is not None]
     return median(widths) if widths else None
+
+
+def _find_reasons(found: Compared, studies: Iterable[Study]) -> None:
+    """Of what is slower: the inherited variables that differ."""
+    names = [each.name for each in found.differences if each.part == "variable"]
+    families = {
+        library.name: library.family for study in studies for library in study.results.libraries
+    }
+    for place in found.places:
+        if any(change.verdict == SLOWER for change in place.changes):
+            family = families.get(place.who.library, "")
+            place.reasons = [name for name in names if may_read(family, name)]
 
 
 def to_json(compared: Compared) -> str:

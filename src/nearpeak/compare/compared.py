@@ -26,9 +26,10 @@ class Session(msgspec.Struct, kw_only=True):
 
 
 class Difference(msgspec.Struct, kw_only=True):
-    """Something of the machines, drivers, libraries or builds that is not the same."""
+    """Something of the machines, drivers, libraries or builds that is not the same, or a variable
+    that launches inherited."""
 
-    part: str  # "machine", "driver", "library", "build"
+    part: str  # "variable", "machine", "driver", "library", "build"
     name: str
     old: str  # each value of the side once, joined by " or "
     new: str
@@ -103,6 +104,8 @@ class PlaceChange(msgspec.Struct, kw_only=True):
     moved: bool = False  # most measurements of the new side are at another distance
     # No session has several distances: their effect is as well one of sessions, and nothing judged.
     inseparable: bool = False
+    # Where something of it is slower: inherited variables that differ and that it may read.
+    reasons: list[str] = []
 
     @property
     def changes(self) -> list[Change]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In what the machines, drivers, libraries and builds of both sides differ."""
+"""In what the machines, drivers, libraries, builds and inherited variables of both sides differ."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -11,14 +11,39 @@ from nearpeak.terms.fingerprints import NOTHING, PROGRAM, Change, Fingerprint, c
 
 
 def find(old: Sequence[Study], new: Sequence[Study]) -> list[Difference]:
-    """All of them: of the machine, the driver, the libraries, the build.
+    """All of them: of the variables, the machine, the driver, the libraries, the build.
 
     Of a library, or of settings, that one side alone has, nothing but the library's name is told.
     """
-    return _names(old, new) + [
-        Difference(part=change.part, name=change.name, old=change.before, new=change.now)
-        for change in changes(_side(old), _side(new))
-        if NOTHING not in (change.before, change.now) or not _of_library(change)
+    return (
+        _variables(old, new)
+        + _names(old, new)
+        + [
+            Difference(part=change.part, name=change.name, old=change.before, new=change.now)
+            for change in changes(_side(old), _side(new))
+            if NOTHING not in (change.before, change.now) or not _of_library(change)
+        ]
+    )
+
+
+def _variables(old: Sequence[Study], new: Sequence[Study]) -> list[Difference]:
+    """What launches inherited; none where a side recorded no variables at all."""
+    before, now = (
+        [each for study in side for each in study.inherited.values()] for side in (old, new)
+    )
+    if not before or not now:
+        return []
+    values = {
+        name: [
+            " or ".join(dict.fromkeys(each.get(name, NOTHING) for each in side))
+            for side in (before, now)
+        ]
+        for name in sorted({name for each in before + now for name in each})
+    }
+    return [
+        Difference(part="variable", name=name, old=old_value, new=new_value)
+        for name, (old_value, new_value) in values.items()
+        if old_value != new_value
     ]
 
 

@@ -3,9 +3,11 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 from nearpeak.compare.failures import Launched, launched
+from nearpeak.compare.variables import Inherited, inherited
 from nearpeak.errors import UserError
 from nearpeak.observations.load import load
 from nearpeak.results.build import summarise
@@ -19,6 +21,7 @@ class Study(NamedTuple):
     folder: Path
     results: Results
     launches: Sequence[Launched] = ()
+    inherited: Inherited = MappingProxyType({})
 
 
 def load_side(folders: Iterable[Path]) -> list[Study]:
@@ -47,7 +50,7 @@ def check_apart(old: Iterable[Study], new: Iterable[Study]) -> None:
 
 def _read(folder: Path) -> Study:
     observations = load(folder)
-    return Study(folder, summarise(observations), launched(observations))
+    return Study(folder, summarise(observations), launched(observations), inherited(observations))
 
 
 def _studies(folder: Path) -> Iterator[Path]:

@@ -65,7 +65,7 @@ def test_what_is_missing_fails_where_it_would_stand_unless_that_is_allowed(
     new = load_side([make_sides("new", day=2)])
     for allowed, kind in ((False, "failure"), (True, "skipped")):
         root = ElementTree.fromstring(to_junit(compare(old, new, 0.05, allow_missing=allowed)))
-        [suite] = root
+        [_differences, suite] = root
         found = [element for element in suite if element.get("classname") == "beta"]
         assert {element.get("name") for element in found} == {
             "bw (H,H, calls=blocking, reuse=fixed)",
@@ -83,3 +83,19 @@ def test_a_size_alone_makes_its_curve_fail(make_sides: MakeSides) -> None:
     [failure] = ElementTree.fromstring(to_junit(compared)).iter("failure")
     assert (failure.get("message") or "").startswith("4 KiB: ")
     assert failure.text == failure.get("message")
+
+
+def test_differences_are_tests_and_reasons_of_failures(make_sides: MakeSides) -> None:
+    old = [make_sides(f"old{day}", day=day) for day in (1, 2, 3)]
+    new = [
+        make_sides(f"new{day}", day=day, factor=0.8, variables={"UCX_TLS": "tcp"})
+        for day in (4, 5, 6)
+    ]
+    root = junit(old, new)
+    [difference] = root[0]
+    assert (root[0].get("name"), difference.get("name")) == ("differences", "variable UCX_TLS")
+    assert [element.text for element in difference.iter("system-out")] == ["none -> tcp"]
+    texts = [element.text or "" for element in root.iter("failure")]
+    assert len(texts) == 3
+    reason = "Possible reason: its launches inherited other variables: UCX_TLS: none -> tcp"
+    assert all(text.splitlines()[-1] == reason for text in texts)

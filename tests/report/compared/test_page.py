@@ -81,6 +81,18 @@ def test_other_distances_of_cpus_are_told(make_sides: MakeSides) -> None:
     assert "How far apart the CPUs were" not in render(compare(none[:1], none[1:], 0.05))
 
 
+def test_inherited_variables_are_named_where_something_is_slower(make_sides: MakeSides) -> None:
+    old = load_side([make_sides(f"old{day}", day=day) for day in (1, 2, 3)])
+    made = [
+        make_sides(f"new{day}", day=day, factor=0.8, variables={"UCX_TLS": "tcp"})
+        for day in (4, 5, 6)
+    ]
+    text = render(compare(old, load_side(made), 0.05))
+    assert "<li>variable UCX_TLS: none -&gt; tcp</li>" in text
+    assert "<b>Possible reasons of what is slower:</b>" in text
+    assert "inherited other variables: UCX_TLS: none -&gt; tcp</li>" in text
+
+
 def test_a_history_has_a_dot_for_each_session(make_sides: MakeSides) -> None:
     old = load_side([make_sides(f"old{day}", day=day) for day in (1, 2)])
     compared = compare(old, load_side([make_sides("new", day=3, factor=0.5)]), 0.05)

@@ -48,7 +48,7 @@ def test_what_one_session_cannot_tell(make_sides: MakeSides) -> None:
     old = load_side([make_sides("old")])
     new = load_side([make_sides("new", day=2, factor=1 / 1.08)])
     words = " ".join(printed(compare(old, new, 0.05)).split())
-    assert "Machine, driver, libraries and build: no difference is recorded." in words
+    assert "build and inherited variables: no difference is recorded." in words
     assert "1 session before, 1 now: a change below about" in words
     assert "differ by more than launches scatter, but are undecided" in words
     assert "only a much larger change gets a verdict" in words
@@ -87,6 +87,20 @@ def test_other_distances_of_cpus_are_told(make_sides: MakeSides) -> None:
     assert DISTANCES in alike
     none = load_side([make_sides(f"near{day}", day=day) for day in (4, 5)])
     assert DISTANCES not in printed(compare(none[:1], none[1:], 0.05), 1000)
+
+
+def test_inherited_variables_are_named_where_something_is_slower(make_sides: MakeSides) -> None:
+    old = load_side([make_sides(f"old{day}", day=day) for day in (1, 2, 3)])
+    made = [
+        make_sides(f"new{day}", day=day, factor=0.8, variables={"UCX_TLS": "tcp"})
+        for day in (4, 5, 6)
+    ]
+    text = printed(compare(old, load_side(made), 0.05), 200)
+    assert "What differs between them:\n  variable UCX_TLS: none -> tcp\n" in text
+    assert (
+        "Possible reasons of what is slower:\n  alpha on host-host same-numa: its launches"
+        " inherited other variables: UCX_TLS: none -> tcp\n"
+    ) in text
 
 
 def test_names_steer_no_terminal(make_sides: MakeSides) -> None:

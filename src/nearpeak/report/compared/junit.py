@@ -2,7 +2,8 @@
 """A comparison as JUnit XML, for CI systems: a suite for each place, a test case for each curve.
 
 A test fails where its curve, or a size of it, regressed, and where the new side did not measure it;
-it is skipped where nothing can be told, and where that is allowed. Failures have their own.
+it is skipped where nothing can be told, and where that is allowed. Failures have their own. Each
+difference between the sides has a test that passes, with its values as output.
 """
 
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from nearpeak.compare.compared import (
     Change,
     Compared,
     CurveChange,
+    Difference,
     Failing,
     Missing,
     PlaceChange,
@@ -29,15 +31,20 @@ def to_junit(compared: Compared) -> str:
     failing = [failure.place for failure in compared.failures]
     missing = [missing.place for missing in compared.missing]
     places = dict.fromkeys([*(place.place for place in compared.places), *failing, *missing])
-    return junit.to_junit(
-        "nearpeak compare", [(place.path, _tests(compared, place)) for place in places]
-    )
+    suites = [(place.path, list(_tests(compared, place))) for place in places]
+    if compared.differences:
+        suites.insert(0, ("differences", [_difference(each) for each in compared.differences]))
+    return junit.to_junit("nearpeak compare", suites)
+
+
+def _difference(found: Difference) -> Outcome:
+    return Outcome("differences", f"{found.part} {found.name}", said=words.values(found))
 
 
 def _tests(compared: Compared, place: Place) -> Iterator[Outcome]:
     for change in compared.places:
         if change.place == place:
-            yield from _of_place(change)
+            yield from _of_place(change, words.may_be_why(change, compared))
     for curve in compared.missing:
         if curve.place == place:
             yield _missing(curve, allowed=compared.allow_missing)
@@ -46,11 +53,11 @@ def _tests(compared: Compared, place: Place) -> Iterator[Outcome]:
             yield _failing(failing)
 
 
-def _of_place(found: PlaceChange) -> Iterator[Outcome]:
+def _of_place(found: PlaceChange, reason: str) -> Iterator[Outcome]:
     name = found.who.label
-    yield _test(name, "all curves", found.change, [])
+    yield _test(name, "all curves", found.change, [], reason)
     for curve in found.curves:
-        yield _test(name, label(curve.curve), curve.change, _regressed(curve))
+        yield _test(name, label(curve.curve), curve.change, _regressed(curve), reason)
 
 
 def _regressed(curve: CurveChange) -> list[str]:
@@ -63,11 +70,12 @@ def _regressed(curve: CurveChange) -> list[str]:
     ]
 
 
-def _test(who: str, name: str, change: Change, sizes: list[str]) -> Outcome:
+def _test(who: str, name: str, change: Change, sizes: list[str], reason: str) -> Outcome:
     sentence = words.sentence(change)
     if change.regressed or sizes:
         failure = sentence if change.regressed else sizes[0]
-        return Outcome(who, name, failure, kind="regression", details="\n".join(sizes))
+        why = [f"Possible reason: {reason}"] if reason else []
+        return Outcome(who, name, failure, kind="regression", details="\n".join([*sizes, *why]))
     return Outcome(who, name, skipped=sentence if change.verdict == UNDECIDED else "")
 
 

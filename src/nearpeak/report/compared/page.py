@@ -35,6 +35,8 @@ def render(compared: Compared) -> str:
         compared=compared,
         places=words.by_place(compared),
         differences=words.differences(compared),
+        no_difference=words.NO_DIFFERENCE,
+        reasons=words.reasons(compared),
         sessions=words.sessions(compared),
         tolerance=words.tolerance(compared),
         conclusion=words.conclusion(compared),

@@ -48,6 +48,7 @@ def print_compared(compared: Compared, console: PlainConsole | None = None) -> N
     )
     for title, lines in (
         ("Regressed:", _regressed(compared)),
+        ("Possible reasons of what is slower:", words.reasons(compared)),
         ("Failed now:", words.failures(compared.failures)),
         ("Not measured now:", words.missing(compared)),
         ("Not compared:", words.unmatched(compared)),
@@ -74,7 +75,7 @@ def history(change: Change, compared: Compared) -> str:
 def _differences(compared: Compared) -> Iterator[Text | str]:
     found = words.differences(compared)
     if not found:
-        yield "Machine, driver, libraries and build: no difference is recorded."
+        yield words.NO_DIFFERENCE
         return
     yield Text("What differs between them:", style="bold")
     yield from (f"  {line}" for line in found[:_SHOWN])

@@ -9,6 +9,7 @@ import msgspec
 from nearpeak.compare.compared import (
     Change,
     Compared,
+    Difference,
     Distance,
     End,
     Failing,
@@ -26,6 +27,9 @@ from nearpeak.terms.identity import CEILING, Curve, Place
 DISTANCES = (
     "How far apart the CPUs of neighbouring ranks were (the time of a cache line there and back),"
     " in how many measurements, and how figures are compared for it:"
+)
+NO_DIFFERENCE = (
+    "Machine, driver, libraries, build and inherited variables: no difference is recorded."
 )
 _NONE_IN_COMMON = "the sides have no figure in common"
 ENDS = 3  # ways of failing that are told in one sentence
@@ -248,9 +252,34 @@ def _unexplained(compared: Compared) -> str:
 def differences(compared: Compared) -> list[str]:
     """`driver nvidia: 580.159 -> 590.1`, in short, of everything that is not the same."""
     return [
-        f"{difference.part} {difference.name}: {' -> '.join(shown(difference.old, difference.new))}"
+        f"{difference.part} {difference.name}: {values(difference)}"
         for difference in compared.differences
     ]
+
+
+def values(difference: Difference) -> str:
+    """`580.159 -> 590.1`, in short."""
+    return " -> ".join(shown(difference.old, difference.new))
+
+
+def reasons(compared: Compared) -> list[str]:
+    """Of what is slower: the inherited variables that may be why, one line for each library."""
+    return [
+        f"{place.who.label} on {place.place.path}: {reason}"
+        for place in compared.places
+        for reason in [may_be_why(place, compared)]
+        if reason
+    ]
+
+
+def may_be_why(place: PlaceChange, compared: Compared) -> str:
+    """`its launches inherited other variables: OMPI_MCA_btl: none -> tcp`; "": nothing is known."""
+    told = "; ".join(
+        f"{each.name}: {values(each)}"
+        for each in compared.differences
+        if each.part == "variable" and each.name in place.reasons
+    )
+    return f"its launches inherited other variables: {told}" if told else ""
 
 
 def distances(compared: Compared) -> list[str]:

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Variables that launches inherited from the shell, the job or the container."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from nearpeak.findings.settings import CONDITION
+from nearpeak.libraries.families import all_families
+from nearpeak.machine.doctor import NO_SETTINGS, VARIABLES
+from nearpeak.observations.observed import Launch, Observations
+from nearpeak.terms.identity import CEILING
+
+Inherited = Mapping[int, Mapping[str, str]]  # of each session that recorded any launch's variables
+_OURS = "CUDA_MPS_"  # where our own daemon of MPS is, which is named after the study
+# Who reads variables that begin so: libraries of this ABI,
+_OF_ABI = {
+    "OMPI_MCA_": "openmpi",
+    "PRTE_MCA_": "openmpi",
+    "PMIX_MCA_": "openmpi",
+    "MPIR_CVAR_": "mpich",
+    "MPICH_": "mpich",
+}
+# this family,
+_OF_FAMILY = {"I_MPI_": "intel", "MV2_": "mvapich", "MVP_": "mvapich", "PAMI_": "spectrum"}
+_OF_ANY = ("UCX_", "FI_")  # any library, but no ceiling.
+
+
+def inherited(observations: Observations) -> Inherited:
+    """Those of each session, as its launches recorded them, by an allow-list.
+
+    What all launches of ceilings have alike, as a study sets nothing for them. Without ceilings,
+    what doctor named and all launches have alike.
+    """
+    of_session: dict[int, list[Launch]] = defaultdict(list)
+    for launch in observations.launches:
+        if launch.tick_ns is not None:  # it recorded its environment
+            of_session[launch.block.session].append(launch)
+    said = observations.machine.diagnoses
+    named = {name for each in said if each.id == VARIABLES for name in each.variables}
+    found = {}
+    for session, launches in of_session.items():
+        ceilings = [launch for launch in launches if launch.who == CEILING]
+        alike = set.intersection(*(_variables(launch) for launch in ceilings or launches))
+        found[session] = {name: value for name, value in sorted(alike) if ceilings or name in named}
+    return found
+
+
+def _variables(launch: Launch) -> set[tuple[str, str]]:
+    names = {
+        condition: condition.removeprefix(CONDITION)
+        for condition in launch.conditions
+        if condition.startswith(CONDITION)
+    }
+    return {
+        (name, launch.conditions[condition])
+        for condition, name in names.items()
+        if name not in NO_SETTINGS and not name.startswith(_OURS)
+    }
+
+
+def may_read(family: str, name: str) -> bool:
+    """Whether libraries of a family may read a variable; "": what measures ceilings."""
+    known = all_families().get(family)
+    for prefix, abi in _OF_ABI.items():
+        if name.startswith(prefix):
+            return known is not None and known.abi == abi
+    for prefix, reader in _OF_FAMILY.items():
+        if name.startswith(prefix):
+            return family == reader
+    return bool(family) or not name.startswith(_OF_ANY)
