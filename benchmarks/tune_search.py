@@ -23,6 +23,7 @@ import optuna
 from nearpeak.arrays import Floats
 from nearpeak.tune.candidates import Candidate, Env
 from nearpeak.tune.search import Bench, Failed, Search
+from nearpeak.tune.trials import TRIED
 
 SCATTER, SLOW_SHARE, SLOW = 0.03, 0.05, 0.5
 SETTINGS = 40  # most change nothing
@@ -129,8 +130,7 @@ class Launches(Bench):
         return np.asarray(-gains + noise + slow)
 
     def check(self, env: Env) -> str:
-        assert env
-        return ""
+        return "" if self.problem.gains(env) is not None else "planted"
 
     def places(self) -> list[str]:
         return []
@@ -140,6 +140,10 @@ class Launches(Bench):
 
     def left(self) -> float:
         return 1 - self.done / self.most
+
+    def holds(self, launches: int, checks: int) -> bool:
+        assert checks <= 1
+        return self.done + launches <= self.most / TRIED
 
 
 def ours(bench: Launches, seed: int) -> Env:

@@ -24,7 +24,10 @@ Nearpeak = Callable[..., tuple[int, str, str]]
         ([], "name a library, like `nearpeak tune --mpi openmpi`"),
         (["--resume", "--mpi", "x"], "--resume takes every option from the folder: give only -o"),
         (["--resume", "-o", "none"], "none/tune.jsonl cannot be read (No such file or directory)"),
-        (["--mpi", "x", "--budget", "1s"], "--budget: 1 s are too few for a search and its conf"),
+        (
+            ["--mpi", "one", "--budget", "1s"],
+            "--budget: 1.0 s is too short for a search",
+        ),
         (["--mpi", "x", "--budget", "soon"], "--budget: 'soon'"),
         (["--mpi", "x", "--for", "latency"], "--for latency: write BENCHMARK:SIZE, like latency"),
         (["--mpi", "x", "--buffers", "Q,Q"], "--buffers: "),
@@ -77,14 +80,14 @@ def test_what_costs_elsewhere_is_in_a_profile_of_its_own(
     fast, short = "NEARPEAK_FAKE_FAST", "NEARPEAK_FAKE_SHORT"
     monkeypatch.setattr(run, "offered", lambda _: [setting(fast), setting(short)])
     monkeypatch.setattr(run, "hints", lambda *_: [])
-    clock = itertools.count(step=4)  # seconds that a launch counts
+    clock = itertools.count(step=4)  # seconds that a launch counts; of the study none
     monkeypatch.setattr(trials, "time", SimpleNamespace(monotonic=clock.__next__))
     monkeypatch.setattr(launches, "GUARD_SIZES", "8,4K")
     # Eight blocks of few cases, however long they take here: six decide nothing of three settings.
     few = {"budget_seconds": None, "launches": 8, "benchmarks": ["latency"], "sizes": [8, 4096]}
     options = confirm.options
     monkeypatch.setattr(confirm, "options", lambda *words: replace(options(*words), **few))
-    words = ["tune", "--mpi", "one", "--for", "latency:8", "--budget", "60s", "--seed", "1"]
+    words = ["tune", "--mpi", "one", "--for", "latency:8", "--budget", "15m", "--seed", "1"]
     code, out, err = nearpeak(*words)
     assert code == 0, err
     found = msgspec.json.decode(Path("tuned/tune.json").read_bytes(), type=Tuned)

@@ -25,7 +25,7 @@ from nearpeak.libraries.tunables import Offered, Tunable, installed
 from nearpeak.tune import calibrate, confirm, launches, run, search, trials
 from nearpeak.tune.candidates import together
 from nearpeak.tune.journal import Asked, Checked, Hinted, Trial, TuneJournal, read
-from nearpeak.tune.launches import LIMIT_SECONDS
+from nearpeak.tune.trials import LIMIT_SECONDS
 from nearpeak.tune.tuned import Tuned
 from nearpeak.tune.written import write
 
@@ -69,7 +69,7 @@ def test_what_is_planted_is_found_refused_or_survived(
         targets="latency:8",
         path=None,
         buffers="H,H",
-        budget_seconds=80.0,
+        budget_seconds=240.0,
         seed=1,
     )
     prepared = run.prepare(asked)
@@ -101,11 +101,11 @@ def test_ucx_takes_the_ceilings_that_are_measured(
     measured_library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = Asked(
-        mpi="openmpi", targets="latency:8", path=None, buffers="H,H", budget_seconds=60.0, seed=1
+        mpi="openmpi", targets="latency:8", path=None, buffers="H,H", budget_seconds=120.0, seed=1
     )
     prepared = run.prepare(asked)
     told: list[str] = []
-    ceilings = calibrate.measure(prepared.single, prepared.calibrated, told.append)
+    ceilings = calibrate.measure(prepared.single, prepared.calibrated, told.append, LIMIT_SECONDS)
     assert "memcpy" in {ceiling.name for ceiling in ceilings}, told
     values = calibrate.values(prepared.calibrated, ceilings)
     env = dict(together(values).env)
@@ -190,7 +190,7 @@ def test_the_whole_command(
     few = {"budget_seconds": None, "launches": 6, "benchmarks": ["latency"], "sizes": [8, 4096]}
     monkeypatch.setattr(confirm, "options", lambda *words: replace(options(*words), **few))
     folder = tmp_path / "tuned"
-    words = ["tune", "--mpi", "mpich", "--for", "latency:8", "--budget", "60s", "--seed", "1"]
+    words = ["tune", "--mpi", "mpich", "--for", "latency:8", "--budget", "7m", "--seed", "1"]
     monkeypatch.setattr(sys, "argv", ["nearpeak", *words, "-o", str(folder)])
     with pytest.raises(SystemExit) as ended:
         main()

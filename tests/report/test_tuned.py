@@ -47,6 +47,7 @@ TUNED = Tuned(
         ci95=[[1.05, 1.15], [0.97, 1.01]],
     ),
     offers=[Offered(setting="X=1", times=[2.0, 0.5])],
+    lacking=["what of it is not needed"],
     refused=[Refused(setting=f"Y={number}", why="signal 11") for number in range(10)],
 )
 
@@ -74,6 +75,7 @@ def test_all_of_it_is_told(capsys: pytest.CaptureFixture[str]) -> None:
         "Slower with it: host-host, bw H,H at 1 MiB: 10.0 -> 5.00 GB/s, 0.500 times as fast",
         "Faster for some alone (latency:8 bw:16M), by the search: X=1: 2.00 0.500 times as fast",
         "Y=7: signal 11 and 2 more: see tune.json",
+        "The time did not hold, for a longer --budget: what of it is not needed",
         "12 values tried in 150 launches, 99 s",
         "Written: tuned/profile.toml, tuned/profile.sh",
         "To use it everywhere: --mpi alpha@tuned/profile.toml",
@@ -105,6 +107,7 @@ def test_nothing_is_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
         calibration=None,
         offers=[],
         refused=[],
+        lacking=[],
     )
     text = printed(nothing, capsys)
     assert "no setting that was tried makes it faster. 12 values tried" in text

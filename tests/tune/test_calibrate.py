@@ -79,7 +79,8 @@ def test_what_can_be_measured_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """A launch for each; without a GPU or the right to copy the rest is there."""
     launched: list[Way] = []
 
-    def launch(_: object, way: Way, units: list[str]) -> list[Any]:
+    def launch(_: object, way: Way, units: list[str], limit: float) -> list[Any]:
+        assert limit == 9
         launched.append(way)
         if way.buffers == "H,D":
             raise UserError("no path")
@@ -92,7 +93,7 @@ def test_what_can_be_measured_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calibrate, "_launch", launch)
     told: list[str] = []
     first: Any = None
-    found = calibrate.measure(first, TAKING, told.append)
+    found = calibrate.measure(first, TAKING, told.append, 9.0)
     assert sorted(launched) == sorted(WAYS.values())
     assert [(each.name, each.value, each.unit) for each in found] == [
         ("memcpy", 9.0, "GB/s"),

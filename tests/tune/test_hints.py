@@ -40,8 +40,8 @@ def named(monkeypatch: pytest.MonkeyPatch, one: Any) -> list[tuple[str, str]]:
         if each.library == one.library.name and (each.buffers, each.path) == ("H,D", one.path.id)
     ][:1]
     found = msgspec.structs.replace(found, version=one.library.version)
-    monkeypatch.setattr(hints, "explain", lambda *_: found)
-    return hints.hints(one, [8], lambda _: None)
+    monkeypatch.setattr(hints, "explain", lambda *_, **__: found)
+    return hints.hints(one, [8], lambda _: None, 9.0)
 
 
 def test_what_takes_the_time_names_its_setting(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -55,10 +55,11 @@ def test_another_librarys_setting_is_not_named(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_what_cannot_be_looked_at_names_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(*_: object) -> Explanation:
+    def fails(*_: object, limit_seconds: float) -> Explanation:
+        assert limit_seconds == 9
         raise LaunchFailed("signal 11")
 
     monkeypatch.setattr(hints, "explain", fails)
     told: list[str] = []
-    assert hints.hints(single("intel", "intel", {}), [8], told.append) == []
+    assert hints.hints(single("intel", "intel", {}), [8], told.append, 9.0) == []
     assert told == ["Nothing is known of what its messages go through: signal 11"]

@@ -22,11 +22,13 @@ class Planted(Bench):
         self.effect = effect
         self.noise = noise
         self.launches = launches
+        self.most = math.inf  # of all
+        self.reserved: list[int] = []
         self.done = 0
         self.checked: list[Env] = []
         self.others: dict[str, Effect] = {}  # what it does elsewhere
         self.priced = 0
-        self.broken: Callable[[Env], str] = lambda _: ""
+        self.broken: Callable[[Env], str | None] = lambda _: ""
         self._chance = random.Random(seed)
 
     def measure(self, env: Env, why: str) -> Floats | Failed:
@@ -41,7 +43,7 @@ class Planted(Bench):
             [-math.log(speed) + self._chance.gauss(0, self.noise) + slow for speed in found]
         )
 
-    def check(self, env: Env) -> str:
+    def check(self, env: Env) -> str | None:
         self.checked.append(dict(env))
         return self.broken(env)
 
@@ -60,6 +62,10 @@ class Planted(Bench):
 
     def left(self) -> float:
         return 1 - self.done / self.launches
+
+    def holds(self, launches: int, checks: int) -> bool:
+        self.reserved.append(checks)
+        return self.done + launches <= self.most
 
 
 def candidates(values: Mapping[str, list[str]]) -> list[Candidate]:
@@ -90,7 +96,8 @@ def test_one_setting_that_doubles_the_speed_is_found(seed: int) -> None:
 
     found, bench = search(effect, {"FAST": ["n", "y"]}, seed)
     assert mattering(found) == {"FAST": "y"}
-    assert bench.checked == [found.taken]
+    assert bench.checked == [{}, found.taken]
+    assert found.lacking == []
 
 
 def test_settings_are_put_on_top_of_each_other() -> None:
@@ -275,6 +282,33 @@ def test_ceilings_that_fail_in_company_alone_are_left() -> None:
     found = calibrated(effect, "RATE", "TIME")
     assert found.calibration is None
     assert not {"RATE=measured", "TIME=measured"} & set(found.refused)
+
+
+@pytest.mark.parametrize("most", [5, 20, 45, 70, 95, 120, 240])
+def test_a_search_ends_in_time_and_says_what_was_left(most: int) -> None:
+    def effect(env: Env) -> tuple[float, float]:
+        return (2.0, 2.0) if env.get("FAST") == "y" else (1.0, 1.0)
+
+    bench = Planted(effect, 1, launches=min(400, int(most * 0.75)))
+    bench.most = most
+    found = Search(bench, candidates({**FILLERS, "FAST": ["n", "y"]}), 1).run()
+    assert bench.done <= most + 5  # the first launches of what is taken
+    proved = found.taken.get("FAST") == "y"
+    assert proved or found.taken == {}
+    assert proved or most < 100
+    assert proved or found.lacking
+    assert set(bench.reserved) <= {0, 1}
+
+
+def test_what_was_not_seen_to_work_is_not_taken() -> None:
+    def effect(env: Env) -> tuple[float, float]:
+        return (2.0, 2.0) if "FAST" in env else (1.0, 1.0)
+
+    bench = Planted(effect, 1)
+    bench.broken = lambda env: None if env else ""
+    found = Search(bench, candidates({"FAST": ["y"]}), 1).run()
+    assert found.taken == found.free == {}
+    assert found.lacking == ["whether all that worked still works with it, so it is not taken"]
 
 
 def test_what_is_not_needed_is_dropped() -> None:

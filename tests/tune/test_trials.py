@@ -1,16 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """A search's launches: recorded, within their time, and played back."""
 
+from collections.abc import Callable
+from contextlib import closing, suppress
 from pathlib import Path
+from types import SimpleNamespace
 
+import msgspec
 import pytest
 
 from nearpeak.errors import UserError
+from nearpeak.study.fit import OVERTIME
 from nearpeak.study.launching import LaunchFailed
-from nearpeak.tune.candidates import Env
+from nearpeak.tune.candidates import Candidate, Env
 from nearpeak.tune.journal import SCHEMA, Asked, Begin, Checked, Figure, Trial, TuneJournal, read
-from nearpeak.tune.launches import Value
-from nearpeak.tune.search import Failed
+from nearpeak.tune.launches import GRACE_SECONDS, Value
+from nearpeak.tune.run import SEARCHED, overdrawn, study_seconds
+from nearpeak.tune.search import Failed, Outcome, Search
 from nearpeak.tune.trials import Trials
 from nearpeak.tune.tuned import Ceiling
 
@@ -51,14 +57,16 @@ class Launcher:
     def places(self) -> list[str]:
         return ["elsewhere"]
 
-    def elsewhere(self, env: Env, place: str, /) -> list[Figure]:
+    def elsewhere(self, env: Env, place: str, limit_seconds: float, /) -> list[Figure]:
+        assert limit_seconds >= 4
         self.launched.append(env)
         if env.get("X") == "crash":
             raise LaunchFailed("signal 11")
         value = float(env.get("X", 1))
         return [Figure(case=f"bw {place}", value=value, unit="GB/s", better="higher")]
 
-    def guard(self, env: Env, /) -> dict[str, str]:
+    def guard(self, env: Env, limit_seconds: float, seconds: float, /) -> dict[str, str] | None:
+        assert 4 <= limit_seconds < seconds
         self.launched.append(env)
         broken = "wrong data" if env.get("X") == "broken" else ""
         return {"latency": "", "bw": broken, "put": "never worked"}
@@ -126,10 +134,10 @@ def test_launches_elsewhere_are_played_back(tmp_path: Path) -> None:
 def test_ceilings_are_measured_once(tmp_path: Path) -> None:
     measured = [Ceiling(name="memcpy", value=9.5, unit="GB/s")]
     journal = TuneJournal(tmp_path / "out", BEGIN)
-    assert Trials(journal, Launcher(), 1000.0).ceilings(lambda: measured) == measured
+    assert Trials(journal, Launcher(), 1000.0).ceilings(lambda _: measured) == measured
     journal.close()
     again = Trials(TuneJournal(tmp_path / "out"), Launcher(), 1000.0)
-    assert again.ceilings(lambda: pytest.fail("measured again")) == measured
+    assert again.ceilings(lambda _: pytest.fail("measured again")) == measured
 
 
 def test_a_search_by_other_rules_is_not_played_back(tmp_path: Path) -> None:
@@ -179,3 +187,99 @@ def test_a_folder_without_a_search(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="name the folder of `nearpeak tune` with -o"):
         TuneJournal(tmp_path / "none")
     assert not (tmp_path / "none").exists()
+
+
+class Hanging:
+    """Launches of 1.25 s on a clock of their own, which hang where `hangs` says so."""
+
+    def __init__(self, hangs: Callable[[str, Env, int], bool]) -> None:
+        self.now = 0.0
+        self.launched = 0
+        self._hangs = hangs
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def _launch(self, what: str, env: Env, limit: float, seconds: float = 1.25) -> None:
+        self.launched += 1
+        if self._hangs(what, env, self.launched) or seconds > limit:
+            self.now += limit + GRACE_SECONDS
+            raise LaunchFailed("it did not end")
+        self.now += seconds
+
+    def measure(self, env: Env, limit_seconds: float, /) -> list[Value]:
+        self._launch("trial", env, limit_seconds)
+        return [Value(1.0 if "FAST" in env else 2.0, "us", "lower")]
+
+    def guard(self, env: Env, limit_seconds: float, seconds: float, /) -> dict[str, str] | None:
+        until = self.now + seconds
+        with suppress(LaunchFailed):
+            self._launch("check", env, min(limit_seconds, seconds), 5.0)
+            return {"latency": "", "bw": ""}
+        found = {}
+        for name in ("latency", "bw"):
+            if self.now >= until:
+                return None
+            try:
+                self._launch("check", env, min(limit_seconds, until - self.now))
+                found[name] = ""
+            except LaunchFailed as error:
+                found[name] = str(error)
+        return found
+
+    def places(self) -> list[str]:
+        return ["here", "there", "everywhere"]
+
+    def elsewhere(self, env: Env, place: str, limit_seconds: float, /) -> list[Figure]:
+        self._launch("price", env, limit_seconds, 2.5)
+        value = 1.0 + ("FAST" in env and place == "there")
+        return [Figure(case="bw", value=value, unit="us", better="lower")]
+
+
+HANGS: dict[str, Callable[[str, Env, int], bool]] = {
+    "nothing": lambda *_: False,
+    "all": lambda *_: True,
+    "every setting": lambda _, env, __: bool(env),
+    "some settings": lambda _, env, __: any(name in env for name in ("S1", "S4", "S7")),
+    "many together": lambda _, env, __: len(env) > 3,
+    "every second": lambda _, __, launched: launched % 2 == 0,
+    "what is checked": lambda what, env, _: what == "check" and bool(env),
+    "every check": lambda what, *_: what == "check",
+    "what is priced": lambda what, env, _: what == "price" and bool(env),
+    "every price": lambda what, *_: what == "price",
+    "from then on": lambda _, __, launched: launched > 50,
+    "the library itself": lambda _, env, launched: not env and launched > 3,
+}
+
+
+def searched(
+    folder: Path, seconds: float, launcher: Hanging, monkeypatch: pytest.MonkeyPatch
+) -> Outcome:
+    monkeypatch.setattr("nearpeak.tune.trials.time", SimpleNamespace(monotonic=launcher.monotonic))
+    names = ["FAST", *(f"S{number}" for number in range(12))]
+    values = [Candidate(((name, value),)) for name in names for value in ("1", "2")]
+    with closing(TuneJournal(folder, BEGIN)) as journal:
+        return Search(Trials(journal, launcher, seconds), values, 1).run()
+
+
+@pytest.mark.parametrize("budget", [120.0, 300.0])
+@pytest.mark.parametrize("hangs", HANGS.values(), ids=list(HANGS))
+def test_whatever_hangs_a_search_ends_in_time(
+    hangs: Callable[[str, Env, int], bool],
+    budget: float,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    launcher = Hanging(hangs)
+    found = searched(tmp_path / "out", budget * SEARCHED, launcher, monkeypatch)
+    assert launcher.now <= 1.1 * budget * SEARCHED, found
+    asked = msgspec.structs.replace(ASKED, budget_seconds=budget)
+    whole = launcher.now + OVERTIME * study_seconds(asked, launcher.now)
+    assert whole <= budget * 1.001
+    assert overdrawn(asked, whole) == ""
+    if hangs is HANGS["nothing"]:
+        assert "FAST" in found.taken
+
+
+def test_beyond_the_budget_a_line_says_so() -> None:
+    assert overdrawn(ASKED, 90.0).startswith("It took 1m30s, beyond the budget of 1m00s: ")

@@ -5,6 +5,7 @@ import contextlib
 import random
 import signal
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -100,8 +101,9 @@ def tune(
 ) -> None:
     """Searches, confirms, writes and prints."""
     from nearpeak.tune import run
-    from nearpeak.tune.journal import FORM, TuneJournal
+    from nearpeak.tune.journal import FORM, TuneJournal, seconds_of
 
+    start = time.monotonic()
     if resume:
         if any(word is not None for word in (mpi, targets, path, buffers, budget, seed)):
             raise UserError("--resume takes every option from the folder: give only -o DIR")
@@ -121,14 +123,18 @@ def tune(
     with contextlib.closing(
         TuneJournal(output, None if resume else run.begin(prepared))
     ) as journal:
+        before = seconds_of(journal.records)  # of a run before this one
         try:
             outcome = _search(prepared, journal)
-            judged = _confirm(prepared, outcome, output)
+            start -= before
+            judged = _confirm(prepared, outcome, output, time.monotonic() - start)
         except KeyboardInterrupt:
             raise _interrupted(output, signal.SIGINT) from None
         found = run.summed_up(prepared, journal, outcome, judged)
         profiles = run.profiles(prepared, journal, found)
     _write(found, profiles, output)
+    if words := run.overdrawn(asked, time.monotonic() - start):
+        say(words)
     if found.verdict == "fails":
         raise typer.Exit(1)
 
@@ -170,8 +176,11 @@ def _search(prepared: "Prepared", journal: "TuneJournal") -> "Outcome":
         return run.search(prepared, journal, progress.tell, progress.tick)
 
 
-def _confirm(prepared: "Prepared", outcome: "Outcome", output: Path) -> "dict[str, Confirmed]":
-    """What the study says of what was taken, by the name of settings; nothing where nothing was."""
+def _confirm(
+    prepared: "Prepared", outcome: "Outcome", output: Path, spent: float
+) -> "dict[str, Confirmed]":
+    """What the study says of what was taken, by the name of settings; nothing where nothing was.
+    `spent`: seconds of the budget."""
     from nearpeak.cli.study import measure
     from nearpeak.findings.build import build_results
     from nearpeak.report.page import write_report
@@ -188,7 +197,7 @@ def _confirm(prepared: "Prepared", outcome: "Outcome", output: Path) -> "dict[st
         prepared.paths,
         prepared.launches.targets,
         prepared.usual,
-        prepared.asked.budget_seconds * (1 - run.SEARCHED),
+        run.study_seconds(prepared.asked, spent),
     )
     ended_by = measure(options, folder)
     if ended_by is not None:

@@ -17,7 +17,7 @@ from nearpeak.libraries.families import natives
 from nearpeak.libraries.launch import join_paths, shell_line
 from nearpeak.observations.explained import SCHEMA, ExplainedCase, Explanation, Said
 from nearpeak.study import programs
-from nearpeak.study.launching import LaunchFailed, Measured, launched, measure
+from nearpeak.study.launching import LIMIT_SECONDS, LaunchFailed, Measured, launched, measure
 from nearpeak.study.records import SamplesRecord
 from nearpeak.study.single import Single
 from nearpeak.terms.benchmarks import Benchmark
@@ -39,17 +39,19 @@ def explain(
     tell: Callable[[str], None],
     *,
     ask: bool = True,
+    limit_seconds: float = LIMIT_SECONDS,
 ) -> Explanation:
     """Looks at each size. `words`: more for the measuring program; `ask`: whether the library is
-    asked, too. UserError where nothing can be measured; LaunchFailed where the library fails."""
+    asked, too; `limit_seconds`: of a launch. UserError where nothing can be
+    measured; LaunchFailed where the library fails."""
     preload = build_explain()
     library = cupti.find(chosen.machine.provenance.cuda_driver_api)
     cases, told = [], []
     with chosen.mps():
         for size in sizes:
             tell(f"{chosen.benchmark.name} {chosen.buffers} at {format_bytes(size)}")
-            cases.append(_case(chosen, size, words, preload, library))
-            if ask and (answer := _ask(chosen, size, words)):
+            cases.append(_case(chosen, size, words, preload, library, limit_seconds))
+            if ask and (answer := _ask(chosen, size, words, limit_seconds)):
                 told.append(answer)
     return Explanation(
         schema=SCHEMA,
@@ -76,20 +78,26 @@ def _sized(sizes: Sequence[int]) -> list[str]:
 
 
 def _case(
-    chosen: Single, size: int, words: Sequence[str], preload: Path, library: Path | None
+    chosen: Single,
+    size: int,
+    words: Sequence[str],
+    preload: Path,
+    library: Path | None,
+    limit: float,
 ) -> ExplainedCase:
     options = [*_sized([size]), *words]
-    plain = measure(chosen, options)[:1]
+    plain = measure(chosen, options, limit_seconds=limit)[:1]
     with tempfile.TemporaryDirectory(prefix="nearpeak-explain-") as folder:
         env = environment(chosen, preload, Path(folder), library)
         try:
-            seen = measure(chosen, _briefly(options), env)[0]
+            seen = measure(chosen, _briefly(options), env, limit)[0]
             failed, ranks = "", gather(Path(folder))
         except LaunchFailed as error:
             seen, failed, ranks = plain[0], str(error), []
-    plain += [measure(chosen, options)[0] for _ in range(PLAIN_LAUNCHES - 1)]
+    for _ in range(PLAIN_LAUNCHES - 1):
+        plain += measure(chosen, options, limit_seconds=limit)[:1]
     value = median(launch.value for launch in plain)
-    ceiling = _ceiling(chosen, size)
+    ceiling = _ceiling(chosen, size, limit)
     case = seen.case
     legs = budget.windows(ranks)
     did = budget.activity(ranks)
@@ -195,7 +203,7 @@ def gather(folder: Path) -> list[Seen]:
     return sorted(found, key=lambda seen: seen.rank)
 
 
-def _ceiling(chosen: Single, size: int) -> Measured | None:
+def _ceiling(chosen: Single, size: int, limit: float) -> Measured | None:
     """The same without MPI, by the best way that a library has too; None where nothing does it."""
     known = {
         benchmark.name
@@ -205,7 +213,9 @@ def _ceiling(chosen: Single, size: int) -> Measured | None:
         return None
     words = _sized([size])
     try:
-        records, said = launched(chosen, lambda jsonl: chosen.ceilings([*words, *jsonl]), True)
+        records, said = launched(
+            chosen, lambda jsonl: chosen.ceilings([*words, *jsonl]), True, limit
+        )
     except LaunchFailed:
         return None
     ways = [
@@ -218,13 +228,13 @@ def _ceiling(chosen: Single, size: int) -> Measured | None:
     return best(ways, key=lambda way: way.value, default=None)
 
 
-def _ask(chosen: Single, size: int, words: Sequence[str]) -> Said | None:
+def _ask(chosen: Single, size: int, words: Sequence[str], limit: float) -> Said | None:
     """What the library says of itself; None where nobody knows how to ask it."""
     env = said.asked(chosen.library)
     if not env:
         return None
     try:
-        answer = measure(chosen, _briefly([*_sized([size]), *words]), env)[0]
+        answer = measure(chosen, _briefly([*_sized([size]), *words]), env, limit)[0]
     except LaunchFailed:
         return None
     return said.understood(size, env, answer.said)

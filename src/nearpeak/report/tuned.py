@@ -44,6 +44,7 @@ def print_tuned(found: Tuned, files: Mapping[str, Sequence[Path]], report: Path)
         [f"{o.setting}: {' '.join(map(number, o.times))} times as fast" for o in found.offers],
     )
     _list(console, "Not possible", [f"{each.setting}: {each.why}" for each in found.refused])
+    _list(console, "The time did not hold, for a longer --budget", found.lacking)
     searched = f"{count(found.candidates, 'value')} tried in {count(found.launches, 'launch')}"
     console.print(f"\n{searched}, {found.seconds:.0f} s")
     for scope, written in files.items():

@@ -12,7 +12,7 @@ import msgspec
 
 from nearpeak.libraries.library import CommandLine
 from nearpeak.study.places import NO_PLACE, misplaced, wanted_at
-from nearpeak.study.process import run_tree
+from nearpeak.study.process import TERM_GRACE_SECONDS, run_tree
 from nearpeak.study.records import EnvironmentRecord, ProblemRecord, Record, SamplesRecord
 from nearpeak.study.single import Single
 from nearpeak.terms.logs import crash_words
@@ -38,12 +38,18 @@ class Measured:
 
 
 def measure(
-    chosen: Single, words: Sequence[str], env: Mapping[str, str] | None = None
+    chosen: Single,
+    words: Sequence[str],
+    env: Mapping[str, str] | None = None,
+    limit_seconds: float = LIMIT_SECONDS,
 ) -> list[Measured]:
     """One launch, with more words for the measuring program and more variables: its cases, one at
     least. LaunchFailed without a figure, and where one is wrong."""
-    found = launched(chosen, lambda jsonl: chosen.line([*words, *jsonl], env), chosen.native)
-    return figures(*found)
+
+    def line(jsonl: list[str]) -> CommandLine:
+        return chosen.line([*words, *jsonl], env)
+
+    return figures(*launched(chosen, line, chosen.native, limit_seconds))
 
 
 def figures(records: Sequence[Record], said: str) -> list[Measured]:
@@ -63,9 +69,11 @@ def launched(
     line_with: Callable[[list[str]], CommandLine],
     native: bool,
     limit_seconds: float = LIMIT_SECONDS,
+    grace_seconds: float = TERM_GRACE_SECONDS,
 ) -> tuple[list[Record], str]:
     """The records of a launch that ran where it should, and its output. `line_with`: the launch,
-    of words that name the file of its records. LaunchFailed."""
+    of words that name the file of its records; the two times are those of `run_tree`.
+    LaunchFailed."""
     wanted = wanted_at(
         chosen.ends,
         two_hosts=False,
@@ -76,11 +84,13 @@ def launched(
         jsonl, log = Path(folder) / "records.jsonl", Path(folder) / "log"
         line = line_with(["--jsonl", str(jsonl)])
         env = {**os.environ, **line.env}
-        ended = run_tree(line.argv, env=env, log=log, limit_seconds=limit_seconds)
+        ended = run_tree(
+            line.argv, env=env, log=log, limit_seconds=limit_seconds, grace_seconds=grace_seconds
+        )
         if ended.end == "not started":
             raise LaunchFailed(ended.reason)
         if ended.end == "hung":
-            raise LaunchFailed(f"the launch did not end within {limit_seconds:g} s")
+            raise LaunchFailed(f"the launch did not end within {limit_seconds:.3g} s")
         records = _records(jsonl)
         problem = next((r for r in records if isinstance(r, ProblemRecord)), None)
         if ended.exit_status:

@@ -45,6 +45,7 @@ def run_tree(
     env: dict[str, str],
     log: Path,
     limit_seconds: float,
+    grace_seconds: float = TERM_GRACE_SECONDS,
     errors: Path | None = None,
     tick: Callable[[], bool] = lambda: False,
     stop: Callable[[], bool] = lambda: False,
@@ -54,7 +55,7 @@ def run_tree(
 
     `tick` is called a few times a second and says whether there was progress; when it raises, the
     tree is ended first. The tree is ended after `limit_seconds` without progress ("hung"), or when
-    `stop` says so ("stopped").
+    `stop` says so ("stopped"): it has `grace_seconds` for that, then it is killed.
     """
     started = time.monotonic()
     before = set(psutil.Process().children(recursive=True))
@@ -78,7 +79,7 @@ def run_tree(
         finally:
             if end != "exited":
                 process.terminate()
-            grace = LEFTOVER_GRACE_SECONDS if end == "exited" else TERM_GRACE_SECONDS
+            grace = LEFTOVER_GRACE_SECONDS if end == "exited" else grace_seconds
             _end_rest(process, before, grace)
     return Outcome(end, process.returncode, time.monotonic() - started)
 

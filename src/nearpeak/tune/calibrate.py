@@ -19,7 +19,7 @@ from nearpeak.study.single import Single, beside
 from nearpeak.terms.benchmarks import QUOTED_BYTES, Benchmark
 from nearpeak.terms.sizes import format_sizes
 from nearpeak.tune.candidates import Candidate
-from nearpeak.tune.launches import LIMIT_SECONDS
+from nearpeak.tune.launches import GRACE_SECONDS
 from nearpeak.tune.tuned import Ceiling
 
 PLACE = re.compile(r"\{([\w-]+) (MiB/s|us)(?: \* ([\d.]+))?\}")
@@ -71,16 +71,20 @@ def values(tunables: Iterable[Tunable], ceilings: Sequence[Ceiling]) -> list[Can
 
 
 def measure(
-    first: Single, tunables: Sequence[Tunable], tell: Callable[[str], None]
+    first: Single,
+    tunables: Sequence[Tunable],
+    tell: Callable[[str], None],
+    limit_seconds: float,
 ) -> list[Ceiling]:
     """Those of the ceilings that these take which can be measured here, by a launch each. `first`:
-    one of what is tuned, on whose path it is, or on the first that has such buffers."""
+    one of what is tuned, on whose path it is, or on the first that has such buffers;
+    `limit_seconds`: of a launch."""
     found = []
     places = wanted(tunables)
     for name in dict.fromkeys(name for name, _ in places):
         units = [unit for other, unit in places if other == name]
         try:
-            cases = _launch(first, WAYS[name], units)
+            cases = _launch(first, WAYS[name], units, limit_seconds)
         except (UserError, LaunchFailed) as error:
             tell(f"{name}: not measured: {error}")
             continue
@@ -92,7 +96,7 @@ def measure(
     return found
 
 
-def _launch(first: Single, way: Way, units: Sequence[str]) -> list[Measured]:
+def _launch(first: Single, way: Way, units: Sequence[str], limit: float) -> list[Measured]:
     known = programs.describe_library(first.library, programs.TOOLS).benchmarks
     measured = [each for each in known if _unit(each) in units]
     chosen = _seated(first, measured[0].name, way.buffers)
@@ -110,7 +114,8 @@ def _launch(first: Single, way: Way, units: Sequence[str]) -> list[Measured]:
                 programs.TOOLS, seats, names, [*words, *jsonl], chosen.study
             ),
             True,
-            LIMIT_SECONDS,
+            limit,
+            GRACE_SECONDS,
         )
     return figures(*found)
 

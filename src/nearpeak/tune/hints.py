@@ -18,11 +18,13 @@ from nearpeak.terms.identity import Who
 Named = list[tuple[str, str]]
 
 
-def hints(single: Single, sizes: list[int], tell: Callable[[str], None]) -> Named:
+def hints(
+    single: Single, sizes: list[int], tell: Callable[[str], None], limit_seconds: float
+) -> Named:
     """The variables, with their values, that rules name for these messages; none where the library
-    cannot be looked at."""
+    cannot be looked at. `limit_seconds`: of a launch."""
     try:
-        found = explain(single, sizes, [], tell)
+        found = explain(single, sizes, [], tell, limit_seconds=limit_seconds)
     except LaunchFailed as error:
         tell(f"Nothing is known of what its messages go through: {error}")
         return []

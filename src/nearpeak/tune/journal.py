@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """tune.jsonl, the truth of a search: appended as it happens, played back by --resume."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -75,6 +76,7 @@ class Checked(msgspec.Struct, kw_only=True, tag_field="record", tag="check"):
 
     env: dict[str, str]
     ends: dict[str, str]  # by operation, buffers and path: empty, or how it ended
+    complete: bool = True  # False: the time was over before all were looked at
     seconds: float
 
 
@@ -104,6 +106,11 @@ FORM = journal.Form[Begin, Record](
     name=NAME, schema=SCHEMA, command="tune", whose="`nearpeak tune`", first=Begin, lines=Record
 )
 resume_command, read = FORM.resume_command, FORM.read
+
+
+def seconds_of(records: Sequence[Record]) -> float:
+    """What all of them took."""
+    return sum(record.seconds for record in records if not isinstance(record, Begin))
 
 
 class TuneJournal(journal.RunJournal[Begin, Record]):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The launches of a search: all targets in one, and all that must go on working in a few."""
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ from nearpeak.tune.journal import Figure
 from nearpeak.tune.targets import Target, by_benchmark
 
 SAMPLING = ["--slot-ms", "20", "--least-samples", "3"]
-LIMIT_SECONDS = 60.0  # of the library as it is, and of what must work
+GRACE_SECONDS = 1.0  # for a launch that hangs to end, both of whose ranks are on this host
 GUARD_SIZES = "1,8,64,512,4K,8K,16K,32K,64K,128K,256K,512K,1M,4M"
 PRICED_SIZES = [8, 4096, 1 << 18, 1 << 24]
 GUARD_SAMPLING = ["--slot-ms", "2", "--least-samples", "3"]  # for right or wrong, not for figures
@@ -62,26 +63,39 @@ class Launches:
             raise LaunchFailed("not all targets had a figure")
         return found
 
-    def guard(self, env: Mapping[str, str]) -> dict[str, str]:
-        """How each of what must work ended, by what it is called: empty where it is well."""
+    def guard(
+        self, env: Mapping[str, str], limit_seconds: float, seconds: float
+    ) -> dict[str, str] | None:
+        """How each of what must work ended, by what it is called: empty where it is well. Each
+        launch within `limit_seconds`; None: not all were looked at within `seconds`.
+
+        One launch for all in a place, and only if something is amiss in it one for each.
+        """
+        until = time.monotonic() + seconds
         found = {}
+        groups: dict[tuple[str, str], list[Single]] = {}
         for single in self.guards:
-            words = ["--sizes", GUARD_SIZES, *GUARD_SAMPLING] if single.benchmark.sized else []
-            name = f"{single.benchmark.name} {single.buffers} on {single.path.id}"
-            try:
-                _run([(single, words)], env, LIMIT_SECONDS)
-            except LaunchFailed as error:
-                found[name] = str(error)
-            else:
-                found[name] = ""
+            groups.setdefault((single.path.id, single.buffers), []).append(single)
+        for (path, buffers), group in groups.items():
+            together = _guarded(group, env, min(limit_seconds, until - time.monotonic()))
+            for single in group:
+                end = together
+                if together and len(group) > 1:
+                    left = until - time.monotonic()
+                    if left <= 0:
+                        return None
+                    end = _guarded([single], env, min(limit_seconds, left))
+                if end and time.monotonic() >= until:
+                    return None
+                found[f"{single.benchmark.name} {buffers} on {path}"] = end
         return found
 
     def places(self) -> list[str]:
         """Where `others` are."""
         return list(self.others)
 
-    def elsewhere(self, env: Mapping[str, str], place: str) -> list[Figure]:
-        """The cases of one launch there; LaunchFailed."""
+    def elsewhere(self, env: Mapping[str, str], place: str, limit_seconds: float) -> list[Figure]:
+        """The cases of one launch there within this time; LaunchFailed."""
         parts = [
             (each, ["--sizes", format_sizes(each.benchmark.sizes(PRICED_SIZES)), *SAMPLING])
             for each in self.others[place]
@@ -95,7 +109,7 @@ class Launches:
                 better=each.case.better,
             )
             for together in _launches(parts)
-            for each in _run(together, env, LIMIT_SECONDS)
+            for each in _run(together, env, limit_seconds)
             if each.case.metric == mains[each.case.benchmark]
         ]
 
@@ -106,6 +120,23 @@ def _distance(each: Measured) -> float | None:
 
 
 _Part = tuple[Single, list[str]]
+
+
+def _guarded(group: Sequence[Single], env: Mapping[str, str], limit_seconds: float) -> str:
+    """How launches of all of these ended: empty where each is well."""
+    parts = [
+        (each, ["--sizes", GUARD_SIZES, *GUARD_SAMPLING] if each.benchmark.sized else [])
+        for each in group
+    ]
+    try:
+        cases = [
+            case for together in _launches(parts) for case in _run(together, env, limit_seconds)
+        ]
+    except LaunchFailed as error:
+        return str(error)
+    there = {each.case.benchmark for each in cases}
+    missing = [each.benchmark.name for each in group if each.benchmark.name not in there]
+    return f"{', '.join(missing)}: no figure" if missing else ""
 
 
 def _launches(parts: Sequence[_Part]) -> list[list[_Part]]:
@@ -120,4 +151,4 @@ def _run(parts: Sequence[_Part], env: Mapping[str, str], limit_seconds: float) -
         more = [word for other, own in rest for word in (PART, *other.words([*own, *jsonl]))]
         return first.line([*words, *jsonl, *more], env)
 
-    return figures(*launched(first, line, first.native, limit_seconds))
+    return figures(*launched(first, line, first.native, limit_seconds, GRACE_SECONDS))

@@ -19,9 +19,12 @@ from nearpeak.libraries.settings import split
 from nearpeak.libraries.tunables import Tunable, offered
 from nearpeak.statistics.intervals import interval
 from nearpeak.study import programs
+from nearpeak.study.estimate import GUESSES
+from nearpeak.study.fit import OVERTIME, rounded
 from nearpeak.study.paths import select_paths
 from nearpeak.study.single import Single, beside, choose
 from nearpeak.terms.buffers import default_buffers, needs_gpu
+from nearpeak.terms.sizes import format_seconds
 from nearpeak.tune import calibrate, tuned
 from nearpeak.tune.candidates import Candidate, Env, candidates, possible, with_named
 from nearpeak.tune.confirm import FREE, TUNED, Confirmed, Shown
@@ -33,9 +36,10 @@ from nearpeak.tune.targets import parse_targets
 from nearpeak.tune.trials import Trials
 
 SEARCHED = 0.55  # of the time; what is left is for the study that confirms
-TRIED = 0.75  # of the search's time, for trials; what is left is for dropping and checking
 MOST_HINTED = 2  # sizes that are explained, the largest: some 10 s each
-LEAST_SECONDS = 60.0  # of both
+# Launches of a search that may end with something taken: two looks and the library as it is, trials
+# by chance, a race of two, what is won proved twice, and what works with it and without.
+LEAST_LAUNCHES = 10 + 3 + 20 + 6 + 3 + 2 * 8 + 2 * 4
 
 
 @dataclass(frozen=True)
@@ -61,12 +65,7 @@ class Prepared:
 
 
 def prepare(asked: Asked) -> Prepared:
-    """UserError for what cannot be tuned."""
-    if asked.budget_seconds < LEAST_SECONDS:
-        raise UserError(
-            f"--budget: {asked.budget_seconds:g} s are too few for a search and its confirmation:"
-            f" give {LEAST_SECONDS:g}s or more"
-        )
+    """UserError for what cannot be tuned, and for a budget that does not hold it."""
     targets = parse_targets(asked.targets)
     names = list(dict.fromkeys(target.benchmark for target in targets))
     first = choose(names[0], asked.mpi, "tune", path=asked.path, buffers=asked.buffers)
@@ -79,6 +78,12 @@ def prepare(asked: Asked) -> Prepared:
             [target.size_bytes]
         ):
             raise UserError(f"--for {target.label}: {target.benchmark} has no such size")
+    least = least_seconds(asked.buffers, len(names) if first.native else 1)
+    if asked.budget_seconds < least:
+        raise UserError(
+            f"--budget: {format_seconds(asked.budget_seconds)} is too short for a search and its"
+            f" confirmation: give {format_seconds(least)} or more"
+        )
     described = programs.describe_library(first.library, programs.TOOLS)
     usual = list(dict.fromkeys(text.partition(":")[0] for text in described.defaults))
     guards = _guards(first, usual, first.path.id, asked.buffers)
@@ -110,6 +115,28 @@ def prepare(asked: Asked) -> Prepared:
         [each.tunable for each in there if each.tunable.calibrated],
         list(paths),
         [each.name for each in measured if each.name in usual],
+    )
+
+
+def least_seconds(buffers: str, launches: int) -> float:
+    """The least budget, by a guess of how long launches take. `launches`: of a trial."""
+    start = GUESSES["mpi", "gpu" if needs_gpu(buffers) else "memory"].start
+    return rounded(LEAST_LAUNCHES * launches * start / SEARCHED)
+
+
+def study_seconds(asked: Asked, spent: float) -> float:
+    """The budget of the study that confirms, where so much was spent of all of it: a study may
+    take longer than its budget (docs/study.md, "Budget"), and that fits too."""
+    return max(0.0, asked.budget_seconds - spent) / OVERTIME
+
+
+def overdrawn(asked: Asked, spent: float) -> str:
+    """Why more than the budget was spent; empty where it was not, or by less than a tenth."""
+    if spent <= 1.1 * asked.budget_seconds:
+        return ""
+    return (
+        f"It took {format_seconds(spent)}, beyond the budget of"
+        f" {format_seconds(asked.budget_seconds)}: launches took longer than those before them"
     )
 
 
@@ -165,10 +192,10 @@ def search(
             f"{journal.folder} was begun with {begun.library} {begun.version} on {begun.host} and"
             " its settings of then: start anew in another folder"
         )
-    seconds = prepared.asked.budget_seconds * SEARCHED * TRIED
+    seconds = prepared.asked.budget_seconds * SEARCHED
     trials = Trials(journal, prepared.launches, seconds, tick)
     single = prepared.single
-    hinted = trials.hints(lambda: _hints(prepared, tell))
+    hinted = trials.hints(lambda limit: _hints(prepared, tell, limit))
     for name, value in hinted:
         tell(f"What its messages go through names {name}={value}")
     tried, first = with_named(
@@ -184,18 +211,18 @@ def _calibrated(prepared: Prepared, trials: Trials, tell: Callable[[str], None])
     if not prepared.calibrated:
         return []
     ceilings = trials.ceilings(
-        lambda: calibrate.measure(prepared.single, prepared.calibrated, tell)
+        lambda limit: calibrate.measure(prepared.single, prepared.calibrated, tell, limit)
     )
     return calibrate.values(prepared.calibrated, ceilings)
 
 
-def _hints(prepared: Prepared, tell: Callable[[str], None]) -> Named:
+def _hints(prepared: Prepared, tell: Callable[[str], None], limit_seconds: float) -> Named:
     """By what goes on for the largest of the targets' messages."""
     subjects = prepared.launches.subjects.values()
     sizes = sorted({target.size_bytes for target in prepared.launches.targets})
     for single in subjects:
         if single.benchmark.one_message:
-            return hints(single, sizes[-MOST_HINTED:], tell)
+            return hints(single, sizes[-MOST_HINTED:], tell, limit_seconds)
     return []
 
 
@@ -256,6 +283,7 @@ def summed_up(
             )
             for offer in outcome.offers
         ],
+        lacking=outcome.lacking,
         refused=[tuned.Refused(setting=name, why=why) for name, why in outcome.refused.items()],
     )
 

@@ -42,6 +42,10 @@ MOST_FAILING = 2  # values of those that need the same: where so many fail, all 
 MOST_RACING = 8  # side by side
 MOST_ROUNDS = 7
 LEAST_ROUNDS = 3
+PROOF = 2 * (LEAST_ROUNDS + 1)  # launches: rounds of two
+TAKEN = 3  # launches of what is taken
+WON = PROOF + TAKEN + PROOF  # launches behind a race: two proofs
+TO_COME = 2 * LEAST_ROUNDS + WON  # behind trials: a race of two at least
 NOISES = 3.0  # of single launches: a trial that is better by so much is promising
 PENALTY = 2.0  # for what a target is slower than without anything, beyond `HARM`
 
@@ -58,8 +62,9 @@ class Bench(Protocol):
     def measure(self, env: Env, why: str) -> Floats | Failed:
         """One launch: the cost of each target (targets.cost), less is better."""
 
-    def check(self, env: Env) -> str:
-        """What does not work any more with these variables; empty: all that works without."""
+    def check(self, env: Env) -> str | None:
+        """What does not work any more with these variables; empty: all that works without. None:
+        the time was over before that was known."""
 
     def places(self) -> list[str]:
         """Where else it is used: what is taken may cost something there."""
@@ -68,7 +73,11 @@ class Bench(Protocol):
         """One launch there: the costs of its cases."""
 
     def left(self) -> float:
-        """The share of the time for the search that is left."""
+        """The share of the time for trials that is left."""
+
+    def holds(self, launches: int, checks: int) -> bool:
+        """Whether what is left of the time for the search holds so many usual launches and
+        checks."""
 
 
 class Offer(NamedTuple):
@@ -95,6 +104,7 @@ class Outcome:
     offers: list[Offer] = field(default_factory=list)
     calibration: Calibration | None = None
     tried: int = 0  # values
+    lacking: list[str] = field(default_factory=list)  # what the time did not hold
 
 
 class Search:
@@ -118,6 +128,7 @@ class Search:
         self._candidates = list(dict.fromkeys([*candidates, *calibrated]))
         self._calibrated = calibrated
         self._first = first
+        self._checks = 1  # that are to come
         self._own: list[Floats] = []  # launches of what was taken so far
         self._default: Floats = np.zeros(0)  # the usual costs without anything
         self._scatter: list[Floats] = []  # the same less their medians, of all taken before
@@ -127,17 +138,25 @@ class Search:
 
     def run(self) -> Outcome:
         """Searches until nothing helps any more or the time is over."""
-        if not self._reference(3):
+        if not self._reference(TAKEN):
             return self.outcome
+        self._bench.check({})  # how long it takes must be known for the others to have their time
         self._screen(self._candidates[: self._first])
         self._calibrate()
         while True:
             self._climb()
             self._prune()
             self._prove()
-            if not self.outcome.taken or not (why := self._bench.check(self.outcome.taken)):
+            if not self.outcome.taken:
+                break
+            why = self._bench.check(self.outcome.taken)
+            if why is None:
+                self._lack("whether all that worked still works with it, so it is not taken")
+                self.outcome.taken = {}
+            if not why:
                 break
             self._without_broken(why)
+        self._checks = 0
         self._leave_what_costs()
         self._offers()
         return self.outcome
@@ -161,6 +180,16 @@ class Search:
             if gains is None or self._bench.left() <= until:
                 break
             self.outcome.calibration.gains.append(gains[0])
+
+    def _holds(self, launches: int) -> bool:
+        """Whether the time holds so many launches, and the check where it is still to come."""
+        return self._bench.holds(launches, self._checks)
+
+    def _lack(self, what: str) -> None:
+        """Tells what the time did not hold, once."""
+        if what not in self.outcome.lacking:
+            self.outcome.lacking.append(what)
+            self._tell(f"no time for: {what}")
 
     def _climb(self) -> None:
         """Takes what is better until the time is over or nothing is any more."""
@@ -186,8 +215,9 @@ class Search:
         taken = [
             each for each in self._candidates if set(each.env) <= set(self.outcome.taken.items())
         ]
-        broken = {each: self._bench.check(dict(each.env)) for each in taken}
-        for candidate, alone in broken.items():
+        broken = {each: self._bench.check(dict(each.env)) for each in taken if self._holds(0)}
+        for candidate in taken:
+            alone = broken.get(candidate)
             if alone or not any(broken.values()):
                 self._refuse(candidate, alone or f"together: {why}")
         kept = [
@@ -271,6 +301,8 @@ class Search:
         tells something too."""
         suspects = list(chosen)
         while len(suspects) > 1:
+            if self._bench.left() <= 0:
+                return
             half = suspects[: len(suspects) // 2]
             if not math.isnan(self._try(half, "which")):
                 half = suspects[len(suspects) // 2 :]
@@ -342,6 +374,8 @@ class Search:
         other: that without which it costs least."""
         self.outcome.free = free = self.outcome.taken
         prices = self._prices(free, self._bench.places()) if free else {}
+        if prices is None:
+            self._lack("what it costs elsewhere, which the study alone tells")
         while prices:
             self._tell(f"slower with it: {', '.join(prices)}")
             places = list(prices)
@@ -349,16 +383,24 @@ class Search:
             best = math.inf
             for without in [{k: v for k, v in free.items() if k != name} for name in free]:
                 left = self._prices(without, places) if without else {}
+                if left is None:
+                    self._lack("what of it costs nothing elsewhere")
+                    self.outcome.free = {}
+                    return
                 if sum(left.values()) < best:
                     best, prices, self.outcome.free = sum(left.values()), left, without
                 if not left and without:
                     break
             free = self.outcome.free
 
-    def _prices(self, env: Env, places: Sequence[str]) -> dict[str, float]:
+    def _prices(self, env: Env, places: Sequence[str]) -> dict[str, float] | None:
         """Where some cases are slower than without anything, beyond chance, and by how much in
-        all, as logarithms."""
-        found = {place: self._price(env, place) for place in places}
+        all, as logarithms; None where the time does not hold them."""
+        found = {}
+        for place in places:
+            if not self._holds(2 * LEAST_ROUNDS):
+                return None
+            found[place] = self._price(env, place)
         return {place: price for place, price in found.items() if price}
 
     def _price(self, env: Env, place: str) -> float:
@@ -384,8 +426,13 @@ class Search:
         split = (effects.max(axis=1) > 2 * HARM) & (effects.min(axis=1) < -2 * HARM)
         order = sorted(np.flatnonzero(split), key=lambda place: -float(effects[place].max()))
         for place in order[:MOST_OFFERS]:
+            if not self._holds(2 * LEAST_ROUNDS):
+                self._lack("what makes some targets alone faster")
+                return
             candidate = known[int(place)]
-            gains = self._against({**self.outcome.taken, **dict(candidate.env)}, "offer", 3)
+            gains = self._against(
+                {**self.outcome.taken, **dict(candidate.env)}, "offer", LEAST_ROUNDS
+            )
             if gains is None:
                 continue
             own = estimate(gains, self._noise())
@@ -394,15 +441,22 @@ class Search:
 
     def _take_best(self, running: Sequence[Candidate]) -> bool:
         """Whether one of them was taken; the first ones run against each other."""
-        differences = self._race(
-            [each for each in running if dict(each.env) != self.outcome.taken][:MOST_RACING]
-        )
+        others = [each for each in running if dict(each.env) != self.outcome.taken]
+        others = others[:MOST_RACING]
+        while others and not self._holds(LEAST_ROUNDS * (len(others) + 1) + WON):
+            others.pop()
+        if running and not others and not self.outcome.taken:
+            self._lack("a race of what seems better, so nothing of it is taken")
+        differences = self._race(others)
         noise = self._noise()
         found = {c: estimate(np.array(gains), noise) for c, gains in differences.items()}
         for candidate in sorted(found, key=lambda each: -found[each].mean):
             own = found[candidate]
             if own.harms or not own.better:
                 continue
+            if not self._holds(WON):
+                self._lack("fresh rounds of what won the race, so it is not taken")
+                return False
             fresh = self._against(dict(candidate.env), "again", LEAST_ROUNDS + 1)
             if fresh is None or not estimate(fresh, self._noise()).better_by(LIKELY):
                 continue
@@ -420,7 +474,7 @@ class Search:
         before, own, scatter = self.outcome.taken, self._own, self._scatter
         self._scatter = [*scatter, *(np.array(own) - np.median(own, axis=0))]
         self._own, self.outcome.taken = [], env
-        if not self._reference(3):
+        if not self._reference(TAKEN):
             self._own, self.outcome.taken, self._scatter = own, before, scatter
             return False
         self._tell(f"taken: {Candidate(tuple(env.items())).label or 'nothing'}")
@@ -433,7 +487,7 @@ class Search:
         """
         gains: dict[Candidate, list[Floats]] = {candidate: [] for candidate in running}
         for done in range(1, MOST_ROUNDS + 1):
-            if not gains:
+            if not gains or not self._holds(len(gains) + 1 + WON):
                 break
             self._round(gains)
             noise = self._noise()
@@ -487,6 +541,9 @@ class Search:
             for start in range(0, len(names), size):
                 part = set(names[start : start + size])
                 without = {k: v for k, v in self.outcome.taken.items() if k not in part}
+                if not self._holds(WON):
+                    self._lack("what of it is not needed")
+                    return
                 if without and without != self.outcome.taken:
                     self._drop(without)
             size = size // 2
@@ -496,7 +553,10 @@ class Search:
         if not self.outcome.taken:
             return
         gains = self._against({}, "default", LEAST_ROUNDS + 1)
-        if gains is not None and not estimate(-gains, self._noise()).better_by(LIKELY):
+        if gains is None and not self._holds(0):
+            self._lack("a proof that it is better than nothing, so it is not taken")
+            self.outcome.taken = {}
+        elif gains is not None and not estimate(-gains, self._noise()).better_by(LIKELY):
             self._take({})
 
     def _drop(self, without: Env) -> None:
@@ -514,9 +574,12 @@ class Search:
             self._take(without)
 
     def _against(self, env: Env, why: str, rounds: int) -> Floats | None:
-        """The gains of rounds of it and of what was taken; None where it fails."""
+        """The gains of rounds of it and of what was taken; None where it fails, and where the time
+        does not hold them."""
         gains = []
         for _ in range(rounds):
+            if not self._holds(2):
+                return None
             self._reference(1)
             found = self._bench.measure(env, why)
             if isinstance(found, Failed):

@@ -23,13 +23,17 @@ from nearpeak.tune.journal import (
     Trial,
     TuneJournal,
 )
-from nearpeak.tune.launches import LIMIT_SECONDS, Value
-from nearpeak.tune.search import Bench, Failed
+from nearpeak.tune.launches import Value
+from nearpeak.tune.search import TO_COME, Bench, Failed
 from nearpeak.tune.targets import cost
 from nearpeak.tune.tuned import Ceiling
 
 LEAST_LIMIT = 4.0  # seconds of a launch
 MOST_TIMES = 2.5  # as long as the usual launch without anything
+FIRST_SHARE = 0.2  # of what is left, at most, for a launch whose usual time is not known yet
+LOOKED_SHARE = 0.05  # of all of it, at most, for a launch of the two looks before the first trial
+TRIED = 0.75  # of the time, at most, for trials; what is left is for dropping and proving
+LIMIT_SECONDS = 60.0  # of such a launch, at most
 Played = TypeVar("Played", Hinted, Calibrated, Trial, Checked, Priced)
 
 
@@ -39,14 +43,14 @@ class Launcher(Protocol):
     def measure(self, env: Env, limit_seconds: float, /) -> list[Value]:
         """The figure of each target, within this time; LaunchFailed."""
 
-    def guard(self, env: Env, /) -> dict[str, str]:
-        """How each of what must work ended."""
+    def guard(self, env: Env, limit_seconds: float, seconds: float, /) -> dict[str, str] | None:
+        """How each of what must work ended; None: not all was looked at in so many seconds."""
 
     def places(self) -> list[str]:
         """Where else it is used."""
 
-    def elsewhere(self, env: Env, place: str, /) -> list[Figure]:
-        """The cases of one launch there; LaunchFailed."""
+    def elsewhere(self, env: Env, place: str, limit_seconds: float, /) -> list[Figure]:
+        """The cases of one launch there, within this time; LaunchFailed."""
 
 
 class Trials(Bench):
@@ -59,7 +63,8 @@ class Trials(Bench):
         seconds: float,
         tick: Callable[[float], None] = lambda _: None,
     ) -> None:
-        """`seconds`: for all of them; `tick` is told what is left of it after each."""
+        """`seconds`: for all of them; `tick` is told which share of those for trials is left after
+        each."""
         self._journal = journal
         self._launcher = launcher
         self._seconds = seconds
@@ -69,23 +74,24 @@ class Trials(Bench):
         self._spent = 0.0
         self._distances = Distances()
 
-    def hints(self, look: Callable[[], list[tuple[str, str]]]) -> list[tuple[str, str]]:
-        """What `look` finds to try first, or found before."""
+    def hints(self, look: Callable[[float], list[tuple[str, str]]]) -> list[tuple[str, str]]:
+        """What `look` finds to try first, or found before; it is given the limit of a launch."""
         record = self._played(Hinted)
         if record is None:
             start = time.monotonic()
-            named = look()
+            named = look(self._look_limit())
             record = Hinted(named=named, seconds=round(time.monotonic() - start, 3))
             self._record(record)
         self._count(record.seconds)
         return record.named
 
-    def ceilings(self, look: Callable[[], list[Ceiling]]) -> list[Ceiling]:
-        """What `look` measures for the library's own cost model, or measured before."""
+    def ceilings(self, look: Callable[[float], list[Ceiling]]) -> list[Ceiling]:
+        """What `look` measures for the library's own cost model, or measured before; it is given
+        the limit of a launch."""
         record = self._played(Calibrated)
         if record is None:
             start = time.monotonic()
-            found = look()
+            found = look(self._look_limit())
             record = Calibrated(ceilings=found, seconds=round(time.monotonic() - start, 3))
             self._record(record)
         self._count(record.seconds)
@@ -100,10 +106,12 @@ class Trials(Bench):
         costs = [cost(value, how) for value, how in zip(trial.values, trial.better, strict=True)]
         return self._distances.corrected(env, trial.distance_ns, np.array(costs))
 
-    def check(self, env: Env) -> str:
+    def check(self, env: Env) -> str | None:
         """As Bench has it; what does not work without the variables is not looked at."""
         plain = self._checked({})
-        now = self._checked(env)
+        now = None if plain is None else self._checked(env)
+        if plain is None or now is None:
+            return None
         broken = [f"{name}: {end}" for name, end in now.items() if end and not plain.get(name)]
         return "; ".join(broken)
 
@@ -119,7 +127,7 @@ class Trials(Bench):
             figures: list[Figure] = []
             failed = ""
             try:
-                figures = self._launcher.elsewhere(env, place)
+                figures = self._launcher.elsewhere(env, place, self._limit(self._priced(place)))
             except LaunchFailed as error:
                 failed = str(error)
             seconds = round(time.monotonic() - start, 3)
@@ -132,28 +140,36 @@ class Trials(Bench):
 
     def left(self) -> float:
         """As Bench has it."""
-        return 1.0 - self._spent / self._seconds
+        usual, check = self._usual()
+        most = min(self._seconds * TRIED, self._seconds - TO_COME * usual - check)
+        return 1.0 - self._spent / most if most > 0 else 0.0
 
-    def _checked(self, env: Env) -> dict[str, str]:
+    def holds(self, launches: int, checks: int) -> bool:
+        """As Bench has it, by the usual launch and the check without anything."""
+        usual, check = self._usual()
+        return launches * usual + checks * check <= self._left_seconds()
+
+    def _checked(self, env: Env) -> dict[str, str] | None:
         known = next(
             (
                 record
-                for record in self._journal.records[: 1 + self._at]
+                for record in self._done()
                 if isinstance(record, Checked) and record.env == env
             ),
             None,
         )
         if known is not None:
-            return known.ends
+            return known.ends if known.complete else None
         found = self._played(Checked, env)
         if found is None:
             start = time.monotonic()
-            ends = self._launcher.guard(env)
-            seconds = time.monotonic() - start
-            found = Checked(env=env, ends=ends, seconds=round(seconds, 3))
+            usual = [r.seconds for r in self._done() if isinstance(r, Checked) and r.complete]
+            ends = self._launcher.guard(env, self._limit(usual), max(0.0, self._left_seconds()))
+            seconds = round(time.monotonic() - start, 3)
+            found = Checked(env=env, ends=ends or {}, complete=ends is not None, seconds=seconds)
             self._record(found)
         self._count(found.seconds)
-        return found.ends
+        return found.ends if found.complete else None
 
     def _played(self, kind: type[Played], env: Env | None = None) -> Played | None:
         """The next record of before; UserError where it is not what is asked for now: of another
@@ -173,7 +189,7 @@ class Trials(Bench):
         values: list[Value] = []
         failed = ""
         try:
-            values = self._launcher.measure(env, self._limit())
+            values = self._launcher.measure(env, self._limit(self._own()))
         except LaunchFailed as error:
             failed = str(error)
         trial = Trial(
@@ -189,14 +205,45 @@ class Trials(Bench):
         self._record(trial)
         return trial
 
-    def _limit(self) -> float:
-        """Seconds of a launch: what takes a few times as long as the library as it is has lost."""
-        own = [
+    def _limit(self, usual: Sequence[float]) -> float:
+        """Seconds of a launch: what takes a few times as long as the library as it is has lost.
+        `usual`: how long launches of its kind took."""
+        left = max(1.0, self._left_seconds())
+        if not usual:
+            return max(LEAST_LIMIT, min(LIMIT_SECONDS, FIRST_SHARE * left))
+        return min(left, max(LEAST_LIMIT, MOST_TIMES * median(usual)))
+
+    def _look_limit(self) -> float:
+        return max(LEAST_LIMIT, LOOKED_SHARE * self._seconds)
+
+    def _done(self) -> list[Record]:
+        """What was asked for until now, be it played back."""
+        return self._journal.records[: 1 + self._at]
+
+    def _own(self) -> list[float]:
+        """Seconds of the launches of the library as it is."""
+        return [
             record.seconds
-            for record in self._journal.records
+            for record in self._done()
             if isinstance(record, Trial) and not record.env and not record.failed
         ]
-        return max(LEAST_LIMIT, MOST_TIMES * median(own)) if own else LIMIT_SECONDS
+
+    def _usual(self) -> tuple[float, float]:
+        """Seconds of a launch and of a check without anything; 0 before there was one."""
+        own = self._own()
+        plain = [r.seconds for r in self._done() if isinstance(r, Checked) and not r.env]
+        return median(own) if own else 0.0, max(plain, default=0.0)
+
+    def _priced(self, place: str) -> list[float]:
+        """Seconds of the launches elsewhere that had figures."""
+        return [
+            record.seconds
+            for record in self._done()
+            if isinstance(record, Priced) and record.place == place and not record.failed
+        ]
+
+    def _left_seconds(self) -> float:
+        return self._seconds - self._spent
 
     def _record(self, record: Record) -> None:
         self._journal.append(record)

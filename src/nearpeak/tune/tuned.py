@@ -80,3 +80,4 @@ class Tuned(msgspec.Struct, kw_only=True):
     calibration: Calibration | None  # None: its cost model takes no ceiling that is known here
     offers: list[Offered]
     refused: list[Refused]
+    lacking: list[str] = []  # what the time did not hold, in words
