@@ -38,6 +38,7 @@ for name in ("OMPI_MCA_mpi_yield_when_idle", "MPIR_CVAR_CH4_PROGRESS_THROTTLE", 
 # Tests import it by its name.
 load_helper("made_libraries", Path(__file__).parent / "libraries" / "made_libraries.py")
 netns_hosts = load_helper("netns_hosts", Path(__file__).parent / "netns" / "hosts.py")
+slurm_cluster = load_helper("slurm_cluster", Path(__file__).parent / "slurm" / "cluster.py")
 
 
 @pytest.fixture(scope="session")
@@ -53,6 +54,20 @@ def two_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         yield pair
     finally:
         hosts.__exit__(None, None, None)
+
+
+@pytest.fixture(scope="session")
+def slurm(two_hosts: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A cluster of the two test hosts (tests/slurm/cluster.py); skips where it cannot be."""
+    made = slurm_cluster.cluster(two_hosts, tmp_path_factory.mktemp("slurm"))
+    try:
+        running = made.__enter__()
+    except slurm_cluster.CannotMakeCluster as error:
+        pytest.skip(str(error))
+    try:
+        yield running
+    finally:
+        made.__exit__(None, None, None)
 
 
 @pytest.fixture

@@ -172,6 +172,7 @@ def launch(
     from nearpeak.study import mps
     from nearpeak.study.commands import joined, parts_of
     from nearpeak.study.foreground import run_in_foreground
+    from nearpeak.study.paths import hosts_of_job
     from nearpeak.study.places import wanted_at
     from nearpeak.study.single import choose
     from nearpeak.terms.sizes import parse_seconds
@@ -179,6 +180,8 @@ def launch(
     if counted := next((word for word in words if re.fullmatch(r"--?np?(\d*|=\d+)", word)), None):
         raise UserError(f"{counted}: the number of ranks is --ranks N, like --ranks 4")
     limit = parsed("--launch-limit", parse_seconds, launch_limit)
+    if not (hosts or ranks):
+        hosts = ",".join(hosts_of_job()) or None
     chosen = choose(
         benchmark,
         mpi,
@@ -190,6 +193,7 @@ def launch(
         hosts=hosts,
         remote_shell=remote_shell,
         settings_env=settings_env,
+        say=say,
     )
     library = chosen.library
     check(chosen, words, "run")

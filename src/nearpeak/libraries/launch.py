@@ -9,6 +9,7 @@ from nearpeak.errors import UserError
 from nearpeak.libraries import launchers
 from nearpeak.libraries.families import all_families, is_native
 from nearpeak.libraries.library import CommandLine, Launch, Library, Rank, Settings
+from nearpeak.machine import allocation
 
 
 def environment(library: Library) -> dict[str, str]:
@@ -61,7 +62,10 @@ def command_line(library: Library, launch: Launch) -> CommandLine:
         env=list(env),
         remote_shell=launch.remote_shell,
     )
-    return CommandLine(argv=launchers.arguments(launcher_of(library), library, job), env=env)
+    argv = launchers.arguments(launcher_of(library), library, job)
+    if allocation.job():
+        env = {**env, **allocation.SHARING_STEPS}
+    return CommandLine(argv=argv, env=env)
 
 
 def launcher_of(library: Library) -> str:

@@ -32,6 +32,7 @@ class Library(msgspec.Struct, kw_only=True, frozen=True):
     # What it needs in the environment beyond its family's: its module's, its catalogue entry's.
     env: dict[str, str] = {}
     network_only: Settings | None = None  # in place of its family's
+    pmi: str = ""  # what srun, where it is the launcher, is told of by --mpi; "": its default
     lacks: str = ""  # what was left out of it, that its makers ship and it opens on some machine
 
 

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-import msgspec
-
 from nearpeak.libraries.library import CommandLine
 from nearpeak.study.places import NO_PLACE, misplaced, wanted_at
 from nearpeak.study.process import TERM_GRACE_SECONDS, run_tree
-from nearpeak.study.records import EnvironmentRecord, ProblemRecord, Record, SamplesRecord
+from nearpeak.study.records import EnvironmentRecord, ProblemRecord, Record, SamplesRecord, written
 from nearpeak.study.single import Single
 from nearpeak.terms.logs import crash_words
 
@@ -91,7 +89,7 @@ def launched(
             raise LaunchFailed(ended.reason)
         if ended.end == "hung":
             raise LaunchFailed(f"the launch did not end within {limit_seconds:.3g} s")
-        records = _records(jsonl)
+        records = written(jsonl)
         problem = next((r for r in records if isinstance(r, ProblemRecord)), None)
         if ended.exit_status:
             why = f"{problem.status}: {problem.message}" if problem else ""
@@ -100,13 +98,3 @@ def launched(
         if wrong := misplaced(wanted, where) if where else NO_PLACE:
             raise LaunchFailed(f"no figure of it counts: {wrong}")
         return records, log.read_text("utf-8", errors="replace")
-
-
-def _records(jsonl: Path) -> list[Record]:
-    if not jsonl.exists():
-        return []
-    return [
-        msgspec.json.decode(line, type=Record)
-        for line in jsonl.read_bytes().splitlines(keepends=True)
-        if line.endswith(b"\n")
-    ]

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from nearpeak.errors import UserError, closest
+from nearpeak.machine import allocation
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.paths import discover_paths
 from nearpeak.machine.places import Ranks
@@ -22,13 +23,24 @@ HOST_SECONDS = 20.0  # for a host to answer
 _SO_MANY = re.compile(r"(?:host|gpu) x(\d{1,4})", re.ASCII)
 
 
+def hosts_of_job() -> list[str]:
+    """The two nodes that a job of several measures between where nobody names hosts: this one and
+    the next; none elsewhere. UserError where this host is no node of the job."""
+    found = allocation.current()
+    if found is None or len(found.nodes) < 2:
+        return []
+    return [str(found.here), next(node for node in found.nodes if node != found.here)]
+
+
 def check_hosts(hosts: Sequence[str], remote_shell: str | None, *, call: bool = True) -> None:
     """UserError unless there are two hosts (or none) that can be reached; without `call` that is
-    not tried."""
+    not tried. Nodes of a job are not called: that launches reach them is found out otherwise."""
     if not hosts:
         return
     if len(set(hosts)) != 2 or len(hosts) != 2:
         raise UserError(f"--hosts {','.join(hosts)}: name two different hosts, like --hosts a,b")
+    check_nodes(hosts, remote_shell)
+    call = call and (remote_shell is not None or not allocation.has_nodes())
     shell = remote_shell or "ssh"
     for host in hosts:
         if host.startswith("-"):
@@ -55,6 +67,19 @@ def check_hosts(hosts: Sequence[str], remote_shell: str | None, *, call: bool = 
             f"make `{shell} {host} true` work without a password (--remote-shell names another "
             "program)"
         )
+
+
+def check_nodes(hosts: Sequence[str], remote_shell: str | None) -> None:
+    """UserError for a host that is no node of the job, in one whose hosts srun reaches."""
+    found = allocation.current()
+    if found is None or not found.nodes or remote_shell is not None:
+        return
+    for host in hosts:
+        if host not in found.nodes:
+            raise UserError(
+                f"host {host!r} is no node of {found}: ask for a job with it (--nodelist="
+                f"{','.join(hosts)}), or name nodes of this one"
+            )
 
 
 def select_paths(

@@ -3,6 +3,7 @@
 variants, what works, plan."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import msgspec
 
@@ -17,13 +18,21 @@ from nearpeak.study.commands import Tools
 from nearpeak.study.contenders import choose_contenders, found_beside_mpi
 from nearpeak.study.gate import Gate
 from nearpeak.study.options import Options
-from nearpeak.study.paths import check_hosts, gpu_path, paths_within, select_paths
+from nearpeak.study.paths import (
+    check_hosts,
+    gpu_path,
+    hosts_of_job,
+    paths_within,
+    select_paths,
+)
 from nearpeak.study.plan import Contender, Plan, Variant
 from nearpeak.study.planning import DEVIATION, VIRTUAL_DEVIATION, Known, Suits, make_plan
 from nearpeak.study.programs import Programs, build_programs
+from nearpeak.study.starting import as_lent, starting_here
 from nearpeak.study.variants import Awarenesses, asked_for
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.benchmarks import check_name
+from nearpeak.terms.path import DataPath
 
 
 def prepare(
@@ -38,6 +47,8 @@ def prepare(
     """
     for benchmark in options.benchmarks:
         check_name(benchmark.partition(":")[0].strip())
+    if not (options.hosts or options.ranks or options.all_pairs):
+        options = replace(options, hosts=hosts_of_job())
     check_hosts(options.hosts, options.remote_shell, call=not dry_run)
     if options.hosts and dry_run:
         say(
@@ -51,10 +62,19 @@ def prepare(
     # Before anything is built or tried: that is load of our own.
     machine = msgspec.structs.replace(machine, diagnoses=examine(machine=machine))
     ranks = Ranks(options.ranks, bool(options.oversubscribe))
-    paths = select_paths(machine, options.hosts, options.paths, bool(options.all_pairs), ranks)
-    within = paths_within(machine)
+
+    def select(machine: Machine) -> list[DataPath]:
+        return select_paths(machine, options.hosts, options.paths, bool(options.all_pairs), ranks)
+
+    paths = select(machine)
     tools.native_program()  # measures the ceilings, whichever the libraries
     programs = build_programs([contender.library for contender in contenders], tools)
+    lent = machine
+    if not dry_run:
+        apart = options.hosts if any(path.two_hosts for path in paths) else []
+        contenders, lent = start(contenders, machine, apart, options.remote_shell, tools, say)
+        paths = select(lent)
+    within = paths_within(lent)
     described = programs.described
     asked = asked_for(options, described, paths, within)
 
@@ -83,6 +103,26 @@ def prepare(
     if not any(launch.role == "mpi" for launch in plan.launches):
         raise measures_nothing(contenders)
     return machine, plan
+
+
+def start(
+    contenders: Sequence[Contender],
+    machine: Machine,
+    hosts: Sequence[str],
+    remote_shell: str | None,
+    tools: Tools,
+    say: Callable[[str], None],
+) -> tuple[list[Contender], Machine]:
+    """The contenders with what starts their ranks on these hosts, or on this one, and the machine
+    with the CPUs that all of them may use there; UserError as `starting_here`."""
+    started = {contender.library.name: contender.library for contender in contenders}
+    for name, library in started.items():
+        found = starting_here(library, hosts, remote_shell, tools, say)
+        started[name], machine = found.library, as_lent(machine, found)
+    return [
+        msgspec.structs.replace(contender, library=started[contender.library.name])
+        for contender in contenders
+    ], machine
 
 
 def measures_nothing(contenders: Sequence[Contender]) -> UserError:

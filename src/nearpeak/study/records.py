@@ -2,6 +2,7 @@
 """The lines of records.jsonl (docs/records.md): the truth of a study, appended as it happens."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -252,3 +253,14 @@ Record = (
     | LaunchEndRecord
     | StudyEndRecord
 )
+
+
+def written(jsonl: Path) -> list[Record]:
+    """The records of a launch that is over, without a half line at the end."""
+    if not jsonl.exists():
+        return []
+    return [
+        msgspec.json.decode(line, type=Record)
+        for line in jsonl.read_bytes().splitlines(keepends=True)
+        if line.endswith(b"\n")
+    ]

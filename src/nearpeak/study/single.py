@@ -2,7 +2,7 @@
 """One benchmark with one library on one path, outside of a study: what `nearpeak run` starts."""
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
@@ -29,6 +29,7 @@ from nearpeak.study.commands import (
 from nearpeak.study.options import split_list
 from nearpeak.study.plan import new_study
 from nearpeak.study.planning import between_gpus
+from nearpeak.study.starting import as_lent, starting_here
 from nearpeak.terms.benchmarks import Benchmark, check_name, named
 from nearpeak.terms.buffers import Ends, parse_buffers
 from nearpeak.terms.path import DataPath
@@ -98,8 +99,10 @@ def choose(
     hosts: str | None = None,
     remote_shell: str | None = None,
     settings_env: Sequence[str] = (),
+    say: Callable[[str], None] = lambda _: None,
 ) -> Single:
-    """What options ask for; `command`: how it is named in a message. UserError."""
+    """What options ask for; `command`: how it is named in a message. `say`: told what starts the
+    ranks in a job. UserError."""
     check_name(benchmark)
     if not mpi:
         raise UserError(
@@ -121,6 +124,12 @@ def choose(
         raise UserError("--ranks chooses a path by itself: leave out one of --path and --ranks")
     wanted_ranks = Ranks([ranks] if ranks else [], oversubscribe)
     possible = paths.select_paths(machine, names, [path] if path else [], ranks=wanted_ranks)
+    found, ends = paths.fitting_path(possible, described, kinds)
+    apart = names if found.two_hosts else []
+    started = starting_here(library, apart, remote_shell, programs.TOOLS, say)
+    library = started.library
+    lent = as_lent(machine, started)
+    possible = paths.select_paths(lent, names, [path] if path else [], ranks=wanted_ranks)
     found, ends = paths.fitting_path(possible, described, kinds)
     if mode_of(library) and not between_gpus(found, kinds):
         raise UserError(

@@ -5,12 +5,15 @@ import os
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
 from made_libraries import made_library
 
 from nearpeak.errors import UserError
 from nearpeak.libraries.launch import command_line, launcher_of
+from nearpeak.libraries.launchers import srun
 from nearpeak.libraries.library import Launch, Library, Rank, Settings
+from nearpeak.machine import allocation
 from nearpeak.machine.tree import format_list
 
 HERE = [Rank(cpus=[2]), Rank(cpus=[0, 64]), Rank(cpus=[0, 64])]
@@ -21,7 +24,20 @@ BOUND = (
     '[ $i = 0 ] && exec taskset -c $cpus "$@"; i=$((i - 1)); done sh p 1'
 )
 IN_ORDER = [Rank(cpus=[cpu], host=host) for host in "ba" for cpu in (2, 3)]
+IN_JOB = allocation.Allocation("7", ("a", "b"), "a")
 SETTINGS = Settings(name="x", env={"UCX_TLS": "rc"}, flags=["--flag", "1"])
+
+
+@pytest.fixture(autouse=True)
+def no_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+
+
+@pytest.fixture
+def in_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of two nodes, of which this host is the first."""
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.setattr(allocation, "current", lambda: IN_JOB)
 
 
 def made(family: str, launcher: str, version: str = "5.0.1") -> Library:
@@ -123,6 +139,7 @@ def test_ranks_bound_alike_need_no_list() -> None:
     [("openmpi", "mpirun"), ("mpich", "mpiexec"), ("intel", "mpiexec"), ("cray", "srun")],
 )
 @pytest.mark.parametrize("alike", [True, False])
+@pytest.mark.usefixtures("in_job")
 def test_a_line_of_4096_ranks(family: str, launcher: str, alike: bool) -> None:
     """128 hosts of 32 ranks: bound alike on each, or at most every other way."""
     ranks = [
@@ -140,11 +157,56 @@ def test_a_line_of_4096_ranks(family: str, launcher: str, alike: bool) -> None:
         assert len(line) < 4096
 
 
-@pytest.fixture(autouse=True)
-def in_job(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SLURM_JOB_ID", "7")
+@pytest.mark.parametrize(
+    ("family", "version", "here", "apart"),
+    [
+        ("mpich", "4.2", "-launcher fork -hosts localhost", "-launcher slurm -ppn 1 -hosts a,b"),
+        ("openmpi", "5.0.1", "--prtemca ras ^slurm", "--prtemca plm slurm"),
+        ("openmpi", "4.1.6", "--mca ras ^slurm", "--mca plm slurm"),
+    ],
+)
+@pytest.mark.usefixtures("in_job")
+def test_a_librarys_own_launcher_in_a_job(family: str, version: str, here: str, apart: str) -> None:
+    """It would start ranks on all nodes of the job, and call others by ssh."""
+    assert f" {here} " in words(family, "mpirun", HERE, version=version)
+    line = words(family, "mpirun", IN_ORDER[1:3], version=version)
+    assert f" {apart.replace('a,b', 'b,a')} " in line
+    assert "ssh" not in line
+    line = words(family, "mpirun", APART, version=version, remote_shell="/sh")
+    assert "slurm" not in line
 
 
+@pytest.mark.usefixtures("in_job")
+def test_steps_of_a_job_do_not_wait_for_others() -> None:
+    launch = Launch(program=["p"], ranks=HERE)
+    assert command_line(made("mpich", "mpiexec"), launch).env["SLURM_OVERLAP"] == "1"
+
+
+@pytest.mark.usefixtures("in_job")
+def test_srun_stays_on_this_node_and_speaks_what_the_library_does() -> None:
+    library = msgspec.structs.replace(made("cray", "srun"), pmi="pmi2")
+    argv = command_line(library, Launch(program=["p"], ranks=HERE[:2])).argv
+    assert argv[3:6] == ["--ntasks=2", "--mpi=pmi2", "--nodes=1"]
+    assert argv[6] == "--nodelist=a"
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        "MPI plugin types are...\n\tpmix\n\tnone\n\tpmi2\n"
+        "specific pmix plugin versions available: pmix_v4\n",
+        "srun: MPI types are...\nsrun: pmix\nsrun: none\nsrun: pmi2\n",
+    ],
+    ids=["Slurm 22", "Slurm 19"],
+)
+def test_what_srun_offers(tmp_path: Path, listed: str) -> None:
+    stand_in = tmp_path / "srun"
+    stand_in.write_text(f"#!/bin/sh\ncat >&2 <<E\n{listed}E\n")
+    stand_in.chmod(0o755)
+    assert srun.offered(stand_in) == ["pmix", "none", "pmi2"]
+
+
+@pytest.mark.usefixtures("in_job")
 def test_srun() -> None:
     assert words("cray", "srun", APART) == (
         "srun --cpu-bind=none --export=ALL --ntasks=3 --distribution=arbitrary "
@@ -155,12 +217,12 @@ def test_srun() -> None:
         words("cray", "srun", APART, remote_shell="/sh")
 
 
-def test_srun_asks_for_no_job_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("SLURM_JOB_ID")
+def test_srun_asks_for_no_job_of_its_own() -> None:
     with pytest.raises(UserError, match="srun starts cray in a Slurm job alone, and this is none"):
         words("cray", "srun", APART)
 
 
+@pytest.mark.usefixtures("in_job")
 def test_what_srun_starts_binds_itself(tmp_path: Path) -> None:
     """srun itself stands in: it starts its command once a task, as Slurm does."""
     stand_in = tmp_path / "srun"

@@ -28,6 +28,9 @@ class Family:
     launcher: str = ""  # the name of a file in launchers/,
     older_launcher: tuple[int, str] | None = None  # and before this major version
     launcher_mark: str = r"(?!)"  # a pattern in what its launcher says to --version
+    # What its ranks may find each other by where srun starts them, the likeliest first, as srun
+    # calls it; (): what the site has chosen.
+    pmi: tuple[str, ...] = ()
     environment: Callable[[Library], dict[str, str]] = field(default=no_environment)
     network_only: Settings | None = None  # forces TCP between ranks of one host; None: unknown
     gpu: Settings | None = None  # makes it take GPU buffers; None: nothing is needed

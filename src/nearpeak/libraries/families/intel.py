@@ -39,6 +39,7 @@ FAMILY = Family(
     header_mark="MPICH_NUMVERSION",
     launcher="hydra",
     launcher_mark=r"Intel\(R\) MPI",
+    pmi=("pmi2", "pmix"),
     environment=environment,
     # Its own choice of a GPU for each rank is off: ranks choose theirs themselves. Not set without
     # GPU buffers: with it the library looks for a driver.

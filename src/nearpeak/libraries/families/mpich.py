@@ -12,6 +12,7 @@ FAMILY = Family(
     header_mark="MPICH_NUMVERSION",
     launcher="hydra",
     launcher_mark=r"HYDRA",
+    pmi=("pmi2", "pmix"),
     # NOLOCAL alone is not enough: MPICH then hands the message to UCX or libfabric, which take
     # shared memory by themselves. The netmod stays the library's own choice.
     gpu=Settings(name="gpu", env={"MPIR_CVAR_ENABLE_GPU": "1"}),  # where it is built for GPUs

@@ -21,6 +21,7 @@ FAMILY = Family(
     header_mark="MPICH_NUMVERSION",
     launcher="hydra",
     launcher_mark=r"HYDRA",
+    pmi=("pmi2", "pmix"),
     environment=environment,
     gpu=Settings(name="gpu", env={"MV2_USE_CUDA": "1", "MVP_USE_CUDA": "1"}),
     components=("mvapich", "ucx"),

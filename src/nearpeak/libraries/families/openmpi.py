@@ -19,6 +19,7 @@ FAMILY = Family(
     launcher="prrte",
     older_launcher=(5, "orte"),
     launcher_mark=r"Open MPI|OpenRTE",
+    pmi=("pmix", "pmi2"),  # the latter before version 5
     environment=environment,
     # ob1 over btl/tcp is also what Open MPI takes between hosts that have no RDMA adapter:
     # pml/ucx and pml/cm leave TCP to it.

@@ -13,6 +13,7 @@ FAMILY = Family(
     version_pattern=r"IBM Spectrum MPI\D*([\d.]+\d)",
     abi="openmpi",
     header_mark="OMPI_MAJOR_VERSION",
+    pmi=("pmix",),
     launcher="orte",
     launcher_mark=r"Spectrum MPI",
     gpu=Settings(name="gpu", flags=["-gpu"]),

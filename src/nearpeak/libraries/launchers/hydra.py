@@ -4,10 +4,12 @@
 from nearpeak.errors import UserError
 from nearpeak.libraries.launchers import Job
 from nearpeak.libraries.library import Library
+from nearpeak.machine import allocation
 
 
 def arguments(library: Library, job: Job) -> list[str]:
-    """mpiexec; ranks fill the hosts in order.
+    """mpiexec; ranks fill the hosts in order. In a job of Slurm, which it takes its hosts from
+    where it is not told otherwise, it reaches others by srun.
 
     UserError where hosts have different numbers of ranks: MPICH takes `HOST:COUNT` for that, which
     Intel MPI passes over.
@@ -17,10 +19,14 @@ def arguments(library: Library, job: Job) -> list[str]:
         # "rsh" is the launcher that calls its program with nothing before the host.
         if job.remote_shell:
             line += ["-launcher", "rsh", "-launcher-exec", job.remote_shell]
+        elif allocation.has_nodes():
+            line += ["-launcher", "slurm"]
         each, *others = {count for _, count in job.hosts}
         if others:
             raise UserError(
                 "mpiexec starts as many ranks on each host: give all hosts the same number"
             )
         line += ["-ppn", str(each), "-hosts", ",".join(host for host, _ in job.hosts)]
+    elif allocation.job():
+        line += ["-launcher", "fork", "-hosts", "localhost"]
     return [*line, *job.flags, "-n", str(len(job.ranks)), *job.bound("PMI_RANK")]

@@ -8,4 +8,4 @@ from nearpeak.libraries.library import Library
 
 def arguments(library: Library, job: Job) -> list[str]:
     """mpirun, which differs from PRRTE's in the words for a remote shell."""
-    return mpirun(library, job, ["--mca", "plm_rsh_agent"])
+    return mpirun(library, job, "--mca", "plm_rsh_agent")

@@ -6,24 +6,31 @@ from collections import Counter
 
 from nearpeak.libraries.launchers import Job
 from nearpeak.libraries.library import Library
+from nearpeak.machine import allocation
 
 
 def arguments(library: Library, job: Job) -> list[str]:
     """As `mpirun`."""
-    return mpirun(library, job, ["--prtemca", "plm_ssh_agent"])
+    return mpirun(library, job, "--prtemca", "plm_ssh_agent")
 
 
-def mpirun(library: Library, job: Job, remote_shell: list[str]) -> list[str]:
-    """mpirun with one application context; with one for each host where hosts take turns.
+def mpirun(library: Library, job: Job, option: str, remote_shell: str) -> list[str]:
+    """mpirun with one application context; with one for each host where hosts take turns. In a job
+    of Slurm, all of whose nodes it starts ranks on where it is not told otherwise, it reaches other
+    hosts by srun.
 
-    `remote_shell`: the words before the job's remote shell, if it has one.
+    `option` sets a parameter, of which `remote_shell` is the one for a remote shell.
     """
     line = [str(library.launcher)]
     if os.geteuid() == 0:
         line.append("--allow-run-as-root")
     line += ["--map-by", "slot:OVERSUBSCRIBE", "--bind-to", "none"]
     if job.remote_shell:
-        line += [*remote_shell, job.remote_shell]
+        line += [option, remote_shell, job.remote_shell]
+    elif job.hosts and allocation.has_nodes():
+        line += [option, "plm", "slurm"]
+    elif not job.hosts and allocation.job():
+        line += [option, "ras", "^slurm"]
     for name in job.env:
         line += ["-x", name]
     line += job.flags

@@ -1,18 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slurm's srun, inside a job, for libraries that bring no launcher of their own."""
+"""Slurm's srun, inside a job, for libraries whose own launcher is not there or does not start."""
 
-import os
+import re
+import subprocess
+from pathlib import Path
 
 from nearpeak.errors import UserError
 from nearpeak.libraries.launchers import Job
 from nearpeak.libraries.library import Library
+from nearpeak.machine import allocation
 
 IN_JOB_ALONE = "in a Slurm job alone, and this is none: start nearpeak in one (sbatch or salloc)"
 
 
 def in_job() -> bool:
     """Whether this process is in one. Elsewhere srun would ask for a job, and wait for it."""
-    return "SLURM_JOB_ID" in os.environ
+    return allocation.job() is not None
+
+
+def offered(srun: Path) -> list[str]:
+    """The types of --mpi that it has; none where it does not say."""
+    try:
+        done = subprocess.run(
+            [str(srun), "--mpi=list"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,  # where older ones print it
+            text=True,
+            timeout=allocation.LIMIT_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return re.findall(r"^(?:srun:)?[ \t]*(\w+)$", done.stdout, re.MULTILINE)
 
 
 def check(library: Library) -> None:
@@ -27,7 +47,12 @@ def arguments(library: Library, job: Job) -> list[str]:
         raise UserError("srun takes no remote shell: leave --remote-shell out")
     line = [str(library.launcher), "--cpu-bind=none", "--export=ALL"]
     line.append(f"--ntasks={len(job.ranks)}")
-    if job.hosts:
+    if library.pmi:
+        line.append(f"--mpi={library.pmi}")
+    found = None if job.hosts else allocation.current()
+    if found and found.here:
+        line += ["--nodes=1", f"--nodelist={found.here}"]
+    elif job.hosts:
         # One word for each task, or with `*` for several in a row (srun(1), --nodelist).
         names = [f"{host}*{count}" if count > 1 else host for host, count in job.hosts]
         line += ["--distribution=arbitrary", f"--nodelist={','.join(names)}"]

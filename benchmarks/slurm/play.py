@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A Slurm of two nodes on this machine, to try things in: the one of the tests.
+
+    python benchmarks/slurm/play.py                           # a shell, as on a login node
+    python benchmarks/slurm/play.py salloc -N2 --exclusive nearpeak run latency --mpi mpich
+
+Needs Debian's packages munge, slurmctld, slurmd, slurm-client and, for srun --mpi=pmix,
+libpmix-dev; no service of the machine is used. Both nodes share its CPUs, so no figure means much.
+"""
+
+import importlib
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+TESTS = Path(__file__).parents[2] / "tests"
+
+
+def main() -> int:
+    """Runs the command as on the first node; its exit status."""
+    sys.path[:0] = [str(TESTS / "netns"), str(TESTS / "slurm")]
+    made, clusters = map(importlib.import_module, ("hosts", "cluster"))
+    argv = sys.argv[1:] or [os.environ.get("SHELL", "/bin/sh")]
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    with tempfile.TemporaryDirectory(prefix="nearpeak-slurm-") as folder:
+        try:
+            with (
+                made.two_hosts(Path(folder)) as hosts,
+                clusters.cluster(hosts, Path(folder)) as slurm,
+            ):
+                environment = {**slurm.environment, "PATH": path}
+                return subprocess.run(hosts.on(0, argv), env=environment, check=False).returncode
+        except (made.CannotMakeHosts, clusters.CannotMakeCluster) as error:
+            sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

