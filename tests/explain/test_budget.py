@@ -54,6 +54,27 @@ def test_shares_and_what_is_not_accounted_for_are_the_whole(did: Any) -> None:
     assert found.parts[0].name == "cuMemcpyAsync"
 
 
+def test_a_call_that_goes_on_in_the_next_message_is_counted_by_its_part(did: Any) -> None:
+    """Two messages of 4 µs: a wait of 2 µs within, and one of 4 µs of which 1 µs is within."""
+    ranks = [
+        did.seen(
+            0,
+            [
+                *did.sample(0, 4),
+                *did.sample(10, 14),
+                did.call("sched_yield", 1, 3),
+                did.call("sched_yield", 7, 11),
+                did.call("recv", 3.5, 3.75, 64),
+            ],
+        )
+    ]
+    [looked_at] = windows(ranks)
+    found = budget(activity(ranks), looked_at, None)
+    waits, moves = found.parts
+    assert (waits.count, waits.mean_us, waits.busy_us) == (0.625, 2.4, 1.5)
+    assert (waits.words, moves.words) == ("0.62 x sched_yield", "0.5 x recv of 64 B")
+
+
 def test_calls_within_a_call_are_part_of_it(did: Any) -> None:
     ranks = [
         did.seen(

@@ -289,7 +289,6 @@ class Shared:
     shares: Floats  # of the time, of each event
     others: Floats  # of each share of what waits, while another rank was at its own instructions
     overlap: Floats  # how long each went on in messages, whatever went on beside it
-    begun: Booleans  # whether each began in a message
     instants: Floats  # at which anything began or ended
     free: Floats  # 1 from an instant to the next where nothing went on in a message, else 0
     free_ns: float  # all of that
@@ -345,7 +344,6 @@ def shared(did: Activity, looked_at: Windows) -> Shared:
         shares=shares,
         others=others,
         overlap=within(inside),
-        begun=inside[first] > 0,
         instants=instants,
         free=free,
         free_ns=float((free * lasting).sum()),
@@ -414,17 +412,19 @@ def _parts(did: Activity, known: Shared, messages: int) -> Iterator[Part]:
     which, times = did.which[known.events], (did.end - did.begin)[known.events]
     for number in np.unique(which[known.overlap > 0]).tolist():
         own = (which == number) & (known.overlap > 0)
-        counted = own & known.begun
-        sizes = did.bytes[known.events][counted]
+        # One that goes on before or behind a message counts by the part of it that is within.
+        counted = known.overlap[own] / times[own]
+        within, busy = float(counted.sum()), float(known.overlap[own].sum())
+        moved = float((counted * did.bytes[known.events][own]).sum()) / within
         name = did.names[number]
         yield Part(
             kind=name.kind,
             name=name.name,
             rank=name.rank,
-            count=len(sizes) / messages,
-            mean_us=float(times[counted].mean()) / NS if len(sizes) else 0.0,
-            bytes=(float(sizes.mean()) or None) if len(sizes) else None,
-            busy_us=float(known.overlap[own].sum()) / messages / NS,
+            count=within / messages,
+            mean_us=busy / within / NS,
+            bytes=moved or None,
+            busy_us=busy / messages / NS,
             time_us=float(known.shares[own].sum()) / messages / NS,
             others_us=None
             if np.isnan(known.others[own]).any()

@@ -31,7 +31,9 @@ class Part(msgspec.Struct, kw_only=True):
     kind: Kind
     name: str  # "cuMemcpyAsync", "memcpy"; of a device "copy, pageable to device"
     rank: int  # that called, or for whom the device worked
-    count: float  # of it, for one message
+    # Of it, for one message: one that goes on before or behind it counts by the part within. Times
+    # `mean_us` it is `busy_us`.
+    count: float
     mean_us: float  # of one of them
     bytes: float | None  # of one of them: their mean; null: it moves none
     busy_us: float  # of all of them for one message, whatever went on beside them
@@ -48,9 +50,14 @@ class Part(msgspec.Struct, kw_only=True):
         """`2,036 x cuMemcpyAsync of 8,240 B`."""
         if self.kind == "microscope":
             return self.name
-        times = f"{self.count:,.0f} x " if self.count >= 1.5 else ""
         moved = f" of {self.bytes:,.0f} B" if self.bytes else ""
-        return f"{times}{self.name}{moved}"
+        return f"{self.times}{self.name}{moved}"
+
+    @property
+    def times(self) -> str:
+        """`2,036 x `, `1.4 x `; nothing for one."""
+        told = f"{self.count:.2g}" if self.count < 10 else f"{self.count:,.0f}"
+        return "" if told == "1" else f"{told} x "
 
 
 class Own(msgspec.Struct, kw_only=True):
