@@ -327,6 +327,6 @@ def test_a_library_that_does_not_work_at_all_ends_the_search() -> None:
 
 
 def test_a_library_against_itself() -> None:
-    """Of 50 searches where nothing helps few take anything; what they take is judged anew."""
-    taken = sum(bool(search(lambda _: (1.0, 1.0), {}, seed)[0].taken) for seed in range(50))
-    assert taken <= 5
+    """Of searches where nothing helps few take anything; what they take is judged anew."""
+    taken = sum(bool(search(lambda _: (1.0, 1.0), {}, seed)[0].taken) for seed in range(20))
+    assert taken <= 2
