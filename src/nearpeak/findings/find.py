@@ -101,15 +101,14 @@ def _judge(asked: list[tuple[Rule, Seen]]) -> list[Judged]:
     sure = surely_above(rows).tolist()
     first = leading(rows)
     counted = [block for block, counts in zip(blocks, first.counted, strict=True) if counts]
-    return [
-        Judged(
-            rule,
-            seen,
-            above and seen.loss.surely_beyond,
-            seen.loss.interval(first.level, counted) if told else None,
-        )
-        for (rule, seen), above, told in zip(asked, sure, first.rows, strict=True)
-    ]
+    judged = []
+    for (rule, seen), above, told in zip(asked, sure, first.rows, strict=True):
+        bounds = seen.loss.interval(first.level, counted) if told else None
+        certain = above and seen.loss.surely_beyond()
+        if certain and bounds is not None:  # the interval that is told must not say otherwise
+            certain = seen.loss.surely_beyond(first.level, counted)
+        judged.append(Judged(rule, seen, certain, bounds))
+    return judged
 
 
 def _causes(asked: Iterable[tuple[Rule, Seen]], losing: Sequence[Judged]) -> dict[int, Judged]:
