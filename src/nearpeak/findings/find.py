@@ -268,7 +268,9 @@ def _fact(view: View, rule: Rule, noticed: Noticed) -> Finding:
 def _remedy(view: View, rule: Rule, seen: Seen) -> Remedy:
     other, who = seen.other, seen.cell.who
     if other is None or not rule.by_settings:
-        named = suggested(rule.settings, who, view.observations)
+        place = seen.cell.place
+        shared = place.transport == "memory" and {*place.ends} == {"host"}
+        named = suggested(rule.settings, who, view.observations, shared=shared)
         tried = view.tried(seen.cell, rule.axes)
         return Remedy(text=rule.remedy, changes=named, tried=tried)
     own, better = (view.given.get(each, Settings()) for each in (who, other.who))
