@@ -74,6 +74,22 @@ def test_a_block_below_the_limit_leaves_doubt_where_blocks_are_few(by_hand: Any)
     assert finding.sure
 
 
+def test_a_certain_loss_has_the_low_end_of_its_interval_above_the_limit(by_hand: Any) -> None:
+    """All ratios together hold only in an interval that is wider than 95 % of one."""
+    medians = [17.0] * 12 + [5.0, 20.0, 20.0, 20.0]
+    (finding,) = found(by_hand, rates(by_hand, 16, medians))
+    assert finding.sure
+    assert finding.cost.ci95[0] > 1.5
+    others = [
+        msgspec.structs.replace(cell, place=Place(path=f"pair {number}", ends=by_hand.GPUS))
+        for number in range(40)
+        for cell in rates(by_hand, 16)
+    ]
+    told = {f.place.path: f for f in found(by_hand, [*rates(by_hand, 16, medians), *others])}
+    assert told["pair 0"].sure
+    assert by_hand.NVLINK.path not in told  # one block is below the limit, and nothing is certain
+
+
 @pytest.mark.parametrize("modes", [0.0, 0.5, 0.3])
 def test_false_findings_stay_rare(by_hand: Any, modes: float) -> None:
     """40 cells of libraries that are alike, at the limit itself."""

@@ -15,6 +15,7 @@ from nearpeak.findings.rules import all_rules
 from nearpeak.findings.settings import COMPONENTS, named_settings
 from nearpeak.libraries.library import Settings
 from nearpeak.observations.explained import Said
+from nearpeak.terms.identity import Place
 
 OVER_UCX = {"OMPI_MCA_pml": "ucx"}
 
@@ -93,3 +94,25 @@ def test_every_setting_is_of_a_known_component_and_says_what_it_does() -> None:
     assert all(setting.effect for setting in named)
     prose = re.compile(r"\b(UCX|I_MPI|OMPI_MCA|MPIR_CVAR)_\w+=")
     assert not any(prose.search(rule.remedy) for rule in all_rules())
+
+
+@pytest.mark.parametrize(
+    ("env", "ends", "named"),
+    [
+        ({}, ("host", "host"), [("OMPI_MCA_btl_sm_eager_limit", "8192")]),
+        ({"OMPI_MCA_btl_sm_eager_limit": "4096"}, ("host", "host"), []),
+        ({}, ("gpu", "gpu"), []),
+        (OVER_UCX, ("host", "host"), [("UCX_RNDV_THRESH", "intra:1,inter:auto")]),
+    ],
+)
+def test_the_threshold_of_open_mpi_without_ucx_in_shared_memory(
+    by_hand: Any, env: Any, ends: Any, named: Any
+) -> None:
+    place = Place(path="p", ends=ends)
+    cells = [
+        by_hand.make_cell("latency", us, x=x, library="one", place=place)
+        for us, x in ((20.0, 4096), (2.0, 5000))
+    ]
+    [library] = by_hand.EXPLAINED["libraries"]
+    found = find_in(by_hand.view(cells, libraries=[replace(library, env=env)]))
+    assert named_settings(found) == named

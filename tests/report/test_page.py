@@ -363,7 +363,7 @@ def test_findings_are_all_there_the_first_ones_unfolded(gpu: Results, finding: F
         msgspec.structs.replace(finding, who=Who(f"library{number}")) for number in range(12)
     ]
     page = render(gpu)
-    assert "in 6 blocks). <small>Each such operation loses 12.3 µs. 4 more cases" in page
+    assert ", 6 blocks). <small>Each such operation loses 12.3 µs. 4 more cases" in page
     assert page.index("library9, ") < page.index("<summary>2 more</summary>")
     assert page.index("<summary>2 more</summary>") < page.index("library11, ")
 

@@ -152,7 +152,7 @@ def test_gpu_studies_say_what_stands_out(gpu: Results, finding: Finding) -> None
     words = " ".join(text.split())
     assert "mpich: not GPU-aware for D,D send, isend: ended by SIGSEGV" in words
     assert "(pinned)" in words
-    assert "in 6 blocks). Each such operation loses 12.3 µs." in words
+    assert ", 6 blocks). Each such operation loses 12.3 µs." in words
     assert "Check host-gpu near: without MPI it carries" in words
     assert "at 128 MiB), 43.5 % of" in words
     assert "slowest is 0-2" in words

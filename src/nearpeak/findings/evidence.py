@@ -262,10 +262,10 @@ class Loss:
         """How far it is above the limit in each block: logarithms."""
         return {block: math.log(own / self.limits[block]) for block, own in self.ratios.items()}
 
-    @property
-    def surely_beyond(self) -> bool:
-        """Whether the median is above the limit, by its 95 % interval, which knows of sessions."""
-        bounds = _median(self.beyond, LEVEL)
+    def surely_beyond(self, level: float = LEVEL, blocks: Collection[Block] | None = None) -> bool:
+        """Whether the median is above the limit, by its interval in these blocks or all, which
+        knows of sessions; False also where they are too few for one."""
+        bounds = _interval(self.beyond, level, self.beyond if blocks is None else blocks)
         return bounds is not None and bounds[0] > 1
 
     def of_medians(self, cell: Cell, other: Cell, scaled: float = 1.0) -> float | None:
@@ -280,16 +280,22 @@ class Loss:
     def interval(self, level: float, blocks: Collection[Block]) -> Interval | None:
         """Of the median, by these blocks, and no narrower than to hold that of all; None where they
         are too few for the level."""
-        logs = {block: math.log(self.ratios[block]) for block in blocks if block in self.ratios}
-        bounds = _median(logs, level)
-        return bounds and (min(bounds[0], self.ratio), max(bounds[1], self.ratio))
+        logs = {block: math.log(ratio) for block, ratio in self.ratios.items()}
+        return _interval(logs, level, blocks)
 
 
-def _median(logs: Mapping[Block, float], level: float) -> Interval | None:
-    """The interval of the median of ratios, of which these are the logarithms."""
-    if not logs:
+def _interval(
+    logs: Mapping[Block, float], level: float, blocks: Collection[Block]
+) -> Interval | None:
+    """Of the median of ratios, of which these are the logarithms, by these blocks; no narrower than
+    to hold the median of all."""
+    counted = {block: value for block, value in logs.items() if block in blocks}
+    if not counted:
         return None
-    return median_ratio(list(logs.values()), [block.session for block in logs], level).bounds
+    of = [block.session for block in counted]
+    bounds = median_ratio(list(counted.values()), of, level).bounds
+    median = math.exp(float(np.median(list(logs.values()))))
+    return bounds and (min(bounds[0], median), max(bounds[1], median))
 
 
 @dataclass(frozen=True)

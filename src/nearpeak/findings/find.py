@@ -101,15 +101,14 @@ def _judge(asked: list[tuple[Rule, Seen]]) -> list[Judged]:
     sure = surely_above(rows).tolist()
     first = leading(rows)
     counted = [block for block, counts in zip(blocks, first.counted, strict=True) if counts]
-    return [
-        Judged(
-            rule,
-            seen,
-            above and seen.loss.surely_beyond,
-            seen.loss.interval(first.level, counted) if told else None,
-        )
-        for (rule, seen), above, told in zip(asked, sure, first.rows, strict=True)
-    ]
+    judged = []
+    for (rule, seen), above, told in zip(asked, sure, first.rows, strict=True):
+        bounds = seen.loss.interval(first.level, counted) if told else None
+        certain = above and seen.loss.surely_beyond()
+        if certain and bounds is not None:  # the interval that is told must not say otherwise
+            certain = seen.loss.surely_beyond(first.level, counted)
+        judged.append(Judged(rule, seen, certain, bounds))
+    return judged
 
 
 def _causes(asked: Iterable[tuple[Rule, Seen]], losing: Sequence[Judged]) -> dict[int, Judged]:
@@ -269,7 +268,9 @@ def _fact(view: View, rule: Rule, noticed: Noticed) -> Finding:
 def _remedy(view: View, rule: Rule, seen: Seen) -> Remedy:
     other, who = seen.other, seen.cell.who
     if other is None or not rule.by_settings:
-        named = suggested(rule.settings, who, view.observations)
+        place = seen.cell.place
+        shared = place.transport == "memory" and {*place.ends} == {"host"}
+        named = suggested(rule.settings, who, view.observations, shared=shared)
         tried = view.tried(seen.cell, rule.axes)
         return Remedy(text=rule.remedy, changes=named, tried=tried)
     own, better = (view.given.get(each, Settings()) for each in (who, other.who))

@@ -8,12 +8,13 @@ from nearpeak.observations.observed import Observations
 from nearpeak.results.results import Fact, Finding, SettingChange
 from nearpeak.terms.identity import Who
 
-Component = Literal["ucx", "intel", "mpich", "openmpi"]  # a family, or what several stand on
+Component = Literal["ucx", "intel", "mpich", "openmpi", "ob1"]  # a family, or what several stand on
 COMPONENTS: dict[Component, str] = {
     "ucx": "UCX",
     "intel": "Intel MPI",
     "mpich": "MPICH",
     "openmpi": "Open MPI",
+    "ob1": "Open MPI without UCX, host memory inside a node,",
 }
 UCX_PREFIX = "UCX_"  # of variables
 # By which Open MPI is known to run over UCX where none of UCX's own variables is set.
@@ -35,17 +36,23 @@ RENDEZVOUS = Setting(
 )
 
 
+EAGER = Setting(
+    "ob1", "OMPI_MCA_btl_sm_eager_limit", "8192", "up to 8 KiB at once, without a rendezvous"
+)
+
+
 def suggested(
-    settings: Iterable[Setting], who: Who | None, known: Observations
+    settings: Iterable[Setting], who: Who | None, known: Observations, *, shared: bool = False
 ) -> list[SettingChange]:
-    """Those that fit a library and that nothing in force sets, one way or the other."""
+    """Those that fit a library and that nothing in force sets, one way or the other. `shared`: what
+    is asked for moves between ranks in host memory of one node."""
     set_ = in_force(who, known)
     return [
         SettingChange(
             kind="env", name=each.name, value=each.value, instead=None, effect=each.effect
         )
         for each in _fitting(settings, who, known)
-        if each.name not in set_
+        if each.name not in set_ and (shared or each.component != "ob1")
     ]
 
 
@@ -109,4 +116,6 @@ def _components(who: Who | None, known: Observations) -> set[str]:
     )
     name, value = OVER_UCX
     own = any(each.startswith(UCX_PREFIX) for each in set_) or set_.get(name) == value
-    return family | ({"ucx"} if told or (own and "intel" not in family) else set())
+    over_ucx = told or (own and "intel" not in family)
+    without = {"ob1"} if "openmpi" in family else set()
+    return family | ({"ucx"} if over_ucx else without)

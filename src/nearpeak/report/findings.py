@@ -434,13 +434,15 @@ def _value(evidence: Evidence) -> str:
 
 
 def _ratio(finding: Finding) -> str:
-    """`2.1 times (1.9 to 2.4 in 6 blocks)`; `in 6 of 9 blocks` where tables are of more."""
+    """`2.1 times (95 % interval 1.9 to 2.4, 12 blocks)`, or of a range `(1.9 to 2.4 in 6 blocks)`;
+    `6 of 9 blocks` where tables are of more."""
     cost = _cost(finding)
-    low, high = cost.range
+    low, high = cost.ci95 or cost.range
     blocks = count(cost.blocks, "block")
     if cost.launches > cost.blocks:
         blocks = f"{cost.blocks} of {count(cost.launches, 'block')}"
-    words = f"{number(low)} to {number(high)} in {blocks}"
+    words = f"{number(low)} to {number(high)}"
+    words = f"95 % interval {words}, {blocks}" if cost.ci95 else f"{words} in {blocks}"
     if cost.of_medians is not None:
         words += f"; the two medians are {number(cost.of_medians)} times apart"
     return f"{number(cost.ratio)} times ({words})"

@@ -66,18 +66,21 @@ class Leading(NamedTuple):
 
 
 def leading(rows: Floats) -> Leading:
-    """Which intervals of medians hold together: of the rows that the first blocks put first, in the
-    other blocks. How many these are is known from the number of blocks alone (Bonferroni), and none
-    is chosen by a block that its interval is of.
+    """Which intervals of medians hold together: of the rows that the first blocks put first and
+    above 0, in the other blocks. Which and how many these are is known from the first blocks and
+    the number of the others (Bonferroni), so that none is chosen by a block that its interval is
+    of. The fewer they are, the narrower each is.
 
     `rows` as of `surely_above`. No row where the blocks do not reach for one interval.
     """
     number = rows.shape[1]
     counted = np.arange(number) >= ordering(number)
     # Of n values the widest interval of a median lacks it with a probability of 2 / 2^n.
-    most = min(int(LEVEL * 2.0 ** (counted.sum() - 1)), len(rows))
+    heights = np.array([_height(row[~counted]) for row in rows])
+    above = np.flatnonzero(heights > 0)
+    most = min(int(LEVEL * 2.0 ** (counted.sum() - 1)), len(above))
     chosen = np.zeros(len(rows), dtype=bool)
-    chosen[_in_order(rows, np.arange(len(rows)))[:most]] = True
+    chosen[_in_order(rows, above)[:most]] = True
     return Leading(chosen, counted, 1 - LEVEL / max(most, 1))
 
 

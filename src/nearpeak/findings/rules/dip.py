@@ -5,6 +5,7 @@ protocols meet."""
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Rule, Seen, View, expected
+from nearpeak.findings.settings import EAGER
 from nearpeak.findings.sources import issue
 from nearpeak.observations.observed import Block
 from nearpeak.results.results import Cell
@@ -42,6 +43,7 @@ RULE = Rule(
     find=find,
     remedy="Here two protocols of the library may meet: move the threshold between them, or avoid"
     " such messages.",
+    settings=[EAGER],
     sources=[
         issue("openucx/ucx", 1832, "a rendezvous threshold of 32 KiB is too low", "UCX"),
     ],

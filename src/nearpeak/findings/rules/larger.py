@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from nearpeak.findings.evidence import Rule, Seen, View, above
-from nearpeak.findings.settings import RENDEZVOUS
+from nearpeak.findings.settings import EAGER, RENDEZVOUS
 from nearpeak.findings.sources import GUIDELINES, THRESHOLDS
 
 LIMIT = 1.5  # times longer
@@ -29,6 +29,6 @@ RULE = Rule(
     find=find,
     remedy="Move the threshold at which the library changes its protocol or algorithm, or send the"
     " larger message.",
-    settings=[RENDEZVOUS],
+    settings=[RENDEZVOUS, EAGER],
     sources=[GUIDELINES, THRESHOLDS],
 )

@@ -4,6 +4,7 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Rule, Seen, View, above
+from nearpeak.findings.settings import EAGER
 from nearpeak.findings.sources import GUIDELINES, THRESHOLDS
 from nearpeak.results.results import Cell
 
@@ -38,5 +39,6 @@ RULE = Rule(
     find=find,
     remedy="Send such messages in parts, or change the size of the pieces in which the library"
     " moves them, or its threshold.",
+    settings=[EAGER],
     sources=[GUIDELINES, THRESHOLDS],
 )
