@@ -58,11 +58,11 @@ def test_one_session_of_each_side_rests_on_the_prior() -> None:
 
 def test_strata_that_were_estimated_make_launches_less_sure() -> None:
     row = np.tile([-0.1, 0.0, 0.1], 4)
-    known, three = (columns(2, 2, 3)._replace(strata=strata) for strata in (1, 3))
+    known, three = (columns(2, 2, 3)._replace(effects=effects) for effects in (0, 2))
     reach = [np.log(shift(row, of).alone)[1] for of in (known, three)]
     ratio = math.sqrt(8 / 6) * stats.t.ppf(0.975, 6) / stats.t.ppf(0.975, 8)
     assert reach[1] / reach[0] == pytest.approx(ratio)
-    assert shift(row, known._replace(strata=9)).alone is None
+    assert shift(row, known._replace(effects=8)).alone is None
 
 
 def test_a_launch_far_off_hardly_moves_its_session() -> None:

@@ -34,8 +34,8 @@ class Columns(NamedTuple):
 
     sessions: Indices  # of each launch: an index into `new`
     new: Booleans  # of each session: whether it is on the new side
-    strata: int = 1  # of the launches, whose effects were estimated and taken off before,
-    blur: float = 0.0  # and what that adds to the variance of a difference (`strata.blur`)
+    effects: int = 0  # of strata of launches, that were estimated and taken off before,
+    blur: float = 0.0  # and what that adds to the variance of a difference (`strata.Levelled`)
 
 
 class Shift(NamedTuple):
@@ -144,7 +144,7 @@ def _sessions(row: Floats, columns: Columns) -> tuple[Floats, _Launches | None]:
     None where no session has two launches.
     """
     values = np.full(len(columns.new), np.nan)
-    squares, freedom, shares = 0.0, 1 - columns.strata, []
+    squares, freedom, shares = 0.0, -columns.effects, []
     for session in range(len(values)):
         launches = row[columns.sessions == session]
         launches = launches[~np.isnan(launches)]

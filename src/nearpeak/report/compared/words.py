@@ -20,6 +20,7 @@ from nearpeak.compare.compared import (
 from nearpeak.numbers import count, extent, interval, number, percent, probability
 from nearpeak.results.names import label
 from nearpeak.statistics.counts import MOST_NEEDED
+from nearpeak.statistics.strata import ALONE
 from nearpeak.statistics.verdicts import UNDECIDED
 from nearpeak.terms.fingerprints import shown
 from nearpeak.terms.identity import CEILING, Curve, Place
@@ -297,18 +298,27 @@ def _at_distances(place: PlaceChange) -> str:
         return "compared as measured"
     if place.inseparable:
         return (
-            "not judged, as each session has one distance only: measure more sessions, until some"
-            " have several"
+            "not judged, as the sides have no distance in common: measure more sessions of each"
+            " side, until they have"
         )
-    return "compared as if all were at the commonest distance"
+    at = " and ".join(_range(distance) for distance in place.distances if distance.compared)
+    if not place.levelled:
+        return f"compared at {at} alone"
+    cases = sum(len(curve.cells) for curve in place.curves)
+    return (
+        f"compared at {at}, {portion(place.levelled, cases, 'case')} as if all launches were there,"
+        f" as a side has fewer than {ALONE} there"
+    )
 
 
 def _apart(distance: Distance) -> str:
+    return f"{_range(distance)} ({distance.old} before, {distance.new} now)"
+
+
+def _range(distance: Distance) -> str:
     if distance.range_ns is None:
-        where = "unknown"
-    else:
-        where = " to ".join(dict.fromkeys(number(round(end)) for end in distance.range_ns)) + " ns"
-    return f"{where} ({distance.old} before, {distance.new} now)"
+        return "unknown"
+    return " to ".join(dict.fromkeys(number(round(end)) for end in distance.range_ns)) + " ns"
 
 
 def ratio(change: Change) -> str:
