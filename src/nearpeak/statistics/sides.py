@@ -10,7 +10,7 @@ errors and power).
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +20,15 @@ from nearpeak.statistics.closed import Adjusted, Tests, across, adjust
 from nearpeak.statistics.comparisons import Comparison
 from nearpeak.statistics.intervals import LEVEL, Interval
 from nearpeak.statistics.sessions import Part, added, reach, t_test
-from nearpeak.statistics.verdicts import Verdict, verdict_of
+from nearpeak.statistics.verdicts import (
+    FASTER,
+    MIXED,
+    SLOWER,
+    UNDECIDED,
+    Verdict,
+    Word,
+    verdict_of,
+)
 from nearpeak.statistics.verdicts import whole as whole_of
 
 SESSION_SCATTER = 0.025  # relative: the prior's standard deviation of sessions,
@@ -269,6 +277,16 @@ def _test(group: Group) -> _Tested:
     return _Tested(together, shifts, sizes, p_shift, least, curves)
 
 
+def _one_way(shift: Word, parts: Collection[Word]) -> Word:
+    """As `verdicts.whole`, but faster or slower where a part is and nothing says the contrary: what
+    changed in a part has changed. Mixed where a part is, unless the mean is sure of one way."""
+    kind = whole_of(shift, parts)
+    ways: list[Word] = [way for way in (FASTER, SLOWER) if way in (shift, *parts)]
+    if kind in (MIXED, UNDECIDED) and MIXED in parts:
+        return MIXED
+    return ways[0] if kind == MIXED and len(ways) == 1 else kind
+
+
 def _judge(tested: _Tested, margin: float, others: Sequence[float]) -> JudgedGroup:
     """`others`: of each other group the largest p-value of any of its sizes."""
 
@@ -279,7 +297,7 @@ def _judge(tested: _Tested, margin: float, others: Sequence[float]) -> JudgedGro
 
     def over(found: Shift, p_shift: float, p: float, parts: Iterable[Verdict]) -> Verdict:
         """By the verdicts on the mean of all parts and on each of them."""
-        kind = whole_of(verdict(found, p_shift).verdict, {part.verdict for part in parts})
+        kind = _one_way(verdict(found, p_shift).verdict, {part.verdict for part in parts})
         return verdict(found, p)._replace(verdict=kind)
 
     curves = []

@@ -7,8 +7,10 @@ from collections.abc import Iterable
 import msgspec
 
 from nearpeak.compare.compared import (
+    CellChange,
     Change,
     Compared,
+    CurveChange,
     Difference,
     Distance,
     End,
@@ -17,11 +19,11 @@ from nearpeak.compare.compared import (
     PlaceChange,
     Side,
 )
-from nearpeak.numbers import count, extent, interval, number, percent, probability
+from nearpeak.numbers import count, extent, interval, number, percent, probability, unit
 from nearpeak.results.names import label
 from nearpeak.statistics.counts import MOST_NEEDED
 from nearpeak.statistics.strata import ALONE
-from nearpeak.statistics.verdicts import UNDECIDED
+from nearpeak.statistics.verdicts import FASTER, SLOWER, UNDECIDED
 from nearpeak.terms.fingerprints import shown
 from nearpeak.terms.identity import CEILING, Curve, Place
 
@@ -261,6 +263,27 @@ def differences(compared: Compared) -> list[str]:
 def values(difference: Difference) -> str:
     """`580.159 -> 590.1`, in short."""
     return " -> ".join(shown(difference.old, difference.new))
+
+
+def sizes(curve: CurveChange) -> str:
+    """`faster at 4 KiB (2.12 -> 0.573 µs), undecided elsewhere`; "" where no size is faster or
+    slower, or there is but one."""
+    told = [
+        f"{word} at {', '.join(map(_size, cells))}"
+        for word in (FASTER, SLOWER)
+        if (cells := [cell for cell in curve.cells if cell.change.verdict == word])
+    ]
+    if not told or len(curve.cells) == 1:
+        return ""
+    others = dict.fromkeys(
+        cell.change.verdict for cell in curve.cells if cell.change.verdict not in (FASTER, SLOWER)
+    )
+    return ", ".join([*told, *([f"{' or '.join(others)} elsewhere"] if others else [])])
+
+
+def _size(cell: CellChange) -> str:
+    figures = f"{number(cell.old)} -> {number(cell.new)} {unit(cell.unit)}"
+    return f"{extent(cell.case.x, cell.x_unit)} ({figures})"
 
 
 def reasons(compared: Compared) -> list[str]:
