@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Simulates `nearpeak compare`: how often it errs and finds: the tables of docs/compare.md.
 
-Usage: python benchmarks/compare_power.py [smallest | same | two]
+Usage: python benchmarks/compare_power.py [smallest | same | two | change]
 
 One library on 2 places, 3 curves of 8 sizes each, 6 launches a session. Half the variance of a
 launch is shared by all its sizes; half of that of a session by all curves, half is of each curve's
 own. The library loses nothing, 10 % everywhere, or 10 % on a single curve of one place. In the
 second table the CPUs of some launches are far from each other, which takes each curve 1.6 to 2.5
-times as long. The smallest comparison, in which no other question takes anything from the error
+times as long; in the third table a change does something else there than where CPUs are near. The
+smallest comparison, in which no other question takes anything from the error
 rate, is of one size of one library, with or without its ceiling beside it; half the variance of a
 session is then shared by both. Nothing is measured; the seed is fixed.
 """
@@ -18,14 +19,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nearpeak.arrays import Floats, Indices
+from nearpeak.arrays import Booleans, Floats, Indices
 from nearpeak.statistics.sides import Columns, Group, judge
-from nearpeak.statistics.strata import blur, effects, strata
+from nearpeak.statistics.strata import level, strata
 from nearpeak.statistics.verdicts import FASTER, SLOWER, Verdict
 
 STUDIES = 100
 PLACES, CURVES, SIZES, LAUNCHES = 2, 3, 8, 6
 TOLERANCE = 0.05
+CALLED = (FASTER, SLOWER)
 LOSS = -np.log(1.1)
 SESSIONS = ((1, 1), (2, 2), (3, 3), (5, 5), (10, 1))
 LAUNCH_SCATTER = (0.03, 0.1, 0.2)
@@ -35,6 +37,11 @@ FARTHER = np.log(1.6), np.log(2.5)  # what a curve loses where CPUs are far: bet
 # Of the second table: the share of launches with far CPUs, on the old side and on the new one.
 FAR = ((0.3, 0.3), (0.1, 0.5))
 FAR_ROWS = (((3, 3), 0.03), ((3, 3), 0.1), ((2, 2), 0.1), ((5, 5), 0.1))  # sessions, scatter
+
+# Of the third table: how many times as fast launches with near CPUs become, and with far ones.
+CHANGES = ((1.0, 1.0), (3.7, 1.5), (1.0, 0.67), (0.9, 0.9))
+CHANGED_ROWS = (((3, 3), 0.03), ((3, 3), 0.1))  # sessions, scatter
+CHANGED_STUDIES = 300
 
 # Of the smallest comparison.
 SMALLEST = ((1, 1), (1, 2), (2, 2), (3, 3), (1, 3), (10, 1))  # sessions
@@ -107,11 +114,15 @@ def groups(
 
 
 def levelled(curves: list[Floats], where: Columns, of: Indices) -> Group:
-    """At the commonest distance, as compare.distances does it."""
-    off = [np.array([effects(row, where.sessions, of) for row in curve]) for curve in curves]
-    blurred = blur(where.sessions, of, where.new[where.sessions])
-    columns = where._replace(strata=len(np.unique(of)), blur=blurred)
-    return Group([curve - row for curve, row in zip(curves, off, strict=True)], columns)
+    """At one distance, as compare.distances does it."""
+    new = where.new[where.sessions]
+    sides = [np.bincount(of[new == side], minlength=of.max() + 1) for side in (False, True)]
+    at = int(np.argmax(np.min(sides, axis=0)))
+    found = [[level(row, where.sessions, of, new, at) for row in curve] for curve in curves]
+    effects = max(one.effects for curve in found for one in curve)
+    blur = max(one.blur for curve in found for one in curve)
+    rows = [np.array([one.logarithms for one in curve]) for curve in found]
+    return Group(rows, where._replace(effects=effects, blur=blur))
 
 
 def count(found: list[Group]) -> Counted:
@@ -182,6 +193,51 @@ def two_distances() -> None:
                 print(row(sessions, scatter), flush=True)
 
 
+def changed_row(
+    sessions: tuple[int, int], launch: float, far: tuple[float, float], change: tuple[float, float]
+) -> str:
+    """One row of the table of changes that depend on the distance: one size of one library."""
+    generator = np.random.default_rng(1)
+    where = columns(*sessions)
+    new = where.new[where.sessions]
+    ratios, covers, verdicts = [], [], []
+    for _ in range(CHANGED_STUDIES):
+        is_far = generator.random(len(new)) < np.take(far, new)
+        of_sessions = 0.02 * generator.normal(0, 1, len(where.new))
+        row = of_sessions[where.sessions] + launch * generator.normal(0, 1, len(new))
+        row -= generator.uniform(*FARTHER) * is_far
+        row += np.where(new, np.where(is_far, *np.log(change[::-1])), 0.0)
+        [found] = judge([levelled([row[None, :]], where, strata_of(is_far))], TOLERANCE)
+        comparison = found.group.comparison
+        ratios.append(comparison.ratio)
+        ci95 = comparison.ci95
+        covers.append(ci95 is not None and ci95[0] <= change[0] <= ci95[1])
+        verdicts.append(found.group.verdict)
+    called = [f"{100 * np.mean([one == word for one in verdicts]):.1f} %" for word in CALLED]
+    return (
+        f"| {sessions[0]} + {sessions[1]} | {100 * launch:.0f} %"
+        f" | {' and '.join(f'{100 * share:.0f} %' for share in far)}"
+        f" | {change[0]:g} and {change[1]:g} | {np.median(ratios):.3g}"
+        f" | {100 * np.mean(covers):.1f} % | {' | '.join(called)} |"
+    )
+
+
+def strata_of(is_far: Booleans) -> Indices:
+    """Of launches at two distances."""
+    return strata(np.where(is_far, FAR_NS, NEAR_NS).tolist())
+
+
+def changed_comparison() -> None:
+    """A change that does something else where CPUs are far."""
+    names = ["Sessions", "Launches scatter", "Far launches, old and new", "Change, near and far"]
+    names += ["new/old", "95 % interval has it", *(f"Called {word}" for word in CALLED)]
+    print(f"| {' | '.join(names)} |\n|{'---|' * len(names)}")
+    for sessions, launch in CHANGED_ROWS:
+        for far in FAR:
+            for change in CHANGES:
+                print(changed_row(sessions, launch, far, change), flush=True)
+
+
 def smallest(
     generator: np.random.Generator, where: Columns, scatter: Scatter, loss: float, *, ceiling: bool
 ) -> list[Group]:
@@ -232,7 +288,12 @@ def smallest_comparison() -> None:
             print(line, flush=True)
 
 
-TABLES = {"smallest": smallest_comparison, "same": same_distance, "two": two_distances}
+TABLES = {
+    "smallest": smallest_comparison,
+    "same": same_distance,
+    "two": two_distances,
+    "change": changed_comparison,
+}
 
 
 def main() -> None:

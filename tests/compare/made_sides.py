@@ -25,6 +25,7 @@ def study(
     scatter: float = 0.01,
     blocks: int = BLOCKS,
     far: Collection[int] = (),
+    far_loss: float = 2,
     lost: int = 0,
     variables: Mapping[str, str] | None = None,
     **fingerprint: str,
@@ -34,9 +35,9 @@ def study(
     `day`: of its start, which also seeds the scatter of its launches; `factor`: how fast libraries
     are, `path_factor`: and ceilings; `crashed`: libraries of which bw crashed, `crashes`: in which
     blocks, else in all, `status`: or how else it failed; `far`: blocks whose CPUs are far apart,
-    so that libraries take twice as long, ceilings three times; `lost`: of how many of a library's
-    first figures that is not known; `variables`: that launches inherited; `fingerprint`: of the
-    driver.
+    so that libraries take `far_loss` times as long, ceilings three times; `lost`: of how many of a
+    library's first figures that is not known; `variables`: that launches inherited;
+    `fingerprint`: of the driver.
     """
     made = sys.modules["made_study"].Study(folder, list(libraries))
     made.records[0].started = made.records[1].started = f"2026-01-{day:02}"
@@ -56,7 +57,7 @@ def study(
             | {("latency", "flag", size): 1.0 / path * noise() for size in TIMES},
         )
         for library in libraries:
-            speed = factor * shared / (2 if block in far else 1)
+            speed = factor * shared / (far_loss if block in far else 1)
             if library in crashed and (crashes is None or block in crashes):
                 made.launch(block, library, "bw", status=status)
             else:

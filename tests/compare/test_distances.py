@@ -42,18 +42,19 @@ def test_more_launches_of_far_cpus_are_no_change(make_sides: MakeSides) -> None:
     assert not found.regressed
     assert "now mostly at another distance on host-host same-numa" in words.sessions(found)
     assert not any(place.inseparable for place in found.places)
+    assert [distance.compared for distance in found.places[0].distances] == [True, False]
     for line in words.distances(found):
-        assert line.endswith("; compared as if all were at the commonest distance")
+        assert line.endswith("; compared at 60.0 ns alone")
 
 
-def test_what_no_session_has_both_of_is_not_judged(make_sides: MakeSides) -> None:
+def test_what_sides_have_no_distance_in_common_is_not_judged(make_sides: MakeSides) -> None:
     old = [make_sides(f"old{day}", day=day, far=[99]) for day in (1, 2, 3)]
     new = [make_sides(f"new{day}", day=day, far=range(6)) for day in (4, 5, 6)]
     found = compare(load_side(old), load_side(new), 0.05)
     for change in found.places[0].changes:
         assert (change.verdict, change.ci95, change.p_value) == ("undecided", None, 1.0)
     assert found.places[0].inseparable
-    assert "; not judged, as each session has one distance only" in words.distances(found)[0]
+    assert "; not judged, as the sides have no distance in common" in words.distances(found)[0]
 
 
 def test_unknown_distances_change_nothing(make_sides: MakeSides) -> None:
@@ -72,7 +73,7 @@ def test_a_case_without_a_distance_has_that_of_its_block(make_sides: MakeSides) 
     new = [make_sides(f"new{day}", day=day, far=[0, 1, 2]) for day in (4, 5, 6)]
     found = compare(load_side(old), load_side(new), 0.05)
     for line in words.distances(found):
-        assert line.endswith("; compared as if all were at the commonest distance")
+        assert line.endswith("; compared at 60.0 ns alone")
 
 
 def test_a_loss_is_found_among_them(make_sides: MakeSides) -> None:
@@ -87,6 +88,43 @@ def test_a_loss_is_found_among_them(make_sides: MakeSides) -> None:
         for cell in curve.cells:
             better = max if cell.unit == "us" else min
             assert better(cell.old, cell.new) == cell.new
+
+
+def test_a_change_of_near_launches_alone_is_judged_by_these(make_sides: MakeSides) -> None:
+    """A side's libraries lose at far CPUs what the other's do not: no effect is common to both."""
+    old = load_side([make_sides(f"old{day}", day=day, far=[0, 1]) for day in (1, 2, 3)])
+    new = load_side(
+        [make_sides(f"new{day}", day=day, far=[1, 2], factor=3.7, far_loss=5) for day in (4, 5, 6)]
+    )
+    found = compare(old, new, 0.05)
+    [library] = found.libraries
+    assert library.levelled == 0
+    assert library.change.ratio == pytest.approx(3.7, rel=0.02)
+    assert library.of_ceiling is not None
+    assert library.of_ceiling.ratio == pytest.approx(3.7, rel=0.02)
+    for curve in library.curves:
+        for cell in curve.cells:
+            assert cell.change.ratio == pytest.approx(3.7, rel=0.05)
+            turned = cell.new / cell.old if cell.unit == "GB/s" else cell.old / cell.new
+            assert turned == pytest.approx(3.7, rel=0.05)
+
+
+def test_few_launches_there_have_those_elsewhere_with_the_effect_of_their_side(
+    make_sides: MakeSides,
+) -> None:
+    old = load_side([make_sides(f"old{day}", day=day, far=[0, 1]) for day in (1, 2)])
+    far = [1, 2, 3, 4]
+    new = load_side(
+        [make_sides(f"new{day}", day=day, far=far, factor=3.7, far_loss=5) for day in (3, 4)]
+    )
+    found = compare(old, new, 0.05)
+    [library] = found.libraries
+    assert library.levelled == CASES
+    assert library.change.ratio == pytest.approx(3.7, rel=0.03)
+    assert words.distances(found)[0].endswith(
+        "; compared at 60.0 ns, all 6 cases as if all launches were there, as a side has fewer than"
+        " 6 there"
+    )
 
 
 def test_where_all_are_alike_there_is_nothing_to_say(make_sides: MakeSides) -> None:

@@ -58,11 +58,11 @@ def test_one_session_of_each_side_rests_on_the_prior() -> None:
 
 def test_strata_that_were_estimated_make_launches_less_sure() -> None:
     row = np.tile([-0.1, 0.0, 0.1], 4)
-    known, three = (columns(2, 2, 3)._replace(strata=strata) for strata in (1, 3))
+    known, three = (columns(2, 2, 3)._replace(effects=effects) for effects in (0, 2))
     reach = [np.log(shift(row, of).alone)[1] for of in (known, three)]
     ratio = math.sqrt(8 / 6) * stats.t.ppf(0.975, 6) / stats.t.ppf(0.975, 8)
     assert reach[1] / reach[0] == pytest.approx(ratio)
-    assert shift(row, known._replace(strata=9)).alone is None
+    assert shift(row, known._replace(effects=8)).alone is None
 
 
 def test_a_launch_far_off_hardly_moves_its_session() -> None:
@@ -247,3 +247,27 @@ def test_small_sure_differences_are_equivalent() -> None:
     where = columns(2, 2, 20)
     [judged] = judge([Group([row[None, :]], where)], 0.1)
     assert judged.group.verdict == "equivalent"
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_change_of_one_size_is_the_curves_direction(sign: int) -> None:
+    chance = np.random.default_rng(1)
+    where = columns(3, 3, 6)
+    size = 0.01 * chance.normal(size=36) + sign * where.new[where.sessions]
+    others = [0.3 * chance.normal(size=36) for _ in range(7)]
+    [found] = judge([Group([np.array([size, *others])], where)], 0.05)
+    [curve] = found.curves
+    word = "faster" if sign > 0 else "slower"
+    assert [one.verdict for one in curve.sizes] == [word] + ["undecided"] * 7
+    assert (curve.curve.verdict, found.group.verdict) == (word, word)
+
+
+def test_changes_in_both_directions_are_mixed() -> None:
+    chance = np.random.default_rng(1)
+    where = columns(3, 3, 6)
+    rows = [0.01 * chance.normal(size=36) + way * where.new[where.sessions] for way in (1, -1)]
+    [found] = judge([Group([np.array(rows)], where)], 0.05)
+    assert (found.curves[0].curve.verdict, found.group.verdict) == ("mixed", "mixed")
+    [found] = judge([Group([rows[0][None, :], rows[1][None, :]], where)], 0.05)
+    assert [curve.curve.verdict for curve in found.curves] == ["faster", "slower"]
+    assert found.group.verdict == "mixed"

@@ -89,6 +89,7 @@ class Distance(msgspec.Struct, kw_only=True):
     range_ns: tuple[float, float] | None  # a cache line's way there and back; null: unknown
     old: int  # measurements (a case of a launch) of the old side,
     new: int  # and of the new one
+    compared: bool = False  # figures are compared at this one
 
 
 class PlaceChange(msgspec.Struct, kw_only=True):
@@ -99,11 +100,13 @@ class PlaceChange(msgspec.Struct, kw_only=True):
     change: Change
     of_ceiling: Ratio | None
     curves: list[CurveChange]
-    # Empty where they do not differ. Figures are as at the commonest one, if all are known.
+    # Empty where they do not differ. If all are known, figures are compared at one of them.
     distances: list[Distance]
     moved: bool = False  # most measurements of the new side are at another distance
-    # No session has several distances: their effect is as well one of sessions, and nothing judged.
+    # A side has no launch at that distance, in some case: nothing is judged.
     inseparable: bool = False
+    # Cases of which a side has few launches at that distance: those at others were brought to it.
+    levelled: int = 0
     # Where something of it is slower: inherited variables that differ and that it may read.
     reasons: list[str] = []
 

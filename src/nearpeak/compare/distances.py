@@ -3,7 +3,7 @@
 
 Where a hypervisor moves virtual CPUs, a launch has two threads of one core, or cores of different
 chips, and a message takes twice as long, whatever was changed between the sides. Libraries and
-ceilings are therefore compared at equal distance, and it is said where a side has other distances.
+ceilings are therefore compared at one distance, and it is said where a side has other distances.
 """
 
 import math
@@ -13,17 +13,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nearpeak.arrays import Floats, Indices
+from nearpeak.arrays import Booleans, Floats, Indices
 from nearpeak.compare.compared import Distance
 from nearpeak.compare.figures import Both, Figures, Launch, Owner
-from nearpeak.statistics.strata import blur, effects, strata
+from nearpeak.statistics import strata
 from nearpeak.terms.identity import CEILING, Case, Place
 
-Factors = dict[Launch, float]
+Factors = dict[Launch, float]  # by what each launch is to be multiplied; without those left out
 
 
 class Levelled(NamedTuple):
-    """An alternative at one place, at equal distance."""
+    """An alternative at one place, at one distance."""
 
     cases: list[Both]
     # At which it was measured, the nearest first, and how many of its measurements (each case of
@@ -45,37 +45,67 @@ class _Stratified(NamedTuple):
 
 
 def level(both: Mapping[Owner, Sequence[Both]], new: Sequence[bool]) -> dict[Owner, Levelled]:
-    """All figures as at the commonest distance of their case.
+    """All figures as at one distance, as `statistics.strata.level` does it: of each alternative
+    that which both sides have most of.
 
-    Fractions are of the ceiling at its commonest distance. Nothing is changed where a distance of
-    the alternative is unknown, or where there is but one. `new`: of each session, whether it is on
-    the new side.
+    Fractions are of the ceiling at one distance, too. Nothing is changed where a distance of the
+    alternative is unknown, or where there is but one. `new`: of each session, whether it is on the
+    new side.
     """
     on_new = np.array(new)
-    stratified = {owner: _stratify(cases) for owner, cases in both.items()}
-    strata_of = {owner: _by_case(cases, stratified[owner]) for owner, cases in both.items()}
-    factors = {
-        (owner, case.case): _factors(case, of)
-        for owner, cases in both.items()
-        for case, of in zip(cases, strata_of[owner], strict=True)
-    }
-
-    def levelled(owner: Owner, both: Both, of: Indices) -> Both:
-        sessions = _sessions(both)
-        old, now = (_levelled(side, factors, owner, both) for side in (both.old, both.new))
-        blurred = blur(sessions, of, on_new[sessions])
-        return both._replace(old=old, new=now, strata=len(np.unique(of)), blur=blurred)
-
+    found: dict[Owner, Levelled] = {}
+    factors: dict[tuple[Owner, Case], Factors] = {}
+    for owner, cases in both.items():
+        whole = _stratify(cases)
+        strata_of = _by_case(cases, whole)
+        at = _shared(cases, strata_of)
+        brought = []
+        for case, of in zip(cases, strata_of, strict=True):
+            factors[owner, case.case], one = _brought(case, of, at, on_new)
+            brought.append(one)
+        found[owner] = Levelled(brought, _distances(whole, at))
     return {
-        owner: Levelled(
-            [levelled(owner, *pair) for pair in zip(cases, strata_of[owner], strict=True)],
-            _distances(stratified[owner]),
+        owner: levelled._replace(
+            cases=[
+                case._replace(
+                    old=_levelled(case.old, factors, owner, case),
+                    new=_levelled(case.new, factors, owner, case),
+                )
+                for case in levelled.cases
+            ]
         )
-        for owner, cases in both.items()
+        for owner, levelled in found.items()
     }
 
 
-def _distances(whole: _Stratified) -> list[Distance]:
+def _shared(cases: Sequence[Both], strata_of: Sequence[Indices]) -> int:
+    """The stratum that both sides have most launches of: the case and the side that have fewest of
+    it count, then all of them."""
+    count = 1 + max(int(of.max()) for of in strata_of)
+    counts = []
+    for case, of in zip(cases, strata_of, strict=True):
+        new = np.array([at in case.new.values for at in _launches(case)])
+        counts += [np.bincount(of[new == side], minlength=count) for side in (False, True)]
+    table = np.array(counts)
+    return max(range(count), key=lambda at: (int(table[:, at].min()), int(table[:, at].sum())))
+
+
+def _brought(both: Both, of: Indices, at: int, on_new: Booleans) -> tuple[Factors, Both]:
+    """By what each launch is to be multiplied, and what that does to the error."""
+    launches, sessions = _launches(both), _sessions(both)
+    values = {**both.old.values, **both.new.values}
+    logarithms = np.log([values[launch] for launch in launches])
+    found = strata.level(logarithms, sessions, of, on_new[sessions], at)
+    ratios = np.exp(found.logarithms - logarithms).tolist()
+    factors = {
+        launch: ratio
+        for launch, ratio in zip(launches, ratios, strict=True)
+        if not math.isnan(ratio)
+    }
+    return factors, both._replace(alone=found.alone, effects=found.effects, blur=found.blur)
+
+
+def _distances(whole: _Stratified, at: int) -> list[Distance]:
     groups = whole.strata if whole.known else np.isnan(whole.distances).astype(np.intp)
     if len(np.unique(groups)) < 2:
         return []
@@ -84,6 +114,7 @@ def _distances(whole: _Stratified) -> list[Distance]:
             range_ns=_range(whole.distances[groups == group]),
             old=int(np.sum((groups == group) & (whole.new == 0))),
             new=int(np.sum((groups == group) & (whole.new == 1))),
+            compared=whole.known and int(group) == at,
         )
         for group in np.unique(groups)
     ]
@@ -94,7 +125,7 @@ def _stratify(cases: Sequence[Both]) -> _Stratified:
     distances = np.array([_distance(case, at, blocks) for case in cases for at in _launches(case)])
     new = np.array([int(at in case.new.values) for case in cases for at in _launches(case)])
     unknown = np.isnan(distances).any()
-    of = np.zeros(len(distances), dtype=np.intp) if unknown else strata(distances.tolist())
+    of = np.zeros(len(distances), dtype=np.intp) if unknown else strata.strata(distances.tolist())
     return _Stratified(distances, new, of)
 
 
@@ -128,35 +159,32 @@ def _sessions(both: Both) -> Indices:
     return np.array([launch.session for launch in _launches(both)])
 
 
-def _factors(both: Both, of: Indices) -> Factors:
-    """By what each launch is to be multiplied."""
-    launches = _launches(both)
-    values = {**both.old.values, **both.new.values}
-    off = effects(np.log([values[launch] for launch in launches]), _sessions(both), of)
-    return dict(zip(launches, np.exp(-off).tolist(), strict=True))
-
-
 def _levelled(
     side: Figures, factors: Mapping[tuple[Owner, Case], Factors], owner: Owner, both: Both
 ) -> Figures:
     own = factors[owner, both.case]
-    ceiling = _of_ceilings(factors, owner[1], side.ceilings)
+    ceiling = _of_ceilings(factors, owner[1], side)
     turn = 1 if both.kind.better == "higher" else -1
     return side._replace(
-        values={launch: value * own[launch] for launch, value in side.values.items()},
+        values={
+            launch: value * own[launch] for launch, value in side.values.items() if launch in own
+        },
         of_ceiling={
-            launch: fraction * (own[launch] / ceiling.get(launch, 1.0)) ** turn
+            launch: fraction * (own[launch] / ceiling[launch]) ** turn
             for launch, fraction in side.of_ceiling.items()
+            if launch in own and launch in ceiling
         },
     )
 
 
 def _of_ceilings(
-    factors: Mapping[tuple[Owner, Case], Factors], place: Place, cases: set[Case]
+    factors: Mapping[tuple[Owner, Case], Factors], place: Place, side: Figures
 ) -> Factors:
+    """Of the ceiling's launches; 1 where the sides do not have it in common."""
+    owner = CEILING, place
     joined: Factors = {}
-    for case in cases:
-        joined |= factors.get(((CEILING, place), case), {})
+    for case in side.ceilings:
+        joined |= factors.get((owner, case), dict.fromkeys(side.of_ceiling, 1.0))
     return joined
 
 

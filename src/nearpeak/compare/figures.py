@@ -54,8 +54,10 @@ class Both(NamedTuple):
     kind: Kind
     old: Figures
     new: Figures
-    strata: int = 1  # of the CPUs' distances, whose effects were taken off (compare.distances),
-    blur: float = 0.0  # and what that adds to the error (statistics.strata.blur)
+    # How it was brought to one distance of the CPUs (statistics.strata.Levelled).
+    alone: bool = True
+    effects: int = 0
+    blur: float = 0.0
 
 
 def gather(studies: Sequence[Study], numbers: Mapping[tuple[int, int], int]) -> dict[Key, Figures]:

@@ -57,7 +57,7 @@ def _prepare(owner: Owner, levelled: Levelled, new: Sequence[bool]) -> _Prepared
     columns = Columns(
         np.array([launch.session for launch in launches]),
         np.array(new),
-        max(case.strata for case in cases),
+        max(case.effects for case in cases),
         max(case.blur for case in cases),
     )
     in_order = [
@@ -93,6 +93,7 @@ def _place(prepared: _Prepared, judged: JudgedGroup, tolerance: float) -> PlaceC
         distances=prepared.distances,
         moved=_moved(prepared.distances),
         inseparable=math.isinf(prepared.columns.blur),
+        levelled=sum(not case.alone for _, cases in prepared.curves for case in cases),
         change=_change(prepared.who, judged.group, judged.shift, tolerance),
         of_ceiling=_of_ceiling([case for _, cases in prepared.curves for case in cases], prepared),
         curves=[

@@ -10,7 +10,7 @@ errors and power).
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +20,15 @@ from nearpeak.statistics.closed import Adjusted, Tests, across, adjust
 from nearpeak.statistics.comparisons import Comparison
 from nearpeak.statistics.intervals import LEVEL, Interval
 from nearpeak.statistics.sessions import Part, added, reach, t_test
-from nearpeak.statistics.verdicts import Verdict, verdict_of
+from nearpeak.statistics.verdicts import (
+    FASTER,
+    MIXED,
+    SLOWER,
+    UNDECIDED,
+    Verdict,
+    Word,
+    verdict_of,
+)
 from nearpeak.statistics.verdicts import whole as whole_of
 
 SESSION_SCATTER = 0.025  # relative: the prior's standard deviation of sessions,
@@ -34,8 +42,8 @@ class Columns(NamedTuple):
 
     sessions: Indices  # of each launch: an index into `new`
     new: Booleans  # of each session: whether it is on the new side
-    strata: int = 1  # of the launches, whose effects were estimated and taken off before,
-    blur: float = 0.0  # and what that adds to the variance of a difference (`strata.blur`)
+    effects: int = 0  # of strata of launches, that were estimated and taken off before,
+    blur: float = 0.0  # and what that adds to the variance of a difference (`strata.Levelled`)
 
 
 class Shift(NamedTuple):
@@ -144,7 +152,7 @@ def _sessions(row: Floats, columns: Columns) -> tuple[Floats, _Launches | None]:
     None where no session has two launches.
     """
     values = np.full(len(columns.new), np.nan)
-    squares, freedom, shares = 0.0, 1 - columns.strata, []
+    squares, freedom, shares = 0.0, -columns.effects, []
     for session in range(len(values)):
         launches = row[columns.sessions == session]
         launches = launches[~np.isnan(launches)]
@@ -269,6 +277,16 @@ def _test(group: Group) -> _Tested:
     return _Tested(together, shifts, sizes, p_shift, least, curves)
 
 
+def _one_way(shift: Word, parts: Collection[Word]) -> Word:
+    """As `verdicts.whole`, but faster or slower where a part is and nothing says the contrary: what
+    changed in a part has changed. Mixed where a part is, unless the mean is sure of one way."""
+    kind = whole_of(shift, parts)
+    ways: list[Word] = [way for way in (FASTER, SLOWER) if way in (shift, *parts)]
+    if kind in (MIXED, UNDECIDED) and MIXED in parts:
+        return MIXED
+    return ways[0] if kind == MIXED and len(ways) == 1 else kind
+
+
 def _judge(tested: _Tested, margin: float, others: Sequence[float]) -> JudgedGroup:
     """`others`: of each other group the largest p-value of any of its sizes."""
 
@@ -279,7 +297,7 @@ def _judge(tested: _Tested, margin: float, others: Sequence[float]) -> JudgedGro
 
     def over(found: Shift, p_shift: float, p: float, parts: Iterable[Verdict]) -> Verdict:
         """By the verdicts on the mean of all parts and on each of them."""
-        kind = whole_of(verdict(found, p_shift).verdict, {part.verdict for part in parts})
+        kind = _one_way(verdict(found, p_shift).verdict, {part.verdict for part in parts})
         return verdict(found, p)._replace(verdict=kind)
 
     curves = []

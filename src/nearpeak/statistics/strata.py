@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launches that ran under one of a few conditions, brought to the commonest of these."""
+"""Launches that ran under one of a few conditions, brought to one of these."""
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from nearpeak.arrays import Booleans, Floats, Indices
 Key = TypeVar("Key", bound=Hashable)
 
 GAP = 1.5  # distances further apart than this, as a ratio, are of two strata
+ALONE = 6  # launches of a side in one stratum that are judged without any in others
 SCATTER = 0.05  # of launches, as logarithms: what is much more lies far off
 # Where fewer launches than this share are in other strata than the commonest, the median of all
 # is one of the commonest.
@@ -46,21 +47,65 @@ def mixed(distances: Sequence[float]) -> bool:
     return len(distances) - most >= MINORITY * len(distances)
 
 
-def effects(logarithms: Floats, sessions: Indices, of: Indices) -> Floats:
-    """How far each launch lies off because of its stratum, against the commonest one.
+class Levelled(NamedTuple):
+    """Launches as in one stratum."""
+
+    logarithms: Floats  # nan: left out
+    alone: bool  # those of that stratum are as they were, and all others are left out
+    effects: int  # of other strata, that were estimated and taken off,
+    blur: float  # and what that adds to the variance of a difference, in variances of a launch
+
+
+def level(logarithms: Floats, sessions: Indices, of: Indices, new: Booleans, at: int) -> Levelled:
+    """Launches of two sides as in the stratum `at`.
+
+    Where each side has `ALONE` launches in it or more, these alone. Else those in other strata less
+    the effects of these, which each side has of its own: a change may do more in one stratum than
+    in another. Launches are left out that no chain of sessions of their side joins with that
+    stratum. Where a side has no launch in it, nothing is changed, and the blur is infinite.
+
+    `logarithms`, `sessions`, `of` (strata), `new` (whether it is on the new side): of each launch;
+    none is nan.
+    """
+    there = of == at
+    counts = [int(np.sum(there & (new == side))) for side in (False, True)]
+    if not all(counts):
+        return Levelled(logarithms, alone=False, effects=0, blur=math.inf)
+    if there.all() or min(counts) >= ALONE:
+        return Levelled(np.where(there, logarithms, np.nan), alone=True, effects=0, blur=0.0)
+    found = np.full(len(logarithms), np.nan)
+    estimated, blur = 0, 0.0
+    for side in (False, True):
+        own = (new == side) & _joined(sessions, of, there & (new == side), new == side)
+        off = _effects(logarithms[own], sessions[own], of[own], at)
+        found[own] = logarithms[own] - off.of_launches
+        estimated += off.others
+        blur += off.blur
+    return Levelled(found, alone=False, effects=estimated, blur=blur)
+
+
+class _Effects(NamedTuple):
+    of_launches: Floats
+    others: int  # strata
+    blur: float
+
+
+def _effects(logarithms: Floats, sessions: Indices, of: Indices, at: int) -> _Effects:
+    """How far each launch of a side lies off because of its stratum, against the one `at`.
 
     Of an additive model, session + stratum, fitted with the loss 2 (sqrt(1 + z^2) - 1) of the
     residuals in units of `SCATTER`: squares of what scatters, absolute values of what lies far off
-    (scipy.optimize.least_squares, "soft_l1"). Zeros where sessions and strata cannot be told apart:
-    where no chain of sessions that have several strata joins them all.
-
-    `logarithms`, `sessions`, `of` (strata): of each launch; none is nan.
+    (scipy.optimize.least_squares, "soft_l1"). The blur is that of the least-squares fit of the same
+    model, for the mean over the sessions, as in an analysis of covariance.
     """
     from scipy.optimize import least_squares  # takes long to import
 
-    if len(np.unique(of)) < 2 or not _joined(sessions, of):
-        return np.zeros(len(logarithms))
-    design, count = _design(sessions, of)
+    others = [stratum for stratum in np.unique(of) if stratum != at]
+    if not others:
+        return _Effects(np.zeros(len(of)), 0, 0.0)
+    numbers = np.unique(sessions)
+    columns = [sessions == session for session in numbers] + [of == stratum for stratum in others]
+    design = np.column_stack(columns).astype(float)
     start = np.linalg.lstsq(design, logarithms, rcond=None)[0]
 
     def residuals(found: Floats) -> Floats:
@@ -70,52 +115,19 @@ def effects(logarithms: Floats, sessions: Indices, of: Indices) -> Floats:
         return design
 
     fitted = least_squares(residuals, start, jac=slopes, loss="soft_l1", f_scale=SCATTER).x
-    return np.asarray(design[:, -count:] @ fitted[-count:])
-
-
-def blur(sessions: Indices, of: Indices, new: Booleans) -> float:
-    """What taking the effects off adds to the variance of the difference between two sides, in
-    variances of a launch: the more, the less alike their strata are. Infinite where the effects
-    cannot be estimated.
-
-    As in an analysis of covariance, of the least-squares fit of session + stratum. `new`: of each
-    launch, whether it is on the new side.
-    """
-    if len(np.unique(of)) < 2:
-        return 0.0
-    if not _joined(sessions, of):
-        return math.inf
-    design, count = _design(sessions, of)
+    count = len(others)
     inverse = np.linalg.inv(design.T @ design)[-count:, -count:]
-    shares = {
-        side: np.mean(
-            [
-                design[sessions == session, -count:].mean(axis=0)
-                for session in set(sessions[new == side])
-            ],
-            axis=0,
-        )
-        for side in (False, True)
-    }
-    apart = shares[True] - shares[False]
-    return float(apart @ inverse @ apart)
+    shares = np.mean([design[sessions == one, -count:].mean(axis=0) for one in numbers], axis=0)
+    return _Effects(design[:, -count:] @ fitted[-count:], count, float(shares @ inverse @ shares))
 
 
-def _design(sessions: Indices, of: Indices) -> tuple[Floats, int]:
-    """A column for each session, then one for each stratum but the commonest; how many of these."""
-    commonest = np.argmax(np.bincount(of))
-    others = [stratum for stratum in np.unique(of) if stratum != commonest]
-    columns = [sessions == session for session in np.unique(sessions)]
-    columns += [of == stratum for stratum in others]
-    return np.column_stack(columns).astype(float), len(others)
-
-
-def _joined(sessions: Indices, of: Indices) -> bool:
-    """Whether all launches hang together, by a session or a stratum that two of them share."""
-    reached = sessions == sessions[0]
+def _joined(sessions: Indices, of: Indices, start: Booleans, among: Booleans) -> Booleans:
+    """Which launches `among` these hang together with those of `start`, by sessions or strata that
+    two of them share."""
+    reached = start
     while True:
-        wider = np.isin(of, of[reached])
-        wider |= np.isin(sessions, sessions[wider])
+        wider = among & np.isin(of, of[reached])
+        wider |= among & np.isin(sessions, sessions[wider])
         if wider.sum() == reached.sum():
-            return bool(reached.all())
+            return np.asarray(reached)
         reached = wider

@@ -90,6 +90,7 @@ def test_inherited_variables_are_named_where_something_is_slower(make_sides: Mak
     text = render(compare(old, load_side(made), 0.05))
     assert "<li>variable UCX_TLS: none -&gt; tcp</li>" in text
     assert "<b>Possible reasons of what is slower:</b>" in text
+    assert "<br><small>slower at 1 KiB (" in text
     assert "inherited other variables: UCX_TLS: none -&gt; tcp</li>" in text
 
 

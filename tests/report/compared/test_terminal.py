@@ -96,6 +96,8 @@ def test_inherited_variables_are_named_where_something_is_slower(make_sides: Mak
         for day in (4, 5, 6)
     ]
     text = printed(compare(old, load_side(made), 0.05), 200)
+    assert "Sizes that changed:\n  alpha on host-host same-numa, " in text
+    assert "\n  alpha on host-host same-numa, bw: slower at 1 KiB (" in text
     assert "What differs between them:\n  variable UCX_TLS: none -> tcp\n" in text
     assert (
         "Possible reasons of what is slower:\n  alpha on host-host same-numa: its launches"

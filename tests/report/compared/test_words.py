@@ -166,3 +166,19 @@ def test_what_is_missing_is_named_in_the_widest_sense(make_sides: MakeSides) -> 
     curve = f"beta on host-host same-numa, {label(first.curve)}"
     where = ["path host-host same-numa", "library beta", f"benchmark {first.curve.benchmark}"]
     assert words.missing(found) == [*where, curve, "all ceilings"]
+
+
+def test_sizes_that_changed_are_named(make_sides: MakeSides) -> None:
+    found = compare(load_side([make_sides("old")]), load_side([make_sides("new", day=2)]), 0.05)
+    curve = next(one for one in found.libraries[0].curves if one.curve.benchmark == "latency")
+    assert not words.sizes(curve)
+    first, second, third = curve.cells
+    first.old, first.new, first.unit = 2.12, 0.573, "us"
+    first.change.verdict = "faster"
+    assert words.sizes(curve) == "faster at 1 KiB (2.12 -> 0.573 µs), undecided elsewhere"
+    second.change.verdict, third.change.verdict = "slower", "equivalent"
+    told = words.sizes(curve)
+    assert told.startswith("faster at 1 KiB (2.12 -> 0.573 µs), slower at 4 KiB (")
+    assert told.endswith("), equivalent elsewhere")
+    curve.cells = [first]
+    assert not words.sizes(curve)

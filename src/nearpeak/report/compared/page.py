@@ -30,6 +30,7 @@ def render(compared: Compared) -> str:
         "curve_detail": names.detail,
         "drawn": drawn,
         "verdict": words.verdict,
+        "sizes": words.sizes,
     }
     return environment.get_template("compare.html.j2").render(
         compared=compared,

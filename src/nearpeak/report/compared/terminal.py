@@ -48,6 +48,7 @@ def print_compared(compared: Compared, console: PlainConsole | None = None) -> N
     )
     for title, lines in (
         ("Regressed:", _regressed(compared)),
+        ("Sizes that changed:", _sizes(compared)),
         ("Possible reasons of what is slower:", words.reasons(compared)),
         ("Failed now:", words.failures(compared.failures)),
         ("Not measured now:", words.missing(compared)),
@@ -157,6 +158,16 @@ def _regressed(compared: Compared) -> list[str]:
                 if cell.change.regressed
             ]
     return found
+
+
+def _sizes(compared: Compared) -> list[str]:
+    """Of each curve of which a size is faster or slower."""
+    return [
+        f"{place.who.label} on {place.place.path}, {_called(place)[curve.curve]}: {told}"
+        for place in compared.places
+        for curve in place.curves
+        if (told := words.sizes(curve))
+    ]
 
 
 def _list(console: PlainConsole, title: str, lines: list[str]) -> None:
