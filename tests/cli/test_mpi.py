@@ -36,6 +36,8 @@ def test_list_names_what_can_be_installed(tmp_path: Path) -> None:
         assert f"nearpeak mpi add {entry.name}" in done.stdout
         assert entry.summary in done.stdout
     assert re.search(r"^ceiling .*in the place of a library", done.stdout, flags=re.MULTILINE)
+    assert "GPU settings" in done.stdout  # all that are named matter for GPU buffers alone
+    assert not re.search(r"\bdefault\b", done.stdout)
 
 
 def test_list_as_json() -> None:

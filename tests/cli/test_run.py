@@ -39,6 +39,19 @@ def check_two_hosts(hosts: list[str], shell: str | None) -> None:
 CHECK_HOSTS = paths.check_hosts
 
 
+def test_a_benchmark_that_is_named_twice_needs_a_plus() -> None:
+    words = ["put_bw", "--win", "created", "put_bw", "--win", "allocated"]
+    done = subprocess.run(
+        [sys.executable, "-c", "from nearpeak.cli.main import main; main()", "run", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "put_bw is named twice: begin the second one with a +" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 def test_run_prints_its_line_and_the_programs_exit_status(
     nearpeak: Nearpeak,
 ) -> None:

@@ -224,7 +224,7 @@ def _print_table(found: Discovery, beside: list[Library]) -> None:
     console = PlainConsole(width=width)
     if not found.libraries:
         console.print("No MPI library was found.")
-    columns = ("Name", "Family", "Version", "ABI", "Launcher", "Origin", "Settings", "Prefix")
+    columns = ("Name", "Family", "Version", "ABI", "Launcher", "Origin", "GPU settings", "Prefix")
     table = Table(*columns, box=None, pad_edge=False)
     for column in table.columns[:-2]:
         column.no_wrap = True
@@ -234,7 +234,7 @@ def _print_table(found: Discovery, beside: list[Library]) -> None:
     rows += [(library, "", f"({library.version_text})") for library in natives().values()]
     for library, launcher, where in rows:
         what = (library.name, library.family, library.version, library.abi)
-        settings = " ".join(known(library.family))
+        settings = " ".join(name for name in known(library.family) if name != "default")
         table.add_row(*what, launcher, library.origin, settings, where)
     console.print(table)
     missing = [entry for entry in catalogue.libraries().values() if not entry.installed]

@@ -36,7 +36,8 @@ HELP = """Run one benchmark with one MPI library and print its table.
 
 All other options go to nearpeak-mpi as they are: --sizes, --window, --jsonl, an axis like --calls.
 Of several benchmarks, as in `nearpeak run put_bw get_bw --win shared`, an axis is for the one that
-it follows; a line says what the others take.
+it follows; a line says what the others take. A + begins another command line in the same launch:
+`nearpeak run put_bw --win created + put_bw --win allocated`.
 `nearpeak run latency --help` shows those of one benchmark.
 
 Where the ranks ran, and with which library, is checked: what ran elsewhere has no figures.
@@ -179,6 +180,8 @@ def launch(
 
     if counted := next((word for word in words if re.fullmatch(r"--?np?(\d*|=\d+)", word)), None):
         raise UserError(f"{counted}: the number of ranks is --ranks N, like --ranks 4")
+    for part in parts_of([benchmark, *words]):
+        _check_named_once(part)
     limit = parsed("--launch-limit", parse_seconds, launch_limit)
     if not (hosts or ranks):
         hosts = ",".join(hosts_of_job()) or None
@@ -226,6 +229,21 @@ def launch(
                 return run_in_foreground(line, places, jsonl, limit)
         except mps.MpsError as error:
             raise UserError(str(error)) from None
+
+
+def _check_named_once(words: Sequence[str]) -> None:
+    """UserError for a benchmark that a command line names twice, whose options would be one set. A
+    word behind an option may be its value."""
+    named = [
+        word
+        for before, word in zip(["", *words], words, strict=False)
+        if re.fullmatch(r"[a-z]\w+", word) and ("=" in before or not before.startswith("-"))
+    ]
+    if twice := next((word for word in named if named.count(word) > 1), None):
+        raise UserError(
+            f"{twice} is named twice: begin the second one with a +, as in `nearpeak run put_bw"
+            " --win created + put_bw --win allocated`"
+        )
 
 
 def _value(words: Sequence[str], option: str) -> str | None:

@@ -220,7 +220,12 @@ def _rows(group: Group, order: list[str]) -> list[Row]:
         found.append(Row("attainable", _points(attainable, sized=False), ceiling=True))
     plateaus = {name: figure.plateau for name, figure in figures.items() if figure.plateau}
     if plateaus:
-        found.append(Row("plateau", _points(plateaus, told=True), ceiling=True))
+        # Of one size it would be no less than the ceiling at that size.
+        at = {
+            name: "of several sizes" if figures[name].plateau_low else f"at {size(plateau.x)}"
+            for name, plateau in plateaus.items()
+        }
+        found.append(Row("plateau", _points(plateaus, at), ceiling=True))
     return found
 
 
@@ -276,12 +281,12 @@ def _reached(name: str, cell: Cell | None) -> dict[str, Value]:
 
 
 def _points(
-    points: Mapping[str, Reference], *, told: bool = False, sized: bool = True
+    points: Mapping[str, Reference], at: Mapping[str, str] | None = None, *, sized: bool = True
 ) -> dict[str, Value]:
-    """Values of a ceiling; `told`: each with the size that it is at; `sized`: in a column too."""
+    """Values of a ceiling; `at`: what is told below each; `sized`: the size in a column too."""
     found: dict[str, Value] = {}
     for name, point in points.items():
-        notes = (f"at {size(point.x)}",) if told else ()
+        notes = (at[name],) if at else ()
         found[f"{name} value"] = Value(point.value, ci95=point.ci95, range=point.range, notes=notes)
         if sized:
             found[f"{name} size"] = Value(point.x, "size")

@@ -340,8 +340,9 @@ def low_plateaus(found: list[Group]) -> str:
     if not names:
         return ""
     return (
-        "These plateaus came out below the ceiling beside them, as the blocks scatter too much to"
-        f" tell which size is the best: {'; '.join(names)}. Go by the intervals."
+        "These plateaus came out below the ceiling beside them: each block counts with the size"
+        " that is the best in other blocks, and the blocks scatter too much to tell which that is:"
+        f" {'; '.join(names)}. Go by the intervals."
     )
 
 
