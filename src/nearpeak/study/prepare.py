@@ -73,7 +73,8 @@ def prepare(
     if not dry_run:
         apart = options.hosts if any(path.two_hosts for path in paths) else []
         contenders, lent = start(contenders, machine, apart, options.remote_shell, tools, say)
-        paths = select(lent)
+        if lent is not machine:
+            paths = select(lent)
     within = paths_within(lent)
     described = programs.described
     asked = asked_for(options, described, paths, within)

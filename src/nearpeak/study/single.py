@@ -128,9 +128,9 @@ def choose(
     apart = names if found.two_hosts else []
     started = starting_here(library, apart, remote_shell, programs.TOOLS, say)
     library = started.library
-    lent = as_lent(machine, started)
-    possible = paths.select_paths(lent, names, [path] if path else [], ranks=wanted_ranks)
-    found, ends = paths.fitting_path(possible, described, kinds)
+    if (lent := as_lent(machine, started)) is not machine:
+        possible = paths.select_paths(lent, names, [path] if path else [], ranks=wanted_ranks)
+        found, ends = paths.fitting_path(possible, described, kinds)
     if mode_of(library) and not between_gpus(found, kinds):
         raise UserError(
             f"{library.name} is measured between GPUs of this host, one of each rank: give it "
