@@ -13,6 +13,7 @@ import pytest
 from nearpeak.libraries.profiles import Profile
 from nearpeak.libraries.tunables import Offered, Tunable
 from nearpeak.tune import confirm, launches, run, trials
+from nearpeak.tune.hints import Hints
 from nearpeak.tune.tuned import Tuned
 
 Nearpeak = Callable[..., tuple[int, str, str]]
@@ -79,7 +80,7 @@ def test_what_costs_elsewhere_is_in_a_profile_of_its_own(
     """The whole command: it searches, confirms, judges, writes and prints."""
     fast, short = "NEARPEAK_FAKE_FAST", "NEARPEAK_FAKE_SHORT"
     monkeypatch.setattr(run, "offered", lambda _: [setting(fast), setting(short)])
-    monkeypatch.setattr(run, "hints", lambda *_: [])
+    monkeypatch.setattr(run, "hints", lambda *_: Hints([], over_ucx=False))
     clock = itertools.count(step=4)  # seconds that a launch counts; of the study none
     monkeypatch.setattr(trials, "time", SimpleNamespace(monotonic=clock.__next__))
     monkeypatch.setattr(launches, "GUARD_SIZES", "8,4K")

@@ -24,6 +24,7 @@ from nearpeak.libraries.library import Library
 from nearpeak.libraries.tunables import Offered, Tunable, installed
 from nearpeak.tune import calibrate, confirm, launches, run, search, trials
 from nearpeak.tune.candidates import together
+from nearpeak.tune.hints import Hints
 from nearpeak.tune.journal import Asked, Checked, Hinted, Trial, TuneJournal, read
 from nearpeak.tune.trials import LIMIT_SECONDS
 from nearpeak.tune.tuned import Tuned
@@ -54,7 +55,7 @@ def plant(
     clock = itertools.count(step=seconds)
     monkeypatch.setattr(trials, "time", SimpleNamespace(monotonic=clock.__next__))
     monkeypatch.setattr(search, "MOST_TURNS", 1)
-    monkeypatch.setattr(run, "hints", lambda *_: [])
+    monkeypatch.setattr(run, "hints", lambda *_: Hints([], over_ucx=False))
     monkeypatch.setenv("LD_PRELOAD", str(faulty))
 
 

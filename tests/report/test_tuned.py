@@ -71,7 +71,8 @@ def test_all_of_it_is_told(capsys: pytest.CaptureFixture[str]) -> None:
         "UCX_TLS=sm,self",
         "host-gpu near, latency H,D at 8 B 60.0 12.0 us 2.30 5.00 [4.50, 5.50] faster",
         "With measured ceilings in its own cost model alone (UCX_CMA_BW=9537MBps): latency:8: 1.10"
-        " [1.05, 1.15] times as fast bw:16M: 0.990 [0.970, 1.01] times as fast",
+        " [1.05, 1.15] times as fast in 6 rounds: faster bw:16M: 0.990 [0.970, 1.01] times as fast"
+        " in 6 rounds, which is no difference",
         "Slower with it: host-host, bw H,H at 1 MiB: 10.0 -> 5.00 GB/s, 0.500 times as fast",
         "Faster for some alone (latency:8 bw:16M), by the search: X=1: 2.00 0.500 times as fast",
         "Y=7: signal 11 and 2 more: see tune.json",
@@ -88,12 +89,12 @@ def test_all_of_it_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_few_rounds_of_ceilings_have_no_interval(capsys: pytest.CaptureFixture[str]) -> None:
-    few = msgspec.structs.replace(TUNED.calibration, rounds=2, ci95=[])
+    few = msgspec.structs.replace(TUNED.calibration, rounds=2, times=[], ci95=[])
     text = printed(msgspec.structs.replace(TUNED, calibration=few), capsys)
-    assert "latency:8: 1.10 times as fast bw:16M: 0.990 times as fast" in text
-    none = msgspec.structs.replace(few, rounds=0, times=[])
-    text = printed(msgspec.structs.replace(TUNED, calibration=none), capsys)
-    assert "With measured ceilings" not in text
+    assert "(UCX_CMA_BW=9537MBps): too few rounds to tell (2) Slower" in text
+    slower = msgspec.structs.replace(TUNED.calibration, ci95=[[0.5, 0.6], [0.97, 1.01]])
+    text = printed(msgspec.structs.replace(TUNED, calibration=slower), capsys)
+    assert "latency:8: 1.10 [0.500, 0.600] times as fast in 6 rounds: slower" in text
 
 
 def test_nothing_is_an_answer(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from made_libraries import made_library
 
 from nearpeak.libraries.library import Settings
 from nearpeak.machine.machine import Machine
-from nearpeak.observations.explained import Explanation, read_explanations
+from nearpeak.observations.explained import Explanation, Said, read_explanations
 from nearpeak.study.launching import LaunchFailed
 from nearpeak.terms.path import DataPath, Endpoint
 from nearpeak.tune import hints
@@ -34,12 +34,20 @@ def single(library: str, family: str, env: dict[str, str]) -> Any:
 
 
 def named(monkeypatch: pytest.MonkeyPatch, one: Any) -> list[tuple[str, str]]:
+    return looked(monkeypatch, one).named
+
+
+def looked(
+    monkeypatch: pytest.MonkeyPatch, one: Any, said: list[Said] | None = None
+) -> hints.Hints:
     (found,) = [
         each
         for each in read_explanations(EXAMPLE)
         if each.library == one.library.name and (each.buffers, each.path) == ("H,D", one.path.id)
     ][:1]
     found = msgspec.structs.replace(found, version=one.library.version)
+    if said is not None:
+        found.said = said
     monkeypatch.setattr(hints, "explain", lambda *_, **__: found)
     return hints.hints(one, [8], lambda _: None, 9.0)
 
@@ -47,6 +55,35 @@ def named(monkeypatch: pytest.MonkeyPatch, one: Any) -> list[tuple[str, str]]:
 def test_what_takes_the_time_names_its_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     ucx = single("openmpi-cuda", "openmpi", {"UCX_MEMTYPE_CACHE": "n"})
     assert ("UCX_CUDA_COPY_DMABUF", "n") in named(monkeypatch, ucx)
+
+
+@pytest.mark.parametrize(
+    ("asked", "protocols", "env", "over_ucx"),
+    [
+        ("UCX_PROTO_INFO=used", ["tagged message: eager short, sysv/memory"], {}, True),
+        ("UCX_PROTO_INFO=used", [], {}, False),  # as of Open MPI that takes ob1
+        ("UCX_PROTO_INFO=used", [], {"UCX_TLS": "sm"}, False),
+        ("UCX_PROTO_INFO=used", [], {"OMPI_MCA_pml": "ucx"}, True),
+        ("NCCL_DEBUG=INFO", ["AllReduce: RING"], {}, False),
+    ],
+)
+def test_whether_messages_go_over_ucx_is_what_it_says_itself(
+    monkeypatch: pytest.MonkeyPatch,
+    asked: str,
+    protocols: list[str],
+    env: dict[str, str],
+    *,
+    over_ucx: bool,
+) -> None:
+    said = [Said(size_bytes=8, asked=asked, protocols=protocols, lines=[])]
+    one = single("openmpi-cuda", "openmpi", env)
+    assert looked(monkeypatch, one, said).over_ucx == over_ucx
+
+
+def test_without_a_look_the_variables_alone_say_it() -> None:
+    for env in ({"OMPI_MCA_pml": "ucx"}, {"UCX_TLS": "sm"}):
+        one = single("openmpi", "openmpi", env)
+        assert hints.hints(one, [], pytest.fail, 9.0) == ([], "OMPI_MCA_pml" in env)
 
 
 def test_another_librarys_setting_is_not_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,5 +98,5 @@ def test_what_cannot_be_looked_at_names_nothing(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(hints, "explain", fails)
     told: list[str] = []
-    assert hints.hints(single("intel", "intel", {}), [8], told.append, 9.0) == []
+    assert hints.hints(single("intel", "intel", {}), [8], told.append, 9.0) == ([], False)
     assert told == ["Nothing is known of what its messages go through: signal 11"]

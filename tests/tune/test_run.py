@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from made_libraries import made_evidence
 
 from nearpeak.libraries.library import Settings
-from nearpeak.tune.run import profiles, settings
-from nearpeak.tune.search import Outcome
+from nearpeak.tune.candidates import Candidate
+from nearpeak.tune.run import _calibrated, _calibration, profiles, settings
+from nearpeak.tune.search import Calibration, Outcome
 from nearpeak.tune.tuned import Free
 
 BASE = {"UCX_TLS": "sm,self"}
@@ -102,3 +104,18 @@ def test_what_is_free_is_confirmed_beside_all_where_it_differs() -> None:
     }
     assert names(Outcome(taken=ALL, free=ALL)) == everything
     assert names(Outcome(taken=ALL, free={})) == everything
+
+
+@pytest.mark.parametrize(("rounds", "told"), [(0, 0), (5, 0), (6, 2)])
+def test_fewer_than_six_rounds_of_ceilings_give_no_figure(rounds: int, told: int) -> None:
+    journal: Any = SimpleNamespace(records=[])
+    gains = [np.array([0.1, 0.0])] * rounds
+    found = _calibration(journal, Outcome(calibration=Calibration(Candidate(()), gains)))
+    assert found is not None
+    assert (found.rounds, len(found.times), len(found.ci95)) == (rounds, told, told)
+
+
+def test_a_cost_model_that_moves_no_message_is_left_alone() -> None:
+    prepared: Any = SimpleNamespace(calibrated=[SimpleNamespace(component="ucx")], single=None)
+    measured: Any = SimpleNamespace(ceilings=lambda _: pytest.fail("measured"))
+    assert _calibrated(prepared, measured, lambda _: None, []) == []

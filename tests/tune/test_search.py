@@ -254,6 +254,18 @@ def test_what_ceilings_give_is_told_and_takes_part() -> None:
     assert np.median(found.calibration.gains, axis=0) == pytest.approx([math.log(1.5), 0], abs=0.1)
 
 
+def test_of_ceilings_alone_there_are_six_rounds_or_none() -> None:
+    def rounds(launches: int) -> tuple[int, list[str]]:
+        values = [Candidate((("RATE", "measured"),))]
+        bench = Planted(lambda _: (1.0, 1.0), 1, launches=launches)
+        found = Search(bench, candidates(FILLERS), 1, calibrated=values).run()
+        assert found.calibration is not None
+        return len(found.calibration.gains), found.lacking
+
+    assert rounds(81) == (6, [])
+    assert rounds(79) == (0, ["6 rounds of measured ceilings alone"])
+
+
 def test_ceilings_that_harm_are_told_and_not_taken() -> None:
     def effect(env: Env) -> tuple[float, float]:
         return (0.5, 0.5) if "RATE" in env else (1.0, 1.0)

@@ -82,6 +82,18 @@ def in_force(who: Who | None, known: Observations) -> dict[str, str]:
     return found
 
 
+def over_ucx(who: Who | None, known: Observations) -> bool:
+    """Whether a library's messages are known to go over UCX: it said so itself when it was asked,
+    or its variables choose UCX."""
+    name, value = OVER_UCX
+    return in_force(who, known).get(name) == value or any(
+        said.protocols and UCX_PREFIX in said.asked
+        for explanation in known.explanations
+        if Who(explanation.library, explanation.settings) == who
+        for said in explanation.said
+    )
+
+
 def named_settings(findings: Iterable[Finding]) -> list[tuple[str, str]]:
     """The variables, with their values, that these findings give as remedies, each once, in the
     order of the findings: what is worth trying first. Of one library, where the findings are."""
@@ -107,15 +119,7 @@ def _components(who: Who | None, known: Observations) -> set[str]:
     """What is known to read variables: the library's family, and UCX where it shows itself in its
     variables, or in what the library said of itself."""
     family = {library.family for library in known.libraries if library.who == who}
-    set_ = in_force(who, known)
-    told = any(
-        said.protocols and UCX_PREFIX in said.asked
-        for explanation in known.explanations
-        if Who(explanation.library, explanation.settings) == who
-        for said in explanation.said
-    )
-    name, value = OVER_UCX
-    own = any(each.startswith(UCX_PREFIX) for each in set_) or set_.get(name) == value
-    over_ucx = told or (own and "intel" not in family)
+    own = any(each.startswith(UCX_PREFIX) for each in in_force(who, known))
+    reads_ucx = over_ucx(who, known) or (own and "intel" not in family)
     without = {"ob1"} if "openmpi" in family else set()
-    return family | ({"ucx"} if over_ucx else without)
+    return family | ({"ucx"} if reads_ucx else without)

@@ -95,11 +95,18 @@ def _assigned(env: Mapping[str, str]) -> str:
 
 def _calibrated(found: Calibration, targets: Sequence[str]) -> list[str]:
     """What it does to each target."""
-    intervals = found.ci95 or [[] for _ in found.times]
+    if not found.times:
+        return [f"too few rounds to tell ({found.rounds})"]
     return [
         f"{target}: {number(times)}{_interval(ci95)} times as fast"
-        for target, times, ci95 in zip(targets, found.times, intervals, strict=bool(found.times))
+        f" in {count(found.rounds, 'round')}{_faster(ci95)}"
+        for target, times, ci95 in zip(targets, found.times, found.ci95, strict=True)
     ]
+
+
+def _faster(ci95: Sequence[float]) -> str:
+    low, high = ci95
+    return ": faster" if low > 1 else ": slower" if high < 1 else ", which is no difference"
 
 
 def _words(row: Evidence) -> str:

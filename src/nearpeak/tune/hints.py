@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What to try first: the settings that rules name for what an explanation shows."""
+"""What to try first: the settings that rules name for what an explanation shows, and the cost model
+of UCX where messages go over it."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import nearpeak
 from nearpeak.explain.launches import explain
 from nearpeak.findings.evidence import View
 from nearpeak.findings.find import find_in
-from nearpeak.findings.settings import named_settings
+from nearpeak.findings.settings import named_settings, over_ucx
 from nearpeak.observations.explained import Explanation
 from nearpeak.observations.observed import Library, Observations
 from nearpeak.results.ceilings import Ceilings
@@ -18,22 +20,31 @@ from nearpeak.terms.identity import Who
 Named = list[tuple[str, str]]
 
 
+class Hints(NamedTuple):
+    """What is worth trying first."""
+
+    named: Named  # variables with their values
+    over_ucx: bool  # whether messages are known to go over UCX
+
+
 def hints(
     single: Single, sizes: list[int], tell: Callable[[str], None], limit_seconds: float
-) -> Named:
-    """The variables, with their values, that rules name for these messages; none where the library
-    cannot be looked at. `limit_seconds`: of a launch."""
-    try:
-        found = explain(single, sizes, [], tell, limit_seconds=limit_seconds)
-    except LaunchFailed as error:
-        tell(f"Nothing is known of what its messages go through: {error}")
-        return []
-    return named_settings(find_in(_view(single, found)))
+) -> Hints:
+    """What rules name for messages of these sizes, and by what they go; nothing is looked at where
+    there is no size, or the library cannot be. `limit_seconds`: of a launch."""
+    seen: list[Explanation] = []
+    if sizes:
+        try:
+            seen = [explain(single, sizes, [], tell, limit_seconds=limit_seconds)]
+        except LaunchFailed as error:
+            tell(f"Nothing is known of what its messages go through: {error}")
+    who = Who(single.library.name, single.settings.name)
+    view = _view(single, who, seen)
+    return Hints(named_settings(find_in(view)), over_ucx(who, view.observations))
 
 
-def _view(single: Single, found: Explanation) -> View:
-    """What a study would have that has nothing but this explanation."""
-    who = Who(found.library, found.settings)
+def _view(single: Single, who: Who, explanations: list[Explanation]) -> View:
+    """What a study would have that has nothing but these explanations."""
     library = Library(
         who=who,
         family=single.library.family,
@@ -45,7 +56,7 @@ def _view(single: Single, found: Explanation) -> View:
     )
     observations = Observations(
         name="",
-        started=found.started,
+        started="",
         nearpeak=nearpeak.__version__,
         complete=True,
         machine=single.machine,
@@ -54,6 +65,6 @@ def _view(single: Single, found: Explanation) -> View:
         benchmarks=[single.benchmark],
         curves=[],
         sessions=[],
-        explanations=[found],
+        explanations=explanations,
     )
     return View([], {}, {who: single.settings}, Ceilings([]), observations, [])

@@ -28,13 +28,14 @@ from nearpeak.terms.sizes import format_seconds
 from nearpeak.tune import calibrate, tuned
 from nearpeak.tune.candidates import Candidate, Env, candidates, possible, with_named
 from nearpeak.tune.confirm import FREE, TUNED, Confirmed, Shown
-from nearpeak.tune.hints import Named, hints
+from nearpeak.tune.hints import Hints, hints
 from nearpeak.tune.journal import SCHEMA, Asked, Begin, Calibrated, Trial, TuneJournal
 from nearpeak.tune.launches import Launches
-from nearpeak.tune.search import Outcome, Search
+from nearpeak.tune.search import CALIBRATED_ROUNDS, Outcome, Search
 from nearpeak.tune.targets import parse_targets
 from nearpeak.tune.trials import Trials
 
+UCX = "ucx"  # the component whose cost model takes ceilings
 SEARCHED = 0.55  # of the time; what is left is for the study that confirms
 MOST_HINTED = 2  # sizes that are explained, the largest: some 10 s each
 # Launches of a search that may end with something taken: two looks and the library as it is, trials
@@ -196,34 +197,36 @@ def search(
     trials = Trials(journal, prepared.launches, seconds, tick)
     single = prepared.single
     hinted = trials.hints(lambda limit: _hints(prepared, tell, limit))
-    for name, value in hinted:
+    for name, value in hinted.named:
         tell(f"What its messages go through names {name}={value}")
     tried, first = with_named(
-        prepared.candidates, hinted, {*single.settings.env, *single.library.env}
+        prepared.candidates, hinted.named, {*single.settings.env, *single.library.env}
     )
-    calibrated = _calibrated(prepared, trials, tell)
+    calibrated = _calibrated(prepared, trials, tell, [UCX] if hinted.over_ucx else [])
     with single.mps():
         return Search(trials, tried, prepared.asked.seed, tell, first, calibrated).run()
 
 
-def _calibrated(prepared: Prepared, trials: Trials, tell: Callable[[str], None]) -> list[Candidate]:
-    """The values of the library's own cost model that follow from ceilings of this machine."""
-    if not prepared.calibrated:
+def _calibrated(
+    prepared: Prepared, trials: Trials, tell: Callable[[str], None], used: Sequence[str]
+) -> list[Candidate]:
+    """The values of the library's own cost model that follow from ceilings of this machine. `used`:
+    the components that move the messages, of those that have such a model."""
+    model = [each for each in prepared.calibrated if each.component in used]
+    if not model:
         return []
-    ceilings = trials.ceilings(
-        lambda limit: calibrate.measure(prepared.single, prepared.calibrated, tell, limit)
-    )
-    return calibrate.values(prepared.calibrated, ceilings)
+    ceilings = trials.ceilings(lambda limit: calibrate.measure(prepared.single, model, tell, limit))
+    return calibrate.values(model, ceilings)
 
 
-def _hints(prepared: Prepared, tell: Callable[[str], None], limit_seconds: float) -> Named:
+def _hints(prepared: Prepared, tell: Callable[[str], None], limit_seconds: float) -> Hints:
     """By what goes on for the largest of the targets' messages."""
     subjects = prepared.launches.subjects.values()
     sizes = sorted({target.size_bytes for target in prepared.launches.targets})
-    for single in subjects:
-        if single.benchmark.one_message:
-            return hints(single, sizes[-MOST_HINTED:], tell, limit_seconds)
-    return []
+    looked = next((single for single in subjects if single.benchmark.one_message), None)
+    if looked is None:
+        return hints(prepared.single, [], tell, limit_seconds)
+    return hints(looked, sizes[-MOST_HINTED:], tell, limit_seconds)
 
 
 def settings(prepared: Prepared, outcome: Outcome) -> list[Settings]:
@@ -301,12 +304,14 @@ def _calibration(journal: TuneJournal, outcome: Outcome) -> tuned.Calibration | 
     if outcome.calibration is None:
         return None
     measured = [record for record in journal.records if isinstance(record, Calibrated)]
-    by_target = np.exp(np.array(outcome.calibration.gains)).T
+    gains = outcome.calibration.gains
+    enough = len(gains) >= CALIBRATED_ROUNDS
+    by_target = list(np.exp(np.array(gains)).T) if enough else []
     intervals = [interval(times) for times in by_target]
     return tuned.Calibration(
         ceilings=[ceiling for record in measured for ceiling in record.ceilings],
         env=dict(outcome.calibration.candidate.env),
-        rounds=len(outcome.calibration.gains),
+        rounds=len(gains),
         times=[float(median(times)) for times in by_target],
         ci95=[list(found) for found in intervals if found],
     )

@@ -165,19 +165,22 @@ class Search:
         """What ceilings in the library's own cost model give by themselves. They were not chosen by
         any launch, so that these rounds are an honest figure."""
         values = self._working(self._calibrated)
+        before = self._bench.left()
         while values and math.isnan(self._try(values, "calibrated")):
             self._find_failing(values)
             kept = self._working(values)
             if len(kept) == len(values):
                 return  # they fail in company alone
-            values = kept
+            values, before = kept, self._bench.left()
         if not values:
             return
         self.outcome.calibration = Calibration(together(values), [])
-        until = self._bench.left() - SHARE_CALIBRATED
+        if 2 * CALIBRATED_ROUNDS * (before - self._bench.left()) > SHARE_CALIBRATED:
+            self._lack(f"{CALIBRATED_ROUNDS} rounds of measured ceilings alone")
+            return
         for _ in range(CALIBRATED_ROUNDS):
             gains = self._against(dict(together(values).env), "calibrated", 1)
-            if gains is None or self._bench.left() <= until:
+            if gains is None:
                 break
             self.outcome.calibration.gains.append(gains[0])
 

@@ -13,6 +13,7 @@ from nearpeak.errors import UserError
 from nearpeak.study.launching import LaunchFailed
 from nearpeak.tune.candidates import Env
 from nearpeak.tune.distances import Distances
+from nearpeak.tune.hints import Hints
 from nearpeak.tune.journal import (
     Calibrated,
     Checked,
@@ -74,16 +75,17 @@ class Trials(Bench):
         self._spent = 0.0
         self._distances = Distances()
 
-    def hints(self, look: Callable[[float], list[tuple[str, str]]]) -> list[tuple[str, str]]:
+    def hints(self, look: Callable[[float], Hints]) -> Hints:
         """What `look` finds to try first, or found before; it is given the limit of a launch."""
         record = self._played(Hinted)
         if record is None:
             start = time.monotonic()
-            named = look(self._look_limit())
-            record = Hinted(named=named, seconds=round(time.monotonic() - start, 3))
+            found = look(self._look_limit())
+            seconds = round(time.monotonic() - start, 3)
+            record = Hinted(named=found.named, over_ucx=found.over_ucx, seconds=seconds)
             self._record(record)
         self._count(record.seconds)
-        return record.named
+        return Hints(record.named, record.over_ucx)
 
     def ceilings(self, look: Callable[[float], list[Ceiling]]) -> list[Ceiling]:
         """What `look` measures for the library's own cost model, or measured before; it is given

@@ -39,8 +39,8 @@ class Calibration(msgspec.Struct, kw_only=True):
     ceilings: list[Ceiling]
     env: dict[str, str]
     rounds: int  # of a launch with it and one without
-    times: list[float]  # as fast, of each target: nothing was chosen by it; none: no round was done
-    ci95: list[list[float]]  # 95 % interval of each; none: rounds were too few
+    times: list[float]  # as fast, of each target: nothing was chosen by it; none: too few rounds
+    ci95: list[list[float]]  # 95 % interval of each
 
 
 class Free(msgspec.Struct, kw_only=True):
