@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nearpeak.terms.logs import cause, crash_words, fault, last_words, without_addresses
+from nearpeak.terms.logs import brief, cause, crash_words, fault, last_words, without_addresses
 
 
 def test_what_a_launch_said_cannot_steer_a_terminal(tmp_path: Path) -> None:
@@ -176,3 +176,23 @@ def test_one_fault_is_the_same_whatever_the_addresses_ranks_and_sizes() -> None:
     assert fault(one) == fault(two)
     assert fault(one) != fault(one.replace("Win_create", "Send"))
     assert without_addresses(one) == said.format(0, "0x...", 8).replace("0x84000003", "0x...")
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        (
+            "exit status 14: \ufffd*** An error occurred in MPI_Init *** on a NULL communicator"
+            " *** MPI_ERRORS_ARE_FATAL (processes in this communicator will now abort,",
+            "exit status 14: An error occurred in MPI_Init",
+        ),
+        (
+            "exit status 14: \x07*** on a NULL communicator ***",
+            "exit status 14: it did not say why",
+        ),
+        ("\x1b[1;31mno\x1b[0m such\ndevice", "no such device"),
+        ("word " * 60, ("word " * 31).strip() + "..."),
+    ],
+)
+def test_a_brief_message_is_one_clean_line(message: str, told: str) -> None:
+    assert brief(message) == told

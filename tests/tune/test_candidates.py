@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from nearpeak.libraries.tunables import Offered, Tunable
+from nearpeak.libraries.tunables import Offered, Tunable, of_component
 from nearpeak.tune.candidates import (
     Candidate,
     by_variable,
@@ -72,3 +72,14 @@ def test_several_are_one() -> None:
     assert together([]).env == ()
     values = [Candidate(((name, value),)) for name, value in ("A1", "B1", "A2")]
     assert by_variable(values) == {"A": [values[0], values[2]], "B": [values[1]]}
+
+
+def test_values_of_gpus_are_for_buffers_in_a_gpu() -> None:
+    (tls,) = [each for each in of_component("ucx") if each.name == "UCX_TLS"]
+    for gpu in (False, True):
+        chosen = possible(
+            [Offered(tls, there=True, default="all")], ["latency"], (), gpu=gpu, network=False
+        )
+        labels = " ".join(each.label for each in candidates(chosen))
+        assert "UCX_TLS=^cma" in labels
+        assert ("cuda" in labels, "gdr_copy" in labels) == (gpu, gpu)

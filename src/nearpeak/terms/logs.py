@@ -23,6 +23,7 @@ FAULTS = (
     signal.SIGSEGV,
 )
 NOTHING_SAID = "it did not say why"
+BRIEF = 160  # characters
 _BY = "ended by "
 # What launchers and their libraries say whatever has ended a rank, and the frames of a stack.
 _OF_ANY_END = re.compile(
@@ -84,6 +85,19 @@ def cause(message: str) -> str:
     if name not in [number.name for number in ENDING_OTHERS]:
         return name
     return words if _WRONG.search(words) else ""
+
+
+def brief(message: str) -> str:
+    """A message in one short line: without what steers a terminal, and without what MPI libraries
+    say of any abort behind its reason."""
+    text = re.sub(r"\x1b\[[0-?]*[ -/]*[@-~]", "", message)
+    text = "".join(char if char.isprintable() and char != "\ufffd" else " " for char in text)
+    text = re.split(r"on a NULL communicator|MPI_ERRORS_ARE_FATAL|Local abort before", text)[0]
+    text = re.sub(r"\*{3}|\[\S+:\d+\]", " ", text)
+    words = " ".join(text.split())
+    if words.endswith(":"):
+        words += f" {NOTHING_SAID}"
+    return words if len(words) <= BRIEF else words[: BRIEF - 3].rsplit(" ", 1)[0] + "..."
 
 
 def without_addresses(message: str) -> str:

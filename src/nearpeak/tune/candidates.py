@@ -4,6 +4,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from nearpeak.libraries.tunables import Offered
 
 Env = dict[str, str]
@@ -41,7 +43,7 @@ def possible(
     """
     here = {"gpu": gpu, "network": network}
     chosen = [
-        each
+        each if gpu else _without_gpu(each)
         for each in offered
         if each.there is not False
         and each.tunable.name not in given
@@ -49,6 +51,12 @@ def possible(
         and (not each.tunable.benchmarks or set(each.tunable.benchmarks) & set(benchmarks))
     ]
     return sorted(chosen, key=lambda each: not each.tunable.needs)
+
+
+def _without_gpu(each: Offered) -> Offered:
+    """Without the values that only buffers in a GPU need."""
+    left = [value for value in each.tunable.values if value not in each.tunable.gpu_values]
+    return each._replace(tunable=msgspec.structs.replace(each.tunable, values=left))
 
 
 def candidates(chosen: Sequence[Offered]) -> list[Candidate]:

@@ -23,6 +23,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from nearpeak.arrays import Floats
+from nearpeak.terms.logs import brief
 from nearpeak.tune.candidates import Candidate, Env, by_variable, together
 from nearpeak.tune.estimate import HARM, LEAST_GAIN, LIKELY, SURE, effects_of, estimate, noise_of
 from nearpeak.tune.sampler import Sampler
@@ -320,6 +321,7 @@ class Search:
         return np.asarray(np.median(self._own[-REFERENCE:], axis=0) - found)
 
     def _refuse(self, candidate: Candidate, why: str) -> None:
+        why = brief(why)
         self.outcome.refused[candidate.label] = why
         self._tell(f"{candidate.label}: refused: {why}")
         self._refuse_alike(candidate)

@@ -28,6 +28,7 @@ class Tunable(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=T
     component: str
     summary: str  # what it decides, in a line
     values: list[str]  # other than the default
+    gpu_values: list[str] = []  # of these, those that matter with a buffer in a GPU alone
     default: str = ""  # as documented
     since: str = ""  # the version of the component that has it first, where that is known
     # Where it has an effect. "gpu": on a buffer in a GPU; "network": between hosts; none: always.
