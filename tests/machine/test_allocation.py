@@ -11,7 +11,14 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.machine import allocation
-from nearpeak.machine.allocation import Allocation, current, parse_left, seconds_left
+from nearpeak.machine.allocation import (
+    Allocation,
+    current,
+    is_ending,
+    measuring_seconds,
+    parse_left,
+    seconds_left,
+)
 
 Slurm = Callable[..., None]
 HERE = socket.gethostname()
@@ -85,6 +92,26 @@ def test_outside_of_a_job_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> No
 def test_the_time_left(slurm: Slurm) -> None:
     slurm(HERE, left="1:05")
     assert seconds_left() == 65
+    assert measuring_seconds() == 35
+    slurm(HERE, left="1:00:00")
+    assert measuring_seconds() == 3240
+    slurm(HERE, left="UNLIMITED")
+    assert measuring_seconds() is None
+
+
+def test_a_job_that_ends_has_no_time_to_measure(slurm: Slurm) -> None:
+    slurm(HERE, left="0:29")
+    with pytest.raises(UserError, match="job 7 ends in 29 s: ask for a longer one"):
+        measuring_seconds()
+
+
+@pytest.mark.parametrize(
+    ("state", "ending"),
+    [("RUNNING", False), ("COMPLETING", True), ("TIMEOUT", True), ("NODE_FAIL", True), ("", False)],
+)
+def test_a_job_that_is_being_ended(slurm: Slurm, state: str, ending: bool) -> None:
+    slurm(HERE, left=state)
+    assert is_ending() == ending
 
 
 @pytest.mark.parametrize(

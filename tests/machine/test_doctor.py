@@ -47,6 +47,23 @@ def test_fewer_cores_than_ranks(recorded: Recorded, put: Put) -> None:
     assert "1 of 40 cores" in find(root, "cores").message
 
 
+@pytest.mark.parametrize(
+    ("environment", "words"),
+    [
+        ({"SLURM_JOB_CPUS_PER_NODE": "80(x2)"}, None),
+        ({"SLURM_JOB_CPUS_PER_NODE": "80,4(x3)"}, "the job has 4 of the 80 CPUs"),
+        ({"SLURM_JOB_CPUS_PER_NODE": "80(x2)", "SLURM_CPUS_ON_NODE": "2"}, "the job has 2 of"),
+    ],
+)
+def test_a_job_with_fewer_cpus_than_it_may_use(
+    recorded: Recorded, environment: dict[str, str], words: str | None
+) -> None:
+    found = examine(recorded("two-sockets-smt"), 2, [], environment)
+    said = [finding.message for finding in found if finding.id == "job-cpus"]
+    assert [words in message for message in said if words] == ([True] if words else [])
+    assert bool(said) == bool(words)
+
+
 def test_siblings_that_belong_to_others(recorded: Recorded, put: Put) -> None:
     root = recorded("two-sockets-smt")
     put(root, "proc/self/status", "Cpus_allowed_list: 0,2")

@@ -67,6 +67,12 @@ class TwoHosts:
             **options,  # type: ignore[call-overload]
         )
 
+    def processes(self, host: int) -> dict[int, str]:
+        """The lines of the processes that run on a host, by their ids."""
+        found = processes_of(self.holders[host])
+        del found[self.holders[host]]
+        return found
+
     def bytes_sent(self, host: int = 0) -> int:
         """Bytes that left a host over the veth pair so far."""
         counters = self.run(["cat", "/proc/net/dev"], host=host).stdout
@@ -100,16 +106,26 @@ def start_holder(name: str, hosts_file: Path, join: list[str]) -> "subprocess.Po
     return holder
 
 
-def end_processes_of(holder: int) -> None:
-    """Ends every process in a host's network namespace: daemons that a crashed test left."""
+def processes_of(holder: int) -> dict[int, str]:
+    """The processes in a host's network namespace, its holder among them, and their lines."""
     space = Path(f"/proc/{holder}/ns/net").readlink()
+    found: dict[int, str] = {}
     if space == Path("/proc/self/ns/net").readlink():
-        return  # not a test host: everything on this machine is in here
+        return found  # not a test host: everything on this machine is in here
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with contextlib.suppress(OSError):  # gone, or not ours
                 if (entry / "ns/net").readlink() == space:
-                    os.kill(int(entry.name), signal.SIGKILL)
+                    line = (entry / "cmdline").read_bytes().replace(b"\0", b" ")
+                    found[int(entry.name)] = line.decode(errors="replace")
+    return found
+
+
+def end_processes_of(holder: int) -> None:
+    """Ends every process in a host's network namespace: daemons that a crashed test left."""
+    for pid in processes_of(holder):
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def command(argv: list[str]) -> None:

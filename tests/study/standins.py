@@ -168,7 +168,11 @@ class Study:
         folder.mkdir(exist_ok=True)
 
     def run(
-        self, plan: Plan, progress: object = None, amendment: AmendmentRecord | None = None
+        self,
+        plan: Plan,
+        progress: object = None,
+        amendment: AmendmentRecord | None = None,
+        seconds: float | None = None,
     ) -> StudyEndRecord:
         for name in FILES:  # whose digests are recorded
             (self.folder / name).touch()
@@ -178,7 +182,7 @@ class Study:
         told = progress or Quiet()
         try:
             return StudyRun(
-                self.folder, plan, journal, self.tools, told, session, history, amendment
+                self.folder, plan, journal, self.tools, told, session, history, amendment, seconds
             ).run()
         finally:
             journal.close()

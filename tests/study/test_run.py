@@ -12,6 +12,7 @@ import pytest
 
 from nearpeak.journal import CannotWriteError
 from nearpeak.libraries.families import natives
+from nearpeak.machine import allocation
 from nearpeak.study import mps, process
 from nearpeak.study.answers import Templates
 from nearpeak.study.plan import LaunchId, Spare
@@ -178,6 +179,18 @@ def test_a_spent_budget_ends_the_study_between_blocks(study: Any, standins: Modu
     assert len(study.ends()) == 4
 
 
+def test_the_end_of_a_job_comes_before_a_budget(study: Any, standins: ModuleType) -> None:
+    plan = standins.small_plan(launches=2)
+    end = study.run(plan, seconds=0.0)
+    assert (end.status, end.message) == (
+        "interrupted",
+        "the job has no time left for another block after 0",
+    )
+    assert not study.ends()
+    assert study.run(plan, seconds=1000.0).status == "complete"
+    assert study.ends()
+
+
 def test_trials_count_in_the_budget(study: Any, standins: ModuleType) -> None:
     plan = standins.small_plan(launches=5)
     plan.budget_seconds, plan.trial_seconds = 1000.0, 1250.0
@@ -318,6 +331,27 @@ def test_an_interrupted_study_is_completed_by_another_run(study: Any, standins: 
     assert study.run(plan).status == "complete"
     mine = [launch for launch in recorded(study) if launch.role == "mpi"]
     assert [launch.block for launch in mine] == [0, 0, 1]
+
+
+def test_a_launch_that_got_the_same_signal_has_not_crashed(
+    study: Any, standins: ModuleType
+) -> None:
+    """Slurm ends all processes of a job at once, and a launcher may end before it is looked at."""
+    plan = standins.small_plan(standins.contender("ended", "crash"))
+    first = [launch.role for launch in plan.block(0)].index("mpi")
+    study.run(plan, InterruptAt(first + 1))
+    assert study.ends()[-1].status == "interrupted"
+
+
+def test_a_launch_that_ended_with_its_job_has_not_crashed(
+    study: Any, standins: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The signal for the study itself may come later, or not at all."""
+    monkeypatch.setattr(allocation, "is_ending", lambda: True)
+    monkeypatch.setattr("nearpeak.study.run.SIGNAL_SECONDS", 0.1)
+    end = study.run(standins.small_plan(standins.contender("ended", "crash")))
+    assert (end.status, end.message) == ("interrupted", "the job was ended")
+    assert study.ends()[-1].status == "interrupted"
 
 
 def test_a_study_that_was_killed_loses_its_half_line_alone(

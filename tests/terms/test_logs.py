@@ -141,12 +141,13 @@ def test_a_table_says_nothing_of_an_end(tmp_path: Path) -> None:
 
 
 def test_what_slurm_says_of_any_end_is_no_reason(tmp_path: Path) -> None:
-    """Written by hand after Slurm's manual: none is run by the tests."""
+    """Of Slurm 22.05, and of its manual."""
     log = tmp_path / "log"
     log.write_text(
         "Abort(1) on node 0: no memory\n"
+        "srun: cluster configuration lacks support for cpu binding\n"
         "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.\n"
-        "slurmstepd: error: *** STEP 7.0 ON n1 CANCELLED AT 2026-01-02T03:04:05 ***\n"
+        "slurmstepd-n1: error: *** STEP 7.0 ON n1 CANCELLED AT 2026-01-02T03:04:05 ***\n"
         "srun: error: n1: task 0: Exited with exit code 1\n"
     )
     assert crash_words(1, log) == "exit status 1: Abort(1) on node 0: no memory"

@@ -31,6 +31,7 @@ LAUNCH_LIMIT = "2m"
 # Options of a program that then measures nothing and has no records. To solve may take long.
 NO_FIGURES = {"--check", "--describe", "--version", "--solve"}
 SOLVE_SECONDS = 3600.0
+CHECK_SECONDS = 60.0  # for a program to look at its command line
 
 HELP = """Run one benchmark with one MPI library and print its table.
 
@@ -265,13 +266,20 @@ def check(chosen: "Single", words: Sequence[str], command: str) -> None:
     if chosen.native:
         return
     benchmark = chosen.benchmark.name
-    done = subprocess.run(
-        [str(TOOLS.mpi_program(chosen.library)), "--check", *chosen.words(words)],
-        env={**os.environ, **environment(chosen.library)},
-        stdin=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        check=False,
-    )
+    try:
+        done = subprocess.run(
+            [str(TOOLS.mpi_program(chosen.library)), "--check", *chosen.words(words)],
+            env={**os.environ, **environment(chosen.library)},
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            timeout=CHECK_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise UserError(
+            f"{chosen.library.name} does not even start its program within {CHECK_SECONDS:g} s: "
+            "look at what it loads"
+        ) from None
     said = done.stderr.decode(errors="replace")
     own = rf"see nearpeak-mpi(?: {benchmark})? --help"
     sys.stderr.write(re.sub(own, f"see nearpeak {command} {benchmark} --help", said))

@@ -13,6 +13,9 @@ from nearpeak.errors import UserError
 LIMIT_SECONDS = 20.0  # for a command of Slurm to answer
 # For srun, whoever calls it, like mpirun: a step does not wait for others of the job to end.
 SHARING_STEPS = {"SLURM_OVERLAP": "1"}
+# Of the time that is left: for what comes behind the measuring, its report, and what it is late by.
+RESERVE, LEAST_RESERVE_SECONDS = 0.1, 30.0
+_GOING_ON = ("RUNNING", "SUSPENDED", "CONFIGURING", "RESIZING", "SIGNALING", "STOPPED")
 _LEFT = re.compile(r"(?:(?:(\d+)-)?(\d+):)?(\d+):(\d+)", re.ASCII)  # days, hours, minutes, seconds
 
 
@@ -59,6 +62,28 @@ def seconds_left() -> float | None:
     if number is None:
         return None
     return parse_left(_told(["squeue", "--noheader", f"--jobs={number}", "--format=%L"]))
+
+
+def is_ending() -> bool:
+    """Whether the job is being ended: cancelled, out of time, or without a node that it had."""
+    number = job()
+    if number is None:
+        return False
+    told = _told(["squeue", "--noheader", f"--jobs={number}", "--states=all", "--format=%T"])
+    return told.strip() not in ("", *_GOING_ON)
+
+
+def measuring_seconds() -> float | None:
+    """How long may be measured in the job, so that a report can follow; None: as long as one likes.
+    UserError where there is no time for either."""
+    left = seconds_left()
+    if left is None:
+        return None
+    if left <= LEAST_RESERVE_SECONDS:
+        raise UserError(
+            f"job {job()} ends in {left:.0f} s: ask for a longer one (--time), and go on there"
+        )
+    return left - max(RESERVE * left, LEAST_RESERVE_SECONDS)
 
 
 def parse_left(text: str) -> float | None:

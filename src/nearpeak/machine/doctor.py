@@ -114,6 +114,22 @@ def _cores(patient: Patient) -> Iterator[Diagnosis]:
         yield ok("cores", f"{have} for {patient.ranks} ranks")
 
 
+def _job(patient: Patient) -> Iterator[Diagnosis]:
+    """In a job of Slurm: whether it has the CPUs that it may use."""
+    told = patient.environment.get("SLURM_CPUS_ON_NODE") or patient.environment.get(
+        "SLURM_JOB_CPUS_PER_NODE", ""
+    )
+    counts = [int(number) for number in re.findall(r"(?:^|,)(\d+)", told)]
+    usable = len(patient.machine.allowed_cpus)
+    if counts and min(counts) < usable:
+        yield bad(
+            "job-cpus",
+            f"the job has {min(counts)} of the {usable} CPUs that are usable here: other jobs may "
+            "run on the rest, which ranks are bound to as well",
+            "ask for whole nodes (Slurm: --exclusive)",
+        )
+
+
 def _smt(patient: Patient) -> Iterator[Diagnosis]:
     allowed = set(patient.machine.allowed_cpus)
     used = [core for core in patient.machine.cores if allowed.intersection(core.cpus)]
@@ -375,6 +391,7 @@ def _steal(patient: Patient) -> Iterator[Diagnosis]:
 
 CHECKS: list[Callable[[Patient], Iterator[Diagnosis]]] = [
     _cores,
+    _job,
     _smt,
     _quota,
     _memory,

@@ -167,7 +167,7 @@ def make_plan(
         in_flight_bytes=options.in_flight_bytes or IN_FLIGHT_BYTES,
         gpu_in_flight_bytes=options.in_flight_bytes or GPU_IN_FLIGHT_BYTES,
         looks=_looks(options, len(contenders)),
-        budget_seconds=_budget(options),
+        budget_seconds=budget_of(options),
         launch_limit_seconds=0.0,
         hosts=options.hosts,
         remote_shell=options.remote_shell,
@@ -282,7 +282,7 @@ def added(
     return Addition(contenders=[*contenders], variants=[*variants], launches=launches)
 
 
-def _budget(options: Options) -> float | None:
+def budget_of(options: Options) -> float | None:
     """Seconds; what was asked for in part takes as long as it does."""
     free = options.nothing_asked and not options.launches and not options.all_pairs
     return options.budget_seconds or (USUAL_SECONDS if free else None)

@@ -9,6 +9,7 @@ import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.folders import cache
+from nearpeak.machine import allocation
 from nearpeak.machine.discover import discover
 from nearpeak.machine.doctor import examine
 from nearpeak.machine.machine import Machine
@@ -26,13 +27,14 @@ from nearpeak.study.paths import (
     select_paths,
 )
 from nearpeak.study.plan import Contender, Plan, Variant
-from nearpeak.study.planning import DEVIATION, VIRTUAL_DEVIATION, Known, Suits, make_plan
+from nearpeak.study.planning import DEVIATION, VIRTUAL_DEVIATION, Known, Suits, budget_of, make_plan
 from nearpeak.study.programs import Programs, build_programs
 from nearpeak.study.starting import as_lent, starting_here
 from nearpeak.study.variants import Awarenesses, asked_for
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.benchmarks import check_name
 from nearpeak.terms.path import DataPath
+from nearpeak.terms.sizes import format_seconds
 
 
 def prepare(
@@ -79,6 +81,8 @@ def prepare(
     described = programs.described
     asked = asked_for(options, described, paths, within)
 
+    options = within_job(options, say)
+
     def make(found: Sequence[Awareness], seconds: float) -> Plan:
         """The plan, with what trials found in so many seconds."""
         known = Awarenesses(found, described)
@@ -104,6 +108,21 @@ def prepare(
     if not any(launch.role == "mpi" for launch in plan.launches):
         raise measures_nothing(contenders)
     return machine, plan
+
+
+def within_job(options: Options, say: Callable[[str], None]) -> Options:
+    """The options with a budget that the job that this is still has; UserError where it has none.
+
+    A study without a budget ends by the clock, as `StudyRun` does.
+    """
+    most, wanted = allocation.measuring_seconds(), budget_of(options)
+    if most is None or wanted is None or wanted <= most:
+        return options
+    say(
+        f"The budget is {format_seconds(most)}, not {format_seconds(wanted)}: job "
+        f"{allocation.job()} ends soon after."
+    )
+    return replace(options, budget_seconds=most)
 
 
 def start(

@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Protocol
@@ -17,6 +18,7 @@ from nearpeak.files import make_folder, sync
 from nearpeak.journal import disk_is_full
 from nearpeak.libraries.launch import shell_line
 from nearpeak.libraries.library import CommandLine
+from nearpeak.machine import allocation
 from nearpeak.machine.states import StateReader
 from nearpeak.numbers import printable
 from nearpeak.signals import handled
@@ -51,6 +53,7 @@ from nearpeak.study.state import GIVE_UP_AFTER
 from nearpeak.terms.logs import BAD_INPUT, FAILED, WRONG_DATA, crash_words, last_words
 from nearpeak.terms.outcomes import Ending
 
+SIGNAL_SECONDS = 5.0  # from the end of a job's launch to the signal that ends the study
 _REFUSALS = (FAILED, BAD_INPUT, 126, 127)  # the last: could not be executed, not found
 _MEASURED = EnvironmentRecord | CaseRecord | SamplesRecord | ProblemRecord
 
@@ -106,7 +109,9 @@ class StudyRun:
         session: SessionRecord,
         history: History,
         amendment: AmendmentRecord | None = None,
+        seconds: float | None = None,
     ) -> None:
+        """`seconds`: how long it may run at most, whatever its budget; None: for ever."""
         self._folder = folder
         self._plan = plan
         self._journal = journal
@@ -122,6 +127,8 @@ class StudyRun:
         self._new = history.empty
         self._started = time.monotonic()
         self._before = self._state.seconds
+        self._job_ended = False
+        self._deadline = None if seconds is None else self._started + seconds
 
     def forecast(self) -> Forecast | None:
         """What was reached so far, and what more time would bring; None where none is needed."""
@@ -167,6 +174,9 @@ class StudyRun:
             self._leave_out(block)
             if not self._fits(block):
                 return self._ending(f"the budget is spent after {block} blocks")
+            if not self._in_time(block):
+                words = f"the job has no time left for another block after {block}"
+                return StudyEndRecord(status="interrupted", message=words)
             for planned in self._state.remaining(block):
                 if planned not in self._state.remaining(block):
                     continue
@@ -175,6 +185,8 @@ class StudyRun:
                     self.signal = self._interrupt.signal
                     name = signal.Signals(self.signal).name
                     return StudyEndRecord(status="interrupted", message=f"ended by {name}")
+                if self._job_ended:
+                    return StudyEndRecord(status="interrupted", message="the job was ended")
         if len(looks) == 1:  # so many were asked for
             return StudyEndRecord(status="complete", message=f"all {last} blocks were run")
         return self._ending(f"all {last} blocks were run")
@@ -206,6 +218,12 @@ class StudyRun:
         return self._state.may_run(
             block, self._spent() + self._state.seconds_left(block, block + 1)
         )
+
+    def _in_time(self, block: int) -> bool:
+        """Whether what is left of this block ends before it must."""
+        if self._deadline is None:
+            return True
+        return time.monotonic() + self._state.seconds_left(block, block + 1) <= self._deadline
 
     def _spent(self) -> float:
         """Seconds of this run and, of those before it, of their launches."""
@@ -240,6 +258,8 @@ class StudyRun:
             (self._folder / log).write_bytes(b"")
         outcome = self._start(planned, command, self._folder / log, reader)
         reader.finish()
+        if outcome.exit_status and self._is_ended_too():
+            outcome = replace(outcome, end="stopped")
         status, message = _judge(outcome, reader, self._folder / log, self._plan)
         if status not in ("ok", "interrupted") and disk_is_full(self._folder):
             raise cannot_write(self._folder, None)
@@ -263,6 +283,16 @@ class StudyRun:
         if not reader.rejected:
             jsonl.unlink(missing_ok=True)  # every line of it stands in records.jsonl
         self._progress.end(planned, end)
+
+    def _is_ended_too(self) -> bool:
+        """Whether a launch that failed did so with the study: Ctrl-C, and the end of a job, reach
+        both, and the launch maybe first."""
+        if self._interrupt.signal is None and allocation.is_ending():
+            self._job_ended = True
+            deadline = time.monotonic() + SIGNAL_SECONDS
+            while self._interrupt.signal is None and time.monotonic() < deadline:
+                time.sleep(0.05)
+        return self._interrupt.signal is not None or self._job_ended
 
     def _start(
         self, planned: PlannedLaunch, command: CommandLine, log: Path, reader: "_Reader"

@@ -34,7 +34,8 @@ _OF_ANY_END = re.compile(
     | .*\ OSC\ UCX\ component\ priority\ set       # said whenever UCX finds no device of its own
     | \[\S+:\d+\]\ (\[\ ?\d+\]|Signal|Failing\ at|\*\*\*\ (
         Process\ received|End\ of\ error|reported\ by|on\ |MPI_ERRORS_ARE_FATAL|\ +and\ MPI))
-    | (srun|slurmstepd):\ (error:\ )?(\S+:\ task|Job\ step\ aborted|\*\*\*\ STEP)    # Slurm
+    | (srun|slurmstepd\S*):\ (error:\ )?(                                             # Slurm
+        \S+:\ task|Job\ step\ aborted|\*\*\*\ STEP|cluster\ configuration\ lacks)
     | \#\ (?!NOT\ SOLVED) | \d+\ +\d+\.\d                    # comments and rows of our own tables
     """,
     re.VERBOSE,
