@@ -44,6 +44,17 @@ def test_a_study_shows_its_plan_runs_and_reports(nearpeak: Nearpeak, tmp_path: P
     assert {cell["who"]["library"] for cell in results["cells"]} == {"one", "two"}
 
 
+def test_the_script_of_a_job_is_written_and_nothing_run(nearpeak: Nearpeak, tmp_path: Path) -> None:
+    words = ["study", "--mpi", "one", *SMALL, "--budget", "10m", "-o", "there"]
+    code, out, err = nearpeak(*words, "--sbatch", "job.sh")
+    assert (code, out, err) == (0, "", "Submit it with: sbatch job.sh\n")
+    assert (tmp_path / "job.sh").read_text().endswith(f"exec {shlex.join(['nearpeak', *words])}\n")
+    assert not (tmp_path / "there").exists()
+    for wrong in (["--resume"], ["--extend", "there"]):
+        code, _, err = nearpeak("study", *wrong, "--sbatch", "job.sh")
+        assert (code, err.count("\n")) == (2, 1)
+
+
 def test_several_settings_of_one_library(
     nearpeak: Nearpeak, standins: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

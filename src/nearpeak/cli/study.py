@@ -60,6 +60,8 @@ Examples:
 
     nearpeak study --hosts node1,node2
 
+    nearpeak study --mpi openmpi --budget 10m --sbatch job.sh
+
     nearpeak study --mpi intel --all-pairs --benchmark bw --sizes 16M
 
     nearpeak study --paths "gpu-gpu nvlink" --buffers D,D --buffers M,M
@@ -238,6 +240,14 @@ def study(
             " the ceiling (nearpeak explain). Some 10 s each, beside the budget.",
         ),
     ] = None,
+    sbatch: Annotated[
+        Path | None,
+        typer.Option(
+            "--sbatch",
+            metavar="FILE",
+            help="Write the script of a Slurm job that runs this study, and run nothing.",
+        ),
+    ] = None,
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -278,6 +288,11 @@ def study(
         seed=seed,
         remote_shell=remote_shell,
     )
+    if sbatch is not None and (resume or extend is not None):
+        raise UserError(
+            "--sbatch writes a script that completes its study by itself: leave "
+            "--resume and --extend out"
+        )
     more = Options(budget_seconds=line.budget_seconds, launches=line.launches)
     if extend is not None:
         more.libraries = line.libraries
@@ -315,7 +330,27 @@ def study(
         raise UserError("--force needs --resume or --extend: give one of them, or leave it out")
     options = merge(read_study_file(file), line) if file else line
     folder = Path(output or options.output or DEFAULT_FOLDER)
+    if sbatch is not None:
+        _write_script(sbatch, options, folder)
+        return
     _start(options, folder, require or options.require, retry, explain, dry_run)
+
+
+def _write_script(file: Path, options: "Options", folder: Path) -> None:
+    """Writes the script of a job that runs this command without --sbatch."""
+    from nearpeak.files import put_whole
+    from nearpeak.study.batch import job_script, without
+
+    program, *words = sys.argv
+    if "/" in program:
+        program = str(Path(program).absolute())
+    command = [program, *without(words, "--sbatch")]
+    script = job_script(options, command, folder, Path.cwd())
+    try:
+        put_whole(file, script.encode())
+    except OSError as error:
+        raise UserError(f"--sbatch {file}: {error.strerror}") from None
+    say(f"Submit it with: sbatch {file}")
 
 
 def _requirements(texts: list[str]) -> "list[Requirement]":
@@ -540,8 +575,10 @@ def _session(
 ) -> "SessionRecord":
     """The session that begins; UserError where it would be of another machine or software."""
     from nearpeak.study import sessions
+    from nearpeak.study.paths import check_nodes
     from nearpeak.study.programs import TOOLS
 
+    check_nodes(plan.hosts, plan.remote_shell)
     fingerprint = sessions.fingerprint(machine, plan.contenders, TOOLS)
     return sessions.begin(folder, fingerprint, history.session, force=force)
 
@@ -559,16 +596,22 @@ def _run(
     """Runs the study; the signal that has ended it, if one has."""
     from nearpeak.cli.explain import explain_worst
     from nearpeak.journal import resume_study
+    from nearpeak.machine.allocation import measuring_seconds
     from nearpeak.study.forecast import MORE_SECONDS, sentence
     from nearpeak.study.programs import TOOLS
     from nearpeak.study.progress import make_progress
     from nearpeak.study.run import StudyRun
 
+    seconds = measuring_seconds()
     with make_progress(plan) as progress:
-        study = StudyRun(folder, plan, journal, TOOLS, progress, session, history, amendment)
+        study = StudyRun(
+            folder, plan, journal, TOOLS, progress, session, history, amendment, seconds
+        )
         end = study.run()
     ended = "interrupted" if end.status == "interrupted" else "complete"
     print(f"{ended}: {end.message}", flush=True)
+    if end.status == "interrupted" and study.signal is None:
+        print(f"Complete it in another job: {resume_study(folder)}", flush=True)
     if end.status == "imprecise":
         if found := study.forecast():
             command = resume_study(folder, "--budget", f"{MORE_SECONDS / 60:g}m")

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The script of a job; tests/slurm submits one."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from nearpeak.errors import UserError
+from nearpeak.study.batch import job_script, without
+from nearpeak.study.options import Options
+
+TEN_MINUTES = Options(budget_seconds=600.0)
+
+
+def test_it_asks_for_whole_nodes_and_more_time_than_the_budget() -> None:
+    lines = job_script(TEN_MINUTES, ["nearpeak"], Path("s"), Path("/here")).splitlines()
+    assert lines[0] == "#!/bin/sh"
+    # 10 min, and 2 to begin; a tenth and half a minute behind
+    assert {"#SBATCH --nodes=1", "#SBATCH --exclusive", "#SBATCH --time=00:14:00"} <= {*lines}
+    assert not [line for line in lines if "nodelist" in line]
+
+
+def test_named_hosts_are_its_nodes() -> None:
+    options = Options(budget_seconds=7200.0, hosts=["a", "b"])
+    script = job_script(options, ["nearpeak"], Path("s"), Path("/here"))
+    assert "#SBATCH --nodes=2\n#SBATCH --nodelist=a,b\n#SBATCH --time=02:17:00\n" in script
+
+
+def test_a_study_of_unknown_time_is_refused() -> None:
+    with pytest.raises(UserError, match="give it --budget"):
+        job_script(Options(launches=3), ["nearpeak"], Path("s"), Path("/here"))
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_it_starts_a_study_and_completes_one_that_has_begun(tmp_path: Path, begun: bool) -> None:
+    program = tmp_path / "near peak"
+    program.write_text('#!/bin/sh\npwd; for word in "$@"; do echo "$word"; done\n')
+    program.chmod(0o755)
+    if begun:
+        (tmp_path / "a study").mkdir()
+        (tmp_path / "a study" / "plan.json").touch()
+    command = [str(program), "study", "--mpi", "it's", "-o", "a study"]
+    script = job_script(TEN_MINUTES, command, Path("a study"), tmp_path)
+    said = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout
+    words = ["study", "--resume", "-o", "a study"] if begun else command[1:]
+    assert said.splitlines() == [str(tmp_path), *words]
+
+
+def test_the_option_that_asked_for_it_is_left_out() -> None:
+    for given in (["--sbatch", "f"], ["--sbatch=f"]):
+        assert without(["study", *given, "-o", "f"], "--sbatch") == ["study", "-o", "f"]
