@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which launcher is taken in a job, on stand-ins for launchers; tests/slurm has real ones."""
+
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType
+
+import msgspec
+import pytest
+from made_libraries import made_library
+
+from nearpeak.errors import UserError
+from nearpeak.libraries.launchers import srun
+from nearpeak.libraries.library import CommandLine, Launch, Library
+from nearpeak.machine import allocation
+from nearpeak.study import starting
+from nearpeak.study.commands import Tools
+from nearpeak.study.starting import Started, starting_here
+
+HOSTS = ["a", "b"]
+OWN = made_library("mpich", family="mpich", launcher=Path("/opt/mpi/bin/mpirun"))
+BY_SRUN = msgspec.structs.replace(OWN, launcher=Path("/bin/srun"))
+Start = Callable[..., tuple[Started, list[str]]]
+
+
+@pytest.fixture(autouse=True)
+def job(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of two nodes, whose srun has PMI-2 and PMIx."""
+    found = allocation.Allocation("7", ("a", "b"), "a")
+    monkeypatch.setattr(allocation, "current", lambda: found)
+    monkeypatch.setattr(shutil, "which", lambda _: "/bin/srun")
+    monkeypatch.setattr(srun, "offered", lambda _: ["none", "pmix", "pmi2"])
+    monkeypatch.setattr(starting, "TRIAL_SECONDS", 2.0)
+
+
+@pytest.fixture
+def start(standins: ModuleType, tmp_path: Path) -> Start:
+    """What is found with launchers that fail so; `fails`: modes of the fake program, by what srun
+    is told of ("own": the library's launcher). All others work."""
+    plain = standins.make_tools(tmp_path)
+
+    def begin(
+        library: Library = OWN,
+        hosts: Sequence[str] = HOSTS,
+        remote_shell: str | None = None,
+        **fails: str,
+    ) -> tuple[Started, list[str]]:
+        def line(library: Library, launch: Launch) -> CommandLine:
+            how = library.pmi if library.launcher.name == "srun" else "own"
+            made = plain.command_line(library, launch)
+            cpus = {"NEARPEAK_FAKE_CPUS": "[[0, 1, 2], [1, 2, 3]]"}
+            env = {**made.env, **cpus, "NEARPEAK_FAKE": fails.get(how, "")}
+            return CommandLine(argv=made.argv, env=env)
+
+        tools = Tools(line, plain.mpi_program, plain.native_program)
+        said: list[str] = []
+        return starting_here(library, hosts, remote_shell, tools, said.append), said
+
+    return begin
+
+
+def test_the_librarys_own_launcher_comes_first(start: Start) -> None:
+    found, said = start()
+    assert found == Started(OWN, frozenset({1, 2}))  # what both hosts have
+    assert said == ["mpich is started by mpirun on a and b of job 7"]
+
+
+def test_then_srun_by_what_the_library_knows(start: Start) -> None:
+    found, [said] = start(own="crash")
+    assert found.library == msgspec.structs.replace(BY_SRUN, pmi="pmi2")
+    assert said.startswith(
+        "mpich is started by srun --mpi=pmi2 on a and b of job 7 (mpirun: ended by SIGSEGV"
+    )
+
+
+def test_a_launcher_whose_ranks_ran_elsewhere_has_not_started_them(start: Start) -> None:
+    found, [said] = start(own="one host", pmi2="nowhere")
+    assert found.library.pmi == "pmix"
+    assert "(mpirun: both ranks ran on host h; srun --mpi=pmi2: it did not say" in said
+
+
+def test_none_waits_for_ever(start: Start) -> None:
+    with pytest.raises(UserError) as refused:
+        start(own="hang", pmi2="crash", pmix="crash")
+    told = str(refused.value)
+    assert told.startswith(
+        "nothing starts mpich in job 7 (a,b): mpirun: no ranks within 2 s; it did not say why; srun"
+    )
+    assert "srun --mpi=pmix: ended by SIGSEGV" in told
+    assert "\n" not in told
+
+
+def test_on_one_node_its_own_launcher_is_not_tried(start: Start) -> None:
+    assert start(OWN, [], own="crash") == (Started(OWN), [])
+
+
+def test_a_remote_shell_is_taken_at_its_word(start: Start) -> None:
+    assert start(OWN, HOSTS, "/sh", own="crash") == (Started(OWN), [])
+
+
+def test_srun_alone_is_tried_on_one_node(start: Start) -> None:
+    found, said = start(BY_SRUN, [], pmi2="crash")
+    assert found.library.pmi == "pmix"
+    assert said[0].startswith("mpich is started by srun --mpi=pmix on a of job 7 (srun --mpi=pmi2")
+
+
+def test_outside_of_a_job_nothing_is_tried(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(allocation, "current", lambda: None)
+    assert start(own="crash") == (Started(OWN), [])
