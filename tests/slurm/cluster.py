@@ -22,6 +22,7 @@ NOT_INSTALLED = "Slurm is not installed"
 START_SECONDS = 30.0
 END_SECONDS = 5.0
 
+# Jobs begin at once, where Slurm would wait for more to come.
 # Without cgroups, tasks of the kernel's or accounting: a container allows as much.
 CONFIGURATION = """\
 ClusterName=nearpeak-test
@@ -45,6 +46,7 @@ JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
+SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,bf_interval=1
 ReturnToService=2
 KillWait=2
 MailProg=/bin/true

@@ -62,13 +62,3 @@ def test_srun_starts_what_has_no_launcher(slurm: Any, bare: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert " is started by srun --mpi=pmi2 on nearpeak-a and nearpeak-b of job " in done.stderr
     assert done.stdout.splitlines()[-1].split()[0] == "8"
-
-
-def test_an_srun_that_refuses_is_one_line(slurm: Any, bare: Path) -> None:
-    """A job of one CPU, and two ranks."""
-    done = slurm.run(["salloc", "--quiet", "--ntasks=1", *RUN, "--mpi", str(bare)])
-    assert done.returncode == 2
-    assert "nearpeak: nothing starts mpich-" in done.stderr
-    assert "srun --mpi=pmi2: exit status 1: srun: error: Unable to create step" in done.stderr
-    assert done.stderr.count("\n") == 1
-    assert not done.stdout

@@ -18,7 +18,7 @@ OPTIONS = """\
 mpi = ["mpich"]
 benchmarks = ["latency"]
 sizes = "8"
-slot_ms = 300
+slot_ms = 100
 launches = 2
 budget = "10m"
 """
