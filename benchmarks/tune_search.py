@@ -154,6 +154,27 @@ def ours(bench: Launches, seed: int) -> Env:
     return Search(bench, candidates, seed).run().taken
 
 
+def named(bench: Launches, seed: int) -> Env:
+    """The same where rules named the two values that help the usual protocol most by themselves,
+    and one that changes nothing."""
+    given = bench.problem
+    helping = sorted(
+        (factor, value)
+        for value, (protocol, _, factor) in given.factors.items()
+        if protocol == 0 and factor < 1 and value not in given.failing
+    )
+    idle = [
+        (name, value)
+        for name, own in given.values.items()
+        for value in own
+        if (name, value) not in {*given.factors, *given.protocols, *given.failing}
+    ]
+    values = [Candidate((value,)) for value in [*(each for _, each in helping[:2]), idle[0]]]
+    others = [Candidate(((n, value),)) for n, own in given.values.items() for value in own]
+    candidates = list(dict.fromkeys([*values, *others]))
+    return Search(bench, candidates, seed, first=len(values)).run().taken
+
+
 def at_random(bench: Launches, seed: int) -> Env:
     """Each setting at any of its values or its default; the best of them again, five times each."""
     chance = random.Random(seed)
@@ -212,6 +233,7 @@ def main() -> None:
     options = parser.parse_args()
     ways: dict[str, Callable[[Launches, int], Env]] = {
         "nearpeak tune": ours,
+        "  values named": named,
         "random": at_random,
         "TPE alone": tpe,
     }

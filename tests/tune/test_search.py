@@ -276,6 +276,22 @@ def test_ceilings_that_harm_are_told_and_not_taken() -> None:
     assert np.median(found.calibration.gains) == pytest.approx(math.log(0.5), abs=0.1)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_what_was_named_and_what_ceilings_give_are_taken_together(seed: int) -> None:
+    def effect(env: Env) -> tuple[float, float]:  # as of Open MPI with UCX from a host to a GPU
+        rate = env.get("RATE") == "measured"
+        if env.get("HANDLES") == "n":
+            return 5.0, 28.0 if rate else 2.5
+        return 1.0, 27.0 if rate else 1.0
+
+    known = candidates({"HANDLES": ["n"], "RATE": ["5"], **FILLERS})
+    measured = [Candidate(((name, "measured"),)) for name in ("RATE", "TIME", "OTHER")]
+    bench = Planted(effect, seed, launches=90)
+    bench.most = 120
+    found = Search(bench, known, seed, first=2, calibrated=measured).run()
+    assert mattering(found) == {"HANDLES": "n", "RATE": "measured"}
+
+
 def test_a_ceiling_that_a_library_does_not_take_is_left_out() -> None:
     def effect(env: Env) -> tuple[float, float] | str:
         return "no value configured" if "OLD" in env else (1.0, 1.0)

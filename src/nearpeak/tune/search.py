@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The search for settings: what is tried next, and what is taken.
 
-After the values that somebody named, alone, and the library's own cost model with ceilings of this
-machine: many values together, first by chance, then as Optuna's
-TPE sampler proposes them from all that was measured so far, since a launch with twenty values tells
-of all of them. The best of these, the values of them that a regression says matter, and the best
-single ones run against what was taken before in interleaved rounds. The winner is taken if it is
-better by more than chance, in further launches too. At the end what is not needed is dropped, and
-all that worked must still work. benchmarks/tune_search.py has simulations.
+First the values that somebody named, alone, the library's own cost model with ceilings of this
+machine, and what of both helps together: what is good is taken, and what of it is not needed
+dropped, before anything else. Then many values together, first by chance, beside what was taken,
+then as Optuna's TPE sampler proposes them from all that was measured so far, since a launch with
+twenty values tells of all of them. The best of these, the values of them that a regression says
+matter, and the best single ones run against what was taken before in interleaved rounds. The winner
+is taken if it is better by more than chance, in further launches too. At the end what is not needed
+is dropped, and all that worked must still work. benchmarks/tune_search.py has simulations.
 
 All that is decided follows from the figures in the order of measurement and from the seed, so that
 a search is resumed by playing back what was recorded (trials.py).
@@ -30,7 +31,6 @@ from nearpeak.tune.sampler import Sampler
 
 SCREENED_BETWEEN = 5  # trials between two launches of what was taken: what drifts is seen
 REFERENCE = 5  # launches whose median a single trial is held against
-SHARE_ALONE = 0.4  # of the time, at most, for values alone
 CALIBRATED_ROUNDS = 6  # as many as a 95 % interval needs
 SHARE_CALIBRATED = 0.15  # of the time, at most, for these
 STARTING = 20  # trials of values by chance that the sampler starts from
@@ -144,9 +144,11 @@ class Search:
         self._bench.check({})  # how long it takes must be known for the others to have their time
         self._screen(self._candidates[: self._first])
         self._calibrate()
-        while True:
-            self._climb()
+        if self._take_best(self._promising()):
             self._prune()
+        while True:
+            if self._climb():
+                self._prune()
             self._prove()
             if not self.outcome.taken:
                 break
@@ -195,17 +197,38 @@ class Search:
             self.outcome.lacking.append(what)
             self._tell(f"no time for: {what}")
 
-    def _climb(self) -> None:
-        """Takes what is better until the time is over or nothing is any more."""
-        for _ in range(MOST_TURNS):
+    def _promising(self) -> list[Candidate]:
+        """What of the values that were named and of the measured ceilings is better in a launch of
+        each: all together, where both have a variable with the one's value or the other's, and each
+        of the two."""
+        own = {values: cost for values, cost in self._tried if values}
+        clear = self._cost(np.median(self._own, axis=0)) - NOISES * float(self._noise().mean())
+        named = [
+            each
+            for each in self._working(self._candidates[: self._first])
+            if own.get(frozenset([each]), math.inf) < clear
+        ]
+        measured = self._working(self._calibrated)
+        if own.get(frozenset(measured), math.inf) >= clear:
+            measured = []
+        found = [together(each) for each in ([*named, *measured], [*measured, *named])]
+        found += [together(measured), together(named)]
+        return [each for each in dict.fromkeys(found) if each.env]
+
+    def _climb(self) -> bool:
+        """Takes what is better until the time is over or nothing is any more; whether anything
+        was."""
+        for turn in range(MOST_TURNS):
             until = self._bench.left() * (1 - SHARE_SAMPLED)
             sampler = Sampler(self._known(), self._seed)
             for values, cost in self._tried:
                 sampler.learn(values, cost)
             self._spread(sampler, until)
             self._sample(sampler, until)
-            if not self._take_best(self._best(self._known())) or self._bench.left() <= 0:
-                return
+            taken = self._take_best(self._best(self._known()))
+            if not taken or self._bench.left() <= 0:
+                return taken or turn > 0
+        return True
 
     def _known(self) -> list[Candidate]:
         return self._working(self._candidates)
@@ -216,9 +239,7 @@ class Search:
     def _without_broken(self, why: str) -> None:
         """Refuses the values by which something does not work any more, and goes back to the
         library as it is."""
-        taken = [
-            each for each in self._candidates if set(each.env) <= set(self.outcome.taken.items())
-        ]
+        taken = self._taken_values()
         broken = {each: self._bench.check(dict(each.env)) for each in taken if self._holds(0)}
         for candidate in taken:
             alone = broken.get(candidate)
@@ -231,6 +252,11 @@ class Search:
         self._tried = list(itertools.compress(self._tried, kept))
         self._by_target = list(itertools.compress(self._by_target, kept))
         self._take({})
+
+    def _taken_values(self) -> list[Candidate]:
+        return [
+            each for each in self._candidates if set(each.env) <= set(self.outcome.taken.items())
+        ]
 
     def _reference(self, launches: int) -> bool:
         """Measures what was taken so far anew; whether it works."""
@@ -258,7 +284,7 @@ class Search:
     def _screen(self, candidates: Sequence[Candidate]) -> None:
         """One launch of each value alone."""
         for number, candidate in enumerate(candidates):
-            if self._bench.left() <= 1 - SHARE_ALONE:
+            if self._bench.left() <= 0:
                 break
             if number % SCREENED_BETWEEN == 0:
                 self._reference(1)
@@ -280,10 +306,12 @@ class Search:
         return cost
 
     def _spread(self, sampler: Sampler, until: float) -> None:
-        """Trials of values by chance, until there are some of many values: what the sampler starts
-        from. Where they fail fewer values are taken, and the one that fails is looked for."""
+        """Trials of values by chance beside what was taken, until there are some of many values:
+        what the sampler starts from. Where they fail fewer values are taken, and the one that fails
+        is looked for."""
         share = 0.5
-        values = by_variable(self._known())
+        taken = self._taken_values()
+        values = by_variable([c for c in self._known() if c.variable not in self.outcome.taken])
         for _ in range(STARTING - sum(len(tried) > 1 for tried, _ in self._tried)):
             if self._bench.left() <= until:
                 break
@@ -293,7 +321,7 @@ class Search:
             chosen = self._working(chosen)
             if not chosen:
                 continue
-            cost = self._try(chosen, "spread")
+            cost = self._try([*taken, *chosen], "spread")
             if math.isnan(cost):
                 self._find_failing(chosen)
                 share = max(share / 1.5, 0.05)
@@ -539,10 +567,12 @@ class Search:
                 gains[candidate].append(found[None] - costs)
 
     def _prune(self) -> None:
-        """Drops what was taken and is not needed: halves of it, then quarters, then single ones."""
+        """Drops what was taken and is not needed: halves of it, then quarters, then single ones,
+        what seems to matter least first."""
+        matter = self._matter()
         size = (len(self.outcome.taken) + 1) // 2
         while size:
-            names = list(self.outcome.taken)
+            names = sorted(self.outcome.taken, key=lambda name: matter[name])
             for start in range(0, len(names), size):
                 part = set(names[start : start + size])
                 without = {k: v for k, v in self.outcome.taken.items() if k not in part}
@@ -552,6 +582,16 @@ class Search:
                 if without and without != self.outcome.taken:
                     self._drop(without)
             size = size // 2
+
+    def _matter(self) -> dict[str, float]:
+        """How much each variable of what was taken matters by all trials: more is better."""
+        known = self._known()
+        costs = np.array([cost for _, cost in self._tried])
+        found = dict.fromkeys(self.outcome.taken, -math.inf)
+        for candidate, effect in zip(known, map(float, self._effects(known, costs)), strict=True):
+            if set(candidate.env) <= set(self.outcome.taken.items()):
+                found.update({name: max(effect, found[name]) for name, _ in candidate.env})
+        return found
 
     def _prove(self) -> None:
         """Takes nothing where what is left of it is no better than nothing."""
