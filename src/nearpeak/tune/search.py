@@ -306,12 +306,12 @@ class Search:
         return cost
 
     def _spread(self, sampler: Sampler, until: float) -> None:
-        """Trials of values by chance beside what was taken, until there are some of many values:
-        what the sampler starts from. Where they fail fewer values are taken, and the one that fails
-        is looked for."""
+        """Trials of values by chance, half of them beside what was taken, until there are some of
+        many values: what the sampler starts from. Where they fail fewer values are taken, and the
+        one that fails is looked for."""
         share = 0.5
         taken = self._taken_values()
-        values = by_variable([c for c in self._known() if c.variable not in self.outcome.taken])
+        values = by_variable(self._known())
         for _ in range(STARTING - sum(len(tried) > 1 for tried, _ in self._tried)):
             if self._bench.left() <= until:
                 break
@@ -321,7 +321,10 @@ class Search:
             chosen = self._working(chosen)
             if not chosen:
                 continue
-            cost = self._try([*taken, *chosen], "spread")
+            beside = taken if taken and self._chance.random() < 0.5 else []
+            other = {each.variable for each in chosen}
+            beside = [each for each in beside if each.variable not in other]
+            cost = self._try([*beside, *chosen], "spread")
             if math.isnan(cost):
                 self._find_failing(chosen)
                 share = max(share / 1.5, 0.05)
