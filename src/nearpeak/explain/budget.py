@@ -499,20 +499,20 @@ def usual_share(ranks: Sequence[Seen], legs: Sequence[Windows]) -> float:
 def counters(seen: Seen) -> Counters | None:
     """What the kernel counted in samples in which nobody looked at the rank, for each iteration;
     None without any."""
-    counts = np.flatnonzero((seen.kind == COUNTER) & (seen.name == 1))
+    values = [seen.bytes[(seen.kind == COUNTER) & (seen.name == which)] for which in range(1, 7)]
+    # Where events ran out, some of the last ones have nothing to be held against.
+    pairs = min(len(value) // 2 for value in values)
+    befores = np.flatnonzero((seen.kind == COUNTER) & (seen.name == 1))[::2][:pairs]
     ends = _marks(seen, ENDS)
     # Between the counts before a sample and those behind it is its end.
-    befores, behinds = counts[::2], counts[1::2]
-    whole = ends[np.searchsorted(ends, befores[: len(behinds)])] if len(ends) else ends
+    whole = ends[np.searchsorted(ends, befores)] if len(ends) else ends
     iterations = float(seen.bytes[whole].sum())
     if not iterations:
         return None
-
-    def counted(which: int) -> float:
-        values = seen.bytes[(seen.kind == COUNTER) & (seen.name == which)]
-        return float((values[1::2] - values[::2]).sum()) / iterations
-
-    minor, major, voluntary, involuntary, user_ns, system_ns = map(counted, range(1, 7))
+    minor, major, voluntary, involuntary, user_ns, system_ns = (
+        float((value[1 : 2 * pairs : 2] - value[: 2 * pairs : 2]).sum()) / iterations
+        for value in values
+    )
     return Counters(
         rank=seen.rank,
         minor_faults=minor,
