@@ -293,7 +293,9 @@ class Shared:
     free: Floats  # 1 from an instant to the next where nothing went on in a message, else 0
     free_ns: float  # all of that
     waits: dict[During, Floats]  # likewise, where time belongs to calls that wait
-    at_own: dict[int, Floats]  # likewise, of each rank, where it was in no call that is seen
+    # Of samples of a rank in no call that is seen: the rank, what it was at, and for each sample the
+    # last of `instants` before it.
+    at_own: list[tuple[int, str, Indices]]
 
 
 def shared(did: Activity, looked_at: Windows) -> Shared:
@@ -321,13 +323,19 @@ def shared(did: Activity, looked_at: Windows) -> Shared:
 
     inside = (active(opens, closes) > 0).astype(float)
     rank = np.array([name.rank for name in did.names], int)[did.which[events]]
-    calls = np.isin(level, [LEVELS.index(kind) for kind in ("call", "sync", "wait")])
-    at_own = {
-        of: (active(first[calls & (rank == of)], last[calls & (rank == of)]) == 0).astype(float)
-        for of in did.ranks
-    }
-    # Who waits is in a call: another rank.
-    any_at_own = np.maximum.reduce(list(at_own.values()))
+    calls = level != LEVELS.index("device")
+    any_at_own = np.zeros(len(instants), dtype=bool)
+    at_own: list[tuple[int, str, Indices]] = []
+    # Of all ranks at once it would be ranks times instants.
+    for of in did.ranks:
+        its = calls & (rank == of)
+        is_at_own = active(first[its], last[its]) == 0
+        any_at_own |= is_at_own  # who waits is in a call: another rank
+        for sampled, name, times in did.samples:
+            if sampled == of:
+                places = np.searchsorted(instants, times, side="right") - 1
+                places = places[(places >= 0) & (places < len(instants) - 1)]
+                at_own.append((of, name, places[is_at_own[places]]))
     free, shares, others = inside, np.zeros(len(events)), np.full(len(events), np.nan)
     waits: dict[During, Floats] = {}
     for number, kind in enumerate(LEVELS):
@@ -399,7 +407,7 @@ def budget(did: Activity, leg: Windows, ceiling_us: float | None, slower: float 
         waiting_us=spent_us["wait"],
         not_accounted_us=rest_us,
         # A message in which a sample was taken takes longer than usual.
-        own=list(_own(did, shared(did, leg))),
+        own=list(_own(shared(did, leg))),
         added_us=bounds.added_us,
         accounted_least=bounds.least,
         accounted_most=bounds.most,
@@ -432,15 +440,13 @@ def _parts(did: Activity, known: Shared, messages: int) -> Iterator[Part]:
         )
 
 
-def _own(did: Activity, known: Shared) -> Iterator[Own]:
+def _own(known: Shared) -> Iterator[Own]:
     """What samples found that ranks were at by their own instructions."""
     during: During
     for during, there in {"nothing": known.free, **known.waits}.items():
         counts: dict[tuple[int, str], int] = {}
-        for rank, name, times in did.samples:
-            places = np.searchsorted(known.instants, times, side="right") - 1
-            inside = places[(places >= 0) & (places < len(known.instants) - 1)]
-            if count := int((there * known.at_own[rank])[inside].sum()):
+        for rank, name, places in known.at_own:
+            if count := int(there[places].sum()):
                 counts[rank, name] = count
         for (rank, name), count in sorted(counts.items(), key=lambda item: (item[0][0], -item[1])):
             of_rank = sum(n for (other, _), n in counts.items() if other == rank)
