@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the time of messages went, of events written down by hand."""
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -130,6 +131,25 @@ def test_what_the_microscope_adds_without_telling_may_lie_anywhere(did: Any) -> 
     assert found.accounted_most == 1
     assert budget(activity(ranks), looked_at, 5.0, slower=2.0).accounted_least is None
     assert budget(activity(ranks), looked_at, 1.0, slower=0.5).added_us == 0
+
+
+@pytest.mark.parametrize("cost_ns", [0, 50, 150])
+def test_what_it_takes_to_see_a_rank_wait_is_not_known_time(did: Any, cost_ns: int) -> None:
+    """Rank 0 works by its own instructions, rank 1 gives its core away every 200 ns."""
+    yields = [did.call("sched_yield", at / 5, at / 5 + 0.05) for at in range(50)]
+    ranks = [
+        did.seen(0, did.sample(0, 10), host_call_ns=cost_ns),
+        did.seen(1, [*did.sample(0, 10), *yields], host_call_ns=cost_ns),
+    ]
+    [looked_at] = windows(ranks)
+    found = budget(activity(ranks), looked_at, ceiling_us=1.0)
+    assert found.accounted_least == pytest.approx(0)
+    assert found.accounted_most == pytest.approx(0)
+    assert found.added_us == 0
+    assert found.waiting_us + found.not_accounted_us == pytest.approx(10)
+    assert all(part.others_us == part.time_us for part in found.parts)
+    [*_, last] = found.parts
+    assert last.words in ("50 x sched_yield", "the microscope")
 
 
 def test_a_wait_does_not_hide_the_work_of_another_rank(did: Any) -> None:
@@ -326,3 +346,42 @@ def test_what_the_kernel_counted_is_told_for_an_iteration(did: Any) -> None:
     assert (found.minor_faults, found.involuntary_switches) == (2, 0.25)
     assert (found.user_us, found.system_us) == (0.5, 1)
     assert counters(did.seen(0, counted(before))) is None
+
+
+@pytest.mark.parametrize("cut", range(7))
+def test_what_the_kernel_counted_of_a_sample_that_was_cut_short_is_left_out(
+    did: Any, cut: int
+) -> None:
+    """Events run out behind the first samples: so many of the next one's counts found a place."""
+
+    def counted(value: float, most: int = 6) -> list[Any]:
+        return [did.Made(COUNTER, number, 0, 0, value) for number in range(1, 1 + most)]
+
+    whole = [*counted(1), *did.sample(0, 4), *counted(3), *counted(10), *did.sample(5, 9)]
+    third = [*counted(100), *did.sample(10, 14)]
+    found = counters(did.seen(0, [*whole, *counted(11), *third, *counted(900, min(cut, 5))]))
+    assert found is not None
+    assert (found.minor_faults, found.system_us) == (1.5, 0.0015)
+    found = counters(did.seen(0, [*whole, *counted(11, cut)]))
+    assert found is not None
+    assert found.minor_faults == (1.5 if cut == 6 else 2)
+
+
+@pytest.mark.parametrize("ranks", [2, 64])
+def test_what_is_kept_in_memory_grows_with_the_events_and_not_with_the_ranks_too(
+    did: Any, ranks: int
+) -> None:
+    def did_calls(rank: int) -> Any:
+        starts = (at / 10 + rank / 1000 for at in range(12_800 // ranks))
+        calls = [did.call("memcpy", start, start + 0.05) for start in starts]
+        return did.seen(rank, [*did.sample(0, 700), *calls])
+
+    seen = activity([did_calls(rank) for rank in range(ranks)])
+    [looked_at] = windows([did.seen(0, did.sample(0, 700))])
+    tracemalloc.start()
+    try:
+        budget(seen, looked_at, None)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 12_800 * 80 * 8  # bytes: some eighty numbers for each event

@@ -25,6 +25,7 @@ from nearpeak.explain.events import (
     copy_name,
 )
 from nearpeak.observations.explained import (
+    MICROSCOPE,
     Budget,
     Counters,
     During,
@@ -192,10 +193,18 @@ def _named(seen: Seen) -> Iterator[tuple[Name, Floats, Floats, Floats]]:
         if len(chosen):
             name = Name(kind, text_of(int(seen.name[chosen[0]])), seen.rank)
             yield name, seen.begin[chosen], seen.end[chosen], seen.bytes[chosen]
-    yield from _microscope(seen, calls & main)
+    waits = np.zeros_like(calls)
+    for kind, own, _ in kinds:
+        if kind == "wait":
+            waits |= own
+    yield from _microscope("microscope", seen, calls & main & ~waits)
+    # What it takes to see that a rank waits is no more known than the wait.
+    yield from _microscope("wait", seen, calls & main & waits)
 
 
-def _microscope(seen: Seen, calls: Booleans) -> Iterator[tuple[Name, Floats, Floats, Floats]]:
+def _microscope(
+    kind: Kind, seen: Seen, calls: Booleans
+) -> Iterator[tuple[Name, Floats, Floats, Floats]]:
     """What it took to see the calls: half of it before each, half behind."""
     begin, end = seen.begin[calls], seen.end[calls]
     of_driver = seen.kind[calls] == DRIVER_CALL
@@ -203,7 +212,7 @@ def _microscope(seen: Seen, calls: Booleans) -> Iterator[tuple[Name, Floats, Flo
     if half.any():
         nothing = np.zeros(2 * len(begin))
         begins, ends = np.concatenate([begin - half, end]), np.concatenate([begin, end + half])
-        yield Name("microscope", "the microscope", seen.rank), begins, ends, nothing
+        yield Name(kind, MICROSCOPE, seen.rank), begins, ends, nothing
 
 
 def _calls(seen: Seen) -> Booleans:
@@ -465,7 +474,7 @@ def lanes(did: Activity, begin: float, end: float) -> list[Lane]:
     chosen = np.flatnonzero((did.end > begin) & (did.begin < end))
     for event in chosen[np.argsort(did.begin[chosen], kind="stable")].tolist():
         name = did.names[did.which[event]]
-        if name.kind == "microscope":
+        if name.name == MICROSCOPE:
             continue
         of = "device" if name.kind == "device" else "rank"
         span = Span(

@@ -15,6 +15,8 @@ from nearpeak.files import write_whole
 
 SCHEMA = 1
 
+MICROSCOPE = "the microscope"  # the name of its parts
+
 # What a rank or a device was at: bytes moved on a device, a call that does something, what the
 # microscope itself takes to see a call, a call that waits for the device, or one that waits for
 # whatever comes.
@@ -48,7 +50,7 @@ class Part(msgspec.Struct, kw_only=True):
     @property
     def words(self) -> str:
         """`2,036 x cuMemcpyAsync of 8,240 B`."""
-        if self.kind == "microscope":
+        if self.name == MICROSCOPE:
             return self.name
         moved = f" of {self.bytes:,.0f} B" if self.bytes else ""
         return f"{self.times}{self.name}{moved}"
