@@ -65,7 +65,7 @@ WAITS = frozenset(
     ]
 )
 # Calls that wait where nothing has come: then they move no bytes.
-RECEIVES = frozenset(["read", "readv", "recv", "recvfrom", "recvmsg"])
+RECEIVES = frozenset(["read", "__read_chk", "readv", "recv", "recvfrom", "recvmsg"])
 # Calls of which nobody knows whether they wait.
 MAY_WAIT = frozenset(["ioctl", "syscall"])
 # Of one call of the driver: for a stream of each thread, and of a later version.
@@ -302,7 +302,7 @@ class Shared:
     free: Floats  # 1 from an instant to the next where nothing went on in a message, else 0
     free_ns: float  # all of that
     waits: dict[During, Floats]  # likewise, where time belongs to calls that wait
-    # Of samples of a rank in no call that is seen: the rank, what it was at, and for each sample the
+    # Of samples of a rank in no call that is seen: the rank, what it was at, and of each sample the
     # last of `instants` before it.
     at_own: list[tuple[int, str, Indices]]
 
