@@ -16,7 +16,7 @@ from nearpeak.explain.budget import (
     usual_share,
     windows,
 )
-from nearpeak.explain.events import COUNTER
+from nearpeak.explain.events import COUNTER, KERNEL
 from nearpeak.observations.explained import Budget
 
 
@@ -135,6 +135,32 @@ def test_what_the_microscope_adds_without_telling_may_lie_anywhere(did: Any) -> 
 
 @pytest.mark.parametrize("cost_ns", [0, 50, 150])
 def test_what_it_takes_to_see_a_rank_wait_is_not_known_time(did: Any, cost_ns: int) -> None:
+def test_the_benchmarks_own_work_has_rows_of_its_own(did: Any) -> None:
+    """It packs by a kernel that it waits for, and the library waits for a copy of its own."""
+    kernel = did.Made(KERNEL, "pack_blocks", 1, 4, own=True)
+    waits = did.call("cuStreamSynchronize", 1, 5)
+    ranks = [
+        did.seen(
+            0,
+            [
+                *did.sample(0, 10),
+                kernel,
+                waits._replace(own=True),
+                did.copy(1, 3, 6, 7, 8),
+                did.call("cuStreamSynchronize", 6, 9),
+            ],
+        )
+    ]
+    [looked_at] = windows(ranks)
+    found = budget(activity(ranks), looked_at, None)
+    assert {(part.words, part.own): part.time_us for part in found.parts} == {
+        ("kernel pack_blocks, the benchmark's own", True): 3,
+        ("cuStreamSynchronize, the benchmark's own", True): 1,
+        ("copy, pageable to device of 8 B", False): 1,
+        ("cuStreamSynchronize", False): 2,
+    }
+
+
     """Rank 0 works by its own instructions, rank 1 gives its core away every 200 ns."""
     yields = [did.call("sched_yield", at / 5, at / 5 + 0.05) for at in range(50)]
     ranks = [

@@ -85,6 +85,7 @@ class Name(NamedTuple):
     kind: Kind
     name: str
     rank: int
+    own: bool = False  # of the benchmark itself
 
 
 @dataclass
@@ -189,10 +190,11 @@ def _named(seen: Seen) -> Iterator[tuple[Name, Floats, Floats, Floats]]:
         kinds += [("device", there & (seen.name == n), words) for n in np.unique(seen.name[there])]
     kinds.append(("device", seen.kind == FILL, lambda _: "fill"))
     for kind, own, text_of in kinds:
-        chosen = np.flatnonzero(own)
-        if len(chosen):
-            name = Name(kind, text_of(int(seen.name[chosen[0]])), seen.rank)
-            yield name, seen.begin[chosen], seen.end[chosen], seen.bytes[chosen]
+        for of_benchmark in (False, True):
+            chosen = np.flatnonzero(own & (seen.own == of_benchmark))
+            if len(chosen):
+                name = Name(kind, text_of(int(seen.name[chosen[0]])), seen.rank, of_benchmark)
+                yield name, seen.begin[chosen], seen.end[chosen], seen.bytes[chosen]
     waits = np.zeros_like(calls)
     for kind, own, _ in kinds:
         if kind == "wait":
@@ -475,6 +477,7 @@ def lanes(did: Activity, begin: float, end: float) -> list[Lane]:
     for event in chosen[np.argsort(did.begin[chosen], kind="stable")].tolist():
         name = did.names[did.which[event]]
         if name.name == MICROSCOPE:
+            own=name.own,
             continue
         of = "device" if name.kind == "device" else "rank"
         span = Span(

@@ -4,6 +4,8 @@
 from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from nearpeak.findings.evidence import Noticed, View
 from nearpeak.numbers import number, percent
 from nearpeak.observations.explained import (
@@ -12,6 +14,7 @@ from nearpeak.observations.explained import (
     Explanation,
     Part,
     doubtful,
+    hides_own,
 )
 from nearpeak.results.results import Fact, InMessage
 from nearpeak.terms.identity import Case, Place, Who
@@ -100,8 +103,9 @@ def explanations(view: View) -> Iterator[tuple[Who, Explanation]]:
 def _messages(view: View) -> Iterator[Message]:
     for _, explanation in explanations(view):
         for case in explanation.cases:
-            for budget in [] if doubtful(case) else case.budgets:
-                yield Message(explanation, case, budget)
+            for budget in [] if doubtful(case) or hides_own(case) else case.budgets:
+                of_library = [part for part in budget.parts if not part.own]
+                yield Message(explanation, case, replace(budget, parts=of_library))
 
 
 def _facts(message: Message, parts: list[Part]) -> list[Fact]:

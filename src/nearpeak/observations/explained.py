@@ -33,6 +33,9 @@ class Part(msgspec.Struct, kw_only=True):
     kind: Kind
     name: str  # "cuMemcpyAsync", "memcpy"; of a device "copy, pageable to device"
     rank: int  # that called, or for whom the device worked
+    # By the benchmark itself, as packing by a kernel or copies to staging buffers, and no doing of
+    # the library. null: not known of explanations from before it was.
+    own: bool | None = None
     # Of it, for one message: one that goes on before or behind it counts by the part within. Times
     # `mean_us` it is `busy_us`.
     count: float
@@ -49,11 +52,12 @@ class Part(msgspec.Struct, kw_only=True):
 
     @property
     def words(self) -> str:
-        """`2,036 x cuMemcpyAsync of 8,240 B`."""
+        """`2,036 x cuMemcpyAsync of 8,240 B`, `2 x cuStreamSynchronize, the benchmark's own`."""
         if self.name == MICROSCOPE:
             return self.name
         moved = f" of {self.bytes:,.0f} B" if self.bytes else ""
-        return f"{self.times}{self.name}{moved}"
+        whose = ", the benchmark's own" if self.own else ""
+        return f"{self.times}{self.name}{moved}{whose}"
 
     @property
     def times(self) -> str:
@@ -204,9 +208,17 @@ def thinned(spans: Iterable[Span], narrowest_us: float) -> list[Span]:
         found[-1] = Span(
             kind=longer.kind,
             name=longer.name,
+    not_whole = not_whole or case.dropped or case.unfinished
             begin_us=last.begin_us,
             end_us=max(last.end_us, span.end_us),
             count=last.count + span.count,
+def hides_own(case: ExplainedCase) -> bool:
+    """Whether the benchmark's own work on the GPU is told as the library's: of explanations from
+    before it was told apart."""
+    works = case.axes.get("pack") == "kernel" or case.axes.get("staging", "none") != "none"
+    return works and any(part.own is None for budget in case.budgets for part in budget.parts)
+
+
         )
     return found
 
