@@ -13,6 +13,8 @@ from nearpeak.explain.budget import (
     counters,
     iteration_us,
     lanes,
+    slowdowns,
+    together,
     usual_share,
     windows,
 )
@@ -133,8 +135,6 @@ def test_what_the_microscope_adds_without_telling_may_lie_anywhere(did: Any) -> 
     assert budget(activity(ranks), looked_at, 1.0, slower=0.5).added_us == 0
 
 
-@pytest.mark.parametrize("cost_ns", [0, 50, 150])
-def test_what_it_takes_to_see_a_rank_wait_is_not_known_time(did: Any, cost_ns: int) -> None:
 def test_the_benchmarks_own_work_has_rows_of_its_own(did: Any) -> None:
     """It packs by a kernel that it waits for, and the library waits for a copy of its own."""
     kernel = did.Made(KERNEL, "pack_blocks", 1, 4, own=True)
@@ -161,6 +161,8 @@ def test_the_benchmarks_own_work_has_rows_of_its_own(did: Any) -> None:
     }
 
 
+@pytest.mark.parametrize("cost_ns", [0, 50, 150])
+def test_what_it_takes_to_see_a_rank_wait_is_not_known_time(did: Any, cost_ns: int) -> None:
     """Rank 0 works by its own instructions, rank 1 gives its core away every 200 ns."""
     yields = [did.call("sched_yield", at / 5, at / 5 + 0.05) for at in range(50)]
     ranks = [
@@ -176,6 +178,43 @@ def test_the_benchmarks_own_work_has_rows_of_its_own(did: Any) -> None:
     assert all(part.others_us == part.time_us for part in found.parts)
     [*_, last] = found.parts
     assert last.words in ("50 x sched_yield", "the microscope")
+
+
+def test_what_the_microscope_adds_is_shared_by_what_it_takes_to_see_the_calls_of_a_leg(
+    did: Any,
+) -> None:
+    """There 20 µs with nine calls, back 10 µs with one and a wait: of the 10 µs that both take
+    longer, 9 are of the way there."""
+    calls = [did.call("cuMemcpyAsync", at, at + 0.5) for at in range(1, 10)]
+    back = [did.call("cuMemcpyAsync", 22, 22.5), did.call("sched_yield", 23, 29)]
+    marks = [*did.sample(0, 30), did.turn(30)]
+    ranks = [
+        did.seen(0, [*marks, *calls, *back], driver_call_ns=400, host_call_ns=400),
+        did.seen(1, [did.turn(20)]),
+    ]
+    legs = windows(ranks)
+    seen = activity(ranks)
+    assert slowdowns(seen, legs, 1.5) == pytest.approx([20 / 11, 10 / 9])
+    assert slowdowns(seen, legs, 0.9) == [0.9, 0.9]
+    assert slowdowns(seen, [], 1.5) == []
+    assert slowdowns(seen, legs, 30.0) == [30.0, 30.0]  # more than the way there takes
+    unseen = [did.seen(0, marks), ranks[1]]
+    assert slowdowns(activity(unseen), windows(unseen), 1.5) == pytest.approx([1.5, 1.5])
+
+
+def test_between_unlike_memories_both_ways_are_held_against_both_ceilings(did: Any) -> None:
+    """Without MPI 5 µs each, at a mean; of 30 µs 10 are known."""
+    ranks = [
+        did.seen(0, [*did.sample(0, 30), did.turn(30), did.call("memcpy", 2, 12)]),
+        did.seen(1, [did.turn(20)]),
+    ]
+    seen = activity(ranks)
+    budgets = [budget(seen, leg, None) for leg in windows(ranks)]
+    assert [found.accounted_most for found in budgets] == [None, None]
+    found = together(budgets, 5.0, 1.0)
+    assert (found.least, found.most) == (0, 0)
+    assert together(budgets, 1.0, 1.0).most == pytest.approx(1 - 20 / 28)
+    assert together(budgets, None, 1.0).most is None
 
 
 def test_a_wait_does_not_hide_the_work_of_another_rank(did: Any) -> None:

@@ -397,6 +397,42 @@ def accounted(
     return Accounted(added_us, known(unknown_us), known(unknown_us - added_us))
 
 
+def slowdowns(did: Activity, legs: Sequence[Windows], slower: float) -> list[float]:
+    """How many times as long a message of each leg takes under the microscope, where those of all
+    legs together take `slower` times as long: of what is added, each leg has as much as it has of
+    what it takes to see calls, but those that wait. Where that is not known each takes as much
+    longer as all."""
+    usual = [leg.usual() for leg in legs]
+    its = did.level == LEVELS.index("microscope")
+    begin, lasting = did.begin[its], (did.end - did.begin)[its]
+    spent = []
+    for leg in usual:
+        place = np.searchsorted(leg.begin, begin, side="right") - 1
+        inside = (place >= 0) & (begin < leg.end[place])
+        spent.append(float(lasting[inside].sum()) / leg.messages)
+    added_us = sum(leg.mean_us for leg in usual) * (1 - 1 / max(1.0, slower))
+    in_all = sum(spent)
+    plain_us = [
+        leg.mean_us - (added_us * its_own / in_all if in_all else leg.mean_us)
+        for leg, its_own in zip(usual, spent, strict=True)
+    ]
+    if slower <= 1 or min(plain_us, default=0.0) <= 0:
+        return [slower] * len(legs)
+    return [leg.mean_us / plain for leg, plain in zip(usual, plain_us, strict=True)]
+
+
+def together(budgets: Sequence[Budget], ceiling_us: float | None, slower: float) -> Accounted:
+    """Of the messages of all legs, as of one; `ceiling_us`: their mean without MPI; `slower`: of
+    all of them."""
+    return accounted(
+        sum(found.time_us for found in budgets),
+        sum(part.time_us for b in budgets for part in b.parts if part.kind == "microscope"),
+        sum(found.not_accounted_us + found.waiting_us for found in budgets),
+        None if ceiling_us is None else ceiling_us * len(budgets),
+        slower,
+    )
+
+
 def budget(did: Activity, leg: Windows, ceiling_us: float | None, slower: float = 1.0) -> Budget:
     """Of the usual messages of a leg; `ceiling_us`: how long one takes without MPI; `slower`: how
     many times as long one takes under the microscope."""
@@ -413,6 +449,7 @@ def budget(did: Activity, leg: Windows, ceiling_us: float | None, slower: float 
     return Budget(
         leg=looked_at.leg,
         messages=looked_at.messages,
+        slower=slower,
         time_us=time_us,
         parts=parts,
         waiting_us=spent_us["wait"],
@@ -440,6 +477,7 @@ def _parts(did: Activity, known: Shared, messages: int) -> Iterator[Part]:
             kind=name.kind,
             name=name.name,
             rank=name.rank,
+            own=name.own,
             count=within / messages,
             mean_us=busy / within / NS,
             bytes=moved or None,
@@ -477,7 +515,6 @@ def lanes(did: Activity, begin: float, end: float) -> list[Lane]:
     for event in chosen[np.argsort(did.begin[chosen], kind="stable")].tolist():
         name = did.names[did.which[event]]
         if name.name == MICROSCOPE:
-            own=name.own,
             continue
         of = "device" if name.kind == "device" else "rank"
         span = Span(
