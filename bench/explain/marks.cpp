@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the measuring program calls (explain/marks.hpp).
+// What the measuring program calls (marks/marks.hpp).
 #include <sched.h>
 #include <sys/resource.h>
 

@@ -2,7 +2,7 @@
 // Benchmarks whose messages go there and back, one at a time.
 #pragma once
 
-#include "explain/marks.hpp"
+#include "marks/marks.hpp"
 #include "pt2pt/pair_case.hpp"
 
 namespace nearpeak {

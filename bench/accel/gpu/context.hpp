@@ -7,7 +7,7 @@
 #include <string>
 
 #include "accel/gpu/driver.hpp"
-#include "explain/marks.hpp"
+#include "marks/marks.hpp"
 
 namespace nearpeak::gpu {
 

@@ -23,7 +23,7 @@
 #include <thread>
 #include <vector>
 
-#include "../../explain/marks.hpp"
+#include "../../marks/marks.hpp"
 
 namespace {
 
