@@ -106,7 +106,8 @@ def _case(
                 failed = str(error)
     value = median(launch.value for launch in plain)
     looks.sort(key=lambda look: look.value)
-    look = looks[len(looks) // 2] if looks else Look(plain[0].case, value, [], [], 1.0)
+    whole = [look for look in looks if look.legs] or looks  # others saw nothing
+    look = whole[len(whole) // 2] if whole else Look(plain[0].case, value, [], [], 1.0)
     case, legs = look.case, look.legs
     times = [
         times_as_long(case.better, one.value, other.value) for one, other in product(looks, plain)
