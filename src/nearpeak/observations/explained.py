@@ -54,7 +54,7 @@ class Part(msgspec.Struct, kw_only=True):
     def words(self) -> str:
         """`2,036 x cuMemcpyAsync of 8,240 B`, `2 x cuStreamSynchronize, the benchmark's own`."""
         if self.name == MICROSCOPE:
-            return self.name
+            return f"{self.name}, while it waits" if self.kind == "wait" else self.name
         moved = f" of {self.bytes:,.0f} B" if self.bytes else ""
         whose = ", the benchmark's own" if self.own else ""
         return f"{self.times}{self.name}{moved}{whose}"
