@@ -32,7 +32,7 @@ LAYERS = [
 # Of bench/, but what it is given (third_party) and its tests, which include what they test. On top
 # are the programs; what composes benchmarks with transports is above both.
 FOLDERS = [
-    {"calls", "explain", "options", "payload", "portable"},
+    {"calls", "explain", "marks", "options", "payload", "portable"},
     {"accel", "trace"},
     {"accel/host", "accel/kernels", "group", "transport"},
     {"accel/gpu", "accel/openacc", "accel/opencl", "sampling"},

@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -29,6 +30,7 @@ struct Cupti {
   int (*enable_activity)(std::uint32_t);
   int (*next_record)(std::uint8_t*, std::size_t, cupti::Activity**);
   int (*flush)(std::uint32_t);
+  int (*count_dropped)(void*, std::uint32_t, std::size_t*);
   int (*timestamp)(std::uint64_t*);
 };
 Cupti lib{};
@@ -52,12 +54,12 @@ int word_of_bytes(const char* function) {
   return -1;
 }
 
-// Of each call, looked up once.
-struct Known {
-  bool named = false;
-  int word = -1;
+// Of each call its word of bytes, looked up once; two threads that do it at once find the same.
+constexpr int kUnknown = -2;
+struct Word {
+  std::atomic<int> number{kUnknown};
 };
-Known calls[kFirstText - kFirstDriverName];
+Word words[kFirstText - kFirstDriverName];
 
 // Called at the begin and the end of each call of the driver. Those within a call of the driver are
 // not told.
@@ -70,45 +72,64 @@ void called(void*, std::uint32_t domain, std::uint32_t call, const void* told) {
     return;
   }
   if (*data.own == 0 || call >= kFirstText - kFirstDriverName) return;  // began before
-  Known& known = calls[call];
-  if (!known.named) {
+  std::atomic<int>& known = words[call].number;
+  int word = known.load(std::memory_order_relaxed);
+  if (word == kUnknown) {
     name(static_cast<int>(kFirstDriverName + call), data.function);
-    known.word = word_of_bytes(data.function);
-    known.named = true;
+    word = word_of_bytes(data.function);
+    known.store(word, std::memory_order_relaxed);
   }
   std::uint64_t bytes = 0;
-  if (known.word >= 0)
-    std::memcpy(&bytes, static_cast<const char*>(data.parameters) + 8 * known.word, sizeof bytes);
-  add(Kind::kDriver, static_cast<std::uint16_t>(kFirstDriverName + call), *data.own, now, bytes);
+  if (word >= 0)
+    std::memcpy(&bytes, static_cast<const char*>(data.parameters) + 8 * word, sizeof bytes);
+  const auto number = static_cast<std::uint16_t>(kFirstDriverName + call);
+  add(Kind::kDriver, number, *data.own, now, bytes);
+  if (is_own_work()) add(Kind::kOwnCall, number, *data.own, now, data.correlation);
 }
 
 void buffer_requested(std::uint8_t** buffer, std::size_t* bytes, std::size_t* records) {
   *buffer = static_cast<std::uint8_t*>(std::aligned_alloc(64, kBufferBytes));
   *bytes = *buffer == nullptr ? 0 : kBufferBytes;
-  *records = 0;  // as many as fit
+  if (*buffer == nullptr) dropped(1);  // one at least
+  *records = 0;                        // as many as fit
 }
 
 void keep(const cupti::Activity* record) {
   if (record->kind == cupti::kMemcpy || record->kind == cupti::kMemcpyPeer) {
     const auto& copy = *reinterpret_cast<const cupti::Copy*>(record);
     const auto from_to = static_cast<unsigned>(copy.from_kind) << 5U | copy.to_kind;
-    add(Kind::kCopy,
+    const std::uint32_t call =
+        record->kind == cupti::kMemcpy
+            ? copy.correlation
+            : reinterpret_cast<const cupti::CopyOfPeers*>(record)->correlation;
+    add_of_device(
+        Kind::kCopy,
         static_cast<std::uint16_t>(static_cast<unsigned>(copy.copy_kind) << 10U | from_to),
-        copy.begin_ns, copy.end_ns, copy.bytes);
+        copy.begin_ns, copy.end_ns, copy.bytes, call);
   } else if (record->kind == cupti::kMemset) {
     const auto& fill = *reinterpret_cast<const cupti::Fill*>(record);
-    add(Kind::kFill, 0, fill.begin_ns, fill.end_ns, fill.bytes);
+    add_of_device(Kind::kFill, 0, fill.begin_ns, fill.end_ns, fill.bytes, fill.correlation);
   } else if (record->kind == cupti::kConcurrentKernel) {
     const auto& kernel = *reinterpret_cast<const cupti::Kernel*>(record);
     const char* const text = kernel.name == nullptr ? "kernel" : kernel.name;
-    add(Kind::kKernel, text_number(text), kernel.begin_ns, kernel.end_ns, 0);
+    add_of_device(Kind::kKernel, text_number(text), kernel.begin_ns, kernel.end_ns, 0,
+                  kernel.correlation);
   }
 }
 
-void buffer_completed(void*, std::uint32_t, std::uint8_t* buffer, std::size_t, std::size_t valid) {
+// Those for which CUPTI had no buffer, since it was last asked.
+void ask_for_dropped(void* context, std::uint32_t stream) {
+  std::size_t records = 0;
+  if (lib.count_dropped(context, stream, &records) == cupti::kSuccess && records > 0)
+    dropped(records);
+}
+
+void buffer_completed(void* context, std::uint32_t stream, std::uint8_t* buffer, std::size_t,
+                      std::size_t valid) {
   cupti::Activity* record = nullptr;
   while (lib.next_record(buffer, valid, &record) == cupti::kSuccess) keep(record);
   std::free(buffer);
+  ask_for_dropped(context, stream);
 }
 
 void tell_instant() {
@@ -124,6 +145,7 @@ void tell_instant() {
 void finish() {
   if (getpid() != process) return;  // a forked one, to which CUPTI does not reach
   lib.flush(kFlushForced);
+  ask_for_dropped(nullptr, 0);
   tell_instant();
 }
 
@@ -142,6 +164,7 @@ bool find_all(void* library) {
          find(library, lib.enable_activity, "cuptiActivityEnable") &&
          find(library, lib.next_record, "cuptiActivityGetNextRecord") &&
          find(library, lib.flush, "cuptiActivityFlushAll") &&
+         find(library, lib.count_dropped, "cuptiActivityGetNumDroppedRecords") &&
          find(library, lib.timestamp, "cuptiGetTimestamp");
 }
 

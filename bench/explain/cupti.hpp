@@ -30,6 +30,7 @@ struct CallbackData {
   void* context;
   std::uint32_t context_number;
   std::uint64_t* own;  // shared by enter and exit of one call
+  std::uint32_t correlation;
 };
 
 using Callback = void (*)(void* user, std::uint32_t domain, std::uint32_t call, const void* data);
@@ -41,7 +42,7 @@ using BufferCompleted = void (*)(void* context, std::uint32_t stream, std::uint8
 struct Activity {
   std::uint32_t kind;
 };
-struct Copy {  // CUpti_ActivityMemcpy*, CUpti_ActivityMemcpyPtoP*
+struct Copy {  // CUpti_ActivityMemcpy*
   std::uint32_t kind;
   std::uint8_t copy_kind;
   std::uint8_t from_kind;
@@ -50,6 +51,15 @@ struct Copy {  // CUpti_ActivityMemcpy*, CUpti_ActivityMemcpyPtoP*
   std::uint64_t bytes;
   std::uint64_t begin_ns;
   std::uint64_t end_ns;
+  std::uint32_t device;
+  std::uint32_t context;
+  std::uint32_t stream;
+  std::uint32_t correlation;  // between two devices that of the copy's source
+};
+struct CopyOfPeers {  // CUpti_ActivityMemcpyPtoP*
+  Copy as_any;        // but for its correlation
+  std::uint32_t to[3];
+  std::uint32_t correlation;
 };
 struct Fill {  // CUpti_ActivityMemset*
   std::uint32_t kind;
@@ -57,6 +67,10 @@ struct Fill {  // CUpti_ActivityMemset*
   std::uint64_t bytes;
   std::uint64_t begin_ns;
   std::uint64_t end_ns;
+  std::uint32_t device;
+  std::uint32_t context;
+  std::uint32_t stream;
+  std::uint32_t correlation;
 };
 struct Kernel {  // CUpti_ActivityKernel*
   std::uint32_t kind;
@@ -75,7 +89,9 @@ struct Kernel {  // CUpti_ActivityKernel*
   std::int64_t number;
   const char* name;
 };
-static_assert(offsetof(Copy, end_ns) == 24 && offsetof(Kernel, begin_ns) == 16 &&
-              offsetof(Kernel, name) == 104);
+static_assert(offsetof(CallbackData, correlation) == 64 && offsetof(Copy, end_ns) == 24 &&
+              offsetof(Copy, correlation) == 44 && offsetof(CopyOfPeers, correlation) == 60 &&
+              offsetof(Fill, correlation) == 44 && offsetof(Kernel, begin_ns) == 16 &&
+              offsetof(Kernel, correlation) == 92 && offsetof(Kernel, name) == 104);
 
 }  // namespace nearpeak::cupti

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <ctime>
 #include <mutex>
+#include <utility>
 
 namespace nearpeak::explain {
 namespace {
@@ -32,6 +33,8 @@ int texts = 0;
 std::atomic<std::uint32_t> threads{0};
 constexpr std::uint32_t kNoThread = ~0U;
 [[gnu::tls_model("initial-exec")]] thread_local std::uint32_t thread = kNoThread;
+[[gnu::tls_model("initial-exec")]] thread_local bool own = false;
+[[gnu::tls_model("initial-exec")]] thread_local volatile bool reading = false;
 // Of the thread that prepares, until all threads know it.
 [[gnu::tls_model("initial-exec")]] thread_local Header* prepared = nullptr;
 
@@ -47,6 +50,15 @@ void lose(std::uint64_t& lost_from_ns, std::uint64_t begin_ns) {
   while ((known_ns == 0 || begin_ns < known_ns) &&
          !earliest.compare_exchange_weak(known_ns, begin_ns)) {
   }
+}
+
+void place(Header& there, Area area, Event event) {
+  const std::uint64_t number = std::atomic_ref(there.begun[area]).fetch_add(1);
+  if (number >= there.room[area]) return lose(there.lost_from_ns[area], event.begin_ns);
+  Event& kept = events[area][number];
+  const Kind kind = std::exchange(event.kind, Kind::kNone);
+  kept = event;
+  std::atomic_ref(kept.kind).store(kind, std::memory_order_release);  // who reads it finds the rest
 }
 
 // A child has a copy of all this, and the same file.
@@ -66,7 +78,9 @@ bool recording() { return kept() != nullptr; }
 
 std::uint64_t now_ns() {
   timespec t{};
+  reading = true;
   clock_gettime(CLOCK_MONOTONIC, &t);
+  reading = false;
   return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000U +
          static_cast<std::uint64_t>(t.tv_nsec);
 }
@@ -76,14 +90,18 @@ void add(Kind kind, std::uint16_t name, std::uint64_t begin_ns, std::uint64_t en
   Header* const there = kept();
   if (there == nullptr) return;
   if (thread == kNoThread) thread = threads.fetch_add(1);
-  const bool of_device = kind == Kind::kCopy || kind == Kind::kKernel || kind == Kind::kFill;
-  const Area area = of_device ? kOfDevice : kOfHost;
-  const std::uint64_t place = std::atomic_ref(there->begun[area]).fetch_add(1);
-  if (place >= there->room[area]) return lose(there->lost_from_ns[area], begin_ns);
-  Event& event = events[area][place];
-  event = {begin_ns, end_ns, bytes, thread, name, Kind::kNone, 0};
-  event.kind = kind;
+  place(*there, kOfHost, {begin_ns, end_ns, bytes, thread, name, kind, own});
 }
+
+void add_of_device(Kind kind, std::uint16_t name, std::uint64_t begin_ns, std::uint64_t end_ns,
+                   std::uint64_t bytes, std::uint32_t call) {
+  if (Header* const there = kept())
+    place(*there, kOfDevice, {begin_ns, end_ns, bytes, call, name, kind, 0});
+}
+
+void own_work(bool begins) { own = begins; }
+bool is_own_work() { return own; }
+bool reads_clock() { return reading; }
 
 void name(int number, const char* text) {
   const std::lock_guard lock(naming);
@@ -111,7 +129,8 @@ void for_samples(std::uint16_t (*name_of)(std::uint64_t address)) {
   if (there == nullptr) return;
   for (; next < std::min(there->begun[kOfHost], there->room[kOfHost]); ++next) {
     Event& event = events[kOfHost][next];
-    if (event.kind == Kind::kSample) event.name = name_of(event.bytes);
+    if (std::atomic_ref(event.kind).load(std::memory_order_acquire) == Kind::kSample)
+      event.name = name_of(event.bytes);
   }
 }
 
@@ -123,6 +142,11 @@ void device_seen(const char* why_not) {
 void same_instant(Instant instant) {
   const std::lock_guard lock(naming);
   (head().first.ns == 0 ? head().first : head().last) = instant;
+}
+
+void dropped(std::uint64_t records) {
+  const std::lock_guard lock(naming);
+  head().dropped += records;
 }
 
 std::uint32_t cost_ns(void (*call)()) {
@@ -158,7 +182,7 @@ bool prepare(int rank, int ranks) {
   known.header_bytes = kHeaderBytes;
   known.room[kOfHost] = places * kOfHostAlone / 4;
   known.room[kOfDevice] = places - known.room[kOfHost];
-  std::memcpy(known.magic, "NPEXPL2", 8);
+  std::memcpy(known.magic, "NPEXPL3", 8);
   char host[64]{};
   gethostname(host, sizeof host - 1);
   char path[4096];

@@ -24,13 +24,16 @@ enum class Kind : std::uint8_t {
   kFill,
   kSample,   // what a thread is at: `bytes` is the address, `name` what is there once it is known
   kCounter,  // of the thread, since it began: `name` is which (Counter), `bytes` its value
+  kOwnCall,  // of the driver, by the measuring program itself: `bytes` is its number
 };
 
 enum Mark : std::uint16_t {
-  kPrepares = 0,  // is not kept: samples are going to begin
-  kBegins = 1,    // a sample; 1: all ranks begin it together
-  kEnds = 2,      // a sample of so many iterations
-  kTurn = 3,      // a message of a ping-pong has arrived
+  kPrepares = 0,   // is not kept: samples are going to begin
+  kBegins = 1,     // a sample; 1: all ranks begin it together
+  kEnds = 2,       // a sample of so many iterations
+  kTurn = 3,       // a message of a ping-pong has arrived
+  kOwnBegins = 4,  // are not kept, but in Event::own
+  kOwnEnds = 5,
 };
 
 enum Counter : std::uint16_t {
@@ -46,10 +49,10 @@ struct Event {
   std::uint64_t begin_ns;  // CLOCK_MONOTONIC; what the device did: the clock of CUPTI
   std::uint64_t end_ns;
   std::uint64_t bytes;
-  std::uint32_t thread;
+  std::uint32_t thread;  // what the device did: the number of the call that it was done for
   std::uint16_t name;
   Kind kind;
-  std::uint8_t unused;
+  std::uint8_t own;  // 1: of a call that the measuring program itself makes
 };
 static_assert(sizeof(Event) == 32);
 
@@ -75,6 +78,7 @@ struct Header {
   char device[256];  // what keeps the device from being seen; "" where it is seen or not used
   std::uint32_t driver_call_ns;  // what it takes to see one, outside of what is kept of it
   std::uint32_t host_call_ns;
+  std::uint64_t dropped;           // records of the device for which CUPTI got, or had, no memory
   char names[kNames][kNameBytes];  // of calls and kernels
 };
 
@@ -87,6 +91,14 @@ bool recording();
 std::uint64_t now_ns();
 void add(Kind kind, std::uint16_t name, std::uint64_t begin_ns, std::uint64_t end_ns,
          std::uint64_t bytes);
+// What the device did, for the call of this number.
+void add_of_device(Kind kind, std::uint16_t name, std::uint64_t begin_ns, std::uint64_t end_ns,
+                   std::uint64_t bytes, std::uint32_t call);
+// What the calling thread does from now on is the measuring program's own work, or no longer.
+void own_work(bool begins);
+bool is_own_work();
+// Whether the calling thread is in now_ns().
+bool reads_clock();
 // Gives a name its text, once.
 void name(int number, const char* text);
 // The number of a text that comes while events are kept; the last one stands for all further ones.
@@ -97,6 +109,7 @@ void for_samples(std::uint16_t (*name_of)(std::uint64_t address));
 // What is known of the device, before or while events are kept. `why_not`: "" where it is seen.
 void device_seen(const char* why_not);
 void same_instant(Instant instant);
+void dropped(std::uint64_t records);
 
 // Makes the file of this rank, of which nobody but the calling thread knows until begin(): true the
 // first time. Says on standard error why it cannot.

@@ -104,6 +104,20 @@ REPLACED(ssize_t, read, (int file, void* data, std::size_t n), (file, data, n), 
 REPLACED(ssize_t, write, (int file, const void* data, std::size_t n), (file, data, n), true, MOVED)
 REPLACED(ssize_t, readv, (int file, const iovec* parts, int n), (file, parts, n), true, MOVED)
 REPLACED(ssize_t, writev, (int file, const iovec* parts, int n), (file, parts, n), true, MOVED)
+REPLACED(ssize_t, __read_chk, (int file, void* data, std::size_t n, std::size_t room),
+         (file, data, n, room), true, MOVED)
+REPLACED(ssize_t, pread, (int file, void* data, std::size_t n, long from), (file, data, n, from),
+         true, MOVED)
+REPLACED(ssize_t, pread64, (int file, void* data, std::size_t n, long from), (file, data, n, from),
+         true, MOVED)
+REPLACED(ssize_t, pwrite, (int file, const void* data, std::size_t n, long from),
+         (file, data, n, from), true, MOVED)
+REPLACED(ssize_t, pwrite64, (int file, const void* data, std::size_t n, long from),
+         (file, data, n, from), true, MOVED)
+REPLACED(ssize_t, preadv, (int file, const iovec* parts, int n, long from), (file, parts, n, from),
+         true, MOVED)
+REPLACED(ssize_t, preadv64, (int file, const iovec* parts, int n, long from),
+         (file, parts, n, from), true, MOVED)
 REPLACED(ssize_t, recv, (int file, void* data, std::size_t n, int flags), (file, data, n, flags),
          true, MOVED)
 REPLACED(ssize_t, send, (int file, const void* data, std::size_t n, int flags),
@@ -118,6 +132,9 @@ REPLACED(ssize_t, recvmsg, (int file, void* message, int flags), (file, message,
          MOVED)
 REPLACED(ssize_t, sendmsg, (int file, const void* message, int flags), (file, message, flags), true,
          MOVED)
+
+REPLACED(int, sendmmsg, (int file, void* messages, unsigned n, int flags),
+         (file, messages, n, flags), true, 0)
 
 REPLACED(int, sched_yield, (), (), true, 0)
 WAITS(int, poll, (pollfd * files, nfds_t n, int limit), (files, n, limit))
@@ -150,6 +167,10 @@ REPLACED(void*, shmat, (int segment, const void* at, int flags), (segment, at, f
 REPLACED(int, shmdt, (const void* at), (at), true, 0)
 REPLACED(int, open, (const char* path, int flags, unsigned mode), (path, flags, mode), true, 0)
 REPLACED(int, open64, (const char* path, int flags, unsigned mode), (path, flags, mode), true, 0)
+REPLACED(int, openat, (int folder, const char* path, int flags, unsigned mode),
+         (folder, path, flags, mode), true, 0)
+REPLACED(int, openat64, (int folder, const char* path, int flags, unsigned mode),
+         (folder, path, flags, mode), true, 0)
 REPLACED(int, close, (int file), (file), true, 0)
 REPLACED(int, ioctl, (int file, unsigned long request, void* data), (file, request, data), true, 0)
 
@@ -169,3 +190,5 @@ extern "C" long nearpeak_syscall(long number, long a, long b, long c, long d, lo
       number == SYS_futex ? waits : others, [&] { return real(number, a, b, c, d, e, f); },
       [](long) -> std::uint64_t { return 0; });
 }
+
+static_assert(__COUNTER__ < nearpeak::explain::kFirstDriverName, "each has a number of its own");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the measuring program calls (sampling/marks.hpp).
+// What the measuring program calls (marks/marks.hpp).
 #include <sched.h>
 #include <sys/resource.h>
 
@@ -39,6 +39,7 @@ extern "C" __attribute__((visibility("default"))) void nearpeak_explain_mark(int
                                                                              std::uint64_t number,
                                                                              int rank, int ranks) {
   using namespace nearpeak::explain;
+  if (what == kOwnBegins || what == kOwnEnds) return own_work(what == kOwnBegins);
   if (what <= kBegins && prepare(rank, ranks))
     costs(cost_ns(call_driver), cost_ns([] { sched_yield(); }));
   if (what == kPrepares) return;

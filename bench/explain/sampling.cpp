@@ -52,10 +52,12 @@ void set_timer(long every_ns) {
 }
 
 void look(int, siginfo_t*, void* context) {
+  // The clock is read for each event: by code of the kernel (vDSO), as of any other that reads it.
+  const bool of_microscope = reads_clock();
   const std::uint64_t now = now_ns();
   // Nobody tells which sample was the last.
   if (!in_sample && now - ended_ns > kSliceNs) return set_timer(0);
-  if (!undisturbed) add(Kind::kSample, 0, now, now, instruction(context));
+  if (!undisturbed && !of_microscope) add(Kind::kSample, 0, now, now, instruction(context));
 }
 
 // Of the calling thread, with a timer that is not set yet.

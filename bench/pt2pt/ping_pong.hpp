@@ -2,8 +2,8 @@
 // Benchmarks whose messages go there and back, one at a time.
 #pragma once
 
+#include "marks/marks.hpp"
 #include "pt2pt/pair_case.hpp"
-#include "sampling/marks.hpp"
 
 namespace nearpeak {
 

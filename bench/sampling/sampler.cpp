@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sampling/marks.hpp"
+#include "marks/marks.hpp"
 
 namespace nearpeak {
 namespace {

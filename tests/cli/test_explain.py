@@ -17,12 +17,15 @@ from nearpeak.explain.schema import schema
 from nearpeak.libraries.build import compiler
 
 NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))
-# Ends the ranks that have a variable.
+# Ends the ranks that have a variable, or a word.
 CRASHING = """
 #include <csignal>
 #include <cstdlib>
-__attribute__((constructor)) static void crash() {
-  if (std::getenv(WHERE) && std::getenv("PMI_RANK")) std::raise(SIGSEGV);
+#include <cstring>
+__attribute__((constructor)) static void crash(int words, char** word) {
+  bool wanted = std::getenv(WHERE);
+  for (int i = 0; i < words; ++i) wanted = wanted || std::strcmp(word[i], WHERE) == 0;
+  if (wanted && std::getenv("PMI_RANK")) std::raise(SIGSEGV);
 }
 """
 QUICK = ("--sizes", "64K", "--slot-ms", "5", "--no-ask")
@@ -59,7 +62,7 @@ def test_a_message_between_two_ranks(explain: Callable[..., Any], tmp_path: Path
         assert spent == pytest.approx(budget["time_us"])
         assert {lane["of"] for lane in budget["lanes"]} <= {"rank"}
     assert case["ceiling"] > 0
-    assert "From rank 0 (H) to rank 1 (H): " in done.stdout
+    assert "From rank 0 (H) to rank 1 (H), " in done.stdout
     assert "not accounted for" in done.stdout
     page = (tmp_path / "found" / "explain.html").read_text()
     assert "<script" not in page
@@ -68,7 +71,7 @@ def test_a_message_between_two_ranks(explain: Callable[..., Any], tmp_path: Path
 
 
 def crashing(folder: Path, where: str) -> tuple[str, str]:
-    """Options that end the ranks which have this variable."""
+    """Options that end the ranks which have this variable, or this word."""
     source, made = folder / "crashing.cpp", folder / "crashing.so"
     source.write_text(CRASHING)
     flags = [f'-DWHERE="{where}"', "-shared", "-fPIC"]
@@ -81,6 +84,20 @@ def test_a_library_that_fails_is_one_line(explain: Callable[..., Any], tmp_path:
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].startswith("nearpeak: ")
     assert list((tmp_path / "found").iterdir()) == []
+
+
+def test_where_it_fails_at_one_size_the_other_is_told(
+    explain: Callable[..., Any], tmp_path: Path
+) -> None:
+    words = ("--sizes", "8,64K", *QUICK[2:], *crashing(tmp_path, "64K"), "-o", "found")
+    done = explain("latency", "--mpi", "mpich", *words)
+    assert done.returncode == 1
+    assert "Note: at 64 KiB the library failed: " in done.stdout
+    found = json.loads((tmp_path / "found" / "explain.json").read_text())
+    jsonschema.validate(found, schema())
+    assert [case["size_bytes"] for case in found["cases"]] == [8]
+    assert [size["size_bytes"] for size in found["failed"]] == [65536]
+    assert "at 64 KiB the library failed: " in (tmp_path / "found" / "explain.html").read_text()
 
 
 def test_a_launch_that_fails_under_the_microscope_alone(

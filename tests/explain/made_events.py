@@ -19,6 +19,7 @@ class Made(NamedTuple):
     end_us: float
     bytes: float = 0
     thread: int = 0
+    own: bool = False
 
 
 def sample(begin_us: float, end_us: float, iterations: int = 1, together: int = 0) -> list[Made]:
@@ -64,6 +65,7 @@ def seen(rank: int, made: Sequence[Made], driver_call_ns: int = 0, host_call_ns:
             np.uint16,
         ),
         thread=np.array([event.thread for event in made], np.uint32),
+        own=np.array([event.own for event in made], bool),
         bytes=np.array([event.bytes for event in made], float),
         begin=np.array([event.begin_us * 1e3 for event in made]),
         end=np.array([event.end_us * 1e3 for event in made]),
@@ -72,6 +74,8 @@ def seen(rank: int, made: Sequence[Made], driver_call_ns: int = 0, host_call_ns:
         lost=0,
         known_until=np.inf,
         device="",
+        dropped=0,
+        ended=True,
         driver_call_ns=driver_call_ns,
         host_call_ns=host_call_ns,
     )

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the time of messages went, of events written down by hand."""
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,12 @@ from nearpeak.explain.budget import (
     counters,
     iteration_us,
     lanes,
+    slowdowns,
+    together,
     usual_share,
     windows,
 )
-from nearpeak.explain.events import COUNTER
+from nearpeak.explain.events import COUNTER, KERNEL
 from nearpeak.observations.explained import Budget
 
 
@@ -130,6 +133,88 @@ def test_what_the_microscope_adds_without_telling_may_lie_anywhere(did: Any) -> 
     assert found.accounted_most == 1
     assert budget(activity(ranks), looked_at, 5.0, slower=2.0).accounted_least is None
     assert budget(activity(ranks), looked_at, 1.0, slower=0.5).added_us == 0
+
+
+def test_the_benchmarks_own_work_has_rows_of_its_own(did: Any) -> None:
+    """It packs by a kernel that it waits for, and the library waits for a copy of its own."""
+    kernel = did.Made(KERNEL, "pack_blocks", 1, 4, own=True)
+    waits = did.call("cuStreamSynchronize", 1, 5)
+    ranks = [
+        did.seen(
+            0,
+            [
+                *did.sample(0, 10),
+                kernel,
+                waits._replace(own=True),
+                did.copy(1, 3, 6, 7, 8),
+                did.call("cuStreamSynchronize", 6, 9),
+            ],
+        )
+    ]
+    [looked_at] = windows(ranks)
+    found = budget(activity(ranks), looked_at, None)
+    assert {(part.words, part.own): part.time_us for part in found.parts} == {
+        ("kernel pack_blocks, the benchmark's own", True): 3,
+        ("cuStreamSynchronize, the benchmark's own", True): 1,
+        ("copy, pageable to device of 8 B", False): 1,
+        ("cuStreamSynchronize", False): 2,
+    }
+
+
+@pytest.mark.parametrize("cost_ns", [0, 50, 150])
+def test_what_it_takes_to_see_a_rank_wait_is_not_known_time(did: Any, cost_ns: int) -> None:
+    """Rank 0 works by its own instructions, rank 1 gives its core away every 200 ns."""
+    yields = [did.call("sched_yield", at / 5, at / 5 + 0.05) for at in range(50)]
+    ranks = [
+        did.seen(0, did.sample(0, 10), host_call_ns=cost_ns),
+        did.seen(1, [*did.sample(0, 10), *yields], host_call_ns=cost_ns),
+    ]
+    [looked_at] = windows(ranks)
+    found = budget(activity(ranks), looked_at, ceiling_us=1.0)
+    assert found.accounted_least == pytest.approx(0)
+    assert found.accounted_most == pytest.approx(0)
+    assert found.added_us == 0
+    assert found.waiting_us + found.not_accounted_us == pytest.approx(10)
+    assert all(part.others_us == part.time_us for part in found.parts)
+    told = {"50 x sched_yield"} | ({"the microscope, while it waits"} if cost_ns else set())
+    assert {part.words for part in found.parts} == told
+
+
+def test_what_the_microscope_adds_is_shared_by_what_it_takes_to_see_the_calls_of_a_leg(
+    did: Any,
+) -> None:
+    """There 20 µs with nine calls, back 10 µs with one and a wait: of the 10 µs that both take
+    longer, 9 are of the way there."""
+    calls = [did.call("cuMemcpyAsync", at, at + 0.5) for at in range(1, 10)]
+    back = [did.call("cuMemcpyAsync", 22, 22.5), did.call("sched_yield", 23, 29)]
+    marks = [*did.sample(0, 30), did.turn(30)]
+    ranks = [
+        did.seen(0, [*marks, *calls, *back], driver_call_ns=400, host_call_ns=400),
+        did.seen(1, [did.turn(20)]),
+    ]
+    legs = windows(ranks)
+    seen = activity(ranks)
+    assert slowdowns(seen, legs, 1.5) == pytest.approx([20 / 11, 10 / 9])
+    assert slowdowns(seen, legs, 0.9) == [0.9, 0.9]
+    assert slowdowns(seen, [], 1.5) == []
+    assert slowdowns(seen, legs, 30.0) == [30.0, 30.0]  # more than the way there takes
+    unseen = [did.seen(0, marks), ranks[1]]
+    assert slowdowns(activity(unseen), windows(unseen), 1.5) == pytest.approx([1.5, 1.5])
+
+
+def test_between_unlike_memories_both_ways_are_held_against_both_ceilings(did: Any) -> None:
+    """Without MPI 5 µs each, at a mean; of 30 µs 10 are known."""
+    ranks = [
+        did.seen(0, [*did.sample(0, 30), did.turn(30), did.call("memcpy", 2, 12)]),
+        did.seen(1, [did.turn(20)]),
+    ]
+    seen = activity(ranks)
+    budgets = [budget(seen, leg, None) for leg in windows(ranks)]
+    assert [found.accounted_most for found in budgets] == [None, None]
+    found = together(budgets, 5.0, 1.0)
+    assert (found.least, found.most) == (0, 0)
+    assert together(budgets, 1.0, 1.0).most == pytest.approx(1 - 20 / 28)
+    assert together(budgets, None, 1.0).most is None
 
 
 def test_a_wait_does_not_hide_the_work_of_another_rank(did: Any) -> None:
@@ -326,3 +411,42 @@ def test_what_the_kernel_counted_is_told_for_an_iteration(did: Any) -> None:
     assert (found.minor_faults, found.involuntary_switches) == (2, 0.25)
     assert (found.user_us, found.system_us) == (0.5, 1)
     assert counters(did.seen(0, counted(before))) is None
+
+
+@pytest.mark.parametrize("cut", range(7))
+def test_what_the_kernel_counted_of_a_sample_that_was_cut_short_is_left_out(
+    did: Any, cut: int
+) -> None:
+    """Events run out behind the first samples: so many of the next one's counts found a place."""
+
+    def counted(value: float, most: int = 6) -> list[Any]:
+        return [did.Made(COUNTER, number, 0, 0, value) for number in range(1, 1 + most)]
+
+    whole = [*counted(1), *did.sample(0, 4), *counted(3), *counted(10), *did.sample(5, 9)]
+    third = [*counted(100), *did.sample(10, 14)]
+    found = counters(did.seen(0, [*whole, *counted(11), *third, *counted(900, min(cut, 5))]))
+    assert found is not None
+    assert (found.minor_faults, found.system_us) == (1.5, 0.0015)
+    found = counters(did.seen(0, [*whole, *counted(11, cut)]))
+    assert found is not None
+    assert found.minor_faults == (1.5 if cut == 6 else 2)
+
+
+@pytest.mark.parametrize("ranks", [2, 64])
+def test_what_is_kept_in_memory_grows_with_the_events_and_not_with_the_ranks_too(
+    did: Any, ranks: int
+) -> None:
+    def did_calls(rank: int) -> Any:
+        starts = (at / 10 + rank / 1000 for at in range(12_800 // ranks))
+        calls = [did.call("memcpy", start, start + 0.05) for start in starts]
+        return did.seen(rank, [*did.sample(0, 700), *calls])
+
+    seen = activity([did_calls(rank) for rank in range(ranks)])
+    [looked_at] = windows([did.seen(0, did.sample(0, 700))])
+    tracemalloc.start()
+    try:
+        budget(seen, looked_at, None)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 12_800 * 80 * 8  # bytes: some eighty numbers for each event

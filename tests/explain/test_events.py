@@ -27,7 +27,7 @@ def file(
     of_host = [row for row in rows if row not in of_device]
     room = len(of_host), len(of_device) + 1
     header = HEADER.pack(
-        b"NPEXPL2\0",
+        b"NPEXPL3\0",
         HEADER.size + NAMES * NAME_BYTES,
         4711,
         *room,
@@ -40,6 +40,7 @@ def file(
         b"CUPTI was not found",
         300,
         20,
+        5,
     )
     names = b"".join(f"name {n}".encode().ljust(NAME_BYTES, b"\0") for n in range(NAMES))
     data = (

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is made of launches with and without the microscope."""
 
+import contextlib
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,9 +14,13 @@ from nearpeak.explain.launches import (
     device_not_seen,
     each_us,
     environment,
+    explain,
     of_messages,
     operations,
 )
+from nearpeak.libraries.library import CommandLine
+from nearpeak.observations.explained import Explanation
+from nearpeak.study.launching import LaunchFailed
 
 
 def case(unit: str, size: int = 0, window: int = 1) -> Any:
@@ -93,3 +99,70 @@ def test_what_was_not_looked_at_is_said() -> None:
     assert device_not_seen(chosen("H,H", "amd"), seen[:1]) == ""
     words = device_not_seen(chosen("D,D", "amd"), seen[:1])
     assert words == "only calls of libc are seen with GPUs that are not NVIDIA's"
+
+
+class Launches:
+    """Of a library whose launches take what is written here, and fail at some sizes."""
+
+    def __init__(self, plain: list[float], seen: list[float], fail: tuple[str, ...] = ()) -> None:
+        self.plain, self.seen, self.fail = plain, seen, fail
+        self.began: list[str] = []
+
+    def measure(self, _: Any, words: Any, env: Any = None, *__: Any, **___: Any) -> Any:
+        what = "seen" if env else "plain"
+        self.began.append(what)
+        if words[1] in self.fail or what in self.fail:
+            raise LaunchFailed(f"{what} at {words[1]}")
+        values = self.seen if env else self.plain
+        value = values[(self.began.count(what) - 1) % len(values)]
+        sampled = SimpleNamespace(
+            unit="us", better="lower", metric="latency", axes={}, window=1, size_bytes=8
+        )
+        return [SimpleNamespace(case=sampled, value=value)]
+
+
+def explained(by_hand: Any, monkeypatch: Any, launches: Launches, sizes: list[int]) -> Explanation:
+    monkeypatch.setattr("nearpeak.explain.launches.measure", launches.measure)
+    monkeypatch.setattr("nearpeak.explain.launches.build_explain", lambda: Path("x.so"))
+    monkeypatch.setattr("nearpeak.explain.launches._ceiling", lambda *_: None)
+    one = SimpleNamespace(
+        **chosen("H,H").__dict__,
+        benchmark=benchmark(by_hand, "latency"),
+        library=SimpleNamespace(name="one", version="1"),
+        path=SimpleNamespace(id="", summary=""),
+        mps=contextlib.nullcontext,
+        line=lambda words: CommandLine(argv=["x", *words], env={}),
+    )
+    one.settings.name = "default"
+    one.machine.hostname = "h"
+    one.machine.provenance.cuda_driver_api = None
+    return explain(one, sizes, [], lambda _: None, ask=False)
+
+
+def test_launches_with_and_without_the_microscope_take_turns(
+    by_hand: Any, monkeypatch: Any
+) -> None:
+    launches = Launches(plain=[2.0, 1.0, 4.0], seen=[6.0, 3.0, 4.0])
+    [case] = explained(by_hand, monkeypatch, launches, [8]).cases
+    assert launches.began == ["plain", "seen"] * 3
+    assert (case.plain_values, case.seen_values) == ([2, 1, 4], [3, 4, 6])
+    assert (case.value, case.seen_value, case.slower) == (2, 4, 2)
+    assert (case.slower_least, case.slower_most) == (0.75, 6)
+
+
+def test_a_size_at_which_the_library_fails_leaves_the_others(
+    by_hand: Any, monkeypatch: Any
+) -> None:
+    found = explained(by_hand, monkeypatch, Launches([1.0], [1.0], ("64",)), [8, 64, 16])
+    assert [case.size_bytes for case in found.cases] == [8, 16]
+    assert [(size.size_bytes, size.why) for size in found.failed] == [(64, "plain at 64")]
+    with pytest.raises(LaunchFailed, match="plain at 8"):
+        explained(by_hand, monkeypatch, Launches([1.0], [1.0], ("8", "64")), [8, 64])
+
+
+def test_a_launch_that_fails_under_the_microscope_is_told(by_hand: Any, monkeypatch: Any) -> None:
+    launches = Launches([1.0], [1.0], ("seen",))
+    [case] = explained(by_hand, monkeypatch, launches, [8]).cases
+    assert launches.began == ["plain", "seen", "plain", "plain"]
+    assert (case.failed, case.value, case.budgets) == ("seen at 8", 1, [])
+    assert (case.seen_values, case.slower_most) == ([], None)

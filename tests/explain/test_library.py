@@ -132,3 +132,36 @@ def test_an_offset_is_not_told_as_bytes(look: Look, name: str) -> None:
     seen = look("calls", name)
     of_driver = seen.kind == DRIVER_CALL
     assert set(seen.bytes[of_driver]) == {4096}
+
+
+def test_the_programs_own_calls_are_told_apart_with_what_the_device_does_for_them(
+    look: Look,
+) -> None:
+    seen = look("own")
+    for kind in (DRIVER_CALL, COPY):
+        assert seen.own[seen.kind == kind].tolist() == [False, True] * 2
+    assert seen.bytes[(seen.kind == COPY) & seen.own].tolist() == [64, 64]
+    assert seen.own[np.array(seen.names)[seen.name] == "sched_yield"].tolist() == [True, True]
+    assert not seen.own[seen.kind == MARK].any()
+    assert (seen.dropped, seen.ended) == (0, True)
+
+
+def test_records_of_the_device_that_are_lost_are_known(
+    look: Look, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NEARPEAK_FAKE_CUPTI", "dropped=7")
+    assert look("own").dropped == 7
+
+
+def test_a_process_that_does_not_end_as_programs_do_is_known(look: Look) -> None:
+    seen = look("leaves")
+    assert not seen.ended
+    assert (seen.kind == DRIVER_CALL).sum() == 2
+    assert (seen.kind == COPY).sum() == 0
+
+
+def test_reading_the_clock_for_an_event_is_nothing_that_a_rank_is_at(look: Look) -> None:
+    seen = look("copies", "300000")
+    words = Counter(seen.names[number] for number in seen.name[seen.kind == SAMPLE])
+    assert words.total() > 0
+    assert [name for name in words if "vdso" in name or "clock_gettime" in name] == []

@@ -242,9 +242,11 @@ def explained(
         shown_us=100.0, lanes=[],
     )  # fmt: skip
     known: dict[str, Any] = {"slower": 1.0, "operations": 2.0, "lost": 0, "missing": []}
-    known |= {"failed": "", "device": ""} | of_case
+    known |= {"failed": "", "device": "", "axes": {}} | of_case
+    known = {"slower_least": known["slower"], "slower_most": known["slower"]} | known
+    known = {"plain_values": [100.0] * 3, "seen_values": [100.0] * 3} | known
     case = ExplainedCase(
-        size_bytes=size, metric="latency", axes={}, unit="us", value=100.0, seen_value=100.0,
+        size_bytes=size, metric="latency", unit="us", value=100.0, seen_value=100.0,
         ceiling=None, ceiling_method=None, budgets=[budget], counters=[], **known,
     )  # fmt: skip
     return Explanation(

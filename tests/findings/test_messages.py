@@ -43,6 +43,8 @@ def test_what_it_takes_of_a_message_is_told(by_hand: Any) -> None:
         {"missing": [0]},
         {"failed": "exit status 1"},
         {"device": "no CUPTI"},
+        {"dropped": 1},
+        {"unfinished": [1]},
         {"slower": 0.5},
         {"slower": 5.0},
     ],
@@ -66,6 +68,11 @@ def test_one_of_what_the_study_does_not_have_tells_nothing(by_hand: Any, field: 
         ({"messages": 9}, False),
         ({"slower": 1.7}, True),  # 0.6 of 1.7, of which 0.7 may be the microscope's
         ({"slower": 1.8}, False),
+        ({"slower": 1.5, "slower_most": 1.7}, True),
+        ({"slower": 1.5, "slower_most": 1.8}, False),  # by the launches that differ most
+        ({"seen_values": [100.0, 100.0]}, False),
+        ({"plain_values": []}, False),  # as of explanations from before they were kept
+        ({"slower_most": None}, False),
     ],
 )
 def test_few_messages_and_what_the_microscope_may_add_leave_doubt(
@@ -80,3 +87,28 @@ def test_what_is_sure_is_told_before_a_larger_share(by_hand: Any) -> None:
     many = by_hand.explained(by_hand.part("wait", "sched_yield", 60.0), size=64)
     [found] = by_hand.signs("yields", few, many)
     assert found.case.x == 64
+
+
+@pytest.mark.parametrize(("own", "told_of"), [(False, 1), (True, 0)])
+def test_what_the_benchmark_does_itself_is_not_the_librarys(
+    by_hand: Any, own: bool, told_of: int
+) -> None:
+    part = by_hand.part("wait", "sched_yield", 60.0, own=own)
+    assert len(by_hand.signs("yields", by_hand.explained(part))) == told_of
+
+
+@pytest.mark.parametrize("axes", [{"pack": "kernel"}, {"staging": "pinned"}])
+def test_where_that_was_not_told_apart_nothing_is_told(by_hand: Any, axes: Any) -> None:
+    part = by_hand.part("wait", "sched_yield", 60.0)
+    assert by_hand.signs("yields", by_hand.explained(part, axes={"pack": "direct"}))
+    assert by_hand.signs("yields", by_hand.explained(part, axes=axes)) == []
+    part.own = False
+    assert by_hand.signs("yields", by_hand.explained(part, axes=axes))
+
+
+def test_of_a_message_there_its_own_share_of_the_microscope_counts(by_hand: Any) -> None:
+    explained = by_hand.explained(by_hand.part("wait", "sched_yield", 60.0), slower=1.2)
+    explained.cases[0].budgets[0].slower = 2.0
+    [found] = by_hand.signs("yields", explained)
+    assert not found.sure
+    assert (found.message.slower, found.message.lost_us) == (2, pytest.approx(30))

@@ -58,6 +58,7 @@ def test_copies_to_and_from_devices_are_seen(
         known = parts(found)
         for rank in (0, 1):
             assert known["cuMemcpyAsync", rank] == (1, SIZE)
+        assert all(part.own for part in found.parts if part.name.startswith(("cu", "copy, ")))
         assert known["copy, device to pinned", sender] == (1, SIZE)
         assert known["copy, pinned to device", 1 - sender] == (1, SIZE)
         spent = sum(part.time_us for part in found.parts) + found.not_accounted_us

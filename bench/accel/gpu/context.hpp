@@ -7,6 +7,7 @@
 #include <string>
 
 #include "accel/gpu/driver.hpp"
+#include "marks/marks.hpp"
 
 namespace nearpeak::gpu {
 
@@ -43,6 +44,7 @@ class Context {
   // A call on this device, like call(&Driver::create_stream, &handle, flags).
   template <class... Parameters, class... Arguments>
   void call(Call<Parameters...> Driver::* which, Arguments... arguments) const {
+    const OwnWork own;
     const Call<Parameters...>& function = use().*which;
     check(function(arguments...), function.name);
   }
@@ -50,6 +52,7 @@ class Context {
   template <class Shown, class... Parameters, class... Arguments>
   void call_of(const Shown& what, Call<Parameters...> Driver::* which,
                Arguments... arguments) const {
+    const OwnWork own;
     const Call<Parameters...>& function = use().*which;
     check(function(arguments...), function.name, what);
   }
@@ -57,6 +60,7 @@ class Context {
   // Whether what is asked about is done.
   template <class Handle>
   bool ready(Call<Handle> Driver::* which, Handle handle) const {
+    const OwnWork own;
     const Call<Handle>& query = use().*which;
     const int result = query(handle);
     if (result != kNotReady) check(result, query.name);

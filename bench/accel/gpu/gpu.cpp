@@ -453,6 +453,7 @@ class GpuDevice final : public Device {
   // Not a copy that waits, as cuMemcpy: that may return while bytes are still on their way. Nothing
   // may fail between the two calls, as the caller frees host memory when this throws.
   void copy(void* to, const void* from, std::size_t bytes) override {
+    const OwnWork own;
     const Driver& driver = context_.use();
     context_.check(driver.copy(to, from, bytes, copies_.handle()), driver.copy.name, Bytes{bytes});
     context_.check(driver.synchronize_stream(copies_.handle()), driver.synchronize_stream.name);

@@ -4,8 +4,10 @@
 //
 // The environment's NEARPEAK_FAKE_CUPTI is a comma list of
 //   CALL:ERROR  this call fails with this error        version=N  the version that it says it is of
+//   dropped=N   so many records are lost of each buffer
 #include <time.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -34,6 +36,8 @@ std::vector<Copy> copies;
 std::map<std::string, std::uint32_t> numbers;
 std::mutex lock;
 thread_local std::vector<std::uint64_t> own;
+std::atomic<std::uint32_t> calls{0};
+thread_local std::uint32_t call = 0;  // the last one that began
 
 std::uint64_t now_ns() {
   timespec t{};
@@ -106,8 +110,13 @@ EXPORT int cuptiActivityFlushAll(std::uint32_t) {
     if (buffer == nullptr || n == 0) return 1;
     std::memcpy(buffer, copies.data(), n * sizeof(Copy));
     copies.erase(copies.begin(), copies.begin() + static_cast<std::ptrdiff_t>(n));
-    completed(nullptr, 0, buffer, bytes, n * sizeof(Copy));
+    completed(&callback, 0, buffer, bytes, n * sizeof(Copy));
   }
+  return kSuccess;
+}
+
+EXPORT int cuptiActivityGetNumDroppedRecords(void* context, std::uint32_t, std::size_t* dropped) {
+  *dropped = context == &callback ? static_cast<std::size_t>(given("dropped=", 0)) : 0;
   return kSuccess;
 }
 
@@ -125,7 +134,10 @@ EXPORT void fake_cupti_call(std::uint32_t site, const char* function, const void
     number =
         numbers.emplace(function, static_cast<std::uint32_t>(numbers.size() + 1)).first->second;
   }
-  if (site == kEnter) own.push_back(0);
+  if (site == kEnter) {
+    own.push_back(0);
+    call = ++calls;
+  }
   int result = 0;
   CallbackData data{};
   data.site = site;
@@ -133,6 +145,7 @@ EXPORT void fake_cupti_call(std::uint32_t site, const char* function, const void
   data.parameters = parameters;
   data.returned = &result;
   data.own = &own.back();
+  data.correlation = call;
   callback(nullptr, kDriverDomain, number, &data);
   if (site != kEnter) own.pop_back();
 }
@@ -148,6 +161,7 @@ EXPORT void fake_cupti_copied(int copy_kind, int from, int to, std::uint64_t byt
   copy.from_kind = static_cast<std::uint8_t>(from);
   copy.to_kind = static_cast<std::uint8_t>(to);
   copy.bytes = bytes;
+  copy.correlation = call;
   copy.begin_ns = begin_ns + kAheadNs;
   copy.end_ns = end_ns + kAheadNs;
   copies.push_back(copy);

@@ -23,7 +23,7 @@
 #include <thread>
 #include <vector>
 
-#include "../../sampling/marks.hpp"
+#include "../../marks/marks.hpp"
 
 namespace {
 
@@ -108,6 +108,11 @@ struct Driver {
     call(0, name, nullptr);
     call(1, name, parameters);
   }
+  void moves_one(std::uint64_t bytes) const {
+    const auto begin_ns = static_cast<std::uint64_t>(now_ns());
+    calls("cuMemcpyDtoA_v2");
+    copied(1, 3, 1, bytes, begin_ns, static_cast<std::uint64_t>(now_ns()));
+  }
   // So many messages, each with a call and so many copies on the device.
   void moves(int messages, int copies) const {
     for (int i = 0; i < messages; ++i) {
@@ -123,6 +128,12 @@ struct Driver {
     }
   }
 };
+
+// Copies of the kind that is looked at, without a look at the clock.
+void copy(int times) {
+  std::vector<char> from(1024), to(1024);
+  for (int i = 0; i < times; ++i) std::memcpy(to.data(), from.data(), to.size());
+}
 
 // A thread that copies all the time.
 struct Beside {
@@ -142,7 +153,8 @@ struct Beside {
 int main(int argc, char** argv) {
   const std::string what = argv[1];
   const int times = argc > 2 ? std::atoi(argv[2]) : 0;
-  const Driver* const driver = what == "moves" || what == "calls" ? new Driver : nullptr;
+  const bool drives = what == "moves" || what == "calls" || what == "own" || what == "leaves";
+  const Driver* const driver = drives ? new Driver : nullptr;
   const Beside* const beside = what == "beside" ? new Beside : nullptr;
   for (int sample = 0; sample < 2; ++sample) {
     nearpeak::mark(nearpeak::Mark::kBegins);
@@ -154,7 +166,15 @@ int main(int argc, char** argv) {
     if (what == "moves") driver->moves(times, argc > 3 ? std::atoi(argv[3]) : 1);
     if (what == "calls")
       for (int i = 2; i < argc; ++i) driver->calls(argv[i]);
-    work(6);  // as long as samples are looked at, or not, together
+    if (what == "copies") copy(times);
+    if (what == "own" || what == "leaves") {
+      driver->moves_one(4096);
+      const nearpeak::OwnWork own;
+      driver->moves_one(64);
+      sched_yield();
+    }
+    if (what == "leaves") _exit(0);
+    if (what != "copies") work(6);  // as long as samples are looked at, or not, together
     nearpeak::mark(nearpeak::Mark::kEnds, 1);
   }
   delete beside;

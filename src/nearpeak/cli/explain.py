@@ -20,7 +20,7 @@ SIZES = "8,64K,16M"
 
 HELP = """Say where the time of a message goes: which calls, copies and waits.
 
-Each size is launched a few times: as it is, and once with a small library loaded
+Each size is launched a few times, in turn as it is and with a small library loaded
 into every rank, which writes down what the MPI library asks of the CUDA driver
 (through CUPTI) and of libc, and what the GPU does for it. The table says which
 part of a message's time each of these takes, and how much nothing is known of.
@@ -43,7 +43,8 @@ Examples:
 
   nearpeak explain --study study --worst 3
 
-Exit status: 0 the time of messages was looked at; 1 the library failed; 2 bad input.
+Exit status: 0 the time of messages was looked at; 1 the library failed, at one size or
+more (the others are shown and written all the same); 2 bad input.
 """
 
 
@@ -127,7 +128,7 @@ def explain(
                 settings_env=settings_env or [],
             )
         ]
-    failed = ""
+    failed = False
     for each in asked:
         chosen = _chosen(each, study)
         if output:
@@ -135,14 +136,15 @@ def explain(
         try:
             found = _look(chosen, each, ask=ask)
         except LaunchFailed as error:
-            failed = str(error)
-            say(f"nearpeak: {failed}")
+            failed = True
+            say(f"nearpeak: {error}")
             continue
         except mps.MpsError as error:
             raise UserError(str(error)) from None
         if study:
             keep(found, study)
         write(output, found)
+        failed = failed or bool(found.failed)
     if study:
         again(study)
     if failed:

@@ -237,7 +237,7 @@ def study(
             metavar="N",
             min=1,
             help="After the measuring: where the time of the N messages goes that are furthest from"
-            " the ceiling (nearpeak explain). Some 10 s each, beside the budget.",
+            " the ceiling (nearpeak explain). Some 15 s each, beside the budget.",
         ),
     ] = None,
     sbatch: Annotated[

@@ -25,6 +25,7 @@ from nearpeak.explain.events import (
     copy_name,
 )
 from nearpeak.observations.explained import (
+    MICROSCOPE,
     Budget,
     Counters,
     During,
@@ -64,7 +65,7 @@ WAITS = frozenset(
     ]
 )
 # Calls that wait where nothing has come: then they move no bytes.
-RECEIVES = frozenset(["read", "readv", "recv", "recvfrom", "recvmsg"])
+RECEIVES = frozenset(["read", "__read_chk", "readv", "recv", "recvfrom", "recvmsg"])
 # Calls of which nobody knows whether they wait.
 MAY_WAIT = frozenset(["ioctl", "syscall"])
 # Of one call of the driver: for a stream of each thread, and of a later version.
@@ -84,6 +85,7 @@ class Name(NamedTuple):
     kind: Kind
     name: str
     rank: int
+    own: bool = False  # of the benchmark itself
 
 
 @dataclass
@@ -188,14 +190,23 @@ def _named(seen: Seen) -> Iterator[tuple[Name, Floats, Floats, Floats]]:
         kinds += [("device", there & (seen.name == n), words) for n in np.unique(seen.name[there])]
     kinds.append(("device", seen.kind == FILL, lambda _: "fill"))
     for kind, own, text_of in kinds:
-        chosen = np.flatnonzero(own)
-        if len(chosen):
-            name = Name(kind, text_of(int(seen.name[chosen[0]])), seen.rank)
-            yield name, seen.begin[chosen], seen.end[chosen], seen.bytes[chosen]
-    yield from _microscope(seen, calls & main)
+        for of_benchmark in (False, True):
+            chosen = np.flatnonzero(own & (seen.own == of_benchmark))
+            if len(chosen):
+                name = Name(kind, text_of(int(seen.name[chosen[0]])), seen.rank, of_benchmark)
+                yield name, seen.begin[chosen], seen.end[chosen], seen.bytes[chosen]
+    waits = np.zeros_like(calls)
+    for kind, own, _ in kinds:
+        if kind == "wait":
+            waits |= own
+    yield from _microscope("microscope", seen, calls & main & ~waits)
+    # What it takes to see that a rank waits is no more known than the wait.
+    yield from _microscope("wait", seen, calls & main & waits)
 
 
-def _microscope(seen: Seen, calls: Booleans) -> Iterator[tuple[Name, Floats, Floats, Floats]]:
+def _microscope(
+    kind: Kind, seen: Seen, calls: Booleans
+) -> Iterator[tuple[Name, Floats, Floats, Floats]]:
     """What it took to see the calls: half of it before each, half behind."""
     begin, end = seen.begin[calls], seen.end[calls]
     of_driver = seen.kind[calls] == DRIVER_CALL
@@ -203,7 +214,7 @@ def _microscope(seen: Seen, calls: Booleans) -> Iterator[tuple[Name, Floats, Flo
     if half.any():
         nothing = np.zeros(2 * len(begin))
         begins, ends = np.concatenate([begin - half, end]), np.concatenate([begin, end + half])
-        yield Name("microscope", "the microscope", seen.rank), begins, ends, nothing
+        yield Name(kind, MICROSCOPE, seen.rank), begins, ends, nothing
 
 
 def _calls(seen: Seen) -> Booleans:
@@ -293,7 +304,9 @@ class Shared:
     free: Floats  # 1 from an instant to the next where nothing went on in a message, else 0
     free_ns: float  # all of that
     waits: dict[During, Floats]  # likewise, where time belongs to calls that wait
-    at_own: dict[int, Floats]  # likewise, of each rank, where it was in no call that is seen
+    # Of samples of a rank in no call that is seen: the rank, what it was at, and of each sample the
+    # last of `instants` before it.
+    at_own: list[tuple[int, str, Indices]]
 
 
 def shared(did: Activity, looked_at: Windows) -> Shared:
@@ -321,13 +334,19 @@ def shared(did: Activity, looked_at: Windows) -> Shared:
 
     inside = (active(opens, closes) > 0).astype(float)
     rank = np.array([name.rank for name in did.names], int)[did.which[events]]
-    calls = np.isin(level, [LEVELS.index(kind) for kind in ("call", "sync", "wait")])
-    at_own = {
-        of: (active(first[calls & (rank == of)], last[calls & (rank == of)]) == 0).astype(float)
-        for of in did.ranks
-    }
-    # Who waits is in a call: another rank.
-    any_at_own = np.maximum.reduce(list(at_own.values()))
+    calls = level != LEVELS.index("device")
+    any_at_own = np.zeros(len(instants), dtype=bool)
+    at_own: list[tuple[int, str, Indices]] = []
+    # Of all ranks at once it would be ranks times instants.
+    for of in did.ranks:
+        its = calls & (rank == of)
+        is_at_own = active(first[its], last[its]) == 0
+        any_at_own |= is_at_own  # who waits is in a call: another rank
+        for sampled, name, times in did.samples:
+            if sampled == of:
+                places = np.searchsorted(instants, times, side="right") - 1
+                places = places[(places >= 0) & (places < len(instants) - 1)]
+                at_own.append((of, name, places[is_at_own[places]]))
     free, shares, others = inside, np.zeros(len(events)), np.full(len(events), np.nan)
     waits: dict[During, Floats] = {}
     for number, kind in enumerate(LEVELS):
@@ -378,6 +397,42 @@ def accounted(
     return Accounted(added_us, known(unknown_us), known(unknown_us - added_us))
 
 
+def slowdowns(did: Activity, legs: Sequence[Windows], slower: float) -> list[float]:
+    """How many times as long a message of each leg takes under the microscope, where those of all
+    legs together take `slower` times as long: of what is added, each leg has as much as it has of
+    what it takes to see calls, but those that wait. Where that is not known each takes as much
+    longer as all."""
+    usual = [leg.usual() for leg in legs]
+    its = did.level == LEVELS.index("microscope")
+    begin, lasting = did.begin[its], (did.end - did.begin)[its]
+    spent = []
+    for leg in usual:
+        place = np.searchsorted(leg.begin, begin, side="right") - 1
+        inside = (place >= 0) & (begin < leg.end[place])
+        spent.append(float(lasting[inside].sum()) / leg.messages)
+    added_us = sum(leg.mean_us for leg in usual) * (1 - 1 / max(1.0, slower))
+    in_all = sum(spent)
+    plain_us = [
+        leg.mean_us - (added_us * its_own / in_all if in_all else leg.mean_us)
+        for leg, its_own in zip(usual, spent, strict=True)
+    ]
+    if slower <= 1 or min(plain_us, default=0.0) <= 0:
+        return [slower] * len(legs)
+    return [leg.mean_us / plain for leg, plain in zip(usual, plain_us, strict=True)]
+
+
+def together(budgets: Sequence[Budget], ceiling_us: float | None, slower: float) -> Accounted:
+    """Of the messages of all legs, as of one; `ceiling_us`: their mean without MPI; `slower`: of
+    all of them."""
+    return accounted(
+        sum(found.time_us for found in budgets),
+        sum(part.time_us for b in budgets for part in b.parts if part.kind == "microscope"),
+        sum(found.not_accounted_us + found.waiting_us for found in budgets),
+        None if ceiling_us is None else ceiling_us * len(budgets),
+        slower,
+    )
+
+
 def budget(did: Activity, leg: Windows, ceiling_us: float | None, slower: float = 1.0) -> Budget:
     """Of the usual messages of a leg; `ceiling_us`: how long one takes without MPI; `slower`: how
     many times as long one takes under the microscope."""
@@ -394,12 +449,13 @@ def budget(did: Activity, leg: Windows, ceiling_us: float | None, slower: float 
     return Budget(
         leg=looked_at.leg,
         messages=looked_at.messages,
+        slower=slower,
         time_us=time_us,
         parts=parts,
         waiting_us=spent_us["wait"],
         not_accounted_us=rest_us,
         # A message in which a sample was taken takes longer than usual.
-        own=list(_own(did, shared(did, leg))),
+        own=list(_own(shared(did, leg))),
         added_us=bounds.added_us,
         accounted_least=bounds.least,
         accounted_most=bounds.most,
@@ -421,6 +477,7 @@ def _parts(did: Activity, known: Shared, messages: int) -> Iterator[Part]:
             kind=name.kind,
             name=name.name,
             rank=name.rank,
+            own=name.own,
             count=within / messages,
             mean_us=busy / within / NS,
             bytes=moved or None,
@@ -432,15 +489,13 @@ def _parts(did: Activity, known: Shared, messages: int) -> Iterator[Part]:
         )
 
 
-def _own(did: Activity, known: Shared) -> Iterator[Own]:
+def _own(known: Shared) -> Iterator[Own]:
     """What samples found that ranks were at by their own instructions."""
     during: During
     for during, there in {"nothing": known.free, **known.waits}.items():
         counts: dict[tuple[int, str], int] = {}
-        for rank, name, times in did.samples:
-            places = np.searchsorted(known.instants, times, side="right") - 1
-            inside = places[(places >= 0) & (places < len(known.instants) - 1)]
-            if count := int((there * known.at_own[rank])[inside].sum()):
+        for rank, name, places in known.at_own:
+            if count := int(there[places].sum()):
                 counts[rank, name] = count
         for (rank, name), count in sorted(counts.items(), key=lambda item: (item[0][0], -item[1])):
             of_rank = sum(n for (other, _), n in counts.items() if other == rank)
@@ -459,7 +514,7 @@ def lanes(did: Activity, begin: float, end: float) -> list[Lane]:
     chosen = np.flatnonzero((did.end > begin) & (did.begin < end))
     for event in chosen[np.argsort(did.begin[chosen], kind="stable")].tolist():
         name = did.names[did.which[event]]
-        if name.kind == "microscope":
+        if name.name == MICROSCOPE:
             continue
         of = "device" if name.kind == "device" else "rank"
         span = Span(
@@ -499,20 +554,20 @@ def usual_share(ranks: Sequence[Seen], legs: Sequence[Windows]) -> float:
 def counters(seen: Seen) -> Counters | None:
     """What the kernel counted in samples in which nobody looked at the rank, for each iteration;
     None without any."""
-    counts = np.flatnonzero((seen.kind == COUNTER) & (seen.name == 1))
+    values = [seen.bytes[(seen.kind == COUNTER) & (seen.name == which)] for which in range(1, 7)]
+    # Where events ran out, some of the last ones have nothing to be held against.
+    pairs = min(len(value) // 2 for value in values)
+    befores = np.flatnonzero((seen.kind == COUNTER) & (seen.name == 1))[::2][:pairs]
     ends = _marks(seen, ENDS)
     # Between the counts before a sample and those behind it is its end.
-    befores, behinds = counts[::2], counts[1::2]
-    whole = ends[np.searchsorted(ends, befores[: len(behinds)])] if len(ends) else ends
+    whole = ends[np.searchsorted(ends, befores)] if len(ends) else ends
     iterations = float(seen.bytes[whole].sum())
     if not iterations:
         return None
-
-    def counted(which: int) -> float:
-        values = seen.bytes[(seen.kind == COUNTER) & (seen.name == which)]
-        return float((values[1::2] - values[::2]).sum()) / iterations
-
-    minor, major, voluntary, involuntary, user_ns, system_ns = map(counted, range(1, 7))
+    minor, major, voluntary, involuntary, user_ns, system_ns = (
+        float((value[1 : 2 * pairs : 2] - value[: 2 * pairs : 2]).sum()) / iterations
+        for value in values
+    )
     return Counters(
         rank=seen.rank,
         minor_faults=minor,

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from nearpeak.arrays import Floats
+from nearpeak.arrays import Booleans, Floats
 
-MAGIC = b"NPEXPL2\0"
+MAGIC = b"NPEXPL3\0"
 NAMES, NAME_BYTES = 2048, 48
 # As Header, without the names at its end.
-HEADER = struct.Struct("=8sIi6Qii4Q256sII")
+HEADER = struct.Struct("=8sIi6Qii4Q256sIIQ")
 EVENT = np.dtype(
     [
         ("begin", "u8"),
@@ -23,10 +23,10 @@ EVENT = np.dtype(
         ("thread", "u4"),
         ("name", "u2"),
         ("kind", "u1"),
-        ("unused", "u1"),
+        ("own", "u1"),
     ]
 )
-MARK, HOST_CALL, DRIVER_CALL, COPY, KERNEL, FILL, SAMPLE, COUNTER = range(1, 9)
+MARK, HOST_CALL, DRIVER_CALL, COPY, KERNEL, FILL, SAMPLE, COUNTER, OWN_CALL = range(1, 10)
 BEGINS, ENDS, TURN = 1, 2, 3  # marks
 MEMORIES = (
     "unknown",
@@ -52,6 +52,7 @@ class Seen:
     kind: NDArray[np.uint8]
     name: NDArray[np.uint16]
     thread: NDArray[np.uint32]
+    own: Booleans  # calls by the measuring program itself, and what the device did for them
     bytes: Floats
     begin: Floats  # after `start`
     end: Floats
@@ -60,6 +61,8 @@ class Seen:
     lost: int  # events that found no place
     known_until: float  # when the earliest of these began; infinite where none was lost
     device: str  # why the driver was not seen
+    dropped: int  # records of the device that CUPTI had no place for
+    ended: bool  # as programs do, so that the device's last records came; or it used none
     driver_call_ns: int  # what it took to see a call, outside of what is kept of it
     host_call_ns: int
 
@@ -79,7 +82,7 @@ def _read(name: str, data: mmap.mmap, start: int | None) -> Seen:
         raise Unreadable(f"{name} is of another version of Nearpeak")
     (_, header_bytes, _, *rest) = HEADER.unpack_from(data)
     room, begun, lost_from = rest[0:2], rest[2:4], rest[4:6]
-    rank, _, *clocks, device, driver_call_ns, host_call_ns = rest[6:]
+    rank, _, *clocks, device, driver_call_ns, host_call_ns, dropped = rest[6:]
     if len(data) < header_bytes + sum(room) * EVENT.itemsize:
         raise Unreadable(f"{name} was cut off")
     kept = [min(each) for each in zip(room, begun, strict=True)]
@@ -93,6 +96,7 @@ def _read(name: str, data: mmap.mmap, start: int | None) -> Seen:
     )
     events = events[events["kind"] > 0]  # others were not written to their end
     of_device = np.isin(events["kind"], (COPY, KERNEL, FILL))
+    of_own = events["bytes"][events["kind"] == OWN_CALL]
     begin, end = (
         np.where(of_device, _on_our_clock(times, *clocks), times)
         for times in (events[which].astype(np.int64) for which in ("begin", "end"))
@@ -111,6 +115,7 @@ def _read(name: str, data: mmap.mmap, start: int | None) -> Seen:
         kind=events["kind"],
         name=events["name"],
         thread=events["thread"],
+        own=(events["own"] > 0) | (of_device & np.isin(events["thread"], of_own)),
         bytes=events["bytes"].astype(float),
         begin=(begin - start).astype(float),
         end=(end - start).astype(float),
@@ -119,6 +124,8 @@ def _read(name: str, data: mmap.mmap, start: int | None) -> Seen:
         lost=sum(begun) - sum(kept),
         known_until=min(losses, default=np.inf),
         device=_text(device),
+        dropped=dropped,
+        ended=not clocks[1] or clocks[3] > 0,
         driver_call_ns=driver_call_ns,
         host_call_ns=host_call_ns,
     )

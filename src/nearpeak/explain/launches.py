@@ -5,26 +5,29 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 from statistics import median
 
 import nearpeak
 from nearpeak.explain import budget, cupti, said
+from nearpeak.explain.budget import Windows
 from nearpeak.explain.events import Seen, Unreadable, read
 from nearpeak.libraries.build import build_explain
 from nearpeak.libraries.families import natives
 from nearpeak.libraries.launch import join_paths, shell_line
-from nearpeak.observations.explained import SCHEMA, ExplainedCase, Explanation, Said
+from nearpeak.observations.explained import SCHEMA, ExplainedCase, Explanation, FailedSize, Said
 from nearpeak.study import programs
 from nearpeak.study.launching import LIMIT_SECONDS, LaunchFailed, Measured, launched, measure
 from nearpeak.study.records import SamplesRecord
 from nearpeak.study.single import Single
 from nearpeak.terms.benchmarks import Benchmark
-from nearpeak.terms.buffers import needs_gpu
+from nearpeak.terms.buffers import needs_gpu, turned
 from nearpeak.terms.sizes import format_bytes
 
-PLAIN_LAUNCHES = 2  # without the microscope, around the one with it
+LAUNCHES = 3  # without the microscope and with it, in turn
 MOST_BYTES, MOST_BYTES_OF_ALL = 128 << 20, 1 << 30  # of the events of a rank, and of all ranks
 # Few samples under it: each event is kept.
 SEEN_SAMPLING = {"--slot-ms": "20", "--least-samples": "3"}
@@ -43,16 +46,22 @@ def explain(
 ) -> Explanation:
     """Looks at each size. `words`: more for the measuring program; `ask`: whether the library is
     asked, too; `limit_seconds`: of a launch. UserError where nothing can be
-    measured; LaunchFailed where the library fails."""
+    measured; LaunchFailed where the library fails at each size."""
     preload = build_explain()
     library = cupti.find(chosen.machine.provenance.cuda_driver_api)
-    cases, told = [], []
+    cases, failed, told = [], [], []
     with chosen.mps():
         for size in sizes:
             tell(f"{chosen.benchmark.name} {chosen.buffers} at {format_bytes(size)}")
-            cases.append(_case(chosen, size, words, preload, library, limit_seconds))
+            try:
+                cases.append(_case(chosen, size, words, preload, library, limit_seconds))
+            except LaunchFailed as error:
+                failed.append(FailedSize(size_bytes=size, why=str(error)))
+                continue
             if ask and (answer := _ask(chosen, size, words, limit_seconds)):
                 told.append(answer)
+    if not cases:
+        raise LaunchFailed(failed[0].why)
     return Explanation(
         schema=SCHEMA,
         nearpeak=nearpeak.__version__,
@@ -69,6 +78,7 @@ def explain(
         buffers=chosen.buffers,
         command=shell_line(chosen.line([*_sized(sizes), *words])),
         cases=cases,
+        failed=failed,
         said=told,
     )
 
@@ -86,48 +96,98 @@ def _case(
     limit: float,
 ) -> ExplainedCase:
     options = [*_sized([size]), *words]
-    plain = measure(chosen, options, limit_seconds=limit)[:1]
-    with tempfile.TemporaryDirectory(prefix="nearpeak-explain-") as folder:
-        env = environment(chosen, preload, Path(folder), library)
-        try:
-            seen = measure(chosen, _briefly(options), env, limit)[0]
-            failed, ranks = "", gather(Path(folder))
-        except LaunchFailed as error:
-            seen, failed, ranks = plain[0], str(error), []
-    for _ in range(PLAIN_LAUNCHES - 1):
-        plain += measure(chosen, options, limit_seconds=limit)[:1]
+    plain, looks, failed = [], [], ""
+    for _ in range(LAUNCHES):
+        plain.append(measure(chosen, options, limit_seconds=limit)[0])
+        if not failed:
+            try:
+                looks.append(_look(chosen, _briefly(options), preload, library, limit))
+            except LaunchFailed as error:
+                failed = str(error)
     value = median(launch.value for launch in plain)
+    looks.sort(key=lambda look: look.value)
+    whole = [look for look in looks if look.legs] or looks  # others saw nothing
+    look = whole[len(whole) // 2] if whole else Look(plain[0].case, value, [], [], 1.0)
+    case, legs = look.case, look.legs
+    times = [
+        times_as_long(case.better, one.value, other.value) for one, other in product(looks, plain)
+    ]
+    slower = times_as_long(case.better, look.value, value)
     ceiling = _ceiling(chosen, size, limit)
-    case = seen.case
-    legs = budget.windows(ranks)
-    did = budget.activity(ranks)
-    messages = operations(chosen.benchmark, case, seen.value, budget.iteration_us(ranks))
-    seen_value = of_messages(case, seen.value, budget.usual_share(ranks, legs))
-    slower = seen_value / value if case.better == "lower" else value / seen_value
     ceiling_us = None
     if ceiling is not None and legs:
         # Of messages there and back one of them, of anything else all of an iteration.
         pairs = len(chosen.ends) // 2
-        ceiling_us = messages / len(legs) * each_us(ceiling, pairs)
-    there = {rank.rank for rank in ranks}
+        ceiling_us = look.operations / len(legs) * each_us(ceiling, pairs)
+    did = budget.activity(look.ranks)
+    # Between unlike memories the ceiling is the mean of two ways that may be unlike.
+    together = len(legs) > 1 and turned(chosen.buffers) != chosen.buffers
+    budgets = [
+        budget.budget(did, leg, None if together else ceiling_us, leg_slower)
+        for leg, leg_slower in zip(legs, budget.slowdowns(did, legs, slower), strict=True)
+    ]
+    both = budget.together(budgets, ceiling_us, slower) if together else None
+    there = {rank.rank for rank in look.ranks}
     return ExplainedCase(
         size_bytes=size,
         metric=case.metric,
         axes=case.axes,
         unit=case.unit,
         value=value,
-        seen_value=seen_value,
+        seen_value=look.value,
         slower=slower,
-        operations=messages,
+        plain_values=[launch.value for launch in plain],
+        seen_values=[one.value for one in looks],
+        slower_least=min(times, default=None),
+        slower_most=max(times, default=None),
+        operations=look.operations,
         ceiling=ceiling.value if ceiling else None,
         ceiling_method=ceiling.case.method if ceiling else None,
-        budgets=[budget.budget(did, leg, ceiling_us, slower) for leg in legs],
-        counters=[counted for rank in ranks if (counted := budget.counters(rank))],
-        lost=sum(rank.lost for rank in ranks),
+        budgets=budgets,
+        accounted_least=both.least if both else None,
+        accounted_most=both.most if both else None,
+        counters=[counted for rank in look.ranks if (counted := budget.counters(rank))],
+        lost=sum(rank.lost for rank in look.ranks),
         missing=[rank for rank in range(len(chosen.ends)) if rank not in there],
         failed=failed,
-        device=device_not_seen(chosen, ranks),
+        device=device_not_seen(chosen, look.ranks),
+        dropped=sum(rank.dropped for rank in look.ranks),
+        unfinished=[rank.rank for rank in look.ranks if not rank.ended],
     )
+
+
+@dataclass
+class Look:
+    """A launch under the microscope."""
+
+    case: SamplesRecord
+    value: float  # of the messages that are looked at
+    ranks: list[Seen]
+    legs: list[Windows]
+    operations: float
+
+
+def _look(
+    chosen: Single, options: Sequence[str], preload: Path, library: Path | None, limit: float
+) -> Look:
+    """LaunchFailed."""
+    with tempfile.TemporaryDirectory(prefix="nearpeak-explain-") as folder:
+        env = environment(chosen, preload, Path(folder), library)
+        seen = measure(chosen, options, env, limit)[0]
+        ranks = gather(Path(folder))
+    legs = budget.windows(ranks)
+    return Look(
+        case=seen.case,
+        value=of_messages(seen.case, seen.value, budget.usual_share(ranks, legs)),
+        ranks=ranks,
+        legs=legs,
+        operations=operations(chosen.benchmark, seen.case, seen.value, budget.iteration_us(ranks)),
+    )
+
+
+def times_as_long(better: str, seen: float, plain: float) -> float:
+    """What was seen takes; of a rate the reverse."""
+    return seen / plain if better == "lower" else plain / seen
 
 
 def operations(

@@ -19,10 +19,12 @@ says when a loss is sure. Ratios, and the ceilings' ratios, are those of each bl
 the best that a library can reach. Settings are named to who runs the library that reads them,
 where nothing in force sets them: its own environment, named settings, or what launches inherit.
 
-What messages show (`nearpeak explain`) is sure if 10 or more were looked at, and if the share were
-no less with all that a message takes longer under the microscope in these parts. Nothing is told of
-explanations with lost events, missing ranks, an unseen driver or more than 3 times the time, nor of
-another library, version or path than the study has.
+What messages show (`nearpeak explain`) is sure if 10 or more were looked at, in one of three or
+more launches under the microscope beside as many without, and if the share were no less with all
+that a message takes longer under it, by those launches that differ most, in these parts. Nothing is
+told of explanations with lost events or records, missing ranks, an unseen driver or more than 3
+times the time, nor of another library, version or path than the study has. What the benchmark
+itself asks of the driver is no sign of the library.
 """
 
 

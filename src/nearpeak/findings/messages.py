@@ -4,6 +4,8 @@
 from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from nearpeak.findings.evidence import Noticed, View
 from nearpeak.numbers import number, percent
 from nearpeak.observations.explained import (
@@ -12,6 +14,7 @@ from nearpeak.observations.explained import (
     Explanation,
     Part,
     doubtful,
+    hides_own,
 )
 from nearpeak.results.results import Fact, InMessage
 from nearpeak.terms.identity import Case, Place, Who
@@ -19,6 +22,7 @@ from nearpeak.terms.identity import Case, Place, Who
 MOST = 4  # parts of a message that are named
 COPIES = "copies"  # the fault that several rules tell of: how device memory is copied
 ENOUGH = 10  # messages: of fewer, one that was held up changes what all take
+LEAST_LAUNCHES = 3  # with the microscope, and without: messages of one launch are alike
 
 
 class Message(NamedTuple):
@@ -37,14 +41,29 @@ class Message(NamedTuple):
         several = self.case.operations if self.budget.leg == "iteration" else 1.0
         return part.count / max(1.0, several)
 
+    @property
+    def slower(self) -> float:
+        """How many times as long it takes under the microscope."""
+        return self.budget.slower or self.case.slower
+
+    @property
+    def slower_most(self) -> float | None:
+        """The same by the launches that differ most; None where there are too few."""
+        case = self.case
+        launches = min(len(case.plain_values), len(case.seen_values))
+        if case.slower_most is None or launches < LEAST_LAUNCHES:
+            return None
+        return max(1.0, self.slower * case.slower_most / case.slower)
+
 
 def worst(view: View, chosen: Callable[[Message], list[Part]], least: float) -> Iterator[Noticed]:
     """For each library, path and buffers the message of which the chosen parts have the largest
     share, where that is `least` or more.
 
-    Sure where enough messages were looked at, and the share is no less if all that a message takes
-    longer under the microscope is in these parts. Nothing of a doubtful explanation, or of a
-    library, version or path that the study does not have.
+    Sure where enough messages and launches were looked at, and the share is no less if all that a
+    message takes longer under the microscope, by the launches that differ most, is in these parts.
+    Nothing of a doubtful explanation, or of a library, version or path that the study does not
+    have.
     """
     found: dict[tuple[Who, str, str], tuple[tuple[bool, float], Message, list[Part]]] = {}
     for message in _messages(view):
@@ -58,7 +77,7 @@ def worst(view: View, chosen: Callable[[Message], list[Part]], least: float) -> 
         if key not in found or rank > found[key][0]:
             found[key] = rank, message, parts
     for (who, path, _), ((sure, share), message, parts) in found.items():
-        time_us, slower = message.budget.time_us, message.case.slower
+        time_us, slower = message.budget.time_us, message.slower
         yield Noticed(
             _facts(message, parts),
             who,
@@ -76,9 +95,10 @@ def worst(view: View, chosen: Callable[[Message], list[Part]], least: float) -> 
 
 
 def _at_least(message: Message, parts: Collection[Part]) -> float:
-    """The share of the parts in a message without the microscope, if these alone grow under it."""
-    slower = max(1.0, message.case.slower)
-    return 1 - (1 - message.share(parts)) * slower
+    """The share of the parts in a message without the microscope, if these alone grow under it, by
+    as much as launches allow; 0 where they are too few to know."""
+    slower = message.slower_most
+    return 1 - (1 - message.share(parts)) * slower if slower else 0.0
 
 
 def calls(message: Message, names: Collection[str]) -> list[Part]:
@@ -100,8 +120,9 @@ def explanations(view: View) -> Iterator[tuple[Who, Explanation]]:
 def _messages(view: View) -> Iterator[Message]:
     for _, explanation in explanations(view):
         for case in explanation.cases:
-            for budget in [] if doubtful(case) else case.budgets:
-                yield Message(explanation, case, budget)
+            for budget in [] if doubtful(case) or hides_own(case) else case.budgets:
+                of_library = [part for part in budget.parts if not part.own]
+                yield Message(explanation, case, replace(budget, parts=of_library))
 
 
 def _facts(message: Message, parts: list[Part]) -> list[Fact]:

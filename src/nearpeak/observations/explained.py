@@ -15,6 +15,8 @@ from nearpeak.files import write_whole
 
 SCHEMA = 1
 
+MICROSCOPE = "the microscope"  # the name of its parts
+
 # What a rank or a device was at: bytes moved on a device, a call that does something, what the
 # microscope itself takes to see a call, a call that waits for the device, or one that waits for
 # whatever comes.
@@ -31,6 +33,9 @@ class Part(msgspec.Struct, kw_only=True):
     kind: Kind
     name: str  # "cuMemcpyAsync", "memcpy"; of a device "copy, pageable to device"
     rank: int  # that called, or for whom the device worked
+    # By the benchmark itself, as packing by a kernel or copies to staging buffers, and no doing of
+    # the library. null: not known of explanations from before it was.
+    own: bool | None = None
     # Of it, for one message: one that goes on before or behind it counts by the part within. Times
     # `mean_us` it is `busy_us`.
     count: float
@@ -47,11 +52,12 @@ class Part(msgspec.Struct, kw_only=True):
 
     @property
     def words(self) -> str:
-        """`2,036 x cuMemcpyAsync of 8,240 B`."""
-        if self.kind == "microscope":
-            return self.name
+        """`2,036 x cuMemcpyAsync of 8,240 B`, `2 x cuStreamSynchronize, the benchmark's own`."""
+        if self.name == MICROSCOPE:
+            return f"{self.name}, while it waits" if self.kind == "wait" else self.name
         moved = f" of {self.bytes:,.0f} B" if self.bytes else ""
-        return f"{self.times}{self.name}{moved}"
+        whose = ", the benchmark's own" if self.own else ""
+        return f"{self.times}{self.name}{moved}{whose}"
 
     @property
     def times(self) -> str:
@@ -93,6 +99,9 @@ class Budget(msgspec.Struct, kw_only=True):
 
     leg: Leg
     messages: int  # that were looked at
+    # How many times as long one takes under the microscope: of a message there or back estimated,
+    # by what it takes to see its calls. null: of older explanations, as the case.
+    slower: float | None = None
     time_us: float  # of one of them, under the microscope: their mean
     parts: list[Part]  # the one with the largest share first
     waiting_us: float  # that of parts which wait for whatever comes
@@ -133,15 +142,35 @@ class ExplainedCase(msgspec.Struct, kw_only=True):
     value: float  # without the microscope: median of the launches' medians
     seen_value: float  # under it, of the messages that the budgets are of
     slower: float  # how many times as long these take as without it
+    # Medians of the launches without it and of those under it, which took turns; and how many times
+    # as long messages of any of the latter take as those of any of the former. Empty and null: not
+    # known of older explanations.
+    plain_values: list[float] = []
+    seen_values: list[float] = []
+    slower_least: float | None = None
+    slower_most: float | None = None
     operations: float  # messages of an iteration between two ranks, or 1
     ceiling: float | None  # the same without MPI, in the same unit
     ceiling_method: str | None
     budgets: list[Budget]  # empty: nothing was seen
+    # As of budgets, of messages there and back together: between unlike memories the ceiling is the
+    # mean of both ways, and says nothing of one. null: each has its own, or no ceiling.
+    accounted_least: float | None = None
+    accounted_most: float | None = None
     counters: list[Counters]
     lost: int  # events that found no place
     missing: list[int]  # ranks that left nothing
     failed: str  # how the launch under the microscope failed; "": it did not
     device: str  # why the device's driver was not seen; "" where it was, or was not used
+    dropped: int = 0  # records of what devices did that were lost, at least
+    unfinished: list[int] = []  # ranks that left without the last of these records
+
+
+class FailedSize(msgspec.Struct, kw_only=True):
+    """A size at which the library failed, so that nothing is known of it."""
+
+    size_bytes: int
+    why: str
 
 
 class Said(msgspec.Struct, kw_only=True):
@@ -171,6 +200,7 @@ class Explanation(msgspec.Struct, kw_only=True):
     buffers: str
     command: str  # the launch without the microscope, for a shell
     cases: list[ExplainedCase]
+    failed: list[FailedSize] = []
     said: list[Said] = []
 
 
@@ -178,7 +208,15 @@ def doubtful(case: ExplainedCase) -> bool:
     """Whether something kept it from being seen whole, or as it is."""
     quick, slow = USUAL_SLOWER
     not_whole = case.lost or case.missing or case.failed or case.device
+    not_whole = not_whole or case.dropped or case.unfinished
     return bool(not_whole) or not quick <= case.slower <= slow
+
+
+def hides_own(case: ExplainedCase) -> bool:
+    """Whether the benchmark's own work on the GPU is told as the library's: of explanations from
+    before it was told apart."""
+    works = case.axes.get("pack") == "kernel" or case.axes.get("staging", "none") != "none"
+    return works and any(part.own is None for budget in case.budgets for part in budget.parts)
 
 
 def thinned(spans: Iterable[Span], narrowest_us: float) -> list[Span]:

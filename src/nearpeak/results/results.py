@@ -769,7 +769,7 @@ class Finding(msgspec.Struct, kw_only=True):
 
     kind: FindingKind  # the rule that found it
     # Of a loss: at most 5 % of studies have a false one among their sure ones. Facts are sure, but
-    # those of few messages, or of a share that may be the microscope's.
+    # those of few messages or launches, or of a share that may be the microscope's.
     sure: bool
     who: Who | None  # that loses, or that facts concern; null: all, as in the next two
     place: Place | None

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from nearpeak.observations.explained import Explanation, Lane, Own, Span
+from nearpeak.observations.explained import Explanation, FailedSize, Lane, Own, Span
 from nearpeak.report.explained.page import render, sections
 from nearpeak.report.explained.terminal import print_explanation
 
@@ -21,6 +21,7 @@ def explained(by_hand: Any) -> Explanation:
         by_hand.part("microscope", "the microscope", 5.0, count=60.0),
         by_hand.part("wait", "sched_yield", 20.0),
         by_hand.part("call", "cuCtxGetId", 0.1),
+        buffers="H,H",
     )
     [budget] = found.cases[0].budgets
     budget.accounted_least, budget.accounted_most = 0.5, 0.7
@@ -52,8 +53,9 @@ def test_the_sum_is_one_line(explained: Explanation, capsys: pytest.CaptureFixtu
     print_explanation(explained, None)
     out = capsys.readouterr().out
     assert (
-        "From rank 0 (H) to rank 1 (D): 100 µs = 40.0 (2 x cuMemGetHandleForAddressRange) + 10.0"
-        " (copy, pageable to device of 8 B) + 5.00 (the microscope) + 20.0 (sched_yield) + 25.0"
+        "From rank 0 (H) to rank 1 (H), mean of 100 messages: 100 µs = 40.0"
+        " (2 x cuMemGetHandleForAddressRange) + 10.0 (copy, pageable to device of 8 B) + 5.00"
+        " (the microscope) + 20.0 (sched_yield) + 25.0"
         " (other)"
     ) in out
     assert (
@@ -80,6 +82,16 @@ def test_outside_text_is_escaped_on_the_page(explained: Explanation) -> None:
         ),
         ({"device": "CUPTI was not found"}, "the CUDA driver was not seen: CUPTI was not found"),
         ({"missing": [1]}, "nothing is known of rank 1, which left no events"),
+        ({"dropped": 3}, "3 records of what the GPU did, or more, found no memory"),
+        ({"unfinished": [0, 1]}, "rank 0, 1 did not end as programs do, so the last of what"),
+        (
+            {"slower": 3.4},
+            "it took 3.40 times as long under the microscope: most of what is seen may be",
+        ),
+        (
+            {"axes": {"pack": "kernel"}},
+            "calls of the driver by the benchmark itself are told as those of the",
+        ),
         ({"slower": 0.556}, "it took less time under the microscope than without: other work"),
         ({"lost": 2}, "2 events found no place: what came later is missing"),
     ],
@@ -105,3 +117,48 @@ def test_the_terminal_says_what_was_written(
 ) -> None:
     print_explanation(explained, Path("found/explain.html"))
     assert capsys.readouterr().out.endswith("\nReport: found/explain.html\n")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({}, "under the microscope 1.00 times as long (1.00 to 1.00 by launches)"),
+        ({"slower_most": None}, "under the microscope 1.00 times as long\n"),
+        (
+            {"accounted_least": 0.4, "accounted_most": 0.9},
+            "Of both ways together only 40.0 to 90.0 % of the time above the ceiling is",
+        ),
+    ],
+)
+def test_what_launches_say_is_told(
+    explained: Explanation, capsys: pytest.CaptureFixture[str], change: Any, words: str
+) -> None:
+    explained.cases = [msgspec.structs.replace(explained.cases[0], **change)]
+    print_explanation(explained, None)
+    assert words in capsys.readouterr().out
+    assert words.rstrip() in render(explained)
+
+
+def test_a_figure_that_rests_on_one_message_says_so(explained: Explanation) -> None:
+    explained.cases[0].budgets[0].messages = 1
+    assert "From rank 0 (H) to rank 1 (H), of 1 message alone" in render(explained)
+
+
+def test_a_size_at_which_the_library_failed_is_told(
+    explained: Explanation, capsys: pytest.CaptureFixture[str]
+) -> None:
+    explained.failed = [FailedSize(size_bytes=64, why="ended by <SIGSEGV>")]
+    print_explanation(explained, None)
+    words = "at 64 B the library failed: ended by "
+    assert f"Note: {words}<SIGSEGV>" in capsys.readouterr().out
+    assert f"{words}&lt;SIGSEGV&gt;" in render(explained)
+
+
+def test_one_way_between_unlike_memories_is_held_against_no_ceiling(
+    explained: Explanation,
+) -> None:
+    """As explanations from before that was known did."""
+    words = "time above the ceiling is accounted for"
+    assert words in render(explained)
+    explained.buffers = "H,D"
+    assert words not in render(explained)

@@ -26,16 +26,18 @@ def print_explanation(found: Explanation, page: Path | None) -> None:
         for budget in case.budgets:
             console.print(f"\n{words.leg(budget, found)}: {words.sum_of(budget)}", soft_wrap=True)
             console.print(_table(budget))
-            for line in filter(None, [*words.own(budget), words.accounted(budget)]):
+            for line in filter(None, [*words.own(budget), words.accounted(budget, found)]):
                 console.print(line, soft_wrap=True)
-        for line in words.counters(case):
-            console.print(line)
+        for line in filter(None, [words.accounted_together(case), *words.counters(case)]):
+            console.print(line, soft_wrap=True)
         for said in found.said:
             if said.size_bytes == case.size_bytes:
                 if said.protocols:
                     console.print(f"It says with {said.asked}:", soft_wrap=True)
                 for protocol in said.protocols[:SAID_LINES]:
                     console.print(f"  {protocol}", soft_wrap=True)
+    for size in words.failed(found):
+        console.print(f"\nNote: {size}", soft_wrap=True)
     if page:
         console.print(f"\nReport: {page}", soft_wrap=True)
 

@@ -9,7 +9,9 @@ from nearpeak.observations.explained import (
     ExplainedCase,
     Explanation,
     Part,
+    hides_own,
 )
+from nearpeak.terms.buffers import turned
 
 LEAST_SHARE = 0.005  # of a message: parts below it are told together
 OWN, LEAST_OWN = 4, 0.05  # of what ranks were at: most that are told, and the least share
@@ -33,22 +35,32 @@ def title(found: Explanation, case: ExplainedCase) -> str:
 
 
 def leg(budget: Budget, found: Explanation) -> str:
-    """Which message it is of, by the memories of its ends."""
+    """Which message it is of, by the memories of its ends, and on how many it rests."""
     first, second = found.buffers.split(",")
-    return {
+    which = {
         "there": f"From rank 0 ({first}) to rank 1 ({second})",
         "back": f"From rank 1 ({second}) to rank 0 ({first})",
         "iteration": "One iteration",
     }[budget.leg]
+    what = "iteration" if budget.leg == "iteration" else "message"
+    several = f"mean of {count(budget.messages, what)}"
+    return f"{which}, {several if budget.messages > 1 else f'of 1 {what} alone'}"
 
 
 def figures(case: ExplainedCase) -> str:
-    """`41.4 µs; ceiling 0.32 µs (ring); under the microscope 1.03 times as long`."""
+    """`41.4 µs; without MPI 0.32 (ring); under the microscope 1.03 times as long (0.98 to 1.1 by
+    launches)`."""
     words = [f"{number(case.value)} {unit(case.unit)}"]
     if case.ceiling is not None:
         words.append(f"without MPI {number(case.ceiling)} ({case.ceiling_method})")
-    if not case.failed:
-        words.append(f"under the microscope {number(case.slower)} times as long")
+    if case.budgets or not case.failed:
+        least, most = case.slower_least, case.slower_most
+        ranging = (
+            ""
+            if least is None or most is None
+            else f" ({number(least)} to {number(most)} by launches)"
+        )
+        words.append(f"under the microscope {number(case.slower)} times as long{ranging}")
     return "; ".join(words)
 
 
@@ -95,17 +107,16 @@ def own(budget: Budget) -> list[str]:
     return lines
 
 
-def accounted(budget: Budget) -> str:
-    """How much of what is above the ceiling is known."""
+def accounted(budget: Budget, found: Explanation) -> str:
+    """How much of what is above the ceiling is known. Nothing of older explanations of one way
+    between unlike memories, which is held against the mean of both there."""
     least, most = budget.accounted_least, budget.accounted_most
-    if least is None or most is None:
+    of_one_way = budget.leg != "iteration" and turned(found.buffers) != found.buffers
+    if least is None or most is None or of_one_way:
         return ""
-    low, high = percent(least), percent(most)
-    words = [
-        f"{'' if least >= ENOUGH else 'Only '}{low if low == high else f'{low} to {high}'} % of the"
-        " time above the ceiling is accounted for"
-    ]
-    if low != high:
+    known = _part_known(least, most)
+    words = [known[0].upper() + known[1:]]
+    if percent(least) != percent(most):
         words.append(
             f"the microscope adds {number(budget.added_us)} µs beyond its own row, nobody knows in"
             " which others"
@@ -116,11 +127,41 @@ def accounted(budget: Budget) -> str:
     return f"{'; '.join(words)}."
 
 
+def accounted_together(case: ExplainedCase) -> str:
+    """The same of messages there and back together."""
+    least, most = case.accounted_least, case.accounted_most
+    if least is None or most is None:
+        return ""
+    return (
+        f"Of both ways together {_part_known(least, most)}: what is without MPI is the mean of ways"
+        " between unlike memories, and says nothing of one."
+    )
+
+
+def _part_known(least: float, most: float) -> str:
+    low, high = percent(least), percent(most)
+    return (
+        f"{'' if least >= ENOUGH else 'only '}{low if low == high else f'{low} to {high}'} % of the"
+        " time above the ceiling is accounted for"
+    )
+
+
 def doubts(case: ExplainedCase) -> list[str]:
     """What keeps an explanation from being whole."""
-    if case.failed:
-        return [f"under the microscope the launch failed: {case.failed}"]
-    words = []
+    failed = [f"under the microscope the launch failed: {case.failed}"] if case.failed else []
+    if failed and not case.budgets:
+        return failed
+    words = failed
+    if hides_own(case):
+        words.append(
+            "calls of the driver by the benchmark itself are told as those of the library: it is of"
+            " an earlier Nearpeak, and no finding is made of it"
+        )
+    if case.slower > USUAL_SLOWER[1]:
+        words.append(
+            f"it took {number(case.slower)} times as long under the microscope: most of what is"
+            " seen may be the microscope's, and no finding is made of it"
+        )
     if case.slower < USUAL_SLOWER[0]:
         words.append(
             "it took less time under the microscope than without: other work held up the others;"
@@ -133,7 +174,23 @@ def doubts(case: ExplainedCase) -> list[str]:
         words.append(f"nothing is known of rank {ranks}, which left no events")
     if case.lost:
         words.append(f"{count(case.lost, 'event')} found no place: what came later is missing")
+    if case.dropped:
+        words.append(
+            f"{count(case.dropped, 'record')} of what the GPU did, or more, found no memory: what"
+            " it did then is told as time that nothing is known of, or as waiting for it"
+        )
+    if case.unfinished:
+        ranks = ", ".join(map(str, case.unfinished))
+        words.append(
+            f"rank {ranks} did not end as programs do, so the last of what the GPU did for it is"
+            " missing"
+        )
     return words
+
+
+def failed(found: Explanation) -> list[str]:
+    """The sizes at which the library failed."""
+    return [f"at {size(each.size_bytes)} the library failed: {each.why}" for each in found.failed]
 
 
 def counters(case: ExplainedCase) -> list[str]:

@@ -14,6 +14,8 @@ enum class Mark : int {  // as in explain/events.hpp
   kBegins = 1,           // a sample; 1: all ranks begin it together
   kEnds = 2,             // a sample of so many iterations
   kTurn = 3,             // a message of a ping-pong has arrived
+  kOwnBegins = 4,        // what this thread asks of a driver now is no library's doing
+  kOwnEnds = 5,
 };
 
 using MarkFunction = void (*)(int what, std::uint64_t number, int rank, int ranks);
@@ -27,5 +29,14 @@ inline bool mark(Mark what, std::uint64_t number = 0, int rank = 0, int ranks = 
   mark_function(static_cast<int>(what), number, rank, ranks);
   return true;
 }
+
+// While it exists the calling thread does the measuring program's own work.
+class OwnWork {
+ public:
+  OwnWork() { mark(Mark::kOwnBegins); }
+  ~OwnWork() { mark(Mark::kOwnEnds); }
+  OwnWork(const OwnWork&) = delete;
+  OwnWork& operator=(const OwnWork&) = delete;
+};
 
 }  // namespace nearpeak
