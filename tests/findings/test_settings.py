@@ -50,10 +50,10 @@ def test_what_is_set_is_not_advised_but_told(by_hand: Any) -> None:
     """openmpi-cuda is run with UCX_MEMTYPE_CACHE=n, without which it crashes."""
     [finding] = findings = found(by_hand, {**OVER_UCX, "UCX_MEMTYPE_CACHE": "n"})
     assert named_settings(findings) == [("UCX_CUDA_COPY_DMABUF", "n")]
-    [lookups] = finding.explains
-    assert [(fact.of, fact.name, fact.value) for fact in lookups.facts[1:]] == [
-        ("variable", "UCX_MEMTYPE_CACHE", "n")
-    ]
+    for each in (finding, *finding.explains):  # of handles, too, of which it is no remedy
+        assert [(fact.of, fact.name, fact.value) for fact in each.facts[1:]] == [
+            ("variable", "UCX_MEMTYPE_CACHE", "n")
+        ]
     given = Settings(name="default", env={"UCX_CUDA_COPY_DMABUF": "n"})
     assert named_settings(found(by_hand, OVER_UCX, given=given)) == [("UCX_MEMTYPE_CACHE", "y")]
 

@@ -92,8 +92,8 @@ def test_another_librarys_setting_is_not_named(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_what_cannot_be_looked_at_names_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(*_: object, limit_seconds: float) -> Explanation:
-        assert limit_seconds == 9
+    def fails(*_: object, launches: int, limit_seconds: float) -> Explanation:
+        assert (launches, limit_seconds) == (1, 9)
         raise LaunchFailed("signal 11")
 
     monkeypatch.setattr(hints, "explain", fails)

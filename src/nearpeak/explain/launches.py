@@ -27,7 +27,7 @@ from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.buffers import needs_gpu, turned
 from nearpeak.terms.sizes import format_bytes
 
-LAUNCHES = 3  # without the microscope and with it, in turn
+LAUNCHES = 3  # without the microscope and with it, in turn: as many as give a range
 MOST_BYTES, MOST_BYTES_OF_ALL = 128 << 20, 1 << 30  # of the events of a rank, and of all ranks
 # Few samples under it: each event is kept.
 SEEN_SAMPLING = {"--slot-ms": "20", "--least-samples": "3"}
@@ -42,11 +42,13 @@ def explain(
     tell: Callable[[str], None],
     *,
     ask: bool = True,
+    launches: int = LAUNCHES,
     limit_seconds: float = LIMIT_SECONDS,
 ) -> Explanation:
     """Looks at each size. `words`: more for the measuring program; `ask`: whether the library is
-    asked, too; `limit_seconds`: of a launch. UserError where nothing can be
-    measured; LaunchFailed where the library fails at each size."""
+    asked, too; `launches`: of a size, with the microscope and without; `limit_seconds`: of a
+    launch. UserError where nothing can be measured; LaunchFailed where the library fails at each
+    size."""
     preload = build_explain()
     library = cupti.find(chosen.machine.provenance.cuda_driver_api)
     cases, failed, told = [], [], []
@@ -54,7 +56,7 @@ def explain(
         for size in sizes:
             tell(f"{chosen.benchmark.name} {chosen.buffers} at {format_bytes(size)}")
             try:
-                cases.append(_case(chosen, size, words, preload, library, limit_seconds))
+                cases.append(_case(chosen, size, words, preload, library, launches, limit_seconds))
             except LaunchFailed as error:
                 failed.append(FailedSize(size_bytes=size, why=str(error)))
                 continue
@@ -93,11 +95,12 @@ def _case(
     words: Sequence[str],
     preload: Path,
     library: Path | None,
+    launches: int,
     limit: float,
 ) -> ExplainedCase:
     options = [*_sized([size]), *words]
     plain, looks, failed = [], [], ""
-    for _ in range(LAUNCHES):
+    for _ in range(launches):
         plain.append(measure(chosen, options, limit_seconds=limit)[0])
         if not failed:
             try:

@@ -40,6 +40,9 @@ def _parts(rule: Rule) -> Iterator[str]:
     for setting in rule.settings:
         words = f"{COMPONENTS[setting.component]} `{setting.name}={setting.value}`"
         yield _filled(f"**Setting.** {words}: {setting.effect}.")
+    for setting in rule.reasons:
+        words = f"{COMPONENTS[setting.component]} without `{setting.name}={setting.value}`"
+        yield _filled(f"**May be the reason.** {words}, by which {setting.effect}.")
     for source in rule.sources:
         yield _filled(f"**Source.** [{source.text}]({source.address})")
 

@@ -256,7 +256,7 @@ def _fact(view: View, rule: Rule, noticed: Noticed) -> Finding:
         evidence=list(noticed.evidence),
         facts=[
             *noticed.facts,
-            *(contradicted(rule.settings, noticed.who, known) if told else []),
+            *(contradicted([*rule.settings, *rule.reasons], noticed.who, known) if told else []),
         ],
         message=noticed.message,
         remedy=Remedy(text=rule.remedy, changes=suggested(rule.settings, noticed.who, known)),

@@ -35,7 +35,7 @@ def hints(
     seen: list[Explanation] = []
     if sizes:
         try:
-            seen = [explain(single, sizes, [], tell, limit_seconds=limit_seconds)]
+            seen = [explain(single, sizes, [], tell, launches=1, limit_seconds=limit_seconds)]
         except LaunchFailed as error:
             tell(f"Nothing is known of what its messages go through: {error}")
     who = Who(single.library.name, single.settings.name)

@@ -37,7 +37,7 @@ from nearpeak.tune.trials import Trials
 
 UCX = "ucx"  # the component whose cost model takes ceilings
 SEARCHED = 0.55  # of the time; what is left is for the study that confirms
-MOST_HINTED = 2  # sizes that are explained, the largest: some 15 s each
+MOST_HINTED = 2  # sizes that are explained, the largest: some 10 s each
 # Launches of a search that may end with something taken: two looks and the library as it is, trials
 # by chance, a race of two, what is won proved twice, and what works with it and without.
 LEAST_LAUNCHES = 10 + 3 + 20 + 6 + 3 + 2 * 8 + 2 * 4

@@ -22,6 +22,12 @@ def test_where_a_buffer_is_on_the_host_or_the_share_is_small_they_are_not(by_han
     assert by_hand.told("through_host", little) == []
 
 
+def test_copies_to_a_peer_are_direct(by_hand: Any) -> None:
+    host = copy(by_hand, "pageable")
+    peer = by_hand.part("device", "copy to another GPU", 20.0, bytes=8.0)
+    assert by_hand.told("through_host", by_hand.explained(host, peer, buffers="D,D")) == []
+
+
 def test_where_messages_of_another_size_go_directly_the_gpus_are_reached(by_hand: Any) -> None:
     small = by_hand.explained(copy(by_hand, "pageable"), buffers="D,D", size=8)
     large = by_hand.explained(copy(by_hand, "device"), buffers="D,D")

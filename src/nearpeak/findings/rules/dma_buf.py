@@ -27,10 +27,13 @@ RULE = Rule(
     name="dma_buf",
     tells="The library asks the driver for a dma-buf handle of the buffer's memory for each"
     " message, or each piece of one, and closes it again: a tenth or more of a message's"
-    " time.",
+    " time. UCX asks for one at each look-up of a pointer, so at many more of them without its"
+    " cache of look-ups (UCX_MEMTYPE_CACHE).",
     find=find,
-    remedy="Turn such handles off where nothing needs them.",
+    remedy="Turn such handles off, unless network adapters read and write GPU memory by them"
+    " (GPUDirect RDMA where the kernel has no nvidia_peermem).",
     settings=[Setting("ucx", "UCX_CUDA_COPY_DMABUF", "n", "no handles of device memory")],
+    reasons=[Setting("ucx", "UCX_MEMTYPE_CACHE", "y", "look-ups are remembered")],
     fault=COPIES,
     sources=[
         issue("openucx/ucx", 8581, "handles of memory are exported when it is queried", "UCX"),

@@ -9,7 +9,8 @@ from nearpeak.findings.sources import SLURM_GPUS
 from nearpeak.observations.explained import Explanation, Part
 
 LEAST = 0.1  # of the time of a message
-DIRECTLY = "device to device"  # in the name of a copy
+# In the names of copies: within a GPU, and to a peer.
+DIRECTLY = ("device to device", "to another GPU")
 
 
 def find(view: View) -> Iterator[Noticed]:
@@ -32,13 +33,16 @@ def _directly(explained: Explanation) -> bool:
     """Whether messages of any size go from one device to the other."""
     budgets = (budget for case in explained.cases for budget in case.budgets)
     parts = (part for budget in budgets for part in budget.parts)
-    return any(part.kind == "device" and DIRECTLY in part.name for part in parts)
+    return any(
+        part.kind == "device" and any(way in part.name for way in DIRECTLY) for part in parts
+    )
 
 
 RULE = Rule(
     name="through_host",
     tells="Buffers of both ranks are in GPUs, and messages between them are copied to the host and"
-    " back, whatever their size: these copies take a tenth or more of a message's time.",
+    " back, at all sizes that were looked at: these copies take a tenth or more of a message's"
+    " time.",
     find=find,
     remedy="Look at why the GPUs are not reached directly (IPC, peer access).",
     fault=COPIES,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls that wait for the GPU while nothing moves."""
+"""Calls that wait for the GPU while it does nothing for these ranks."""
 
 from collections.abc import Iterator
 
@@ -23,8 +23,8 @@ def _chosen(message: Message) -> list[Part]:
 RULE = Rule(
     name="waits_for_gpu",
     tells="Calls that wait for the GPU, or ask whether it is done, take a fifth or more of a"
-    " message's time in which nothing moves: copies are too small, and each is waited"
-    " for.",
+    " message's time in which it neither copies nor computes for its ranks: they wait for it to"
+    " begin, or see late that it is done.",
     find=find,
     remedy="Send larger messages, or several at a time; have the library move small ones by the"
     " CPU (gdrcopy).",
