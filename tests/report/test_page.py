@@ -124,7 +124,7 @@ def test_names_from_outside_stay_text(results: Results) -> None:
     words = _words(_read(results))
     assert "<script>alert(1)</script>" in words
     assert "{{ 7 * 7 }}" in words  # a template in a name is not run
-    assert "Machine node<1>&co · study" in words
+    assert "on node<1>&co · started" in words
 
 
 def test_the_embedded_data_keeps_the_figures(results: Results) -> None:

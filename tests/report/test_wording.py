@@ -198,6 +198,17 @@ def test_where_fewer_messages_were_in_flight(results: Results) -> None:
     )
 
 
+def test_figures_of_another_tool_alone_are_no_study(plain: Results) -> None:
+    name, host = plain.study, plain.machine.hostname
+    assert wording.subject(plain) == f"study {name} on {host}"
+    for library in plain.libraries[1:]:
+        library.imported = True
+    assert wording.subject(plain) == f"study {name} on {host}"
+    for library in plain.libraries:
+        library.imported, library.version_text = True, "OSU micro-benchmarks 7.4"
+    assert wording.subject(plain) == f"import from OSU micro-benchmarks 7.4 ({name}) on {host}"
+
+
 def test_how_a_study_ended(plain: Results) -> None:
     plain.ended = "the budget is spent"
     assert wording.ending(plain) == "all measured; the budget is spent"

@@ -125,6 +125,7 @@ def render(results: Results, machines: Sequence[Published] = (), folder: Path = 
         slowest=pairs.sentences(results),
         verdicts=verdicts.tables(results),
         fits=fits.table(results),
+        subject=wording.subject(results),
         ending=wording.ending(results),
         notices=notices.notices(results, folder),
         left_out=left_out.table(results),

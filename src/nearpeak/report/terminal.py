@@ -110,8 +110,8 @@ def _text(text: str, style: str = "") -> Text:
 
 def _study(results: Results) -> str:
     failed = f"; {count(len(results.failures), 'launch')} failed" if results.failures else ""
-    where = f"Study {results.study} on {results.machine.hostname}"
-    return f"{where}, {wording.ending(results)}{failed}"
+    what = wording.subject(results)
+    return f"{what[0].upper()}{what[1:]}, {wording.ending(results)}{failed}"
 
 
 def _print_links(results: Results, console: Console) -> None:

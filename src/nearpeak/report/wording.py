@@ -204,6 +204,17 @@ def convention(peak: Peak) -> str:
     return ""
 
 
+def subject(results: Results) -> str:
+    """What the figures are of: `study NAME on HOST`, or `import from OSU micro-benchmarks 7.4 (a.txt
+    and b.txt) on an unknown machine` where other tools alone measured them."""
+    name = results.study
+    what = f"study {name}"
+    if results.libraries and all(library.imported for library in results.libraries):
+        tools = dict.fromkeys(library.version_text for library in results.libraries)
+        what = f"import from {' and '.join(tools)} ({name})"
+    return f"{what} on {results.machine.hostname}"
+
+
 def ending(results: Results) -> str:
     """How the study ended: `all measured; the budget is spent after 7 blocks`."""
     missing = sum(cell.median is None for cell in results.cells)
