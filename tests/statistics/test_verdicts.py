@@ -45,6 +45,7 @@ def test_one_size_and_opposite_sizes_are_seen() -> None:
     row = noise + np.where(np.arange(10) == 4, 0.3, 0)[:, None]
     [[judged]] = judge([[Curve(row, "lower")]])
     assert [i for i, size in enumerate(judged.sizes) if size.verdict == "faster"] == [4]
+    assert judged.curve.verdict == "faster"  # and not mixed: nothing says the contrary
     opposite = noise + np.where(np.arange(10) % 2, 0.2, -0.2)[:, None]
     [[judged]] = judge([[Curve(opposite, "lower")]])
     assert [size.verdict for size in judged.sizes] == ["slower", "faster"] * 5

@@ -205,8 +205,8 @@ def convention(peak: Peak) -> str:
 
 
 def subject(results: Results) -> str:
-    """What the figures are of: `study NAME on HOST`, or `import from OSU micro-benchmarks 7.4 (a.txt
-    and b.txt) on an unknown machine` where other tools alone measured them."""
+    """What the figures are of: `study NAME on HOST`, or, where other tools alone measured them,
+    `import from OSU micro-benchmarks 7.4 (a.txt and b.txt) on an unknown machine`."""
     name = results.study
     what = f"study {name}"
     if results.libraries and all(library.imported for library in results.libraries):

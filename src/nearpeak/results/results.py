@@ -384,7 +384,7 @@ class CurveComparison(msgspec.Struct, kw_only=True):
     ci95: tuple[float, float] | None
     p_value: float  # of that mean alone
     p_adjusted: float  # that they differ in any case, for all that the study compares
-    verdict: Word  # "mixed": cases differ, but not one way as a whole
+    verdict: Word  # "mixed": some of its cases are faster, some slower
     counts: dict[Word, int] = {}  # of the verdicts on its cases
 
 

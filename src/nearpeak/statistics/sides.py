@@ -24,7 +24,6 @@ from nearpeak.statistics.verdicts import (
     FASTER,
     MIXED,
     SLOWER,
-    UNDECIDED,
     Verdict,
     Word,
     verdict_of,
@@ -277,14 +276,12 @@ def _test(group: Group) -> _Tested:
     return _Tested(together, shifts, sizes, p_shift, least, curves)
 
 
-def _one_way(shift: Word, parts: Collection[Word]) -> Word:
-    """As `verdicts.whole`, but faster or slower where a part is and nothing says the contrary: what
-    changed in a part has changed. Mixed where a part is, unless the mean is sure of one way."""
-    kind = whole_of(shift, parts)
-    ways: list[Word] = [way for way in (FASTER, SLOWER) if way in (shift, *parts)]
-    if kind in (MIXED, UNDECIDED) and MIXED in parts:
+def _grouped(shift: Word, parts: Collection[Word]) -> Word:
+    """As `verdicts.whole`, of parts that may be mixed themselves: then it is, unless the mean is
+    sure of one way."""
+    if MIXED in parts and shift not in (FASTER, SLOWER):
         return MIXED
-    return ways[0] if kind == MIXED and len(ways) == 1 else kind
+    return whole_of(shift, parts)
 
 
 def _judge(tested: _Tested, margin: float, others: Sequence[float]) -> JudgedGroup:
@@ -297,7 +294,7 @@ def _judge(tested: _Tested, margin: float, others: Sequence[float]) -> JudgedGro
 
     def over(found: Shift, p_shift: float, p: float, parts: Iterable[Verdict]) -> Verdict:
         """By the verdicts on the mean of all parts and on each of them."""
-        kind = _one_way(verdict(found, p_shift).verdict, {part.verdict for part in parts})
+        kind = _grouped(verdict(found, p_shift).verdict, {part.verdict for part in parts})
         return verdict(found, p)._replace(verdict=kind)
 
     curves = []

@@ -24,7 +24,7 @@ FASTER: Final = "faster"
 SLOWER: Final = "slower"
 EQUIVALENT: Final = "equivalent"
 UNDECIDED: Final = "undecided"
-MIXED: Final = "mixed"  # of a curve: sizes are judged, but it does not differ one way as a whole
+MIXED: Final = "mixed"  # of a curve: some of it is faster, and some slower
 TWO_MODES: Final = "two modes"  # of a size: the modes are told instead
 # What a verdict says.
 Word = Literal["faster", "slower", "equivalent", "undecided", "mixed", "two modes"]
@@ -105,16 +105,16 @@ def verdict_of(ci95: Interval | None, p: float, margin: float) -> Word:
 def whole(shift: Word, sizes: Collection[Word]) -> Word:
     """The verdict on a curve, by that on the mean of its sizes and those on each of them.
 
-    Equivalent where all sizes are; faster or slower as the mean is, where no size is judged the
-    other way; mixed where sizes are judged but that does not hold; two modes where all sizes have
-    them; undecided otherwise.
+    Equivalent where all sizes are; faster or slower where the mean or a size is, and none of them
+    the other way; mixed where both ways are; two modes where all sizes have them; undecided
+    otherwise.
     """
     if set(sizes) in ({EQUIVALENT}, {TWO_MODES}):
         return next(iter(sizes))
-    against: dict[Word, Word] = {FASTER: SLOWER, SLOWER: FASTER}
-    if shift in against and against[shift] not in sizes:
-        return shift
-    return MIXED if {FASTER, SLOWER}.intersection(sizes) else UNDECIDED
+    ways: list[Word] = [way for way in (FASTER, SLOWER) if way in (shift, *sizes)]
+    if len(ways) == 1:
+        return ways[0]
+    return MIXED if ways else UNDECIDED
 
 
 def means(rows: Floats) -> Floats:
