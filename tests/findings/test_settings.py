@@ -58,6 +58,19 @@ def test_what_is_set_is_not_advised_but_told(by_hand: Any) -> None:
     assert named_settings(found(by_hand, OVER_UCX, given=given)) == [("UCX_MEMTYPE_CACHE", "y")]
 
 
+@pytest.mark.parametrize("family", ["openmpi", "intel"])  # the rule names settings of UCX alone
+def test_a_search_is_named_whatever_the_library(by_hand: Any, family: str) -> None:
+    [finding, *_] = found(by_hand, {}, family=family)
+    assert finding.remedy.tune == (
+        "nearpeak tune --mpi one --path 'host-gpu near' --buffers H,D --for latency:1M"
+    )
+
+
+def test_no_search_is_named_for_figures_of_another_tool(by_hand: Any) -> None:
+    [finding, *_] = found(by_hand, {}, family="")
+    assert finding.remedy.tune == ""
+
+
 @pytest.mark.parametrize(
     ("family", "env"), [("openmpi", {}), ("intel", {"UCX_TLS": "all"}), ("mpich", {})]
 )

@@ -375,6 +375,8 @@ def test_settings_that_a_rule_names_are_said_with_what_they_do() -> None:
     finding = Finding(kind="dma_buf", sure=True, who=None, place=None, case=None, remedy=remedy,
                       check=[])  # fmt: skip
     assert advised(finding) == "Turn it off. To try: A=n (no b)."
+    remedy.tune = "nearpeak tune --mpi a"
+    assert advised(finding).endswith("(no b). To search for settings: `nearpeak tune --mpi a`.")
 
 
 def test_what_a_message_loses(by_hand: Any) -> None:

@@ -9,6 +9,7 @@ recorded and is no ratio (`Noticed`) is not judged: it is so. Nor is a figure be
 something that does less: that is no loss (`Rule.does_less`).
 """
 
+import shlex
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import median
@@ -35,6 +36,7 @@ from nearpeak.results.results import (
 from nearpeak.statistics.intervals import Interval
 from nearpeak.statistics.ordered import leading, surely_above
 from nearpeak.terms.identity import Case, Place, Who
+from nearpeak.terms.sizes import format_bytes
 
 Group = tuple[FindingKind, Who, str, str]  # with the path and the buffers
 
@@ -259,7 +261,11 @@ def _fact(view: View, rule: Rule, noticed: Noticed) -> Finding:
             *(contradicted([*rule.settings, *rule.reasons], noticed.who, known) if told else []),
         ],
         message=noticed.message,
-        remedy=Remedy(text=rule.remedy, changes=suggested(rule.settings, noticed.who, known)),
+        remedy=Remedy(
+            text=rule.remedy,
+            changes=suggested(rule.settings, noticed.who, known),
+            tune=_tune(view, rule, noticed),
+        ),
         check=[Check(of="own", command=command)] if command else [],
         sources=list(rule.sources),
     )
@@ -272,9 +278,29 @@ def _remedy(view: View, rule: Rule, seen: Seen) -> Remedy:
         shared = place.transport == "memory" and {*place.ends} == {"host"}
         named = suggested(rule.settings, who, view.observations, shared=shared)
         tried = view.tried(seen.cell, rule.axes)
-        return Remedy(text=rule.remedy, changes=named, tried=tried)
+        return Remedy(
+            text=rule.remedy, changes=named, tried=tried, tune=_tune(view, rule, seen.cell)
+        )
     own, better = (view.given.get(each, Settings()) for each in (who, other.who))
     return Remedy(text=rule.remedy, settings=better, changes=list(changes(better, own)))
+
+
+def _tune(view: View, rule: Rule, of: Noticed | Cell) -> str:
+    """The search for settings where the rule names some, be they of another library: which ones
+    help differs by version and machine. It is of messages between two ranks here, as they are run
+    by default."""
+    who, place, case = of.who, of.place, of.case
+    if not (rule.settings and who and place and case) or who.settings != Settings().name:
+        return ""
+    benchmark = view.benchmarks.get(case.benchmark)
+    known = {library.who for library in view.observations.libraries if library.family}
+    if who not in known or benchmark is None or not benchmark.over_bytes:
+        return ""
+    if (place.transport, len(place.ends), place.hosts) != ("memory", 2, 1):
+        return ""
+    target = f"{case.benchmark}:{format_bytes(case.x)}"
+    words = ["nearpeak", "tune", "--mpi", who.library, "--path", place.path]
+    return shlex.join([*words, "--buffers", case.buffers, "--for", target])
 
 
 def changes(better: Settings, own: Settings) -> Iterator[SettingChange]:

@@ -78,6 +78,8 @@ def remedied(finding: Finding) -> str:
         )
     if remedy.changes and not remedy.settings:
         words.append(f"To try: {', '.join(map(_named, remedy.changes))}.")
+    if remedy.tune:
+        words.append(f"To search for settings: `{remedy.tune}`.")
     return " ".join(words)
 
 

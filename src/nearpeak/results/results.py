@@ -719,6 +719,7 @@ class Remedy(msgspec.Struct, kw_only=True):
     # and nothing in force sets.
     changes: list[SettingChange] = []
     tried: Tried | None = None  # of the axes that the text names: the best that the study measured
+    tune: str = ""  # a command that looks for settings that help, where a setting may
 
 
 # What was recorded: a variable that launches inherited; what doctor said; what slowed launches;
