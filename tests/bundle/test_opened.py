@@ -21,10 +21,8 @@ from nearpeak.libraries.library import Launch, Library, Rank
 # A call of a file that succeeded; the folder that a relative name begins at stands before it.
 CALL = re.compile(r'\w+\((?:\w+<(?P<at>[^>]*)>, )?"(?P<name>[^"]+)".* = (?!-1 )')
 LAUNCHES = {
-    "latency": (["latency", "--sizes", "8,1M"], False),
-    "allreduce": (["allreduce", "--sizes", "8,1M"], False),
-    "latency over TCP": (["latency", "--sizes", "8"], True),
-    "allreduce over TCP": (["allreduce", "--sizes", "8"], True),
+    "through memory": (["latency", "allreduce", "--sizes", "8,1M"], False),
+    "over TCP": (["latency", "allreduce", "--sizes", "8"], True),
 }
 
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """hwloc's XML and /sys give the same machine."""
 
+import os
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -57,20 +59,22 @@ def with_masks(files: dict[str, str]) -> dict[str, str]:
 
 
 @pytest.fixture
-def unpacked(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
-    """A recorded machine as files, for hwloc."""
-    root = tmp_path / "unpacked"
+def unpacked() -> Iterator[Callable[[str], Path]]:
+    """A recorded machine as files, for hwloc: thousands, which a disk takes a millisecond for each
+    and pytest would keep."""
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
 
-    def unpack(name: str) -> Path:
-        text = (MACHINES / f"{name}.txt").read_text(encoding="utf-8")
-        for path, content in with_masks(parse_recording(text)).items():
-            if path.startswith(HWLOC_READS):
-                (root / path).parent.mkdir(parents=True, exist_ok=True)
-                (root / path).write_text(f"{content}\n", encoding="utf-8")
-        return root
+        def unpack(name: str) -> Path:
+            text = (MACHINES / f"{name}.txt").read_text(encoding="utf-8")
+            for path, content in with_masks(parse_recording(text)).items():
+                if path.startswith(HWLOC_READS):
+                    file = Path(folder, path)
+                    file.parent.mkdir(parents=True, exist_ok=True)
+                    file.write_text(f"{content}\n", encoding="utf-8")
+            return Path(folder)
 
-    yield unpack
-    shutil.rmtree(root, ignore_errors=True)  # thousands of files, which pytest would keep
+        yield unpack
 
 
 def test_there_is_recorded_xml() -> None:

@@ -66,7 +66,9 @@ def test_several_kinds_of_buffers_are_tried_one_after_the_other(launcher: Any) -
     ]
 
 
-@pytest.mark.parametrize("ranks", [3, 4])
+@pytest.mark.parametrize(
+    ("measured_library", "ranks"), [("mpich", 3), ("openmpi", 4)], indirect=["measured_library"]
+)
 def test_more_ranks_try_what_runs_on_them(launcher: Any, ranks: int) -> None:
     names = ("latency", "allreduce", "ialltoall", "mbw_mr", "put")
     words = ("--buffers", "H,H", "--operations", ",".join(names), "--sizes", "8,1K")

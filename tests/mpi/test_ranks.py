@@ -58,7 +58,7 @@ def test_a_wrong_sum_is_found(launcher: Any) -> None:
 
 
 def test_pairs_of_ranks_give_a_bandwidth_and_a_rate(launcher: Any) -> None:
-    done = launcher.run("mbw_mr", *QUICK, ranks=4)
+    done = launcher.run("mbw_mr", "--window", "5", "--least-samples", "3", *QUICK, ranks=4)
     assert done.code == 0, done.err
     metrics = [(case["metric"], case["unit"], case["size_bytes"]) for case in done.of("samples")]
     expected = [

@@ -183,7 +183,7 @@ def test_the_whole_command(
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
 ) -> None:
-    plant(monkeypatch, faulty, ["FAST", "NOTHING"], seconds=4)
+    plant(monkeypatch, faulty, ["FAST", "NOTHING"], seconds=6)
     monkeypatch.setattr(launches, "GUARD_SIZES", "8,4K")
     monkeypatch.setattr(launches, "PRICED_SIZES", [8, 4096])
     # A study of six short launches, however long they take here.

@@ -3,6 +3,7 @@
 """Results for the report's tests, with every awkward thing that a study can hold."""
 
 import contextlib
+import functools
 import json
 import math
 import os
@@ -14,6 +15,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
 from nearpeak.findings.advice import advise
@@ -257,6 +259,16 @@ def tell_anew(results: Results) -> None:
     results.unaware = unaware(results.awareness)
 
 
+@functools.cache
+def _encoded(make: Callable[[], Results]) -> bytes:
+    return msgspec.msgpack.encode(make())
+
+
+def made_once(make: Callable[[], Results]) -> Results:
+    """What `make` makes: a copy for each test, as many change it."""
+    return msgspec.msgpack.decode(_encoded(make), type=Results)
+
+
 def in_session(point: CeilingPoint, session: int) -> None:
     """The last of its launches was."""
     point.blocks[-1] = point.blocks[-1]._replace(session=session)
@@ -444,7 +456,7 @@ def make_results() -> Results:
 
 def make_plain() -> Results:
     """What a first `make study` gives: two libraries, two paths and one local memory path."""
-    full = make_results()
+    full = made_once(make_results)
     keep = {"openmpi", "mpich"}
     full.complete, full.ended = True, "every cell is precise"
     full.sessions = full.sessions[:1]
@@ -542,7 +554,7 @@ GPU_RATES = [
 
 def make_gpu() -> Results:
     """The plain study with GPU paths: one library that is GPU-aware, one that is staged."""
-    study = make_plain()
+    study = made_once(make_plain)
     for path, rate in GPU_RATES:
         study.paths.append(path)
         for buffers in ("D,D",) if path.place.kind == "gpu-gpu" else ("H,D", "D,H"):
@@ -596,7 +608,7 @@ def tell() -> Callable[[Results], None]:
 @pytest.fixture
 def gpu() -> Results:
     """A study with GPU paths and all pairs of three GPUs."""
-    return make_gpu()
+    return made_once(make_gpu)
 
 
 @pytest.fixture
@@ -608,13 +620,13 @@ def finding(plain: Results) -> Finding:
 @pytest.fixture
 def results() -> Results:
     """Results with every awkward thing in them."""
-    return make_results()
+    return made_once(make_results)
 
 
 @pytest.fixture
 def plain() -> Results:
     """What a first `make study` gives."""
-    return make_plain()
+    return made_once(make_plain)
 
 
 DRAWN = """new Promise((done) => {

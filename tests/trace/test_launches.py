@@ -15,7 +15,7 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.libraries import catalogue
-from nearpeak.libraries.build import build_mpi, compiler, kit_for
+from nearpeak.libraries.build import build_mpi, compiler
 from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.launch import command_line
 from nearpeak.libraries.library import Launch, Library, Rank, Settings
@@ -69,14 +69,11 @@ class Tracer:
 
     library: Library
     folder: Path
+    known: Callable[..., str]
 
     def compiled(self, *flags: str) -> str:
         """known.c."""
-        kit, program = kit_for(self.library), self.folder / "known"
-        words = [*flags, f"-I{kit.header.parent}", "-x", "c", str(HERE / "known.c"), "-x", "none"]
-        link = [str(kit.library), "-Wl,--allow-shlib-undefined", "-ldl"]
-        subprocess.run([*compiler(), *words, "-o", str(program), *link], check=True)
-        return str(program)
+        return self.known(self.library, *flags)
 
     def run(
         self,
@@ -110,10 +107,13 @@ class Tracer:
 
 @pytest.fixture(params=["openmpi", "mpich"])
 def tracer(
-    request: pytest.FixtureRequest, tmp_path: Path, installed: Callable[[str], Library]
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    installed: Callable[[str], Library],
+    known: Callable[..., str],
 ) -> Tracer:
     """Each library in turn, installed if need be."""
-    return Tracer(installed(request.param), tmp_path)
+    return Tracer(installed(request.param), tmp_path, known)
 
 
 one_library = pytest.mark.parametrize("tracer", ["mpich"], indirect=True)
@@ -267,7 +267,7 @@ def test_the_launcher_of_another_library_is_told(tracer: Tracer) -> None:
         catalogue.add("mpich")
     except UserError as error:
         pytest.skip(f"mpich cannot be installed: {error}")
-    other = Tracer(resolve("mpich"), tracer.folder)
+    other = Tracer(resolve("mpich"), tracer.folder, tracer.known)
     env = command_line(tracer.library, Launch(program=["-"], ranks=[Rank(cpus=[0])])).env
     done = other.run(tracer.compiled(), "next", options=("--mpi", "openmpi"), env=env)
     assert done.code == 0, (done.out, done.err)

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a traced command is started with."""
+"""What a traced command is started with, and signals that it is passed."""
 
+import os
+import signal
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from nearpeak.trace import run
 from nearpeak.trace.run import PASSED_ON, environment
 
 PRELOAD, FOLDER = Path("/cache/trace.so"), Path("/tmp/folder")
@@ -39,3 +43,27 @@ def test_open_mpi_is_told_what_to_pass_on(monkeypatch: pytest.MonkeyPatch) -> No
 def test_it_is_told_in_one_way_alone() -> None:
     assert PASSED_ON not in seen("mpirun -x LD_PRELOAD -x NEARPEAK_TRACE app")
     assert PASSED_ON not in seen("mpiexec app", abi="mpich")
+
+
+def test_a_signal_that_comes_as_the_command_starts_is_passed_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started = []
+
+    def start(*words: Any, **more: Any) -> subprocess.Popen[bytes]:
+        started.append(subprocess.Popen(*words, **more))
+        os.kill(os.getpid(), signal.SIGTERM)
+        return started[0]
+
+    monkeypatch.setattr(run, "subprocess", SimpleNamespace(Popen=start))
+    monkeypatch.setattr(run, "build_trace", lambda _: PRELOAD)
+    monkeypatch.setattr(run, "environment", lambda *_: dict(os.environ))
+    library: Any = None
+    # Whoever takes no signal yet is ended by it: the tests, too.
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        with pytest.raises(run.Interrupted):
+            run.run(["sleep", "20"], library)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert started[0].returncode == -signal.SIGTERM

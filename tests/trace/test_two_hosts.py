@@ -2,8 +2,8 @@
 """Traces over two hosts (network namespaces), which share the folder of the counts or do not."""
 
 import os
-import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +12,13 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.libraries import catalogue
-from nearpeak.libraries.build import build_trace, compiler, kit_for
+from nearpeak.libraries.build import build_trace
 from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.launch import command_line
 from nearpeak.libraries.library import Launch, Library, Rank
 from nearpeak.trace.run import PASSED_ON
 from nearpeak.trace.trace import Trace
 
-HERE = Path(__file__).parent
 NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))
 LIMIT = 300  # seconds: what hangs is told
 
@@ -37,7 +36,7 @@ def library(request: pytest.FixtureRequest) -> Library:
 
 
 def traced(
-    hosts: Any, library: Library, folder: Path, *, by_option: bool = False
+    hosts: Any, library: Library, program: str, folder: Path, *, by_option: bool = False
 ) -> tuple[Any, Trace | None]:
     """The messages of known.c from each host to the other, traced from the first one. `by_option`:
     Open MPI's launcher is told by -x what to pass on, in the other way else."""
@@ -46,14 +45,10 @@ def traced(
         f'#!/bin/sh\nexec env -u LD_PRELOAD -u NEARPEAK_TRACE {hosts.remote_shell} "$@"\n'
     )
     shell.chmod(0o755)
-    program, file, temporary = folder / "known", folder / "trace.json", folder / "temporary"
-    kit = kit_for(library)
-    source = [f"-I{kit.header.parent}", "-x", "c", str(HERE / "known.c"), "-x", "none"]
-    link = [str(kit.library), "-Wl,--allow-shlib-undefined", "-ldl"]
-    subprocess.run([*compiler(), *source, "-o", str(program), *link], check=True)
+    file, temporary = folder / "trace.json", folder / "temporary"
     temporary.mkdir(exist_ok=True)
     ranks = [Rank(cpus=[0], host=name) for name in hosts.names]
-    launch = Launch(program=[str(program), "next"], ranks=ranks, remote_shell=str(shell))
+    launch = Launch(program=[program, "next"], ranks=ranks, remote_shell=str(shell))
     line = command_line(library, launch)
     argv, env = list(line.argv), dict(line.env)
     while not by_option and "-x" in argv:
@@ -70,8 +65,10 @@ def traced(
     return done, trace
 
 
-def test_ranks_of_other_hosts_are_known(two_hosts: Any, library: Library, tmp_path: Path) -> None:
-    done, trace = traced(two_hosts, library, tmp_path)
+def test_ranks_of_other_hosts_are_known(
+    two_hosts: Any, library: Library, known: Callable[..., str], tmp_path: Path
+) -> None:
+    done, trace = traced(two_hosts, library, known(library), tmp_path)
     assert done.returncode == 0, (done.stdout, done.stderr)
     assert trace is not None
     assert [rank.host for rank in trace.ranks] == list(two_hosts.names)
@@ -82,7 +79,7 @@ def test_ranks_of_other_hosts_are_known(two_hosts: Any, library: Library, tmp_pa
 
 
 def test_a_host_without_the_folder_is_told(
-    two_hosts: Any, library: Library, tmp_path: Path
+    two_hosts: Any, library: Library, known: Callable[..., str], tmp_path: Path
 ) -> None:
     """The application ends as it would, and what is missing is said."""
     folder = tmp_path / "temporary"
@@ -90,7 +87,7 @@ def test_a_host_without_the_folder_is_told(
     mounted = two_hosts.run(["mount", "-t", "tmpfs", "tmpfs", str(folder)], host=1)
     assert mounted.returncode == 0, mounted.stderr
     try:
-        done, trace = traced(two_hosts, library, tmp_path)
+        done, trace = traced(two_hosts, library, known(library), tmp_path)
     finally:
         two_hosts.run(["umount", "-l", str(folder)], host=1)
     assert done.returncode == 0, (done.stdout, done.stderr)
@@ -106,14 +103,16 @@ def test_a_host_without_the_folder_is_told(
     assert f"No counts of rank 1 of 2: all that is shown is of ranks on {there}." in told
 
 
-def test_a_launcher_that_is_told_of_other_variables(two_hosts: Any, tmp_path: Path) -> None:
+def test_a_launcher_that_is_told_of_other_variables(
+    two_hosts: Any, known: Callable[..., str], tmp_path: Path
+) -> None:
     """Open MPI's takes variables by -x or by a setting, and refuses both together."""
     try:
         found = resolve("openmpi")
         build_trace(found)
     except UserError as error:
         pytest.skip(f"openmpi is not there: {error}")
-    done, trace = traced(two_hosts, found, tmp_path, by_option=True)
+    done, trace = traced(two_hosts, found, known(found), tmp_path, by_option=True)
     assert done.returncode == 0, (done.stdout, done.stderr)
     assert trace is not None
     assert trace.missing == [1]

@@ -2,6 +2,7 @@
 """How the templates of pages are read: all text escaped, figures in one way, own scripts alone."""
 
 import base64
+import functools
 import hashlib
 import json
 from pathlib import Path
@@ -15,8 +16,9 @@ from nearpeak.picture.svg import palette
 _HERE = Path(__file__).parent
 
 
+@functools.cache
 def environment(folder: Path) -> jinja2.Environment:
-    """For the templates in a folder; a name that nobody gave is an error."""
+    """For the templates in a folder, each compiled once; a name that nobody gave is an error."""
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
         autoescape=True,

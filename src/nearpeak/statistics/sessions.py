@@ -38,6 +38,8 @@ def apart(values: ArrayLike, sessions: Sequence[int], *, positive: bool = False)
     `positive` as in `intervals.interval`. Of the sessions that tell their middle; False with fewer
     than two of these.
     """
+    if len(set(sessions)) < 2:  # as in most studies
+        return False
     data = _scaled(values, positive)
     of = np.asarray(sessions)
     tells = np.isin(of, telling(sessions))

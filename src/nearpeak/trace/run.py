@@ -93,19 +93,28 @@ def environment(
 
 def _start(command: Sequence[str], env: dict[str, str]) -> tuple[int, int | None]:
     """The exit status of a command, as a shell would say it; and the first signal that we got."""
-    try:
-        process = subprocess.Popen(command, env=env)
-    except OSError as error:
-        raise UserError(f"{command[0]} cannot be started: {error.strerror}") from None
     got: list[int] = []
+    started: list[subprocess.Popen[bytes]] = []
 
     def take(number: int, _: FrameType | None) -> None:
         got.append(number)
+        pass_on(number)
+
+    def pass_on(number: int) -> None:
         if number != signal.SIGINT:  # which a terminal sends to the command too
-            process.send_signal(number)
+            for process in started:
+                process.send_signal(number)
 
     taken = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
-    with handled(taken, take):
+    with handled(taken, take):  # before the command runs, which may end us at once
+        try:
+            process = subprocess.Popen(command, env=env)
+        except OSError as error:
+            raise UserError(f"{command[0]} cannot be started: {error.strerror}") from None
+        early = list(got)
+        started.append(process)
+        for number in early:
+            pass_on(number)
         code = process.wait()
     return code if code >= 0 else 128 - code, got[0] if got else None
 

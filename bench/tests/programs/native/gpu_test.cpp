@@ -222,7 +222,7 @@ TEST_CASE("a resident kernel takes no window that its places cannot hold") {
     const RecordFile file;
     GpuOptions options = short_gpu("D,D", {"0", "1"}, "64", file);
     options.mode.metrics = {"bibw"};
-    options.mode.methods = {"resident", "sm"};
+    options.mode.methods = {"resident", "sm-window"};
     options.mode.common.window = window;
     CHECK(run_kernels(options) == kGood);
     CHECK(methods_of(file.records("samples")).count("resident") == (window == 255 ? 1 : 0));

@@ -28,12 +28,12 @@ def render(compared: Compared) -> str:
     environment.globals |= {
         "interval": numbers.interval,
         "curve_detail": names.detail,
-        "drawn": drawn,
         "verdict": words.verdict,
         "sizes": words.sizes,
     }
     return environment.get_template("compare.html.j2").render(
         compared=compared,
+        drawn=drawn,
         places=words.by_place(compared),
         differences=words.differences(compared),
         no_difference=words.NO_DIFFERENCE,
