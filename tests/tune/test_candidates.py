@@ -9,6 +9,7 @@ import pytest
 from nearpeak.libraries.tunables import Offered, Tunable, of_component
 from nearpeak.tune.candidates import (
     Candidate,
+    agreeing,
     by_variable,
     candidates,
     possible,
@@ -67,8 +68,10 @@ def test_what_is_named_comes_first() -> None:
 
 
 def test_several_are_one() -> None:
-    both = together([Candidate((("A", "1"),)), Candidate((("B", "2"), ("A", "3")))])
-    assert both.label == "A=3 B=2"
+    one, three = Candidate((("A", "1"),)), Candidate((("C", "4"),))
+    two = Candidate((("A", "3"), ("B", "2")))
+    assert together([one, two, three]).label == "A=1 C=4"
+    assert agreeing([two, one, three]) == [two, three]
     assert together([]).env == ()
     values = [Candidate(((name, value),)) for name, value in ("A1", "B1", "A2")]
     assert by_variable(values) == {"A": [values[0], values[2]], "B": [values[1]]}

@@ -145,6 +145,18 @@ def test_what_fails_is_refused_and_the_search_goes_on() -> None:
 NEEDING = [Candidate((("LAYER", "other"), (f"LAYER_{number}", "1"))) for number in range(8)]
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_what_excludes_what_many_others_need_is_found(seed: int) -> None:
+    """As Open MPI's way by UCX, beside settings of its own transport of shared memory."""
+
+    def effect(env: Env) -> tuple[float, float]:
+        return (2.0, 2.0) if env.get("WAY") == "b" else (1.0, 1.0)
+
+    own = [Candidate((("WAY", "a"), (name, "1"))) for name in "CDEFGHIJKL"]
+    found = Search(Planted(effect, seed), [Candidate((("WAY", "b"),)), *own], seed).run()
+    assert found.taken == {"WAY": "b"}
+
+
 def test_where_nothing_works_with_what_several_need_none_is_tried_further() -> None:
     def effect(env: Env) -> tuple[float, float] | str:
         return "it crashed" if "LAYER" in env else (1.0, 1.0)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a search tries: the values of the catalogue that an installation has and that may matter."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -83,9 +83,20 @@ def with_named(
     return [*first, *(each for each in known if each not in first)], len(first)
 
 
+def agreeing(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Those that set nothing otherwise than one before them: what one needs may exclude another."""
+    env: dict[str, str] = {}
+    kept = []
+    for each in candidates:
+        if all(env.get(name, value) == value for name, value in each.env):
+            env.update(each.env)
+            kept.append(each)
+    return kept
+
+
 def together(candidates: Sequence[Candidate]) -> Candidate:
-    """All of them as one."""
-    env: Mapping[str, str] = {name: value for each in candidates for name, value in each.env}
+    """Those that agree as one."""
+    env = {name: value for each in agreeing(candidates) for name, value in each.env}
     return Candidate(tuple(env.items()))
 
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from nearpeak.arrays import Floats
 from nearpeak.terms.logs import brief
-from nearpeak.tune.candidates import Candidate, Env, by_variable, together
+from nearpeak.tune.candidates import Candidate, Env, agreeing, by_variable, together
 from nearpeak.tune.estimate import HARM, LEAST_GAIN, LIKELY, SURE, effects_of, estimate, noise_of
 from nearpeak.tune.sampler import Sampler
 
@@ -291,7 +291,8 @@ class Search:
             self._try([candidate], "alone")
 
     def _try(self, values: Sequence[Candidate], why: str) -> float:
-        """One launch with these values: its cost, nan where it failed."""
+        """One launch with those of these values that agree: its cost, nan where it failed."""
+        values = agreeing(values)
         found = self._bench.measure(dict(together(values).env), why)
         if isinstance(found, Failed):
             if len(values) == 1:
@@ -321,12 +322,11 @@ class Search:
             chosen = self._working(chosen)
             if not chosen:
                 continue
+            self._chance.shuffle(chosen)  # of those that exclude each other the first one stays
             beside = taken if taken and self._chance.random() < 0.5 else []
-            other = {each.variable for each in chosen}
-            beside = [each for each in beside if each.variable not in other]
             cost = self._try([*beside, *chosen], "spread")
             if math.isnan(cost):
-                self._find_failing(chosen)
+                self._find_failing(agreeing(chosen))
                 share = max(share / 1.5, 0.05)
             else:
                 sampler.learn(chosen, cost)
@@ -378,6 +378,8 @@ class Search:
             if number % REFERENCE_EVERY == 0:
                 self._reference(1)
             values = sampler.ask()
+            self._chance.shuffle(values)
+            values = agreeing(values)
             again += any(set(values) == tried for tried, _ in self._tried)
             sampler.tell(self._try(values, "together") if values else math.nan)
 
@@ -642,10 +644,11 @@ def words(gains: Floats) -> str:
 
 
 def _best_values(known: Sequence[Candidate], effects: Mapping[Candidate, float]) -> list[Candidate]:
-    """Of each variable the best value, where it matters."""
+    """Of each variable the best value, where it matters, what matters most first."""
     best: dict[str, Candidate] = {}
     for candidate in known:
         other = best.get(candidate.variable)
         if other is None or effects[candidate] > effects[other]:
             best[candidate.variable] = candidate
-    return [each for each in best.values() if effects[each] > LEAST_GAIN]
+    mattering = [each for each in best.values() if effects[each] > LEAST_GAIN]
+    return sorted(mattering, key=lambda each: -effects[each])
