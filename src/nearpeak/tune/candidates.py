@@ -84,10 +84,13 @@ def with_named(
 
 
 def agreeing(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Those that set nothing otherwise than one before them: what one needs may exclude another."""
+    """Those that set nothing otherwise than one before them, as what one needs may exclude another.
+    First come values of what others need: a way that is chosen is not given up for what one of its
+    alternatives could be set to."""
+    needed = {name for each in candidates for name, _ in each.env[:-1]}
     env: dict[str, str] = {}
     kept = []
-    for each in candidates:
+    for each in sorted(candidates, key=lambda each: each.variable not in needed):
         if all(env.get(name, value) == value for name, value in each.env):
             env.update(each.env)
             kept.append(each)

@@ -322,7 +322,6 @@ class Search:
             chosen = self._working(chosen)
             if not chosen:
                 continue
-            self._chance.shuffle(chosen)  # of those that exclude each other the first one stays
             beside = taken if taken and self._chance.random() < 0.5 else []
             cost = self._try([*beside, *chosen], "spread")
             if math.isnan(cost):
@@ -378,7 +377,6 @@ class Search:
             if number % REFERENCE_EVERY == 0:
                 self._reference(1)
             values = sampler.ask()
-            self._chance.shuffle(values)
             values = agreeing(values)
             again += any(set(values) == tried for tried, _ in self._tried)
             sampler.tell(self._try(values, "together") if values else math.nan)
