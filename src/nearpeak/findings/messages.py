@@ -66,7 +66,7 @@ def worst(view: View, chosen: Callable[[Message], list[Part]], least: float) -> 
     have.
     """
     found: dict[tuple[Who, str, str], tuple[tuple[bool, float], Message, list[Part]]] = {}
-    for message in _messages(view):
+    for message in messages(view):
         parts = chosen(message)
         if not parts or message.share(parts) < least:
             continue
@@ -117,7 +117,8 @@ def explanations(view: View) -> Iterator[tuple[Who, Explanation]]:
             yield who, explanation
 
 
-def _messages(view: View) -> Iterator[Message]:
+def messages(view: View) -> Iterator[Message]:
+    """All of them that were seen whole, of what the study has."""
     for _, explanation in explanations(view):
         for case in explanation.cases:
             for budget in [] if doubtful(case) or hides_own(case) else case.budgets:

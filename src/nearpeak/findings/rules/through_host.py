@@ -1,48 +1,62 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages of device memory that go through the host's."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
-from nearpeak.findings.messages import COPIES, Message, worst
+from nearpeak.findings.messages import COPIES, Message, messages, worst
 from nearpeak.findings.sources import SLURM_GPUS
 from nearpeak.observations.explained import Explanation, Part
+from nearpeak.terms.identity import Who
 
 LEAST = 0.1  # of the time of a message
-# In the names of copies: within a GPU, and to a peer.
-DIRECTLY = ("device to device", "to another GPU")
+FEWEST = 2  # sizes: small messages may go through the host where large ones do not
+HOST = ("pageable", "pinned")  # in the name of a copy
+Where = tuple[Who, str, str]
 
 
 def find(view: View) -> Iterator[Noticed]:
-    """Where buffers of both ranks are in GPUs, and the GPU copies to the host or from it."""
-    yield from worst(view, _chosen, LEAST)
+    """Where buffers of both ranks are in GPUs, and at each size the GPU copies to the host or from
+    it, and in no other way."""
+    seen: dict[Where, list[Message]] = defaultdict(list)
+    for message in messages(view):
+        seen[_where(message.explanation)].append(message)
+    always = {where for where, alike in seen.items() if _always(alike)}
+    yield from worst(view, lambda m: _copies(m) if _where(m.explanation) in always else [], LEAST)
 
 
-def _chosen(message: Message) -> list[Part]:
-    explained = message.explanation
-    if not set(explained.buffers) <= set("D,") or _directly(explained):
+def _where(explained: Explanation) -> Where:
+    return Who(explained.library, explained.settings), explained.path, explained.buffers
+
+
+def _always(alike: Iterable[Message]) -> bool:
+    """Whether messages of several sizes go through the host, and none in another way."""
+    sizes: dict[int, bool] = defaultdict(bool)
+    for message in alike:
+        copies = _copies(message)
+        if any(part.kind == "device" and part not in copies for part in message.budget.parts):
+            return False
+        sizes[message.case.size_bytes] |= bool(copies)
+    return len(sizes) >= FEWEST and all(sizes.values())
+
+
+def _copies(message: Message) -> list[Part]:
+    """To the host or from it, where both buffers are in GPUs."""
+    if not set(message.explanation.buffers) <= set("D,"):
         return []
     return [
         part
         for part in message.budget.parts
-        if part.kind == "device" and ("pageable" in part.name or "pinned" in part.name)
+        if part.kind == "device" and any(memory in part.name for memory in HOST)
     ]
-
-
-def _directly(explained: Explanation) -> bool:
-    """Whether messages of any size go from one device to the other."""
-    budgets = (budget for case in explained.cases for budget in case.budgets)
-    parts = (part for budget in budgets for part in budget.parts)
-    return any(
-        part.kind == "device" and any(way in part.name for way in DIRECTLY) for part in parts
-    )
 
 
 RULE = Rule(
     name="through_host",
-    tells="Buffers of both ranks are in GPUs, and messages between them are copied to the host and"
-    " back, at all sizes that were looked at: these copies take a tenth or more of a message's"
-    " time.",
+    tells="Buffers of both ranks are in GPUs, and messages between them are copied to the host or"
+    f" from it, at each of {FEWEST} or more sizes that were looked at, while the GPU does nothing"
+    " else for any of them: these copies take a tenth or more of a message's time.",
     find=find,
     remedy="Look at why the GPUs are not reached directly (IPC, peer access).",
     fault=COPIES,
