@@ -127,17 +127,25 @@ def messages(view: View) -> Iterator[Message]:
 
 
 def _facts(message: Message, parts: list[Part]) -> list[Fact]:
-    """The parts with the largest shares: `2 x close by rank 1: 19.3 µs each, 31.6 % of 124 µs`."""
+    """The parts with the largest shares: `2 x close by rank 1: 19.3 µs each, 31.6 % of 124 µs`, of
+    waits with how much of that may be another rank's work."""
     whole_us = message.budget.time_us
     return [
         Fact(
             of="part",
             name=f"{part.words} {'for' if part.kind == 'device' else 'by'} rank {part.rank}",
             value=f"{number(part.mean_us)} µs{' each' if part.count >= 1.5 else ''},"
-            f" {percent(part.time_us / whole_us)} % of {number(whole_us)} µs",
+            f" {percent(part.time_us / whole_us)} % of {number(whole_us)} µs{_others(part)}",
         )
         for part in sorted(parts, key=lambda part: -part.time_us)[:MOST]
     ]
+
+
+def _others(part: Part) -> str:
+    if not part.others_us or not part.time_us:
+        return ""
+    share = percent(part.others_us / part.time_us)
+    return f", in {share} % of which another rank may be at work by its own instructions"
 
 
 def _place(view: View, path: str) -> Place:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls that wait for the GPU while it does nothing for these ranks."""
+"""Calls that wait for the GPU while it does nothing that is seen."""
 
 from collections.abc import Iterator
 
@@ -23,11 +23,13 @@ def _chosen(message: Message) -> list[Part]:
 RULE = Rule(
     name="waits_for_gpu",
     tells="Calls that wait for the GPU, or ask whether it is done, take a fifth or more of a"
-    " message's time in which it neither copies nor computes for its ranks: they wait for it to"
-    " begin, or see late that it is done.",
+    " message's time, while it copies and computes nothing and no other call is seen. Another rank"
+    " may copy by its own instructions meanwhile: how much of that time it was in no call that is"
+    " seen is told with each.",
     find=find,
-    remedy="Send larger messages, or several at a time; have the library move small ones by the"
-    " CPU (gdrcopy).",
+    remedy="Look at what the GPU copies (nearpeak explain -o): where that is little each time, send"
+    " larger messages or several at a time, or have the library move small ones by the CPU"
+    " (gdrcopy).",
     sources=[
         issue("openucx/ucx", 8391, "copies in small fragments, each waited for", "UCX"),
     ],

@@ -13,15 +13,15 @@ CALLS = {"sched_yield", "usleep", "nanosleep", "clock_nanosleep"}
 
 
 def find(view: View) -> Iterator[Noticed]:
-    """Where nothing else goes on for so long."""
+    """Where nothing else is seen for so long."""
     yield from worst(view, lambda message: calls(message, CALLS), LEAST)
 
 
 RULE = Rule(
     name="yields",
-    tells="For a third or more of a message's time nothing goes on but that ranks give their"
-    " core away or sleep (sched_yield, usleep): each takes longer than a message through"
-    " shared memory.",
+    tells="For a third or more of a message's time nothing is seen but that ranks give their core"
+    " away or sleep (sched_yield, usleep). Another rank may be at work by its own instructions"
+    " meanwhile: how much of that time it was in no call that is seen is told with each.",
     find=find,
     remedy="Where each rank has a core of its own, let the library look again at once. MPICH gives"
     " the core away in its progress loop; no setting is known that keeps it from that.",
