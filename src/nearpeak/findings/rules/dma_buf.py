@@ -8,6 +8,7 @@ from nearpeak.findings.messages import COPIES, Message, calls, worst
 from nearpeak.findings.settings import Setting
 from nearpeak.findings.sources import issue
 from nearpeak.observations.explained import Part
+from nearpeak.results.results import Source
 
 LEAST = 0.1  # of the time of a message
 CALLS = {"cuMemGetHandleForAddressRange", "close"}
@@ -30,12 +31,18 @@ RULE = Rule(
     " time. UCX asks for one at each look-up of a pointer, so at many more of them without its"
     " cache of look-ups (UCX_MEMTYPE_CACHE).",
     find=find,
-    remedy="Turn such handles off, unless network adapters read and write GPU memory by them"
-    " (GPUDirect RDMA where the kernel has no nvidia_peermem).",
+    remedy="Turn such handles off where messages stay within hosts, or nvidia-peermem is loaded"
+    " (lsmod). Leave them on where messages of device memory go between hosts by GPUDirect RDMA and"
+    " it is not: there network adapters register device memory by these handles alone.",
     settings=[Setting("ucx", "UCX_CUDA_COPY_DMABUF", "n", "no handles of device memory")],
     reasons=[Setting("ucx", "UCX_MEMTYPE_CACHE", "y", "look-ups are remembered")],
     fault=COPIES,
     sources=[
         issue("openucx/ucx", 8581, "handles of memory are exported when it is queried", "UCX"),
+        Source(
+            text="NVIDIA, GPU Operator, GPUDirect RDMA: device memory is registered by DMA-BUF of"
+            " the kernel, or by nvidia-peermem",
+            address="https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-rdma.html",
+        ),
     ],
 )
