@@ -112,5 +112,10 @@ def test_nothing_is_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
     )
     text = printed(nothing, capsys)
     assert "no setting that was tried makes it faster. 12 values tried" in text
+    short = msgspec.structs.replace(
+        nothing, lacking=["whether all that worked still works with it"]
+    )
+    text = printed(short, capsys)
+    assert "no setting was shown to make it faster in the time that there was." in text
     assert "Report" not in text
     assert "Written" not in text

@@ -56,12 +56,15 @@ def print_tuned(found: Tuned, files: Mapping[str, Sequence[Path]], report: Path)
 
 def sentence(found: Tuned) -> str:
     """What came of it."""
+    nothing = "no setting that was tried makes it faster."
+    if found.lacking:
+        nothing = "no setting was shown to make it faster in the time that there was."
     where = f"{found.library} {found.version}, {found.path}, buffers {found.buffers}"
     said = {
         "taken": "these settings make it faster, and nothing that was measured slower:",
         "taken here alone": "these settings make it faster here, and slower elsewhere:",
         "not taken": "the search took these settings, and fresh launches did not confirm them:",
-        "nothing helps": "no setting that was tried makes it faster.",
+        "nothing helps": nothing,
         "fails": "it does not work as it is, so that nothing could be tried.",
     }
     return f"{where}: {said[found.verdict]}"
