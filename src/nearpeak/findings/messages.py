@@ -23,6 +23,7 @@ MOST = 4  # parts of a message that are named
 COPIES = "copies"  # the fault that several rules tell of: how device memory is copied
 ENOUGH = 10  # messages: of fewer, one that was held up changes what all take
 LEAST_LAUNCHES = 3  # with the microscope, and without: messages of one launch are alike
+Where = tuple[Who, str, str]
 
 
 class Message(NamedTuple):
@@ -40,6 +41,12 @@ class Message(NamedTuple):
         """How often a part is of one message: an iteration may have a window of them."""
         several = self.case.operations if self.budget.leg == "iteration" else 1.0
         return part.count / max(1.0, several)
+
+    @property
+    def where(self) -> Where:
+        """Library, path and buffers: messages of one are held against each other."""
+        explained = self.explanation
+        return explained.who, explained.path, explained.buffers
 
     @property
     def slower(self) -> float:
@@ -65,17 +72,16 @@ def worst(view: View, chosen: Callable[[Message], list[Part]], least: float) -> 
     Nothing of a doubtful explanation, or of a library, version or path that the study does not
     have.
     """
-    found: dict[tuple[Who, str, str], tuple[tuple[bool, float], Message, list[Part]]] = {}
+    found: dict[Where, tuple[tuple[bool, float], Message, list[Part]]] = {}
     for message in messages(view):
         parts = chosen(message)
         if not parts or message.share(parts) < least:
             continue
         sure = message.budget.messages >= ENOUGH and _at_least(message, parts) >= least
         rank = sure, message.share(parts)
-        explained = message.explanation
-        key = Who(explained.library, explained.settings), explained.path, explained.buffers
-        if key not in found or rank > found[key][0]:
-            found[key] = rank, message, parts
+        where = message.where
+        if where not in found or rank > found[where][0]:
+            found[where] = rank, message, parts
     for (who, path, _), ((sure, share), message, parts) in found.items():
         time_us, slower = message.budget.time_us, message.slower
         yield Noticed(
@@ -106,20 +112,19 @@ def calls(message: Message, names: Collection[str]) -> list[Part]:
     return [part for part in message.budget.parts if part.name in names]
 
 
-def explanations(view: View) -> Iterator[tuple[Who, Explanation]]:
-    """Those of a library, version and path that the study has, each with its library."""
+def explanations(view: View) -> Iterator[Explanation]:
+    """Those of a library, version and path that the study has."""
     known = view.observations
     libraries = {(library.who, library.version) for library in known.libraries}
     paths = {path.id for path in known.paths}
     for explanation in known.explanations:
-        who = Who(explanation.library, explanation.settings)
-        if (who, explanation.version) in libraries and explanation.path in paths:
-            yield who, explanation
+        if (explanation.who, explanation.version) in libraries and explanation.path in paths:
+            yield explanation
 
 
 def messages(view: View) -> Iterator[Message]:
     """All of them that were seen whole, of what the study has."""
-    for _, explanation in explanations(view):
+    for explanation in explanations(view):
         for case in explanation.cases:
             for budget in [] if doubtful(case) or hides_own(case) else case.budgets:
                 of_library = [part for part in budget.parts if not part.own]

@@ -89,7 +89,7 @@ def over_ucx(who: Who | None, known: Observations) -> bool:
     return in_force(who, known).get(name) == value or any(
         said.protocols and UCX_PREFIX in said.asked
         for explanation in known.explanations
-        if Who(explanation.library, explanation.settings) == who
+        if explanation.who == who
         for said in explanation.said
     )
 

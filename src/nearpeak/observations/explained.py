@@ -12,6 +12,7 @@ import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.files import write_whole
+from nearpeak.terms.identity import Who
 
 SCHEMA = 1
 
@@ -202,6 +203,11 @@ class Explanation(msgspec.Struct, kw_only=True):
     cases: list[ExplainedCase]
     failed: list[FailedSize] = []
     said: list[Said] = []
+
+    @property
+    def who(self) -> Who:
+        """The library with its settings."""
+        return Who(self.library, self.settings)
 
 
 def doubtful(case: ExplainedCase) -> bool:

@@ -5,15 +5,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
-from nearpeak.findings.messages import COPIES, Message, messages, worst
+from nearpeak.findings.messages import COPIES, Message, Where, messages, worst
 from nearpeak.findings.sources import SLURM_GPUS
-from nearpeak.observations.explained import Explanation, Part
-from nearpeak.terms.identity import Who
+from nearpeak.observations.explained import Part
 
 LEAST = 0.1  # of the time of a message
 FEWEST = 2  # sizes: small messages may go through the host where large ones do not
 HOST = ("pageable", "pinned")  # in the name of a copy
-Where = tuple[Who, str, str]
 
 
 def find(view: View) -> Iterator[Noticed]:
@@ -21,13 +19,9 @@ def find(view: View) -> Iterator[Noticed]:
     it, and in no other way."""
     seen: dict[Where, list[Message]] = defaultdict(list)
     for message in messages(view):
-        seen[_where(message.explanation)].append(message)
+        seen[message.where].append(message)
     always = {where for where, alike in seen.items() if _always(alike)}
-    yield from worst(view, lambda m: _copies(m) if _where(m.explanation) in always else [], LEAST)
-
-
-def _where(explained: Explanation) -> Where:
-    return Who(explained.library, explained.settings), explained.path, explained.buffers
+    yield from worst(view, lambda m: _copies(m) if m.where in always else [], LEAST)
 
 
 def _always(alike: Iterable[Message]) -> bool:

@@ -29,7 +29,8 @@ def find(view: View) -> Iterator[Noticed]:
         (library.who, library.version): library.lacks for library in view.observations.libraries
     }
     found: dict[Who, Noticed] = {}
-    for who, explained in explanations(view):
+    for explained in explanations(view):
+        who = explained.who
         lacks = lacking[who, explained.version]
         for said in explained.said:
             if who not in found and (facts := list(_missed(said.lines, lacks))):
