@@ -3,12 +3,13 @@
 
 First the values that somebody named, alone, the library's own cost model with ceilings of this
 machine, and what of both helps together: what is good is taken, and what of it is not needed
-dropped, before anything else. Then many values together, first by chance, beside what was taken,
-then as Optuna's TPE sampler proposes them from all that was measured so far, since a launch with
-twenty values tells of all of them. The best of these, the values of them that a regression says
-matter, and the best single ones run against what was taken before in interleaved rounds. The winner
-is taken if it is better by more than chance, in further launches too. At the end what is not needed
-is dropped, and all that worked must still work. benchmarks/tune_search.py has simulations.
+dropped, before anything else. Then many values together, first by chance, half of them beside what
+was taken, then as Optuna's TPE sampler proposes them from all that was measured so far, since a
+launch with twenty values tells of all of them. The best of these, the values of them that a
+regression says matter, and the best single ones run against what was taken before in interleaved
+rounds. The winner is taken if it is better by more than chance, in further launches too. At the end
+what is not needed is dropped, and all that worked must still work. benchmarks/tune_search.py has
+simulations.
 
 All that is decided follows from the figures in the order of measurement and from the seed, so that
 a search is resumed by playing back what was recorded (trials.py).
@@ -225,9 +226,10 @@ class Search:
                 sampler.learn(values, cost)
             self._spread(sampler, until)
             self._sample(sampler, until)
-            taken = self._take_best(self._best(self._known()))
-            if not taken or self._bench.left() <= 0:
-                return taken or turn > 0
+            if not self._take_best(self._best(self._known())):
+                return turn > 0
+            if self._bench.left() <= 0:
+                break
         return True
 
     def _known(self) -> list[Candidate]:
