@@ -78,9 +78,10 @@ bool recording() { return kept() != nullptr; }
 
 std::uint64_t now_ns() {
   timespec t{};
+  const bool in_reading = reading;  // in a signal's handler
   reading = true;
   clock_gettime(CLOCK_MONOTONIC, &t);
-  reading = false;
+  reading = in_reading;
   return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000U +
          static_cast<std::uint64_t>(t.tv_nsec);
 }

@@ -165,3 +165,4 @@ def test_reading_the_clock_for_an_event_is_nothing_that_a_rank_is_at(look: Look)
     words = Counter(seen.names[number] for number in seen.name[seen.kind == SAMPLE])
     assert words.total() > 0
     assert [name for name in words if "vdso" in name or "clock_gettime" in name] == []
+    assert "syscall, libc.so.6" not in words  # the second of two within one reading
