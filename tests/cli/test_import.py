@@ -92,6 +92,18 @@ def study(make_study: Callable[..., Any]) -> Path:
     return folder
 
 
+def test_what_a_study_lacks_is_measured_there(
+    nearpeak: Nearpeak, study: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "omb.txt").write_text(f"{HEAD}8     1.25\n")
+    (study / "records.jsonl").write_text(
+        "".join((study / "records.jsonl").read_text().splitlines(keepends=True)[:-1])
+    )
+    _, out, _ = nearpeak("import", "omb.txt", "--beside", "study", "-o", "here")
+    assert "nearpeak study --resume -o study" in out
+    assert "--resume -o study" in (tmp_path / "here" / "report.html").read_text()
+
+
 def test_figures_stand_beside_those_of_a_study(
     nearpeak: Nearpeak, study: Path, tmp_path: Path
 ) -> None:

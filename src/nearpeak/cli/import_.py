@@ -96,8 +96,8 @@ def import_(
     page = None
     if output is not None:
         make_output(output)
-        page = write_report(results, output, [])
-    print_summary(results, page)
+        page = write_report(results, output, study=beside)
+    print_summary(results, page, study=beside or Path())
     conclude(results, [])
 
 

@@ -144,10 +144,10 @@ def _report_study(
     check(requirements, measured)
     judged = judge(requirements, measured, results)
     target = _target(folder, output, open_it)
-    page = write_report(results, target, machines) if target else None
+    page = write_report(results, target, machines, folder) if target else None
     if as_junit is not None:
         write_whole(as_junit, to_junit(results, judged))
-    print_summary(results, page, machines=machines)
+    print_summary(results, page, machines=machines, study=folder)
     if open_it and page:
         _show(page)
     if plan and judged:

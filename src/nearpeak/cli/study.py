@@ -692,5 +692,5 @@ def _report(folder: Path) -> "Results":
     from nearpeak.report.terminal import print_summary
 
     results = build_results(folder)
-    print_summary(results, write_report(results, folder))
+    print_summary(results, write_report(results, folder), study=folder)
     return results

@@ -25,7 +25,7 @@ _SEVERITY: tuple[Tone, ...] = ("bad", "note", "")
 def notices(results: Results, folder: Path = Path("DIR")) -> list[Notice]:
     """The most serious first; of one severity, what concerns most of the study.
 
-    `folder`: where the study is.
+    `folder`: the study's.
     """
     found = [
         *_failed(results),

@@ -74,29 +74,40 @@ _HERE = Path(__file__).parent
 _SIGNIFICANT = 6  # digits kept of the figures embedded for the charts
 
 
-def write_report(results: Results, folder: Path, machines: Sequence[Published] = ()) -> Path:
+def write_report(
+    results: Results,
+    folder: Path,
+    machines: Sequence[Published] = (),
+    study: Path | None = None,
+) -> Path:
     """Writes results.json and report.html into `folder`; the page's path.
 
     UserError when one cannot be made; without a page, results.json is left as it was too.
-    `machines`: as in `write_page`.
+    `machines`, `study`: as in `write_page`.
     """
-    page = write_page(results, folder, machines)
+    page = write_page(results, folder, machines, study)
     write_results(results, folder)
     return page
 
 
-def write_page(results: Results, folder: Path, machines: Sequence[Published] = ()) -> Path:
+def write_page(
+    results: Results,
+    folder: Path,
+    machines: Sequence[Published] = (),
+    study: Path | None = None,
+) -> Path:
     """Writes `report.html` into `folder` and returns its path. Raises UserError.
 
-    `machines`: those whose published figures stand beside the study's.
+    `machines`: those whose published figures stand beside the study's; `study`: its folder, where
+    that is another.
     """
     target = folder / "report.html"
-    write_whole(target, render(results, machines, folder))
+    write_whole(target, render(results, machines, study or folder))
     return target
 
 
-def render(results: Results, machines: Sequence[Published] = (), folder: Path = Path("DIR")) -> str:
-    """The page, whole, of a study in `folder`."""
+def render(results: Results, machines: Sequence[Published] = (), study: Path = Path("DIR")) -> str:
+    """The page, whole, of the study in that folder."""
     charts, script = templates.script("charts.js"), templates.script("report.js")
     environment = templates.environment(_HERE)
     environment.globals |= {
@@ -127,7 +138,7 @@ def render(results: Results, machines: Sequence[Published] = (), folder: Path = 
         fits=fits.table(results),
         subject=wording.subject(results),
         ending=wording.ending(results),
-        notices=notices.notices(results, folder),
+        notices=notices.notices(results, study),
         left_out=left_out.table(results),
         imported=imported.table(results),
         explained=sections(results.explanations),

@@ -60,11 +60,11 @@ def print_summary(
     page: Path | None,
     console: Console | None = None,
     machines: Sequence[Published] = (),
+    study: Path = Path("DIR"),
 ) -> None:
-    """Prints the summary of `results`; `page` is the report that it points to, if
-    one was written.
+    """Prints the summary of `results`; `page` is the report that it points to, if one was written.
 
-    `machines`: those whose published figures stand beside the study's.
+    `machines`: those whose published figures stand beside the study's; `study`: its folder.
 
     Never narrower than 80 columns: a line that wraps is better than a figure cut off.
     """
@@ -94,10 +94,7 @@ def print_summary(
     for machine in machines:
         _print_beside(results, machine, console)
     _print_left_out(results, console)
-    where = [page.parent] if page is not None else []
-    for notice in reversed(
-        notices(results, *where)
-    ):  # the most serious is read last, above the prompt
+    for notice in reversed(notices(results, study)):  # the most serious is read last
         _print_notice(notice, console)
     if page is not None:
         console.print(Text.assemble("Report: ", (printable(str(page)), "bold")), soft_wrap=True)
