@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from nearpeak.compare.load import Study
+from nearpeak.results import held
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.results import CeilingPoint, Cell
 from nearpeak.statistics.comparisons import better_in
@@ -75,29 +76,32 @@ def gather(studies: Sequence[Study], numbers: Mapping[tuple[int, int], int]) -> 
             figures = found[cell.who, cell.place, cell.case]
             of = x_unit(study.results.benchmarks, cell.case.benchmark)
             figures.kinds.add(Kind(cell.unit, of, cell.better, cell.window))
+            _add(figures, cell, own)
             ceiling = ceilings.of(cell.place, cell.case) if cell.ceiling else None
-            _add(figures, cell, ceiling, own)
+            if ceiling is not None:
+                _add_fractions(figures, cell, ceiling, own)
         for point in study.results.ceilings:
             if not point.fact and point.kind == "measured":
                 figures = found[CEILING, point.place, point.case]
                 figures.kinds.add(Kind(point.unit, "B", point.better, None))
-                _add(figures, point, None, own)
+                _add(figures, point, own)
     return {key: figures for key, figures in found.items() if figures.values}
 
 
-def _add(
-    figures: Figures,
-    cell: Cell | CeilingPoint,
-    ceiling: CeilingPoint | None,
-    sessions: Mapping[int, int],
-) -> None:
-    """What a study has of a case; of a cell also in the blocks that measured its ceiling too."""
+def _add(figures: Figures, cell: Cell | CeilingPoint, sessions: Mapping[int, int]) -> None:
+    """What a study has of a case."""
     launches = {block: Launch(sessions[block.session], block.number) for block in cell.blocks}
     figures.values.update((launches[at], v) for at, v in cell.by_block.items() if v > 0)
     for at, distance in zip(cell.blocks, cell.cache_line_ns, strict=True):
         if distance is not None:
             figures.distances[launches[at]] = distance
-    if ceiling is not None:
-        fractions = better_in(cell.by_block, ceiling.by_block, cell.better)
-        figures.of_ceiling.update((launches[at], fraction) for at, fraction in fractions.items())
-        figures.ceilings.add(ceiling.case)
+
+
+def _add_fractions(
+    figures: Figures, cell: Cell, ceiling: CeilingPoint, sessions: Mapping[int, int]
+) -> None:
+    """The same in the blocks that tell its fraction."""
+    fractions = better_in(cell.by_block, held.against(cell, ceiling)[0], cell.better)
+    for at, fraction in fractions.items():
+        figures.of_ceiling[Launch(sessions[at.session], at.number)] = fraction
+    figures.ceilings.add(ceiling.case)

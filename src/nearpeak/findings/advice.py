@@ -128,7 +128,7 @@ def _causes(results: Results, headline: Headline) -> Iterator[Cause]:
                 yield "two modes"
             if "held down" in cell.flags:
                 yield "held down"
-            if "sessions apart" in cell.flags:
+            if not {"sessions apart", "fractions apart"}.isdisjoint(cell.flags):
                 yield "sessions"
             if "drift" in cell.flags:
                 yield "drift"

@@ -15,6 +15,7 @@ import numpy as np
 from nearpeak.findings.settings import Setting
 from nearpeak.libraries.library import Settings
 from nearpeak.observations.observed import Block, Launch, Observations
+from nearpeak.results import held
 from nearpeak.results.bounds import LOCALLY_COMPLETE, SYNC
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import operation_us
@@ -182,7 +183,7 @@ class View:
         point = self.ceilings.of(cell.place, cell.case)
         if point is None or cell.by_library is None:
             return {}
-        return (point.attainable or point).readings[0]
+        return held.attainable(cell, point)[0]
 
     def natural(self, cell: Cell, other: Cell) -> dict[Block, float]:
         """How many times better the other one's ceiling is in each block, both in one unit; empty

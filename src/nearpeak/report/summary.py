@@ -15,11 +15,13 @@ FLAGS: dict[Flag, str] = {  # of cells: what each says
     "mean": "another tool tells the means of its launches, and not their medians",
     "imprecise": "the interval, or the range of few launches, is wider than the aim",
     "sessions apart": "sessions differ by more than launches explain: the interval takes that in",
+    "fractions apart": "the same of the fractions of the ceiling",
     "few samples": "a launch took fewer samples than were asked for",
     "bimodal": "the launch medians fall into two groups",
     "held down": "a launch ran on hot or slowed hardware, or a hypervisor took its CPU time",
     "drift": "a launch ran while the path changed",
-    "fewer blocks": "some blocks have no ceiling: the fraction rests on fewer than the median",
+    "fewer blocks": "some blocks have no ceiling, or one at another distance of the CPUs: the"
+    " fraction rests on fewer than the median",
     "above ceiling": "a fraction above 1.03: a defect of the ceiling, unless its interval has 1",
 }
 

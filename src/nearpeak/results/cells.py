@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nearpeak.observations.observed import Block, Gap, Observation, Observations
-from nearpeak.results.bounds import distances
+from nearpeak.results import held
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.overlap import overlap
 from nearpeak.results.results import (
@@ -25,7 +25,7 @@ from nearpeak.statistics.comparisons import better_by, better_in, median_ratio
 from nearpeak.statistics.intervals import Interval, all_known, goal, interval, precise, spanning
 from nearpeak.statistics.modes import two_modes
 from nearpeak.statistics.sessions import apart
-from nearpeak.statistics.strata import GAP, alike
+from nearpeak.statistics.strata import GAP
 from nearpeak.terms.benchmarks import Benchmark, named
 from nearpeak.terms.identity import CEILING, Case, Place, Who
 from nearpeak.terms.outcomes import TOO_SLOW, CellStatus
@@ -231,7 +231,7 @@ def _compare(cell: Cell, ceiling: CeilingPoint | None) -> set[CellStatus]:
     """Sets the ceilings and the fractions of them; what is wrong with the first."""
     if ceiling is None:
         return {"no ceiling"}
-    reached = _fraction(cell, _readings(cell, ceiling))
+    reached = _fraction(cell, held.against(cell, ceiling))
     if reached is None:
         moved = not {*cell.blocks}.isdisjoint([*ceiling.blocks, *ceiling.passed_over])
         cell.no_fraction = "other distance" if moved else "other blocks"
@@ -239,10 +239,10 @@ def _compare(cell: Cell, ceiling: CeilingPoint | None) -> set[CellStatus]:
     cell.ceiling = CeilingValue(value=ceiling.value, method=ceiling.method, kind=ceiling.kind)
     cell.fraction, cell.fraction_ci95 = reached.value, reached.ci95
     cell.fraction_range, cell.fraction_blocks = reached.range, reached.blocks
-    if reached.apart and "sessions apart" not in cell.flags:
-        cell.flags.append("sessions apart")
+    if reached.apart:
+        cell.flags.append("fractions apart")
     attainable = ceiling.attainable
-    if attainable is not None and (reached := _fraction(cell, attainable.readings)):
+    if attainable is not None and (reached := _fraction(cell, held.attainable(cell, ceiling))):
         cell.attainable = CeilingValue(value=attainable.value, method=attainable.method)
         cell.fraction_attainable = reached.value
         cell.fraction_attainable_ci95 = reached.ci95
@@ -252,22 +252,6 @@ def _compare(cell: Cell, ceiling: CeilingPoint | None) -> set[CellStatus]:
     if cell.fraction > ABOVE:
         cell.flags.append("above ceiling")
     return {"above ceiling"} if is_defect(cell) else set()
-
-
-def _readings(cell: Cell, ceiling: CeilingPoint) -> list[dict[Block, float]]:
-    """Of a ceiling in each block. Of a bound where its CPUs were as far apart as those of the cell;
-    where that is not known, only at the best distance, as it holds for any."""
-    if ceiling.kind == "measured":
-        return ceiling.readings
-    counted = {*ceiling.blocks} - {*ceiling.passed_over}
-    if apart := distances(ceiling.blocks, ceiling.cache_line_ns):
-        zipped = zip(cell.blocks, cell.cache_line_ns, strict=False)
-        own = {block: ns for block, ns in zipped if ns}
-        counted = (counted - own.keys()) | alike(own, apart)
-    return [
-        {block: value for block, value in reading.items() if block in counted}
-        for reading in ceiling.readings
-    ]
 
 
 def _compare_at_another_time(cell: Cell, ceiling: CeilingPoint | None) -> set[CellStatus]:
@@ -294,7 +278,7 @@ def of_plateau(
     cached = [point is not None and point.lies_in in HOST_CACHES for point in (ceiling, plateau)]
     if cached == [True, False]:
         return None
-    reached = None if plateau is None else _fraction(cell, plateau.readings)
+    reached = None if plateau is None else _fraction(cell, held.against(cell, plateau))
     if plateau is None or reached is None:
         return None
     return OfPlateau(

@@ -97,8 +97,9 @@ def _normality(measured: list[Cell]) -> tuple[RuleState, str]:
         "intervals come from order statistics, verdicts from flipping the signs of whole blocks:"
         " neither assumes a distribution"
     )
+    apart = {"sessions apart", "fractions apart"}
     student = sum(
-        "sessions apart" in cell.flags and 2 < cell.sessions < FEWEST for cell in measured
+        not apart.isdisjoint(cell.flags) and 2 < cell.sessions < FEWEST for cell in measured
     )
     if student:
         how += (

@@ -86,7 +86,7 @@ def label(curve: Curve) -> str:
 def no_fraction(cell: Cell) -> str:
     """Why it has none; empty where nothing is missing."""
     if cell.no_fraction == "other distance":
-        return "the CPUs were at another distance in its blocks than where its bound was measured"
+        return "the CPUs were at another distance in its blocks than where its ceiling was measured"
     if cell.no_fraction == "other blocks":
         return "what it is held against was measured in other blocks"
     return ""

@@ -44,6 +44,7 @@ Flag = Literal[
     "mean",
     "imprecise",
     "sessions apart",
+    "fractions apart",
     "few samples",
     "bimodal",
     "held down",
