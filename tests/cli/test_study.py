@@ -208,6 +208,26 @@ def test_resume_of_a_complete_study_launches_nothing(nearpeak: Nearpeak, tmp_pat
     assert (code, dry, err) == (0, "", out.splitlines(keepends=True)[0])
 
 
+def test_a_terminal_shows_the_first_lines_of_a_dry_run(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    code, out, _ = nearpeak("study", *SMALL, "--launches", "7", "--dry-run")
+    lines = out.splitlines()
+    assert (code, len(lines)) == (0, 11)
+    assert lines[-1] == "... and 4 more lines; into a pipe or a file, all are printed"
+
+
+def test_a_session_says_that_it_goes_on_within_a_block(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(progress, "make_progress", interrupted_at(3))
+        assert nearpeak("study", *SMALL, "--launches", "4")[0] == 130
+    _, out, _ = nearpeak("study", "--resume")
+    assert "session:    2 of this study, in the middle of block 2\n" in out
+
+
 def test_what_is_added_but_was_not_begun_is_left(
     nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

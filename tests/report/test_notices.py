@@ -148,7 +148,7 @@ def test_a_figure_without_a_percentage_says_why_and_what_to_do(collective: Resul
     )
     assert found.items == (
         "openmpi, host-host same-numa, allgather at 8 B: the CPUs were at another distance in its"
-        " blocks than where its bound was measured",
+        " blocks than where its ceiling was measured",
     )
     blocks = max(block.number for each in collective.cells for block in each.blocks) + 1
     assert found.command == f"nearpeak study --resume -o DIR --launches {blocks + 6}"

@@ -94,6 +94,7 @@ Exit status:
     130  ended by Ctrl-C; 128 + N for another signal N
 """
 DEFAULT_FOLDER = "study"
+_FEW_LINES = 10  # of launches, as many as a terminal shows beside the plan
 
 
 def register(app: typer.Typer) -> None:
@@ -560,14 +561,17 @@ def _print_rest(plan: "Plan", history: "History", amendment: "AmendmentRecord | 
 
 
 def _print_lines(plan: "Plan", state: "State", blocks: int) -> None:
-    """What is left of so many first blocks."""
+    """What is left of so many first blocks; to a terminal, the first lines of it."""
     from nearpeak.libraries.launch import shell_line
     from nearpeak.study.commands import make_command
     from nearpeak.study.programs import TOOLS
 
-    for block in range(blocks):
-        for planned in state.remaining(block):
-            print(shell_line(make_command(plan, planned, TOOLS)))
+    left = [planned for block in range(blocks) for planned in state.remaining(block)]
+    shown = left[:_FEW_LINES] if sys.stdout.isatty() else left
+    for planned in shown:
+        print(shell_line(make_command(plan, planned, TOOLS)))
+    if more := len(left) - len(shown):
+        print(f"... and {count(more, 'more line')}; into a pipe or a file, all are printed")
 
 
 def _session(
@@ -681,8 +685,11 @@ def _session_words(
 ) -> str:
     from nearpeak.study.amendments import words
 
-    before = count(history.state.begun_blocks, "block")
-    line = f"session:    {session.session + 1} of this study, after {before}"
+    begun = history.state.begun_blocks
+    where = f"after {count(begun, 'block')}"
+    if begun and history.state.remaining(begun - 1):
+        where = f"in the middle of block {begun}"
+    line = f"session:    {session.session + 1} of this study, {where}"
     return f"{line}; adds {words(amendment)}" if amendment else line
 
 
