@@ -104,6 +104,22 @@ def test_what_a_study_lacks_is_measured_there(
     assert "--resume -o study" in (tmp_path / "here" / "report.html").read_text()
 
 
+def test_what_is_known_of_several_files_is_told_of_each(
+    nearpeak: Nearpeak, study: Path, tmp_path: Path
+) -> None:
+    assert study.is_dir()
+    (tmp_path / "omb.txt").write_text(f"{HEAD}8     1.25\n")
+    (tmp_path / "bw.txt").write_text(
+        "# OSU MPI Bandwidth Test v5.8\n# Size      Bandwidth (MB/s)\n8     40.26\n"
+    )
+    code, out, _ = nearpeak("import", "omb.txt", "bw.txt", "--beside", "study")
+    text = " ".join(out.split())
+    assert code == 0
+    assert "omb: Imported from OSU micro-benchmarks:" in text
+    assert "bw: Imported from OSU micro-benchmarks:" in text
+    assert "fewer than 6 launches" not in text  # the study's have six
+
+
 def test_figures_stand_beside_those_of_a_study(
     nearpeak: Nearpeak, study: Path, tmp_path: Path
 ) -> None:

@@ -12,7 +12,7 @@ from nearpeak.report.sections import Notice, Tone
 from nearpeak.report.summary import defects
 from nearpeak.results.cells import FEWEST
 from nearpeak.results.names import case, no_fraction, reference
-from nearpeak.results.order import is_left_out
+from nearpeak.results.order import guests, is_left_out
 from nearpeak.results.results import Cell, Results
 from nearpeak.terms.awareness import words
 from nearpeak.terms.benchmarks import named
@@ -163,13 +163,20 @@ def _sessions(results: Results, folder: Path) -> Iterator[Notice]:
 
 
 def _scopes(results: Results) -> Iterator[Notice]:
-    for scope in dict.fromkeys(library.scope for library in results.libraries):
-        if scope:
-            yield Notice(scope)
+    of: dict[str, list[str]] = {}  # what each is said of
+    for library in results.libraries:
+        if library.scope:
+            of.setdefault(library.scope, []).append(library.name)
+    imported = [info.name for info in results.libraries if info.imported]
+    for scope, names in of.items():
+        several = len(imported) > len(names) and set(names) <= set(imported)
+        yield Notice(f"{', '.join(names)}: {scope}" if several else scope)
 
 
 def _few_launches(results: Results) -> Iterator[Notice]:
-    measured = [cell for cell in results.cells if cell.median is not None]
+    imported = guests(results)
+    cells = [cell for cell in results.cells if cell.who.library not in imported]
+    measured = [cell for cell in cells if cell.median is not None]
     if few := sum(cell.ci95 is None for cell in measured):
         left = sum(cell.ci95 is None and is_left_out(cell, results) for cell in measured)
         yield Notice(
