@@ -116,7 +116,13 @@ class Launches:
         values = self.seen if env else self.plain
         value = values[(self.began.count(what) - 1) % len(values)]
         sampled = SimpleNamespace(
-            unit="us", better="lower", metric="latency", axes={}, window=1, size_bytes=8
+            unit="us",
+            better="lower",
+            metric="latency",
+            axes={},
+            window=1,
+            size_bytes=8,
+            apart_ns=300.0 if env else 60.0,
         )
         return [SimpleNamespace(case=sampled, value=value)]
 
@@ -148,6 +154,7 @@ def test_launches_with_and_without_the_microscope_take_turns(
     assert (case.plain_values, case.seen_values) == ([2, 1, 4], [3, 4, 6])
     assert (case.value, case.seen_value, case.slower) == (2, 4, 2)
     assert (case.slower_least, case.slower_most) == (0.75, 6)
+    assert case.cache_line_ns == [60, 60, 60, 300, 300, 300]
 
 
 def test_a_size_at_which_the_library_fails_leaves_the_others(

@@ -156,6 +156,15 @@ def _case(
         device=device_not_seen(chosen, look.ranks),
         dropped=sum(rank.dropped for rank in look.ranks),
         unfinished=[rank.rank for rank in look.ranks if not rank.ended],
+        cache_line_ns=sorted(
+            ns
+            for record in (
+                *(launch.case for launch in plain),
+                *(one.case for one in looks),
+                *([ceiling.case] if ceiling else []),
+            )
+            if (ns := record.apart_ns)
+        ),
     )
 
 

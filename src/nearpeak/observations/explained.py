@@ -165,6 +165,9 @@ class ExplainedCase(msgspec.Struct, kw_only=True):
     device: str  # why the device's driver was not seen; "" where it was, or was not used
     dropped: int = 0  # records of what devices did that were lost, at least
     unfinished: list[int] = []  # ranks that left without the last of these records
+    # How far apart the ranks' CPUs were in these launches and in that of the ceiling, the nearest
+    # first. Empty: not known.
+    cache_line_ns: list[float] = []
 
 
 class FailedSize(msgspec.Struct, kw_only=True):

@@ -24,8 +24,7 @@ class Distances:
         """What a launch found, in the place of an earlier try: the middle of its cases, as a single
         one is off where something else ran on the CPU."""
         self._found.pop(launch, None)
-        known = [[ns for ns in record.cache_line_ns if ns] for record in samples]
-        if farthest := [max(each) for each in known if each]:
+        if farthest := [ns for record in samples if (ns := record.apart_ns)]:
             self._found[launch] = statistics.median(farthest)
 
     def moving(self, until: int) -> list[set[str]]:

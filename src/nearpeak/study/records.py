@@ -176,6 +176,11 @@ class SamplesRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="sampl
     work: Work | None = None  # of an application
     ranks: list[list[float]] | None = None  # the samples of every rank, where they were kept
 
+    @property
+    def apart_ns(self) -> float | None:
+        """How far apart the CPUs of any two ranks were; None where that was not measured."""
+        return max((ns for ns in self.cache_line_ns if ns), default=None)
+
 
 class ProblemRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="problem"):
     """A case that gave no believable number."""

@@ -93,6 +93,11 @@ def test_outside_text_is_escaped_on_the_page(explained: Explanation) -> None:
             "calls of the driver by the benchmark itself are told as those of the",
         ),
         ({"slower": 0.556}, "it took less time under the microscope than without: other work"),
+        (
+            {"cache_line_ns": [60.0, 61.0, 310.0]},
+            "the CPUs of some launches were nearer to each other than those of others (60.0 to 310"
+            " ns for a cache line there and back): what these launches took cannot be compared",
+        ),
         ({"lost": 2}, "2 events found no place: what came later is missing"),
     ],
 )

@@ -373,7 +373,7 @@ def _observation(launch: Launch, record: records.SamplesRecord, samples: Floats)
         method=record.method or "",
         trial=record.trial,
         needs=tuple(record.needs),
-        cache_line_ns=max((ns for ns in record.cache_line_ns if ns is not None), default=None),
+        cache_line_ns=record.apart_ns,
         work=record.work,
         phases=_medians(record.phases),
         shortest_phases=_medians(record.shortest_phases),

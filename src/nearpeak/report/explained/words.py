@@ -11,6 +11,7 @@ from nearpeak.observations.explained import (
     Part,
     hides_own,
 )
+from nearpeak.statistics.strata import mixed
 from nearpeak.terms.buffers import turned
 
 LEAST_SHARE = 0.005  # of a message: parts below it are told together
@@ -156,6 +157,13 @@ def doubts(case: ExplainedCase) -> list[str]:
         words.append(
             "calls of the driver by the benchmark itself are told as those of the library: it is of"
             " an earlier Nearpeak, and no finding is made of it"
+        )
+    if mixed(case.cache_line_ns):
+        nearest, furthest = case.cache_line_ns[0], case.cache_line_ns[-1]
+        words.append(
+            "the CPUs of some launches were nearer to each other than those of others"
+            f" ({number(nearest)} to {number(furthest)} ns for a cache line there and back): what"
+            " these launches took cannot be compared, look again"
         )
     if case.slower > USUAL_SLOWER[1]:
         words.append(
