@@ -87,7 +87,7 @@ KNOW_NO_SOURCE = {"results", "findings", "compare", "report"}
 SHOWS = {  # what is no study
     "report/conformed": "conform.conformance",
     "report/traced.py": "trace.trace",
-    "report/tuned.py": "tune.tuned",
+    "report/tuned": "tune.tuned",
 }
 
 

@@ -107,6 +107,7 @@ def test_what_costs_elsewhere_is_in_a_profile_of_its_own(
     assert [each.case for each in found.slower] == [slower]
     assert price.startswith(f"#   {slower}: ")
     assert Path("tuned/study/report.html").stat().st_size > 0
+    assert "What each value does" in Path("tuned/report.html").read_text()
 
 
 def test_help_has_examples(nearpeak: Nearpeak) -> None:

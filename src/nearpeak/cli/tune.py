@@ -37,8 +37,8 @@ whether the settings are taken, taken for this path alone, or not at all.
 
 What was taken is written into DIR: profile.toml for --mpi NAME@DIR/profile.toml of
 every command, and a shell file, a module file and the library's own files. What makes
-something else slower is in DIR/only-PATH-BUFFERS alone, with its price. DIR/study has
-the report.
+something else slower is in DIR/only-PATH-BUFFERS alone, with its price. DIR/report.html
+shows it all, and DIR/study has the report of the study.
 
 Examples:
 
@@ -229,10 +229,11 @@ def _write(found: "Tuned", profiles: "dict[str, Profile]", output: Path) -> None
     import msgspec
 
     from nearpeak.files import write_whole
-    from nearpeak.report.tuned import print_tuned
+    from nearpeak.report.tuned.page import write_page
+    from nearpeak.report.tuned.terminal import print_tuned
     from nearpeak.tune.written import write
 
     text = msgspec.json.format(msgspec.json.encode(found), indent=1).decode()
     write_whole(output / "tune.json", text)
     files = {profile.scope: write(profile, output / folder) for folder, profile in profiles.items()}
-    print_tuned(found, files, output / "study" / "report.html")
+    print_tuned(found, files, write_page(found, files, output))

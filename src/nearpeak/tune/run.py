@@ -34,6 +34,7 @@ from nearpeak.tune.launches import Launches
 from nearpeak.tune.search import CALIBRATED_ROUNDS, Outcome, Search
 from nearpeak.tune.targets import parse_targets
 from nearpeak.tune.trials import Trials
+from nearpeak.tune.tried import tried
 
 UCX = "ucx"  # the component whose cost model takes ceilings
 SEARCHED = 0.55  # of the time; what is left is for the study that confirms
@@ -255,6 +256,8 @@ def summed_up(
     confirmed, free = judged.get(TUNED), judged.get(FREE)
     begun, single = journal.begin, prepared.single
     trials = [record for record in journal.records if isinstance(record, Trial)]
+    calibration = _calibration(journal, outcome)
+    by_ceilings = calibration.env.items() if calibration else ()
     return tuned.Tuned(
         schema=tuned.SCHEMA,
         nearpeak=begun.nearpeak,
@@ -278,7 +281,7 @@ def summed_up(
         broken=confirmed.broken if confirmed else [],
         unguarded=confirmed.unguarded if confirmed else [],
         free=_free(outcome, free) if free else None,
-        calibration=_calibration(journal, outcome),
+        calibration=calibration,
         offers=[
             tuned.Offered(
                 setting=offer.candidate.label,
@@ -287,6 +290,7 @@ def summed_up(
             for offer in outcome.offers
         ],
         lacking=outcome.lacking,
+        tried=tried(trials, [*begun.candidates, *({name: value} for name, value in by_ceilings)]),
         refused=[tuned.Refused(setting=name, why=why) for name, why in outcome.refused.items()],
     )
 

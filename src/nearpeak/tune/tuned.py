@@ -25,6 +25,16 @@ class Refused(msgspec.Struct, kw_only=True):
     why: str
 
 
+class Tried(msgspec.Struct, kw_only=True):
+    """A value, by all launches of the search."""
+
+    setting: str
+    launches: int  # that had it, most of them with others
+    # As fast, of each target, by a regression; none where no launch that had it worked.
+    times: list[float]
+    failed: str = ""  # how the last launch with it alone failed
+
+
 class Ceiling(msgspec.Struct, kw_only=True, frozen=True):
     """What this machine carries without MPI, by one method (calibrate.WAYS)."""
 
@@ -81,3 +91,4 @@ class Tuned(msgspec.Struct, kw_only=True):
     offers: list[Offered]
     refused: list[Refused]
     lacking: list[str] = []  # what the time did not hold, in words
+    tried: list[Tried] = []

@@ -5,67 +5,25 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from made_libraries import made_evidence
 
-from nearpeak.report.tuned import print_tuned
-from nearpeak.tune.tuned import Calibration, Ceiling, Free, Offered, Refused, Tuned
-
-FASTER = made_evidence(
-    "host-gpu near, latency H,D at 8 B", 60.0, 12.0, ci95=[4.5, 5.5], ceiling=2.3
-)
-SLOWER = made_evidence(
-    "host-host, bw H,H at 1 MiB", 10.0, 5.0, unit="GB/s", times=0.5, verdict="slower"
-)
-TUNED = Tuned(
-    schema=1,
-    nearpeak="0",
-    started="2026-01-01",
-    library="alpha",
-    family="openmpi",
-    version="5",
-    base="default",
-    path="host-gpu near",
-    path_summary="",
-    buffers="H,D",
-    targets=["latency:8", "bw:16M"],
-    host="here",
-    candidates=12,
-    launches=150,
-    seconds=99.0,
-    env={"UCX_TLS": "sm,self"},
-    verdict="taken here alone",
-    evidence=[FASTER],
-    slower=[SLOWER],
-    broken=[],
-    unguarded=[],
-    free=Free(env={"UCX_TLS": "sm"}, taken=True, evidence=[FASTER], slower=[]),
-    calibration=Calibration(
-        ceilings=[Ceiling(name="kernel-copy", value=10.0, unit="GB/s")],
-        env={"UCX_CMA_BW": "9537MBps"},
-        rounds=6,
-        times=[1.1, 0.99],
-        ci95=[[1.05, 1.15], [0.97, 1.01]],
-    ),
-    offers=[Offered(setting="X=1", times=[2.0, 0.5])],
-    lacking=["what of it is not needed"],
-    refused=[Refused(setting=f"Y={number}", why="signal 11") for number in range(10)],
-)
+from nearpeak.report.tuned.terminal import print_tuned
+from nearpeak.tune.tuned import Tuned
 
 
 def printed(
     found: Tuned, capsys: pytest.CaptureFixture[str], files: dict[str, list[Path]] | None = None
 ) -> str:
-    print_tuned(found, files or {}, Path("tuned/study/report.html"))
+    print_tuned(found, files or {}, Path("tuned/report.html"))
     return " ".join(capsys.readouterr().out.split())
 
 
-def test_all_of_it_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_all_of_it_is_told(tuned: Tuned, capsys: pytest.CaptureFixture[str]) -> None:
     here = Path("tuned/only-host-gpu-near-H-D/profile.toml")
     files = {
         "everywhere": [Path("tuned/profile.toml"), Path("tuned/profile.sh")],
         "for host-gpu near alone": [here],
     }
-    text = printed(TUNED, capsys, files)
+    text = printed(tuned, capsys, files)
     for words in (
         "alpha 5, host-gpu near, buffers H,D: these settings make it faster here, and slower",
         "UCX_TLS=sm,self",
@@ -75,7 +33,7 @@ def test_all_of_it_is_told(capsys: pytest.CaptureFixture[str]) -> None:
         " in 6 rounds, which is no difference",
         "Slower with it: host-host, bw H,H at 1 MiB: 10.0 -> 5.00 GB/s, 0.500 times as fast",
         "Faster for some alone (latency:8 bw:16M), by the search: X=1: 2.00 0.500 times as fast",
-        "Y=7: signal 11 and 2 more: see tune.json",
+        "Y=7: signal 11 and 2 more: see the report",
         "The time did not hold, for a longer --budget: what of it is not needed",
         "12 values tried in 150 launches, 99 s",
         "Written: tuned/profile.toml, tuned/profile.sh",
@@ -83,23 +41,25 @@ def test_all_of_it_is_told(capsys: pytest.CaptureFixture[str]) -> None:
         f"To use it for host-gpu near alone: --mpi alpha@{here}",
         "What costs nothing elsewhere by the search, and is taken (UCX_TLS=sm): host-gpu near,"
         " latency H,D at 8 B: 60.0 -> 12.0 us, 5.00 [4.50, 5.50] times as fast",
-        "Report: tuned/study/report.html",
+        "Report: tuned/report.html",
     ):
         assert words in text, text
 
 
-def test_few_rounds_of_ceilings_have_no_interval(capsys: pytest.CaptureFixture[str]) -> None:
-    few = msgspec.structs.replace(TUNED.calibration, rounds=2, times=[], ci95=[])
-    text = printed(msgspec.structs.replace(TUNED, calibration=few), capsys)
+def test_few_rounds_of_ceilings_have_no_interval(
+    tuned: Tuned, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = msgspec.structs.replace(tuned.calibration, rounds=2, times=[], ci95=[])
+    text = printed(msgspec.structs.replace(tuned, calibration=few), capsys)
     assert "(UCX_CMA_BW=9537MBps): too few rounds to tell (2) Slower" in text
-    slower = msgspec.structs.replace(TUNED.calibration, ci95=[[0.5, 0.6], [0.97, 1.01]])
-    text = printed(msgspec.structs.replace(TUNED, calibration=slower), capsys)
+    slower = msgspec.structs.replace(tuned.calibration, ci95=[[0.5, 0.6], [0.97, 1.01]])
+    text = printed(msgspec.structs.replace(tuned, calibration=slower), capsys)
     assert "latency:8: 1.10 [0.500, 0.600] times as fast in 6 rounds: slower" in text
 
 
-def test_nothing_is_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_an_answer(tuned: Tuned, capsys: pytest.CaptureFixture[str]) -> None:
     nothing = msgspec.structs.replace(
-        TUNED,
+        tuned,
         verdict="nothing helps",
         env={},
         evidence=[],
@@ -117,5 +77,4 @@ def test_nothing_is_an_answer(capsys: pytest.CaptureFixture[str]) -> None:
     )
     text = printed(short, capsys)
     assert "no setting was shown to make it faster in the time that there was." in text
-    assert "Report" not in text
     assert "Written" not in text

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What came of a tuning, on the terminal."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from rich.table import Table
+
+from nearpeak.console import PlainConsole
+from nearpeak.libraries.profiles import Evidence
+from nearpeak.numbers import number
+from nearpeak.report.tuned import words
+from nearpeak.tune.tuned import Tuned
+
+WIDTH_OF_A_FILE = 160  # columns, where output is no terminal
+LISTED = 8  # of what is slower, offered or refused; the page and tune.json have all
+
+
+def print_tuned(found: Tuned, files: Mapping[str, Sequence[Path]], report: Path) -> None:
+    """Before and after, what it costs, and what was written. `files`: of each profile, by where it
+    may be used; the profile itself comes first."""
+    console = PlainConsole(width=None if sys.stdout.isatty() else WIDTH_OF_A_FILE)
+    console.print(f"\n{words.sentence(found)}", style="bold")
+    for name, value in found.env.items():
+        console.print(f"  {name}={value}")
+    if found.evidence:
+        console.print()
+        console.print(_table(found.evidence))
+        console.print("[a, b]: 95 % interval, of launches that took no part in the search")
+    for title, lines in words.lists(found):
+        console.print(f"\n{title}:")
+        for line in lines[:LISTED]:
+            console.print(f"  {line}")
+        if len(lines) > LISTED:
+            console.print(f"  and {len(lines) - LISTED} more: see the report")
+    console.print(f"\n{words.searched(found)}")
+    for scope, written in files.items():
+        console.print(f"Written: {', '.join(map(str, written))}", soft_wrap=True)
+        console.print(f"To use it {scope}: --mpi {found.library}@{written[0]}", soft_wrap=True)
+    console.print(f"Report: {report}", soft_wrap=True)
+
+
+def _table(rows: Sequence[Evidence]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("", overflow="fold")
+    for title in ("as it is", "tuned", "", "ceiling", "times as fast", "verdict"):
+        table.add_column(title, justify="left" if title in ("", "verdict") else "right")
+    for row in rows:
+        table.add_row(
+            row.case,
+            number(row.before),
+            number(row.after),
+            row.unit,
+            "" if row.ceiling is None else number(row.ceiling),
+            f"{number(row.times)}{words.interval(row.ci95)}",
+            row.verdict,
+        )
+    return table

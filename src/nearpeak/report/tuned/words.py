@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The words for what came of a tuning."""
+
+from collections.abc import Mapping, Sequence
+
+from nearpeak.libraries.profiles import Evidence
+from nearpeak.numbers import count, number
+from nearpeak.tune.tuned import Calibration, Tuned
+
+
+def sentence(found: Tuned) -> str:
+    """What came of it."""
+    nothing = "no setting that was tried makes it faster."
+    if found.lacking:
+        nothing = "no setting was shown to make it faster in the time that there was."
+    where = f"{found.library} {found.version}, {found.path}, buffers {found.buffers}"
+    said = {
+        "taken": "these settings make it faster, and nothing that was measured slower:",
+        "taken here alone": "these settings make it faster here, and slower elsewhere:",
+        "not taken": "the search took these settings, and fresh launches did not confirm them:",
+        "nothing helps": nothing,
+        "fails": "it does not work as it is, so that nothing could be tried.",
+    }
+    return f"{where}: {said[found.verdict]}"
+
+
+def lists(found: Tuned) -> list[tuple[str, list[str]]]:
+    """What else is known of it: titles, and the lines below each."""
+    told = []
+    if found.free is not None:
+        words = "and is taken" if found.free.taken else "and is not confirmed"
+        title = f"What costs nothing elsewhere by the search, {words} ({assigned(found.free.env)})"
+        told.append((title, [_changed(each) for each in found.free.evidence]))
+    if found.calibration is not None:
+        title = "With measured ceilings in its own cost model alone"
+        title += f" ({assigned(found.calibration.env)})"
+        told.append((title, _calibrated(found.calibration, found.targets)))
+    told += [
+        ("Slower with it", [_changed(each) for each in found.slower]),
+        ("Broken with it", found.broken),
+        ("Too few launches to tell, for a longer --budget", found.unguarded),
+        (
+            f"Faster for some alone ({' '.join(found.targets)}), by the search",
+            [f"{o.setting}: {' '.join(map(number, o.times))} times as fast" for o in found.offers],
+        ),
+        ("Not possible", [f"{each.setting}: {each.why}" for each in found.refused]),
+        ("The time did not hold, for a longer --budget", found.lacking),
+    ]
+    return [(title, lines) for title, lines in told if lines]
+
+
+def searched(found: Tuned) -> str:
+    """How much was tried."""
+    return (
+        f"{count(found.candidates, 'value')} tried in {count(found.launches, 'launch')},"
+        f" {found.seconds:.0f} s"
+    )
+
+
+def of_ceiling(value: float, row: Evidence) -> float:
+    """A figure of a case as a fraction of its ceiling, which it has; near to 1 is near to it."""
+    ceiling = row.ceiling or value
+    return ceiling / value if row.unit == "us" else value / ceiling
+
+
+def interval(ci95: Sequence[float]) -> str:
+    """` [4.5, 5.5]`; nothing where launches were too few."""
+    return f" [{number(ci95[0])}, {number(ci95[1])}]" if ci95 else ""
+
+
+def assigned(env: Mapping[str, str]) -> str:
+    """`A=1, B=2`."""
+    return ", ".join(f"{name}={value}" for name, value in env.items())
+
+
+def _calibrated(found: Calibration, targets: Sequence[str]) -> list[str]:
+    """What it does to each target."""
+    if not found.times:
+        return [f"too few rounds to tell ({found.rounds})"]
+    return [
+        f"{target}: {number(times)}{interval(ci95)} times as fast"
+        f" in {count(found.rounds, 'round')}{_faster(ci95)}"
+        for target, times, ci95 in zip(targets, found.times, found.ci95, strict=True)
+    ]
+
+
+def _faster(ci95: Sequence[float]) -> str:
+    low, high = ci95
+    return ": faster" if low > 1 else ": slower" if high < 1 else ", which is no difference"
+
+
+def _changed(row: Evidence) -> str:
+    return (
+        f"{row.case}: {number(row.before)} -> {number(row.after)} {row.unit},"
+        f" {number(row.times)}{interval(row.ci95)} times as fast"
+    )

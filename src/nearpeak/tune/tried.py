@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each value did in the search, by all of its launches."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from nearpeak.tune.estimate import effects_of
+from nearpeak.tune.journal import Trial
+from nearpeak.tune.targets import cost
+from nearpeak.tune.tuned import Tried
+
+
+def tried(trials: Sequence[Trial], values: Iterable[Mapping[str, str]]) -> list[Tried]:
+    """Those of these values, each a few variables, that a launch had, in their order.
+
+    Most launches have many values at once. So what one does is what the search's own regression of
+    all launches says (`estimate.effects_of`), which shrinks towards nothing what few of them had.
+    """
+    given = [env for env in values if any(_has(trial, env) for trial in trials)]
+    worked = [trial for trial in trials if trial.values]
+    failed = {frozenset(trial.env.items()): trial.failed for trial in trials if trial.failed}
+    rows = np.array([[float(_has(trial, env)) for env in given] for trial in worked])
+    times = np.zeros((len(given), 0))
+    if worked and given:
+        costs = [list(map(cost, trial.values, trial.better)) for trial in worked]
+        times = np.exp(effects_of(rows, np.array(costs)))
+    return [
+        Tried(
+            setting=" ".join(f"{name}={value}" for name, value in env.items()),
+            launches=sum(_has(trial, env) for trial in trials),
+            times=[round(float(each), 3) for each in own]
+            if any(_has(trial, env) for trial in worked)
+            else [],
+            failed=failed.get(frozenset(env.items()), ""),
+        )
+        for env, own in zip(given, times, strict=True)
+    ]
+
+
+def _has(trial: Trial, env: Mapping[str, str]) -> bool:
+    return env.items() <= trial.env.items()
