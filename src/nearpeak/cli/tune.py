@@ -48,6 +48,8 @@ Examples:
 
   nearpeak tune --mpi mpich --for latency:8,latency:64K --budget 5m -o tuned
 
+  nearpeak tune --mpi openmpi --trace trace.json --budget 10m
+
   nearpeak tune --resume -o tuned
 
   nearpeak run latency --mpi mpich@tuned/profile.toml
@@ -73,6 +75,14 @@ def tune(
             "--for",
             metavar="BENCHMARK:SIZE,...",
             help=f"What it is to be faster in. Default: {DEFAULT}.",
+        ),
+    ] = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What `nearpeak trace -o FILE` wrote of an application: it is to be faster in what"
+            " this one does longest, in place of --for.",
         ),
     ] = None,
     path: PathId = None,
@@ -105,10 +115,13 @@ def tune(
 
     start = time.monotonic()
     if resume:
-        if any(word is not None for word in (mpi, targets, path, buffers, budget, seed)):
+        given = (mpi, targets, trace, path, buffers, budget, seed)
+        if any(word is not None for word in given):
             raise UserError("--resume takes every option from the folder: give only -o DIR")
         asked = FORM.begin(FORM.read(output)).asked
     else:
+        if trace is not None:
+            targets = _traced(trace, targets, buffers)
         asked = _asked(mpi, targets, path, buffers, budget, seed)
         if not dry_run:
             FORM.check_new(output)
@@ -137,6 +150,17 @@ def tune(
         say(words)
     if found.verdict == "fails":
         raise typer.Exit(1)
+
+
+def _traced(file: Path, targets: str | None, buffers: str | None) -> str:
+    """What the application of a trace does longest, as of --for."""
+    from nearpeak.tune.traced import choose, read_trace
+
+    if targets is not None:
+        raise UserError("--trace and --for both say what is to be faster: give one of them")
+    chosen = choose(read_trace(file), buffers or "H,H")
+    say(chosen.words)
+    return chosen.targets
 
 
 def _asked(

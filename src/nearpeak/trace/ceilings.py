@@ -88,7 +88,7 @@ def unblocked(trace: Trace, points: Iterable[CeilingPoint]) -> Unblocked | None:
     """
     kinds: dict[str, list[Entry]] = {kind: [] for kind in [*UNBLOCKED, ""]}
     for call in trace.entries:
-        kinds[_kind(call)].append(call)
+        kinds[kind_of(call)].append(call)
     sent = kinds["sent"]
     messages, least = 0, 0.0
     for entry in sent:
@@ -108,7 +108,7 @@ def unblocked(trace: Trace, points: Iterable[CeilingPoint]) -> Unblocked | None:
     )
 
 
-def _kind(entry: Entry) -> str:
+def kind_of(entry: Entry) -> str:
     """Of UNBLOCKED; a start is what made its request, which itself begins nothing."""
     if entry.operation.endswith("_init"):
         return ""

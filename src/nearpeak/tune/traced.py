@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an application is to be tuned for, by a trace of it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from nearpeak.errors import UserError
+from nearpeak.numbers import percent
+from nearpeak.trace.ceilings import BLOCKING, kind_of
+from nearpeak.trace.trace import SCHEMA, Entry, Trace
+from nearpeak.tune.targets import Target
+
+MOST = 4  # targets: each makes every trial longer
+LEAST = 0.05  # of the time in MPI: what has less is no target
+MEMORY = {"H,H": "host", "D,D": "device"}
+# Those whose call and benchmark mean the same by a size.
+COLLECTIVES = {
+    f"MPI_{name.capitalize()}": name
+    for name in (
+        *("allgather", "allreduce", "alltoall", "bcast", "exscan", "gather", "reduce"),
+        *("reduce_scatter", "scan", "scatter"),
+    )
+}
+ALL_BLOCKS = "MPI_Alltoall"  # a call counts all of its blocks, the benchmark one
+
+
+class Chosen(NamedTuple):
+    """The targets, the largest first, and the share of each of the time in MPI."""
+
+    shares: dict[Target, float]
+
+    @property
+    def targets(self) -> str:
+        """As of `--for`."""
+        return ",".join(target.label for target in self.shares)
+
+    @property
+    def words(self) -> str:
+        """For people."""
+        told = [f"{target.label} ({percent(share)} %)" for target, share in self.shares.items()]
+        rest = percent(max(0.0, 1 - sum(self.shares.values())))
+        return f"Of the time in MPI, by the trace: {', '.join(told)}; {rest} % in other calls"
+
+
+def read_trace(file: Path) -> Trace:
+    """What `nearpeak trace -o` wrote; UserError for anything else."""
+    try:
+        trace = msgspec.json.decode(file.read_bytes(), type=Trace)
+    except OSError as error:
+        raise UserError(f"--trace {file}: {error.strerror}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        raise UserError(
+            f"--trace {file}: give what `nearpeak trace -o FILE -- COMMAND` wrote"
+        ) from None
+    if trace.schema != SCHEMA:
+        raise UserError(
+            f"--trace {file}: schema {trace.schema}, this nearpeak reads schema {SCHEMA}: trace the"
+            " application again"
+        )
+    return trace
+
+
+def choose(trace: Trace, buffers: str) -> Chosen:
+    """The benchmarks and sizes in which an application is longest, of messages within a host.
+
+    The time of calls that wait for messages is that of the messages that were begun, by their
+    bytes. UserError where no benchmark measures what takes a twentieth of the time in MPI, or more.
+    """
+    memory = MEMORY.get(buffers)
+    if memory is None:
+        raise UserError(f"--buffers {buffers}: with --trace, give {' or '.join(MEMORY)}")
+    seconds: dict[Target, float] = {}
+    begun: dict[Target, int] = {}
+    waiting = sum(entry.seconds for entry in trace.entries if kind_of(entry) == "about them")
+    sent = sum(entry.bytes for entry in trace.entries if kind_of(entry) == "sent")
+    for entry in trace.entries:
+        target = _target(entry, trace)
+        if target is None or entry.memory != memory:
+            continue
+        seconds[target] = seconds.get(target, 0.0) + entry.seconds
+        if kind_of(entry) == "sent":
+            begun[target] = begun.get(target, 0) + entry.bytes
+    for target, count in begun.items():
+        seconds[target] += waiting * count / max(1, sent)
+    return Chosen(_largest(seconds, trace.mpi_seconds, buffers))
+
+
+def _largest(seconds: Mapping[Target, float], whole: float, buffers: str) -> dict[Target, float]:
+    shares = {target: time / whole for target, time in seconds.items()} if whole > 0 else {}
+    largest = sorted(shares, key=shares.__getitem__, reverse=True)[:MOST]
+    found = {target: shares[target] for target in largest if shares[target] >= LEAST}
+    if not found:
+        raise UserError(
+            f"--trace: no message or collective operation with buffers {buffers} within a host has"
+            f" {percent(LEAST)} % of the time in MPI: say by --for what is to be faster"
+        )
+    return found
+
+
+def _target(entry: Entry, trace: Trace) -> Target | None:
+    """The benchmark that does the same, at the size of the entry's class; None where none does."""
+    if entry.size_bytes is None:
+        return None
+    if name := COLLECTIVES.get(entry.operation):
+        blocks = max(rank.world for rank in trace.ranks) if entry.operation == ALL_BLOCKS else 1
+        return Target(name, max(1, entry.size_bytes // blocks))
+    if entry.peer != "same host":
+        return None
+    if entry.operation in BLOCKING:
+        return Target("latency", entry.size_bytes)
+    return Target("bw", entry.size_bytes) if kind_of(entry) == "sent" and entry.bytes else None

@@ -1,0 +1,105 @@
+# Every figure in this file is written by hand, none was measured.
+# SPDX-License-Identifier: Apache-2.0
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from nearpeak.errors import UserError
+from nearpeak.trace.trace import SCHEMA, Entry, Rank, Trace
+from nearpeak.tune.traced import choose, read_trace
+
+
+def entry(operation: str, size: int | None, seconds: float, **known: Any) -> Entry:
+    known = {"memory": "host", "peer": "none", "bytes": 10 * (size or 0)} | known
+    return Entry(
+        operation=operation, size_bytes=size, calls=10, seconds=seconds, longest_seconds=1, **known
+    )
+
+
+def trace(*entries: Entry) -> Trace:
+    rank = Rank(
+        rank=0,
+        host="h",
+        process=1,
+        run_seconds=20.0,
+        mpi_seconds=10.0,
+        threads=1,
+        finalized=True,
+        world=4,
+        launched=4,
+        calls=10,
+        bytes=10,
+        waiting_seconds=0.0,
+    )
+    return Trace(
+        schema=SCHEMA,
+        nearpeak="0",
+        command=["app"],
+        library="alpha 1",
+        exit_status=0,
+        expected=4,
+        missing=[],
+        wall_seconds=20.0,
+        ranks=[rank],
+        entries=list(entries),
+    )
+
+
+def test_what_takes_longest_is_chosen() -> None:
+    found = choose(
+        trace(
+            entry("MPI_Send", 64, 1.0, peer="same host"),
+            entry("MPI_Recv", 64, 1.5, peer="same host"),
+            entry("MPI_Alltoall", 4096, 2.0),
+            entry("MPI_Allreduce", 8, 3.0),
+            entry("MPI_Bcast", 8, 0.4),
+            entry("MPI_Send", 128, 4.0, peer="other host"),
+            entry("MPI_Barrier", None, 4.0),
+        ),
+        "H,H",
+    )
+    assert found.targets == "allreduce:8,latency:64,alltoall:1K"
+    assert list(found.shares.values()) == [0.3, 0.25, 0.2]
+    assert found.words == (
+        "Of the time in MPI, by the trace: allreduce:8 (30.0 %), latency:64 (25.0 %), alltoall:1K"
+        " (20.0 %); 25.0 % in other calls"
+    )
+
+
+def test_who_waits_waits_for_the_bytes_that_were_begun() -> None:
+    found = choose(
+        trace(
+            entry("MPI_Isend", 64, 0.1, peer="same host", begins=True, bytes=100),
+            entry("MPI_Isend", 1024, 0.1, peer="same host", begins=True, bytes=300),
+            entry("MPI_Irecv", 1024, 0.1, peer="same host", begins=True),
+            entry("MPI_Waitall", None, 3.9),
+        ),
+        "H,H",
+    )
+    assert found.shares == pytest.approx({("bw", 1024): 0.31, ("bw", 64): 0.11})
+
+
+def test_messages_of_the_other_memory_are_others() -> None:
+    of_gpu = entry("MPI_Send", 64, 1.0, peer="same host", memory="device")
+    assert choose(trace(of_gpu), "D,D").targets == "latency:64"
+    with pytest.raises(UserError, match=r"^--trace: no message .* with buffers H,H within a host"):
+        choose(trace(of_gpu), "H,H")
+    with pytest.raises(UserError, match=r"^--buffers H,D: with --trace, give H,H or D,D$"):
+        choose(trace(of_gpu), "H,D")
+
+
+def test_a_file_that_is_no_trace_is_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "trace.json"
+    file.write_bytes(msgspec.json.encode(trace(entry("MPI_Bcast", 8, 5.0))))
+    assert choose(read_trace(file), "H,H").targets == "bcast:8"
+    with pytest.raises(UserError, match=r"nothing\.json: No such file or directory"):
+        read_trace(tmp_path / "nothing.json")
+    for text in (b"{}", b"\xff", b""):
+        file.write_bytes(text)
+        with pytest.raises(UserError, match="give what `nearpeak trace -o FILE -- COMMAND` wrote"):
+            read_trace(file)
+    file.write_bytes(msgspec.json.encode(msgspec.structs.replace(trace(), schema=1)))
+    with pytest.raises(UserError, match="schema 1, this nearpeak reads schema"):
+        read_trace(file)
