@@ -47,6 +47,11 @@ def print_tuned(found: Tuned, files: Mapping[str, Sequence[Path]], report: Path)
     _list(console, "The time did not hold, for a longer --budget", found.lacking)
     searched = f"{count(found.candidates, 'value')} tried in {count(found.launches, 'launch')}"
     console.print(f"\n{searched}, {found.seconds:.0f} s")
+    if found.unused_seconds:
+        why = "nothing was taken that a study would have to confirm"
+        if found.lacking:
+            why = "it does not hold what is lacking and the study that confirms it"
+        console.print(f"{found.unused_seconds:.0f} s of the budget were not used: {why}")
     for scope, written in files.items():
         console.print(f"Written: {', '.join(map(str, written))}", soft_wrap=True)
         console.print(f"To use it {scope}: --mpi {found.library}@{written[0]}", soft_wrap=True)

@@ -20,12 +20,13 @@ from nearpeak.libraries.tunables import Tunable, offered
 from nearpeak.statistics.intervals import interval
 from nearpeak.study import programs
 from nearpeak.study.estimate import GUESSES
-from nearpeak.study.fit import OVERTIME, rounded
+from nearpeak.study.fit import rounded
 from nearpeak.study.paths import select_paths
 from nearpeak.study.single import Single, beside, choose
 from nearpeak.terms.buffers import default_buffers, needs_gpu
 from nearpeak.terms.sizes import format_seconds
 from nearpeak.tune import calibrate, tuned
+from nearpeak.tune.budget import SEARCHED
 from nearpeak.tune.candidates import Candidate, Env, candidates, possible, with_named
 from nearpeak.tune.confirm import FREE, TUNED, Confirmed, Shown
 from nearpeak.tune.hints import Hints, hints
@@ -36,7 +37,6 @@ from nearpeak.tune.targets import parse_targets
 from nearpeak.tune.trials import Trials
 
 UCX = "ucx"  # the component whose cost model takes ceilings
-SEARCHED = 0.55  # of the time; what is left is for the study that confirms
 MOST_HINTED = 2  # sizes that are explained, the largest: some 10 s each
 # Launches of a search that may end with something taken: two looks and the library as it is, trials
 # by chance, a race of two, what is won proved twice, and what works with it and without.
@@ -125,22 +125,6 @@ def least_seconds(buffers: str, launches: int) -> float:
     return rounded(LEAST_LAUNCHES * launches * start / SEARCHED)
 
 
-def study_seconds(asked: Asked, spent: float) -> float:
-    """The budget of the study that confirms, where so much was spent of all of it: a study may
-    take longer than its budget (docs/study.md, "Budget"), and that fits too."""
-    return max(0.0, asked.budget_seconds - spent) / OVERTIME
-
-
-def overdrawn(asked: Asked, spent: float) -> str:
-    """Why more than the budget was spent; empty where it was not, or by less than a tenth."""
-    if spent <= 1.1 * asked.budget_seconds:
-        return ""
-    return (
-        f"It took {format_seconds(spent)}, beyond the budget of"
-        f" {format_seconds(asked.budget_seconds)}: launches took longer than those before them"
-    )
-
-
 def _guards(first: Single, names: list[str], path: str | None, buffers: str) -> list[Single]:
     """Those of these benchmarks that run there."""
     found = []
@@ -193,8 +177,7 @@ def search(
             f"{journal.folder} was begun with {begun.library} {begun.version} on {begun.host} and"
             " its settings of then: start anew in another folder"
         )
-    seconds = prepared.asked.budget_seconds * SEARCHED
-    trials = Trials(journal, prepared.launches, seconds, tick)
+    trials = Trials(journal, prepared.launches, tick)
     single = prepared.single
     hinted = trials.hints(lambda limit: _hints(prepared, tell, limit))
     for name, value in hinted.named:
@@ -249,9 +232,14 @@ def settings(prepared: Prepared, outcome: Outcome) -> list[Settings]:
 
 
 def summed_up(
-    prepared: Prepared, journal: TuneJournal, outcome: Outcome, judged: Mapping[str, Confirmed]
+    prepared: Prepared,
+    journal: TuneJournal,
+    outcome: Outcome,
+    judged: Mapping[str, Confirmed],
+    unused_seconds: float,
 ) -> tuned.Tuned:
-    """All that came of it. `judged`: what was confirmed, by the settings' name."""
+    """All that came of it. `judged`: what was confirmed, by the settings' name; `unused_seconds`:
+    of the budget."""
     confirmed, free = judged.get(TUNED), judged.get(FREE)
     begun, single = journal.begin, prepared.single
     trials = [record for record in journal.records if isinstance(record, Trial)]
@@ -287,6 +275,7 @@ def summed_up(
             for offer in outcome.offers
         ],
         lacking=outcome.lacking,
+        unused_seconds=round(unused_seconds, 1),
         refused=[tuned.Refused(setting=name, why=why) for name, why in outcome.refused.items()],
     )
 

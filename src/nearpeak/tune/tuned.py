@@ -81,3 +81,4 @@ class Tuned(msgspec.Struct, kw_only=True):
     offers: list[Offered]
     refused: list[Refused]
     lacking: list[str] = []  # what the time did not hold, in words
+    unused_seconds: float = 0.0  # of the budget, where nothing was taken
