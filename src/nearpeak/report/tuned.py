@@ -13,6 +13,7 @@ from nearpeak.numbers import count, number
 from nearpeak.tune.tuned import Calibration, Tuned
 
 WIDTH_OF_A_FILE = 160  # columns, where output is no terminal
+LEFT = ("", "verdict", "CPUs apart")  # columns of words
 LISTED = 8  # of what is slower, offered or refused; tune.json has all
 
 
@@ -36,6 +37,8 @@ def print_tuned(found: Tuned, files: Mapping[str, Sequence[Path]], report: Path)
         title += f" ({_assigned(found.calibration.env)})"
         _list(console, title, _calibrated(found.calibration, found.targets))
     _list(console, "Slower with it", [_words(each) for each in found.slower])
+    far = [row for row in found.evidence if row.slower_at]
+    _list(console, "Slower at one of the distances of the CPUs", [_words(row) for row in far])
     _list(console, "Broken with it", found.broken)
     _list(console, "Too few launches to tell, for a longer --budget", found.unguarded)
     _list(
@@ -64,10 +67,11 @@ def sentence(found: Tuned) -> str:
     nothing = "no setting that was tried makes it faster."
     if found.lacking:
         nothing = "no setting was shown to make it faster in the time that there was."
-    where = f"{found.library} {found.version}, {found.path}, buffers {found.buffers}"
+    where = f"{found.library} {found.version}, {found.path}{_apart(found)}, buffers {found.buffers}"
+    elsewhere = "elsewhere" if found.slower else "between CPUs at another distance"
     said = {
         "taken": "these settings make it faster, and nothing that was measured slower:",
-        "taken here alone": "these settings make it faster here, and slower elsewhere:",
+        "taken here alone": f"these settings make it faster here, and slower {elsewhere}:",
         "not taken": "the search took these settings, and fresh launches did not confirm them:",
         "nothing helps": nothing,
         "fails": "it does not work as it is, so that nothing could be tried.",
@@ -75,11 +79,18 @@ def sentence(found: Tuned) -> str:
     return f"{where}: {said[found.verdict]}"
 
 
+def _apart(found: Tuned) -> str:
+    """` (CPUs 60.0 to 67.0 ns apart)`, where it was tuned."""
+    own = found.distances.get(found.path)
+    return f" (CPUs {' and '.join(at.words for at in own)} apart)" if own else ""
+
+
 def _table(rows: Sequence[Evidence]) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("", overflow="fold")
-    for title in ("as it is", "tuned", "", "ceiling", "times as fast", "verdict"):
-        table.add_column(title, justify="left" if title in ("", "verdict") else "right")
+    apart = ["CPUs apart"] if any(row.apart for row in rows) else []
+    for title in ("as it is", "tuned", "", "ceiling", "times as fast", "verdict", *apart):
+        table.add_column(title, justify="left" if title in LEFT else "right")
     for row in rows:
         table.add_row(
             row.case,
@@ -89,6 +100,7 @@ def _table(rows: Sequence[Evidence]) -> Table:
             "" if row.ceiling is None else number(row.ceiling),
             f"{number(row.times)}{_interval(row.ci95)}",
             row.verdict,
+            *([row.apart] if apart else []),
         )
     return table
 
@@ -118,9 +130,10 @@ def _faster(ci95: Sequence[float]) -> str:
 
 
 def _words(row: Evidence) -> str:
+    apart = f" (CPUs apart: {row.apart})" if row.apart else ""
     return (
         f"{row.case}: {number(row.before)} -> {number(row.after)} {row.unit},"
-        f" {number(row.times)}{_interval(row.ci95)} times as fast"
+        f" {number(row.times)}{_interval(row.ci95)} times as fast{apart}"
     )
 
 

@@ -14,7 +14,7 @@ import nearpeak
 from nearpeak.errors import UserError
 from nearpeak.libraries.library import Settings
 from nearpeak.libraries.profiles import SCHEMA as PROFILE_SCHEMA
-from nearpeak.libraries.profiles import Evidence, Profile
+from nearpeak.libraries.profiles import Apart, Evidence, Profile
 from nearpeak.libraries.settings import split
 from nearpeak.libraries.tunables import Tunable, offered
 from nearpeak.statistics.intervals import interval
@@ -28,7 +28,7 @@ from nearpeak.terms.sizes import format_seconds
 from nearpeak.tune import calibrate, tuned
 from nearpeak.tune.budget import SEARCHED
 from nearpeak.tune.candidates import Candidate, Env, candidates, possible, with_named
-from nearpeak.tune.confirm import FREE, TUNED, Confirmed, Shown
+from nearpeak.tune.confirm import FREE, TUNED, Confirmed, Shown, apart
 from nearpeak.tune.hints import Hints, hints
 from nearpeak.tune.journal import SCHEMA, Asked, Begin, Calibrated, Trial, TuneJournal
 from nearpeak.tune.launches import Launches
@@ -265,6 +265,7 @@ def summed_up(
         slower=[_evidence(shown) for shown in confirmed.slower] if confirmed else [],
         broken=confirmed.broken if confirmed else [],
         unguarded=confirmed.unguarded if confirmed else [],
+        distances=confirmed.distances if confirmed else _searched_at(prepared, trials),
         free=_free(outcome, free) if free else None,
         calibration=_calibration(journal, outcome),
         offers=[
@@ -278,6 +279,14 @@ def summed_up(
         unused_seconds=round(unused_seconds, 1),
         refused=[tuned.Refused(setting=name, why=why) for name, why in outcome.refused.items()],
     )
+
+
+def _searched_at(prepared: Prepared, trials: Sequence[Trial]) -> dict[str, list[Apart]]:
+    """The distances of the CPUs in the trials; nothing but between host memories."""
+    known = [trial.distance_ns for trial in trials if trial.distance_ns]
+    if needs_gpu(prepared.asked.buffers) or not known:
+        return {}
+    return {prepared.single.path.id: apart(known)}
 
 
 def _free(outcome: Outcome, confirmed: Confirmed) -> tuned.Free:
@@ -326,7 +335,24 @@ def _evidence(shown: Shown) -> Evidence:
         ci95=list(comparison.ci95 or ()),
         verdict=comparison.verdict,
         ceiling=before.ceiling.value if before.ceiling else None,
+        distances=shown.distances,
     )
+
+
+def _not_far(found: tuned.Tuned) -> str:
+    """`, with the CPUs 60.0 ns apart and not 300 ns`, where targets are slower at one of several
+    distances."""
+    far = [at for each in found.evidence for at in each.slower_at]
+    own = found.distances.get(found.path, [])
+    slower = [
+        apart.words
+        for apart in own
+        if any(at.low_ns <= apart.high_ns and apart.low_ns <= at.high_ns for at in far)
+    ]
+    if not slower:
+        return ""
+    others = [apart.words for apart in own if apart.words not in slower]
+    return f", with the CPUs {' or '.join(others)} apart and not {' or '.join(slower)}"
 
 
 def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> dict[str, Profile]:
@@ -352,12 +378,15 @@ def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> di
             env={**prepared.single.settings.env, **env},
             evidence=evidence,
             slower=list(slower),
+            distances=found.distances,
         )
 
     everywhere = f"on this machine, with this version of {begun.library}"
     if found.unguarded:
         everywhere += f" (not measured: {', '.join(found.unguarded)})"
-    here = f"for {begun.path} with buffers {buffers} alone: elsewhere it is slower"
+    here = f"for {begun.path} with buffers {buffers} alone{_not_far(found)}"
+    if found.slower:
+        here += ": elsewhere it is slower"
     if found.verdict == "taken":
         return {"": made(everywhere, found.env, found.evidence)}
     written = {}

@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from nearpeak.libraries.profiles import Evidence
+from nearpeak.libraries.profiles import Apart, Evidence
 
 SCHEMA = 1
 Word = Literal["taken", "taken here alone", "not taken", "nothing helps", "fails"]
@@ -76,6 +76,8 @@ class Tuned(msgspec.Struct, kw_only=True):
     slower: list[Evidence]
     broken: list[str]
     unguarded: list[str]  # ids of paths on which too little was measured to tell
+    # Of the CPUs, by path of host memory: of the study, or without one of the search's own path.
+    distances: dict[str, list[Apart]]
     free: Free | None  # None: all of it costs nothing, or nothing is left without what does
     calibration: Calibration | None  # None: its cost model takes no ceiling that is known here
     offers: list[Offered]
