@@ -12,7 +12,8 @@ from made_libraries import made_evidence
 from nearpeak.libraries.library import Settings
 from nearpeak.libraries.profiles import Apart, At
 from nearpeak.tune.candidates import Candidate
-from nearpeak.tune.run import _calibrated, _calibration, profiles, settings
+from nearpeak.tune.hints import Hints
+from nearpeak.tune.run import _calibrated, _calibration, _last, profiles, settings
 from nearpeak.tune.search import Calibration, Outcome
 from nearpeak.tune.tuned import Free
 from nearpeak.tune.written import about
@@ -147,6 +148,23 @@ def test_fewer_than_six_rounds_of_ceilings_give_no_figure(rounds: int, told: int
     found = _calibration(journal, Outcome(calibration=Calibration(Candidate(()), gains)))
     assert found is not None
     assert (found.rounds, len(found.times), len(found.ci95)) == (rounds, told, told)
+
+
+@pytest.mark.parametrize(
+    ("over_ucx", "other", "last"),
+    [
+        (False, Candidate((("CELLS", "64"),)), ["UCX_TLS=sm"]),
+        (False, Candidate((("OMPI_MCA_pml", "ucx"),)), []),  # it may move them then
+        (True, Candidate((("CELLS", "64"),)), []),
+        (None, Candidate((("CELLS", "64"),)), []),
+    ],
+)
+def test_settings_of_what_moves_no_message_are_tried_last(
+    over_ucx: bool | None, other: Candidate, last: list[str]
+) -> None:
+    prepared: Any = SimpleNamespace(of_ucx=["UCX_TLS"])
+    tried = [Candidate((("UCX_TLS", "sm"),)), other]
+    assert [each.label for each in _last(prepared, Hints([], over_ucx), tried)] == last
 
 
 def test_a_cost_model_that_moves_no_message_is_left_alone() -> None:

@@ -294,6 +294,32 @@ def test_ceilings_that_harm_are_told_and_not_taken() -> None:
     assert np.median(found.calibration.gains) == pytest.approx(math.log(0.5), abs=0.1)
 
 
+def test_values_of_what_moves_no_message_are_tried_last() -> None:
+    def effect(env: Env) -> tuple[float, float]:
+        speed = (2.0 if env.get("FAST") == "y" else 1.0) * (1.5 if "LATE" in env else 1.0)
+        return speed, speed
+
+    class Ordered(Planted):
+        tried: list[Env]
+
+        def measure(self, env: Env, why: str) -> Floats | Failed:
+            self.tried.append(env)
+            return super().measure(env, why)
+
+    idle = candidates({"LATE": ["y"], **{f"IDLE{n}": ["1", "2"] for n in range(20)}})
+    bench = Ordered(effect, 1)
+    bench.tried = []
+    known = [*idle, *candidates({"FAST": ["y"], **FILLERS})]
+    found = Search(bench, known, 1, last=idle).run()
+    late = {each.variable for each in idle}
+    first = next(place for place, env in enumerate(bench.tried) if late & set(env))
+    assert first > 100
+    assert {"FAST", "LATE"} <= set(found.taken)
+    bench = Ordered(effect, 1, launches=60)
+    bench.tried, bench.most = [], 100
+    assert "FAST" in Search(bench, known, 1, last=idle).run().taken
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_what_was_named_and_what_ceilings_give_are_taken_together(seed: int) -> None:
     def effect(env: Env) -> tuple[float, float]:  # as of Open MPI with UCX from a host to a GPU

@@ -62,7 +62,7 @@ class Hinted(msgspec.Struct, kw_only=True, tag_field="record", tag="hints"):
     """What rules named for what an explanation showed: tried first."""
 
     named: list[tuple[str, str]]  # variables and values
-    over_ucx: bool = False  # whether messages are known to go over UCX
+    over_ucx: bool | None = None  # whether messages go over UCX; None: not known
     seconds: float
 
 

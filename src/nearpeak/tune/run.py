@@ -17,6 +17,7 @@ from nearpeak.libraries.profiles import SCHEMA as PROFILE_SCHEMA
 from nearpeak.libraries.profiles import Apart, Evidence, Profile
 from nearpeak.libraries.settings import split
 from nearpeak.libraries.tunables import Tunable, offered
+from nearpeak.numbers import count
 from nearpeak.statistics.intervals import interval
 from nearpeak.study import programs
 from nearpeak.study.estimate import GUESSES
@@ -27,7 +28,7 @@ from nearpeak.terms.buffers import default_buffers, needs_gpu
 from nearpeak.terms.sizes import format_seconds
 from nearpeak.tune import calibrate, tuned
 from nearpeak.tune.budget import SEARCHED
-from nearpeak.tune.candidates import Candidate, Env, candidates, possible, with_named
+from nearpeak.tune.candidates import Candidate, Env, candidates, idle, possible, with_named
 from nearpeak.tune.confirm import FREE, TUNED, Confirmed, Shown, apart
 from nearpeak.tune.hints import Hints, hints
 from nearpeak.tune.journal import SCHEMA, Asked, Begin, Calibrated, Trial, TuneJournal
@@ -51,6 +52,7 @@ class Prepared:
     launches: Launches
     candidates: list[Candidate]
     calibrated: list[Tunable]  # those that take ceilings
+    of_ucx: list[str]  # variables of UCX
     paths: list[str]  # ids of those that are guarded, the own one first
     usual: list[str]  # benchmarks that are guarded by the study
 
@@ -114,6 +116,7 @@ def prepare(asked: Asked) -> Prepared:
         Launches(subjects, guards, targets, {k: v for k, v in others.items() if v}),
         candidates(there),
         [each.tunable for each in there if each.tunable.calibrated],
+        [each.tunable.name for each in there if each.tunable.component == UCX],
         list(paths),
         [each.name for each in measured if each.name in usual],
     )
@@ -186,8 +189,17 @@ def search(
         prepared.candidates, hinted.named, {*single.settings.env, *single.library.env}
     )
     calibrated = _calibrated(prepared, trials, tell, [UCX] if hinted.over_ucx else [])
+    last = _last(prepared, hinted, tried)
+    if last:
+        tell(f"{count(len(last), 'value')} of UCX, which moves none of its messages: tried last")
     with single.mps():
-        return Search(trials, tried, prepared.asked.seed, tell, first, calibrated).run()
+        return Search(trials, tried, prepared.asked.seed, tell, first, calibrated, last).run()
+
+
+def _last(prepared: Prepared, hinted: Hints, tried: Sequence[Candidate]) -> list[Candidate]:
+    """The values of UCX, where it was asked, moves none of the messages, and nothing that is tried
+    chooses it."""
+    return idle(tried, UCX, prepared.of_ucx) if hinted.over_ucx is False else []
 
 
 def _calibrated(

@@ -125,9 +125,11 @@ class Search:
         tell: Callable[[str], None] = lambda _: None,
         first: int = 0,
         calibrated: Sequence[Candidate] = (),
+        last: Sequence[Candidate] = (),
     ) -> None:
         """`candidates`: single values, each with what it needs; so many `first` ones are tried
-        alone before all else. `calibrated`: further values, which are tried all together then."""
+        alone before all else. `calibrated`: further values, which are tried all together then.
+        `last`: those of the values that are tried only when the others have had a turn."""
         self._bench = bench
         self._chance = random.Random(seed)
         self._seed = seed
@@ -135,6 +137,7 @@ class Search:
         self._candidates = list(dict.fromkeys([*candidates, *calibrated]))
         self._calibrated = calibrated
         self._first = first
+        self._last = frozenset(last).difference(candidates[:first])
         self._checks = 1  # that are to come
         self._own: list[Floats] = []  # launches of what was taken so far
         self._default: Floats = np.zeros(0)  # the usual costs without anything
@@ -240,21 +243,24 @@ class Search:
     def _climb(self) -> bool:
         """Takes what is better until the time is over or nothing is any more; whether anything
         was."""
-        for turn in range(MOST_TURNS):
+        taken = False
+        for _ in range(MOST_TURNS):
             until = self._bench.left() * (1 - SHARE_SAMPLED)
             sampler = Sampler(self._known(), self._seed)
             for values, cost in self._tried:
                 sampler.learn(values, cost)
             self._spread(sampler, until)
             self._sample(sampler, until)
-            if not self._take_best(self._best(self._known())):
-                return turn > 0
-            if self._bench.left() <= 0:
+            found = self._take_best(self._best(self._known()))
+            taken = taken or found
+            waiting, self._last = self._last, frozenset()
+            if not (found or waiting) or self._bench.left() <= 0:
                 break
-        return True
+        return taken
 
     def _known(self) -> list[Candidate]:
-        return self._working(self._candidates)
+        """What may be tried now."""
+        return [each for each in self._working(self._candidates) if each not in self._last]
 
     def _working(self, values: Sequence[Candidate]) -> list[Candidate]:
         return [each for each in values if each.label not in self.outcome.refused]
