@@ -21,9 +21,9 @@ import numpy as np
 import optuna
 
 from nearpeak.arrays import Floats
+from nearpeak.tune.budget import TRIED, Work
 from nearpeak.tune.candidates import Candidate, Env
 from nearpeak.tune.search import Bench, Failed, Search
-from nearpeak.tune.trials import TRIED
 
 SCATTER, SLOW_SHARE, SLOW = 0.03, 0.05, 0.5
 SETTINGS = 40  # most change nothing
@@ -141,9 +141,13 @@ class Launches(Bench):
     def left(self) -> float:
         return 1 - self.done / self.most
 
-    def holds(self, launches: int, checks: int) -> bool:
+    def holds(self, launches: int, checks: int, work: Work) -> bool:
+        assert work
         assert checks <= 1
         return self.done + launches <= self.most / TRIED
+
+    def more(self) -> bool:
+        return False
 
 
 def ours(bench: Launches, seed: int) -> Env:

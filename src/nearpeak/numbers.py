@@ -77,6 +77,11 @@ def within(ci95: tuple[float, float] | None, full: tuple[float, float] | None) -
     return spread(None, full)
 
 
+def span(low: float, high: float, unit: str) -> str:
+    """`60.0 to 67.0 ns`, of whole numbers; `60.0 ns` where both ends read alike."""
+    return " to ".join(dict.fromkeys(number(round(end)) for end in (low, high))) + f" {unit}"
+
+
 def probability(p: float) -> str:
     """A p-value; one that is beyond doubt as `< 0.001`."""
     return "< 0.001" if p < 0.001 else number(p)

@@ -2,6 +2,7 @@
 """`nearpeak tune`, run as a user runs it: what it refuses, and what it would try."""
 
 import itertools
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,9 @@ import pytest
 
 from nearpeak.libraries.profiles import Profile
 from nearpeak.libraries.tunables import Offered, Tunable
-from nearpeak.tune import confirm, launches, run, trials
+from nearpeak.study.journal import read_records as read_study
+from nearpeak.study.records import AmendmentRecord
+from nearpeak.tune import confirm, launches, run, search, trials
 from nearpeak.tune.hints import Hints
 from nearpeak.tune.tuned import Tuned
 
@@ -110,6 +113,44 @@ def test_what_costs_elsewhere_is_in_a_profile_of_its_own(
     assert price.startswith(f"#   {slower}: ")
     assert Path("tuned/study/report.html").stat().st_size > 0
     assert "What each value does" in Path("tuned/report.html").read_text()
+    # What is added now is for the study that confirms, which has begun.
+    trials_before = Path("tuned/tune.jsonl").read_text().count("\n")
+    assert nearpeak("tune", "--resume", "-o", "tuned", "--budget", "20s")[0] == 0
+    (amended,) = Path("tuned/tune.jsonl").read_text().splitlines()[trials_before:]
+    assert json.loads(amended) == {
+        "record": "amendment",
+        "budget_seconds": 20.0,
+        "asked": "--resume --budget 20 s",
+        "study": True,
+    }
+    added = [
+        record for record in read_study(Path("tuned/study")) if isinstance(record, AmendmentRecord)
+    ]
+    assert [each.budget_seconds for each in added] == [20.0]
+
+
+def test_what_of_the_budget_is_not_used_is_said(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The time is over before the first trial, and more is added."""
+    monkeypatch.setattr(run, "offered", lambda _: [setting("NOTHING")])
+    monkeypatch.setattr(run, "hints", lambda *_: Hints([], over_ucx=False))
+    clock = itertools.count(step=14)  # seconds that a launch counts
+    monkeypatch.setattr(trials, "time", SimpleNamespace(monotonic=clock.__next__))
+    monkeypatch.setattr(launches, "GUARD_SIZES", "8")
+    monkeypatch.setattr(search, "MOST_TURNS", 1)
+    words = ["tune", "--mpi", "one", "--for", "latency:8", "--seed", "1"]
+    code, out, err = nearpeak(*words, "--budget", "3m")
+    assert code == 0, err
+    found = msgspec.json.decode(Path("tuned/tune.json").read_bytes(), type=Tuned)
+    assert (found.env, bool(found.lacking), found.unused_seconds > 10) == ({}, True, True)
+    assert "s of the budget were not used: it does not hold what is lacking" in out
+    assert "To add time: nearpeak tune --resume -o tuned --budget 10m" in err
+    code, out, err = nearpeak("tune", "--resume", "-o", "tuned", "--budget", "20m")
+    assert code == 0, err
+    assert "Adds 20m00s to the search" in err
+    more = msgspec.json.decode(Path("tuned/tune.json").read_bytes(), type=Tuned)
+    assert more.launches > found.launches
 
 
 def test_help_has_examples(nearpeak: Nearpeak) -> None:

@@ -16,11 +16,19 @@ KIB = 1024
 
 
 def confirmed(
-    make_study: MakeStudy, tuned: dict[int, float], crashes: bool = False, blocks: int = 8
+    make_study: MakeStudy,
+    tuned: dict[int, float],
+    crashes: bool = False,
+    blocks: int = 8,
+    far: tuple[range, float] = (range(0), 1.0),
 ) -> Confirmed:
-    """`tuned`: how long messages take with the settings, where they take 1 us for each size."""
+    """`tuned`: how long messages take with the settings, where they take 1 us for each size.
+    `far`: blocks in which the CPUs are far apart, and how long they take there."""
     study = make_study("alpha", "alpha@tuned")
+    near = tuned
     for block in range(blocks):
+        first = len(study.records)
+        tuned = dict.fromkeys(near, far[1]) if block in far[0] else near
         noise = 1 + 0.01 * (block % 3)
         study.ceiling(block, {("latency", "flag", x): 0.2 for x in tuned})
         study.launch(block, "alpha", "latency", dict.fromkeys(tuned, noise))
@@ -30,6 +38,9 @@ def confirmed(
             study.launch(block, "alpha@tuned", "bcast", status="crashed")
         else:
             study.launch(block, "alpha@tuned", "bcast", {8: 1.0})
+        for record in study.records[first:]:
+            if hasattr(record, "cache_line_ns"):
+                record.cache_line_ns = [300.0 + block if block in far[0] else 60.0 + block]
     return judge(study.results(), "alpha", "default", TARGETS, [PATH, "other"], "H,H")
 
 
@@ -53,6 +64,31 @@ def test_what_is_slower_elsewhere_is_taken_where_it_is_faster(make_study: MakeSt
 
 def test_what_is_slower_by_little_costs_nothing(make_study: MakeStudy) -> None:
     assert confirmed(make_study, {8: 0.5, KIB: 1.03}).everywhere
+
+
+def test_the_distances_of_the_cpus_are_told(make_study: MakeStudy) -> None:
+    found = confirmed(make_study, {8: 0.5, KIB: 1.0})
+    (own,) = found.distances[PATH]
+    assert (own.low_ns, own.high_ns, own.launches) == (60.0, 67.0, 16)
+    (at,) = found.targets[0].distances
+    assert (at.low_ns, at.high_ns, at.launches) == (60.0, 67.0, 16)
+    assert at.times == pytest.approx(2.0)
+    assert at.slower is False
+
+
+def test_what_is_slower_between_far_cpus_is_taken_here_alone(make_study: MakeStudy) -> None:
+    found = confirmed(make_study, {8: 0.5}, blocks=30, far=(range(24, 30), 1.5))
+    assert (found.faster, found.everywhere, found.slower) == (True, False, [])
+    (target,) = found.far
+    near, far = target.distances
+    assert (near.times, far.times) == (pytest.approx(2.0), pytest.approx(1 / 1.5))
+    assert (near.slower, far.slower) == (False, True)
+    assert (far.low_ns, far.high_ns, far.launches) == (324.0, 329.0, 12)
+
+
+def test_few_launches_between_far_cpus_tell_nothing(make_study: MakeStudy) -> None:
+    found = confirmed(make_study, {8: 0.5}, blocks=30, far=(range(26, 30), 1.5))
+    assert (found.faster, found.everywhere, found.far) == (True, True, [])
 
 
 def test_what_is_not_faster_is_not_taken(make_study: MakeStudy) -> None:

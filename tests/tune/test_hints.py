@@ -64,7 +64,7 @@ def test_what_takes_the_time_names_its_setting(monkeypatch: pytest.MonkeyPatch) 
         ("UCX_PROTO_INFO=used", [], {}, False),  # as of Open MPI that takes ob1
         ("UCX_PROTO_INFO=used", [], {"UCX_TLS": "sm"}, False),
         ("UCX_PROTO_INFO=used", [], {"OMPI_MCA_pml": "ucx"}, True),
-        ("NCCL_DEBUG=INFO", ["AllReduce: RING"], {}, False),
+        ("NCCL_DEBUG=INFO", ["AllReduce: RING"], {}, None),
     ],
 )
 def test_whether_messages_go_over_ucx_is_what_it_says_itself(
@@ -73,17 +73,17 @@ def test_whether_messages_go_over_ucx_is_what_it_says_itself(
     protocols: list[str],
     env: dict[str, str],
     *,
-    over_ucx: bool,
+    over_ucx: bool | None,
 ) -> None:
     said = [Said(size_bytes=8, asked=asked, protocols=protocols, lines=[])]
     one = single("openmpi-cuda", "openmpi", env)
-    assert looked(monkeypatch, one, said).over_ucx == over_ucx
+    assert looked(monkeypatch, one, said).over_ucx is over_ucx
 
 
 def test_without_a_look_the_variables_alone_say_it() -> None:
     for env in ({"OMPI_MCA_pml": "ucx"}, {"UCX_TLS": "sm"}):
         one = single("openmpi", "openmpi", env)
-        assert hints.hints(one, [], pytest.fail, 9.0) == ([], "OMPI_MCA_pml" in env)
+        assert hints.hints(one, [], pytest.fail, 9.0) == ([], ("OMPI_MCA_pml" in env) or None)
 
 
 def test_another_librarys_setting_is_not_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,5 +98,5 @@ def test_what_cannot_be_looked_at_names_nothing(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(hints, "explain", fails)
     told: list[str] = []
-    assert hints.hints(single("intel", "intel", {}), [8], told.append, 9.0) == ([], False)
+    assert hints.hints(single("intel", "intel", {}), [8], told.append, 9.0) == ([], None)
     assert told == ["Nothing is known of what its messages go through: signal 11"]

@@ -10,10 +10,13 @@ import pytest
 from made_libraries import made_evidence
 
 from nearpeak.libraries.library import Settings
+from nearpeak.libraries.profiles import Apart, At
 from nearpeak.tune.candidates import Candidate
-from nearpeak.tune.run import _calibrated, _calibration, profiles, settings
+from nearpeak.tune.hints import Hints
+from nearpeak.tune.run import _calibrated, _calibration, _last, profiles, settings
 from nearpeak.tune.search import Calibration, Outcome
 from nearpeak.tune.tuned import Free
+from nearpeak.tune.written import about
 
 BASE = {"UCX_TLS": "sm,self"}
 ALL, PART = {"FAST": "y", "SHORT": "y"}, {"FAST": "y"}
@@ -23,8 +26,10 @@ PREPARED: Any = SimpleNamespace(
 )
 
 
-def written(verdict: str, free_taken: bool | None, unguarded: Sequence[str] = ()) -> dict[str, Any]:
-    """`free_taken`: None where nothing is free alone."""
+def written(
+    verdict: str, free_taken: bool | None, unguarded: Sequence[str] = (), **more: Any
+) -> dict[str, Any]:
+    """`free_taken`: None where nothing is free alone; `more`: of what was found."""
     journal: Any = SimpleNamespace(
         begin=SimpleNamespace(
             library="alpha",
@@ -41,13 +46,14 @@ def written(verdict: str, free_taken: bool | None, unguarded: Sequence[str] = ()
     free = None
     if free_taken is not None:
         free = Free(env=PART, taken=free_taken, evidence=[made_evidence("part")], slower=[])
+    usual = {"evidence": [made_evidence("all")], "slower": [made_evidence("price")]}
     found: Any = SimpleNamespace(
         unguarded=unguarded,
         verdict=verdict,
+        path="host-gpu near/1",
         env=ALL,
         free=free,
-        evidence=[made_evidence("all")],
-        slower=[made_evidence("price")],
+        **{"distances": {}, **usual, **more},
     )
     return profiles(PREPARED, journal, found)
 
@@ -93,6 +99,35 @@ def test_a_profile_says_where_nothing_is_known_of_it() -> None:
     assert profile.scope.endswith("of alpha (not measured: gpu-gpu same-gpu)")
 
 
+def test_a_profile_says_between_which_cpus_it_holds() -> None:
+    near, far = (
+        At(
+            low_ns=ns,
+            high_ns=ns + 7,
+            launches=12,
+            times=times,
+            ci95=[times, times],
+            slower=times < 1,
+        )
+        for ns, times in ((60.0, 2.0), (300.0, 0.5))
+    )
+    distances = {
+        "host-gpu near/1": [
+            Apart(low_ns=a.low_ns, high_ns=a.high_ns, launches=24) for a in (near, far)
+        ]
+    }
+    both = made_evidence("all", distances=[near, far])
+    found = written("taken here alone", None, evidence=[both], slower=[], distances=distances)
+    assert found[HERE].scope == (
+        "for host-gpu near/1 with buffers H,D alone, with the CPUs 60.0 to 67.0 ns apart and"
+        " not 300 to 307 ns"
+    )
+    assert (
+        "Measured on host-gpu near/1 with the CPUs 60.0 to 67.0 ns and 300 to 307 ns apart"
+        in about(found[HERE])
+    )
+
+
 def test_what_is_free_is_confirmed_beside_all_where_it_differs() -> None:
     def names(outcome: Outcome) -> dict[str, dict[str, str]]:
         return {each.name: each.env for each in settings(PREPARED, outcome)}
@@ -113,6 +148,23 @@ def test_fewer_than_six_rounds_of_ceilings_give_no_figure(rounds: int, told: int
     found = _calibration(journal, Outcome(calibration=Calibration(Candidate(()), gains)))
     assert found is not None
     assert (found.rounds, len(found.times), len(found.ci95)) == (rounds, told, told)
+
+
+@pytest.mark.parametrize(
+    ("over_ucx", "other", "last"),
+    [
+        (False, Candidate((("CELLS", "64"),)), ["UCX_TLS=sm"]),
+        (False, Candidate((("OMPI_MCA_pml", "ucx"),)), []),  # it may move them then
+        (True, Candidate((("CELLS", "64"),)), []),
+        (None, Candidate((("CELLS", "64"),)), []),
+    ],
+)
+def test_settings_of_what_moves_no_message_are_tried_last(
+    over_ucx: bool | None, other: Candidate, last: list[str]
+) -> None:
+    prepared: Any = SimpleNamespace(of_ucx=["UCX_TLS"])
+    tried = [Candidate((("UCX_TLS", "sm"),)), other]
+    assert [each.label for each in _last(prepared, Hints([], over_ucx), tried)] == last
 
 
 def test_a_cost_model_that_moves_no_message_is_left_alone() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from nearpeak.arrays import Floats
+from nearpeak.tune.budget import Work
 from nearpeak.tune.candidates import Candidate, Env
 from nearpeak.tune.search import Bench, Failed, Outcome, Search
 
@@ -23,6 +24,7 @@ class Planted(Bench):
         self.noise = noise
         self.launches = launches
         self.most = math.inf  # of all
+        self.lent = 0  # further ones, that a study could spare
         self.reserved: list[int] = []
         self.done = 0
         self.checked: list[Env] = []
@@ -63,9 +65,13 @@ class Planted(Bench):
     def left(self) -> float:
         return 1 - self.done / self.launches
 
-    def holds(self, launches: int, checks: int) -> bool:
+    def holds(self, launches: int, checks: int, work: Work) -> bool:
         self.reserved.append(checks)
-        return self.done + launches <= self.most
+        lent = 0 if work == "search" else self.lent
+        return self.done + launches <= self.most + lent
+
+    def more(self) -> bool:
+        return False
 
 
 def candidates(values: Mapping[str, list[str]]) -> list[Candidate]:
@@ -288,6 +294,32 @@ def test_ceilings_that_harm_are_told_and_not_taken() -> None:
     assert np.median(found.calibration.gains) == pytest.approx(math.log(0.5), abs=0.1)
 
 
+def test_values_of_what_moves_no_message_are_tried_last() -> None:
+    def effect(env: Env) -> tuple[float, float]:
+        speed = (2.0 if env.get("FAST") == "y" else 1.0) * (1.5 if "LATE" in env else 1.0)
+        return speed, speed
+
+    class Ordered(Planted):
+        tried: list[Env]
+
+        def measure(self, env: Env, why: str) -> Floats | Failed:
+            self.tried.append(env)
+            return super().measure(env, why)
+
+    idle = candidates({"LATE": ["y"], **{f"IDLE{n}": ["1", "2"] for n in range(20)}})
+    bench = Ordered(effect, 1)
+    bench.tried = []
+    known = [*idle, *candidates({"FAST": ["y"], **FILLERS})]
+    found = Search(bench, known, 1, last=idle).run()
+    late = {each.variable for each in idle}
+    first = next(place for place, env in enumerate(bench.tried) if late & set(env))
+    assert first > 100
+    assert {"FAST", "LATE"} <= set(found.taken)
+    bench = Ordered(effect, 1, launches=60)
+    bench.tried, bench.most = [], 100
+    assert "FAST" in Search(bench, known, 1, last=idle).run().taken
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_what_was_named_and_what_ceilings_give_are_taken_together(seed: int) -> None:
     def effect(env: Env) -> tuple[float, float]:  # as of Open MPI with UCX from a host to a GPU
@@ -338,6 +370,35 @@ def test_a_search_ends_in_time_and_says_what_was_left(most: int) -> None:
     assert proved or most < 100
     assert proved or found.lacking
     assert set(bench.reserved) <= {0, 1}
+
+
+def test_what_decides_is_done_in_time_that_the_study_can_spare() -> None:
+    def effect(env: Env) -> tuple[float, float]:
+        return (2.2, 2.2) if env.get("FAST") == "y" else (1.0, 1.0)
+
+    def found(lent: int) -> Outcome:
+        bench = Planted(effect, 1, launches=37)
+        bench.most, bench.lent = 50, lent
+        return Search(bench, candidates({**FILLERS, "FAST": ["n", "y"]}), 1).run()
+
+    assert (found(0).taken, bool(found(0).lacking)) == ({}, True)
+    assert found(60).taken.get("FAST") == "y"
+
+
+def test_where_nothing_is_taken_what_seems_better_races_on() -> None:
+    """A gain that seven noisy rounds do not tell from chance, and twenty do."""
+
+    def effect(env: Env) -> tuple[float, float]:
+        return (1.2, 1.2) if "FAST" in env else (1.0, 1.0)
+
+    def taken(more: int, monkeypatch: pytest.MonkeyPatch) -> int:
+        monkeypatch.setattr("nearpeak.tune.search.MOST_MORE", more)
+        benches = [Planted(effect, seed, noise=0.15, launches=60) for seed in range(10)]
+        values = candidates({"FAST": ["y"], "OTHER": ["y"]})
+        return sum("FAST" in Search(each, values, 1).run().taken for each in benches)
+
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        assert taken(14, monkeypatch) > taken(0, monkeypatch)
 
 
 def test_what_was_not_seen_to_work_is_not_taken() -> None:

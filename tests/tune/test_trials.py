@@ -10,18 +10,28 @@ import msgspec
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.study.fit import OVERTIME
 from nearpeak.study.launching import LaunchFailed
+from nearpeak.tune.budget import Budget
 from nearpeak.tune.candidates import Candidate, Env
-from nearpeak.tune.journal import SCHEMA, Asked, Begin, Checked, Figure, Trial, TuneJournal, read
+from nearpeak.tune.journal import (
+    SCHEMA,
+    Amended,
+    Asked,
+    Begin,
+    Checked,
+    Figure,
+    Trial,
+    TuneJournal,
+    budget_of,
+    read,
+)
 from nearpeak.tune.launches import GRACE_SECONDS, Value
-from nearpeak.tune.run import SEARCHED, overdrawn, study_seconds
 from nearpeak.tune.search import Failed, Outcome, Search
 from nearpeak.tune.trials import Trials
 from nearpeak.tune.tuned import Ceiling
 
 ASKED = Asked(
-    mpi="alpha", targets="latency:8", path=None, buffers="H,H", budget_seconds=60.0, seed=1
+    mpi="alpha", targets="latency:8", path=None, buffers="H,H", budget_seconds=2000.0, seed=1
 )
 BEGIN = Begin(
     schema=SCHEMA,
@@ -74,7 +84,7 @@ class Launcher:
 
 def test_each_launch_is_recorded(tmp_path: Path) -> None:
     journal = TuneJournal(tmp_path / "out", BEGIN)
-    trials = Trials(journal, Launcher(), 1000.0)
+    trials = Trials(journal, Launcher())
     fast, slow = (trials.measure({"X": x}, "alone") for x in ("2", "4"))
     assert not isinstance(fast, Failed)
     assert not isinstance(slow, Failed)
@@ -92,7 +102,7 @@ def test_each_launch_is_recorded(tmp_path: Path) -> None:
 
 def test_what_works_without_variables_is_looked_at_once(tmp_path: Path) -> None:
     launcher = Launcher()
-    trials = Trials(TuneJournal(tmp_path / "out", BEGIN), launcher, 1000.0)
+    trials = Trials(TuneJournal(tmp_path / "out", BEGIN), launcher)
     for x in ("1", "2"):
         assert trials.check({"X": x}) == ""
     assert launcher.launched == [{}, {"X": "1"}, {"X": "2"}]
@@ -100,11 +110,11 @@ def test_what_works_without_variables_is_looked_at_once(tmp_path: Path) -> None:
 
 def test_a_search_is_played_back(tmp_path: Path) -> None:
     journal = TuneJournal(tmp_path / "out", BEGIN)
-    first = Trials(journal, Launcher(), 1000.0)
+    first = Trials(journal, Launcher())
     before = [first.measure({"X": "2"}, "alone"), first.check({"X": "broken"})]
     journal.close()
     launcher, again = Launcher(), TuneJournal(tmp_path / "out")
-    second = Trials(again, launcher, 1000.0)
+    second = Trials(again, launcher)
     after = [second.measure({"X": "2"}, "alone"), second.check({"X": "broken"})]
     assert repr(before) == repr(after)
     assert launcher.launched == []
@@ -120,43 +130,43 @@ def test_launches_elsewhere_are_played_back(tmp_path: Path) -> None:
         return [trials.elsewhere({"X": x}, place) for x in ("1", "4", "crash")]
 
     journal = TuneJournal(tmp_path / "out", BEGIN)
-    plain, fast, crash = found = prices(Trials(journal, Launcher(), 1000.0))
+    plain, fast, crash = found = prices(Trials(journal, Launcher()))
     journal.close()
     assert not isinstance(plain, Failed)
     assert not isinstance(fast, Failed)
     assert plain["bw elsewhere"] - fast["bw elsewhere"] == pytest.approx(1.386, abs=1e-3)
     assert crash == Failed("signal 11")
     launcher = Launcher()
-    assert prices(Trials(TuneJournal(tmp_path / "out"), launcher, 1000.0)) == found
+    assert prices(Trials(TuneJournal(tmp_path / "out"), launcher)) == found
     assert launcher.launched == []
 
 
 def test_ceilings_are_measured_once(tmp_path: Path) -> None:
     measured = [Ceiling(name="memcpy", value=9.5, unit="GB/s")]
     journal = TuneJournal(tmp_path / "out", BEGIN)
-    assert Trials(journal, Launcher(), 1000.0).ceilings(lambda _: measured) == measured
+    assert Trials(journal, Launcher()).ceilings(lambda _: measured) == measured
     journal.close()
-    again = Trials(TuneJournal(tmp_path / "out"), Launcher(), 1000.0)
+    again = Trials(TuneJournal(tmp_path / "out"), Launcher())
     assert again.ceilings(lambda _: pytest.fail("measured again")) == measured
 
 
 def test_a_search_by_other_rules_is_not_played_back(tmp_path: Path) -> None:
     journal = TuneJournal(tmp_path / "out", BEGIN)
-    Trials(journal, Launcher(), 1000.0).measure({"X": "2"}, "alone")
+    Trials(journal, Launcher()).measure({"X": "2"}, "alone")
     journal.close()
-    second = Trials(TuneJournal(tmp_path / "out"), Launcher(), 1000.0)
+    second = Trials(TuneJournal(tmp_path / "out"), Launcher())
     with pytest.raises(UserError, match="was searched by other rules: start anew"):
         second.measure({"X": "3"}, "alone")
 
 
 def test_a_half_line_is_left_out(tmp_path: Path) -> None:
     journal = TuneJournal(tmp_path / "out", BEGIN)
-    Trials(journal, Launcher(), 1000.0).measure({"X": "2"}, "alone")
+    Trials(journal, Launcher()).measure({"X": "2"}, "alone")
     journal.close()
     with (tmp_path / "out" / "tune.jsonl").open("a") as file:
         file.write('{"record":"trial","why"')
     launcher = Launcher()
-    trials = Trials(TuneJournal(tmp_path / "out"), launcher, 1000.0)
+    trials = Trials(TuneJournal(tmp_path / "out"), launcher)
     trials.measure({"X": "2"}, "alone")
     trials.measure({"X": "4"}, "alone")
     assert launcher.launched == [{"X": "4"}]
@@ -253,13 +263,22 @@ HANGS: dict[str, Callable[[str, Env, int], bool]] = {
 
 
 def searched(
-    folder: Path, seconds: float, launcher: Hanging, monkeypatch: pytest.MonkeyPatch
+    folder: Path,
+    budget: float,
+    launcher: Hanging,
+    monkeypatch: pytest.MonkeyPatch,
+    added: Amended | None = None,
 ) -> Outcome:
+    """A new search with this budget, or where time is `added` the one of this folder."""
     monkeypatch.setattr("nearpeak.tune.trials.time", SimpleNamespace(monotonic=launcher.monotonic))
     names = ["FAST", *(f"S{number}" for number in range(12))]
     values = [Candidate(((name, value),)) for name in names for value in ("1", "2")]
-    with closing(TuneJournal(folder, BEGIN)) as journal:
-        return Search(Trials(journal, launcher, seconds), values, 1).run()
+    asked = msgspec.structs.replace(ASKED, budget_seconds=budget)
+    begin = msgspec.structs.replace(BEGIN, asked=asked)
+    with closing(TuneJournal(folder, None if added else begin)) as journal:
+        if added:
+            journal.append(added)
+        return Search(Trials(journal, launcher), values, 1).run()
 
 
 @pytest.mark.parametrize("budget", [120.0, 300.0])
@@ -271,15 +290,55 @@ def test_whatever_hangs_a_search_ends_in_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     launcher = Hanging(hangs)
-    found = searched(tmp_path / "out", budget * SEARCHED, launcher, monkeypatch)
-    assert launcher.now <= 1.1 * budget * SEARCHED, found
-    asked = msgspec.structs.replace(ASKED, budget_seconds=budget)
-    whole = launcher.now + OVERTIME * study_seconds(asked, launcher.now)
-    assert whole <= budget * 1.001
-    assert overdrawn(asked, whole) == ""
+    found = searched(tmp_path / "out", budget, launcher, monkeypatch)
+    shares = Budget(budget)
+    assert launcher.now <= shares.until("rest", 1.25), found
+    if found.taken:
+        assert launcher.now <= 1.05 * shares.until("proof", 1.25), found
     if hangs is HANGS["nothing"]:
         assert "FAST" in found.taken
 
 
-def test_beyond_the_budget_a_line_says_so() -> None:
-    assert overdrawn(ASKED, 90.0).startswith("It took 1m30s, beyond the budget of 1m00s: ")
+def test_time_that_is_added_to_a_search_that_ended_goes_on_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launcher = Hanging(lambda *_: False)
+    first = searched(tmp_path / "out", 40.0, launcher, monkeypatch)
+    assert (first.taken, bool(first.lacking)) == ({}, True)
+    before, launched = launcher.now, launcher.launched
+    added = Amended(budget_seconds=300.0, asked="--resume", study=False)
+    found = searched(tmp_path / "out", 40.0, launcher, monkeypatch, added)
+    assert launcher.launched > launched
+    assert before < launcher.now <= before + 300.0
+    assert "FAST" in found.taken
+    records = read(tmp_path / "out")
+    assert budget_of(records) == Budget(300.0, begins=pytest.approx(before))
+    silent = Hanging(lambda *_: False)
+    monkeypatch.setattr("nearpeak.tune.trials.time", SimpleNamespace(monotonic=silent.monotonic))
+    with closing(TuneJournal(tmp_path / "out")) as journal:
+        names = ["FAST", *(f"S{number}" for number in range(12))]
+        values = [Candidate(((name, value),)) for name in names for value in ("1", "2")]
+        assert Search(Trials(journal, silent), values, 1).run() == found
+    assert silent.launched == 0  # all of it was played back
+
+
+def test_time_that_is_added_to_a_search_that_was_cut_off_counts_from_there(tmp_path: Path) -> None:
+    journal = TuneJournal(tmp_path / "out", BEGIN)
+    Trials(journal, Launcher()).measure({}, "taken")
+    journal.append(Amended(budget_seconds=100.0, asked="--resume", study=False))
+    journal.close()
+    trials = Trials(TuneJournal(tmp_path / "out"), Launcher())
+    trials.measure({}, "taken")
+    assert trials.holds(1, 0, "search")
+    trials.measure({"X": "2"}, "alone")
+    assert not trials.more()
+
+
+def test_time_that_was_added_to_the_study_is_not_for_the_search(tmp_path: Path) -> None:
+    journal = TuneJournal(tmp_path / "out", BEGIN)
+    Trials(journal, Launcher()).measure({}, "taken")
+    journal.append(Amended(budget_seconds=100.0, asked="--resume", study=True))
+    journal.close()
+    trials = Trials(TuneJournal(tmp_path / "out"), Launcher())
+    trials.measure({}, "taken")
+    assert not trials.more()

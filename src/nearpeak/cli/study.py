@@ -412,13 +412,15 @@ def _start(
         _conclude(folder, plan, requirements, history, ended_by)
 
 
-def measure(options: "Options", folder: Path) -> int | None:
+def measure(options: "Options", folder: Path, added: float | None = None) -> int | None:
     """Runs a study of its own, or completes the one of these options that is in the folder; no
-    report is made. The signal that has ended it, if one has; UserError."""
+    report is made. `added`: seconds that such a one has more, from now on. The signal that has
+    ended it, if one has; UserError."""
     from nearpeak.machine.discover import discover
     from nearpeak.study.folder import create, reopen
     from nearpeak.study.history import History
     from nearpeak.study.journal import NAME
+    from nearpeak.study.options import Options
     from nearpeak.study.prepare import prepare
     from nearpeak.study.programs import TOOLS
 
@@ -430,10 +432,11 @@ def measure(options: "Options", folder: Path) -> int | None:
         journal = create(folder, machine, plan)
     with contextlib.closing(journal):
         history = History(folder, plan)
-        if history.over:
+        amendment = _amendment(history, Options(budget_seconds=added))
+        if history.over and amendment is None:
             return None
         session = _session(folder, plan, machine, history)
-        return _run(folder, plan, journal, history, session, explain=None)
+        return _run(folder, plan, journal, history, session, amendment, explain=None)
 
 
 def _resume(

@@ -19,13 +19,15 @@ from nearpeak.tune.targets import DEFAULT
 if TYPE_CHECKING:
     from nearpeak.libraries.profiles import Profile
     from nearpeak.tune.confirm import Confirmed
-    from nearpeak.tune.journal import Asked, TuneJournal
+    from nearpeak.tune.journal import Amended, Asked, TuneJournal
     from nearpeak.tune.run import Prepared
     from nearpeak.tune.search import Outcome
     from nearpeak.tune.tuned import Tuned
 
 FOLDER = "tuned"
 BUDGET = "15m"
+MORE = "10m"  # that is proposed to be added
+STUDY = "study"  # the folder of the one that confirms, below DIR
 
 HELP = """Find the settings that make a library faster, and write them down ready to use.
 
@@ -38,7 +40,8 @@ whether the settings are taken, taken for this path alone, or not at all.
 What was taken is written into DIR: profile.toml for --mpi NAME@DIR/profile.toml of
 every command, and a shell file, a module file and the library's own files. What makes
 something else slower is in DIR/only-PATH-BUFFERS alone, with its price. DIR/report.html
-shows it all, and DIR/study has the report of the study.
+shows it all, and DIR/study has the report of the study. `--resume --budget TIME` adds
+time to it.
 
 Examples:
 
@@ -50,7 +53,7 @@ Examples:
 
   nearpeak tune --mpi openmpi --trace trace.json --budget 10m
 
-  nearpeak tune --resume -o tuned
+  nearpeak tune --resume -o tuned --budget 10m
 
   nearpeak run latency --mpi mpich@tuned/profile.toml
 
@@ -94,7 +97,11 @@ def tune(
     ] = None,
     budget: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help=f"For search and confirmation. Default: {BUDGET}."),
+        typer.Option(
+            metavar="TIME",
+            help=f"For search and confirmation. Default: {BUDGET}; with --resume, what it may take"
+            " from now on. Default then: what is left.",
+        ),
     ] = None,
     seed: Annotated[
         int | None, typer.Option(metavar="N", min=0, help="Repeat a search in the same order.")
@@ -110,14 +117,19 @@ def tune(
     ] = False,
 ) -> None:
     """Searches, confirms, writes and prints."""
+    from nearpeak.terms.sizes import parse_seconds
     from nearpeak.tune import run
-    from nearpeak.tune.journal import FORM, TuneJournal, seconds_of
+    from nearpeak.tune.journal import FORM, TuneJournal, budget_of, seconds_of
 
     start = time.monotonic()
+    added: float | None = None
     if resume:
-        given = (mpi, targets, trace, path, buffers, budget, seed)
-        if any(word is not None for word in given):
-            raise UserError("--resume takes every option from the folder: give only -o DIR")
+        if any(word is not None for word in (mpi, targets, trace, path, buffers, seed)):
+            raise UserError(
+                "--resume takes every option from the folder: give only -o DIR, and --budget for"
+                " more time"
+            )
+        added = None if budget is None else parsed("--budget", parse_seconds, budget)
         asked = FORM.begin(FORM.read(output)).asked
     else:
         if trace is not None:
@@ -136,17 +148,26 @@ def tune(
     with contextlib.closing(
         TuneJournal(output, None if resume else run.begin(prepared))
     ) as journal:
-        before = seconds_of(journal.records)  # of a run before this one
+        start -= seconds_of(journal.records)  # of a run before this one
+        for_study = None
+        if added is not None:
+            amendment = _amended(added, output)
+            journal.append(amendment)
+            for_study = added if amendment.study else None
+        budget_left = budget_of(journal.records)
         try:
             outcome = _search(prepared, journal)
-            start -= before
-            judged = _confirm(prepared, outcome, output, time.monotonic() - start)
+            spent = time.monotonic() - start
+            judged = _confirm(
+                prepared, outcome, output, budget_left.study_seconds(spent), for_study
+            )
         except KeyboardInterrupt:
             raise _interrupted(output, signal.SIGINT) from None
-        found = run.summed_up(prepared, journal, outcome, judged)
+        unused = 0.0 if outcome.taken else budget_left.unused(time.monotonic() - start)
+        found = run.summed_up(prepared, journal, outcome, judged, unused)
         profiles = run.profiles(prepared, journal, found)
     _write(found, profiles, output)
-    if words := run.overdrawn(asked, time.monotonic() - start):
+    if words := budget_left.overdrawn(time.monotonic() - start):
         say(words)
     if found.verdict == "fails":
         raise typer.Exit(1)
@@ -187,6 +208,19 @@ def _asked(
     )
 
 
+def _amended(seconds: float, output: Path) -> "Amended":
+    """So much time more: for the study that confirms, where it has begun, else for the search and
+    its study."""
+    from nearpeak.study.journal import NAME
+    from nearpeak.terms.sizes import format_seconds
+    from nearpeak.tune.journal import Amended
+
+    study = (output / STUDY / NAME).exists()
+    time_added = format_seconds(seconds)
+    say(f"Adds {time_added} to {'the study that confirms' if study else 'the search'}")
+    return Amended(budget_seconds=seconds, asked=f"--resume --budget {time_added}", study=study)
+
+
 def _search(prepared: "Prepared", journal: "TuneJournal") -> "Outcome":
     from nearpeak.tune import run
     from nearpeak.tune.progress import Progress
@@ -201,10 +235,14 @@ def _search(prepared: "Prepared", journal: "TuneJournal") -> "Outcome":
 
 
 def _confirm(
-    prepared: "Prepared", outcome: "Outcome", output: Path, spent: float
+    prepared: "Prepared",
+    outcome: "Outcome",
+    output: Path,
+    seconds: float,
+    added: float | None,
 ) -> "dict[str, Confirmed]":
     """What the study says of what was taken, by the name of settings; nothing where nothing was.
-    `spent`: seconds of the budget."""
+    `seconds`: its budget; `added`: to one that has begun."""
     from nearpeak.cli.study import measure
     from nearpeak.findings.build import build_results
     from nearpeak.report.page import write_report
@@ -212,7 +250,7 @@ def _confirm(
 
     if not outcome.taken:
         return {}
-    folder = output / "study"
+    folder = output / STUDY
     single = prepared.single
     base, *others = run.settings(prepared, outcome)
     options = confirm.options(
@@ -221,9 +259,9 @@ def _confirm(
         prepared.paths,
         prepared.launches.targets,
         prepared.usual,
-        run.study_seconds(prepared.asked, spent),
+        seconds,
     )
-    ended_by = measure(options, folder)
+    ended_by = measure(options, folder, added)
     if ended_by is not None:
         raise _interrupted(output, ended_by)
     results = build_results(folder)
@@ -255,9 +293,12 @@ def _write(found: "Tuned", profiles: "dict[str, Profile]", output: Path) -> None
     from nearpeak.files import write_whole
     from nearpeak.report.tuned.page import write_page
     from nearpeak.report.tuned.terminal import print_tuned
+    from nearpeak.tune.journal import resume_command
     from nearpeak.tune.written import write
 
     text = msgspec.json.format(msgspec.json.encode(found), indent=1).decode()
     write_whole(output / "tune.json", text)
     files = {profile.scope: write(profile, output / folder) for folder, profile in profiles.items()}
     print_tuned(found, files, write_page(found, files, output))
+    if found.lacking or found.unguarded:
+        say(f"To add time: {resume_command(output)} --budget {MORE}")

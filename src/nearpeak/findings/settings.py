@@ -82,16 +82,20 @@ def in_force(who: Who | None, known: Observations) -> dict[str, str]:
     return found
 
 
-def over_ucx(who: Who | None, known: Observations) -> bool:
-    """Whether a library's messages are known to go over UCX: it said so itself when it was asked,
-    or its variables choose UCX."""
+def over_ucx(who: Who | None, known: Observations) -> bool | None:
+    """Whether a library's messages go over UCX: it said so itself when it was asked, or its
+    variables choose UCX. False: UCX was asked and named no protocol; None: not known."""
     name, value = OVER_UCX
-    return in_force(who, known).get(name) == value or any(
-        said.protocols and UCX_PREFIX in said.asked
+    if in_force(who, known).get(name) == value:
+        return True
+    said = [
+        bool(said.protocols)
         for explanation in known.explanations
         if explanation.who == who
         for said in explanation.said
-    )
+        if UCX_PREFIX in said.asked
+    ]
+    return any(said) if said else None
 
 
 def named_settings(findings: Iterable[Finding]) -> list[tuple[str, str]]:

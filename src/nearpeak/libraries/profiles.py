@@ -7,9 +7,31 @@ import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.libraries.library import Library, Settings
+from nearpeak.numbers import number, span
 
 SUFFIX = ".toml"
 SCHEMA = 1
+
+
+class Apart(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """Launches between CPUs at one distance."""
+
+    low_ns: float  # a cache line's round trip, of the nearest,
+    high_ns: float  # and of those furthest apart
+    launches: int
+
+    @property
+    def words(self) -> str:
+        """`60.0 to 67.0 ns`."""
+        return span(self.low_ns, self.high_ns, "ns")
+
+
+class At(Apart, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """What the settings do to a case there."""
+
+    times: float  # as fast: median of the ratios within blocks
+    ci95: list[float]  # empty: launches were too few
+    slower: bool  # by more than 5 %, beyond chance
 
 
 class Evidence(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
@@ -23,6 +45,20 @@ class Evidence(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
     ci95: list[float]  # of `times`; empty: launches were too few
     verdict: str
     ceiling: float | None = None  # in its unit
+    distances: list[At] = []  # of the CPUs, between host memories; none: not known
+
+    @property
+    def slower_at(self) -> list[At]:
+        """The distances at which it is slower, where there are several."""
+        return [at for at in self.distances if at.slower and len(self.distances) > 1]
+
+    @property
+    def apart(self) -> str:
+        """`60.0 ns`; of several distances `60.0 ns: 2.00, 300 ns: 0.700 times as fast`."""
+        if len(self.distances) < 2:
+            return "".join(at.words for at in self.distances)
+        each = [f"{at.words}: {number(at.times)}" for at in self.distances]
+        return f"{', '.join(each)} times as fast"
 
 
 class Profile(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
@@ -42,6 +78,8 @@ class Profile(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=T
     env: dict[str, str]
     evidence: list[Evidence] = []
     slower: list[Evidence] = []  # its price
+    # Of the CPUs, by path of host memory: where its evidence is from.
+    distances: dict[str, list[Apart]] = {}
 
 
 def is_profile(name: str) -> bool:

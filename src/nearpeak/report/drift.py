@@ -4,7 +4,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from nearpeak.numbers import count, number, percent, size
+from nearpeak.numbers import count, number, percent, size, span
 from nearpeak.observations.observed import Block
 from nearpeak.results.names import case
 from nearpeak.results.results import Drift, Results
@@ -117,12 +117,7 @@ def _moving(drift: Drift) -> Iterator[str]:
     known = sum(len(each.blocks) for each in drift.distances)
     for each in drift.distances:
         yield (
-            f"{drift.place.path}: CPUs {_ns(*each.ns)} apart in {len(each.blocks)} of"
+            f"{drift.place.path}: CPUs {span(*each.ns, 'ns')} apart in {len(each.blocks)} of"
             f" {count(known, 'block')}: {_less_or_more(each.deviation)} than usual"
             f" ({_span(*each.range)})."
         )
-
-
-def _ns(low: float, high: float) -> str:
-    ends = dict.fromkeys(number(round(end)) for end in (low, high))
-    return f"{' to '.join(ends)} ns"

@@ -83,6 +83,17 @@ def with_named(
     return [*first, *(each for each in known if each not in first)], len(first)
 
 
+def idle(
+    candidates: Sequence[Candidate], component: str, variables: Collection[str]
+) -> list[Candidate]:
+    """The values of a component that moves none of the messages, `variables` being its own; none
+    where another's value chooses it by its name (`OMPI_MCA_pml=ucx`)."""
+    own = [each for each in candidates if each.variable in variables]
+    others = [each for each in candidates if each.variable not in variables]
+    chosen = any(value == component for each in others for _, value in each.env)
+    return [] if chosen or not others else own
+
+
 def agreeing(candidates: Sequence[Candidate]) -> list[Candidate]:
     """Those that set nothing otherwise than one before them, as what one needs may exclude another.
     First come values of what others need: a way that is chosen is not given up for what one of its

@@ -2,12 +2,20 @@
 """What a study of the library as it is and as it was tuned says: taken, taken for some cases alone,
 or not."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
+from typing import TypeVar
 
 from nearpeak.libraries.library import Settings
+from nearpeak.libraries.profiles import Apart, At
 from nearpeak.numbers import size
+from nearpeak.observations.observed import Block
 from nearpeak.results.results import Cell, Comparison, Results
+from nearpeak.statistics.comparisons import better_in
+from nearpeak.statistics.intervals import interval
+from nearpeak.statistics.strata import strata
 from nearpeak.study.options import LibraryChoice, Options
 from nearpeak.terms.identity import Who
 from nearpeak.terms.left_out import LEAST_BLOCKS
@@ -17,6 +25,7 @@ TUNED = "tuned"
 FREE = "tuned-everywhere"  # of it what costs nothing elsewhere
 # Bytes: one for each of the ways in which libraries move messages, from short to rendezvous.
 GUARDED_SIZES = [8, 4 << 10, 64 << 10, 1 << 20, 16 << 20]
+Key = TypeVar("Key", bound=Hashable)
 PRICE = 1 / 1.05  # what is no faster than this is told as slower
 
 
@@ -52,6 +61,7 @@ class Shown:
     comparison: Comparison
     before: Cell
     after: Cell
+    distances: list[At]  # of the CPUs, nearest first
 
     @property
     def label(self) -> str:
@@ -69,6 +79,7 @@ class Confirmed:
     slower: list[Shown]  # the price
     broken: list[str]  # what does not work any more
     unguarded: list[str]  # ids of paths on which too little was measured to tell
+    distances: dict[str, list[Apart]]  # of the CPUs, by path of host memory
 
     @property
     def faster(self) -> bool:
@@ -77,9 +88,18 @@ class Confirmed:
         return not self.broken and "faster" in words and "slower" not in words
 
     @property
+    def far(self) -> list[Shown]:
+        """The targets that are slower between CPUs at one of several distances: a price too."""
+        return [
+            shown
+            for shown in self.targets
+            if len(shown.distances) > 1 and any(at.slower for at in shown.distances)
+        ]
+
+    @property
     def everywhere(self) -> bool:
         """Whether it costs nothing in any case that was measured."""
-        return self.faster and not self.slower
+        return self.faster and not self.slower and not self.far
 
 
 def judge(
@@ -96,11 +116,7 @@ def judge(
     before, after = Who(library, base), Who(library, tuned)
     cells = {(cell.who, cell.place, cell.case): cell for cell in results.cells}
     shown = [
-        Shown(
-            each,
-            cells[before, each.place, each.case],
-            cells[after, each.place, each.case],
-        )
+        _shown(each, cells[before, each.place, each.case], cells[after, each.place, each.case])
         for each in results.comparisons
         if (each.first, each.second) == (before, after)
     ]
@@ -124,7 +140,66 @@ def judge(
         sorted(slower, key=_ratio),
         _broken(results, before, after),
         [path for path in paths if path not in guarded],
+        _by_path(shown),
     )
+
+
+def _shown(comparison: Comparison, before: Cell, after: Cell) -> Shown:
+    """A case, also at each distance of the CPUs."""
+    ratios = better_in(after.by_block, before.by_block, before.better)
+    both = [_distances(cell) for cell in (before, after)]
+    found = []
+    for apart, blocks in _strata(both):
+        there = [ratios[block] for block in blocks if block in ratios]
+        ci95 = interval(there)
+        times = median(there) if there else math.nan
+        found.append(
+            At(
+                low_ns=apart.low_ns,
+                high_ns=apart.high_ns,
+                launches=apart.launches,
+                times=times,
+                ci95=list(ci95 or ()),
+                slower=ci95 is not None and ci95[1] < 1 and times < PRICE,
+            )
+        )
+    return Shown(comparison, before, after, [at for at in found if not math.isnan(at.times)])
+
+
+def _distances(cell: Cell) -> dict[Block, float]:
+    """How far apart the CPUs were in each block, between host memories; else nothing."""
+    if set(cell.place.ends) != {"host"}:
+        return {}
+    return {b: ns for b, ns in zip(cell.blocks, cell.cache_line_ns, strict=False) if ns}
+
+
+def _strata(cells: Sequence[Mapping[Key, float]]) -> list[tuple[Apart, set[Key]]]:
+    """The distances at which these were measured, and the blocks in which all of them were at
+    that one."""
+    values = [ns for known in cells for ns in known.values()]
+    of = dict(zip(values, map(int, strata(values)), strict=True))
+    found = []
+    for stratum in sorted(set(of.values())):
+        there = [ns for ns in values if of[ns] == stratum]
+        apart = Apart(low_ns=min(there), high_ns=max(there), launches=len(there))
+        blocks = [{b for b, ns in known.items() if of[ns] == stratum} for known in cells]
+        found.append((apart, set.intersection(*blocks)))
+    return found
+
+
+def _by_path(shown: Sequence[Shown]) -> dict[str, list[Apart]]:
+    """The distances at which cases were measured on each path, by settings and block."""
+    known: dict[str, dict[tuple[Who, Block], float]] = {}
+    for each in shown:
+        for cell in (each.before, each.after):
+            for block, ns in _distances(cell).items():
+                known.setdefault(cell.place.path, {})[cell.who, block] = ns
+    return {path: apart(list(values.values())) for path, values in known.items()}
+
+
+def apart(distances_ns: Sequence[float]) -> list[Apart]:
+    """The distances that these fall into, nearest first."""
+    return [found for found, _ in _strata([dict(enumerate(distances_ns))])]
 
 
 def _ratio(shown: Shown) -> float:

@@ -24,7 +24,7 @@ class Hints(NamedTuple):
     """What is worth trying first."""
 
     named: Named  # variables with their values
-    over_ucx: bool  # whether messages are known to go over UCX
+    over_ucx: bool | None  # whether messages go over UCX; None: not known
 
 
 def hints(

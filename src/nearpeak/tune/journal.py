@@ -8,6 +8,7 @@ import msgspec
 
 from nearpeak import journal
 from nearpeak.terms.benchmarks import Better
+from nearpeak.tune.budget import Budget
 from nearpeak.tune.tuned import Ceiling
 
 NAME = "tune.jsonl"
@@ -61,7 +62,7 @@ class Hinted(msgspec.Struct, kw_only=True, tag_field="record", tag="hints"):
     """What rules named for what an explanation showed: tried first."""
 
     named: list[tuple[str, str]]  # variables and values
-    over_ucx: bool = False  # whether messages are known to go over UCX
+    over_ucx: bool | None = None  # whether messages go over UCX; None: not known
     seconds: float
 
 
@@ -100,7 +101,15 @@ class Priced(msgspec.Struct, kw_only=True, tag_field="record", tag="price"):
     seconds: float
 
 
-Record = Begin | Hinted | Calibrated | Trial | Checked | Priced
+class Amended(msgspec.Struct, kw_only=True, tag_field="record", tag="amendment"):
+    """Time that was added to a tuning that ended or was cut off."""
+
+    budget_seconds: float  # for all that follows
+    asked: str  # what was asked for: options of `nearpeak tune`
+    study: bool  # whether the study that confirms had begun, which has all of it then
+
+
+Record = Begin | Hinted | Calibrated | Trial | Checked | Priced | Amended
 
 
 FORM = journal.Form[Begin, Record](
@@ -111,7 +120,16 @@ resume_command, read = FORM.resume_command, FORM.read
 
 def seconds_of(records: Sequence[Record]) -> float:
     """What all of them took."""
-    return sum(record.seconds for record in records if not isinstance(record, Begin))
+    return sum(each.seconds for each in records if not isinstance(each, Begin | Amended))
+
+
+def budget_of(records: Sequence[Record]) -> Budget:
+    """The budget in force after these records."""
+    budget = Budget(FORM.begin(list(records)).asked.budget_seconds)
+    for number, record in enumerate(records):
+        if isinstance(record, Amended):
+            budget = Budget(record.budget_seconds, begins=seconds_of(records[:number]))
+    return budget
 
 
 class TuneJournal(journal.RunJournal[Begin, Record]):

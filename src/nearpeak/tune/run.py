@@ -14,20 +14,22 @@ import nearpeak
 from nearpeak.errors import UserError
 from nearpeak.libraries.library import Settings
 from nearpeak.libraries.profiles import SCHEMA as PROFILE_SCHEMA
-from nearpeak.libraries.profiles import Evidence, Profile
+from nearpeak.libraries.profiles import Apart, Evidence, Profile
 from nearpeak.libraries.settings import split
 from nearpeak.libraries.tunables import Tunable, offered
+from nearpeak.numbers import count
 from nearpeak.statistics.intervals import interval
 from nearpeak.study import programs
 from nearpeak.study.estimate import GUESSES
-from nearpeak.study.fit import OVERTIME, rounded
+from nearpeak.study.fit import rounded
 from nearpeak.study.paths import select_paths
 from nearpeak.study.single import Single, beside, choose
 from nearpeak.terms.buffers import default_buffers, needs_gpu
 from nearpeak.terms.sizes import format_seconds
 from nearpeak.tune import calibrate, tuned
-from nearpeak.tune.candidates import Candidate, Env, candidates, possible, with_named
-from nearpeak.tune.confirm import FREE, TUNED, Confirmed, Shown
+from nearpeak.tune.budget import SEARCHED
+from nearpeak.tune.candidates import Candidate, Env, candidates, idle, possible, with_named
+from nearpeak.tune.confirm import FREE, TUNED, Confirmed, Shown, apart
 from nearpeak.tune.hints import Hints, hints
 from nearpeak.tune.journal import SCHEMA, Asked, Begin, Calibrated, Trial, TuneJournal
 from nearpeak.tune.launches import Launches
@@ -37,7 +39,6 @@ from nearpeak.tune.trials import Trials
 from nearpeak.tune.tried import tried
 
 UCX = "ucx"  # the component whose cost model takes ceilings
-SEARCHED = 0.55  # of the time; what is left is for the study that confirms
 MOST_HINTED = 2  # sizes that are explained, the largest: some 10 s each
 # Launches of a search that may end with something taken: two looks and the library as it is, trials
 # by chance, a race of two, what is won proved twice, and what works with it and without.
@@ -52,6 +53,7 @@ class Prepared:
     launches: Launches
     candidates: list[Candidate]
     calibrated: list[Tunable]  # those that take ceilings
+    of_ucx: list[str]  # variables of UCX
     paths: list[str]  # ids of those that are guarded, the own one first
     usual: list[str]  # benchmarks that are guarded by the study
 
@@ -115,6 +117,7 @@ def prepare(asked: Asked) -> Prepared:
         Launches(subjects, guards, targets, {k: v for k, v in others.items() if v}),
         candidates(there),
         [each.tunable for each in there if each.tunable.calibrated],
+        [each.tunable.name for each in there if each.tunable.component == UCX],
         list(paths),
         [each.name for each in measured if each.name in usual],
     )
@@ -124,22 +127,6 @@ def least_seconds(buffers: str, launches: int) -> float:
     """The least budget, by a guess of how long launches take. `launches`: of a trial."""
     start = GUESSES["mpi", "gpu" if needs_gpu(buffers) else "memory"].start
     return rounded(LEAST_LAUNCHES * launches * start / SEARCHED)
-
-
-def study_seconds(asked: Asked, spent: float) -> float:
-    """The budget of the study that confirms, where so much was spent of all of it: a study may
-    take longer than its budget (docs/study.md, "Budget"), and that fits too."""
-    return max(0.0, asked.budget_seconds - spent) / OVERTIME
-
-
-def overdrawn(asked: Asked, spent: float) -> str:
-    """Why more than the budget was spent; empty where it was not, or by less than a tenth."""
-    if spent <= 1.1 * asked.budget_seconds:
-        return ""
-    return (
-        f"It took {format_seconds(spent)}, beyond the budget of"
-        f" {format_seconds(asked.budget_seconds)}: launches took longer than those before them"
-    )
 
 
 def _guards(first: Single, names: list[str], path: str | None, buffers: str) -> list[Single]:
@@ -194,8 +181,7 @@ def search(
             f"{journal.folder} was begun with {begun.library} {begun.version} on {begun.host} and"
             " its settings of then: start anew in another folder"
         )
-    seconds = prepared.asked.budget_seconds * SEARCHED
-    trials = Trials(journal, prepared.launches, seconds, tick)
+    trials = Trials(journal, prepared.launches, tick)
     single = prepared.single
     hinted = trials.hints(lambda limit: _hints(prepared, tell, limit))
     for name, value in hinted.named:
@@ -204,8 +190,17 @@ def search(
         prepared.candidates, hinted.named, {*single.settings.env, *single.library.env}
     )
     calibrated = _calibrated(prepared, trials, tell, [UCX] if hinted.over_ucx else [])
+    last = _last(prepared, hinted, tried)
+    if last:
+        tell(f"{count(len(last), 'value')} of UCX, which moves none of its messages: tried last")
     with single.mps():
-        return Search(trials, tried, prepared.asked.seed, tell, first, calibrated).run()
+        return Search(trials, tried, prepared.asked.seed, tell, first, calibrated, last).run()
+
+
+def _last(prepared: Prepared, hinted: Hints, tried: Sequence[Candidate]) -> list[Candidate]:
+    """The values of UCX, where it was asked, moves none of the messages, and nothing that is tried
+    chooses it."""
+    return idle(tried, UCX, prepared.of_ucx) if hinted.over_ucx is False else []
 
 
 def _calibrated(
@@ -250,9 +245,14 @@ def settings(prepared: Prepared, outcome: Outcome) -> list[Settings]:
 
 
 def summed_up(
-    prepared: Prepared, journal: TuneJournal, outcome: Outcome, judged: Mapping[str, Confirmed]
+    prepared: Prepared,
+    journal: TuneJournal,
+    outcome: Outcome,
+    judged: Mapping[str, Confirmed],
+    unused_seconds: float,
 ) -> tuned.Tuned:
-    """All that came of it. `judged`: what was confirmed, by the settings' name."""
+    """All that came of it. `judged`: what was confirmed, by the settings' name; `unused_seconds`:
+    of the budget."""
     confirmed, free = judged.get(TUNED), judged.get(FREE)
     begun, single = journal.begin, prepared.single
     trials = [record for record in journal.records if isinstance(record, Trial)]
@@ -280,6 +280,7 @@ def summed_up(
         slower=[_evidence(shown) for shown in confirmed.slower] if confirmed else [],
         broken=confirmed.broken if confirmed else [],
         unguarded=confirmed.unguarded if confirmed else [],
+        distances=confirmed.distances if confirmed else _searched_at(prepared, trials),
         free=_free(outcome, free) if free else None,
         calibration=calibration,
         offers=[
@@ -291,8 +292,17 @@ def summed_up(
         ],
         lacking=outcome.lacking,
         tried=tried(trials, [*begun.candidates, *({name: value} for name, value in by_ceilings)]),
+        unused_seconds=round(unused_seconds, 1),
         refused=[tuned.Refused(setting=name, why=why) for name, why in outcome.refused.items()],
     )
+
+
+def _searched_at(prepared: Prepared, trials: Sequence[Trial]) -> dict[str, list[Apart]]:
+    """The distances of the CPUs in the trials; nothing but between host memories."""
+    known = [trial.distance_ns for trial in trials if trial.distance_ns]
+    if needs_gpu(prepared.asked.buffers) or not known:
+        return {}
+    return {prepared.single.path.id: apart(known)}
 
 
 def _free(outcome: Outcome, confirmed: Confirmed) -> tuned.Free:
@@ -341,7 +351,24 @@ def _evidence(shown: Shown) -> Evidence:
         ci95=list(comparison.ci95 or ()),
         verdict=comparison.verdict,
         ceiling=before.ceiling.value if before.ceiling else None,
+        distances=shown.distances,
     )
+
+
+def _not_far(found: tuned.Tuned) -> str:
+    """`, with the CPUs 60.0 ns apart and not 300 ns`, where targets are slower at one of several
+    distances."""
+    far = [at for each in found.evidence for at in each.slower_at]
+    own = found.distances.get(found.path, [])
+    slower = [
+        apart.words
+        for apart in own
+        if any(at.low_ns <= apart.high_ns and apart.low_ns <= at.high_ns for at in far)
+    ]
+    if not slower:
+        return ""
+    others = [apart.words for apart in own if apart.words not in slower]
+    return f", with the CPUs {' or '.join(others)} apart and not {' or '.join(slower)}"
 
 
 def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> dict[str, Profile]:
@@ -367,12 +394,15 @@ def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> di
             env={**prepared.single.settings.env, **env},
             evidence=evidence,
             slower=list(slower),
+            distances=found.distances,
         )
 
     everywhere = f"on this machine, with this version of {begun.library}"
     if found.unguarded:
         everywhere += f" (not measured: {', '.join(found.unguarded)})"
-    here = f"for {begun.path} with buffers {buffers} alone: elsewhere it is slower"
+    here = f"for {begun.path} with buffers {buffers} alone{_not_far(found)}"
+    if found.slower:
+        here += ": elsewhere it is slower"
     if found.verdict == "taken":
         return {"": made(everywhere, found.env, found.evidence)}
     written = {}

@@ -26,6 +26,7 @@ import numpy as np
 
 from nearpeak.arrays import Floats
 from nearpeak.terms.logs import brief
+from nearpeak.tune.budget import Work
 from nearpeak.tune.candidates import Candidate, Env, agreeing, by_variable, together
 from nearpeak.tune.estimate import HARM, LEAST_GAIN, LIKELY, SURE, effects_of, estimate, noise_of
 from nearpeak.tune.sampler import Sampler
@@ -43,6 +44,7 @@ MOST_OFFERS = 3
 MOST_FAILING = 2  # values of those that need the same: where so many fail, all do
 MOST_RACING = 8  # side by side
 MOST_ROUNDS = 7
+MOST_MORE = 14  # further ones, where nothing was taken and something seems to be better
 LEAST_ROUNDS = 3
 PROOF = 2 * (LEAST_ROUNDS + 1)  # launches: rounds of two
 TAKEN = 3  # launches of what is taken
@@ -77,9 +79,12 @@ class Bench(Protocol):
     def left(self) -> float:
         """The share of the time for trials that is left."""
 
-    def holds(self, launches: int, checks: int) -> bool:
-        """Whether what is left of the time for the search holds so many usual launches and
+    def holds(self, launches: int, checks: int, work: Work) -> bool:
+        """Whether the time that work of this kind may take holds so many usual launches and
         checks."""
+
+    def more(self) -> bool:
+        """Whether time was added when the search had ended; it counts from then on."""
 
 
 class Offer(NamedTuple):
@@ -120,9 +125,11 @@ class Search:
         tell: Callable[[str], None] = lambda _: None,
         first: int = 0,
         calibrated: Sequence[Candidate] = (),
+        last: Sequence[Candidate] = (),
     ) -> None:
         """`candidates`: single values, each with what it needs; so many `first` ones are tried
-        alone before all else. `calibrated`: further values, which are tried all together then."""
+        alone before all else. `calibrated`: further values, which are tried all together then.
+        `last`: those of the values that are tried only when the others have had a turn."""
         self._bench = bench
         self._chance = random.Random(seed)
         self._seed = seed
@@ -130,16 +137,18 @@ class Search:
         self._candidates = list(dict.fromkeys([*candidates, *calibrated]))
         self._calibrated = calibrated
         self._first = first
+        self._last = frozenset(last).difference(candidates[:first])
         self._checks = 1  # that are to come
         self._own: list[Floats] = []  # launches of what was taken so far
         self._default: Floats = np.zeros(0)  # the usual costs without anything
         self._scatter: list[Floats] = []  # the same less their medians, of all taken before
         self._tried: list[tuple[frozenset[Candidate], float]] = []  # values, and their cost
         self._by_target: list[Floats] = []  # the costs of each of these trials
+        self._undecided: dict[Candidate, list[Floats]] = {}  # of the last race: gains
         self.outcome = Outcome()
 
     def run(self) -> Outcome:
-        """Searches until nothing helps any more or the time is over."""
+        """Searches, and goes on as long as time is added."""
         if not self._reference(TAKEN):
             return self.outcome
         self._bench.check({})  # how long it takes must be known for the others to have their time
@@ -147,8 +156,19 @@ class Search:
         self._calibrate()
         if self._take_best(self._promising()):
             self._prune()
+        self._go_on()
+        while self._bench.more():
+            self.outcome.lacking, self.outcome.offers = [], []
+            self._checks = 1
+            if not self.outcome.taken and self._take_best(self._best(self._known())):
+                self._prune()
+            self._go_on()
+        return self.outcome
+
+    def _go_on(self) -> None:
+        """Searches until nothing helps any more or the time is over, and proves what it takes."""
         while True:
-            if self._climb():
+            if self._climb() or self._race_on():
                 self._prune()
             self._prove()
             if not self.outcome.taken:
@@ -163,7 +183,6 @@ class Search:
         self._checks = 0
         self._leave_what_costs()
         self._offers()
-        return self.outcome
 
     def _calibrate(self) -> None:
         """What ceilings in the library's own cost model give by themselves. They were not chosen by
@@ -183,14 +202,19 @@ class Search:
             self._lack(f"{CALIBRATED_ROUNDS} rounds of measured ceilings alone")
             return
         for _ in range(CALIBRATED_ROUNDS):
-            gains = self._against(dict(together(values).env), "calibrated", 1)
+            gains = self._against(dict(together(values).env), "calibrated", 1, "search")
             if gains is None:
                 break
             self.outcome.calibration.gains.append(gains[0])
 
-    def _holds(self, launches: int) -> bool:
+    def _holds(self, launches: int, work: Work) -> bool:
         """Whether the time holds so many launches, and the check where it is still to come."""
-        return self._bench.holds(launches, self._checks)
+        return self._bench.holds(launches, self._checks, work)
+
+    @property
+    def _race_work(self) -> Work:
+        """What a race is: where something was taken already, it makes that better."""
+        return "search" if self.outcome.taken else "proof"
 
     def _lack(self, what: str) -> None:
         """Tells what the time did not hold, once."""
@@ -219,21 +243,24 @@ class Search:
     def _climb(self) -> bool:
         """Takes what is better until the time is over or nothing is any more; whether anything
         was."""
-        for turn in range(MOST_TURNS):
+        taken = False
+        for _ in range(MOST_TURNS):
             until = self._bench.left() * (1 - SHARE_SAMPLED)
             sampler = Sampler(self._known(), self._seed)
             for values, cost in self._tried:
                 sampler.learn(values, cost)
             self._spread(sampler, until)
             self._sample(sampler, until)
-            if not self._take_best(self._best(self._known())):
-                return turn > 0
-            if self._bench.left() <= 0:
+            found = self._take_best(self._best(self._known()))
+            taken = taken or found
+            waiting, self._last = self._last, frozenset()
+            if not (found or waiting) or self._bench.left() <= 0:
                 break
-        return True
+        return taken
 
     def _known(self) -> list[Candidate]:
-        return self._working(self._candidates)
+        """What may be tried now."""
+        return [each for each in self._working(self._candidates) if each not in self._last]
 
     def _working(self, values: Sequence[Candidate]) -> list[Candidate]:
         return [each for each in values if each.label not in self.outcome.refused]
@@ -242,7 +269,9 @@ class Search:
         """Refuses the values by which something does not work any more, and goes back to the
         library as it is."""
         taken = self._taken_values()
-        broken = {each: self._bench.check(dict(each.env)) for each in taken if self._holds(0)}
+        broken = {
+            each: self._bench.check(dict(each.env)) for each in taken if self._holds(0, "proof")
+        }
         for candidate in taken:
             alone = broken.get(candidate)
             if alone or not any(broken.values()):
@@ -436,7 +465,7 @@ class Search:
         all, as logarithms; None where the time does not hold them."""
         found = {}
         for place in places:
-            if not self._holds(2 * LEAST_ROUNDS):
+            if not self._holds(2 * LEAST_ROUNDS, "search"):
                 return None
             found[place] = self._price(env, place)
         return {place: price for place, price in found.items() if price}
@@ -460,16 +489,17 @@ class Search:
         """Looks at the values that seem to make one target faster and another slower."""
         if not (known := self._known()):
             return
+        work: Work = "search" if self.outcome.taken else "rest"
         effects = self._effects(known, np.array(self._by_target))
         split = (effects.max(axis=1) > 2 * HARM) & (effects.min(axis=1) < -2 * HARM)
         order = sorted(np.flatnonzero(split), key=lambda place: -float(effects[place].max()))
         for place in order[:MOST_OFFERS]:
-            if not self._holds(2 * LEAST_ROUNDS):
+            if not self._holds(2 * LEAST_ROUNDS, work):
                 self._lack("what makes some targets alone faster")
                 return
             candidate = known[int(place)]
             gains = self._against(
-                {**self.outcome.taken, **dict(candidate.env)}, "offer", LEAST_ROUNDS
+                {**self.outcome.taken, **dict(candidate.env)}, "offer", LEAST_ROUNDS, work
             )
             if gains is None:
                 continue
@@ -481,21 +511,35 @@ class Search:
         """Whether one of them was taken; the first ones run against each other."""
         others = [each for each in running if dict(each.env) != self.outcome.taken]
         others = others[:MOST_RACING]
-        while others and not self._holds(LEAST_ROUNDS * (len(others) + 1) + WON):
+        while others and not self._holds(LEAST_ROUNDS * (len(others) + 1) + WON, self._race_work):
             others.pop()
         if running and not others and not self.outcome.taken:
             self._lack("a race of what seems better, so nothing of it is taken")
-        differences = self._race(others)
+        self._undecided = {}
+        return self._take_winner(self._race({each: [] for each in others}, MOST_ROUNDS))
+
+    def _race_on(self) -> bool:
+        """Whether more rounds of what the last race left undecided, and seemed to be better, took
+        something: where nothing was taken, in time that no study needs."""
+        if self.outcome.taken or not self._undecided:
+            return False
+        gains, self._undecided = self._undecided, {}
+        return self._take_winner(self._race(gains, MOST_MORE))
+
+    def _take_winner(self, differences: Mapping[Candidate, Sequence[Floats]]) -> bool:
+        """Whether one of those that ran a race was taken."""
         noise = self._noise()
         found = {c: estimate(np.array(gains), noise) for c, gains in differences.items()}
         for candidate in sorted(found, key=lambda each: -found[each].mean):
             own = found[candidate]
+            if not own.harms and not own.better and own.mean > LEAST_GAIN:
+                self._undecided[candidate] = list(differences[candidate])
             if own.harms or not own.better:
                 continue
-            if not self._holds(WON):
+            if not self._holds(WON, self._race_work):
                 self._lack("fresh rounds of what won the race, so it is not taken")
                 return False
-            fresh = self._against(dict(candidate.env), "again", LEAST_ROUNDS + 1)
+            fresh = self._against(dict(candidate.env), "again", LEAST_ROUNDS + 1, self._race_work)
             if fresh is None or not estimate(fresh, self._noise()).better_by(LIKELY):
                 continue
             if self._take(dict(candidate.env)):
@@ -518,14 +562,16 @@ class Search:
         self._tell(f"taken: {Candidate(tuple(env.items())).label or 'nothing'}")
         return True
 
-    def _race(self, running: Sequence[Candidate]) -> dict[Candidate, list[Floats]]:
-        """Rounds of all of them and of what was taken, in random order; who falls behind leaves.
+    def _race(
+        self, gains: dict[Candidate, list[Floats]], rounds: int
+    ) -> dict[Candidate, list[Floats]]:
+        """So many rounds of all of these and of what was taken, in random order, at most; who falls
+        behind leaves. `gains`: of rounds before.
 
         For each that is left the gain of each round, by target.
         """
-        gains: dict[Candidate, list[Floats]] = {candidate: [] for candidate in running}
-        for done in range(1, MOST_ROUNDS + 1):
-            if not gains or not self._holds(len(gains) + 1 + WON):
+        for done in range(1, rounds + 1):
+            if not gains or not self._holds(len(gains) + 1 + WON, self._race_work):
                 break
             self._round(gains)
             noise = self._noise()
@@ -581,7 +627,7 @@ class Search:
             for start in range(0, len(names), size):
                 part = set(names[start : start + size])
                 without = {k: v for k, v in self.outcome.taken.items() if k not in part}
-                if not self._holds(WON):
+                if not self._holds(WON, "search"):
                     self._lack("what of it is not needed")
                     return
                 if without and without != self.outcome.taken:
@@ -602,8 +648,8 @@ class Search:
         """Takes nothing where what is left of it is no better than nothing."""
         if not self.outcome.taken:
             return
-        gains = self._against({}, "default", LEAST_ROUNDS + 1)
-        if gains is None and not self._holds(0):
+        gains = self._against({}, "default", LEAST_ROUNDS + 1, "proof")
+        if gains is None and not self._holds(2, "proof"):
             self._lack("a proof that it is better than nothing, so it is not taken")
             self.outcome.taken = {}
         elif gains is not None and not estimate(-gains, self._noise()).better_by(LIKELY):
@@ -613,7 +659,7 @@ class Search:
         """Takes what is left if it is as good, but for less than is told from chance."""
         rounds = []
         for _ in range(LEAST_ROUNDS + 1):
-            gains = self._against(without, "without", 1)
+            gains = self._against(without, "without", 1, "search")
             if gains is None:
                 return
             rounds.append(gains[0])
@@ -623,12 +669,12 @@ class Search:
         if not estimate(-np.array(rounds), self._noise()).better_by(LIKELY):
             self._take(without)
 
-    def _against(self, env: Env, why: str, rounds: int) -> Floats | None:
+    def _against(self, env: Env, why: str, rounds: int, work: Work) -> Floats | None:
         """The gains of rounds of it and of what was taken; None where it fails, and where the time
         does not hold them."""
         gains = []
         for _ in range(rounds):
-            if not self._holds(2):
+            if not self._holds(2, work):
                 return None
             self._reference(1)
             found = self._bench.measure(env, why)

@@ -11,10 +11,12 @@ import numpy as np
 from nearpeak.arrays import Floats
 from nearpeak.errors import UserError
 from nearpeak.study.launching import LaunchFailed
+from nearpeak.tune.budget import Work
 from nearpeak.tune.candidates import Env
 from nearpeak.tune.distances import Distances
 from nearpeak.tune.hints import Hints
 from nearpeak.tune.journal import (
+    Amended,
     Calibrated,
     Checked,
     Figure,
@@ -23,6 +25,7 @@ from nearpeak.tune.journal import (
     Record,
     Trial,
     TuneJournal,
+    budget_of,
 )
 from nearpeak.tune.launches import Value
 from nearpeak.tune.search import TO_COME, Bench, Failed
@@ -33,7 +36,6 @@ LEAST_LIMIT = 4.0  # seconds of a launch
 MOST_TIMES = 2.5  # as long as the usual launch without anything
 FIRST_SHARE = 0.2  # of what is left, at most, for a launch whose usual time is not known yet
 LOOKED_SHARE = 0.05  # of all of it, at most, for a launch of the two looks before the first trial
-TRIED = 0.75  # of the time, at most, for trials; what is left is for dropping and proving
 LIMIT_SECONDS = 60.0  # of such a launch, at most
 Played = TypeVar("Played", Hinted, Calibrated, Trial, Checked, Priced)
 
@@ -61,14 +63,12 @@ class Trials(Bench):
         self,
         journal: TuneJournal,
         launcher: Launcher,
-        seconds: float,
         tick: Callable[[float], None] = lambda _: None,
     ) -> None:
-        """`seconds`: for all of them; `tick` is told which share of those for trials is left after
-        each."""
+        """`tick` is told which share of the time for trials is left after each."""
         self._journal = journal
         self._launcher = launcher
-        self._seconds = seconds
+        self._budget = budget_of(journal.records[:1])
         self._tick = tick
         self._before = journal.records[1:]
         self._at = 0
@@ -143,13 +143,18 @@ class Trials(Bench):
     def left(self) -> float:
         """As Bench has it."""
         usual, check = self._usual()
-        most = min(self._seconds * TRIED, self._seconds - TO_COME * usual - check)
-        return 1.0 - self._spent / most if most > 0 else 0.0
+        begins = self._budget.begins
+        most = self._budget.trials_until(usual, TO_COME * usual + check) - begins
+        return 1.0 - (self._spent - begins) / most if most > 0 else 0.0
 
-    def holds(self, launches: int, checks: int) -> bool:
+    def holds(self, launches: int, checks: int, work: Work) -> bool:
         """As Bench has it, by the usual launch and the check without anything."""
         usual, check = self._usual()
-        return launches * usual + checks * check <= self._left_seconds()
+        return launches * usual + checks * check <= self._left_seconds(work)
+
+    def more(self) -> bool:
+        """As Bench has it; what was added after the study had begun is not for the search."""
+        return self._amend()
 
     def _checked(self, env: Env) -> dict[str, str] | None:
         known = next(
@@ -166,7 +171,9 @@ class Trials(Bench):
         if found is None:
             start = time.monotonic()
             usual = [r.seconds for r in self._done() if isinstance(r, Checked) and r.complete]
-            ends = self._launcher.guard(env, self._limit(usual), max(0.0, self._left_seconds()))
+            ends = self._launcher.guard(
+                env, self._limit(usual), max(0.0, self._left_seconds("proof"))
+            )
             seconds = round(time.monotonic() - start, 3)
             found = Checked(env=env, ends=ends or {}, complete=ends is not None, seconds=seconds)
             self._record(found)
@@ -176,6 +183,7 @@ class Trials(Bench):
     def _played(self, kind: type[Played], env: Env | None = None) -> Played | None:
         """The next record of before; UserError where it is not what is asked for now: of another
         kind, or with other variables."""
+        self._amend()
         if self._at >= len(self._before):
             return None
         record = self._before[self._at]
@@ -185,6 +193,19 @@ class Trials(Bench):
             )
         self._at += 1
         return record
+
+    def _amend(self) -> bool:
+        """Goes on with the budget that was added here for the search, if one was; whether it
+        was."""
+        amended = False
+        while self._at < len(self._before):
+            record = self._before[self._at]
+            if not isinstance(record, Amended) or record.study:
+                break
+            self._at += 1
+            self._budget = budget_of(self._done())
+            amended = True
+        return amended
 
     def _new(self, env: Env, why: str) -> Trial:
         start = time.monotonic()
@@ -210,13 +231,15 @@ class Trials(Bench):
     def _limit(self, usual: Sequence[float]) -> float:
         """Seconds of a launch: what takes a few times as long as the library as it is has lost.
         `usual`: how long launches of its kind took."""
-        left = max(1.0, self._left_seconds())
         if not usual:
-            return max(LEAST_LIMIT, min(LIMIT_SECONDS, FIRST_SHARE * left))
+            first = FIRST_SHARE * self._left_seconds("search")
+            return max(LEAST_LIMIT, min(LIMIT_SECONDS, first))
+        left = max(1.0, self._left_seconds("rest"))
         return min(left, max(LEAST_LIMIT, MOST_TIMES * median(usual)))
 
     def _look_limit(self) -> float:
-        return max(LEAST_LIMIT, LOOKED_SHARE * self._seconds)
+        left = self._budget.until("search", 0.0) - self._budget.begins
+        return max(LEAST_LIMIT, LOOKED_SHARE * left)
 
     def _done(self) -> list[Record]:
         """What was asked for until now, be it played back."""
@@ -244,8 +267,8 @@ class Trials(Bench):
             if isinstance(record, Priced) and record.place == place and not record.failed
         ]
 
-    def _left_seconds(self) -> float:
-        return self._seconds - self._spent
+    def _left_seconds(self, work: Work) -> float:
+        return self._budget.until(work, self._usual()[0]) - self._spent
 
     def _record(self, record: Record) -> None:
         self._journal.append(record)

@@ -5,7 +5,7 @@ from typing import Literal
 
 import msgspec
 
-from nearpeak.libraries.profiles import Evidence
+from nearpeak.libraries.profiles import Apart, Evidence
 
 SCHEMA = 1
 Word = Literal["taken", "taken here alone", "not taken", "nothing helps", "fails"]
@@ -86,9 +86,12 @@ class Tuned(msgspec.Struct, kw_only=True):
     slower: list[Evidence]
     broken: list[str]
     unguarded: list[str]  # ids of paths on which too little was measured to tell
+    # Of the CPUs, by path of host memory: of the study, or without one of the search's own path.
+    distances: dict[str, list[Apart]]
     free: Free | None  # None: all of it costs nothing, or nothing is left without what does
     calibration: Calibration | None  # None: its cost model takes no ceiling that is known here
     offers: list[Offered]
     refused: list[Refused]
     lacking: list[str] = []  # what the time did not hold, in words
     tried: list[Tried] = []
+    unused_seconds: float = 0.0  # of the budget, where nothing was taken

@@ -67,6 +67,10 @@ def about(profile: Profile) -> list[str]:
         f"{profile.family} {profile.version}, tuned by nearpeak on {profile.host}, {profile.made}",
         f"Machine: {where}",
         f"Use: {profile.scope}",
+        *(
+            f"Measured on {path} with the CPUs {' and '.join(at.words for at in own)} apart"
+            for path, own in profile.distances.items()
+        ),
         *map(_told, profile.evidence),
     ]
     if profile.slower:
@@ -77,7 +81,8 @@ def about(profile: Profile) -> list[str]:
 
 def _told(each: Evidence) -> str:
     interval = f" [{each.ci95[0]:.3g}, {each.ci95[1]:.3g}]" if each.ci95 else ""
+    apart = f" (CPUs apart: {each.apart})" if each.apart else ""
     return (
         f"{each.case}: {each.before:.4g} -> {each.after:.4g} {each.unit},"
-        f" {each.times:.3g}{interval} times as fast"
+        f" {each.times:.3g}{interval} times as fast{apart}"
     )

@@ -39,6 +39,7 @@ def tuned() -> Tuned:
         slower=[SLOWER],
         broken=[],
         unguarded=[],
+        distances={},
         free=Free(env={"UCX_TLS": "sm"}, taken=True, evidence=[FASTER], slower=[]),
         calibration=Calibration(
             ceilings=[Ceiling(name="kernel-copy", value=10.0, unit="GB/s")],

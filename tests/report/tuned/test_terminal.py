@@ -5,9 +5,14 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from made_libraries import made_evidence
 
+from nearpeak.libraries.profiles import Apart, At
 from nearpeak.report.tuned.terminal import print_tuned
 from nearpeak.tune.tuned import Tuned
+
+NEAR = At(low_ns=60.0, high_ns=66.6, launches=40, times=2.0, ci95=[1.9, 2.1], slower=False)
+FAR = At(low_ns=300.0, high_ns=300.2, launches=12, times=0.7, ci95=[0.65, 0.8], slower=True)
 
 
 def printed(
@@ -44,6 +49,25 @@ def test_all_of_it_is_told(tuned: Tuned, capsys: pytest.CaptureFixture[str]) -> 
         "Report: tuned/report.html",
     ):
         assert words in text, text
+
+
+def test_the_distance_of_the_cpus_is_told(tuned: Tuned, capsys: pytest.CaptureFixture[str]) -> None:
+    path = "host-host same-numa"
+    known = {path: [Apart(low_ns=60.0, high_ns=66.6, launches=40)], "other": []}
+    near = made_evidence("latency", distances=[NEAR])
+    found = msgspec.structs.replace(tuned, path=path, distances=known, evidence=[near])
+    text = printed(found, capsys)
+    assert "alpha 5, host-host same-numa (CPUs 60.0 to 67.0 ns apart), buffers H,D: these" in text
+    assert "verdict CPUs apart latency 2.00 1.00 us 2.00 faster 60.0 to 67.0 ns" in text
+    assert "Slower at one" not in text
+    both = made_evidence("latency", distances=[NEAR, FAR])
+    found = msgspec.structs.replace(found, evidence=[both], slower=[])
+    text = printed(found, capsys)
+    line = "60.0 to 67.0 ns: 2.00, 300 ns: 0.700 times as fast"
+    assert f"faster {line}" in text
+    assert "faster here, and slower between CPUs at another distance:" in text
+    told = f"latency: 2.00 -> 1.00 us, 2.00 times as fast (CPUs apart: {line})"
+    assert f"Slower at one of the distances of the CPUs: {told}" in text
 
 
 def test_few_rounds_of_ceilings_have_no_interval(

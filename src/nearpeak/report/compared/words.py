@@ -19,7 +19,7 @@ from nearpeak.compare.compared import (
     PlaceChange,
     Side,
 )
-from nearpeak.numbers import count, extent, interval, number, percent, probability, unit
+from nearpeak.numbers import count, extent, interval, number, percent, probability, span, unit
 from nearpeak.results.names import label
 from nearpeak.statistics.counts import MOST_NEEDED
 from nearpeak.statistics.strata import ALONE
@@ -341,7 +341,7 @@ def _apart(distance: Distance) -> str:
 def _range(distance: Distance) -> str:
     if distance.range_ns is None:
         return "unknown"
-    return " to ".join(dict.fromkeys(number(round(end)) for end in distance.range_ns)) + " ns"
+    return span(*distance.range_ns, "ns")
 
 
 def ratio(change: Change) -> str:

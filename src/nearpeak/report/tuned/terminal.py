@@ -14,6 +14,7 @@ from nearpeak.report.tuned import words
 from nearpeak.tune.tuned import Tuned
 
 WIDTH_OF_A_FILE = 160  # columns, where output is no terminal
+LEFT = ("", "verdict", "CPUs apart")  # columns of words
 LISTED = 8  # of what is slower, offered or refused; the page and tune.json have all
 
 
@@ -35,6 +36,8 @@ def print_tuned(found: Tuned, files: Mapping[str, Sequence[Path]], report: Path)
         if len(lines) > LISTED:
             console.print(f"  and {len(lines) - LISTED} more: see the report")
     console.print(f"\n{words.searched(found)}")
+    if unused := words.unused(found):
+        console.print(unused)
     for scope, written in files.items():
         console.print(f"Written: {', '.join(map(str, written))}", soft_wrap=True)
         console.print(f"To use it {scope}: --mpi {found.library}@{written[0]}", soft_wrap=True)
@@ -44,8 +47,9 @@ def print_tuned(found: Tuned, files: Mapping[str, Sequence[Path]], report: Path)
 def _table(rows: Sequence[Evidence]) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("", overflow="fold")
-    for title in ("as it is", "tuned", "", "ceiling", "times as fast", "verdict"):
-        table.add_column(title, justify="left" if title in ("", "verdict") else "right")
+    apart = ["CPUs apart"] if any(row.apart for row in rows) else []
+    for title in ("as it is", "tuned", "", "ceiling", "times as fast", "verdict", *apart):
+        table.add_column(title, justify="left" if title in LEFT else "right")
     for row in rows:
         table.add_row(
             row.case,
@@ -55,5 +59,6 @@ def _table(rows: Sequence[Evidence]) -> Table:
             "" if row.ceiling is None else number(row.ceiling),
             f"{number(row.times)}{words.interval(row.ci95)}",
             row.verdict,
+            *([row.apart] if apart else []),
         )
     return table

@@ -13,15 +13,22 @@ def sentence(found: Tuned) -> str:
     nothing = "no setting that was tried makes it faster."
     if found.lacking:
         nothing = "no setting was shown to make it faster in the time that there was."
-    where = f"{found.library} {found.version}, {found.path}, buffers {found.buffers}"
+    where = f"{found.library} {found.version}, {found.path}{_apart(found)}, buffers {found.buffers}"
+    elsewhere = "elsewhere" if found.slower else "between CPUs at another distance"
     said = {
         "taken": "these settings make it faster, and nothing that was measured slower:",
-        "taken here alone": "these settings make it faster here, and slower elsewhere:",
+        "taken here alone": f"these settings make it faster here, and slower {elsewhere}:",
         "not taken": "the search took these settings, and fresh launches did not confirm them:",
         "nothing helps": nothing,
         "fails": "it does not work as it is, so that nothing could be tried.",
     }
     return f"{where}: {said[found.verdict]}"
+
+
+def _apart(found: Tuned) -> str:
+    """` (CPUs 60.0 to 67.0 ns apart)`, where it was tuned."""
+    own = found.distances.get(found.path)
+    return f" (CPUs {' and '.join(at.words for at in own)} apart)" if own else ""
 
 
 def lists(found: Tuned) -> list[tuple[str, list[str]]]:
@@ -37,6 +44,10 @@ def lists(found: Tuned) -> list[tuple[str, list[str]]]:
         told.append((title, _calibrated(found.calibration, found.targets)))
     told += [
         ("Slower with it", [_changed(each) for each in found.slower]),
+        (
+            "Slower at one of the distances of the CPUs",
+            [_changed(row) for row in found.evidence if row.slower_at],
+        ),
         ("Broken with it", found.broken),
         ("Too few launches to tell, for a longer --budget", found.unguarded),
         (
@@ -55,6 +66,16 @@ def searched(found: Tuned) -> str:
         f"{count(found.candidates, 'value')} tried in {count(found.launches, 'launch')},"
         f" {found.seconds:.0f} s"
     )
+
+
+def unused(found: Tuned) -> str:
+    """What of the budget was not used, and why; empty where all was."""
+    if not found.unused_seconds:
+        return ""
+    why = "nothing was taken that a study would have to confirm"
+    if found.lacking:
+        why = "it does not hold what is lacking and the study that confirms it"
+    return f"{found.unused_seconds:.0f} s of the budget were not used: {why}"
 
 
 def of_ceiling(value: float, row: Evidence) -> float:
@@ -90,7 +111,8 @@ def _faster(ci95: Sequence[float]) -> str:
 
 
 def _changed(row: Evidence) -> str:
+    apart = f" (CPUs apart: {row.apart})" if row.apart else ""
     return (
         f"{row.case}: {number(row.before)} -> {number(row.after)} {row.unit},"
-        f" {number(row.times)}{interval(row.ci95)} times as fast"
+        f" {number(row.times)}{interval(row.ci95)} times as fast{apart}"
     )
