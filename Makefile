@@ -114,7 +114,7 @@ narrowed: $(TOOLS)
 
 # Two parts of real launches (only one may have test hosts), all else.
 PART_mpi := tests/mpi
-PART_study := tests/study tests/libraries tests/netns tests/slurm
+PART_study := tests/study tests/libraries tests/netns tests/slurm tests/examples
 PART_rest := $(addprefix --ignore=,$(PART_mpi) $(PART_study))
 .PHONY: pytest-mpi pytest-study pytest-rest
 

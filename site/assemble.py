@@ -24,6 +24,7 @@ NEARPEAK = Path(sys.executable).with_name("nearpeak")
 PAGE = "README.md"  # of a folder
 MACHINES = ROOT / "tests" / "machines"
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#)(?P<path>[^)#\s]+)")
+RECORDS = ("examples/*/records.jsonl", "examples/*/conform.jsonl")
 MADE = ("report.html", "conform.html")
 
 
@@ -40,7 +41,7 @@ def assemble(target: Path) -> None:
         for found in LINK.finditer(text):
             _bring(page.parent / found["path"], target)
         _place(page, target).write_text(_with_pages(page.parent, text), "utf-8")
-    for example in sorted(ROOT.glob("examples/*/")):
+    for example in sorted({file.parent for name in RECORDS for file in ROOT.glob(name)}):
         _report(example, target / example.relative_to(ROOT))
     _machines(target / "machines")
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Links between pages lead to files and headings that there are, and tutorials name commands that
-there are."""
+"""Links between pages lead to files and headings that there are, and tutorials and the page on CI
+name commands that there are."""
 
 import re
 import shlex
@@ -18,6 +18,8 @@ PAGES = sorted(
 )
 LINK = re.compile(r"\]\((?!\w+:)(?P<path>[^)#\s]*)(?:#(?P<part>[^)\s]+))?\)")
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+# In files of CI systems commands are items of lists, or in quotes.
+COMMAND = re.compile(r"^ {4}(?: *- | *sh ')?(nearpeak [^'\n]*?)(?: \|\| true)?'?$", re.MULTILINE)
 
 
 def parts(page: Path) -> set[str]:
@@ -42,9 +44,9 @@ def test_links_are_found() -> None:
 
 
 def commands() -> Iterator[tuple[str, str]]:
-    """Of each tutorial every line that starts nearpeak."""
-    for page in TUTORIALS:
-        for line in re.findall(r"^    (nearpeak .*)$", page.read_text("utf-8"), re.MULTILINE):
+    """Of each tutorial, and of the page on CI, every line that starts nearpeak."""
+    for page in (*TUTORIALS, ROOT / "docs" / "ci.md"):
+        for line in COMMAND.findall(page.read_text("utf-8")):
             yield page.stem, line
 
 
@@ -58,4 +60,9 @@ def test_tutorials_name_options_that_there_are(page: str, line: str) -> None:
 
 
 def test_there_are_three_tutorials_with_commands() -> None:
-    assert len({page for page, _ in commands()}) == len(TUTORIALS) == 3
+    assert len({page for page, _ in commands()} - {"ci"}) == len(TUTORIALS) == 3
+
+
+def test_the_page_on_ci_has_commands_of_each_kind() -> None:
+    found = [line.split()[1] for page, line in commands() if page == "ci"]
+    assert sorted(found) == ["report", "report", "study", "study", "study"]
