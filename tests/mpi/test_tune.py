@@ -21,8 +21,8 @@ from nearpeak.libraries import settings
 from nearpeak.libraries.build import build_mpi
 from nearpeak.libraries.launch import environment
 from nearpeak.libraries.library import Library
-from nearpeak.libraries.tunables import Offered, Tunable, installed
-from nearpeak.tune import calibrate, confirm, launches, run, search, trials
+from nearpeak.libraries.tunables import Offered, Threshold, Tunable, installed
+from nearpeak.tune import calibrate, confirm, launches, run, search, thresholds, trials
 from nearpeak.tune.candidates import together
 from nearpeak.tune.hints import Hints
 from nearpeak.tune.journal import Asked, Checked, Hinted, Trial, TuneJournal, read
@@ -95,6 +95,33 @@ def test_what_is_planted_is_found_refused_or_survived(
     launched = len(again.records)
     assert run.search(prepared, again, lambda _: None, lambda _: None) == outcome
     assert len(again.records) == launched  # all of it was played back
+
+
+@pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
+def test_a_threshold_is_put_where_two_protocols_cross(
+    faulty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They cross near 50 KB."""
+    plant(monkeypatch, faulty, ["LIMIT"])
+    (offered,) = run.offered(None)
+    threshold = Threshold(short=str(1 << 30), long="1")
+    limit = msgspec.structs.replace(offered.tunable, values=["1024"], threshold=threshold)
+    monkeypatch.setattr(run, "offered", lambda _: [offered._replace(tunable=limit)])
+    asked = Asked(
+        mpi="mpich",
+        targets="latency:8",
+        path=None,
+        buffers="H,H",
+        budget_seconds=240.0,
+        seed=1,
+    )
+    prepared = run.prepare(asked)
+    found = thresholds.measure(
+        prepared.launches, prepared.thresholds, lambda _: None, LIMIT_SECONDS, lambda: 1000.0
+    )
+    ((name, value),) = found
+    assert name == f"{PREFIX}LIMIT"
+    assert 1 << 14 < int(value) < 1 << 18
 
 
 @pytest.mark.parametrize("measured_library", ["openmpi"], indirect=True)

@@ -12,7 +12,7 @@ from nearpeak.study.launching import LaunchFailed, Measured, figures, launched
 from nearpeak.study.single import Single
 from nearpeak.terms.sizes import format_sizes
 from nearpeak.tune.journal import Figure
-from nearpeak.tune.targets import Target, by_benchmark
+from nearpeak.tune.targets import Target, by_benchmark, cost
 
 SAMPLING = ["--slot-ms", "20", "--least-samples", "3"]
 GRACE_SECONDS = 1.0  # for a launch that hangs to end, both of whose ranks are on this host
@@ -62,6 +62,24 @@ class Launches:
             ]
         if len(found) != len(self.targets):
             raise LaunchFailed("not all targets had a figure")
+        return found
+
+    def curve(
+        self, env: Mapping[str, str], sizes: Sequence[int], limit_seconds: float
+    ) -> dict[int, float]:
+        """The cost of a message of each of these sizes, of one launch within this time;
+        LaunchFailed. By the benchmark of one message, where it is among the targets."""
+        every = list(self.subjects.values())
+        single = next((each for each in every if each.benchmark.one_message), every[0])
+        main = single.benchmark.main
+        cases = _run([(single, ["--sizes", format_sizes(sizes), *SAMPLING])], env, limit_seconds)
+        found = {
+            each.case.size_bytes: cost(each.value, each.case.better)
+            for each in cases
+            if each.case.metric == main.name
+        }
+        if set(found) != set(sizes):
+            raise LaunchFailed("not all sizes had a figure")
         return found
 
     def guard(

@@ -26,7 +26,7 @@ from nearpeak.study.paths import select_paths
 from nearpeak.study.single import Single, beside, choose
 from nearpeak.terms.buffers import default_buffers, needs_gpu
 from nearpeak.terms.sizes import format_seconds
-from nearpeak.tune import calibrate, tuned
+from nearpeak.tune import calibrate, thresholds, tuned
 from nearpeak.tune.budget import SEARCHED
 from nearpeak.tune.candidates import Candidate, Env, candidates, idle, possible, with_named
 from nearpeak.tune.confirm import FREE, TUNED, Confirmed, Shown, apart
@@ -52,6 +52,7 @@ class Prepared:
     launches: Launches
     candidates: list[Candidate]
     calibrated: list[Tunable]  # those that take ceilings
+    thresholds: list[Tunable]  # those between two protocols that can be forced within a host
     of_ucx: list[str]  # variables of UCX
     paths: list[str]  # ids of those that are guarded, the own one first
     usual: list[str]  # benchmarks that are guarded by the study
@@ -116,6 +117,7 @@ def prepare(asked: Asked) -> Prepared:
         Launches(subjects, guards, targets, {k: v for k, v in others.items() if v}),
         candidates(there),
         [each.tunable for each in there if each.tunable.calibrated],
+        [each.tunable for each in there if each.tunable.threshold and not first.path.two_hosts],
         [each.tunable.name for each in there if each.tunable.component == UCX],
         list(paths),
         [each.name for each in measured if each.name in usual],
@@ -185,15 +187,42 @@ def search(
     hinted = trials.hints(lambda limit: _hints(prepared, tell, limit))
     for name, value in hinted.named:
         tell(f"What its messages go through names {name}={value}")
-    tried, first = with_named(
-        prepared.candidates, hinted.named, {*single.settings.env, *single.library.env}
-    )
+    given = {*single.settings.env, *single.library.env}
+    crossed = _crossed(prepared, trials, hinted, tell)
+    named = [*hinted.named, *((name, value) for name, value in crossed)]
+    known = _with_crossed(prepared, dict(crossed))
+    tried, first = with_named(known, list(dict.fromkeys(named)), given)
     calibrated = _calibrated(prepared, trials, tell, [UCX] if hinted.over_ucx else [])
     last = _last(prepared, hinted, tried)
     if last:
         tell(f"{count(len(last), 'value')} of UCX, which moves none of its messages: tried last")
     with single.mps():
         return Search(trials, tried, prepared.asked.seed, tell, first, calibrated, last).run()
+
+
+def _crossed(
+    prepared: Prepared, trials: Trials, hinted: Hints, tell: Callable[[str], None]
+) -> list[tuple[str, str]]:
+    """The thresholds of what moves the messages, each with the value at which its protocols
+    cross."""
+    waiting = {each.variable for each in _last(prepared, hinted, prepared.candidates)}
+    there = [each for each in prepared.thresholds if each.name not in waiting]
+    if not there:
+        return []
+    with prepared.single.mps():
+        return trials.thresholds(
+            lambda limit, left: thresholds.measure(prepared.launches, there, tell, limit, left)
+        )
+
+
+def _with_crossed(prepared: Prepared, crossed: Mapping[str, str]) -> list[Candidate]:
+    """The values, of these thresholds this one alone."""
+    own = [
+        Candidate(tuple(each.env(crossed[each.name]).items()))
+        for each in prepared.thresholds
+        if each.name in crossed
+    ]
+    return [*own, *(each for each in prepared.candidates if each.variable not in crossed)]
 
 
 def _last(prepared: Prepared, hinted: Hints, tried: Sequence[Candidate]) -> list[Candidate]:
