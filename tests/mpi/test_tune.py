@@ -22,6 +22,8 @@ from nearpeak.libraries.build import build_mpi
 from nearpeak.libraries.launch import environment
 from nearpeak.libraries.library import Library
 from nearpeak.libraries.tunables import Offered, Threshold, Tunable, installed
+from nearpeak.study.prepare import prepare
+from nearpeak.study.programs import TOOLS
 from nearpeak.tune import calibrate, confirm, launches, run, search, thresholds, trials
 from nearpeak.tune.candidates import together
 from nearpeak.tune.hints import Hints
@@ -122,6 +124,42 @@ def test_a_threshold_is_put_where_two_protocols_cross(
     ((name, value),) = found
     assert name == f"{PREFIX}LIMIT"
     assert 1 << 14 < int(value) < 1 << 18
+
+
+@pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
+@pytest.mark.usefixtures("measured_library")
+def test_an_application_is_measured_and_confirmed() -> None:
+    asked = Asked(
+        mpi="mpich",
+        targets="jacobi2d:128,jacobi2d:256,latency:8",
+        path=None,
+        buffers="H,H",
+        budget_seconds=3600.0,
+        seed=1,
+    )
+    prepared = run.prepare(asked)
+    small, large, message = prepared.launches.measure({}, LIMIT_SECONDS)
+    assert (small.unit, small.better, message.unit) == ("us", "lower", "us")
+    assert 0 < small.value < large.value
+    assert any("ALLREDUCE" in each.variable for each in prepared.candidates)  # which it calls
+    assert set(prepared.launches.curve({}, [8, 64], LIMIT_SECONDS)) == {8, 64}
+    options = confirm.options(
+        prepared.mpi,
+        [prepared.single.settings],
+        prepared.paths,
+        prepared.launches.targets,
+        prepared.usual,
+        600.0,
+    )
+    _, plan = prepare(options, TOOLS, lambda _: None, retry=False, dry_run=True)
+    assert plan.problem_sizes == {"jacobi2d": [128, 256]}
+    measured = {
+        plan.variants[number].benchmark
+        for each in plan.launches
+        for group in each.groups
+        for number in group.variants
+    }
+    assert {"jacobi2d", "latency"} <= measured
 
 
 @pytest.mark.parametrize("measured_library", ["openmpi"], indirect=True)

@@ -75,9 +75,9 @@ def test_a_curve_is_one_launch_of_the_benchmark_of_one_message(
                 name=name, one_message=name == "latency", main=SimpleNamespace(name=name)
             )
         )
-        for name in ("bw", "latency")
+        for name in ("bw", "latency", "jacobi2d")
     }
-    found = Launches(subjects, [], [], {})
+    found = Launches({"jacobi2d": subjects["jacobi2d"]}, [], [], {"near": [*subjects.values()]})
     if measured == [8]:
         with pytest.raises(LaunchFailed, match="not all sizes had a figure"):
             found.curve({"X": "1"}, [8, 64], 9.0)

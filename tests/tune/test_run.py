@@ -151,7 +151,7 @@ def test_fewer_than_six_rounds_of_ceilings_give_no_figure(rounds: int, told: int
     assert (found.rounds, len(found.times), len(found.ci95)) == (rounds, told, told)
 
 
-def test_where_protocols_cross_is_tried_in_the_place_of_other_values() -> None:
+def test_where_protocols_cross_is_tried_beside_other_values() -> None:
     limit = Tunable(
         name="LIMIT", component="x", summary="", values=["1", "2"], source="x", with_={"ON": "y"}
     )
@@ -159,7 +159,9 @@ def test_where_protocols_cross_is_tried_in_the_place_of_other_values() -> None:
     swept = [Candidate((("ON", "y"), ("LIMIT", value))) for value in limit.values]
     prepared: Any = SimpleNamespace(thresholds=[limit], candidates=[*swept, other])
     crossed = _with_crossed(prepared, {"LIMIT": "46341"})
-    assert [each.label for each in crossed] == ["ON=y LIMIT=46341", "OTHER=1"]
+    first = Candidate((("ON", "y"), ("LIMIT", "46341")))
+    assert crossed == [first, *swept, other]
+    assert _with_crossed(prepared, {"LIMIT": "2"}) == [swept[1], swept[0], other]
     assert _with_crossed(prepared, {}) == [*swept, other]
 
 

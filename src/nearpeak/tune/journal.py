@@ -74,7 +74,7 @@ class Calibrated(msgspec.Struct, kw_only=True, tag_field="record", tag="calibrat
 
 
 class Crossed(msgspec.Struct, kw_only=True, tag_field="record", tag="thresholds"):
-    """Where the two protocols of thresholds cross: tried in the place of their other values."""
+    """Where the two protocols of thresholds cross: tried first."""
 
     found: list[tuple[str, str]]  # variables and values
     seconds: float

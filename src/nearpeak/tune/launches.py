@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The launches of a search: all targets in one, and all that must go on working in a few."""
 
+import itertools
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -54,7 +55,7 @@ class Launches:
         found = []
         for target in self.targets:
             main = self.subjects[target.benchmark].benchmark.main.name
-            wanted = (target.benchmark, target.size_bytes, main)
+            wanted = (target.benchmark, target.size, main)
             found += [
                 Value(each.value, each.case.unit, each.case.better, _distance(each))
                 for each in cases
@@ -68,9 +69,11 @@ class Launches:
         self, env: Mapping[str, str], sizes: Sequence[int], limit_seconds: float
     ) -> dict[int, float]:
         """The cost of a message of each of these sizes, of one launch within this time;
-        LaunchFailed. By the benchmark of one message, where it is among the targets."""
-        every = list(self.subjects.values())
-        single = next((each for each in every if each.benchmark.one_message), every[0])
+        LaunchFailed. By a benchmark of one message."""
+        every = itertools.chain(self.subjects.values(), *self.others.values())
+        single = next((each for each in every if each.benchmark.one_message), None)
+        if single is None:
+            raise LaunchFailed("no benchmark of one message runs here")
         main = single.benchmark.main
         cases = _run([(single, ["--sizes", format_sizes(sizes), *SAMPLING])], env, limit_seconds)
         found = {

@@ -20,7 +20,7 @@ from nearpeak.libraries.tunables import Tunable, offered
 from nearpeak.numbers import count
 from nearpeak.statistics.intervals import interval
 from nearpeak.study import programs
-from nearpeak.study.estimate import GUESSES
+from nearpeak.study.estimate import APPLICATION_SECONDS, GUESSES
 from nearpeak.study.fit import rounded
 from nearpeak.study.paths import select_paths
 from nearpeak.study.single import Single, beside, choose
@@ -34,7 +34,7 @@ from nearpeak.tune.hints import Hints, hints
 from nearpeak.tune.journal import SCHEMA, Asked, Begin, Calibrated, Trial, TuneJournal
 from nearpeak.tune.launches import Launches
 from nearpeak.tune.search import CALIBRATED_ROUNDS, Outcome, Search
-from nearpeak.tune.targets import parse_targets
+from nearpeak.tune.targets import parse_targets, resolved
 from nearpeak.tune.trials import Trials
 
 UCX = "ucx"  # the component whose cost model takes ceilings
@@ -70,19 +70,15 @@ class Prepared:
 
 def prepare(asked: Asked) -> Prepared:
     """UserError for what cannot be tuned, and for a budget that does not hold it."""
-    targets = parse_targets(asked.targets)
-    names = list(dict.fromkeys(target.benchmark for target in targets))
+    wanted = parse_targets(asked.targets)
+    names = list(dict.fromkeys(each.benchmark for each in wanted))
     first = choose(names[0], asked.mpi, "tune", path=asked.path, buffers=asked.buffers)
     subjects = {names[0]: first} | {
         name: beside(first, name, path=first.path.id, buffers=asked.buffers) for name in names[1:]
     }
-    for target in targets:
-        benchmark = subjects[target.benchmark].benchmark
-        if not benchmark.over_bytes or target.size_bytes not in benchmark.sizes(
-            [target.size_bytes]
-        ):
-            raise UserError(f"--for {target.label}: {target.benchmark} has no such size")
-    least = least_seconds(asked.buffers, len(names) if first.native else 1)
+    targets = resolved(wanted, {name: single.benchmark for name, single in subjects.items()})
+    problems = sum(not target.of_messages for target in targets)
+    least = least_seconds(asked.buffers, len(names) if first.native else 1, problems)
     if asked.budget_seconds < least:
         raise UserError(
             f"--budget: {format_seconds(asked.budget_seconds)} is too short for a search and its"
@@ -99,7 +95,7 @@ def prepare(asked: Asked) -> Prepared:
         guards += _guards(first, usual, None, "H,H")
     there = possible(
         offered(first.library),
-        names,
+        None if problems else names,
         {*first.settings.env, *first.library.env},
         gpu=needs_gpu(asked.buffers),
         network=first.path.two_hosts,
@@ -124,10 +120,12 @@ def prepare(asked: Asked) -> Prepared:
     )
 
 
-def least_seconds(buffers: str, launches: int) -> float:
-    """The least budget, by a guess of how long launches take. `launches`: of a trial."""
+def least_seconds(buffers: str, launches: int, problems: int = 0) -> float:
+    """The least budget, by a guess of how long launches take. `launches`: of a trial; `problems`:
+    of applications, in it."""
     start = GUESSES["mpi", "gpu" if needs_gpu(buffers) else "memory"].start
-    return rounded(LEAST_LAUNCHES * launches * start / SEARCHED)
+    trial = launches * start + problems * APPLICATION_SECONDS
+    return rounded(LEAST_LAUNCHES * trial / SEARCHED)
 
 
 def _guards(first: Single, names: list[str], path: str | None, buffers: str) -> list[Single]:
@@ -216,13 +214,14 @@ def _crossed(
 
 
 def _with_crossed(prepared: Prepared, crossed: Mapping[str, str]) -> list[Candidate]:
-    """The values, of these thresholds this one alone."""
+    """The values, with those at which protocols cross. The others stay: beside other settings they
+    cross elsewhere (MPICH's, with larger cells)."""
     own = [
         Candidate(tuple(each.env(crossed[each.name]).items()))
         for each in prepared.thresholds
         if each.name in crossed
     ]
-    return [*own, *(each for each in prepared.candidates if each.variable not in crossed)]
+    return list(dict.fromkeys([*own, *prepared.candidates]))
 
 
 def _last(prepared: Prepared, hinted: Hints, tried: Sequence[Candidate]) -> list[Candidate]:
@@ -246,7 +245,8 @@ def _calibrated(
 def _hints(prepared: Prepared, tell: Callable[[str], None], limit_seconds: float) -> Hints:
     """By what goes on for the largest of the targets' messages."""
     subjects = prepared.launches.subjects.values()
-    sizes = sorted({target.size_bytes for target in prepared.launches.targets})
+    targets = prepared.launches.targets
+    sizes = sorted({target.size for target in targets if target.of_messages})
     looked = next((single for single in subjects if single.benchmark.one_message), None)
     if looked is None:
         return hints(prepared.single, [], tell, limit_seconds)

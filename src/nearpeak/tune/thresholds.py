@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Thresholds between two protocols, by measuring both.
 
-Each protocol is forced for messages of all sizes, and the value is put where their times cross: one
-value to try in the place of a sweep of values around the default.
+Each protocol is forced for messages of all sizes, and the value is put where their times cross,
+which is tried before any value around the default.
 """
 
 import math

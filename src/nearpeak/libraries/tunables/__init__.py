@@ -45,7 +45,7 @@ class Tunable(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=T
     with_: dict[str, str] = msgspec.field(default={}, name="with")  # else it has no effect
     # The value that follows from ceilings (tune/calibrate.py): `{memcpy MiB/s}MBps`.
     calibrated: str = ""
-    threshold: Threshold | None = None  # what tune/thresholds.py measures in place of `values`
+    threshold: Threshold | None = None  # where tune/thresholds.py measures both
     breaks: str = ""  # what may stop working with it
     source: str  # where that was read
 
