@@ -33,7 +33,7 @@ Nearpeak = Callable[..., tuple[int, str, str]]
             "--budget: 1.0 s is too short for a search",
         ),
         (["--mpi", "x", "--budget", "soon"], "--budget: 'soon'"),
-        (["--mpi", "x", "--for", "latency"], "--for latency: write BENCHMARK:SIZE, like latency"),
+        (["--mpi", "one", "--for", "latency"], "--for latency: write BENCHMARK:SIZE, like latency"),
         (["--mpi", "x", "--trace", "none.json", "--for", "bw:8"], "--trace and --for both say"),
         (["--mpi", "x", "--trace", "none.json"], "--trace none.json: No such file or directory"),
         (["--mpi", "x", "--buffers", "Q,Q"], "--buffers: "),

@@ -5,6 +5,7 @@
 //   NEARPEAK_PLANT_CORRUPT=y   no longer, and a byte of messages of 4 KiB is wrong
 //   NEARPEAK_PLANT_HANG=y      MPI_Send never returns
 //   NEARPEAK_PLANT_REFUSED=y   MPI_Init fails
+//   NEARPEAK_PLANT_LIMIT=N     2 ns for each byte of shorter messages, 100 us for others
 #include <mpi.h>
 #include <unistd.h>
 
@@ -17,7 +18,7 @@
 namespace {
 
 constexpr std::size_t kCorruptBytes = 4096;
-constexpr std::chrono::microseconds kUsual(40), kFast(10), kNone(0);
+constexpr std::chrono::microseconds kUsual(40), kFast(10), kNone(0), kLong(100);
 
 bool is_set(const char* name) { return variable(name) == "y"; }
 
@@ -38,7 +39,13 @@ extern "C" int MPI_Send(const void* data, int count, MPI_Datatype type, int to, 
   while (is_set("NEARPEAK_PLANT_HANG")) ::pause();
   static const bool corrupts = is_set("NEARPEAK_PLANT_CORRUPT");
   static const auto delay = corrupts ? kNone : is_set("NEARPEAK_PLANT_FAST") ? kFast : kUsual;
-  const auto end = std::chrono::steady_clock::now() + delay;
+  static const std::string limit = variable("NEARPEAK_PLANT_LIMIT");
+  std::chrono::nanoseconds wait = delay;
+  if (!limit.empty()) {
+    const std::size_t bytes = bytes_of(count, type);
+    wait = bytes < std::stoull(limit) ? std::chrono::nanoseconds(2 * bytes) : kLong;
+  }
+  const auto end = std::chrono::steady_clock::now() + wait;
   while (std::chrono::steady_clock::now() < end) {
   }
   const bool bytes = type == MPI_BYTE || type == MPI_CHAR;

@@ -21,8 +21,10 @@ from nearpeak.libraries import settings
 from nearpeak.libraries.build import build_mpi
 from nearpeak.libraries.launch import environment
 from nearpeak.libraries.library import Library
-from nearpeak.libraries.tunables import Offered, Tunable, installed
-from nearpeak.tune import calibrate, confirm, launches, run, search, trials
+from nearpeak.libraries.tunables import Offered, Threshold, Tunable, installed
+from nearpeak.study.prepare import prepare
+from nearpeak.study.programs import TOOLS
+from nearpeak.tune import calibrate, confirm, launches, run, search, thresholds, trials
 from nearpeak.tune.candidates import together
 from nearpeak.tune.hints import Hints
 from nearpeak.tune.journal import Asked, Checked, Hinted, Trial, TuneJournal, read
@@ -95,6 +97,69 @@ def test_what_is_planted_is_found_refused_or_survived(
     launched = len(again.records)
     assert run.search(prepared, again, lambda _: None, lambda _: None) == outcome
     assert len(again.records) == launched  # all of it was played back
+
+
+@pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
+def test_a_threshold_is_put_where_two_protocols_cross(
+    faulty: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They cross near 50 KB."""
+    plant(monkeypatch, faulty, ["LIMIT"])
+    (offered,) = run.offered(None)
+    threshold = Threshold(short=str(1 << 30), long="1")
+    limit = msgspec.structs.replace(offered.tunable, values=["1024"], threshold=threshold)
+    monkeypatch.setattr(run, "offered", lambda _: [offered._replace(tunable=limit)])
+    asked = Asked(
+        mpi="mpich",
+        targets="latency:8",
+        path=None,
+        buffers="H,H",
+        budget_seconds=240.0,
+        seed=1,
+    )
+    prepared = run.prepare(asked)
+    found = thresholds.measure(
+        prepared.launches, prepared.thresholds, lambda _: None, LIMIT_SECONDS, lambda: 1000.0
+    )
+    ((name, value),) = found
+    assert name == f"{PREFIX}LIMIT"
+    assert 1 << 14 < int(value) < 1 << 18
+
+
+@pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
+@pytest.mark.usefixtures("measured_library")
+def test_an_application_is_measured_and_confirmed() -> None:
+    asked = Asked(
+        mpi="mpich",
+        targets="jacobi2d:128,jacobi2d:256,latency:8",
+        path=None,
+        buffers="H,H",
+        budget_seconds=3600.0,
+        seed=1,
+    )
+    prepared = run.prepare(asked)
+    small, large, message = prepared.launches.measure({}, LIMIT_SECONDS)
+    assert (small.unit, small.better, message.unit) == ("us", "lower", "us")
+    assert 0 < small.value < large.value
+    assert any("ALLREDUCE" in each.variable for each in prepared.candidates)  # which it calls
+    assert set(prepared.launches.curve({}, [8, 64], LIMIT_SECONDS)) == {8, 64}
+    options = confirm.options(
+        prepared.mpi,
+        [prepared.single.settings],
+        prepared.paths,
+        prepared.launches.targets,
+        prepared.usual,
+        600.0,
+    )
+    _, plan = prepare(options, TOOLS, lambda _: None, retry=False, dry_run=True)
+    assert plan.problem_sizes == {"jacobi2d": [128, 256]}
+    measured = {
+        plan.variants[number].benchmark
+        for each in plan.launches
+        for group in each.groups
+        for number in group.variants
+    }
+    assert {"jacobi2d", "latency"} <= measured
 
 
 @pytest.mark.parametrize("measured_library", ["openmpi"], indirect=True)

@@ -76,6 +76,12 @@ def test_the_distances_of_the_cpus_are_told(make_study: MakeStudy) -> None:
     assert at.slower is False
 
 
+def test_a_few_launches_that_were_moved_are_not_told(make_study: MakeStudy) -> None:
+    found = confirmed(make_study, {8: 0.5}, blocks=30, far=(range(28, 30), 0.5))
+    assert [(at.low_ns, at.high_ns) for at in found.distances[PATH]] == [(60.0, 87.0)]
+    assert len(found.targets[0].distances) == 1
+
+
 def test_what_is_slower_between_far_cpus_is_taken_here_alone(make_study: MakeStudy) -> None:
     found = confirmed(make_study, {8: 0.5}, blocks=30, far=(range(24, 30), 1.5))
     assert (found.faster, found.everywhere, found.slower) == (True, False, [])
@@ -108,6 +114,15 @@ def test_too_few_launches_take_nothing(make_study: MakeStudy) -> None:
 def test_paths_of_which_too_little_is_known_are_told(make_study: MakeStudy) -> None:
     assert confirmed(make_study, {8: 0.5}).unguarded == ["other"]
     assert confirmed(make_study, {8: 0.5}, blocks=5).unguarded == [PATH, "other"]
+
+
+def test_of_an_application_the_study_measures_its_problems() -> None:
+    targets = [Target("jacobi2d", 1024, "cells"), Target("jacobi2d", 4096, "cells"), *TARGETS]
+    found = options("alpha", [], [PATH], targets, ["latency"], 60.0)
+    assert found.benchmarks == ["jacobi2d", "latency"]
+    assert found.problem_sizes == ["jacobi2d=1K,4K"]
+    assert (found.kept_sizes, 1024 in found.sizes) == ([8], False)
+    assert found.kept_benchmarks == ["jacobi2d", "latency"]
 
 
 def test_the_study_measures_targets_and_guards() -> None:

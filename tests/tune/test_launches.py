@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What must go on working: one launch for all of a place, and one for each where that fails."""
 
+import math
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -50,6 +51,38 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
         return Launches({}, GUARDS, [], {}).guard({}, 30.0, seconds), done
 
     return guard
+
+
+@pytest.mark.parametrize("measured", [[8, 64], [8]])
+def test_a_curve_is_one_launch_of_the_benchmark_of_one_message(
+    measured: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(parts: Sequence[Any], env: dict[str, str], _: float) -> list[Any]:
+        ((chosen, words),) = parts
+        assert (chosen.benchmark.name, env) == ("latency", {"X": "1"})
+        assert words[:2] == ["--sizes", "8,64"]
+        cases = [
+            SimpleNamespace(metric=metric, size_bytes=size, better="lower")
+            for size in measured
+            for metric in ("latency", "other")
+        ]
+        return [SimpleNamespace(case=case, value=math.e) for case in cases]
+
+    monkeypatch.setattr(launches, "_run", run)
+    subjects = {
+        name: SimpleNamespace(
+            benchmark=SimpleNamespace(
+                name=name, one_message=name == "latency", main=SimpleNamespace(name=name)
+            )
+        )
+        for name in ("bw", "latency", "jacobi2d")
+    }
+    found = Launches({"jacobi2d": subjects["jacobi2d"]}, [], [], {"near": [*subjects.values()]})
+    if measured == [8]:
+        with pytest.raises(LaunchFailed, match="not all sizes had a figure"):
+            found.curve({"X": "1"}, [8, 64], 9.0)
+    else:
+        assert found.curve({"X": "1"}, [8, 64], 9.0) == {8: 1.0, 64: 1.0}
 
 
 NEAR = ["latency H,H on near", "bw H,H on near", "barrier H,H on near"]

@@ -11,9 +11,10 @@ from made_libraries import made_evidence
 
 from nearpeak.libraries.library import Settings
 from nearpeak.libraries.profiles import Apart, At
+from nearpeak.libraries.tunables import Tunable
 from nearpeak.tune.candidates import Candidate
 from nearpeak.tune.hints import Hints
-from nearpeak.tune.run import _calibrated, _calibration, _last, profiles, settings
+from nearpeak.tune.run import _calibrated, _calibration, _last, _with_crossed, profiles, settings
 from nearpeak.tune.search import Calibration, Outcome
 from nearpeak.tune.tuned import Free
 from nearpeak.tune.written import about
@@ -148,6 +149,20 @@ def test_fewer_than_six_rounds_of_ceilings_give_no_figure(rounds: int, told: int
     found = _calibration(journal, Outcome(calibration=Calibration(Candidate(()), gains)))
     assert found is not None
     assert (found.rounds, len(found.times), len(found.ci95)) == (rounds, told, told)
+
+
+def test_where_protocols_cross_is_tried_beside_other_values() -> None:
+    limit = Tunable(
+        name="LIMIT", component="x", summary="", values=["1", "2"], source="x", with_={"ON": "y"}
+    )
+    other = Candidate((("OTHER", "1"),))
+    swept = [Candidate((("ON", "y"), ("LIMIT", value))) for value in limit.values]
+    prepared: Any = SimpleNamespace(thresholds=[limit], candidates=[*swept, other])
+    crossed = _with_crossed(prepared, {"LIMIT": "46341"})
+    first = Candidate((("ON", "y"), ("LIMIT", "46341")))
+    assert crossed == [first, *swept, other]
+    assert _with_crossed(prepared, {"LIMIT": "2"}) == [swept[1], swept[0], other]
+    assert _with_crossed(prepared, {}) == [*swept, other]
 
 
 @pytest.mark.parametrize(

@@ -150,6 +150,20 @@ def test_ceilings_are_measured_once(tmp_path: Path) -> None:
     assert again.ceilings(lambda _: pytest.fail("measured again")) == measured
 
 
+def test_thresholds_are_measured_once_within_their_share(tmp_path: Path) -> None:
+    found = [("LIMIT", "46341")]
+
+    def look(limit: float, left: Callable[[], float]) -> list[tuple[str, str]]:
+        assert 4 <= limit < left() <= 0.1 * Budget(2000.0).until("search", 0.0)
+        return found
+
+    journal = TuneJournal(tmp_path / "out", BEGIN)
+    assert Trials(journal, Launcher()).thresholds(look) == found
+    journal.close()
+    again = Trials(TuneJournal(tmp_path / "out"), Launcher())
+    assert again.thresholds(lambda *_: pytest.fail("measured again")) == found
+
+
 def test_a_search_by_other_rules_is_not_played_back(tmp_path: Path) -> None:
     journal = TuneJournal(tmp_path / "out", BEGIN)
     Trials(journal, Launcher()).measure({"X": "2"}, "alone")

@@ -51,6 +51,8 @@ Examples:
 
   nearpeak tune --mpi mpich --for latency:8,latency:64K --budget 5m -o tuned
 
+  nearpeak tune --mpi mpich --for jacobi2d --budget 30m
+
   nearpeak tune --mpi openmpi --trace trace.json --budget 10m
 
   nearpeak tune --resume -o tuned --budget 10m
@@ -77,7 +79,8 @@ def tune(
         typer.Option(
             "--for",
             metavar="BENCHMARK:SIZE,...",
-            help=f"What it is to be faster in. Default: {DEFAULT}.",
+            help=f"What it is to be faster in; of an application, like jacobi2d, its name alone is"
+            f" its usual sizes. Default: {DEFAULT}.",
         ),
     ] = None,
     trace: Annotated[

@@ -30,7 +30,7 @@ class Candidate:
 
 def possible(
     offered: Sequence[Offered],
-    benchmarks: Collection[str],
+    benchmarks: Collection[str] | None,
     given: Collection[str],
     *,
     gpu: bool,
@@ -38,8 +38,9 @@ def possible(
 ) -> list[Offered]:
     """The settings that may matter, first those that need what is there.
 
-    `benchmarks`: what is tuned for; `given`: variables that are set already, and stay so; `gpu`,
-    `network`: whether a buffer is in a GPU, and whether messages cross hosts.
+    `benchmarks`: what is tuned for, None: an application, which may call anything; `given`:
+    variables that are set already, and stay so; `gpu`, `network`: whether a buffer is in a GPU, and
+    whether messages cross hosts.
     """
     here = {"gpu": gpu, "network": network}
     chosen = [
@@ -48,7 +49,11 @@ def possible(
         if each.there is not False
         and each.tunable.name not in given
         and all(here[need] for need in each.tunable.needs)
-        and (not each.tunable.benchmarks or set(each.tunable.benchmarks) & set(benchmarks))
+        and (
+            benchmarks is None
+            or not each.tunable.benchmarks
+            or set(each.tunable.benchmarks) & set(benchmarks)
+        )
     ]
     return sorted(chosen, key=lambda each: not each.tunable.needs)
 

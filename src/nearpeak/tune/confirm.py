@@ -10,22 +10,25 @@ from typing import TypeVar
 
 from nearpeak.libraries.library import Settings
 from nearpeak.libraries.profiles import Apart, At
-from nearpeak.numbers import size
+from nearpeak.numbers import extent
 from nearpeak.observations.observed import Block
 from nearpeak.results.results import Cell, Comparison, Results
 from nearpeak.statistics.comparisons import better_in
 from nearpeak.statistics.intervals import interval
 from nearpeak.statistics.strata import strata
 from nearpeak.study.options import LibraryChoice, Options
+from nearpeak.terms.benchmarks import x_unit
 from nearpeak.terms.identity import Who
 from nearpeak.terms.left_out import LEAST_BLOCKS
-from nearpeak.tune.targets import Target
+from nearpeak.terms.sizes import format_sizes
+from nearpeak.tune.targets import Target, by_benchmark
 
 TUNED = "tuned"
 FREE = "tuned-everywhere"  # of it what costs nothing elsewhere
 # Bytes: one for each of the ways in which libraries move messages, from short to rendezvous.
 GUARDED_SIZES = [8, 4 << 10, 64 << 10, 1 << 20, 16 << 20]
 Key = TypeVar("Key", bound=Hashable)
+LEAST_SHARE = 0.1  # of launches at a distance, that it is told for
 PRICE = 1 / 1.05  # what is no faster than this is told as slower
 
 
@@ -41,13 +44,16 @@ def options(
     that are guarded, in the targets and in the benchmarks that are `usual`. Where the time does not
     hold six blocks of all of it, only the targets are sure to stay."""
     own = list(dict.fromkeys(target.benchmark for target in targets))
+    messages = sorted({target.size for target in targets if target.of_messages})
+    problems = by_benchmark([target for target in targets if not target.of_messages])
     return Options(
         libraries=[LibraryChoice(mpi=mpi, settings=tuple(settings))],
         paths=list(paths),
         benchmarks=list(dict.fromkeys([*own, *usual])),
-        sizes=sorted({*GUARDED_SIZES, *(target.size_bytes for target in targets)}),
+        sizes=sorted({*GUARDED_SIZES, *messages}),
+        problem_sizes=[f"{name}={format_sizes(own)}" for name, own in problems.items()],
         budget_seconds=seconds,
-        kept_sizes=sorted({target.size_bytes for target in targets}),
+        kept_sizes=messages,
         kept_paths=list(paths[:1]),
         kept_benchmarks=own,
         kept_alone=True,
@@ -61,6 +67,7 @@ class Shown:
     comparison: Comparison
     before: Cell
     after: Cell
+    x_unit: str  # of its size
     distances: list[At]  # of the CPUs, nearest first
 
     @property
@@ -68,7 +75,7 @@ class Shown:
         """`host-gpu pcie, latency H,D at 16 MiB`."""
         case = self.before.case
         where = f"{self.before.place.path}, {case.figure} {case.buffers}"
-        return f"{where} at {size(case.x)}"
+        return f"{where} at {extent(case.x, self.x_unit)}"
 
 
 @dataclass(frozen=True)
@@ -116,11 +123,16 @@ def judge(
     before, after = Who(library, base), Who(library, tuned)
     cells = {(cell.who, cell.place, cell.case): cell for cell in results.cells}
     shown = [
-        _shown(each, cells[before, each.place, each.case], cells[after, each.place, each.case])
+        _shown(
+            each,
+            cells[before, each.place, each.case],
+            cells[after, each.place, each.case],
+            x_unit(results.benchmarks, each.case.benchmark),
+        )
         for each in results.comparisons
         if (each.first, each.second) == (before, after)
     ]
-    wanted = {(target.benchmark, target.size_bytes) for target in targets}
+    wanted = {(target.benchmark, target.size) for target in targets}
     own = [
         each
         for each in shown
@@ -144,7 +156,7 @@ def judge(
     )
 
 
-def _shown(comparison: Comparison, before: Cell, after: Cell) -> Shown:
+def _shown(comparison: Comparison, before: Cell, after: Cell, unit: str) -> Shown:
     """A case, also at each distance of the CPUs."""
     ratios = better_in(after.by_block, before.by_block, before.better)
     both = [_distances(cell) for cell in (before, after)]
@@ -163,7 +175,7 @@ def _shown(comparison: Comparison, before: Cell, after: Cell) -> Shown:
                 slower=ci95 is not None and ci95[1] < 1 and times < PRICE,
             )
         )
-    return Shown(comparison, before, after, [at for at in found if not math.isnan(at.times)])
+    return Shown(comparison, before, after, unit, [at for at in found if not math.isnan(at.times)])
 
 
 def _distances(cell: Cell) -> dict[Block, float]:
@@ -174,13 +186,15 @@ def _distances(cell: Cell) -> dict[Block, float]:
 
 
 def _strata(cells: Sequence[Mapping[Key, float]]) -> list[tuple[Apart, set[Key]]]:
-    """The distances at which these were measured, and the blocks in which all of them were at
-    that one."""
+    """The distances at which these were mostly measured, and the blocks in which all of them were
+    at that one."""
     values = [ns for known in cells for ns in known.values()]
     of = dict(zip(values, map(int, strata(values)), strict=True))
     found = []
     for stratum in sorted(set(of.values())):
         there = [ns for ns in values if of[ns] == stratum]
+        if len(there) < LEAST_SHARE * len(values):
+            continue
         apart = Apart(low_ns=min(there), high_ns=max(there), launches=len(there))
         blocks = [{b for b, ns in known.items() if of[ns] == stratum} for known in cells]
         found.append((apart, set.intersection(*blocks)))

@@ -73,6 +73,13 @@ class Calibrated(msgspec.Struct, kw_only=True, tag_field="record", tag="calibrat
     seconds: float
 
 
+class Crossed(msgspec.Struct, kw_only=True, tag_field="record", tag="thresholds"):
+    """Where the two protocols of thresholds cross: tried first."""
+
+    found: list[tuple[str, str]]  # variables and values
+    seconds: float
+
+
 class Checked(msgspec.Struct, kw_only=True, tag_field="record", tag="check"):
     """What works with these variables."""
 
@@ -109,7 +116,7 @@ class Amended(msgspec.Struct, kw_only=True, tag_field="record", tag="amendment")
     study: bool  # whether the study that confirms had begun, which has all of it then
 
 
-Record = Begin | Hinted | Calibrated | Trial | Checked | Priced | Amended
+Record = Begin | Hinted | Crossed | Calibrated | Trial | Checked | Priced | Amended
 
 
 FORM = journal.Form[Begin, Record](

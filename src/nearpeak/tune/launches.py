@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The launches of a search: all targets in one, and all that must go on working in a few."""
 
+import itertools
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from nearpeak.study.launching import LaunchFailed, Measured, figures, launched
 from nearpeak.study.single import Single
 from nearpeak.terms.sizes import format_sizes
 from nearpeak.tune.journal import Figure
-from nearpeak.tune.targets import Target, by_benchmark
+from nearpeak.tune.targets import Target, by_benchmark, cost
 
 SAMPLING = ["--slot-ms", "20", "--least-samples", "3"]
 GRACE_SECONDS = 1.0  # for a launch that hangs to end, both of whose ranks are on this host
@@ -54,7 +55,7 @@ class Launches:
         found = []
         for target in self.targets:
             main = self.subjects[target.benchmark].benchmark.main.name
-            wanted = (target.benchmark, target.size_bytes, main)
+            wanted = (target.benchmark, target.size, main)
             found += [
                 Value(each.value, each.case.unit, each.case.better, _distance(each))
                 for each in cases
@@ -62,6 +63,26 @@ class Launches:
             ]
         if len(found) != len(self.targets):
             raise LaunchFailed("not all targets had a figure")
+        return found
+
+    def curve(
+        self, env: Mapping[str, str], sizes: Sequence[int], limit_seconds: float
+    ) -> dict[int, float]:
+        """The cost of a message of each of these sizes, of one launch within this time;
+        LaunchFailed. By a benchmark of one message."""
+        every = itertools.chain(self.subjects.values(), *self.others.values())
+        single = next((each for each in every if each.benchmark.one_message), None)
+        if single is None:
+            raise LaunchFailed("no benchmark of one message runs here")
+        main = single.benchmark.main
+        cases = _run([(single, ["--sizes", format_sizes(sizes), *SAMPLING])], env, limit_seconds)
+        found = {
+            each.case.size_bytes: cost(each.value, each.case.better)
+            for each in cases
+            if each.case.metric == main.name
+        }
+        if set(found) != set(sizes):
+            raise LaunchFailed("not all sizes had a figure")
         return found
 
     def guard(

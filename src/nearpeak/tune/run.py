@@ -20,13 +20,13 @@ from nearpeak.libraries.tunables import Tunable, offered
 from nearpeak.numbers import count
 from nearpeak.statistics.intervals import interval
 from nearpeak.study import programs
-from nearpeak.study.estimate import GUESSES
+from nearpeak.study.estimate import APPLICATION_SECONDS, GUESSES
 from nearpeak.study.fit import rounded
 from nearpeak.study.paths import select_paths
 from nearpeak.study.single import Single, beside, choose
 from nearpeak.terms.buffers import default_buffers, needs_gpu
 from nearpeak.terms.sizes import format_seconds
-from nearpeak.tune import calibrate, tuned
+from nearpeak.tune import calibrate, thresholds, tuned
 from nearpeak.tune.budget import SEARCHED
 from nearpeak.tune.candidates import Candidate, Env, candidates, idle, possible, with_named
 from nearpeak.tune.confirm import FREE, TUNED, Confirmed, Shown, apart
@@ -34,7 +34,7 @@ from nearpeak.tune.hints import Hints, hints
 from nearpeak.tune.journal import SCHEMA, Asked, Begin, Calibrated, Trial, TuneJournal
 from nearpeak.tune.launches import Launches
 from nearpeak.tune.search import CALIBRATED_ROUNDS, Outcome, Search
-from nearpeak.tune.targets import parse_targets
+from nearpeak.tune.targets import parse_targets, resolved
 from nearpeak.tune.trials import Trials
 from nearpeak.tune.tried import tried
 
@@ -53,6 +53,7 @@ class Prepared:
     launches: Launches
     candidates: list[Candidate]
     calibrated: list[Tunable]  # those that take ceilings
+    thresholds: list[Tunable]  # those between two protocols that can be forced within a host
     of_ucx: list[str]  # variables of UCX
     paths: list[str]  # ids of those that are guarded, the own one first
     usual: list[str]  # benchmarks that are guarded by the study
@@ -70,19 +71,15 @@ class Prepared:
 
 def prepare(asked: Asked) -> Prepared:
     """UserError for what cannot be tuned, and for a budget that does not hold it."""
-    targets = parse_targets(asked.targets)
-    names = list(dict.fromkeys(target.benchmark for target in targets))
+    wanted = parse_targets(asked.targets)
+    names = list(dict.fromkeys(each.benchmark for each in wanted))
     first = choose(names[0], asked.mpi, "tune", path=asked.path, buffers=asked.buffers)
     subjects = {names[0]: first} | {
         name: beside(first, name, path=first.path.id, buffers=asked.buffers) for name in names[1:]
     }
-    for target in targets:
-        benchmark = subjects[target.benchmark].benchmark
-        if not benchmark.over_bytes or target.size_bytes not in benchmark.sizes(
-            [target.size_bytes]
-        ):
-            raise UserError(f"--for {target.label}: {target.benchmark} has no such size")
-    least = least_seconds(asked.buffers, len(names) if first.native else 1)
+    targets = resolved(wanted, {name: single.benchmark for name, single in subjects.items()})
+    problems = sum(not target.of_messages for target in targets)
+    least = least_seconds(asked.buffers, len(names) if first.native else 1, problems)
     if asked.budget_seconds < least:
         raise UserError(
             f"--budget: {format_seconds(asked.budget_seconds)} is too short for a search and its"
@@ -99,7 +96,7 @@ def prepare(asked: Asked) -> Prepared:
         guards += _guards(first, usual, None, "H,H")
     there = possible(
         offered(first.library),
-        names,
+        None if problems else names,
         {*first.settings.env, *first.library.env},
         gpu=needs_gpu(asked.buffers),
         network=first.path.two_hosts,
@@ -117,16 +114,19 @@ def prepare(asked: Asked) -> Prepared:
         Launches(subjects, guards, targets, {k: v for k, v in others.items() if v}),
         candidates(there),
         [each.tunable for each in there if each.tunable.calibrated],
+        [each.tunable for each in there if each.tunable.threshold and not first.path.two_hosts],
         [each.tunable.name for each in there if each.tunable.component == UCX],
         list(paths),
         [each.name for each in measured if each.name in usual],
     )
 
 
-def least_seconds(buffers: str, launches: int) -> float:
-    """The least budget, by a guess of how long launches take. `launches`: of a trial."""
+def least_seconds(buffers: str, launches: int, problems: int = 0) -> float:
+    """The least budget, by a guess of how long launches take. `launches`: of a trial; `problems`:
+    of applications, in it."""
     start = GUESSES["mpi", "gpu" if needs_gpu(buffers) else "memory"].start
-    return rounded(LEAST_LAUNCHES * launches * start / SEARCHED)
+    trial = launches * start + problems * APPLICATION_SECONDS
+    return rounded(LEAST_LAUNCHES * trial / SEARCHED)
 
 
 def _guards(first: Single, names: list[str], path: str | None, buffers: str) -> list[Single]:
@@ -186,15 +186,43 @@ def search(
     hinted = trials.hints(lambda limit: _hints(prepared, tell, limit))
     for name, value in hinted.named:
         tell(f"What its messages go through names {name}={value}")
-    tried, first = with_named(
-        prepared.candidates, hinted.named, {*single.settings.env, *single.library.env}
-    )
+    given = {*single.settings.env, *single.library.env}
+    crossed = _crossed(prepared, trials, hinted, tell)
+    named = [*hinted.named, *((name, value) for name, value in crossed)]
+    known = _with_crossed(prepared, dict(crossed))
+    tried, first = with_named(known, list(dict.fromkeys(named)), given)
     calibrated = _calibrated(prepared, trials, tell, [UCX] if hinted.over_ucx else [])
     last = _last(prepared, hinted, tried)
     if last:
         tell(f"{count(len(last), 'value')} of UCX, which moves none of its messages: tried last")
     with single.mps():
         return Search(trials, tried, prepared.asked.seed, tell, first, calibrated, last).run()
+
+
+def _crossed(
+    prepared: Prepared, trials: Trials, hinted: Hints, tell: Callable[[str], None]
+) -> list[tuple[str, str]]:
+    """The thresholds of what moves the messages, each with the value at which its protocols
+    cross."""
+    waiting = {each.variable for each in _last(prepared, hinted, prepared.candidates)}
+    there = [each for each in prepared.thresholds if each.name not in waiting]
+    if not there:
+        return []
+    with prepared.single.mps():
+        return trials.thresholds(
+            lambda limit, left: thresholds.measure(prepared.launches, there, tell, limit, left)
+        )
+
+
+def _with_crossed(prepared: Prepared, crossed: Mapping[str, str]) -> list[Candidate]:
+    """The values, with those at which protocols cross. The others stay: beside other settings they
+    cross elsewhere (MPICH's, with larger cells)."""
+    own = [
+        Candidate(tuple(each.env(crossed[each.name]).items()))
+        for each in prepared.thresholds
+        if each.name in crossed
+    ]
+    return list(dict.fromkeys([*own, *prepared.candidates]))
 
 
 def _last(prepared: Prepared, hinted: Hints, tried: Sequence[Candidate]) -> list[Candidate]:
@@ -218,7 +246,8 @@ def _calibrated(
 def _hints(prepared: Prepared, tell: Callable[[str], None], limit_seconds: float) -> Hints:
     """By what goes on for the largest of the targets' messages."""
     subjects = prepared.launches.subjects.values()
-    sizes = sorted({target.size_bytes for target in prepared.launches.targets})
+    targets = prepared.launches.targets
+    sizes = sorted({target.size for target in targets if target.of_messages})
     looked = next((single for single in subjects if single.benchmark.one_message), None)
     if looked is None:
         return hints(prepared.single, [], tell, limit_seconds)

@@ -2,40 +2,70 @@
 """What a library is tuned for: benchmarks at sizes."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from nearpeak.errors import UserError
+from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.sizes import format_bytes, parse_bytes
 
+WRITE = "write BENCHMARK:SIZE, like latency:8 or bw:16M, or an application, like jacobi2d"
 DEFAULT = "latency:8,latency:64K,latency:16M,bw:16M"
 
 
-class Target(NamedTuple):
-    """A benchmark at one size of its messages."""
+class Wanted(NamedTuple):
+    """What was asked for: a benchmark at a size; None: an application at its own sizes."""
 
     benchmark: str
-    size_bytes: int
+    size: int | None
+
+
+class Target(NamedTuple):
+    """A benchmark at one size, of its messages or of an application's problem."""
+
+    benchmark: str
+    size: int
+    unit: str = "B"  # that its size counts
 
     @property
     def label(self) -> str:
         """`latency:16M`, as it is written."""
-        return f"{self.benchmark}:{format_bytes(self.size_bytes)}"
+        return f"{self.benchmark}:{format_bytes(self.size)}"
+
+    @property
+    def of_messages(self) -> bool:
+        """Whether it is no application."""
+        return self.unit == "B"
 
 
-def parse_targets(text: str) -> list[Target]:
-    """Those of `latency:8,bw:16M`, each once; UserError for anything else."""
+def parse_targets(text: str) -> list[Wanted]:
+    """Those of `latency:8,bw:16M,jacobi2d`, each once; UserError for anything else."""
     found = []
     for word in filter(None, map(str.strip, text.split(","))):
         name, colon, size = word.partition(":")
-        if not colon or not name:
-            raise UserError(f"--for {word}: write BENCHMARK:SIZE, like latency:8 or bw:16M")
+        if not name:
+            raise UserError(f"--for {word}: {WRITE}")
         try:
-            found.append(Target(name, parse_bytes(size)))
+            found.append(Wanted(name, parse_bytes(size) if colon else None))
         except UserError as error:
             raise UserError(f"--for {word}: {error}") from None
     if not found:
-        raise UserError(f"--for {text!r}: write BENCHMARK:SIZE, like latency:8,bw:16M")
+        raise UserError(f"--for {text!r}: {WRITE}")
+    return list(dict.fromkeys(found))
+
+
+def resolved(wanted: Sequence[Wanted], benchmarks: Mapping[str, Benchmark]) -> list[Target]:
+    """The targets, of an application without a size at those that it is usually measured at;
+    UserError for sizes that there are not. `benchmarks`: by name."""
+    found = []
+    for each in wanted:
+        benchmark = benchmarks[each.benchmark]
+        if each.size is None and benchmark.over_bytes:
+            raise UserError(f"--for {each.benchmark}: {WRITE}")
+        sizes = benchmark.x.usual if each.size is None else [each.size]
+        if not sizes or benchmark.sizes(sizes) != sizes:
+            raise UserError(f"--for {each.benchmark}: it has no such size")
+        found += [Target(each.benchmark, size, benchmark.x.unit) for size in sizes]
     return list(dict.fromkeys(found))
 
 
@@ -43,7 +73,7 @@ def by_benchmark(targets: Sequence[Target]) -> dict[str, list[int]]:
     """The sizes of each benchmark, ascending: what one launch measures."""
     found: dict[str, list[int]] = {}
     for target in targets:
-        found.setdefault(target.benchmark, []).append(target.size_bytes)
+        found.setdefault(target.benchmark, []).append(target.size)
     return {name: sorted(sizes) for name, sizes in found.items()}
 
 

@@ -19,6 +19,7 @@ from nearpeak.tune.journal import (
     Amended,
     Calibrated,
     Checked,
+    Crossed,
     Figure,
     Hinted,
     Priced,
@@ -35,9 +36,10 @@ from nearpeak.tune.tuned import Ceiling
 LEAST_LIMIT = 4.0  # seconds of a launch
 MOST_TIMES = 2.5  # as long as the usual launch without anything
 FIRST_SHARE = 0.2  # of what is left, at most, for a launch whose usual time is not known yet
+SWEPT_SHARE = 0.1  # of the search's, at most, for the protocols of thresholds
 LOOKED_SHARE = 0.05  # of all of it, at most, for a launch of the two looks before the first trial
 LIMIT_SECONDS = 60.0  # of such a launch, at most
-Played = TypeVar("Played", Hinted, Calibrated, Trial, Checked, Priced)
+Played = TypeVar("Played", Hinted, Crossed, Calibrated, Trial, Checked, Priced)
 
 
 class Launcher(Protocol):
@@ -98,6 +100,21 @@ class Trials(Bench):
             self._record(record)
         self._count(record.seconds)
         return record.ceilings
+
+    def thresholds(
+        self, look: Callable[[float, Callable[[], float]], list[tuple[str, str]]]
+    ) -> list[tuple[str, str]]:
+        """What `look` finds for thresholds, or found before; it is given the limit of a launch, and
+        what tells the seconds that are left for all of them."""
+        record = self._played(Crossed)
+        if record is None:
+            start = time.monotonic()
+            most = SWEPT_SHARE * (self._budget.until("search", 0.0) - self._budget.begins)
+            found = look(self._look_limit(), lambda: most - (time.monotonic() - start))
+            record = Crossed(found=found, seconds=round(time.monotonic() - start, 3))
+            self._record(record)
+        self._count(record.seconds)
+        return record.found
 
     def measure(self, env: Env, why: str) -> Floats | Failed:
         """As Bench has it."""

@@ -21,6 +21,14 @@ from nearpeak.libraries.tunables.answer import Answer
 Need = Literal["gpu", "network"]
 
 
+class Threshold(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """A size in bytes between two protocols: how each of them is forced for all messages."""
+
+    short: str  # the value with which all go as short ones do,
+    long: str  # and as long ones do
+    written: str = "{}"  # a value, with `{}` for the bytes
+
+
 class Tunable(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """One environment variable with the values that are worth a try."""
 
@@ -37,6 +45,7 @@ class Tunable(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=T
     with_: dict[str, str] = msgspec.field(default={}, name="with")  # else it has no effect
     # The value that follows from ceilings (tune/calibrate.py): `{memcpy MiB/s}MBps`.
     calibrated: str = ""
+    threshold: Threshold | None = None  # where tune/thresholds.py measures both
     breaks: str = ""  # what may stop working with it
     source: str  # where that was read
 

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Thresholds between two protocols, by measuring both.
+
+Each protocol is forced for messages of all sizes, and the value is put where their times cross,
+which is tried before any value around the default.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from nearpeak.libraries.tunables import Threshold, Tunable
+from nearpeak.numbers import count, size
+from nearpeak.study.launching import LaunchFailed
+from nearpeak.tune.candidates import Env
+
+SIZES = [1 << power for power in range(8, 23)]  # bytes
+ROUNDS = 2  # of a launch of each protocol: of both the faster one counts, as some launches are slow
+Curve = Mapping[int, float]  # the cost of each size in bytes (targets.cost)
+
+
+class Curves(Protocol):
+    """Who measures (launches.Launches)."""
+
+    def curve(self, env: Env, sizes: Sequence[int], limit_seconds: float, /) -> dict[int, float]:
+        """The cost of each of these sizes, of one launch within this time; LaunchFailed."""
+
+
+def measure(
+    launches: Curves,
+    tunables: Sequence[Tunable],
+    tell: Callable[[str], None],
+    limit_seconds: float,
+    left: Callable[[], float],
+) -> list[tuple[str, str]]:
+    """Those of these settings that are thresholds, each with its best value, as far as there is
+    time. `limit_seconds`: of a launch; `left`: seconds for all of them."""
+    found: list[tuple[str, str]] = []
+    longest = 0.0
+    for tunable in tunables:
+        if tunable.threshold is None:
+            continue
+        before = left()
+        if before < (longest or limit_seconds):
+            tell(f"{tunable.name}: no time to measure both of its protocols")
+            continue
+        try:
+            short, long = (
+                _fastest(launches, tunable.env(value), limit_seconds)
+                for value in (tunable.threshold.short, tunable.threshold.long)
+            )
+        except LaunchFailed as error:
+            tell(f"{tunable.name}: its protocols cannot be measured: {error}")
+            continue
+        longest = max(longest, before - left())
+        at = crossing(short, long)
+        found.append((tunable.name, value_of(tunable.threshold, at)))
+        tell(f"{tunable.name}={found[-1][1]}: {_words(at)}, by {count(2 * ROUNDS, 'launch')}")
+    return found
+
+
+def _fastest(launches: Curves, env: Env, limit_seconds: float) -> dict[int, float]:
+    rounds = [launches.curve(env, SIZES, limit_seconds) for _ in range(ROUNDS)]
+    return {each: min(own[each] for own in rounds) for each in SIZES}
+
+
+def crossing(short: Curve, long: Curve) -> float:
+    """From how many bytes on the protocol of long messages is to be taken: between the two sizes
+    at which a change costs least over all of them; 0: always; inf: never."""
+    sizes = sorted(short)
+    costs = [
+        sum(short[each] for each in sizes[:place]) + sum(long[each] for each in sizes[place:])
+        for place in range(len(sizes) + 1)
+    ]
+    place = costs.index(min(costs))
+    if place == 0:
+        return 0.0
+    return math.inf if place == len(sizes) else math.sqrt(sizes[place - 1] * sizes[place])
+
+
+def value_of(threshold: Threshold, at: float) -> str:
+    """What the setting is set to for it."""
+    if at == 0:
+        return threshold.long
+    return threshold.short if math.isinf(at) else threshold.written.format(round(at))
+
+
+def _words(at: float) -> str:
+    if at == 0:
+        return f"the protocol of long messages is faster from {size(SIZES[0])} on"
+    if math.isinf(at):
+        return f"the protocol of short messages is faster up to {size(SIZES[-1])}"
+    return f"its two protocols are as fast near {round(at)} B"
