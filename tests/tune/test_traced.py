@@ -8,6 +8,7 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.trace.trace import SCHEMA, Entry, Rank, Trace
+from nearpeak.tune.targets import Target
 from nearpeak.tune.traced import choose, read_trace
 
 
@@ -78,7 +79,7 @@ def test_who_waits_waits_for_the_bytes_that_were_begun() -> None:
         ),
         "H,H",
     )
-    assert found.shares == pytest.approx({("bw", 1024): 0.31, ("bw", 64): 0.11})
+    assert found.shares == pytest.approx({Target("bw", 1024): 0.31, Target("bw", 64): 0.11})
 
 
 def test_messages_of_the_other_memory_are_others() -> None:
