@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+ROOT = Path(__file__).parents[1]
+
 
 def load_helper(name: str, path: Path) -> ModuleType:
     """Loads a helper file of the tests as module `name` (tests are no package)."""
@@ -109,7 +111,27 @@ def installed() -> Callable[[str], Any]:
     return install
 
 
-FAKES = Path(__file__).parents[1] / "build" / "fakes"
+@pytest.fixture(scope="session")
+def built_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this checkout. It is built of a copy, as what builds it writes beside the
+    sources."""
+    folder = tmp_path_factory.mktemp("packages")
+    checkout = folder / "checkout"
+    checkout.mkdir()
+    for name in ("pyproject.toml", "setup.py", "setup.cfg", "README.md", "LICENSE", "src", "bench"):
+        source = ROOT / name
+        if source.is_dir():
+            ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
+            shutil.copytree(source, checkout / name, ignore=ignored)
+        else:
+            shutil.copyfile(source, checkout / name)
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder]
+    subprocess.run([*command, checkout], check=True, capture_output=True)
+    [archive] = folder.glob("*.whl")
+    return archive
+
+
+FAKES = ROOT / "build" / "fakes"
 
 
 def fake_library(name: str, *flags: str, parts: Sequence[str] = (), file: str = "") -> Path:

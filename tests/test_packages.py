@@ -2,7 +2,6 @@
 """A wheel holds all that Nearpeak needs, and runs without the repository."""
 
 import os
-import shutil
 import subprocess
 import sys
 import zipfile
@@ -11,30 +10,17 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SOURCES = ("pyproject.toml", "setup.py", "setup.cfg", "README.md", "LICENSE", "src", "bench")
 RUN = "from nearpeak.cli.main import main; main()"
 WHERE = "from nearpeak.libraries.build import sources; print(sources())"
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Unpacked. It is built of a copy, as what builds it writes beside the sources."""
-    folder = tmp_path_factory.mktemp("packages")
-    checkout = folder / "checkout"
-    checkout.mkdir()
-    for name in SOURCES:
-        source = ROOT / name
-        if source.is_dir():
-            ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
-            shutil.copytree(source, checkout / name, ignore=ignored)
-        else:
-            shutil.copyfile(source, checkout / name)
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder]
-    subprocess.run([*command, checkout], check=True, capture_output=True)
-    [archive] = folder.glob("*.whl")
-    with zipfile.ZipFile(archive) as packed:
-        packed.extractall(folder / "unpacked")
-    return folder / "unpacked"
+def wheel(built_wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Unpacked."""
+    folder = tmp_path_factory.mktemp("unpacked")
+    with zipfile.ZipFile(built_wheel) as packed:
+        packed.extractall(folder)
+    return folder
 
 
 def files(folder: Path) -> set[str]:

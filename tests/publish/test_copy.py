@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies of studies: nothing private is left in them, and they give the same figures."""
+"""Copies of what was recorded: nothing private is left in them, and they give the same figures."""
 
 import json
 import re
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,8 @@ import pytest
 
 from nearpeak.compare.build import compare
 from nearpeak.compare.load import load_side
+from nearpeak.conform import journal as conforming
+from nearpeak.conform.build import build as build_conformance
 from nearpeak.errors import UserError
 from nearpeak.findings.build import build_results
 from nearpeak.libraries.library import Settings
@@ -24,6 +27,7 @@ from nearpeak.study.folder import reopen
 from nearpeak.study.journal import read_records
 from nearpeak.study.records import SessionRecord, StudyRecord
 from nearpeak.study.sessions import settings_digest
+from nearpeak.trace.trace import SCHEMA, Ceiling, Entry, Rank, Trace
 from nearpeak.tune import journal as tuning
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -247,6 +251,145 @@ def test_a_folder_of_tune(odd: Path, tmp_path: Path) -> None:
         tuning.NAME,
         *(f"study/{name}" for name in ("machine.json", "plan.json", "records.jsonl")),
     }
+
+
+CONFORM = EXAMPLES / "h200x2-conform"
+
+
+@pytest.fixture
+def tried(tmp_path: Path) -> Path:
+    """A recorded conformance run, with private names in every kind of place."""
+    folder = tmp_path / "tried"
+    shutil.copytree(CONFORM, folder, ignore=shutil.ignore_patterns("README.md", "conform.html"))
+    lines = [json.loads(line) for line in (folder / "conform.jsonl").read_bytes().splitlines()]
+    lines[0]["host"] = "n17.hpc.example.org"
+    lines[0]["chosen"]["libraries"] = ["/gpfs/apollo/mpi"]
+    [one, *_] = (line["outcome"] for line in lines if line["record"] == "outcome")
+    one["message"] = "n17: carol@10.9.8.7 refused"
+    one["command"] = one["command"].replace("/tmp/nearpeak-bundle", "/home/carol/al\\ ice")
+    whole = "".join(json.dumps(line) + "\n" for line in lines)
+    (folder / "conform.jsonl").write_text(whole.replace("/tmp/c/", "/home/carol/c/"))
+    old = folder / "cases" / "intel-get-D,D-plain-0-churn.txt"
+    old.rename(old.with_name("apollo-get-D,D-plain-0-churn.txt"))
+    return folder
+
+
+def outcomes(folder: Path) -> Any:
+    """What a conformance run found, without texts in which names may stand."""
+    return [
+        (library.label, library.version, outcome.case, outcome.status, outcome.got, outcome.seconds)
+        for library in build_conformance(conforming.read(folder)).libraries
+        for outcome in library.outcomes
+    ]
+
+
+def test_a_conformance_run(tried: Path, tmp_path: Path) -> None:
+    publish(tried, tmp_path / "public", hidden=["apollo"])
+    found = contents(tmp_path / "public")
+    leaks = ["carol", "n17", "al\\\\ ice", "apollo", "10.9.8.7", "example.org", "gpfs"]
+    files = [(name.encode() + data) for name, data in contents(tried).items()]
+    assert [leak for leak in leaks if not any(leak.encode() in data for data in files)] == []
+    copied = [(name.encode() + data) for name, data in found.items()]
+    assert [leak for leak in leaks if any(leak.encode() in data for data in copied)] == []
+    assert outcomes(tmp_path / "public") == outcomes(tried)
+    assert "cases/word1-get-D,D-plain-0-churn.txt" in found
+    [named, *_] = re.findall(
+        rb"--cases /\S+/(cases/intel-put-H,H-plain-0-leak.txt)", found["conform.jsonl"]
+    )
+    assert named.decode() in found
+
+
+@pytest.mark.parametrize("host", ["latency", "plain", "data", "intel", "host"])
+def test_a_host_that_is_called_like_a_word_of_conformance(
+    tried: Path, tmp_path: Path, host: str
+) -> None:
+    file = tried / "conform.jsonl"
+    file.write_bytes(file.read_bytes().replace(b"n17.hpc.example.org", host.encode(), 1))
+    publish(tried, tmp_path / "public")
+    begin = conforming.read(tmp_path / "public")[0]
+    assert isinstance(begin, conforming.Begin)
+    assert begin.host == "host1"
+    cases = [each[2:] for each in outcomes(tmp_path / "public")]
+    assert cases == [each[2:] for each in outcomes(tried)]
+
+
+def test_a_copy_of_a_conformance_run_is_not_gone_on_with(tried: Path, tmp_path: Path) -> None:
+    publish(tried, tmp_path / "public")
+    with pytest.raises(UserError, match="is a published copy"):
+        conforming.ConformJournal(tmp_path / "public")
+    conforming.ConformJournal(tried).close()
+
+
+def test_a_trace(tmp_path: Path) -> None:
+    rank = Rank(
+        rank=0,
+        host="n17.hpc.example.org",
+        process=4,
+        run_seconds=2.0,
+        mpi_seconds=1.0,
+        threads=1,
+        finalized=True,
+        world=1,
+        launched=1,
+        calls=3,
+        bytes=24,
+        waiting_seconds=0.5,
+    )
+    entry = Entry(
+        operation="MPI_Send",
+        size_bytes=8,
+        memory="host",
+        peer="same host",
+        calls=3,
+        bytes=24,
+        seconds=0.5,
+        longest_seconds=0.3,
+    )
+    trace = Trace(
+        schema=SCHEMA,
+        nearpeak="0.1.0",
+        command=["mpirun", "--host", "n17,n18", "/home/carol/apollo/app", "--log=10.9.8.7"],
+        library="intel 2021.19.0.1",
+        exit_status=0,
+        expected=1,
+        missing=[],
+        wall_seconds=2.0,
+        ranks=[rank, msgspec.structs.replace(rank, host="n18")],
+        entries=[entry],
+        ceilings=[
+            Ceiling(
+                entry=0, path="host-host same-numa", size_bytes=8, seconds=0.1, saved_seconds=0.2
+            )
+        ],
+    )
+    file = tmp_path / "apollo.json"
+    file.write_bytes(msgspec.json.encode(trace))
+    publish(file, tmp_path / "public", hidden=["apollo"])
+    assert set(contents(tmp_path / "public")) == {NAME, "trace.json"}
+    copied = msgspec.json.decode((tmp_path / "public" / "trace.json").read_bytes(), type=Trace)
+    assert copied.command == [
+        "mpirun",
+        "--host",
+        "host1,host2",
+        "/home/user1/word1/dir1",
+        "--log=address1",
+    ]
+    assert [each.host for each in copied.ranks] == ["host1", "host2"]
+    assert (copied.entries, copied.ceilings) == (trace.entries, trace.ceilings)
+    assert copied.library == trace.library
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("{", "is no trace"), ("{}", "is no trace"), (None, "there is no study in")],
+)
+def test_a_file_that_is_no_trace(tmp_path: Path, text: str | None, message: str) -> None:
+    file = tmp_path / "trace.json"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(UserError, match=message):
+        publish(file, tmp_path / "public")
+    assert not (tmp_path / "public").exists()
 
 
 def no_study(folder: Path) -> None:

@@ -20,7 +20,10 @@ def register(app: typer.Typer) -> None:
 def publish(
     folder: Annotated[
         Path,
-        typer.Argument(metavar="DIR", help="The folder of `nearpeak study` or `nearpeak tune`."),
+        typer.Argument(
+            metavar="DIR",
+            help="The folder of `nearpeak study`, `tune` or `conform`, or the file of `trace`.",
+        ),
     ],
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="OUT", help="The copy: a new folder.")
@@ -31,14 +34,15 @@ def publish(
         typer.Option(metavar="WORD", help="Replace this, too: the name of a project, a site."),
     ] = None,
 ) -> None:
-    """Copy a study for others to read, with stand-ins for what is private in it.
+    """Copy a study, or what else was recorded, with stand-ins for what is private in it.
 
     Names of hosts and users, private paths, UUIDs, serial numbers, MAC and IP addresses become
     host1, user1, dir1, gpu1, ... everywhere, also in command lines and messages. The copy gives the
     same figures to `report`, `compare` and `export`. OUT/replaced.json counts what was replaced.
     Look through the copy before you share it: only you know which other words are private.
 
-    Examples: nearpeak publish study -o public | nearpeak publish study -o public --hide projectx
+    Examples: nearpeak publish study -o public | nearpeak publish study -o public --hide projectx |
+    nearpeak publish conform -o public | nearpeak publish trace.json -o public
     """
     from rich.table import Table
 

@@ -8,9 +8,11 @@ import msgspec
 from nearpeak import journal
 from nearpeak.conform.conformance import Memory, Operation
 from nearpeak.conform.plan import Chosen
+from nearpeak.errors import UserError
 from nearpeak.terms.trials import BadEnd, Outcome
 
 NAME = "conform.jsonl"
+CASES = "cases"  # the folder of the files that repeat jobs, of a line for each case
 SCHEMA = 1
 
 
@@ -26,6 +28,7 @@ class Begin(msgspec.Struct, kw_only=True, tag_field="record", tag="conform"):
     driver: str | None
     memories: list[Memory]
     operations: list[Operation]
+    published: str | None = None  # version of nearpeak that published this copy; null: it is none
 
 
 class Contended(msgspec.Struct, kw_only=True, tag_field="record", tag="library"):
@@ -66,5 +69,10 @@ class ConformJournal(journal.RunJournal[Begin, Record]):
     """The open conform.jsonl of one run."""
 
     def __init__(self, folder: Path, begin: Begin | None = None) -> None:
-        """As RunJournal."""
+        """As RunJournal; UserError for a published copy, too."""
+        if begin is None and FORM.begin(read(folder)).published is not None:
+            raise UserError(
+                f"{folder} is a published copy, with other names than where it was tried: go on "
+                "with the original"
+            )
         super().__init__(FORM, folder, begin)

@@ -14,6 +14,7 @@ import msgspec
 import nearpeak
 from nearpeak.conform import plan
 from nearpeak.conform.journal import (
+    CASES,
     SCHEMA,
     BadlyEnded,
     Begin,
@@ -256,7 +257,7 @@ class Run:
         words = (contender.label, case.operation, case.buffers, case.allocator, case.offset)
         more = (f"{case.ranks}-ranks",) if case.ranks > RANKS else ()
         name = "-".join(map(str, (*words, case.check, *more))) + suffix
-        return self._journal.folder.resolve() / "cases" / f"{name}.txt"
+        return self._journal.folder.resolve() / CASES / f"{name}.txt"
 
     def _cannot_write(self, folder: Path, error: OSError | None) -> CannotWriteError:
         return cannot_write(folder, error, resume_command(self._journal.folder))

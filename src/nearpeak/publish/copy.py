@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies what `nearpeak study` or `nearpeak tune` wrote, with stand-ins for what is private in it.
+"""Copies what `nearpeak study`, `tune`, `conform` or `trace` wrote, with stand-ins for what is
+private in it.
 
-The digests of the copy are those of its own lines, and its first record says that it is a copy.
+The digests of a study's copy are those of its own lines, and its first record says that it is one.
 """
 
 import os
@@ -14,6 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 import nearpeak
+from nearpeak.conform import journal as conforming
 from nearpeak.errors import UserError
 from nearpeak.files import put_whole, sync
 from nearpeak.journal import whole_lines
@@ -35,12 +37,15 @@ from nearpeak.study.records import (
 from nearpeak.study.seal import Seal, digest_of
 from nearpeak.study.sessions import settings_digest
 from nearpeak.terms.study_files import MACHINE, PLAN
+from nearpeak.trace import trace as tracing
 from nearpeak.tune import journal as tuning
 
 NAME = "replaced.json"
 SCHEMA = 1
 STUDY = "study"  # in a folder of `nearpeak tune`: the study that confirms
 LOGS = "logs"
+TRACE = "trace.json"  # what the copy of a trace is called
+JOURNALS: tuple[Any, ...] = (tuning, conforming)  # modules
 T = TypeVar("T")
 # Values of these names are words of Nearpeak's or of the machine's makers, or were drawn by lot.
 VOCABULARY = {
@@ -48,6 +53,8 @@ VOCABULARY = {
     *("benchmark", "benchmarks", "metric", "axes", "buffers", "method", "methods", "needs"),
     *("unit", "units", "better", "role", "status", "severity", "kind", "transport", "operation"),
     *("family", "abi", "origin", "version", "vendor", "architecture", "bios", "microcode"),
+    *("operations", "memories", "allocator", "allocators", "check", "depth", "alone"),
+    *("made_by", "memory", "peer"),  # of traces
 }
 
 
@@ -82,40 +89,49 @@ class _Study:
 def publish(
     folder: Path, output: Path, *, logs: bool = False, hidden: Iterable[str] = ()
 ) -> Summary:
-    """Writes a copy of a study, or of a search for settings with its study, into a new folder.
+    """Writes a copy into a new folder: of a study, of a search for settings with its study, of
+    what was tried of conformance, or of the file of a trace.
 
     `logs`: with what launches printed. `hidden`: further words that are private.
 
     Raises:
-        UserError: neither is there, it cannot be read, or the new folder is not empty or cannot be
-            made; nothing is left there then.
+        UserError: none of them is there, it cannot be read, or the new folder is not empty or
+            cannot be made; nothing is left there then.
     """
     check_new(output)
+    trace = _trace(folder) if folder.is_file() else None
     studies = [_read(folder, where) for where in (Path(), Path(STUDY)) if _is_study(folder / where)]
-    search = _lines(folder / tuning.NAME) if (folder / tuning.NAME).is_file() else []
-    if not studies and not search:
+    runs = [(each, _run(folder, each)) for each in JOURNALS if (folder / each.NAME).is_file()]
+    if not studies and not runs and trace is None:
         raise UserError(
-            f"there is no study in {folder}: give the folder that `nearpeak study` or "
-            "`nearpeak tune` wrote"
+            f"there is no study in {folder}: give the folder that `nearpeak study`, "
+            "`nearpeak tune` or `nearpeak conform` wrote, or the file of `nearpeak trace`"
         )
-    if search:
-        tuning.read(folder)  # whether it is one
-    texts = dict(_logs(folder)) if logs else {}
-    names = Names(_kept(studies, search), hidden)
+    texts = dict(_texts(folder, [LOGS, f"{STUDY}/{LOGS}"] if logs else []))
+    cases = dict(_texts(folder, [conforming.CASES]))
+    lines = [line for _, run in runs for line in run]
+    names = Names(_kept(studies, lines, trace), hidden)
     for study in studies:
         _told(names, study)
-    for line in search:
+    for line in [*lines, *(trace["ranks"] if trace else [])]:
         names.host(line.get("host"))
-    _each(names.learn, [*studies, search, list(texts.values())])
+    _each(names.learn, [*studies, lines, trace, list(texts.values())])
     files: dict[Path, bytes] = {}
     for study in studies:
         files |= _copied(study, names, logs=logs)
-    if search:
-        lines = (_replaced(line, names) for line in search)
-        records = (msgspec.convert(line, tuning.Record, str_keys=True) for line in lines)
-        files[Path(tuning.NAME)] = b"".join(msgspec.json.encode(each) + b"\n" for each in records)
+    for module, run in runs:
+        records = [_convert(_replaced(line, names), module.Record) for line in run]
+        if isinstance(records[0], conforming.Begin):
+            records[0].published = nearpeak.__version__
+        files[Path(module.NAME)] = b"".join(msgspec.json.encode(each) + b"\n" for each in records)
+    if trace:
+        copied = _convert(_replaced(trace, names), tracing.Trace)
+        files[Path(TRACE)] = msgspec.json.format(msgspec.json.encode(copied), indent=1) + b"\n"
     for where, text in texts.items():
         files[where] = names.replace(text).encode(errors="surrogateescape")
+    for where, text in cases.items():  # as command lines name them
+        there = names.replace(f"/{where}")
+        files[where.with_name(Path(there).name)] = text.encode(errors="surrogateescape")
     summary = Summary(
         schema=SCHEMA,
         nearpeak=nearpeak.__version__,
@@ -160,8 +176,32 @@ def _lines(file: Path) -> list[Any]:
         raise UserError(f"{file} cannot be read ({error}): take it from a copy") from None
 
 
-def _logs(folder: Path) -> Iterator[tuple[Path, str]]:
-    for where in (Path(LOGS), Path(STUDY, LOGS)):
+def _run(folder: Path, module: Any) -> list[Any]:
+    """The lines of a run's journal; UserError where it is none."""
+    module.read(folder)
+    return _lines(folder / module.NAME)
+
+
+def _trace(file: Path) -> Any:
+    """What is in the file of a trace; UserError where it is none."""
+    try:
+        plain = _json(file)
+        schema = msgspec.convert(plain, tracing.Trace).schema
+    except (OSError, msgspec.MsgspecError) as error:
+        raise UserError(
+            f"{file} is no trace ({error}): give the file of `nearpeak trace -o`"
+        ) from None
+    if schema != tracing.SCHEMA:
+        raise UserError(
+            f"{file} has version {schema} of the format of traces: publish it with the nearpeak "
+            "that wrote it"
+        )
+    return plain
+
+
+def _texts(folder: Path, folders: Iterable[str]) -> Iterator[tuple[Path, str]]:
+    """The files of these folders, by where they are; UserError."""
+    for where in map(Path, folders):
         there = folder / where
         for file in sorted(there.iterdir()) if there.is_dir() else ():
             if file.is_symlink() or not file.is_file():
@@ -174,11 +214,16 @@ def _logs(folder: Path) -> Iterator[tuple[Path, str]]:
                 ) from None
 
 
-def _kept(studies: Iterable[_Study], search: Iterable[Any]) -> Iterator[str]:
+def _kept(studies: Iterable[_Study], lines: Iterable[Any], trace: Any) -> Iterator[str]:
     """What looks like a name and is none: the ids of paths, and versions of four numbers."""
-    yield from (
-        line["path"] for line in search if line["record"] == tuning.Begin.__struct_config__.tag
-    )
+    for line in lines:
+        if line["record"] == tuning.Begin.__struct_config__.tag:
+            yield line["path"]
+        elif line["record"] == conforming.Contended.__struct_config__.tag:
+            yield line["version"]
+    if trace:
+        yield trace["library"].rpartition(" ")[2]  # its version
+        yield from (ceiling["path"] for ceiling in trace.get("ceilings", []))
     for study in studies:
         yield from (path["id"] for path in study.plan["paths"])
         yield from (contender["library"]["version"] for contender in _contenders(study))

@@ -40,12 +40,28 @@ PUBLIC = {
     *COMMON,
     *("tmp", "var", "mnt", "scratch", "work", "data", "shm"),
     *("bin", "sbin", "lib", "lib64", "lib32", "libexec", "include", "share", "etc", "src"),
-    *("build", "cache", ".cache", "logs", "mpi", "bench", ".venv", "nearpeak", ".", "..", ""),
-    *("mpirun", "mpiexec", "mpiexec.hydra", "prterun", "orterun", "srun", "env", "ssh"),
+    *(
+        "build",
+        "cache",
+        ".cache",
+        "logs",
+        "cases",
+        "mpi",
+        "bench",
+        ".venv",
+        "nearpeak",
+        ".",
+        "..",
+        "",
+    ),
+    *("mpirun", "mpiexec", "mpiexec.hydra", "prterun", "orterun", "srun", "flux", "env", "ssh"),
     *("ucx", "libucx", "cuda", "nvidia", "hpcx", "rocm", "libfabric"),
 }
 # Nearpeak's own programs and folders, those of its builds, and shared libraries.
-_OWN = re.compile(r"nearpeak(-[\w-]+)?|[0-9a-f]{16}-[0-9a-f]{8}|lib[\w+-]+\.so(\.\d+)*")
+_OWN = re.compile(
+    r"nearpeak(-[\w-]+)?|[0-9a-f]{16}-[0-9a-f]{8}|lib[\w+-]+\.so(\.\d+)*"
+    r"|\S+-[HPDM],[HPDM]-[\w-]+-\d+-(data|churn|leak)[\w-]*\.txt"  # cases of conformance
+)
 _VERSIONED = re.compile(r"(?P<name>[A-Za-z][\w-]*?)-\d+(\.\d+)*")
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
 _BUILDER = re.compile(r"package: Open MPI (?P<user>\S+)@(?P<host>\S+) Distribution")
