@@ -192,7 +192,7 @@ void add_pairs(CLI::App& app, Command& command, Given& given) {
   CLI::App* sub = app.add_subcommand(
       kPairs,
       "measures pairs of ranks in rounds, the pairs of a round at the same time: latency of small "
-      "messages, then bandwidth of large ones, each for --slot-ms");
+      "messages, then bandwidth both ways of large ones, each for --slot-ms");
   command.common.add_to(*sub);
   sub->remove_option(sub->get_option("--sizes"));
   sub->add_option("--rounds", given.rounds, "a file with a line for each round, like 0-3 1-2")

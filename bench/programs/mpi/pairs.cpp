@@ -132,7 +132,7 @@ class PairsRun {
     if (group_.leads()) {
       runner_.table().heading(library_name());
       runner_.table().heading(
-          "Round   pairs   latency (us) median, worst   bw (GB/s) median, worst");
+          "Round   pairs   latency (us) median, worst   bibw (GB/s) median, worst");
     }
     Rounds rounds(command_.pairs->rounds, group_);
     for (std::uint64_t number = 0; const auto partners = rounds.next(); ++number)
@@ -149,7 +149,7 @@ class PairsRun {
     if (partner != kNone) {
       pair.emplace(group_, partner);
       latency.emplace("latency", command_.pairs->small, command_, devices_, *pair);
-      bandwidth.emplace("bw", command_.pairs->large, command_, devices_, *pair);
+      bandwidth.emplace("bibw", command_.pairs->large, command_, devices_, *pair);
     }
     group_.barrier();  // all pairs begin together, with one and with the other
     if (latency) mine.latency_us = latency->measure(policy_, runner_.clock());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rounds of pairs of ranks: the pairs of a round are measured at the same time, latency at a small
-// size and bandwidth at a large one. Each rank stands for a node.
+// size and bandwidth both ways (bibw) at a large one, so that a node or a link that is slow in one
+// direction is seen. Each rank stands for a node.
 #pragma once
 
 #include <optional>

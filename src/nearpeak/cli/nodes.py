@@ -68,7 +68,7 @@ def nodes(
         ),
     ] = None,
     launches: Annotated[
-        int | None, typer.Option(metavar="N", help="Launches, 3 or more. Default: 4.")
+        int | None, typer.Option(metavar="N", help="Launches, 4 or more. Default: 5.")
     ] = None,
     slot_ms: Annotated[
         float | None,

@@ -29,7 +29,8 @@ from nearpeak.nodes.found import (
 )
 from nearpeak.nodes.journal import Pairs, Recorded
 from nearpeak.nodes.suspects import MARGIN, logarithms, only
-from nearpeak.statistics.additive import LEVEL, Excess, Fit, as_ratio, excess, fit, holm, spread
+from nearpeak.statistics.additive import LEVEL, Excess, Fit, design, excess, fit, holm, spread
+from nearpeak.statistics.intervals import Interval
 
 LEAST_TOLD_APART = 5  # nodes: with fewer, a slow node is as likely as slow links of all its pairs
 MOST_LISTED = 16  # nodes whose pairs are listed one by one
@@ -68,7 +69,7 @@ def build(recorded: Recorded) -> Found:
     if not whole and launches and launches[0].launch.stage == "survey":
         chosen_ones = suspects.found(recorded)
     fits = {
-        (metric, mode): [*_fits(judging, metric, mode, count)]
+        (metric, mode): [*_fits(judging, metric, mode, count, chosen_ones)]
         for metric in suspects.METRICS
         for mode in (MODES if whole else MODES[:1])
     }
@@ -137,21 +138,32 @@ def _wrong(message: str, nodes: Sequence[str], rank: int, sender: int) -> str:
 def _covered(pairs: Pairs, count: int) -> int:
     """Different ones."""
     together = only(pairs, together=True)
-    both = np.stack([together.first, together.second], axis=1)
-    return len(np.unique(plan.keys(both, count)))
+    there = np.zeros((count, count), dtype=bool)
+    there[together.first, together.second] = True
+    return int(there.sum())
 
 
 def _values(pairs: Pairs, metric: Metric) -> Floats:
     return np.asarray(dict(logarithms(pairs))[metric], dtype=float)
 
 
-def _fits(launches: Sequence[Pairs], metric: Metric, mode: Mode, count: int) -> Iterator[_Fitted]:
+def _fits(
+    launches: Sequence[Pairs],
+    metric: Metric,
+    mode: Mode,
+    count: int,
+    chosen: suspects.Suspects | None,
+) -> Iterator[_Fitted]:
     """Of each launch that has any."""
     for pairs in launches:
         own = only(pairs, together=mode == "together")
         if len(own.first):
             values = _values(own, metric)
-            yield _Fitted(own.first, own.second, fit(own.first, own.second, values, count))
+            if chosen is None:
+                fitted = fit(design(own.first, own.second, count), values)
+            else:
+                fitted = suspects.fitted(own, values, chosen.pairs, count)
+            yield _Fitted(own.first, own.second, fitted)
 
 
 def _tested(
@@ -211,10 +223,12 @@ def _verdicts(
     )
     found = []
     for one, own in zip(tested, adjusted, strict=True):
+        slow = np.flatnonzero(own < LEVEL)
+        counts = np.isfinite(one.values).sum(axis=1)
+        reach = {n: one.excess.reach(n) for n in sorted(set(counts[slow].tolist()))}
         alone = _alone(again, one.metric, len(nodes)) if again and one.kind == "link" else {}
-        for index in np.flatnonzero(own < LEVEL).tolist():
+        for index, launches in zip(slow.tolist(), counts[slow].tolist(), strict=True):
             ends = np.atleast_1d(one.subjects[index]).tolist()
-            launches = int(np.isfinite(one.values[index]).sum())
             found.append(
                 Verdict(
                     kind=one.kind,
@@ -222,13 +236,18 @@ def _verdicts(
                     metric=one.metric,
                     mode=one.mode,
                     times=math.exp(float(one.excess.middle[index])),
-                    ci95=as_ratio(one.excess.interval(index, launches)),
+                    ci95=_interval(float(one.excess.middle[index]), reach[launches]),
                     p_value=float(own[index]),
                     launches=launches,
                     alone=alone.get((ends[0], ends[-1])),
                 )
             )
     return sorted(found, key=lambda verdict: (verdict.kind == "link", -verdict.times))
+
+
+def _interval(middle: float, reach: Interval | None) -> Interval | None:
+    """Of a median, as a ratio."""
+    return None if reach is None else (math.exp(middle - reach[1]), math.exp(middle - reach[0]))
 
 
 def _alone(launches: Sequence[Pairs], metric: Metric, count: int) -> dict[tuple[int, int], float]:

@@ -16,14 +16,17 @@ from nearpeak.nodes.rounds import Round
 from nearpeak.numbers import count
 from nearpeak.terms.sizes import format_seconds
 
-Stage = Literal["whole", "survey", "again"]
+Stage = Literal["whole", "survey", "sift", "again"]
 LEAST_NODES = 3
-# Of more nodes, whose pairs alone would take long, all pairs are measured in one launch, and what
-# looks slow there in others. 64 nodes have 2016 pairs.
+# Of more nodes, whose pairs alone would take long, all pairs are measured in one launch (survey),
+# what looks slow there in a second one (sift), and what does so in both in the others (again). 64
+# nodes have 2016 pairs.
 MOST_WHOLE = 64
-LAUNCHES, LEAST_LAUNCHES = 4, 3
+LAUNCHES, LEAST_LAUNCHES = 5, 4
 SLOT_MS, SMALL, LARGE, WINDOW = 10.0, 8, 1 << 20, 16
-AGAIN_ROUNDS = 16  # at least, so that every node has as many pairs to be known by
+# Of a launch that measures suspects: rounds more than a node has suspects, so that it has others to
+# be known by; and how often each is measured, as disturbed values, two of five, do not matter.
+AGAIN_ROUNDS, REPEATED = 6, 5
 CONTROLS = 256  # pairs that are measured again with the suspected ones: what launches scatter by
 ALONE_AGAIN = 256  # suspected pairs that are measured alone, and as many of the controls
 # Guesses, for the estimate: of a round, buffers and their first use; of a launch, the start.
@@ -93,8 +96,9 @@ def planned(chosen: Chosen) -> list[Measures]:
         pairs = 0 if number == LEAST_NODES else math.comb(number, 2)
         return [Measures(stage="whole", together=every, alone=pairs)] * chosen.launches
     first = Measures(stage="survey", together=min(chosen.rounds or every, every), alone=0)
-    later = Measures(stage="again", together=AGAIN_ROUNDS, alone=2 * ALONE_AGAIN)
-    return [first, *itertools.repeat(later, chosen.launches - 1)]
+    second = Measures(stage="sift", together=2 * AGAIN_ROUNDS, alone=0)
+    later = Measures(stage="again", together=REPEATED * AGAIN_ROUNDS, alone=2 * ALONE_AGAIN)
+    return [first, second, *itertools.repeat(later, chosen.launches - 2)]
 
 
 def cost(chosen: Chosen, launches: Sequence[Measures]) -> Cost:
@@ -122,8 +126,9 @@ def words(chosen: Chosen) -> list[str]:
         )
     else:
         lines.append(
-            f"launches:   1 with {count(first.together, 'round')} of disjoint pairs, then "
-            f"{len(launches) - 1} with what looks slow in it, and {CONTROLS} other pairs"
+            f"launches:   1 with {count(first.together, 'round')} of disjoint pairs, 1 with what "
+            f"looks slow in it, and {len(launches) - 2} with what does so in both and with "
+            f"{CONTROLS} other pairs"
         )
     lines.append(f"covers:     {covered}")
     lines.append(
@@ -141,18 +146,26 @@ def rounds_of(
     nodes = len(chosen.nodes)
     chance = np.random.default_rng([chosen.seed, number])
     measures = planned(chosen)[number]
-    if measures.stage != "again":
+    if measures.stage in ("whole", "survey"):
         together = rounds.shuffled(nodes, measures.together, chance)
         alone = rounds.alone(together) if measures.alone else []
         return together, [alone[index] for index in chance.permutation(len(alone))]
     assert suspects is not None
+    each = int(np.bincount(suspects.reshape(-1), minlength=1).max())  # suspects of a node, at most
+    if measures.stage == "sift":
+        return rounds.again(nodes, suspects, measures.together + each, chance), []
     known = controls(chosen, suspects)
     both = np.concatenate([suspects, known])
     # A part of the suspects stands for them: the same in every launch.
     some = np.random.default_rng([chosen.seed, len(suspects)]).permutation(len(suspects))
     sample = np.concatenate([suspects[some[:ALONE_AGAIN]], known[:ALONE_AGAIN]])
     alone = [sample[index : index + 1] for index in chance.permutation(len(sample))]
-    return rounds.again(nodes, both, AGAIN_ROUNDS, chance), alone
+    together = [
+        pairs
+        for _ in range(REPEATED)
+        for pairs in rounds.again(nodes, both, AGAIN_ROUNDS + each, chance)
+    ]
+    return together, alone
 
 
 def controls(chosen: Chosen, suspects: Indices) -> Indices:

@@ -49,31 +49,29 @@ def again(count: int, suspects: Indices, least: int, chance: np.random.Generator
 
     So a suspected pair is measured under the load under which it was, and every node in each round.
     """
-    taken: list[set[int]] = [set() for _ in range(least)]
+    busy = [0] * count  # of each node a bit for each round
     found: list[list[tuple[int, int]]] = [[] for _ in range(least)]
     known = set(map(tuple, suspects.tolist()))
     for one, other in chance.permutation(suspects).tolist() if len(suspects) else []:
-        number = next(
-            (n for n, busy in enumerate(taken) if one not in busy and other not in busy), len(taken)
-        )
-        if number == len(taken):
-            taken.append(set())
+        taken = busy[one] | busy[other]
+        number = (~taken & (taken + 1)).bit_length() - 1  # its lowest bit that is not set
+        if number == len(found):
             found.append([])
-        taken[number] |= {one, other}
+        busy[one] |= 1 << number
+        busy[other] |= 1 << number
         found[number].append((one, other))
-    return [
-        _filled(count, pairs, busy, known, chance) for pairs, busy in zip(found, taken, strict=True)
-    ]
+    return [_filled(count, pairs, known, chance) for pairs in found]
 
 
 def _filled(
     count: int,
     pairs: list[tuple[int, int]],
-    busy: set[int],
     known: set[tuple[int, ...]],
     chance: np.random.Generator,
 ) -> Round:
-    free = chance.permutation([node for node in range(count) if node not in busy])
+    resting = np.ones(count, dtype=bool)
+    resting[np.array(pairs, dtype=np.intp).reshape(-1)] = False
+    free = chance.permutation(np.flatnonzero(resting))
     both = np.sort(free[: len(free) // 2 * 2].reshape(-1, 2), axis=1)
     more = [pair for pair in both.tolist() if tuple(pair) not in known]
     return np.array([*pairs, *more], dtype=np.intp).reshape(-1, 2)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from nearpeak.arrays import Indices
 from nearpeak.errors import UserError
 from nearpeak.libraries.library import Library, Settings
 from nearpeak.machine.machine import Machine
@@ -79,6 +80,7 @@ class Run:
         self._tools = tools
         self._tell = tell
         self._interrupt = Interrupt()
+        self._suspects: dict[plan.Stage, Indices] = {}
 
     def run(self) -> int | None:
         """All launches that have not ended well; the signal that has ended it, if one has.
@@ -97,8 +99,8 @@ class Run:
     def _launch(self, number: int, measures: plan.Measures) -> bool:
         """Whether it ended well."""
         known = None
-        if measures.stage == "again":
-            known = suspects.found(read(self._journal.folder)).pairs
+        if measures.stage in ("sift", "again"):
+            known = self._known(measures.stage)
         together, alone = plan.rounds_of(self._chosen, number, known)
         rounds = len(together) + len(alone)
         self._journal.append(
@@ -113,6 +115,12 @@ class Run:
         if end.status != "ok":
             self._tell(f"launch {number + 1} {end.status}: {end.message}")
         return end.status == "ok"
+
+    def _known(self, stage: plan.Stage) -> Indices:
+        """The suspects of a stage, found once: nodes wait meanwhile."""
+        if stage not in self._suspects:
+            self._suspects[stage] = suspects.found(read(self._journal.folder)).pairs
+        return self._suspects[stage]
 
     def _run(self, number: int, file: Path, jsonl: Path, rounds: int) -> LaunchEnd:
         wanted = wanted_at(self._path.ends, two_hosts=True, library=self._library.version_text)

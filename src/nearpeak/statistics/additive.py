@@ -6,13 +6,13 @@ columns are the same nodes: of a node the median of all its pairs counts, so tha
 do not make a node slow, nor a slow node its links. docs/nodes.md says why these tests.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
-from nearpeak.arrays import Booleans, Floats, Indices
+from nearpeak.arrays import Floats, Indices
 from nearpeak.statistics.intervals import Interval
 
 Numbers = NDArray[np.floating]
@@ -30,56 +30,64 @@ class Fit(NamedTuple):
     nodes: Floats  # their median is 0; nan: measured in no pair
     links: Floats  # of each value, what mean and nodes leave
 
-
-def fit(first: Indices, second: Indices, values: Numbers, count: int) -> Fit:
-    """Of values (logarithms, one or more) between the nodes `first` and `second` of `count`."""
-    rows = _rows(first, second, count)
-    least = int((rows.of >= 0).sum(axis=1)[rows.used].min())
-    step = 1.0 if least >= MANY else 0.5
-    nodes = np.zeros(count)
-    mean = float(np.median(values))
-    for _ in range(MOST_STEPS):
-        left = values - mean - nodes[first] - nodes[second]
-        change = np.where(rows.used, _medians(left, rows), 0.0)
-        nodes += step * change
-        shift = float(np.median(nodes[rows.used]))
-        nodes[rows.used] -= shift
-        mean = float(np.median(values - nodes[first] - nodes[second]))
-        if np.abs(change).max() < PRECISE:
-            break
-    links = np.asarray(values - mean - nodes[first] - nodes[second], dtype=float)
-    return Fit(mean, np.where(rows.used, nodes, np.nan), links)
+    def left(self, first: Indices, second: Indices, values: Numbers) -> Floats:
+        """What they leave of other values."""
+        return np.asarray(values - self.mean - self.nodes[first] - self.nodes[second], dtype=float)
 
 
-class _Rows(NamedTuple):
-    """The values of each node."""
+class Design(NamedTuple):
+    """Between which nodes values are: the same for all that was measured of the same pairs."""
 
-    of: NDArray[np.int32]  # nodes x most values of any, indexes; -1: none more
-    used: Booleans  # whether a node has any
+    first: Indices
+    second: Indices
+    rows: NDArray[
+        np.int32
+    ]  # nodes x most values of any of them, indexes; the number of values: none
+    numbers: Indices  # of the values of each node
 
 
-def _rows(first: Indices, second: Indices, count: int) -> _Rows:
+def design(first: Indices, second: Indices, count: int) -> Design:
+    """Of values between the nodes `first` and `second` of `count`."""
     both = np.concatenate([first, second])
     order = np.argsort(both, kind="stable")
     numbers = np.bincount(both, minlength=count)
     starts = np.concatenate([[0], np.cumsum(numbers)[:-1]])
-    of = np.full((count, int(numbers.max())), -1, dtype=np.int32)
+    rows = np.full((count, int(numbers.max())), len(first), dtype=np.int32)
     places = np.arange(len(both)) - np.repeat(starts, numbers)
-    of[both[order], places] = order % len(first)
-    return _Rows(of, numbers > 0)
+    rows[both[order], places] = order % len(first)
+    return Design(first, second, rows, numbers)
 
 
-def _medians(values: Numbers, rows: _Rows) -> Floats:
+def fit(where: Design, values: Numbers) -> Fit:
+    """Of values (logarithms), one or more."""
+    used = where.numbers > 0
+    step = 1.0 if int(where.numbers[used].min()) >= MANY else 0.5
+    nodes = np.zeros(len(used))
+    mean = float(np.median(values))
+    left = (values - mean).astype(np.float32)
+    for _ in range(MOST_STEPS):
+        change = step * np.where(used, _medians(left, where), 0.0)
+        shift = float(np.median((nodes + change)[used]))
+        change[used] -= shift
+        nodes += change
+        mean += 2 * shift
+        left -= (change[where.first] + change[where.second] + 2 * shift).astype(np.float32)
+        if np.abs(change).max() < PRECISE:
+            break
+    links = np.asarray(values - mean - nodes[where.first] - nodes[where.second], dtype=float)
+    return Fit(mean, np.where(used, nodes, np.nan), links)
+
+
+def _medians(values: NDArray[np.float32], where: Design) -> Floats:
     """Of each node; nan of one without any."""
-    table = values.astype(np.float32)[rows.of]
-    table[rows.of < 0] = np.inf
+    table = np.append(values, np.float32(np.inf))[where.rows]
     table.sort(axis=1)
-    numbers = (rows.of >= 0).sum(axis=1)
+    numbers, last = where.numbers, table.shape[1] - 1
     at = np.arange(len(table))
-    low, high = np.maximum((numbers - 1) // 2, 0), np.minimum(numbers // 2, table.shape[1] - 1)
+    low, high = np.maximum((numbers - 1) // 2, 0), np.minimum(numbers // 2, last)
     with np.errstate(invalid="ignore"):
         middle = (table[at, low].astype(float) + table[at, high]) / 2
-    return np.where(rows.used, middle, np.nan)
+    return np.where(numbers > 0, middle, np.nan)
 
 
 def spread(values: Numbers) -> float:
@@ -95,15 +103,15 @@ class Excess(NamedTuple):
     p_values: Floats  # that it is within the margin, not adjusted; 1 where launches are too few
     noise: Floats  # how far single launches lie from the median of their subject, of all of them
 
-    def interval(self, subject: int, launches: int) -> Interval | None:
-        """The 95 % interval of the median of a subject in so many launches: what medians of as many
-        launches of all subjects scatter by (Efron's bootstrap); None without any scatter."""
+    def reach(self, launches: int) -> Interval | None:
+        """How far the median of so many launches of a subject may lie below what it would be of
+        many, and above, in 95 % of cases: what medians of as many launches of all subjects scatter
+        by (Efron's bootstrap); None without any scatter."""
         if not len(self.noise):
             return None
         drawn = np.random.default_rng(SEED).choice(self.noise, size=(DRAWS, launches))
         low, high = np.quantile(np.median(drawn, axis=1), [0.025, 0.975])
-        middle = float(self.middle[subject])
-        return middle - float(high), middle - float(low)
+        return float(low), float(high)
 
 
 def excess(values: Floats, margin: float) -> Excess:
@@ -111,9 +119,12 @@ def excess(values: Floats, margin: float) -> Excess:
 
     A launch tells against a subject by how rarely any subject lies as far from its own median: the
     share of all launches of all subjects that do. No distribution is assumed but that launches of
-    one subject scatter as those of another. Of several launches, which scatter independently, the
-    least convincing one counts: all of them are beyond it with its share to the power of their
-    number. So one launch that was disturbed, however much, is never enough.
+    one subject scatter as those of another. Launches scatter independently, so that their shares
+    are combined, in two ways of which the better one counts twice: as Fisher does (Statistical
+    Methods for Research Workers, 1932, section 21.1), and by the least convincing one to the power
+    of their number (Tippett's method for the largest; Wilkinson, Psychological Bulletin 48 (1951)
+    156). Each launch must be beyond the margin: one that was disturbed, however much, is not
+    enough.
     """
     counts = np.isfinite(values).sum(axis=1)
     with np.errstate(all="ignore"):
@@ -122,10 +133,12 @@ def excess(values: Floats, margin: float) -> Excess:
     several = (counts > 1)[:, None] & np.isfinite(off)
     noise = np.sort(off[several])
     least = np.where(counts > 0, np.min(np.where(np.isfinite(values), values, np.inf), axis=1), 0.0)
-    beyond = len(noise) - np.searchsorted(noise, least - margin, side="left")
-    share = (1 + beyond) / (len(noise) + 1)
-    p_values = np.where((counts > 1) & (least > margin), share.astype(float) ** counts, 1.0)
-    return Excess(middle, p_values, noise)
+    beyond = len(noise) - np.searchsorted(noise, values - margin, side="left")
+    shares = np.where(np.isfinite(values), (1 + beyond) / (len(noise) + 1), 1.0)
+    fisher = special.chdtrc(2 * counts, -2 * np.log(shares).sum(axis=1))
+    largest = np.max(np.where(np.isfinite(values), shares, 0.0), axis=1) ** counts
+    p_values = np.minimum(2 * np.minimum(fisher, largest), 1.0)
+    return Excess(middle, np.where((counts > 1) & (least > margin), p_values, 1.0), noise)
 
 
 def _row_medians(values: Floats, counts: Indices) -> Floats:
@@ -144,8 +157,3 @@ def holm(p_values: Floats, tests: int) -> Floats:
     adjusted = np.empty(len(p_values))
     adjusted[order] = np.minimum(np.maximum.accumulate(p_values[order] * factors), 1.0)
     return adjusted
-
-
-def as_ratio(bounds: Interval | None) -> Interval | None:
-    """Of logarithms."""
-    return None if bounds is None else (math.exp(bounds[0]), math.exp(bounds[1]))
