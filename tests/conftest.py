@@ -37,6 +37,7 @@ for name in ("OMPI_MCA_mpi_yield_when_idle", "MPIR_CVAR_CH4_PROGRESS_THROTTLE", 
 
 # Tests import it by its name.
 load_helper("made_libraries", Path(__file__).parent / "libraries" / "made_libraries.py")
+load_helper("made_nodes", Path(__file__).parent / "nodes" / "made.py")
 netns_hosts = load_helper("netns_hosts", Path(__file__).parent / "netns" / "hosts.py")
 slurm_cluster = load_helper("slurm_cluster", Path(__file__).parent / "slurm" / "cluster.py")
 
@@ -64,6 +65,12 @@ def two_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 def three_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """Three of them, the same for all tests."""
     yield from hosts_of(tmp_path_factory.mktemp("three-hosts"), 3)
+
+
+@pytest.fixture(scope="session")
+def five_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Five of them, the same for all tests."""
+    yield from hosts_of(tmp_path_factory.mktemp("five-hosts"), 5)
 
 
 @pytest.fixture(scope="session")

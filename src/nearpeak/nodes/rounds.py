@@ -83,11 +83,5 @@ def _ordered(pairs: Indices) -> Round:
 
 def lines(rounds: Sequence[Round]) -> Iterator[str]:
     """The file that `nearpeak-mpi pairs --rounds` reads, a line for each."""
-    names: list[str] = []
-    for pairs in rounds:
-        if len(pairs) and int(pairs.max()) >= len(names):
-            names = [str(node) for node in range(int(pairs.max()) + 1)]
-        firsts, seconds = pairs.T.tolist()
-        yield " ".join(
-            [f"{names[one]}-{names[other]}" for one, other in zip(firsts, seconds, strict=True)]
-        )
+    for pairs in rounds:  # of one format a round: of a thousand nodes there are millions of pairs
+        yield " ".join(["%d-%d"] * len(pairs)) % tuple(pairs.reshape(-1).tolist())
