@@ -39,23 +39,40 @@ for name in ("OMPI_MCA_mpi_yield_when_idle", "MPIR_CVAR_CH4_PROGRESS_THROTTLE", 
 
 # Tests import it by its name.
 load_helper("made_libraries", Path(__file__).parent / "libraries" / "made_libraries.py")
+load_helper("made_nodes", Path(__file__).parent / "nodes" / "made.py")
 netns_hosts = load_helper("netns_hosts", Path(__file__).parent / "netns" / "hosts.py")
 slurm_cluster = load_helper("slurm_cluster", Path(__file__).parent / "slurm" / "cluster.py")
 
 
-@pytest.fixture(scope="session")
-def two_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """Two test hosts joined by a network (tests/netns/hosts.py); skips where it cannot be."""
-    folder = tmp_path_factory.mktemp("two-hosts")
-    hosts = netns_hosts.two_hosts(folder)
+def hosts_of(folder: Path, number: int) -> Iterator[Any]:
+    """So many test hosts joined by a network (tests/netns/hosts.py); skips where it cannot be."""
+    hosts = netns_hosts.made(folder, number)
     try:
-        pair = hosts.__enter__()
+        made = hosts.__enter__()
     except netns_hosts.CannotMakeHosts as error:
         pytest.skip(f"no test hosts: {error}")
     try:
-        yield pair
+        yield made
     finally:
         hosts.__exit__(None, None, None)
+
+
+@pytest.fixture(scope="session")
+def two_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Two of them, the same for all tests."""
+    yield from hosts_of(tmp_path_factory.mktemp("two-hosts"), 2)
+
+
+@pytest.fixture(scope="session")
+def three_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Three of them, the same for all tests."""
+    yield from hosts_of(tmp_path_factory.mktemp("three-hosts"), 3)
+
+
+@pytest.fixture(scope="session")
+def five_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Five of them, the same for all tests."""
+    yield from hosts_of(tmp_path_factory.mktemp("five-hosts"), 5)
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,7 @@ LAYERS = [
     {"machine"},
     {"libraries", "picture"},
     {"study"},
-    {"conform"},
+    {"conform", "nodes"},
     {"observations"},
     {"results"},
     {"findings"},
@@ -82,10 +82,11 @@ def test_imports_run_one_way() -> None:
 
 
 # Results are made of observations, wherever these come from, and reports show them.
-SOURCES = {"study", "conform", "explain", "trace", "tune"}
+SOURCES = {"study", "conform", "explain", "nodes", "trace", "tune"}
 KNOW_NO_SOURCE = {"results", "findings", "compare", "report"}
 SHOWS = {  # what is no study
     "report/conformed": "conform.conformance",
+    "report/nodes": "nodes.found",
     "report/traced.py": "trace.trace",
     "report/tuned": "tune.tuned",
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All ranks of an MPI job as a group.
+// All ranks of an MPI job as a group, or two of them.
 #pragma once
 
 #include <mpi.h>
@@ -12,6 +12,8 @@ class MpiGroup final : public Group {
  public:
   // Of all ranks, in their order or with the last one as rank 0. Collective over MPI_COMM_WORLD.
   explicit MpiGroup(bool reversed = false);
+  // Of this rank and another one of a group, the lower one first. Collective over the two.
+  MpiGroup(const MpiGroup& whole, int partner);
   ~MpiGroup() override;
   MpiGroup(const MpiGroup&) = delete;
   MpiGroup& operator=(const MpiGroup&) = delete;
@@ -19,7 +21,7 @@ class MpiGroup final : public Group {
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   MPI_Comm comm() const { return comm_; }
-  int launched_rank() const { return reversed_ ? size_ - 1 - rank_ : rank_; }  // in MPI_COMM_WORLD
+  int launched_rank() const { return launched_rank_; }  // in MPI_COMM_WORLD
 
   void barrier() override;
   void broadcast(void* data, std::size_t bytes) override;
@@ -28,10 +30,12 @@ class MpiGroup final : public Group {
   using Group::gather;
 
  private:
-  const bool reversed_;
+  void know();  // what the communicator tells
+
   MPI_Comm comm_ = MPI_COMM_NULL;
   int rank_ = 0;
   int size_ = 0;
+  int launched_rank_ = 0;
 };
 
 // The communicator of a benchmark of nearpeak-mpi, whose group is always of MPI.

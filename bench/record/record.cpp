@@ -189,6 +189,33 @@ void RecordWriter::probe(const ProbeCase& tried, const ProbeOutcome& outcome) {
   line(text_of(out));
 }
 
+void RecordWriter::pairs(const PairsRound& round) {
+  Json out;
+  out["record"] = "pairs";
+  out["round"] = round.number;
+  out["small_bytes"] = round.small_bytes;
+  out["large_bytes"] = round.large_bytes;
+  out["first"] = round.first;
+  out["second"] = round.second;
+  out["latency_us"] = rounded(round.latency_us);
+  out["bandwidth_gbs"] = rounded(round.bandwidth_gbs);
+  line(text_of(out));
+}
+
+void RecordWriter::wrong_pair(int sender, std::size_t size_bytes, const WrongData& wrong) {
+  Json out;
+  out["record"] = "problem";
+  out["status"] = "wrong data";
+  out["message"] = to_text(wrong, size_bytes);
+  out["rank"] = wrong.rank;
+  out["sender"] = sender;
+  out["size_bytes"] = size_bytes;
+  out["byte"] = wrong.where.byte;
+  out["expected"] = wrong.where.expected;
+  out["got"] = wrong.where.got;
+  line(text_of(out));
+}
+
 std::string to_text(const WrongData& wrong, std::size_t size_bytes) {
   const std::size_t whole = wrong.where.whole != 0 ? wrong.where.whole : size_bytes;
   const bool gap = wrong.where.byte >= whole;

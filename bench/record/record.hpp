@@ -124,6 +124,17 @@ struct ProbeOutcome {
   double leaked_device_bytes = 0;
 };
 
+// A round of pairs of ranks, measured at the same time; a value for each pair.
+struct PairsRound {
+  std::uint64_t number;
+  std::size_t small_bytes;
+  std::size_t large_bytes;
+  std::vector<int> first = {};
+  std::vector<int> second = {};
+  std::vector<double> latency_us = {};
+  std::vector<double> bandwidth_gbs = {};
+};
+
 // Writes each line whole, at once. A line that cannot be written throws std::runtime_error.
 class RecordWriter {
  public:
@@ -144,6 +155,9 @@ class RecordWriter {
   // `at_least`: of the metric.
   void too_slow(const CaseName& name, double at_least, const std::string& reason);
   void probe(const ProbeCase& tried, const ProbeOutcome& outcome);
+  void pairs(const PairsRound& round);
+  // Of a pair of a round: messages of so many bytes from `sender`.
+  void wrong_pair(int sender, std::size_t size_bytes, const WrongData& wrong);
 
  private:
   void line(const std::string& text);

@@ -21,18 +21,18 @@ TESTS = Path(__file__).parents[2] / "tests"
 def main() -> int:
     """Runs the command as on the first node; its exit status."""
     sys.path[:0] = [str(TESTS / "netns"), str(TESTS / "slurm")]
-    made, clusters = map(importlib.import_module, ("hosts", "cluster"))
+    netns, clusters = map(importlib.import_module, ("hosts", "cluster"))
     argv = sys.argv[1:] or [os.environ.get("SHELL", "/bin/sh")]
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     with tempfile.TemporaryDirectory(prefix="nearpeak-slurm-") as folder:
         try:
             with (
-                made.two_hosts(Path(folder)) as hosts,
+                netns.made(Path(folder)) as hosts,
                 clusters.cluster(hosts, Path(folder)) as slurm,
             ):
                 environment = {**slurm.environment, "PATH": path}
                 return subprocess.run(hosts.on(0, argv), env=environment, check=False).returncode
-        except (made.CannotMakeHosts, clusters.CannotMakeCluster) as error:
+        except (netns.CannotMakeHosts, clusters.CannotMakeCluster) as error:
             sys.exit(str(error))
 
 

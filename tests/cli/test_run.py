@@ -70,8 +70,8 @@ def test_run_prints_its_line_and_the_programs_exit_status(
         (("allreduce", "--mpi", "one", "-n", "4"), "-n: the number of ranks is --ranks N, like"),
         (("allreduce", "--mpi", "one", "-np4"), "-np4: the number of ranks is --ranks N, like"),
         (
-            ("latency", "--mpi", "one", "--hosts", "localhost,localhost2", "--ranks", "4"),
-            "--hosts measures between two ranks, one on each host: leave out --ranks 4",
+            ("latency", "--mpi", "one", "--hosts", "localhost,localhost2", "--ranks", "5"),
+            "--ranks 5: 2 hosts have as many ranks each: give a multiple of 2",
         ),
         (("latency", "--mpi", "three"), "unknown MPI library 'three'"),
         (("latency", "--mpi", "one@x"), "unknown settings 'x' of fake; there are: default"),

@@ -249,10 +249,51 @@ def test_two_other_nodes_have_no_known_rate(load: Load, monkeypatch: pytest.Monk
         assert path.summary == f"{hosts[0]} to {hosts[1]}"
 
 
-@pytest.mark.parametrize("hosts", [["a"], ["a", "b", "c"]])
-def test_a_path_joins_two_hosts(load: Load, hosts: list[str]) -> None:
-    with pytest.raises(UserError, match="name two"):
-        discover_paths(load("one-socket"), hosts)
+def test_a_path_joins_two_hosts_or_more(load: Load) -> None:
+    with pytest.raises(UserError, match="not a alone: name another"):
+        discover_paths(load("one-socket"), ["a"])
+
+
+def many_nodes(load: Load, number: int, *counts: int) -> dict[str, DataPath]:
+    """Those on several of so many hosts."""
+    hosts = [f"n{host}" for host in range(number)]
+    paths, _ = discover_paths(load("one-socket"), hosts, ranks=Ranks(counts))
+    return {path.id: path for path in paths if path.two_hosts}
+
+
+@pytest.mark.parametrize(
+    ("number", "names"),
+    [
+        (2, []),
+        (3, ["host x3 3-nodes"]),
+        (4, ["host x4 4-nodes"]),
+        (5, ["host x4 4-nodes", "host x5 5-nodes"]),
+        (16, ["host x4 4-nodes", "host x8 8-nodes", "host x16 16-nodes"]),
+    ],
+)
+def test_all_nodes_and_powers_of_two_below(load: Load, number: int, names: list[str]) -> None:
+    assert list(many_nodes(load, number)) == ["host-host two-nodes", *names]
+
+
+def test_a_rank_on_each_node_or_as_many_as_asked_for(load: Load) -> None:
+    path = many_nodes(load, 4)["host x4 4-nodes"]
+    assert [end.host for end in path.ends] == ["n0", "n1", "n2", "n3"]
+    assert [end.cpus for end in path.ends[2:]] == [end.cpus for end in path.ends[:2]]
+    assert path.place.hosts == 4
+    found = many_nodes(load, 4, 8)
+    assert list(found) == ["host-host two-nodes", "host x8 2-nodes", "host x8 4-nodes"]
+    wide = found["host x8 4-nodes"]
+    assert [end.host for end in wide.ends] == ["n0", "n0", "n1", "n1", "n2", "n2", "n3", "n3"]
+    assert not wide.shares_cores
+    assert list(many_nodes(load, 2, 4)) == ["host-host two-nodes", "host x4 2-nodes"]
+
+
+def test_the_first_pair_is_within_a_rank_on_each_node_alone(load: Load) -> None:
+    """Ranks of one node also exchange what crosses no network: the pair is no bound of theirs."""
+    pair = many_nodes(load, 4)["host-host two-nodes"]
+    assert [end.host for end in pair.ends] == ["n0", "n1"]
+    assert many_nodes(load, 4)["host x4 4-nodes"].holds(pair)
+    assert not many_nodes(load, 4, 8)["host x8 4-nodes"].holds(pair)
 
 
 def test_one_rank_alone_where_it_is_asked_for(load: Load) -> None:

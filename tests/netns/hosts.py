@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two test hosts on one machine: namespaces joined by a veth pair, each with its own hostname.
+"""Test hosts on one machine: namespaces joined by a bridge, each with its own hostname.
 
 They share the file system, as nodes of a cluster share a home folder, but not the network, the
-host name, System V and POSIX shared memory (/dev/shm), so that MPI sees two nodes. Everything
-lives in namespaces held open by one process a host; they vanish with it, whatever ends it.
+host name, System V and POSIX shared memory (/dev/shm), so that MPI sees several nodes. Everything
+lives in namespaces held open by one process a host, and one for the bridge; they vanish with it,
+whatever ends it.
 """
 
 import contextlib
@@ -11,13 +12,14 @@ import os
 import shlex
 import signal
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-NAMES = ("nearpeak-a", "nearpeak-b")
-ADDRESSES = ("10.213.7.1", "10.213.7.2")
-INTERFACE = "veth0"  # the same name on both hosts
+NAMES = ("nearpeak-a", "nearpeak-b", "nearpeak-c", "nearpeak-d", "nearpeak-e", "nearpeak-f")
+NETWORK = "10.213.7"  # the first three bytes of the addresses
+SWITCH = "nearpeak-switch"
+INTERFACE = "veth0"  # the same name on all hosts
 
 # Run in a host's namespaces before it is used; says "ready", then waits for its input to end.
 SETUP = """
@@ -40,17 +42,17 @@ class CannotMakeHosts(Exception):
 
 
 @dataclass(frozen=True)
-class TwoHosts:
-    """Two hosts that reach each other over TCP alone."""
+class Hosts:
+    """Hosts that reach each other over TCP alone."""
 
-    names: tuple[str, str]
-    addresses: tuple[str, str]
+    names: tuple[str, ...]
+    addresses: tuple[str, ...]
     remote_shell: str  # program called as `SHELL HOST COMMAND...`, HOST a name or an address
-    holders: tuple[int, int]  # process ids
+    holders: tuple[int, ...]  # process ids
     user_namespace: bool
 
     def on(self, host: int, argv: Sequence[str]) -> list[str]:
-        """The command line that runs `argv` on host 0 or 1."""
+        """The command line that runs `argv` on a host, of which the first one is 0."""
         return [*enter(self.holders[host], self.user_namespace), *argv]
 
     def run(
@@ -74,7 +76,7 @@ class TwoHosts:
         return found
 
     def bytes_sent(self, host: int = 0) -> int:
-        """Bytes that left a host over the veth pair so far."""
+        """Bytes that left a host over its interface so far."""
         counters = self.run(["cat", "/proc/net/dev"], host=host).stdout
         line = next(x for x in counters.splitlines() if x.strip().startswith(f"{INTERFACE}:"))
         return int(line.split(":")[1].split()[8])
@@ -136,39 +138,47 @@ def command(argv: list[str]) -> None:
 
 
 @contextlib.contextmanager
-def two_hosts(folder: Path) -> Iterator[TwoHosts]:
-    """Two hosts for as long as the block lasts; `folder` takes their hosts file and shell.
+def made(folder: Path, number: int = 2) -> Iterator[Hosts]:
+    """So many hosts for as long as the block lasts; `folder` takes their hosts file and shell.
 
     Raises CannotMakeHosts where the machine does not allow it.
     """
+    names = NAMES[:number]
+    addresses = tuple(f"{NETWORK}.{host + 1}" for host in range(number))
     hosts_file = folder / "hosts"
     hosts_file.write_text(
         "127.0.0.1 localhost\n"
-        + "".join(f"{a} {n}\n" for a, n in zip(ADDRESSES, NAMES, strict=True))
+        + "".join(f"{a} {n}\n" for a, n in zip(addresses, names, strict=True))
     )
     user = os.geteuid() != 0
     holders: list[subprocess.Popen[str]] = []
     try:
-        # Without root, one user namespace owns both hosts: the first makes it, the second joins.
+        # Without root, one user namespace owns all hosts: the first makes it, the others join.
         join = ["unshare", "--user", "--map-root-user"] if user else []
-        holders.append(start_holder(NAMES[0], hosts_file, join))
-        first = holders[0].pid
+        holders.append(start_holder(SWITCH, hosts_file, join))
+        switch = holders[0].pid
         if user:
-            join = ["nsenter", "--target", str(first), "--user", "--preserve-credentials"]
-        holders.append(start_holder(NAMES[1], hosts_file, join))
-        second = holders[1].pid
-        here, there = enter(first, user), enter(second, user)
-        pair = ["type", "veth", "peer", "name", INTERFACE, "netns", str(second)]
-        command([*here, "ip", "link", "add", INTERFACE, *pair])
-        for side, address in ((here, ADDRESSES[0]), (there, ADDRESSES[1])):
-            command([*side, "ip", "address", "add", f"{address}/24", "dev", INTERFACE])
-            command([*side, "ip", "link", "set", INTERFACE, "up"])
-        for side in (here, there):
-            command([*side, "timeout", "10", "sh", "-c", LINK_IS_UP])
+            join = ["nsenter", "--target", str(switch), "--user", "--preserve-credentials"]
+        at_switch = enter(switch, user)
+        command([*at_switch, "ip", "link", "add", "bridge0", "type", "bridge"])
+        command([*at_switch, "ip", "link", "set", "bridge0", "up"])
+        for number, (name, address) in enumerate(zip(names, addresses, strict=True)):
+            holders.append(start_holder(name, hosts_file, join))
+            pid = holders[-1].pid
+            here, port = enter(pid, user), f"port{number}"
+            pair = ["type", "veth", "peer", "name", INTERFACE, "netns", str(pid)]
+            command([*at_switch, "ip", "link", "add", port, *pair])
+            command([*at_switch, "ip", "link", "set", port, "master", "bridge0", "up"])
+            command([*here, "ip", "address", "add", f"{address}/24", "dev", INTERFACE])
+            command([*here, "ip", "link", "set", INTERFACE, "up"])
+        pids = tuple(holder.pid for holder in holders[1:])
+        for pid in pids:
+            command([*enter(pid, user), "timeout", "10", "sh", "-c", LINK_IS_UP])
         shell = folder / "remote-shell"
-        shell.write_text(remote_shell_script((first, second)))
+        named = zip(names, addresses, strict=True)
+        shell.write_text(remote_shell_script(dict(zip(pids, named, strict=True))))
         shell.chmod(0o755)
-        yield TwoHosts(NAMES, ADDRESSES, str(shell), (first, second), user)
+        yield Hosts(names, addresses, str(shell), pids, user)
     except FileNotFoundError as error:
         raise CannotMakeHosts(f"{error.filename} is not installed") from error
     finally:
@@ -178,14 +188,15 @@ def two_hosts(folder: Path) -> Iterator[TwoHosts]:
             holder.communicate()  # also closes the pipes
 
 
-def remote_shell_script(pids: tuple[int, int]) -> str:
+def remote_shell_script(hosts: Mapping[int, tuple[str, str]]) -> str:
     """A shell script called like ssh: `SCRIPT HOST COMMAND...`, the command joined by spaces.
+    `hosts`: by the process that holds one, its name and address.
 
     It is called on a test host, thus already in their user namespace where there is one.
     """
     cases = "".join(
         f'  {name}|{address}) set -- {shlex.join(enter(pid, False))} sh -c "$command" ;;\n'
-        for name, address, pid in zip(NAMES, ADDRESSES, pids, strict=True)
+        for pid, (name, address) in hosts.items()
     )
     return (
         "#!/bin/sh\n"

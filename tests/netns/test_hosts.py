@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two test hosts themselves: names, network, remote shell, and that they leave nothing."""
+"""The test hosts themselves: names, network, remote shell, and that they leave nothing."""
 
 import subprocess
 import sys
@@ -14,6 +14,14 @@ netns_hosts = sys.modules["netns_hosts"]  # loaded by tests/conftest.py
 def test_each_has_its_own_name(two_hosts: Any) -> None:
     for host, name in enumerate(two_hosts.names):
         assert two_hosts.run(["hostname"], host=host).stdout.strip() == name
+
+
+def test_each_of_three_reaches_the_others(three_hosts: Any) -> None:
+    for host, name in enumerate(three_hosts.names):
+        for other in three_hosts.names:
+            done = three_hosts.run([three_hosts.remote_shell, other, "hostname"], host=host)
+            assert done.stdout.strip() == other
+        assert three_hosts.run(["hostname"], host=host).stdout.strip() == name
 
 
 def test_they_reach_each_other(two_hosts: Any) -> None:
@@ -51,7 +59,7 @@ def test_remote_shell_refuses_an_unknown_host(two_hosts: Any) -> None:
 
 def test_nothing_is_left_behind(tmp_path: Path) -> None:
     try:
-        with netns_hosts.two_hosts(tmp_path) as hosts:
+        with netns_hosts.made(tmp_path, 3) as hosts:
             command = hosts.on(1, ["sh", "-c", "echo begun; exec sleep 1000"])
             daemon = subprocess.Popen(command, stdout=subprocess.PIPE)
             assert daemon.stdout is not None

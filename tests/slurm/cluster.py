@@ -64,7 +64,7 @@ class CannotMakeCluster(Exception):
 class Cluster:
     """A cluster of two nodes. The first is also where its users are logged in."""
 
-    hosts: Any  # TwoHosts
+    hosts: Any  # Hosts
     folder: Path
     daemons: dict[str, "subprocess.Popen[bytes]"]  # by name, also of their logs
 
@@ -163,7 +163,7 @@ class Cluster:
 
 @contextlib.contextmanager
 def cluster(hosts: Any, folder: Path) -> Iterator[Cluster]:
-    """A cluster on these hosts (TwoHosts) for as long as the block lasts; `folder` takes its files.
+    """A cluster on these hosts (Hosts) for as long as the block lasts; `folder` takes its files.
 
     Raises CannotMakeCluster.
     """

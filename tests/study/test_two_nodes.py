@@ -54,6 +54,43 @@ def test_a_study_between_two_hosts(two_hosts: Any, tmp_path: Path) -> None:
     assert all(cell["fraction"] is not None for cell in results["cells"])
 
 
+def test_a_study_on_three_hosts(three_hosts: Any, tmp_path: Path) -> None:
+    """Messages between the first two, and operations of all ranks on all of them."""
+    from nearpeak.libraries.build import build_mpi, build_native
+    from nearpeak.libraries.discover import resolve
+
+    try:
+        build_mpi(resolve("mpich"))
+    except UserError as error:
+        pytest.skip(f"mpich is not there: {error}")
+    build_native()
+    folder = tmp_path / "study"
+    hosts = ["--hosts", ",".join(three_hosts.names), "--remote-shell", three_hosts.remote_shell]
+    what = ["--mpi", "mpich", "--benchmarks", "latency,barrier", "--sizes", "8"]
+    how = ["--slot-ms", "5", "--launches", "2", "-o", str(folder)]
+    done = three_hosts.run([NEARPEAK, "study", *hosts, *what, *how], timeout=300)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+
+    ran = {
+        tuple(rank["host"] for rank in record.ranks)
+        for record in read_records(folder)
+        if isinstance(record, EnvironmentRecord)
+    }
+    assert ran == {three_hosts.names[:2], three_hosts.names}
+    results = json.loads((folder / "results.json").read_text())
+    measured = {
+        (results["places"][cell["place"]]["path"], cell["case"]["benchmark"]): cell["fraction"]
+        for cell in results["cells"]
+    }
+    assert measured.keys() == {
+        ("host-host two-nodes", "latency"),
+        ("host-host two-nodes", "barrier"),
+        ("host x3 3-nodes", "barrier"),
+    }
+    # Held against a message between the first two.
+    assert measured["host x3 3-nodes", "barrier"] > 0
+
+
 def test_both_hosts_run_perftest(two_hosts: Any, fake_perftest: Path, tmp_path: Path) -> None:
     """The launch of the ceiling over an RDMA adapter, with stand-ins for perftest's programs."""
     from nearpeak.libraries.build import build_native

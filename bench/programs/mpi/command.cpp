@@ -20,6 +20,7 @@ namespace nearpeak {
 namespace {
 
 constexpr const char* kProbe = "probe";
+constexpr const char* kPairs = "pairs";
 constexpr std::size_t kSolved = 64;  // the size of a problem that is solved, unless one is given
 constexpr const char* kUsage =
     "Measures one MPI library: one benchmark, or several one after the other. Options of a single "
@@ -38,7 +39,8 @@ constexpr const char* kExamples =
     "  mpirun -n 2 nearpeak-mpi latency bw --sizes 8,1M + put_latency --touch sender --sizes 8\n"
     "  mpirun -n 2 nearpeak-mpi probe --buffers D --buffers H,D --operations latency,put\n"
     "  mpirun -n 2 nearpeak-mpi probe --buffers D --allocators async,vmm --offsets 0,1\n"
-    "  mpirun -n 2 nearpeak-mpi probe --buffers H --operations latency --checks churn,leak";
+    "  mpirun -n 2 nearpeak-mpi probe --buffers H --operations latency --checks churn,leak\n"
+    "  mpirun -n 4 nearpeak-mpi pairs --rounds rounds.txt --slot-ms 20 --jsonl pairs.jsonl";
 
 // As the user gives it, before it is checked.
 struct Given {
@@ -53,6 +55,10 @@ struct Given {
   std::string sizes = "8,64K,4M";
   std::string cases;  // a file
   bool probe = false;
+  bool pairs = false;
+  std::string rounds;  // a file
+  std::string small = "8";
+  std::string large = "1M";
   Solve solve{.tolerance = 0, .most = 1'000'000};
 };
 
@@ -67,7 +73,7 @@ void check_name(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word.starts_with("-")) continue;
-    if (word == kProbe || benchmark_named(word) != nullptr) return;
+    if (word == kProbe || word == kPairs || benchmark_named(word) != nullptr) return;
     const std::string hint = i > 1 ? omb_hint({argv + 1, argv + argc}) : "";
     if (hint.empty()) find_benchmark(word);  // throws: it says which there are
     throw BadInput("the benchmark comes first, as in nearpeak-mpi latency; " + hint +
@@ -180,6 +186,20 @@ void add_probe(CLI::App& app, Command& command, Given& given) {
   sub->add_option("--jsonl", command.common.jsonl,
                   "append records to this file (docs/records.md), one before each operation");
   sub->callback([&given] { given.probe = true; });
+}
+
+void add_pairs(CLI::App& app, Command& command, Given& given) {
+  CLI::App* sub = app.add_subcommand(
+      kPairs,
+      "measures pairs of ranks in rounds, the pairs of a round at the same time: latency of small "
+      "messages, then bandwidth both ways of large ones, each for --slot-ms");
+  command.common.add_to(*sub);
+  sub->remove_option(sub->get_option("--sizes"));
+  sub->add_option("--rounds", given.rounds, "a file with a line for each round, like 0-3 1-2")
+      ->required();
+  sub->add_option("--small", given.small, "bytes of a message of latency")->capture_default_str();
+  sub->add_option("--large", given.large, "bytes of a message of bandwidth")->capture_default_str();
+  sub->callback([&given] { given.pairs = true; });
 }
 
 // Throws BadInput.
@@ -313,7 +333,14 @@ std::vector<std::string> notes_on(const std::vector<Selected>& selected, const G
 
 // Throws BadInput.
 void check(Command& command, const Given& given) {
-  if (given.probe) {
+  if (given.pairs) {
+    if (given.probe || !command.selected.empty())
+      throw BadInput("pairs are measured in a launch of their own: leave benchmarks out");
+    command.kinds.emplace_back("H");
+    command.pairs = {given.rounds, parse_bytes(given.small), parse_bytes(given.large)};
+    if (command.pairs->large == 0)
+      throw BadInput("--large 0 has no bandwidth: give a size from 1 byte");
+  } else if (given.probe) {
     if (!command.selected.empty())
       throw BadInput("probe measures nothing: give it a launch of its own");
     command.trials = given.cases.empty() ? chosen_trials(given) : read_trials(given.cases);
@@ -358,6 +385,7 @@ void Command::check_ranks(int ranks) const {
   }
   const RankRule several{.kind = RankRule::Kind::kAtLeast, .count = 2};
   if (!trials.empty() && !several.fits(ranks)) throw wrong(kProbe, several);
+  if (pairs && !several.fits(ranks)) throw wrong(kPairs, several);
   for (const Kinds& each : kinds) each.check(ranks);
   if (devices.size() > 1 && static_cast<int>(devices.size()) != ranks)
     throw BadInput("--devices names " + std::to_string(devices.size()) + " devices for " +
@@ -400,12 +428,13 @@ Command parse_part(int argc, char** argv) {
   Given given;
   for (const Benchmark& benchmark : benchmarks()) add_benchmark(app, benchmark, command, given);
   add_probe(app, command, given);
+  add_pairs(app, command, given);
   add_examples(app, kExamples);
   parse_line(app, argc, argv);
   if (app.get_subcommands().empty()) {
     std::string names;
     for (const Benchmark& benchmark : benchmarks()) names += benchmark.info.name + ", ";
-    throw BadInput("name a benchmark, one of " + names + "or probe; see nearpeak-mpi --help");
+    throw BadInput("name a benchmark, one of " + names + "probe or pairs; see nearpeak-mpi --help");
   }
   check(command, given);
   return command;
@@ -415,8 +444,8 @@ Command parse_part(int argc, char** argv) {
 void check_together(const std::vector<Command>& parts) {
   const Command& first = parts.front();
   for (const Command& each : parts) {
-    if (parts.size() > 1 && (!each.trials.empty() || each.solve))
-      throw BadInput("probe and --solve do not go with a +: give each a launch of its own");
+    if (parts.size() > 1 && (!each.trials.empty() || each.solve || each.pairs))
+      throw BadInput("probe, pairs and --solve do not go with a +: give each a launch of its own");
     if (each.devices != first.devices || each.common.jsonl != first.common.jsonl)
       throw BadInput(
           "--devices and --jsonl are for the whole launch: give the same ones before and "

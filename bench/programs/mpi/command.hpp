@@ -21,6 +21,13 @@ struct ProbeTrial {
   std::vector<std::size_t> sizes;  // of a check of data
 };
 
+// What rounds of pairs of ranks measure.
+struct Pairs {
+  std::string rounds;  // a file with a line for each: "0-3 1-2"
+  std::size_t small;   // bytes of a message of latency,
+  std::size_t large;   // and of bandwidth
+};
+
 // A part of a command line: what is measured with the same buffers and options.
 struct Command {
   std::vector<Selected> selected;  // one after the other, or
@@ -31,6 +38,7 @@ struct Command {
   std::size_t offset = 0;  // bytes of the buffers after a page boundary
   CommonOptions common;
   std::optional<Solve> solve;  // in place of measuring
+  std::optional<Pairs> pairs;  // in place of all of it
   // Sentences for --check: which benchmarks an axis at the end of the line is not for.
   std::vector<std::string> notes;
 

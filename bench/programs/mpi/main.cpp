@@ -11,6 +11,7 @@
 #include "options/launched.hpp"
 #include "programs/mpi/command.hpp"
 #include "programs/mpi/measure.hpp"
+#include "programs/mpi/pairs.hpp"
 #include "programs/mpi/places.hpp"
 #include "programs/mpi/probe.hpp"
 
@@ -51,6 +52,7 @@ int run(const std::vector<Command>& parts, const DeviceChoice& taken, const Fail
                    std::to_string(group.size()) + "): give one letter for all to --buffers");
   const Command& first = parts.front();
   check_writable(first.common.jsonl, group);
+  if (first.pairs) return measure_pairs(first, taken, group);
   return first.trials.empty() ? measure(parts, taken, group) : probe(first, taken, group);
 }
 

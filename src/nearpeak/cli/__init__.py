@@ -27,9 +27,9 @@ Libraries = Annotated[
 Hosts = Annotated[
     str | None,
     typer.Option(
-        metavar="A,B",
-        help="Measure between two hosts; A is this one. The other one is called by ssh, which must"
-        " ask for no password.",
+        metavar="A,B[,C...]",
+        help="Measure between the hosts A and B, and all of them together; A is this one. The"
+        " others are called by ssh, which must ask for no password.",
     ),
 ]
 PathId = Annotated[

@@ -8,6 +8,7 @@ import typer
 
 from nearpeak.cli import Require, conclude, say
 from nearpeak.cli.conform import write
+from nearpeak.cli.nodes import write as write_nodes
 from nearpeak.errors import UserError
 
 HELP = """Make a study's results and report again from its records, and print the table.
@@ -82,9 +83,18 @@ def report(
 ) -> None:
     """Rebuilds both files; bad folders and unknown machines are a UserError."""
     from nearpeak.conform import journal
+    from nearpeak.nodes import journal as nodes_journal
 
     if folder.is_file():
         raise UserError(f"{folder} is a file: nearpeak import {folder} reads what tools print")
+    if (folder / nodes_journal.NAME).exists():
+        if beside or require or as_junit:
+            raise UserError(f"{folder} is of `nearpeak nodes`: give only --open and -o")
+        target = _target(folder, output, open_it)
+        bad = write_nodes(target, nodes_journal.read(folder)).bad
+        if open_it and target:
+            _show(target / "nodes.html")
+        raise typer.Exit(int(bad))
     if not (folder / journal.NAME).exists():
         _report_study(folder, output, open_it, beside or [], require or [], as_junit)
         return

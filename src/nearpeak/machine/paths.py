@@ -3,9 +3,11 @@
 
 import itertools
 
+import msgspec
+
 from nearpeak.errors import UserError
 from nearpeak.machine.gpu_paths import gpu_paths
-from nearpeak.machine.machine import Core, Machine, NumaNode
+from nearpeak.machine.machine import Core, Machine, Nic, NumaNode
 from nearpeak.machine.places import (
     USUAL_RANKS,
     Cores,
@@ -14,6 +16,7 @@ from nearpeak.machine.places import (
     host_end,
     neighbours,
     no_second_node,
+    on_nodes,
     towards,
     usable_cores,
 )
@@ -35,14 +38,14 @@ def discover_paths(
 ) -> tuple[list[DataPath], list[Missing]]:
     """The data paths of the machine, and those that it does not have.
 
-    `hosts` is empty or the names of two hosts, which are taken to be like this machine. Only
-    CPUs that this process may use appear, one for each core. `all_pairs`: every pair of GPUs, and
-    of a NUMA node and a GPU, besides one pair of each kind. `ranks`: how many of them, on the
-    paths of more than two. UserError for any other number of hosts.
+    `hosts` is empty or the names of two hosts or more, which are taken to be like this machine.
+    Only CPUs that this process may use appear, one for each core. `all_pairs`: every pair of GPUs,
+    and of a NUMA node and a GPU, besides one pair of each kind. `ranks`: how many of them, on the
+    paths of more than two. UserError for a single host.
     """
     hosts = hosts or []
-    if len(hosts) not in (0, 2):
-        raise UserError(f"a path joins two hosts, not {len(hosts)} ({','.join(hosts)}): name two")
+    if len(hosts) == 1:
+        raise UserError(f"a path joins two hosts or more, not {hosts[0]} alone: name another")
     cores = usable_cores(machine)
     found: list[DataPath | Missing] = [
         _same_numa(machine, cores),
@@ -50,6 +53,7 @@ def discover_paths(
         *_same_package(machine, cores),
         _loopback(machine, cores),
         _two_nodes(machine, cores, hosts),
+        *_many_nodes(machine, cores, hosts, ranks),
         *_many(machine, cores, ranks),
         *gpu_paths(machine, cores, hosts, all_pairs, ranks),
         *_memory(machine, cores),
@@ -144,25 +148,64 @@ def _loopback(machine: Machine, cores: Cores) -> DataPath | Missing:
 
 
 def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> DataPath | Missing:
+    """Between the first two hosts."""
     if not hosts:
         return Missing(TWO_NODES, "no hosts given; name two with --hosts A,B")
     if not cores:
         return Missing(TWO_NODES, "this process may use no core")
     nic = towards(machine, hosts)
-    node = nic.numa_node if nic and nic.numa_node in cores else min(cores)
-    here = cores[node]
-    # The second host uses another core: both hosts may be containers of one machine.
-    others = [core for core in itertools.chain(here, *cores.values()) if core != here[0]]
-    second = others[0] if others else here[0]
     rate = nic.rate_gbs if nic else None
     through = f", through {nic.name}" if nic else ""
     return DataPath(
         id=TWO_NODES,
         summary=f"{hosts[0]} to {hosts[1]}{through}",
         transport="network",
-        ends=(host_end(here[0], hosts[0]), host_end(second, hosts[1])),
+        ends=_on_hosts(_nearest_first(cores, nic), hosts[:2], 1),
         theoretical_gbs=rate,
         adapter=nic.verbs if nic else None,
+    )
+
+
+def _many_nodes(
+    machine: Machine, cores: Cores, hosts: list[str], ranks: Ranks
+) -> list[DataPath | Missing]:
+    """On all hosts and on the first two, four, eight, ... of them: a rank on each, or as many ranks
+    as were asked for."""
+    if not cores:
+        return []
+    near = _nearest_first(cores, towards(machine, hosts))
+    found: list[DataPath | Missing] = []
+    for nodes, number in on_nodes(len(hosts), ranks):
+        name = f"host x{number} {nodes}-nodes"
+        each = number // nodes
+        if each > len(near) and not ranks.oversubscribe:
+            found.append(msgspec.structs.replace(_too_few(number, len(near)), path=name))
+            continue
+        found.append(
+            DataPath(
+                id=name,
+                summary=f"{number} ranks on {nodes} hosts, {each} on each, {hosts[0]} to "
+                f"{hosts[nodes - 1]}",
+                transport="network",
+                ends=_on_hosts(near, hosts[:nodes], each),
+            )
+        )
+    return found
+
+
+def _nearest_first(cores: Cores, nic: Nic | None) -> list[Core]:
+    """All cores, those of the NUMA node of a NIC first."""
+    node = nic.numa_node if nic and nic.numa_node in cores else min(cores)
+    return [*cores[node], *(core for other in cores if other != node for core in cores[other])]
+
+
+def _on_hosts(cores: list[Core], hosts: list[str], each: int) -> tuple[Endpoint, ...]:
+    """As many ranks on each host, in the order of the hosts. Every second host begins with the next
+    core: hosts may be containers of one machine."""
+    return tuple(
+        host_end(cores[(number % 2 + rank) % len(cores)], host)
+        for number, host in enumerate(hosts)
+        for rank in range(each)
     )
 
 

@@ -30,6 +30,19 @@ class Ranks(NamedTuple):
         return sorted({n for n in self.counts or usual if n not in (0, 2)})
 
 
+def on_nodes(hosts: int, ranks: Ranks) -> list[tuple[int, int]]:
+    """On how many of so many hosts, and with how many ranks in all, paths of more than two ends
+    are: on 2, 4, 8, ... and all hosts, a rank on each or, of the numbers that were asked for, those
+    that are alike on each. Two hosts with a rank on each have paths of their own."""
+    sizes = sorted({hosts, *itertools.takewhile(hosts.__gt__, (2**n for n in range(1, 32)))})
+    return [
+        (nodes, number)
+        for nodes in (size for size in sizes if 2 <= size <= hosts)
+        for number in (sorted({*ranks.counts}) or [nodes])
+        if number >= max(nodes, 3) and number % nodes == 0
+    ]
+
+
 def usable_cores(machine: Machine) -> Cores:
     """The cores that this process may use, with the CPUs it may use."""
     allowed = set(machine.allowed_cpus)
@@ -88,12 +101,13 @@ def distance(machine: Machine, first: int, second: int) -> int:
 
 
 def towards(machine: Machine, hosts: list[str]) -> Nic | None:
-    """The NIC between this host and the other: the fastest InfiniBand port, else by the route.
+    """The NIC between this host and the other of the first two: the fastest InfiniBand port, else
+    by the route.
 
-    None where neither host is this one, or where the route is not known.
+    None where neither of them is this one, or where the route is not known.
     """
     here = [machine.hostname.partition(".")[0], "localhost"]
-    remote = [host for host in hosts if host.partition(".")[0] not in here]
+    remote = [host for host in hosts[:2] if host.partition(".")[0] not in here]
     if len(remote) != 1:
         return None
     ports = [nic for nic in machine.nics if nic.kind == "infiniband" and ":" in nic.name]

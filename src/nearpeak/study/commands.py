@@ -133,11 +133,12 @@ def rank_launch(
 ) -> Launch:
     """A launch of nearpeak-mpi with its ranks in these seats."""
     gpu = in_gpu(seats.buffers)
+    forced = seats.path.transport == "network" and not seats.path.two_hosts
     return Launch(
         program=program,
         ranks=rank_places(seats.ends),
         settings=settings,
-        network_only=seats.path.transport == "network" and not gpu,
+        network_only=forced and not gpu,
         remote_shell=remote_shell,
         gpu=gpu,
         env=path_environment(seats.path, study),

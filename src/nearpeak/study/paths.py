@@ -20,25 +20,28 @@ from nearpeak.terms.buffers import Ends, rank_ends
 from nearpeak.terms.path import DataPath, Missing
 
 HOST_SECONDS = 20.0  # for a host to answer
-_SO_MANY = re.compile(r"(?:host|gpu) x(\d{1,4})", re.ASCII)
+_SO_MANY = re.compile(r"(?:host|gpu) x(\d{1,6})(?: \d{1,5}-nodes)?", re.ASCII)
 
 
 def hosts_of_job() -> list[str]:
-    """The two nodes that a job of several measures between where nobody names hosts: this one and
-    the next; none elsewhere. UserError where this host is no node of the job."""
+    """The nodes of a job of several, which are measured where nobody names hosts, this one first;
+    none elsewhere. UserError where this host is no node of the job."""
     found = allocation.current()
     if found is None or len(found.nodes) < 2:
         return []
-    return [str(found.here), next(node for node in found.nodes if node != found.here)]
+    return [str(found.here), *(node for node in found.nodes if node != found.here)]
 
 
 def check_hosts(hosts: Sequence[str], remote_shell: str | None, *, call: bool = True) -> None:
-    """UserError unless there are two hosts (or none) that can be reached; without `call` that is
-    not tried. Nodes of a job are not called: that launches reach them is found out otherwise."""
+    """UserError unless there are two hosts or more (or none) that can be reached; without `call`
+    that is not tried. Nodes of a job are not called: that launches reach them is found out
+    otherwise."""
     if not hosts:
         return
-    if len(set(hosts)) != 2 or len(hosts) != 2:
-        raise UserError(f"--hosts {','.join(hosts)}: name two different hosts, like --hosts a,b")
+    if len(hosts) < 2 or len(set(hosts)) < len(hosts):
+        raise UserError(
+            f"--hosts {','.join(hosts)}: name two different hosts or more, like --hosts a,b"
+        )
     check_nodes(hosts, remote_shell)
     call = call and (remote_shell is not None or not allocation.has_nodes())
     shell = remote_shell or "ssh"
@@ -89,16 +92,16 @@ def select_paths(
     all_pairs: bool = False,
     ranks: Ranks = Ranks(),
 ) -> list[DataPath]:
-    """The data paths asked for; without any, those of this machine, or between the two hosts.
+    """The data paths asked for; without any, those of this machine, or between the hosts.
 
     Without any, `all_pairs`: those between all pairs of GPUs, and of NUMA nodes and GPUs; `ranks`:
     those of so many ranks.
     UserError names one that is not there, and why.
     """
-    if hosts and set(ranks.counts) - {2}:
+    if hosts and (uneven := [n for n in ranks.counts if n < len(hosts) or n % len(hosts)]):
         raise UserError(
-            "--hosts measures between two ranks, one on each host: leave out --ranks "
-            f"{','.join(map(str, ranks.counts))}"
+            f"--ranks {','.join(map(str, uneven))}: {len(hosts)} hosts have as many ranks each: "
+            f"give a multiple of {len(hosts)}, or leave --ranks out for one on each"
         )
     usual, missing = discover_paths(machine, list(hosts), all_pairs, ranks)
     known = {path.id: path for path in usual}
@@ -120,6 +123,8 @@ def select_paths(
             why = "".join(f" ({note})" for note in machine.gpu_notes)
             raise UserError(f"--all-pairs measures pairs of GPUs, and no GPU can be used here{why}")
     named = [msgspec.structs.replace(known[path_id], named=True) for path_id in wanted]
+    if hosts and ranks.counts:
+        chosen = [path for path in chosen if path.place.hosts == len(hosts)]
     chosen = named or _of_so_many(chosen, ranks.counts, missing)
     if wanted and all(path.transport == "local" for path in chosen):
         others = ", ".join(path.id for path in usual if path.transport != "local")
@@ -151,10 +156,11 @@ def fitting_path(
 ) -> tuple[DataPath, Ends]:
     """The first path that a benchmark with these buffers runs on, with each rank's end.
 
-    One between two GPUs comes before one where the ranks share a GPU. UserError without one.
+    One on more hosts comes before one on fewer, and one between two GPUs before one where the ranks
+    share a GPU. UserError without one.
     """
     between = [path for path in paths if path.transport != "local"]
-    for path in sorted(between, key=_last_resort):
+    for path in sorted(between, key=lambda path: (-path.place.hosts, *_last_resort(path))):
         if fits(path, benchmark, buffers):
             return path, rank_ends(path, buffers) or path.ends
     if any(rank_ends(path, buffers) for path in between):

@@ -64,8 +64,12 @@ def misplaced(wanted: Wanted, environment: EnvironmentRecord) -> str:
                 f"rank {rank.rank} ran on host {rank.host}, "
                 f"wanted that of rank {first.rank}, {first.host}"
             )
-    if len({first.host for first in firsts.values()}) < len(firsts):
-        return f"all ranks ran on host {ranks[0].host}, not on {' and '.join(map(str, firsts))}"
+    hosts: dict[str | None, str | None] = {}  # by where its ranks ran, the one that was wanted
+    for wanted_host, first in firsts.items():
+        other = hosts.setdefault(first.host, wanted_host)
+        if other != wanted_host:
+            both = f"those of {other} and of {wanted_host}" if len(firsts) > 2 else "all ranks"
+            return f"{both} ran on host {first.host}, not on {other} and {wanted_host}"
     for rank, cpus in zip(ranks, wanted.cpus, strict=True):
         if sorted(rank.cpus) != sorted(cpus):
             return f"rank {rank.rank} ran on CPUs {rank.cpus}, wanted {list(cpus)}"

@@ -25,7 +25,8 @@ from nearpeak.study.programs import describe_library
 from nearpeak.study.records import EnvironmentRecord, written
 from nearpeak.terms.logs import crash_words, last_words
 
-TRIAL_SECONDS = 20.0  # for two ranks to start and to exchange a message
+TRIAL_SECONDS = 20.0  # for a rank on each host to start and to exchange a message
+MOST_NAMED = 4  # hosts
 TRIAL = ["--sizes", "8", "--slot-ms", "1"]
 
 
@@ -72,7 +73,7 @@ def starting_here(
             failed.append(f"{name}: {error}")
             continue
         why = f" ({'; '.join(failed)})" if failed else ""
-        where = " and ".join(hosts) or str(found.here)
+        where = _joined(hosts) or str(found.here)
         say(f"{library.name} is started by {name} on {where} of job {found.job}{why}")
         return Started(candidate, cpus)
     raise UserError(
@@ -110,12 +111,12 @@ def _words(library: Library) -> str:
 
 
 def _try(library: Library, hosts: Sequence[str], tools: Tools) -> frozenset[int]:
-    """Starts two ranks, unbound, on two hosts or on this one: the CPUs that both may use.
+    """Starts a rank on each host, or two on this one, unbound: the CPUs that all of them may use.
     DoesNotStart."""
     ranks = [Rank(cpus=[], host=host) for host in hosts or (None, None)]
     with tempfile.TemporaryDirectory(prefix="nearpeak-start-") as folder:
         jsonl, log = Path(folder) / "records.jsonl", Path(folder) / "log"
-        program = [str(tools.mpi_program(library)), _benchmark(library, tools), *TRIAL]
+        program = [str(tools.mpi_program(library)), _benchmark(library, tools, len(ranks)), *TRIAL]
         program += ["--jsonl", str(jsonl)]
         line = tools.command_line(library, Launch(program=program, ranks=ranks))
         env = {**os.environ, **line.env}
@@ -131,11 +132,19 @@ def _try(library: Library, hosts: Sequence[str], tools: Tools) -> frozenset[int]
         raise DoesNotStart(NO_PLACE)
     there = {str(rank["host"]) for rank in told.ranks}
     if len(there) != len(hosts or [None]):
-        raise DoesNotStart(f"both ranks ran on host {' and '.join(sorted(there))}")
+        every = "both ranks" if len(ranks) == 2 else f"the {len(ranks)} ranks"
+        raise DoesNotStart(f"{every} ran on host {_joined(sorted(there))}")
     return frozenset[int].intersection(*(frozenset(rank["cpus"]) for rank in told.ranks))
 
 
-def _benchmark(library: Library, tools: Tools) -> str:
-    """The first that a study measures between two ranks."""
+def _benchmark(library: Library, tools: Tools, ranks: int) -> str:
+    """The first that a study measures between so many ranks."""
     described = describe_library(library, tools).benchmarks
-    return next(known.name for known in described if known.default and known.ranks.fits(2))
+    return next(known.name for known in described if known.default and known.ranks.fits(ranks))
+
+
+def _joined(hosts: Sequence[str]) -> str:
+    """`a and b`; of many the first and the last."""
+    if len(hosts) > MOST_NAMED:
+        return f"{len(hosts)} hosts, {hosts[0]} to {hosts[-1]},"
+    return " and ".join(hosts)

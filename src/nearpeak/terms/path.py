@@ -51,10 +51,12 @@ class DataPath(msgspec.Struct, kw_only=True, frozen=True):
     ceilings_only: bool = False
 
     def holds(self, other: "DataPath") -> bool:
-        """Whether another path is between some of its ends, each of them once, in the same way."""
+        """Whether another path is between some of its ends, each of them once, in the same way: not
+        where some of its ranks share a host and others do not."""
         mine, ends = ([end.memory_of for end in path.ends] for path in (self, other))
         return (
-            (other.transport, other.mps, other.two_hosts)
+            not (self.two_hosts and self.place.hosts < len(self.ends))
+            and (other.transport, other.mps, other.two_hosts)
             == (self.transport, self.mps, self.two_hosts)
             and len(set(ends)) == len(ends)
             and set(ends) <= set(mine)
@@ -73,7 +75,7 @@ class DataPath(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def two_hosts(self) -> bool:
-        """Whether its ends are on different hosts."""
+        """Whether its ends are on different hosts, two or more."""
         return len({end.host for end in self.ends}) > 1
 
     @property

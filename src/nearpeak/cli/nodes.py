@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`nearpeak nodes`: all pairs of the nodes of a cluster, to find slow nodes and slow links."""
+
+import datetime
+import random
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nearpeak.cli import Hosts, RemoteShell, parsed, say, say_lacking
+from nearpeak.errors import UserError
+from nearpeak.numbers import printable
+
+if TYPE_CHECKING:
+    from nearpeak.nodes.found import Found
+    from nearpeak.nodes.journal import Recorded
+    from nearpeak.nodes.plan import Chosen
+
+HELP = """Measure all pairs of the nodes of a cluster, and find slow nodes and slow links.
+
+A rank runs on each node. In rounds of disjoint pairs, all pairs of a round are
+measured at the same time: the latency of small messages, then the bandwidth of
+large ones. Up to 64 nodes, every launch measures every pair, also alone; of more
+nodes, one launch measures all pairs and others measure again what looked slow.
+What is slow is told as a node or as a link between two, with one error rate for
+all. In a job of Slurm, its nodes are measured. The plan, with what it costs in
+node hours, is printed before it runs.
+
+The folder has nodes.jsonl (all that was measured), nodes.json and nodes.html;
+`nearpeak report DIR` makes both again.
+
+Exit status: 0 nothing is slow; 1 a node or a link is, data was wrong, or a launch
+failed (the last line says which); 2 bad input.
+
+Examples:
+
+  nearpeak nodes --mpi openmpi --hosts node1,node2,node3,node4
+
+  nearpeak nodes --mpi mpich --hosts node1,node2,node3 --slot-ms 50 -o rack7
+
+  nearpeak nodes --mpi openmpi --rounds 24 --dry-run
+
+  nearpeak nodes --resume -o nodes
+"""
+DEFAULT_FOLDER = "nodes"
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("nodes", help=HELP)(nodes)
+
+
+def nodes(
+    mpi: Annotated[
+        str | None,
+        typer.Option(metavar="SPEC[@SETTINGS]", help="The library: its name, or a path."),
+    ] = None,
+    hosts: Hosts = None,
+    remote_shell: RemoteShell = None,
+    rounds: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Rounds of the first launch, each with half as many pairs as there are nodes."
+            " Default: every pair once.",
+        ),
+    ] = None,
+    launches: Annotated[
+        int | None, typer.Option(metavar="N", help="Launches, 4 or more. Default: 5.")
+    ] = None,
+    slot_ms: Annotated[
+        float | None,
+        typer.Option(
+            metavar="MS",
+            min=0.1,
+            help="Time for the latency of a round, and for its bandwidth. Default: 10.",
+        ),
+    ] = None,
+    small: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="A message of latency. Default: 8.")
+    ] = None,
+    large: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="A message of bandwidth. Default: 1M.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", min=0, help="Repeat a run in the same order.")
+    ] = None,
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="DIR", help="The folder.")
+    ] = DEFAULT_FOLDER,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Complete the run in DIR, with its own options.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the plan and its cost, and measure nothing.")
+    ] = False,
+) -> None:
+    from nearpeak.nodes import plan
+    from nearpeak.study.options import split_list
+    from nearpeak.study.paths import hosts_of_job
+    from nearpeak.terms.sizes import parse_sizes
+
+    given = (mpi, hosts, remote_shell, rounds, launches, slot_ms, small, large, seed)
+    if resume:
+        if any(value is not None for value in given):
+            raise UserError(
+                "--resume takes every option from the run that it completes: give only -o DIR"
+            )
+        _conclude(_run(Path(output), None, dry_run))
+        return
+    if not mpi:
+        raise UserError(
+            "name a library with --mpi, one of `nearpeak mpi list` or a path, like `nearpeak nodes "
+            "--mpi openmpi`"
+        )
+    usual = plan.Chosen(nodes=[], mpi=mpi)
+
+    def size(option: str, text: str | None, default: int) -> int:
+        sizes = [default] if text is None else parsed(option, parse_sizes, text)
+        if len(sizes) != 1 or (option == "--large" and not sizes[0]):
+            raise UserError(f"{option} {text}: give one size, like 8 or 1M")
+        return sizes[0]
+
+    chosen = plan.Chosen(
+        nodes=parsed("--hosts", split_list, hosts) if hosts else hosts_of_job(),
+        mpi=mpi,
+        launches=usual.launches if launches is None else launches,
+        rounds=rounds,
+        slot_ms=usual.slot_ms if slot_ms is None else slot_ms,
+        small_bytes=size("--small", small, usual.small_bytes),
+        large_bytes=size("--large", large, usual.large_bytes),
+        seed=random.SystemRandom().getrandbits(32) if seed is None else seed,
+        remote_shell=remote_shell,
+    )
+    plan.check(chosen)
+    _conclude(_run(Path(output), chosen, dry_run))
+
+
+def _run(folder: Path, chosen: "Chosen | None", dry_run: bool) -> "Found | None":
+    """Measures what is left; without a choice, of the run in the folder. None: nothing was."""
+    import nearpeak
+    from nearpeak.libraries import discover as libraries
+    from nearpeak.libraries import settings
+    from nearpeak.libraries.families import is_native
+    from nearpeak.libraries.launch import check_launcher
+    from nearpeak.machine.discover import discover
+    from nearpeak.nodes import plan
+    from nearpeak.nodes.journal import FORM, SCHEMA, Begin, NodesJournal, read
+    from nearpeak.nodes.run import Run, check_library, path_of
+    from nearpeak.study.paths import check_hosts
+    from nearpeak.study.programs import TOOLS
+    from nearpeak.study.starting import as_lent, starting_here
+
+    new = chosen is not None
+    if chosen is None:
+        chosen = read(folder).begin.chosen
+    elif not dry_run:
+        FORM.check_new(folder)
+    for line in plan.words(chosen):
+        print(printable(line), flush=True)
+    if dry_run:
+        return None
+    check_hosts(chosen.nodes, chosen.remote_shell)
+    spec, wanted = settings.split(chosen.mpi)
+    library = libraries.resolve(spec)
+    check_library(library, is_native(library))
+    check_launcher(library)
+    say_lacking(library)
+    named = settings.find(library, wanted or "default")
+    TOOLS.mpi_program(library)
+    started = starting_here(library, chosen.nodes, chosen.remote_shell, TOOLS, say)
+    machine = as_lent(discover(), started)
+    path = path_of(machine, chosen.nodes)
+    begin = Begin(
+        schema=SCHEMA,
+        nearpeak=nearpeak.__version__,
+        started=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        host=machine.hostname,
+        library=library.name,
+        settings=named.name,
+        version=library.version,
+        chosen=chosen,
+    )
+    journal = NodesJournal(folder, begin if new else None)
+
+    def tell(line: str) -> None:
+        print(printable(line), flush=True)
+
+    try:
+        ended_by = Run(journal, started.library, named, path, TOOLS, tell).run()
+    finally:
+        journal.close()
+    found = write(folder, read(folder))
+    if ended_by is not None:
+        print(f"nearpeak: interrupted; complete it with: {FORM.resume_command(folder)}")
+        raise typer.Exit(128 + ended_by)
+    return found
+
+
+def write(folder: Path | None, recorded: "Recorded") -> "Found":
+    """Makes what is made of the records, and prints it. None: nothing is written."""
+    from nearpeak.files import write_whole
+    from nearpeak.nodes.build import build, to_json
+    from nearpeak.report.nodes.page import render
+    from nearpeak.report.nodes.terminal import print_found
+
+    found = build(recorded)
+    if folder is not None:
+        write_whole(folder / "nodes.json", to_json(found))
+        write_whole(folder / "nodes.html", render(found))
+    print_found(found, folder and folder / "nodes.html")
+    return found
+
+
+def _conclude(found: "Found | None") -> None:
+    """Exits with 1 where something is slow, wrong or failed."""
+    if found is None or not found.bad:
+        return
+    from nearpeak.report.nodes.words import faults
+
+    sys.stdout.flush()
+    print(printable(f"Exit status 1: {faults(found)}"))
+    raise typer.Exit(1)

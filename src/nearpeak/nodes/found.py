@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""nodes.json: which nodes and links are slow, and all that a report shows. Times in seconds."""
+
+from typing import Literal
+
+import msgspec
+
+from nearpeak.nodes.plan import Stage
+
+SCHEMA = 1
+Metric = Literal["latency", "bandwidth"]
+Mode = Literal["together", "alone"]
+Kind = Literal["node", "link"]
+
+
+class Launched(msgspec.Struct, kw_only=True, frozen=True):
+    """A launch that has ended well."""
+
+    stage: Stage
+    rounds: int
+    pairs: int  # that it measured, each as often as it did
+    seconds: float
+
+
+class Curve(msgspec.Struct, kw_only=True, frozen=True):
+    """What is usual of a metric."""
+
+    metric: Metric
+    mode: Mode
+    unit: str  # "us", "GB/s"
+    usual: float  # of a pair whose nodes and link are as most are
+    nodes: float  # how far nodes lie apart: the standard deviation of most of them, relative
+    links: float  # and links
+    launches: float | None  # and single launches from the middle of theirs; null: of one launch
+
+
+class Verdict(msgspec.Struct, kw_only=True, frozen=True):
+    """A node or a link that is slow."""
+
+    kind: Kind
+    nodes: list[str]  # one, or the two ends
+    metric: Metric
+    mode: Mode
+    times: float  # how many times as long a message takes as without it
+    ci95: tuple[float, float] | None
+    p_value: float  # that it is within the margin, adjusted for all verdicts
+    launches: int
+    # Of a link that is slow while others talk too: how many times as long a message takes when
+    # nobody else does; null: that was not measured.
+    alone: float | None = None
+
+
+class Pair(msgspec.Struct, kw_only=True, frozen=True):
+    """Medians over the launches; null: not measured."""
+
+    nodes: tuple[str, str]
+    latency_us: float | None
+    bandwidth_gbs: float | None
+    latency_alone_us: float | None
+    bandwidth_alone_gbs: float | None
+
+
+class Map(msgspec.Struct, kw_only=True, frozen=True):
+    """How many times as long a message takes between nodes as is usual."""
+
+    metric: Metric
+    mode: Mode
+    side: int  # nodes in a row of a cell, one where each pair has its own
+    # Of each row of cells up to the diagonal: the slowest pair of the cell; null: none was
+    # measured.
+    rows: list[list[float | None]]
+
+
+class Found(msgspec.Struct, kw_only=True):
+    """All of it."""
+
+    schema: int
+    nearpeak: str  # version
+    started: str  # ISO 8601, UTC
+    host: str
+    library: str
+    settings: str
+    version: str
+    nodes: list[str]
+    small_bytes: int  # of a message of latency
+    large_bytes: int  # and of bandwidth
+    window: int
+    slot_ms: float
+    complete: bool  # whether all launches of the plan have ended well
+    failed: str | None  # how the last launch ended, where that was not well
+    launches: list[Launched]
+    pairs_measured: int  # each counted once
+    pairs_of_all: int
+    node_hours: float
+    margin: float  # what is within it is not called slow
+    told_apart: bool  # whether there are enough nodes to tell a slow node from a slow link
+    tests: int  # that share one error rate: nodes and links, each by each curve
+    level: float  # that error rate: of any false verdict among all
+    curves: list[Curve]
+    verdicts: list[Verdict]  # the slowest first; nodes before links
+    wrong: list[str]  # data that was received wrong
+    pairs: list[Pair]  # of a few nodes; of more none
+    maps: list[Map]
+
+    @property
+    def bad(self) -> bool:
+        """Whether anything is slow or wrong."""
+        return bool(self.verdicts or self.wrong or self.failed)

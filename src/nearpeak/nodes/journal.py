@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""nodes.jsonl, the truth of a run: appended as it happens, read by --resume and by reports."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from nearpeak import journal
+from nearpeak.arrays import Booleans, Indices
+from nearpeak.errors import UserError
+from nearpeak.files import make_output
+from nearpeak.nodes.plan import Chosen, Stage
+
+NAME = "nodes.jsonl"
+SCHEMA = 1
+Singles = NDArray[np.float32]
+
+
+class Begin(msgspec.Struct, kw_only=True, tag_field="record", tag="nodes"):
+    """The first line."""
+
+    schema: int
+    nearpeak: str  # version
+    started: str  # ISO 8601, UTC
+    host: str  # where it was started
+    library: str
+    settings: str
+    version: str  # of the library
+    chosen: Chosen
+
+
+class Launch(msgspec.Struct, kw_only=True, tag_field="record", tag="launch"):
+    """A launch begins."""
+
+    launch: int  # of the plan; one that was tried before begins anew
+    stage: Stage
+    together: int  # its first rounds are of pairs at the same time, the others of pairs alone
+    rounds: int  # in all
+
+
+class Round(msgspec.Struct, kw_only=True, tag_field="record", tag="round"):
+    """A round of it: a value for each pair that was measured."""
+
+    round: int
+    first: list[int]  # indexes into Chosen.nodes
+    second: list[int]
+    latency_us: list[float]  # of one message one way
+    bandwidth_gbs: list[float]
+
+
+class Wrong(msgspec.Struct, kw_only=True, tag_field="record", tag="wrong data"):
+    """A pair received wrong data, and has no values."""
+
+    message: str
+    rank: int
+    sender: int
+
+
+class LaunchEnd(msgspec.Struct, kw_only=True, tag_field="record", tag="launch end"):
+    """It has ended; of one that did not end well, no round counts."""
+
+    launch: int
+    status: str  # "ok", "failed", "hung", "stopped"
+    message: str
+    seconds: float
+
+
+Record = Begin | Launch | Round | Wrong | LaunchEnd
+FORM = journal.Form[Begin, Record](
+    name=NAME, schema=SCHEMA, command="nodes", whose="a run", first=Begin, lines=Record
+)
+
+
+class Pairs(NamedTuple):
+    """What a launch measured."""
+
+    first: Indices
+    second: Indices
+    latency_us: Singles
+    bandwidth_gbs: Singles
+    together: Booleans  # at the same time as others, not alone
+
+
+class Launched(NamedTuple):
+    """A launch that has ended well."""
+
+    launch: Launch
+    pairs: Pairs
+    end: LaunchEnd
+
+
+class Recorded(NamedTuple):
+    """All of a run that counts."""
+
+    begin: Begin
+    launches: list[Launched]  # in the order of the plan
+    wrong: list[Wrong]
+    failed: list[LaunchEnd]  # of launches that did not end well, however often tried again
+
+
+def read(folder: Path) -> Recorded:
+    """Of a folder; UserError where it has no such file, or one that cannot be believed.
+
+    Rounds become arrays as they are read: as objects, those of thousands of nodes fill a memory.
+    """
+    begin, launches, wrong, failed = None, dict[int, Launched](), list[Wrong](), list[LaunchEnd]()
+    launch: Launch | None = None
+    parts: list[Pairs] = []
+    mine: list[Wrong] = []
+    for record in _records(folder):
+        if isinstance(record, Begin):
+            begin = record
+        elif isinstance(record, Launch):
+            launch, parts, mine = record, [], []
+        elif isinstance(record, Wrong):
+            mine.append(record)
+        elif launch is not None and isinstance(record, Round):
+            parts.append(_arrays(record, record.round < launch.together))
+        elif launch is not None and isinstance(record, LaunchEnd):
+            if record.status == "ok" and parts:
+                launches[launch.launch] = Launched(launch, joined(parts), record)
+            else:
+                failed.append(record)
+            wrong += mine
+            launch, parts = None, []
+    if begin is None or begin.schema != SCHEMA:
+        raise UserError(
+            f"{folder / NAME} does not begin as schema {SCHEMA} does: start anew elsewhere"
+        )
+    return Recorded(begin, [launches[number] for number in sorted(launches)], wrong, failed)
+
+
+def _records(folder: Path) -> Iterator[Record]:
+    decode = msgspec.json.Decoder(Record).decode
+    file = folder / NAME
+    try:
+        for line in journal.whole_lines(file):
+            yield decode(line)
+    except OSError as error:
+        raise UserError(
+            f"{file} cannot be read ({error.strerror}): name the folder of a run with -o"
+        ) from None
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise UserError(
+            f"{file} cannot be believed ({error}): start anew in another folder"
+        ) from None
+
+
+def _arrays(record: Round, together: bool) -> Pairs:
+    sizes = {len(record.first), len(record.second), len(record.latency_us)}
+    if sizes != {len(record.bandwidth_gbs)}:
+        raise ValueError(f"round {record.round} has not a value for each pair")
+    return Pairs(
+        np.array(record.first, dtype=np.int32),
+        np.array(record.second, dtype=np.int32),
+        np.array(record.latency_us, dtype=np.float32),
+        np.array(record.bandwidth_gbs, dtype=np.float32),
+        np.full(len(record.first), together),
+    )
+
+
+def joined(parts: Sequence[Pairs]) -> Pairs:
+    """All of these, one after the other."""
+    return Pairs(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+
+class NodesJournal:
+    """The open nodes.jsonl of one run."""
+
+    def __init__(self, folder: Path, begin: Begin | None = None) -> None:
+        """A new one, or one to go on with. UserError for a folder that is not so, or when another
+        run has it; CannotWriteError."""
+        if begin is None:
+            begin = read(folder).begin  # where there is none, none is made
+            self._lines = journal.Journal(folder / NAME, FORM.resume_command(folder))
+        else:
+            FORM.check_new(folder)
+            make_output(folder)
+            self._lines = journal.Journal(folder / NAME, FORM.resume_command(folder))
+            self.append(begin)
+        self.begin = begin
+        self.folder = folder
+
+    def append(self, record: Record) -> None:
+        """Adds a line. CannotWriteError."""
+        sync = not isinstance(record, Round)  # thousands of which a launch has
+        self._lines.append(msgspec.json.encode(record) + b"\n", sync=sync)
+
+    def close(self) -> None:
+        """Gives the file and its lock back."""
+        self._lines.close()

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is measured of the pairs of nodes, in which launches, and what it costs."""
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import msgspec
+import numpy as np
+
+from nearpeak.arrays import Indices
+from nearpeak.errors import UserError
+from nearpeak.nodes import rounds
+from nearpeak.nodes.rounds import Round
+from nearpeak.numbers import count
+from nearpeak.terms.sizes import format_seconds
+
+Stage = Literal["whole", "survey", "sift", "again"]
+LEAST_NODES = 3
+# Of more nodes, whose pairs alone would take long, all pairs are measured in one launch (survey),
+# what looks slow there in a second one (sift), and what does so in both in the others (again). 64
+# nodes have 2016 pairs.
+MOST_WHOLE = 64
+LAUNCHES, LEAST_LAUNCHES = 5, 4
+SLOT_MS, SMALL, LARGE, WINDOW = 10.0, 8, 1 << 20, 16
+# Of a launch that measures suspects: rounds more than a node has suspects, so that it has others to
+# be known by; and how often each is measured, as disturbed values, two of five, do not matter.
+AGAIN_ROUNDS, REPEATED = 6, 5
+CONTROLS = 256  # pairs that are measured again with the suspected ones: what launches scatter by
+ALONE_AGAIN = 256  # suspected pairs that are measured alone, and as many of the controls
+# Guesses, for the estimate: of a round, buffers and their first use; of a launch, the start.
+ROUND_SECONDS, LAUNCH_SECONDS, LAUNCH_SECONDS_OF_A_NODE = 0.02, 2.0, 0.005
+
+
+class Chosen(msgspec.Struct, kw_only=True, frozen=True):
+    """What was asked for."""
+
+    nodes: list[str]  # names of hosts, in the order of the ranks
+    mpi: str  # the library and its settings, as given
+    launches: int = LAUNCHES
+    rounds: int | None = None  # of the survey; None: every pair once
+    slot_ms: float = SLOT_MS  # for latency, and for bandwidth, in a round
+    small_bytes: int = SMALL
+    large_bytes: int = LARGE
+    window: int = WINDOW
+    seed: int = 0
+    remote_shell: str | None = None
+
+
+class Measures(msgspec.Struct, kw_only=True, frozen=True):
+    """What a launch measures."""
+
+    stage: Stage
+    together: int  # rounds of pairs at the same time, which come first
+    alone: int  # pairs, each in a round of its own
+
+
+class Cost(NamedTuple):
+    """Of a plan."""
+
+    pairs: int  # that are measured, each counted once
+    seconds: float
+    node_hours: float
+
+
+def check(chosen: Chosen) -> None:
+    """UserError for what cannot be measured or judged."""
+    number = len(chosen.nodes)
+    if number < LEAST_NODES:
+        raise UserError(
+            f"{count(number, 'node')}: name {LEAST_NODES} or more with --hosts, like --hosts a,b,c;"
+            " between two, `nearpeak study --hosts a,b` measures"
+        )
+    if chosen.launches < LEAST_LAUNCHES:
+        raise UserError(
+            f"--launches {chosen.launches}: a slow pair is told from a disturbed launch by "
+            f"{LEAST_LAUNCHES} or more"
+        )
+    if chosen.rounds is not None and chosen.rounds < 1:
+        raise UserError("--rounds: give 1 or more, or leave it out for every pair")
+
+
+def is_whole(chosen: Chosen) -> bool:
+    """Whether every launch measures every pair, also alone."""
+    return len(chosen.nodes) <= MOST_WHOLE and chosen.rounds is None
+
+
+def planned(chosen: Chosen) -> list[Measures]:
+    """The launches, in their order. Of those that measure suspects again, the least: how many
+    suspects there are shows in the survey."""
+    number = len(chosen.nodes)
+    every = number - 1 + number % 2
+    if is_whole(chosen):
+        # Of three nodes every round is one pair.
+        pairs = 0 if number == LEAST_NODES else math.comb(number, 2)
+        return [Measures(stage="whole", together=every, alone=pairs)] * chosen.launches
+    first = Measures(stage="survey", together=min(chosen.rounds or every, every), alone=0)
+    second = Measures(stage="sift", together=2 * AGAIN_ROUNDS, alone=0)
+    later = Measures(stage="again", together=REPEATED * AGAIN_ROUNDS, alone=2 * ALONE_AGAIN)
+    return [first, second, *itertools.repeat(later, chosen.launches - 2)]
+
+
+def cost(chosen: Chosen, launches: Sequence[Measures]) -> Cost:
+    """An estimate of what these launches take."""
+    number = len(chosen.nodes)
+    each = 2 * chosen.slot_ms / 1e3 + ROUND_SECONDS
+    start = LAUNCH_SECONDS + LAUNCH_SECONDS_OF_A_NODE * number
+    seconds = sum(start + (one.together + one.alone) * each for one in launches)
+    most = launches[0].together * (number // 2) if launches else 0
+    return Cost(min(most, math.comb(number, 2)), seconds, seconds * number / 3600)
+
+
+def words(chosen: Chosen) -> list[str]:
+    """The plan for people, before it runs."""
+    launches = planned(chosen)
+    number, every = len(chosen.nodes), math.comb(len(chosen.nodes), 2)
+    first, whole = launches[0], cost(chosen, launches)
+    covered = f"{whole.pairs} of {count(every, 'pair')} ({100 * whole.pairs / every:.3g} %)"
+    lines = [f"nodes:      {number}, {chosen.nodes[0]} to {chosen.nodes[-1]}, a rank on each"]
+    if is_whole(chosen):
+        alone = ", and each pair alone" if first.alone else ""
+        lines.append(
+            f"launches:   {len(launches)}, each with all pairs in {count(first.together, 'round')}"
+            f" of disjoint pairs{alone}"
+        )
+    else:
+        lines.append(
+            f"launches:   1 with {count(first.together, 'round')} of disjoint pairs, 1 with what "
+            f"looks slow in it, and {len(launches) - 2} with what does so in both and with "
+            f"{CONTROLS} other pairs"
+        )
+    lines.append(f"covers:     {covered}")
+    lines.append(
+        f"estimate:   {format_seconds(whole.seconds)}, {whole.node_hours:.3g} node hours"
+        + ("" if is_whole(chosen) else ", and more where much looks slow")
+    )
+    return lines
+
+
+def rounds_of(
+    chosen: Chosen, number: int, suspects: Indices | None = None
+) -> tuple[list[Round], list[Round]]:
+    """Those of a launch, of pairs at the same time and of pairs alone. `suspects` (pairs x 2): of
+    one that measures them again."""
+    nodes = len(chosen.nodes)
+    chance = np.random.default_rng([chosen.seed, number])
+    measures = planned(chosen)[number]
+    if measures.stage in ("whole", "survey"):
+        together = rounds.shuffled(nodes, measures.together, chance)
+        alone = rounds.alone(together) if measures.alone else []
+        return together, [alone[index] for index in chance.permutation(len(alone))]
+    assert suspects is not None
+    each = int(np.bincount(suspects.reshape(-1), minlength=1).max())  # suspects of a node, at most
+    if measures.stage == "sift":
+        return rounds.again(nodes, suspects, measures.together + each, chance), []
+    known = controls(chosen, suspects)
+    both = np.concatenate([suspects, known])
+    # A part of the suspects stands for them: the same in every launch.
+    some = np.random.default_rng([chosen.seed, len(suspects)]).permutation(len(suspects))
+    sample = np.concatenate([suspects[some[:ALONE_AGAIN]], known[:ALONE_AGAIN]])
+    alone = [sample[index : index + 1] for index in chance.permutation(len(sample))]
+    together = [
+        pairs
+        for _ in range(REPEATED)
+        for pairs in rounds.again(nodes, both, AGAIN_ROUNDS + each, chance)
+    ]
+    return together, alone
+
+
+def controls(chosen: Chosen, suspects: Indices) -> Indices:
+    """Pairs that are no suspects, by chance: pairs x 2."""
+    nodes = len(chosen.nodes)
+    chance = np.random.default_rng([chosen.seed, 2**32])
+    drawn = np.sort(chance.integers(nodes, size=(4 * CONTROLS, 2)), axis=1)
+    drawn = np.unique(drawn[drawn[:, 0] < drawn[:, 1]], axis=0)
+    known = set(keys(suspects, nodes).tolist())
+    others = drawn[[key not in known for key in keys(drawn, nodes).tolist()]]
+    return others[chance.permutation(len(others))[:CONTROLS]]
+
+
+def keys(pairs: Indices, nodes: int) -> Indices:
+    """A number for each pair (pairs x 2)."""
+    return np.asarray(pairs[:, 0].astype(np.int64) * nodes + pairs[:, 1])

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rounds of disjoint pairs of nodes, which can be measured at the same time."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from nearpeak.arrays import Indices
+
+Round = Indices  # pairs x 2, the lower node first; no node twice
+
+
+def circle(count: int) -> Iterator[Round]:
+    """Every pair of so many nodes once, in as few rounds as can be: count - 1, or count where that
+    is odd, when one node rests in each.
+
+    The circle method (Kirkman, Cambridge and Dublin Mathematical Journal 2 (1847) 191): the first
+    node stays, the others move on by one place each round.
+    """
+    places = count + count % 2  # the last one is nobody's where the number is odd
+    others = np.arange(1, places)
+    for turn in range(places - 1):
+        seats = np.concatenate([[0], np.roll(others, turn)])
+        half = places // 2
+        pairs = np.stack([seats[:half], seats[: half - 1 : -1]], axis=1)
+        yield _ordered(pairs[(pairs < count).all(axis=1)])
+
+
+def shuffled(count: int, rounds: int | None, chance: np.random.Generator) -> list[Round]:
+    """Those of the circle method with the nodes in any order and the rounds too; the first so many.
+
+    Neighbours of a list of hosts often share a switch, so that rounds of the list as it is would
+    differ in what the network has to carry.
+    """
+    numbers = chance.permutation(count)
+    made = [_ordered(numbers[pairs]) for pairs in circle(count)]
+    order = chance.permutation(len(made))
+    return [made[turn] for turn in order[:rounds]]
+
+
+def alone(rounds: Sequence[Round]) -> list[Round]:
+    """Each pair in a round of its own."""
+    return [pairs[number : number + 1] for pairs in rounds for number in range(len(pairs))]
+
+
+def again(count: int, suspects: Indices, least: int, chance: np.random.Generator) -> list[Round]:
+    """Rounds with each suspected pair (pairs x 2) once, the earliest that both nodes are free in,
+    at least so many; who is free then gets a partner by chance, that is no suspect.
+
+    So a suspected pair is measured under the load under which it was, and every node in each round.
+    """
+    busy = [0] * count  # of each node a bit for each round
+    found: list[list[tuple[int, int]]] = [[] for _ in range(least)]
+    known = set(map(tuple, suspects.tolist()))
+    for one, other in chance.permutation(suspects).tolist() if len(suspects) else []:
+        taken = busy[one] | busy[other]
+        number = (~taken & (taken + 1)).bit_length() - 1  # its lowest bit that is not set
+        if number == len(found):
+            found.append([])
+        busy[one] |= 1 << number
+        busy[other] |= 1 << number
+        found[number].append((one, other))
+    return [_filled(count, pairs, known, chance) for pairs in found]
+
+
+def _filled(
+    count: int,
+    pairs: list[tuple[int, int]],
+    known: set[tuple[int, ...]],
+    chance: np.random.Generator,
+) -> Round:
+    resting = np.ones(count, dtype=bool)
+    resting[np.array(pairs, dtype=np.intp).reshape(-1)] = False
+    free = chance.permutation(np.flatnonzero(resting))
+    both = np.sort(free[: len(free) // 2 * 2].reshape(-1, 2), axis=1)
+    more = [pair for pair in both.tolist() if tuple(pair) not in known]
+    return np.array([*pairs, *more], dtype=np.intp).reshape(-1, 2)
+
+
+def _ordered(pairs: Indices) -> Round:
+    return np.sort(pairs, axis=1)
+
+
+def lines(rounds: Sequence[Round]) -> Iterator[str]:
+    """The file that `nearpeak-mpi pairs --rounds` reads, a line for each."""
+    for pairs in rounds:  # of one format a round: of a thousand nodes there are millions of pairs
+        yield " ".join(["%d-%d"] * len(pairs)) % tuple(pairs.reshape(-1).tolist())

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Running the launches of a plan, one after the other."""
+
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from nearpeak.arrays import Indices
+from nearpeak.errors import UserError
+from nearpeak.libraries.library import Library, Settings
+from nearpeak.machine.machine import Machine
+from nearpeak.nodes import plan, suspects
+from nearpeak.nodes.journal import Launch, LaunchEnd, NodesJournal, Round, Wrong, read
+from nearpeak.nodes.rounds import lines
+from nearpeak.study.commands import Seats, Tools, rank_launch
+from nearpeak.study.growing import GrowingLines
+from nearpeak.study.paths import select_paths
+from nearpeak.study.places import NO_PLACE, Wanted, misplaced, wanted_at
+from nearpeak.study.plan import new_study
+from nearpeak.study.process import run_tree
+from nearpeak.study.records import EnvironmentRecord
+from nearpeak.study.run import Interrupt
+from nearpeak.terms.buffers import HOST
+from nearpeak.terms.logs import crash_words, last_words
+from nearpeak.terms.path import DataPath
+
+LIMIT_SECONDS = 120.0  # without a round
+LOGS = "logs"
+Tell = Callable[[str], None]
+
+
+class _Pairs(msgspec.Struct, tag_field="record", tag="pairs"):
+    """What the program says of a round."""
+
+    round: int
+    first: list[int]
+    second: list[int]
+    latency_us: list[float]
+    bandwidth_gbs: list[float]
+
+
+class _Problem(msgspec.Struct, tag_field="record", tag="problem"):
+    status: str
+    message: str
+    rank: int
+    sender: int
+
+
+_DECODER = msgspec.json.Decoder(EnvironmentRecord | _Pairs | _Problem)
+
+
+def path_of(machine: Machine, nodes: Sequence[str]) -> DataPath:
+    """The path with a rank on each node; UserError."""
+    number = len(nodes)
+    return select_paths(machine, nodes, [f"host x{number} {number}-nodes"])[0]
+
+
+class Run:
+    """A new run, or one that goes on."""
+
+    def __init__(
+        self,
+        journal: NodesJournal,
+        library: Library,
+        settings: Settings,
+        path: DataPath,
+        tools: Tools,
+        tell: Tell,
+    ) -> None:
+        """`path`: as of `path_of`, for the nodes that were chosen; `tell`: told a line of how it
+        goes."""
+        self._journal = journal
+        self._chosen = journal.begin.chosen
+        self._library = library
+        self._settings = settings
+        self._path = path
+        self._tools = tools
+        self._tell = tell
+        self._interrupt = Interrupt()
+        self._suspects: dict[plan.Stage, Indices] = {}
+
+    def run(self) -> int | None:
+        """All launches that have not ended well; the signal that has ended it, if one has.
+
+        CannotWriteError. Where a launch fails, those after it are left out.
+        """
+        done = {launched.launch.launch for launched in read(self._journal.folder).launches}
+        with self._interrupt.listening():
+            for number, measures in enumerate(plan.planned(self._chosen)):
+                if number in done:
+                    continue
+                if not self._launch(number, measures) or self._interrupt.signal is not None:
+                    break
+        return self._interrupt.signal
+
+    def _launch(self, number: int, measures: plan.Measures) -> bool:
+        """Whether it ended well."""
+        known = None
+        if measures.stage in ("sift", "again"):
+            known = self._known(measures.stage)
+        together, alone = plan.rounds_of(self._chosen, number, known)
+        rounds = len(together) + len(alone)
+        self._journal.append(
+            Launch(launch=number, stage=measures.stage, together=len(together), rounds=rounds)
+        )
+        with tempfile.TemporaryDirectory(prefix="nearpeak-nodes-") as folder:
+            file, jsonl = Path(folder) / "rounds", Path(folder) / "records.jsonl"
+            with file.open("w", encoding="ascii") as out:
+                out.writelines(f"{line}\n" for line in lines([*together, *alone]))
+            end = self._run(number, file, jsonl, rounds)
+        self._journal.append(end)
+        if end.status != "ok":
+            self._tell(f"launch {number + 1} {end.status}: {end.message}")
+        return end.status == "ok"
+
+    def _known(self, stage: plan.Stage) -> Indices:
+        """The suspects of a stage, found once: nodes wait meanwhile."""
+        if stage not in self._suspects:
+            self._suspects[stage] = suspects.found(read(self._journal.folder)).pairs
+        return self._suspects[stage]
+
+    def _run(self, number: int, file: Path, jsonl: Path, rounds: int) -> LaunchEnd:
+        wanted = wanted_at(self._path.ends, two_hosts=True, library=self._library.version_text)
+        records = _Records(jsonl, wanted, self._journal, self._of(number, rounds))
+        line = self._tools.command_line(
+            self._library,
+            rank_launch(
+                self._program(file, jsonl, number),
+                Seats(self._path, self._path.ends, HOST),
+                self._settings,
+                new_study(),
+                self._chosen.remote_shell,
+            ),
+        )
+        log = self._journal.folder / LOGS / f"launch-{number}.log"
+        log.parent.mkdir(exist_ok=True)
+        log.unlink(missing_ok=True)
+        ended = run_tree(
+            line.argv,
+            env={**os.environ, **line.env},
+            log=log,
+            limit_seconds=LIMIT_SECONDS,
+            tick=records.read,
+            stop=lambda: bool(records.wrong) or self._interrupt.signal is not None,
+        )
+        records.read()
+
+        def end(status: str, message: str) -> LaunchEnd:
+            return LaunchEnd(launch=number, status=status, message=message, seconds=ended.seconds)
+
+        if self._interrupt.signal is not None:
+            return end("stopped", "interrupted")
+        if records.wrong:
+            return end("failed", records.wrong)
+        if ended.end == "not started":
+            return end("failed", ended.reason)
+        if ended.end == "hung":
+            return end("hung", f"no round within {LIMIT_SECONDS:g} s; {last_words(log)}")
+        # A pair that received wrong data is told; the others count.
+        if ended.exit_status and not records.wrong_data:
+            return end("failed", crash_words(ended.exit_status, log))
+        if records.rounds < rounds:
+            return end("failed", f"{records.rounds} of {rounds} rounds; {last_words(log)}")
+        return end("ok", "")
+
+    def _program(self, file: Path, jsonl: Path, number: int) -> list[str]:
+        chosen = self._chosen
+        return [
+            *(str(self._tools.mpi_program(self._library)), "pairs", "--rounds", str(file)),
+            *("--small", str(chosen.small_bytes), "--large", str(chosen.large_bytes)),
+            *("--window", str(chosen.window), "--slot-ms", f"{chosen.slot_ms:g}"),
+            *("--least-samples", "3", "--seed", str(number), "--jsonl", str(jsonl)),
+        ]
+
+    def _of(self, number: int, rounds: int) -> Callable[[int], None]:
+        """Tells of rounds, now and then."""
+        every = max(rounds // 4, 1)
+        last = len(plan.planned(self._chosen))
+
+        def tell(done: int) -> None:
+            if done % every == 0 or done == rounds:
+                self._tell(f"launch {number + 1} of {last}: {done} of {rounds} rounds")
+
+        return tell
+
+
+class _Records:
+    """Follows those of a launch into the journal."""
+
+    def __init__(
+        self, file: Path, wanted: Wanted, journal: NodesJournal, tell: Callable[[int], None]
+    ) -> None:
+        self._lines = GrowingLines(file)
+        self._wanted = wanted
+        self._journal = journal
+        self._tell = tell
+        self._placed = False
+        self.rounds = 0
+        self.wrong_data = False
+        self.wrong = ""  # why its figures cannot be believed
+
+    def read(self) -> bool:
+        """Takes in the whole lines that are new; whether there were any."""
+        found = self._lines.read()
+        for line in found:
+            if not self.wrong:
+                self._take(line)
+        return bool(found)
+
+    def _take(self, line: bytes) -> None:
+        try:
+            record = _DECODER.decode(line)
+        except msgspec.MsgspecError as error:
+            self.wrong = f"its records were not understood: {error}"
+            return
+        if isinstance(record, EnvironmentRecord):
+            self.wrong = misplaced(self._wanted, record)
+            self._placed = True
+        elif not self._placed:
+            self.wrong = NO_PLACE
+        elif isinstance(record, _Problem):
+            self.wrong_data = True
+            self._journal.append(
+                Wrong(message=record.message, rank=record.rank, sender=record.sender)
+            )
+        else:
+            self._journal.append(Round(**msgspec.structs.asdict(record)))
+            self.rounds += 1
+            self._tell(self.rounds)
+
+
+def check_library(library: Library, native: bool) -> None:
+    """UserError for what is no MPI library."""
+    if native:
+        raise UserError(f"{library.name} is no MPI library: choose another with --mpi")

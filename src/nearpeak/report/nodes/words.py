@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all pairs of nodes say, in words that the terminal and the page share."""
+
+from nearpeak.nodes.found import Curve, Found, Verdict
+from nearpeak.numbers import count, number, percent
+
+MODES = {"together": "all pairs of a round at the same time", "alone": "each pair alone"}
+
+
+def subject(verdict: Verdict) -> str:
+    """`node7`; `node3 - node9`."""
+    return " - ".join(verdict.nodes)
+
+
+def interval(verdict: Verdict) -> str:
+    """`[1.3, 1.6]`."""
+    return "" if verdict.ci95 is None else f"[{', '.join(map(number, verdict.ci95))}]"
+
+
+def alone(verdict: Verdict) -> str:
+    """Of a link how it does when nobody else talks."""
+    return "" if verdict.alone is None else number(verdict.alone)
+
+
+def slow(found: Found, kind: str) -> list[str]:
+    """The different nodes or links that are slow in anything."""
+    return list(dict.fromkeys(subject(v) for v in found.verdicts if v.kind == kind))
+
+
+def conclusion(found: Found) -> str:
+    """In a sentence."""
+    if not found.launches:
+        return "Nothing was measured"
+    many = f"{len(found.nodes):,} nodes"
+    if not found.told_apart:
+        return f"{many}: too few to tell a slow node from slow links; here is every pair"
+    if not found.verdicts:
+        unfinished = "" if found.complete else " in what was measured so far"
+        return f"{many}: no node and no link is slow{unfinished}"
+    nodes, links = (len(slow(found, kind)) for kind in ("node", "link"))
+    parts = [count(nodes, "slow node")] if nodes else []
+    parts += [count(links, "slow link")] if links else []
+    return f"{many}: {' and '.join(parts)}"
+
+
+def covered(found: Found) -> str:
+    """What was measured, and what it cost."""
+    share = percent(found.pairs_measured / max(found.pairs_of_all, 1))
+    return (
+        f"{found.pairs_measured:,} of {found.pairs_of_all:,} pairs ({share} %), in "
+        f"{count(len(found.launches), 'launch')}: {number(found.node_hours)} node hours"
+    )
+
+
+def tests(found: Found) -> str:
+    """What the verdicts share."""
+    beyond = percent(found.margin - 1)
+    return (
+        f"Slow: surely more than {beyond} % slower than its nodes and the usual link explain."
+        f" {count(found.tests, 'test')} share one error rate: any false verdict among all of them"
+        f" stands in at most {percent(found.level)} % of runs."
+    )
+
+
+def usual(curve: Curve) -> str:
+    """What is usual, and how far nodes, links and launches lie from it."""
+    launches = "" if curve.launches is None else f", launches {percent(curve.launches)} %"
+    return (
+        f"{curve.metric}, {MODES[curve.mode]}: {number(curve.usual)} {curve.unit}; nodes differ by"
+        f" {percent(curve.nodes)} %, links by {percent(curve.links)} %{launches}"
+    )
+
+
+def faults(found: Found) -> str:
+    """What is not well."""
+    parts = [conclusion(found)] if found.verdicts else []
+    parts += [f"{count(len(found.wrong), 'pair')} received wrong data"] if found.wrong else []
+    parts += [found.failed] if found.failed else []
+    return "; ".join(parts)

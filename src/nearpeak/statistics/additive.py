@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is slow, a node or the link between two: values of pairs as mean + node + node + link.
+
+Tukey's median polish (Exploratory Data Analysis, 1977, chapter 11) of a table whose rows and
+columns are the same nodes: of a node the median of all its pairs counts, so that a few slow links
+do not make a node slow, nor a slow node its links. docs/nodes.md says why these tests.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from nearpeak.arrays import Floats, Indices
+from nearpeak.statistics.intervals import Interval
+
+Numbers = NDArray[np.floating]
+LEVEL = 0.05  # of a false verdict, all verdicts together
+MOST_STEPS = 30
+PRECISE = 1e-4  # of a logarithm: a hundredth of a percent
+MANY = 8  # pairs of every node, with which whole steps do not swing
+DRAWS, SEED = 4000, 0
+
+
+class Fit(NamedTuple):
+    """Logarithms."""
+
+    mean: float
+    nodes: Floats  # their median is 0; nan: measured in no pair
+    links: Floats  # of each value, what mean and nodes leave
+
+    def left(self, first: Indices, second: Indices, values: Numbers) -> Floats:
+        """What they leave of other values."""
+        return np.asarray(values - self.mean - self.nodes[first] - self.nodes[second], dtype=float)
+
+
+class Design(NamedTuple):
+    """Between which nodes values are: the same for all that was measured of the same pairs."""
+
+    first: Indices
+    second: Indices
+    rows: NDArray[
+        np.int32
+    ]  # nodes x most values of any of them, indexes; the number of values: none
+    numbers: Indices  # of the values of each node
+
+
+def design(first: Indices, second: Indices, count: int) -> Design:
+    """Of values between the nodes `first` and `second` of `count`."""
+    both = np.concatenate([first, second])
+    order = np.argsort(both, kind="stable")
+    numbers = np.bincount(both, minlength=count)
+    starts = np.concatenate([[0], np.cumsum(numbers)[:-1]])
+    rows = np.full((count, int(numbers.max())), len(first), dtype=np.int32)
+    places = np.arange(len(both)) - np.repeat(starts, numbers)
+    rows[both[order], places] = order % len(first)
+    return Design(first, second, rows, numbers)
+
+
+def fit(where: Design, values: Numbers) -> Fit:
+    """Of values (logarithms), one or more."""
+    used = where.numbers > 0
+    step = 1.0 if int(where.numbers[used].min()) >= MANY else 0.5
+    nodes = np.zeros(len(used))
+    mean = float(np.median(values))
+    left = (values - mean).astype(np.float32)
+    for _ in range(MOST_STEPS):
+        change = step * np.where(used, _medians(left, where), 0.0)
+        shift = float(np.median((nodes + change)[used]))
+        change[used] -= shift
+        nodes += change
+        mean += 2 * shift
+        left -= (change[where.first] + change[where.second] + 2 * shift).astype(np.float32)
+        if np.abs(change).max() < PRECISE:
+            break
+    links = np.asarray(values - mean - nodes[where.first] - nodes[where.second], dtype=float)
+    return Fit(mean, np.where(used, nodes, np.nan), links)
+
+
+def _medians(values: NDArray[np.float32], where: Design) -> Floats:
+    """Of each node; nan of one without any."""
+    table = np.append(values, np.float32(np.inf))[where.rows]
+    table.sort(axis=1)
+    numbers, last = where.numbers, table.shape[1] - 1
+    at = np.arange(len(table))
+    low, high = np.maximum((numbers - 1) // 2, 0), np.minimum(numbers // 2, last)
+    with np.errstate(invalid="ignore"):
+        middle = (table[at, low].astype(float) + table[at, high]) / 2
+    return np.where(numbers > 0, middle, np.nan)
+
+
+def spread(values: Numbers) -> float:
+    """The standard deviation of most of them: 1.4826 times the median distance from the median."""
+    known = values[np.isfinite(values)]
+    return 1.4826 * float(np.median(np.abs(known - np.median(known)))) if len(known) else 0.0
+
+
+class Excess(NamedTuple):
+    """How much longer each subject took than what is usual, as logarithms."""
+
+    middle: Floats  # the median over the launches
+    p_values: Floats  # that it is within the margin, not adjusted; 1 where launches are too few
+    noise: Floats  # how far single launches lie from the median of their subject, of all of them
+
+    def reach(self, launches: int) -> Interval | None:
+        """How far the median of so many launches of a subject may lie below what it would be of
+        many, and above, in 95 % of cases: what medians of as many launches of all subjects scatter
+        by (Efron's bootstrap); None without any scatter."""
+        if not len(self.noise):
+            return None
+        drawn = np.random.default_rng(SEED).choice(self.noise, size=(DRAWS, launches))
+        low, high = np.quantile(np.median(drawn, axis=1), [0.025, 0.975])
+        return float(low), float(high)
+
+
+def excess(values: Floats, margin: float) -> Excess:
+    """Of subjects x launches (logarithms, nan: not measured), against no more than `margin`.
+
+    A launch tells against a subject by how rarely any subject lies as far from its own median: the
+    share of all launches of all subjects that do. No distribution is assumed but that launches of
+    one subject scatter as those of another. Launches scatter independently, so that their shares
+    are combined, in two ways of which the better one counts twice: as Fisher does (Statistical
+    Methods for Research Workers, 1932, section 21.1), and by the least convincing one to the power
+    of their number (Tippett's method for the largest; Wilkinson, Psychological Bulletin 48 (1951)
+    156). Each launch must be beyond the margin: one that was disturbed, however much, is not
+    enough.
+    """
+    counts = np.isfinite(values).sum(axis=1)
+    with np.errstate(all="ignore"):
+        middle = _row_medians(values, counts)
+        off = (values - middle[:, None]) * np.sqrt(counts / np.maximum(counts - 1, 1))[:, None]
+    several = (counts > 1)[:, None] & np.isfinite(off)
+    noise = np.sort(off[several])
+    least = np.where(counts > 0, np.min(np.where(np.isfinite(values), values, np.inf), axis=1), 0.0)
+    beyond = len(noise) - np.searchsorted(noise, values - margin, side="left")
+    shares = np.where(np.isfinite(values), (1 + beyond) / (len(noise) + 1), 1.0)
+    fisher = special.chdtrc(2 * counts, -2 * np.log(shares).sum(axis=1))
+    largest = np.max(np.where(np.isfinite(values), shares, 0.0), axis=1) ** counts
+    p_values = np.minimum(2 * np.minimum(fisher, largest), 1.0)
+    return Excess(middle, np.where((counts > 1) & (least > margin), p_values, 1.0), noise)
+
+
+def _row_medians(values: Floats, counts: Indices) -> Floats:
+    ordered = np.sort(values, axis=1)  # nan last
+    at = np.arange(len(values))
+    low, high = np.maximum((counts - 1) // 2, 0), np.maximum(counts // 2, 0)
+    high = np.minimum(high, max(values.shape[1] - 1, 0))
+    return np.asarray((ordered[at, low] + ordered[at, high]) / 2)
+
+
+def holm(p_values: Floats, tests: int) -> Floats:
+    """p-values adjusted for one another and for as many tests in all: Holm's step-down
+    (Scandinavian Journal of Statistics 6 (1979) 65), which holds however they depend."""
+    order = np.argsort(p_values, kind="stable")
+    factors = tests - np.arange(len(p_values))
+    adjusted = np.empty(len(p_values))
+    adjusted[order] = np.minimum(np.maximum.accumulate(p_values[order] * factors), 1.0)
+    return adjusted

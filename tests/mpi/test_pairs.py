@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real launches of rounds of pairs of ranks."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+QUICK = ("--slot-ms", "1", "--least-samples", "3", "--window", "2", "--large", "64K")
+
+
+def rounds(folder: Path, *lines: str) -> list[str]:
+    file = folder / "rounds"
+    file.write_text("".join(f"{line}\n" for line in lines))
+    return ["--rounds", str(file)]
+
+
+def test_every_pair_of_every_round_is_measured(launcher: Any, tmp_path: Path) -> None:
+    done = launcher.run("pairs", *rounds(tmp_path, "0-3 1-2", "0-1", "2-0"), *QUICK, ranks=4)
+    assert done.code == 0, done.err
+    assert not done.of("problem")
+    [environment] = done.of("environment")
+    assert [rank["rank"] for rank in environment["ranks"]] == [0, 1, 2, 3]
+    found = done.of("pairs")
+    assert [record["round"] for record in found] == [0, 1, 2]
+    pairs = [list(zip(record["first"], record["second"], strict=True)) for record in found]
+    assert pairs == [[(0, 3), (1, 2)], [(0, 1)], [(0, 2)]]
+    for record in found:
+        assert (record["small_bytes"], record["large_bytes"]) == (8, 65536)
+        for values in (record["latency_us"], record["bandwidth_gbs"]):
+            assert len(values) == len(record["first"])
+            assert all(value > 0 for value in values)
+
+
+def test_wrong_data_is_told_of_its_pair_alone(
+    launcher: Any, compile_shim: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """The second rank of each pair receives what it had before; the message of latency is right."""
+    env = {
+        "LD_PRELOAD": str(compile_shim("faulty_pt2pt")),
+        "NEARPEAK_FAULT": "dropped",
+        "NEARPEAK_FAULTY_BYTES": "1004",
+        "NEARPEAK_FAULTY_RANK": "1",
+    }
+    words = ["pairs", *rounds(tmp_path, "0-1"), *QUICK[:-1], "1004"]
+    done = launcher.run(*words, env=env)
+    assert done.code == 3, (done.out, done.err)
+    [problem] = done.of("problem")
+    assert (problem["status"], problem["size_bytes"]) == ("wrong data", 1004)
+    assert (problem["sender"], problem["rank"]) == (0, 1)
+    [record] = done.of("pairs")
+    assert record["first"] == record["latency_us"] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("0-2", "'0-2' of --rounds is no pair of the 2 ranks: write like 0-3"),
+        ("0-x", "'0-x' of --rounds is no pair of the 2 ranks"),
+        ("0", "'0' of --rounds is no pair: write like 0-3"),
+        ("0-0", "'0-0' of --rounds: a rank has one partner in a round"),
+        ("0-1 1-0", "'1-0' of --rounds: a rank has one partner in a round"),
+    ],
+)
+def test_a_line_that_is_no_round_is_bad_input(
+    launcher: Any, tmp_path: Path, line: str, message: str
+) -> None:
+    done = launcher.run("pairs", *rounds(tmp_path, line), *QUICK)
+    assert done.code == 2
+    assert len(done.lines()) == 1
+    assert message in done.lines()[0]
+
+
+def test_what_is_no_launch_of_pairs_is_bad_input(launcher: Any, tmp_path: Path) -> None:
+    done = launcher.run("pairs", "--rounds", str(tmp_path / "none"), *QUICK)
+    assert done.code == 2
+    assert done.lines() == [
+        f"nearpeak-mpi: --rounds {tmp_path / 'none'} cannot be read: give a file"
+    ]
+    named = rounds(tmp_path, "0-1")
+    done = launcher.run("pairs", *named, "latency")
+    assert done.code == 2
+    assert "pairs are measured in a launch of their own" in done.lines()[0]
+    done = launcher.run("pairs", *named, "--large", "0")
+    assert done.lines() == ["nearpeak-mpi: --large 0 has no bandwidth: give a size from 1 byte"]

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is made of the records of made-up clusters: what is slow, and nothing else."""
+
+import json
+import math
+import sys
+from pathlib import Path
+
+import jsonschema
+import numpy as np
+import pytest
+
+from nearpeak.arrays import Floats, Indices
+from nearpeak.nodes import plan
+from nearpeak.nodes.build import build, to_json
+from nearpeak.nodes.found import Found
+from nearpeak.nodes.journal import Launch, LaunchEnd, NodesJournal, Round, Wrong, read
+from nearpeak.nodes.schema import schema
+
+made = sys.modules["made_nodes"]  # loaded by tests/conftest.py
+
+
+def alike(pairs: Indices, _together: bool) -> tuple[Floats, Floats]:
+    return np.ones(len(pairs)), np.ones(len(pairs))
+
+
+def slow(pairs: Indices, together: bool) -> tuple[Floats, Floats]:
+    """Node 3 in latency; the link 1 - 5 in bandwidth; 0 - 2 in bandwidth while others talk."""
+    latency, bandwidth = alike(pairs, together)
+    latency[(pairs == 3).any(axis=1)] *= 1.5
+    bandwidth[(pairs == [1, 5]).all(axis=1)] *= 1.8
+    if together:
+        bandwidth[(pairs == [0, 2]).all(axis=1)] *= 2.0
+    return latency, bandwidth
+
+
+def said(found: Found) -> set[tuple[str, ...]]:
+    return {(v.kind, v.metric, v.mode, *v.nodes) for v in found.verdicts}
+
+
+def test_few_nodes_are_all_measured_in_every_launch(tmp_path: Path) -> None:
+    found = build(made.record(tmp_path, made.chosen(8), slow))
+    assert said(found) == {
+        ("node", "latency", "together", "n3"),
+        ("node", "latency", "alone", "n3"),
+        ("link", "bandwidth", "together", "n1", "n5"),
+        ("link", "bandwidth", "alone", "n1", "n5"),
+        ("link", "bandwidth", "together", "n0", "n2"),
+    }
+    assert found.complete
+    assert found.bad
+    assert (found.pairs_measured, found.pairs_of_all) == (28, 28)
+    assert found.tests == 4 * (8 + 28)
+    node = next(v for v in found.verdicts if v.kind == "node" and v.mode == "alone")
+    assert node.times == pytest.approx(1.5, rel=0.03)
+    assert node.ci95
+    assert node.ci95[0] < node.times < node.ci95[1]
+    assert node.ci95[1] / node.ci95[0] < 1.1
+    assert {(c.metric, c.mode) for c in found.curves} == {
+        (metric, mode) for metric in ("latency", "bandwidth") for mode in ("together", "alone")
+    }
+    usual = {(c.metric, c.mode): c.usual for c in found.curves}
+    assert usual["latency", "alone"] == pytest.approx(2.0, rel=0.02)
+    assert usual["bandwidth", "together"] == pytest.approx(10.0, rel=0.02)
+    pair = next(p for p in found.pairs if p.nodes == ("n1", "n5"))
+    assert pair.bandwidth_gbs == pytest.approx(10 / 1.8, rel=0.03)
+    assert found.maps[0].rows[3][0] == pytest.approx(1.5, rel=0.05)
+    jsonschema.validate(json.loads(to_json(found)), schema())
+
+
+def test_nothing_is_slow_among_nodes_that_are_alike(tmp_path: Path) -> None:
+    for seed in range(3):
+        found = build(made.record(tmp_path / str(seed), made.chosen(9, seed=seed), alike))
+        assert found.verdicts == []
+        assert not found.bad
+
+
+def test_many_nodes_are_surveyed_sifted_and_measured_again(tmp_path: Path) -> None:
+    chosen = made.chosen(70)
+    assert [one.stage for one in plan.planned(chosen)] == ["survey", "sift", *["again"] * 3]
+    found = build(made.record(tmp_path, chosen, slow))
+    assert said(found) == {
+        ("node", "latency", "together", "n3"),
+        ("link", "bandwidth", "together", "n1", "n5"),
+        ("link", "bandwidth", "together", "n0", "n2"),
+    }
+    alone = {tuple(v.nodes): v.alone for v in found.verdicts if v.kind == "link"}
+    assert alone["n1", "n5"] == pytest.approx(1.8, rel=0.05)
+    assert alone["n0", "n2"] == pytest.approx(1.0, rel=0.05)  # slow while it is shared alone
+    assert found.tests < 70
+    assert found.pairs_measured == math.comb(70, 2)
+    assert found.pairs == []
+    jsonschema.validate(json.loads(to_json(found)), schema())
+
+
+def test_a_node_of_which_many_links_are_suspected_keeps_them_apart(tmp_path: Path) -> None:
+    """Seven slow links of one node do not make that node slow, nor hide each other."""
+    links = [[5, other] for other in range(6, 13)]
+
+    def many(pairs: Indices, together: bool) -> tuple[Floats, Floats]:
+        latency, bandwidth = alike(pairs, together)
+        for link in links:
+            latency[(pairs == link).all(axis=1)] *= 1.4
+        return latency, bandwidth
+
+    found = build(made.record(tmp_path, made.chosen(80), many))
+    assert said(found) == {("link", "latency", "together", "n5", f"n{end}") for _, end in links}
+
+
+def test_what_a_survey_of_few_rounds_covers_is_said(tmp_path: Path) -> None:
+    chosen = made.chosen(40, rounds=10)
+    assert "covers:     200 of 780 pairs (25.6 %)" in plan.words(chosen)
+    found = build(made.record(tmp_path, chosen, alike))
+    assert (found.pairs_measured, found.pairs_of_all) == (200, 780)
+    assert found.verdicts == []
+
+
+def test_three_nodes_are_too_few_to_judge(tmp_path: Path) -> None:
+    found = build(made.record(tmp_path, made.chosen(3), slow))
+    assert not found.told_apart
+    assert found.verdicts == []
+    assert len(found.pairs) == 3
+    assert all(pair.latency_alone_us is None for pair in found.pairs)
+
+
+def test_a_launch_that_failed_does_not_count_and_wrong_data_is_told(tmp_path: Path) -> None:
+    recorded = made.record(tmp_path, made.chosen(6), alike, launches=2)
+    journal = NodesJournal(tmp_path)
+    journal.append(Launch(launch=2, stage="whole", together=5, rounds=20))
+    one = Round(round=0, first=[0], second=[1], latency_us=[99.0], bandwidth_gbs=[0.1])
+    journal.append(one)
+    journal.append(Wrong(message="rank 1 received wrong data", rank=1, sender=0))
+    journal.append(LaunchEnd(launch=2, status="failed", message="exit status 9", seconds=1.0))
+    journal.close()
+    found = build(read(tmp_path))
+    assert len(found.launches) == len(recorded.launches) == 2
+    assert not found.complete
+    assert found.failed == "launch 3 failed: exit status 9"
+    assert found.wrong == ["n0 to n1: rank 1 received wrong data"]
+    assert found.bad
+    assert found.verdicts == []
+
+
+def test_maps_of_many_nodes_have_cells_of_several(tmp_path: Path) -> None:
+    chosen = made.chosen(400, rounds=40)
+    found = build(made.record(tmp_path, chosen, slow, launches=1))
+    each = found.maps[0]
+    assert (each.side, len(each.rows)) == (3, 134)
+    assert [len(row) for row in each.rows] == list(range(1, 135))
+    worst = [value for value in each.rows[133] if value is not None]
+    assert worst
+    assert max(row[1] or 0.0 for row in each.rows[1:]) == pytest.approx(1.5, rel=0.1)  # of node 3

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs for real, on network namespaces as nodes over TCP."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearpeak.errors import UserError
+from nearpeak.nodes.journal import Launch, LaunchEnd, NodesJournal, read
+
+NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))
+made = sys.modules["made_nodes"]  # loaded by tests/conftest.py
+# Where ranks share CPUs: the large message is short, and a window of it soon sent.
+QUICK = ["--slot-ms", "2", "--large", "64K", "--launches", "4", "--seed", "1"]
+
+
+@pytest.fixture
+def mpich() -> None:
+    from nearpeak.libraries.build import build_mpi
+    from nearpeak.libraries.discover import resolve
+
+    try:
+        build_mpi(resolve("mpich"))
+    except UserError as error:
+        pytest.skip(f"mpich is not there: {error}")
+
+
+def run(hosts: Any, folder: Path, *words: str) -> tuple[int, str, str]:
+    whole = ["--hosts", ",".join(hosts.names), "--remote-shell", hosts.remote_shell]
+    done = hosts.run([NEARPEAK, "nodes", "--mpi", "mpich", *whole, *words, "-o", str(folder)])
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.usefixtures("mpich")
+def test_all_pairs_of_three_nodes(three_hosts: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "nodes"
+    sent = three_hosts.bytes_sent()
+    code, out, err = run(three_hosts, folder, *QUICK)
+    assert (code, err) == (0, ""), out
+    assert "covers:     3 of 3 pairs (100 %)" in out
+    assert "nearpeak-a - nearpeak-c" in out
+    found = json.loads((folder / "nodes.json").read_text())
+    assert found["complete"]
+    assert [pair["nodes"] for pair in found["pairs"]] == [
+        ["nearpeak-a", "nearpeak-b"],
+        ["nearpeak-a", "nearpeak-c"],
+        ["nearpeak-b", "nearpeak-c"],
+    ]
+    assert all(pair["latency_us"] > 0 and pair["bandwidth_gbs"] > 0 for pair in found["pairs"])
+    assert three_hosts.bytes_sent() - sent > 1e6
+    assert (folder / "nodes.html").read_text().startswith("<!DOCTYPE html>")
+
+    # A launch that is lacking is made up for, and no other.
+    lines = (folder / "nodes.jsonl").read_bytes().splitlines(keepends=True)
+    last = max(n for n, line in enumerate(lines) if b'"record":"launch"' in line)
+    (folder / "nodes.jsonl").write_bytes(b"".join(lines[:last]))
+    assert len(read(folder).launches) == 3
+    done = three_hosts.run([NEARPEAK, "nodes", "--resume", "-o", str(folder)])
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert "launch 4 of 4: 3 of 3 rounds" in done.stdout
+    assert "launch 3 of 4" not in done.stdout
+    assert len(read(folder).launches) == 4
+
+
+@pytest.mark.usefixtures("mpich")
+def test_a_node_that_sends_slowly_is_found(five_hosts: Any, tmp_path: Path) -> None:
+    """Its interface sends 200 Mbit/s, where the others are as fast as the CPU."""
+    shaped = "tc qdisc add dev veth0 root tbf rate 200mbit burst 64k latency 200ms"
+    if five_hosts.run(shaped.split(), host=3).returncode:
+        pytest.skip("the kernel cannot slow an interface down (tbf)")
+    try:
+        code, out, _ = run(five_hosts, tmp_path / "nodes", *QUICK)
+    finally:
+        five_hosts.run(["tc", "qdisc", "del", "dev", "veth0", "root"], host=3)
+    assert code == 1, out
+    found = json.loads((tmp_path / "nodes/nodes.json").read_text())
+    slow = {(v["kind"], *v["nodes"]) for v in found["verdicts"] if v["metric"] == "bandwidth"}
+    assert ("node", "nearpeak-d") in slow
+    assert "1 slow node" in out.splitlines()[-1]
+
+
+@pytest.mark.usefixtures("mpich")
+def test_a_rank_on_another_node_has_no_figures(three_hosts: Any, tmp_path: Path) -> None:
+    """Of two names of one node both ranks run there, which the launch says of itself."""
+    names = [*three_hosts.names[:2], three_hosts.addresses[1]]
+    whole = ["--hosts", ",".join(names), "--remote-shell", three_hosts.remote_shell]
+    folder = tmp_path / "nodes"
+    words = [NEARPEAK, "nodes", "--mpi", "mpich", *whole, *QUICK, "-o", str(folder)]
+    done = three_hosts.run(words)
+    assert done.returncode == 1, done.stdout
+    assert "ran on host nearpeak-b, not on" in done.stdout
+    assert read(folder).launches == []
+
+
+def test_a_folder_that_has_a_run_is_not_written_over(tmp_path: Path) -> None:
+    NodesJournal(tmp_path, made.begin(made.chosen(4))).close()
+    with pytest.raises(UserError, match="complete it with --resume"):
+        NodesJournal(tmp_path, made.begin(made.chosen(4)))
+
+
+def test_half_a_launch_does_not_count(tmp_path: Path) -> None:
+    journal = NodesJournal(tmp_path, made.begin(made.chosen(4)))
+    journal.append(Launch(launch=0, stage="whole", together=3, rounds=9))
+    journal.close()
+    with (tmp_path / "nodes.jsonl").open("ab") as file:
+        file.write(b'{"record":"round"')
+    journal = NodesJournal(tmp_path)
+    journal.append(LaunchEnd(launch=0, status="ok", message="", seconds=1.0))
+    journal.close()
+    recorded = read(tmp_path)
+    assert recorded.launches == []
+    assert [end.launch for end in recorded.failed] == [0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "does not begin as schema 1 does"),
+        ("{}\n", "cannot be believed"),
+        ('{"record":"round","round":0,"first":[0]}\n', "cannot be believed"),
+    ],
+)
+def test_another_file_is_bad_input(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "nodes.jsonl").write_text(text)
+    with pytest.raises(UserError, match=message):
+        read(tmp_path)
