@@ -7,9 +7,19 @@ import msgspec
 import pytest
 
 from nearpeak.errors import UserError
+from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule
 from nearpeak.trace.trace import SCHEMA, Entry, Rank, Trace
 from nearpeak.tune.targets import Target
 from nearpeak.tune.traced import choose, read_trace
+
+PAIR, ALL = RankRule("exactly", 2), RankRule("at least", 2)
+BENCHMARKS = [
+    Benchmark("get_latency", [Metric("get", "us", "lower")], PAIR, ceiling="measured"),
+    Benchmark("latency", [Metric("l", "us", "lower")], PAIR, ceiling="measured", default=True),
+    Benchmark("bw", [Metric("bw", "GB/s", "higher")], PAIR, symmetric=False, default=True),
+    *(Benchmark(name, [Metric("", "us", "lower")], ALL) for name in ("allreduce", "alltoall")),
+    *(Benchmark(name, [Metric("", "us", "lower")], ALL) for name in ("bcast", "iallreduce")),
+]
 
 
 def entry(operation: str, size: int | None, seconds: float, **known: Any) -> Entry:
@@ -56,10 +66,13 @@ def test_what_takes_longest_is_chosen() -> None:
             entry("MPI_Alltoall", 4096, 2.0),
             entry("MPI_Allreduce", 8, 3.0),
             entry("MPI_Bcast", 8, 0.4),
+            entry("MPI_Iallreduce", 8, 2.0, begins=True),
+            entry("MPI_Put", 8, 2.0, peer="same host"),
             entry("MPI_Send", 128, 4.0, peer="other host"),
             entry("MPI_Barrier", None, 4.0),
         ),
         "H,H",
+        BENCHMARKS,
     )
     assert found.targets == "allreduce:8,latency:64,alltoall:1K"
     assert list(found.shares.values()) == [0.3, 0.25, 0.2]
@@ -78,23 +91,24 @@ def test_who_waits_waits_for_the_bytes_that_were_begun() -> None:
             entry("MPI_Waitall", None, 3.9),
         ),
         "H,H",
+        BENCHMARKS,
     )
     assert found.shares == pytest.approx({Target("bw", 1024): 0.31, Target("bw", 64): 0.11})
 
 
 def test_messages_of_the_other_memory_are_others() -> None:
     of_gpu = entry("MPI_Send", 64, 1.0, peer="same host", memory="device")
-    assert choose(trace(of_gpu), "D,D").targets == "latency:64"
+    assert choose(trace(of_gpu), "D,D", BENCHMARKS).targets == "latency:64"
     with pytest.raises(UserError, match=r"^--trace: no message .* with buffers H,H within a host"):
-        choose(trace(of_gpu), "H,H")
+        choose(trace(of_gpu), "H,H", BENCHMARKS)
     with pytest.raises(UserError, match=r"^--buffers H,D: with --trace, give H,H or D,D$"):
-        choose(trace(of_gpu), "H,D")
+        choose(trace(of_gpu), "H,D", BENCHMARKS)
 
 
 def test_a_file_that_is_no_trace_is_one_line(tmp_path: Path) -> None:
     file = tmp_path / "trace.json"
     file.write_bytes(msgspec.json.encode(trace(entry("MPI_Bcast", 8, 5.0))))
-    assert choose(read_trace(file), "H,H").targets == "bcast:8"
+    assert choose(read_trace(file), "H,H", BENCHMARKS).targets == "bcast:8"
     with pytest.raises(UserError, match=r"nothing\.json: No such file or directory"):
         read_trace(tmp_path / "nothing.json")
     for text in (b"{}", b"\xff", b""):

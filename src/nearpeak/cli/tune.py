@@ -135,9 +135,7 @@ def tune(
         added = None if budget is None else parsed("--budget", parse_seconds, budget)
         asked = FORM.begin(FORM.read(output)).asked
     else:
-        if trace is not None:
-            targets = _traced(trace, targets, buffers)
-        asked = _asked(mpi, targets, path, buffers, budget, seed)
+        asked = _asked(mpi, targets, trace, path, buffers, budget, seed)
         if not dry_run:
             FORM.check_new(output)
     prepared = run.prepare(asked)
@@ -176,13 +174,17 @@ def tune(
         raise typer.Exit(1)
 
 
-def _traced(file: Path, targets: str | None, buffers: str | None) -> str:
+def _traced(file: Path, mpi: str, targets: str | None, buffers: str | None) -> str:
     """What the application of a trace does longest, as of --for."""
+    from nearpeak.libraries import discover, settings
+    from nearpeak.study.programs import TOOLS, describe_library
     from nearpeak.tune.traced import choose, read_trace
 
     if targets is not None:
         raise UserError("--trace and --for both say what is to be faster: give one of them")
-    chosen = choose(read_trace(file), buffers or "H,H")
+    trace = read_trace(file)
+    described = describe_library(discover.resolve(settings.split(mpi)[0]), TOOLS)
+    chosen = choose(trace, buffers or "H,H", described.benchmarks)
     say(chosen.words)
     return chosen.targets
 
@@ -190,6 +192,7 @@ def _traced(file: Path, targets: str | None, buffers: str | None) -> str:
 def _asked(
     mpi: str | None,
     targets: str | None,
+    trace: Path | None,
     path: str | None,
     buffers: str | None,
     budget: str | None,
@@ -201,6 +204,8 @@ def _asked(
 
     if mpi is None:
         raise UserError("name a library, like `nearpeak tune --mpi openmpi`")
+    if trace is not None:
+        targets = _traced(trace, mpi, targets, buffers)
     return Asked(
         mpi=mpi,
         targets=targets or DEFAULT,

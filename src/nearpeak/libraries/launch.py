@@ -77,7 +77,8 @@ def launcher_of(library: Library) -> str:
 
 def check_launcher(library: Library) -> None:
     """UserError where what starts the library's ranks cannot do so here."""
-    launchers.check(launcher_of(library), library)
+    if launcher := launchers.of_job(library.launcher):
+        launchers.check(launcher, library)
 
 
 def shell_line(line: CommandLine) -> str:

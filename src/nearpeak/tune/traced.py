@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What an application is to be tuned for, by a trace of it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,6 +9,7 @@ import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.numbers import percent
+from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.trace.ceilings import BLOCKING, kind_of
 from nearpeak.trace.trace import SCHEMA, Entry, Trace
 from nearpeak.tune.targets import Target
@@ -16,15 +17,8 @@ from nearpeak.tune.targets import Target
 MOST = 4  # targets: each makes every trial longer
 LEAST = 0.05  # of the time in MPI: what has less is no target
 MEMORY = {"H,H": "host", "D,D": "device"}
-# Those whose call and benchmark mean the same by a size.
-COLLECTIVES = {
-    f"MPI_{name.capitalize()}": name
-    for name in (
-        *("allgather", "allreduce", "alltoall", "bcast", "exscan", "gather", "reduce"),
-        *("reduce_scatter", "scan", "scatter"),
-    )
-}
-ALL_BLOCKS = "MPI_Alltoall"  # a call counts all of its blocks, the benchmark one
+# A call counts all of its blocks (docs/trace.md), the benchmark one (docs/from-omb.md).
+ALL_BLOCKS = ("MPI_Alltoall", "MPI_Alltoallv", "MPI_Reduce_scatter_block")
 
 
 class Chosen(NamedTuple):
@@ -63,8 +57,9 @@ def read_trace(file: Path) -> Trace:
     return trace
 
 
-def choose(trace: Trace, buffers: str) -> Chosen:
-    """The benchmarks and sizes in which an application is longest, of messages within a host.
+def choose(trace: Trace, buffers: str, benchmarks: Sequence[Benchmark]) -> Chosen:
+    """Those of these benchmarks, and sizes, in which an application is longest, of messages within
+    a host.
 
     The time of calls that wait for messages is that of the messages that were begun, by their
     bytes. UserError where no benchmark measures what takes a twentieth of the time in MPI, or more.
@@ -77,7 +72,7 @@ def choose(trace: Trace, buffers: str) -> Chosen:
     waiting = sum(entry.seconds for entry in trace.entries if kind_of(entry) == "about them")
     sent = sum(entry.bytes for entry in trace.entries if kind_of(entry) == "sent")
     for entry in trace.entries:
-        target = _target(entry, trace)
+        target = _target(entry, trace, benchmarks)
         if target is None or entry.memory != memory:
             continue
         seconds[target] = seconds.get(target, 0.0) + entry.seconds
@@ -100,15 +95,18 @@ def _largest(seconds: Mapping[Target, float], whole: float, buffers: str) -> dic
     return found
 
 
-def _target(entry: Entry, trace: Trace) -> Target | None:
+def _target(entry: Entry, trace: Trace, benchmarks: Sequence[Benchmark]) -> Target | None:
     """The benchmark that does the same, at the size of the entry's class; None where none does."""
-    if entry.size_bytes is None:
+    size = entry.size_bytes
+    if not size:
         return None
-    if name := COLLECTIVES.get(entry.operation):
-        blocks = max(rank.world for rank in trace.ranks) if entry.operation == ALL_BLOCKS else 1
-        return Target(name, max(1, entry.size_bytes // blocks))
-    if entry.peer != "same host":
-        return None
+    name = entry.operation.removeprefix("MPI_").lower()
+    if not entry.begins and any(each.name == name and not each.is_pair for each in benchmarks):
+        blocks = max(rank.world for rank in trace.ranks) if entry.operation in ALL_BLOCKS else 1
+        return Target(name, max(1, size // blocks))
+    usual = [each for each in benchmarks if each.default and entry.peer == "same host"]
     if entry.operation in BLOCKING:
-        return Target("latency", entry.size_bytes)
-    return Target("bw", entry.size_bytes) if kind_of(entry) == "sent" and entry.bytes else None
+        alike = [each.name for each in usual if each.one_message]
+    else:
+        alike = [each.name for each in usual if each.one_way and kind_of(entry) == "sent"]
+    return Target(alike[0], size) if alike else None
