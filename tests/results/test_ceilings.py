@@ -8,6 +8,7 @@ import pytest
 
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import of_plateau
+from nearpeak.study.records import SamplesRecord
 
 MakeStudy = Any
 
@@ -88,6 +89,19 @@ def test_in_a_block_the_size_of_the_plateau_is_that_of_the_other_half(
     assert plateau.ci95 is not None
     assert plateau.ci95[0] <= 10.0
     assert plateau.ci95[1] >= 11.0
+
+
+def test_the_plateau_is_of_the_blocks_at_one_distance_of_the_cpus(make_study: MakeStudy) -> None:
+    study = make_study()
+    for block in range(6):
+        carried = 10.0 if block < 2 else 30.0
+        study.ceiling(block, {("bw", "ring", 8): carried / 2, ("bw", "ring", 16): carried})
+        study.launch(block, "alpha", "bw", {8: 15.0, 16: 15.0})
+    for record in study.records:
+        if isinstance(record, SamplesRecord):
+            record.cache_line_ns = [300.0 if record.samples[0] in (5.0, 10.0) else 60.0]
+    reached = study.find(study.results(), "bw", 8, "alpha").of_plateau
+    assert (reached.x, reached.fraction, reached.range, reached.blocks) == (16, 0.5, (0.5, 0.5), 4)
 
 
 def test_the_plateau_of_host_memory_is_of_sizes_beyond_its_caches(make_study: MakeStudy) -> None:

@@ -92,9 +92,33 @@ def test_what_is_slower_between_far_cpus_is_taken_here_alone(make_study: MakeStu
     assert (far.low_ns, far.high_ns, far.launches) == (324.0, 329.0, 12)
 
 
-def test_few_launches_between_far_cpus_tell_nothing(make_study: MakeStudy) -> None:
-    found = confirmed(make_study, {8: 0.5}, blocks=30, far=(range(26, 30), 1.5))
-    assert (found.faster, found.everywhere, found.far) == (True, True, [])
+@pytest.mark.parametrize(("far_us", "everywhere"), [(1.1, True), (1.5, False)])
+def test_few_launches_between_far_cpus_tell_of_large_losses_alone(
+    make_study: MakeStudy, far_us: float, everywhere: bool
+) -> None:
+    found = confirmed(make_study, {8: 0.5}, blocks=30, far=(range(26, 30), far_us))
+    assert (found.faster, found.everywhere) == (True, everywhere)
+    assert found.targets[0].distances[1].ci95 == []
+
+
+def test_at_a_distance_at_which_no_block_has_both_medians_are_compared(
+    make_study: MakeStudy,
+) -> None:
+    study = make_study("alpha", "alpha@tuned")
+    for block in range(12):
+        for which, (library, far) in enumerate(
+            (("alpha", block in (0, 1, 2)), ("alpha@tuned", block in (3, 4, 5)))
+        ):
+            first = len(study.records)
+            study.launch(block, library, "latency", {8: (1.0, 3.0 if far else 0.5)[which]})
+            for record in study.records[first:]:
+                if hasattr(record, "cache_line_ns"):
+                    record.cache_line_ns = [300.0 if far else 60.0]
+    found = judge(study.results(), "alpha", "default", TARGETS, [PATH], "H,H")
+    near, far = found.targets[0].distances
+    assert (near.times, near.slower) == (2.0, False)
+    assert (far.times, far.ci95, far.slower) == (pytest.approx(1 / 3), [], True)
+    assert not found.everywhere
 
 
 def test_what_is_not_faster_is_not_taken(make_study: MakeStudy) -> None:

@@ -10,6 +10,7 @@ from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import FEWEST
 from nearpeak.results.order import guests, headlines, is_left_out, of_headlines
 from nearpeak.results.results import Advice, Cause, CeilingValue, Headline, Results
+from nearpeak.statistics.strata import strata
 from nearpeak.terms.axes import staging
 from nearpeak.terms.identity import CEILING
 
@@ -94,9 +95,12 @@ def _of(kind: Literal["far", "open"], headline: Headline) -> Advice:
 
 
 def _like(results: Results, headline: Headline) -> CeilingValue | None:
-    """The method of the ceiling, but for the best one, that carries what the best library does."""
+    """The method of the ceiling, but for the best one, that carries what the best library does.
+    None where its launches were between CPUs at several distances, whose medians say nothing."""
     point = Ceilings(results.ceilings).of(headline.place, headline.case)
     if point is None or headline.value is None:
+        return None
+    if strata([ns for ns in point.cache_line_ns if ns]).any():
         return None
     off = {
         method: abs(math.log(value / headline.value))

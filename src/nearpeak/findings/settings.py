@@ -37,7 +37,7 @@ RENDEZVOUS = Setting(
 
 
 EAGER = Setting(
-    "ob1", "OMPI_MCA_btl_sm_eager_limit", "8192", "up to 8 KiB at once, without a rendezvous"
+    "ob1", "OMPI_MCA_btl_sm_eager_limit", "8192", "less than 8 KiB at once, as a header counts too"
 )
 
 

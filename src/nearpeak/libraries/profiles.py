@@ -29,9 +29,10 @@ class Apart(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tru
 class At(Apart, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """What the settings do to a case there."""
 
-    times: float  # as fast: median of the ratios within blocks
+    # As fast: median of the ratios within blocks; where no block has both, ratio of the medians.
+    times: float
     ci95: list[float]  # empty: launches were too few
-    slower: bool  # by more than 5 %, beyond chance
+    slower: bool  # by more than 5 %, beyond chance; by a fifth in each launch, where they are few
 
 
 class Evidence(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):

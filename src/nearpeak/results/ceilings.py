@@ -347,8 +347,13 @@ def _highest(points: list[CeilingPoint]) -> CeilingPoint | None:
     return msgspec.structs.replace(
         by_size[choice.best],
         **summed_up(list(usual), list(usual.values()), otherwise),
-        cache_line_ns=[],
+        cache_line_ns=[_apart(by_size[counting[block]], block) for block in usual],
     )
+
+
+def _apart(point: CeilingPoint, block: Block) -> float | None:
+    known = dict(zip(point.blocks, point.cache_line_ns, strict=False))
+    return known.get(block)
 
 
 def under(curve: C) -> C:

@@ -13,7 +13,7 @@ from nearpeak.libraries.profiles import Apart, At
 from nearpeak.numbers import extent
 from nearpeak.observations.observed import Block
 from nearpeak.results.results import Cell, Comparison, Results
-from nearpeak.statistics.comparisons import better_in
+from nearpeak.statistics.comparisons import better_by, better_in
 from nearpeak.statistics.intervals import interval
 from nearpeak.statistics.strata import strata
 from nearpeak.study.options import LibraryChoice, Options
@@ -30,6 +30,7 @@ GUARDED_SIZES = [8, 4 << 10, 64 << 10, 1 << 20, 16 << 20]
 Key = TypeVar("Key", bound=Hashable)
 LEAST_SHARE = 0.1  # of launches at a distance, that it is told for
 PRICE = 1 / 1.05  # what is no faster than this is told as slower
+FEW = 1 / 1.25  # the same in each of launches that are too few for an interval
 
 
 def options(
@@ -163,6 +164,8 @@ def _shown(comparison: Comparison, before: Cell, after: Cell, unit: str) -> Show
     found = []
     for apart, blocks in _strata(both):
         there = [ratios[block] for block in blocks if block in ratios]
+        if not there:
+            there = _by_medians(before, after, apart)
         ci95 = interval(there)
         times = median(there) if there else math.nan
         found.append(
@@ -172,10 +175,22 @@ def _shown(comparison: Comparison, before: Cell, after: Cell, unit: str) -> Show
                 launches=apart.launches,
                 times=times,
                 ci95=list(ci95 or ()),
-                slower=ci95 is not None and ci95[1] < 1 and times < PRICE,
+                slower=ci95[1] < 1 and times < PRICE if ci95 else max(there, default=1) < FEW,
             )
         )
     return Shown(comparison, before, after, unit, [at for at in found if not math.isnan(at.times)])
+
+
+def _by_medians(before: Cell, after: Cell, apart: Apart) -> list[float]:
+    """As fast at a distance at which no block has both; nothing where either has no launch."""
+    middles = []
+    for cell in (before, after):
+        known = _distances(cell).items()
+        blocks = [block for block, ns in known if apart.low_ns <= ns <= apart.high_ns]
+        if not blocks:
+            return []
+        middles.append(median(cell.by_block[block] for block in blocks))
+    return [better_by(middles[1], middles[0], before.better)]
 
 
 def _distances(cell: Cell) -> dict[Block, float]:

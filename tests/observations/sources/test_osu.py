@@ -263,7 +263,7 @@ def test_another_file_holds_no_observations(written: Path) -> None:
         (
             ALLREDUCE.replace("# Datatype: MPI_FLOAT.\n", "")
             + "# Size  Avg Latency(us)\n4  1.20\n",
-            {"type": "char"},  # as of older ones, which do not say it
+            {"type": "float"},  # as of older ones, which do not say it
         ),
     ],
 )

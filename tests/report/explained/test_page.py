@@ -66,6 +66,21 @@ def test_the_sum_is_one_line(explained: Explanation, capsys: pytest.CaptureFixtu
     assert "While others wait, rank 0: by 50 samples at copy, libucs.so.0 (100 %)" in out
 
 
+def test_what_is_far_from_its_ceiling_ends_with_what_to_do(
+    explained: Explanation, capsys: pytest.CaptureFixture[str]
+) -> None:
+    [case] = explained.cases
+    case.ceiling, case.value = 80.0, 99.0
+    print_explanation(explained, None)
+    assert "nearpeak tune" not in capsys.readouterr().out
+    case.ceiling = 60.0
+    explained.path = "host-host same-numa"
+    print_explanation(explained, None)
+    command = "nearpeak tune --mpi one --path 'host-host same-numa' --buffers H,H --for latency:1M"
+    assert f"To search for settings that avoid it: {command}" in capsys.readouterr().out
+    assert "<p>To search for settings that avoid it: <code>nearpeak tune" in render(explained)
+
+
 def test_outside_text_is_escaped_on_the_page(explained: Explanation) -> None:
     page = render(explained)
     assert "&lt;spin&gt;, libmpi.so (90.0 %)" in page

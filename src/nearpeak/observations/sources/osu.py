@@ -44,6 +44,7 @@ HEADING = re.compile(
     r"# Size\s+((Avg )?Latency ?\((?P<time>us)\)|(Bi-)?Bandwidth ?\(MB/s\))(?P<more>.*)"
 )
 DATATYPE = re.compile(r"# Datatype: MPI_(?P<type>\w+)\.")
+UNSAID = "float"  # of reductions in versions that do not say it: MPI_FLOAT (OMB 5.3's source)
 MINIMUM, MAXIMUM, ITERATIONS = "Min Latency(us)", "Max Latency(us)", "Iterations"
 VALIDATION = "Validation"
 TAIL = r"P\d+ Tail (?:Lat\(us\)|BW\(MB/s\))"
@@ -163,7 +164,7 @@ def _parse(file: Path) -> Output:
         buffers=_buffers(file, lines, titles[0]["accelerator"] or ""),
         window=printed.window or window,
         datatype=next(
-            (said[1].lower() for line in lines if (said := DATATYPE.match(line))), "char"
+            (said[1].lower() for line in lines if (said := DATATYPE.match(line))), UNSAID
         ),
         validated=VALIDATION in columns or bool(told_wrong),
         slowest=MAXIMUM in columns,

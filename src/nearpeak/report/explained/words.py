@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The words for the parts of a message's time."""
 
+import shlex
+
 from nearpeak.numbers import count, number, percent, size, unit
 from nearpeak.observations.explained import (
     USUAL_SLOWER,
@@ -13,9 +15,11 @@ from nearpeak.observations.explained import (
 )
 from nearpeak.statistics.strata import mixed
 from nearpeak.terms.buffers import turned
+from nearpeak.terms.sizes import format_bytes
 
 LEAST_SHARE = 0.005  # of a message: parts below it are told together
 OWN, LEAST_OWN = 4, 0.05  # of what ranks were at: most that are told, and the least share
+FAR = 1.25  # times the ceiling: there is something to be found
 ENOUGH = 0.8  # of the time above the ceiling
 DURING: dict[During, str] = {
     "nothing": "Not accounted for",
@@ -194,6 +198,23 @@ def doubts(case: ExplainedCase) -> list[str]:
             " missing"
         )
     return words
+
+
+def search(found: Explanation) -> str:
+    """How to look for settings for the sizes that are far from their ceiling; empty without any."""
+    far = [case for case in found.cases if _far(case)]
+    if not far:
+        return ""
+    targets = ",".join(f"{found.benchmark}:{format_bytes(case.size_bytes)}" for case in far)
+    words = ["nearpeak", "tune", "--mpi", found.library, "--path", found.path]
+    return shlex.join([*words, "--buffers", found.buffers, "--for", targets])
+
+
+def _far(case: ExplainedCase) -> bool:
+    if not case.ceiling or not case.value:
+        return False
+    ratio = case.value / case.ceiling
+    return max(ratio, 1 / ratio) > FAR
 
 
 def failed(found: Explanation) -> list[str]:
