@@ -11,7 +11,7 @@ from nearpeak.errors import UserError
 from nearpeak.libraries import catalogue
 from nearpeak.libraries.discover import LACKS, discover, find_libraries, resolve, usual_prefixes
 from nearpeak.libraries.families import is_native
-from nearpeak.libraries.launch import check_launcher, environment
+from nearpeak.libraries.launch import check_launcher, environment, launcher_of
 from nearpeak.libraries.library import Library
 
 MPICH = "MPICH Version:      4.2.1\n"
@@ -187,6 +187,44 @@ def test_srun_starts_what_has_no_launcher_and_in_a_job_alone(
         " salloc)"
     )
     with pytest.raises(UserError, match=f"srun starts {library.name} in a Slurm job alone"):
+        check_launcher(library)
+
+
+@pytest.mark.parametrize(
+    ("manager", "program", "variable", "alone"),
+    [
+        ("flux", "flux/bin/flux", "FLUX_URI", "in a Flux instance alone"),
+        ("pals", "cray/pals/1.8/bin/mpiexec", "PBS_JOBID", "in a PBS job alone"),
+    ],
+)
+def test_other_managers_start_what_has_no_launcher(
+    bare: Path,
+    fake_library: Fake,
+    monkeypatch: pytest.MonkeyPatch,
+    manager: str,
+    program: str,
+    variable: str,
+    alone: str,
+) -> None:
+    fake_library(bare / "mpich", "CRAY MPICH version 8.1.29.8 (ANL base 3.4a2)", says="nothing")
+    file = bare / program
+    file.parent.mkdir(parents=True)
+    file.write_text("#!/bin/sh\n")
+    file.chmod(0o755)
+    slurm = fake_library(bare / "slurm", MPICH, says="slurm 23.11", launcher="srun") / "bin"
+    on_path(monkeypatch, file.parent, slurm)
+    in_prefixes(monkeypatch, bare / "mpich")
+    for name in ("SLURM_JOB_ID", "FLUX_URI", "PBS_JOBID"):
+        monkeypatch.delenv(name, raising=False)
+    (library,) = discover().libraries
+    assert launcher_of(library) == "srun"  # the likeliest of this family
+
+    monkeypatch.setenv(variable, "7")
+    (library,) = discover().libraries
+    assert (library.launcher, launcher_of(library)) == (file, manager)
+    check_launcher(library)
+    monkeypatch.delenv(variable)
+    with pytest.raises(UserError, match=f"{file.name} starts {library.name} {alone}"):
         check_launcher(library)
 
 

@@ -3,7 +3,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -11,11 +10,10 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.errors import UserError, closest
-from nearpeak.libraries import catalogue, modules, nccl
+from nearpeak.libraries import catalogue, launchers, modules, nccl
 from nearpeak.libraries.families import Family, natives, recognise
 from nearpeak.libraries.identify import LIMIT_SECONDS, CannotIdentify, version_text
 from nearpeak.libraries.launch import join_paths
-from nearpeak.libraries.launchers import srun
 from nearpeak.libraries.library import Discovery, Library, Settings
 
 PREFIX_VARIABLES = ("MPI_HOME", "MPI_ROOT", "MPI_DIR", "I_MPI_ROOT", "MPICH_DIR", "HPCX_MPI_DIR")
@@ -218,8 +216,8 @@ def _look(
         if launcher is None:
             found.problems.append(f"{what}, but no launcher for it{why}")
             continue
-        if launcher.name == SRUN:
-            found.notes += _why_srun(what, family, why)
+        if manager := launchers.of_job(launcher):
+            found.notes += _why_manager(what, family, manager, launcher.name, why)
         found.libraries.append(
             Library(
                 name=_unique(name or f"{family.name}-{version}", found.libraries),
@@ -238,12 +236,12 @@ def _look(
         )
 
 
-def _why_srun(what: str, family: Family, why: str) -> Iterator[str]:
-    """Says that srun starts a library, unless that is as one would expect."""
-    if not srun.in_job():
-        yield f"{what}{why}: srun starts it {srun.IN_JOB_ALONE}"
-    elif why or family.launcher != SRUN:
-        yield f"{what} is started by srun{why or ' (it has no launcher of its own)'}"
+def _why_manager(what: str, family: Family, manager: str, program: str, why: str) -> Iterator[str]:
+    """Says that a workload manager starts a library, unless that is as one would expect."""
+    if not launchers.in_job(manager):
+        yield f"{what}{why}: {program} starts it {launchers.in_job_alone(manager)}"
+    elif why or family.launcher != manager:
+        yield f"{what} is started by {program}{why or ' (it has no launcher of its own)'}"
 
 
 def _lacks(prefix: Path) -> str:
@@ -254,9 +252,10 @@ def _lacks(prefix: Path) -> str:
 
 
 def _launcher(prefix: Path, family: Family, env: dict[str, str]) -> tuple[Path | None, list[str]]:
-    """The first launcher of a prefix that says it is the family's; else srun where there is one,
-    and why those of the prefix do not start. In the place of these srun is taken in a job alone.
-    What has none is known outside of a job too: programs can be built for it there."""
+    """The first launcher of a prefix that says it is the family's; else that of a workload manager
+    (srun, ...) where there is one, and why those of the prefix do not start. In the place of these
+    it is taken in a job alone. What has none is known outside of a job too: programs can be built
+    for it there."""
     said: dict[Path, str] = {}
     broken: list[str] = []
     for pattern in LAUNCHERS:
@@ -267,9 +266,9 @@ def _launcher(prefix: Path, family: Family, env: dict[str, str]) -> tuple[Path |
                 broken += [f"{file} does not start: {why}"] if why else []
             if re.search(family.launcher_mark, said[program]) and os.access(file, os.X_OK):
                 return file, []
-    slurms = shutil.which(SRUN)
-    if slurms and (not broken or family.launcher == SRUN or srun.in_job()):
-        return Path(slurms), broken
+    for manager, program in launchers.on_path(family.launcher):
+        if not broken or family.launcher == manager or launchers.in_job(manager):
+            return program, broken
     return None, broken
 
 

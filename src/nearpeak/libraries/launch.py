@@ -70,15 +70,15 @@ def command_line(library: Library, launch: Launch) -> CommandLine:
 
 def launcher_of(library: Library) -> str:
     """The kind of launcher (a file in launchers/) that starts this library's ranks."""
-    if library.launcher.name in launchers.names():  # in the place of its family's
-        return library.launcher.name
+    if launcher := launchers.of_job(library.launcher):  # in the place of its family's
+        return launcher
     return all_families()[library.family].launcher_of(library.version)
 
 
 def check_launcher(library: Library) -> None:
     """UserError where what starts the library's ranks cannot do so here."""
-    if library.launcher.name in launchers.names():
-        launchers.check(library.launcher.name, library)
+    if launcher := launchers.of_job(library.launcher):
+        launchers.check(launcher, library)
 
 
 def shell_line(line: CommandLine) -> str:

@@ -54,7 +54,7 @@ PUBLIC = {
         "..",
         "",
     ),
-    *("mpirun", "mpiexec", "mpiexec.hydra", "prterun", "orterun", "srun", "env", "ssh"),
+    *("mpirun", "mpiexec", "mpiexec.hydra", "prterun", "orterun", "srun", "flux", "env", "ssh"),
     *("ucx", "libucx", "cuda", "nvidia", "hpcx", "rocm", "libfabric"),
 }
 # Nearpeak's own programs and folders, those of its builds, and shared libraries.

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs that start ranks: one file each, with `arguments(library, job) -> list[str]`, and
-with `check(library)` where it may be that they cannot start any.
+"""The programs that start ranks: one file each, with `arguments(library, job) -> list[str]`.
+
+Those of workload managers, which start the ranks of many libraries, but in a job alone, also have
+`PROGRAM`, `in_job()`, in words where that is (`JOB`), and `is_it(file)` where other programs have
+that name too.
 
 Every launcher is told to bind nothing, and each rank starts through taskset, which binds it to
 exactly its logical CPUs: the launchers' own words for binding differ in what they number, cannot
@@ -11,11 +14,15 @@ The program stands once in the line, however many ranks there are: each finds it
 
 import functools
 import importlib
+import os
 import pkgutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
+from pathlib import Path
+from types import ModuleType
 
+from nearpeak.errors import UserError
 from nearpeak.libraries.library import Library, Rank
 from nearpeak.machine.tree import format_list
 
@@ -61,16 +68,64 @@ def names() -> set[str]:
     return {module.name for module in pkgutil.iter_modules(__path__)}
 
 
+def of_job(program: Path) -> str | None:
+    """Which launcher of jobs a program is; None: of none, so it is a library's own."""
+    return next((name for name, module in _of_jobs() if _is_it(module, program)), None)
+
+
+def on_path(likeliest: str) -> Iterator[tuple[str, Path]]:
+    """The launchers of jobs on PATH, those first in whose job this process runs, then the
+    likeliest."""
+
+    def rank(found: tuple[str, ModuleType]) -> tuple[bool, bool]:
+        name, module = found
+        return not module.in_job(), name != likeliest
+
+    for name, module in sorted(_of_jobs(), key=rank):
+        for folder in os.environ.get("PATH", "").split(":"):
+            program = Path(folder) / module.PROGRAM
+            if folder and _is_it(module, program) and os.access(program, os.X_OK):
+                yield name, program
+                break
+
+
+def in_job(launcher: str) -> bool:
+    """Whether this process is in a job in which that launcher of jobs starts ranks."""
+    return bool(_module(launcher).in_job())
+
+
+def in_job_alone(launcher: str) -> str:
+    """Where that launcher of jobs starts ranks: the end of a sentence, with what to do."""
+    return f"in {_module(launcher).JOB}"
+
+
 def check(launcher: str, library: Library) -> None:
     """UserError where the launcher of that name cannot start the library's ranks here."""
-    module = importlib.import_module(f"{__name__}.{launcher}")
-    if hasattr(module, "check"):
-        module.check(library)
+    if launcher in dict(_of_jobs()) and not in_job(launcher):
+        program = _module(launcher).PROGRAM
+        raise UserError(f"{program} starts {library.name} {in_job_alone(launcher)}")
 
 
 def arguments(launcher: str, library: Library, job: Job) -> list[str]:
-    """The whole command line of a job, by the launcher of that name; UserError as `check`."""
+    """The whole command line of a job, by the launcher of that name; UserError as `check`, and
+    where a launcher of jobs is given a remote shell."""
     check(launcher, library)
-    module = importlib.import_module(f"{__name__}.{launcher}")
+    module = _module(launcher)
+    if job.remote_shell and hasattr(module, "JOB"):
+        raise UserError(f"{module.PROGRAM} takes no remote shell: leave --remote-shell out")
     make: Callable[[Library, Job], list[str]] = module.arguments
     return make(library, job)
+
+
+def _module(launcher: str) -> ModuleType:
+    return importlib.import_module(f"{__name__}.{launcher}")
+
+
+def _of_jobs() -> list[tuple[str, ModuleType]]:
+    modules = [(name, _module(name)) for name in sorted(names())]
+    return [(name, module) for name, module in modules if hasattr(module, "JOB")]
+
+
+def _is_it(module: ModuleType, program: Path) -> bool:
+    alike = program.name == module.PROGRAM
+    return alike and (not hasattr(module, "is_it") or bool(module.is_it(program)))

@@ -5,12 +5,12 @@ import re
 import subprocess
 from pathlib import Path
 
-from nearpeak.errors import UserError
 from nearpeak.libraries.launchers import Job
 from nearpeak.libraries.library import Library
 from nearpeak.machine import allocation
 
-IN_JOB_ALONE = "in a Slurm job alone, and this is none: start nearpeak in one (sbatch or salloc)"
+PROGRAM = "srun"
+JOB = "a Slurm job alone, and this is none: start nearpeak in one (sbatch or salloc)"
 
 
 def in_job() -> bool:
@@ -35,16 +35,8 @@ def offered(srun: Path) -> list[str]:
     return re.findall(r"^(?:srun:)?[ \t]*(\w+)$", done.stdout, re.MULTILINE)
 
 
-def check(library: Library) -> None:
-    """UserError outside of a job, for a library that srun starts."""
-    if not in_job():
-        raise UserError(f"srun starts {library.name} {IN_JOB_ALONE}")
-
-
 def arguments(library: Library, job: Job) -> list[str]:
     """One srun; a task's number is its rank."""
-    if job.remote_shell:
-        raise UserError("srun takes no remote shell: leave --remote-shell out")
     line = [str(library.launcher), "--cpu-bind=none", "--export=ALL"]
     line.append(f"--ntasks={len(job.ranks)}")
     if library.pmi:

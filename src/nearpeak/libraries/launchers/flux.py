@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Flux's `flux run`, inside an instance of Flux (`flux alloc`, `flux batch`).
+
+After flux-run(1), flux-shell-options(7), flux-hostlist(1), flux-environment(7) and RFC 34 of the
+Flux framework; not yet run.
+"""
+
+import json
+import os
+import socket
+import subprocess
+from itertools import pairwise
+from pathlib import Path
+
+from nearpeak.errors import UserError
+from nearpeak.libraries.families import all_families
+from nearpeak.libraries.launchers import Job
+from nearpeak.libraries.library import Library
+
+PROGRAM = "flux"
+JOB = "a Flux instance alone, and this is none: start nearpeak in one (flux alloc or flux batch)"
+LIMIT_SECONDS = 20.0  # for a command of Flux to answer
+# By what ranks find each other, where that is not Flux's own PMI: names of plugins of its shell.
+PMIX, CRAY = "pmix", "cray-pals"
+
+
+def in_job() -> bool:
+    """Whether this process is in an instance; elsewhere `flux run` would ask the system's one."""
+    return bool(os.environ.get("FLUX_URI"))
+
+
+def arguments(library: Library, job: Job) -> list[str]:
+    """One `flux run` on whole nodes, all of whose CPUs and GPUs its tasks may use.
+
+    UserError where hosts have different numbers of ranks, or are not of the instance.
+    """
+    hosts = job.hosts or [(socket.gethostname(), len(job.ranks))]
+    counts: dict[str, int] = {}
+    for host, count in hosts:
+        counts[host] = counts.get(host, 0) + count
+    each, *others = set(counts.values())
+    if others:
+        raise UserError(
+            "flux run starts as many ranks on each host: give all hosts the same number"
+        )
+    line = [str(library.launcher), "run", f"--nodes={len(counts)}", "--exclusive"]
+    line += [f"--tasks-per-node={each}"]
+    if job.hosts:
+        order = _in_order(library.launcher, list(counts))
+        line.append(f"--requires=hosts:{','.join(order)}")
+        blocks = [[order.index(host), 1, count, 1] for host, count in hosts]
+        if any(block[0] >= later[0] for block, later in pairwise(blocks)):
+            line.append(f"--taskmap=manual:{json.dumps(blocks, separators=(',', ':'))}")
+    else:
+        line.append(f"--requires=hosts:{hosts[0][0]}")
+    line += ["--setopt=cpu-affinity=off", "--setopt=gpu-affinity=off"]
+    if pmi := _pmi(library):
+        line.append(f"--setopt=pmi={pmi}")
+    return [*line, *job.flags, *job.bound("FLUX_TASK_RANK")]
+
+
+def _pmi(library: Library) -> str:
+    """ "": Flux's own."""
+    known = all_families()[library.family].pmi
+    if library.family == "cray":
+        return CRAY
+    return PMIX if known[:1] == (PMIX,) else ""
+
+
+def _in_order(flux: Path, hosts: list[str]) -> list[str]:
+    """The hosts in the order in which a job numbers them, which is that of the instance."""
+    told = _told([str(flux), "hostlist", "--expand", "instance"]).split()
+    for host in hosts:
+        if host not in told:
+            raise UserError(
+                f"host {host!r} is none of the Flux instance ({','.join(told) or 'it tells none'}):"
+                " name hosts of it, as `flux hostlist instance` does"
+            )
+    return sorted(hosts, key=told.index)
+
+
+def _told(argv: list[str]) -> str:
+    """What a command of Flux prints; "" where it fails."""
+    try:
+        done = subprocess.run(
+            argv,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout if done.returncode == 0 else ""

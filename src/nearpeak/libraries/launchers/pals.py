@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The mpiexec of HPE's PALS (Parallel Application Launch Service), in a job of PBS.
+
+After lines that sites and Dragon's documentation give for it; not yet run. That hosts are filled in
+the order in which they are named is taken for granted: a study notices where its ranks ran.
+"""
+
+import os
+import socket
+from pathlib import Path
+
+from nearpeak.errors import UserError
+from nearpeak.libraries.launchers import Job
+from nearpeak.libraries.library import Library
+
+PROGRAM = "mpiexec"
+JOB = "a PBS job alone, and this is none: start nearpeak in one (qsub)"
+
+
+def is_it(program: Path) -> bool:
+    """Whether an mpiexec is that of PALS: it lies in /opt/cray/pe/pals/VERSION/bin, or in
+    /opt/cray/pals/VERSION/bin."""
+    return "pals" in program.resolve().parts
+
+
+def in_job() -> bool:
+    """Whether this process is in one."""
+    return bool(os.environ.get("PBS_JOBID"))
+
+
+def arguments(library: Library, job: Job) -> list[str]:
+    """mpiexec, which hands the environment to ranks.
+
+    UserError where hosts have different numbers of ranks, or take turns.
+    """
+    hosts = job.hosts or [(socket.gethostname(), len(job.ranks))]
+    each, *others = {count for _, count in hosts}
+    names = [host for host, _ in hosts]
+    if others or len(set(names)) < len(names):
+        raise UserError(
+            "mpiexec of PALS starts as many ranks on each host, one host after the other: give "
+            "all hosts the same number"
+        )
+    line = [str(library.launcher), "-n", str(len(job.ranks)), "--ppn", str(each)]
+    line += ["--hosts", ",".join(names), "--cpu-bind", "none"]
+    return [*line, *job.flags, *job.bound("PALS_RANKID")]
