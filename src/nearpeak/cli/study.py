@@ -60,6 +60,8 @@ Examples:
 
     nearpeak study --hosts node1,node2
 
+    nearpeak study --mpi mpich --hosts node1,node2,node3,node4 --operations collective
+
     nearpeak study --mpi openmpi --budget 10m --sbatch job.sh
 
     nearpeak study --mpi intel --all-pairs --benchmark bw --sizes 16M
