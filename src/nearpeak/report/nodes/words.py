@@ -71,8 +71,8 @@ def usual(curve: Curve) -> str:
     """What is usual, and how far nodes, links and launches lie from it."""
     launches = "" if curve.launches is None else f", launches {percent(curve.launches)} %"
     return (
-        f"{name(curve.metric)}, {MODES[curve.mode]}: {number(curve.usual)} {curve.unit}; nodes differ"
-        f" by {percent(curve.nodes)} %, links by {percent(curve.links)} %{launches}"
+        f"{name(curve.metric)}, {MODES[curve.mode]}: {number(curve.usual)} {curve.unit}; nodes"
+        f" differ by {percent(curve.nodes)} %, links by {percent(curve.links)} %{launches}"
     )
 
 
