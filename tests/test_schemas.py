@@ -12,6 +12,7 @@ import pytest
 from nearpeak.compare import schema as compare
 from nearpeak.conform import schema as conform
 from nearpeak.explain import schema as explain
+from nearpeak.nodes import schema as nodes
 from nearpeak.results import schema as results
 from nearpeak.study import schema as study
 from nearpeak.trace import schema as trace
@@ -22,6 +23,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "compare": compare.schema,
     "conform": conform.schema,
     "explain": explain.schema,
+    "nodes": nodes.schema,
     "records": study.records_schema,  # tests/study/test_records.py has its document
     "results": results.schema,
     "trace": trace.schema,
@@ -33,6 +35,7 @@ DOCUMENTS = {
     "compare": ("###", {"Who", "Place", "Case", "Curve"}),
     "conform": ("###", set[str]()),
     "explain": ("###", set[str]()),
+    "nodes": ("###", set[str]()),
     "results": ("##", EXPLAINED),
     "trace": ("###", set[str]()),
     "tuning": ("###", set[str]()),

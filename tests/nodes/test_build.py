@@ -41,11 +41,11 @@ def said(found: Found) -> set[tuple[str, ...]]:
 def test_few_nodes_are_all_measured_in_every_launch(tmp_path: Path) -> None:
     found = build(made.record(tmp_path, made.chosen(8), slow))
     assert said(found) == {
-        ("node", "latency", "together", "n3"),
-        ("node", "latency", "alone", "n3"),
-        ("link", "bandwidth", "together", "n1", "n5"),
-        ("link", "bandwidth", "alone", "n1", "n5"),
-        ("link", "bandwidth", "together", "n0", "n2"),
+        ("node", "latency_us", "together", "n3"),
+        ("node", "latency_us", "alone", "n3"),
+        ("link", "bandwidth_gbs", "together", "n1", "n5"),
+        ("link", "bandwidth_gbs", "alone", "n1", "n5"),
+        ("link", "bandwidth_gbs", "together", "n0", "n2"),
     }
     assert found.complete
     assert found.bad
@@ -57,11 +57,13 @@ def test_few_nodes_are_all_measured_in_every_launch(tmp_path: Path) -> None:
     assert node.ci95[0] < node.times < node.ci95[1]
     assert node.ci95[1] / node.ci95[0] < 1.1
     assert {(c.metric, c.mode) for c in found.curves} == {
-        (metric, mode) for metric in ("latency", "bandwidth") for mode in ("together", "alone")
+        (metric, mode)
+        for metric in ("latency_us", "bandwidth_gbs")
+        for mode in ("together", "alone")
     }
     usual = {(c.metric, c.mode): c.usual for c in found.curves}
-    assert usual["latency", "alone"] == pytest.approx(2.0, rel=0.02)
-    assert usual["bandwidth", "together"] == pytest.approx(10.0, rel=0.02)
+    assert usual["latency_us", "alone"] == pytest.approx(2.0, rel=0.02)
+    assert usual["bandwidth_gbs", "together"] == pytest.approx(10.0, rel=0.02)
     pair = next(p for p in found.pairs if p.nodes == ("n1", "n5"))
     assert pair.bandwidth_gbs == pytest.approx(10 / 1.8, rel=0.03)
     assert found.maps[0].rows[3][0] == pytest.approx(1.5, rel=0.05)
@@ -80,9 +82,9 @@ def test_many_nodes_are_surveyed_sifted_and_measured_again(tmp_path: Path) -> No
     assert [one.stage for one in plan.planned(chosen)] == ["survey", "sift", *["again"] * 3]
     found = build(made.record(tmp_path, chosen, slow))
     assert said(found) == {
-        ("node", "latency", "together", "n3"),
-        ("link", "bandwidth", "together", "n1", "n5"),
-        ("link", "bandwidth", "together", "n0", "n2"),
+        ("node", "latency_us", "together", "n3"),
+        ("link", "bandwidth_gbs", "together", "n1", "n5"),
+        ("link", "bandwidth_gbs", "together", "n0", "n2"),
     }
     alone = {tuple(v.nodes): v.alone for v in found.verdicts if v.kind == "link"}
     assert alone["n1", "n5"] == pytest.approx(1.8, rel=0.05)
@@ -104,7 +106,7 @@ def test_a_node_of_which_many_links_are_suspected_keeps_them_apart(tmp_path: Pat
         return latency, bandwidth
 
     found = build(made.record(tmp_path, made.chosen(80), many))
-    assert said(found) == {("link", "latency", "together", "n5", f"n{end}") for _, end in links}
+    assert said(found) == {("link", "latency_us", "together", "n5", f"n{end}") for _, end in links}
 
 
 def test_what_a_survey_of_few_rounds_covers_is_said(tmp_path: Path) -> None:

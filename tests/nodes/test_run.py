@@ -77,7 +77,7 @@ def test_a_node_that_sends_slowly_is_found(five_hosts: Any, tmp_path: Path) -> N
         five_hosts.run(["tc", "qdisc", "del", "dev", "veth0", "root"], host=3)
     assert code == 1, out
     found = json.loads((tmp_path / "nodes/nodes.json").read_text())
-    slow = {(v["kind"], *v["nodes"]) for v in found["verdicts"] if v["metric"] == "bandwidth"}
+    slow = {(v["kind"], *v["nodes"]) for v in found["verdicts"] if v["metric"] == "bandwidth_gbs"}
     assert ("node", "nearpeak-d") in slow
     assert "1 slow node" in out.splitlines()[-1]
 

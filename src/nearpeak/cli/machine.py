@@ -55,8 +55,10 @@ def machine(
     nearpeak machine --picture my-machine.svg
     """
     from nearpeak.errors import UserError
+    from nearpeak.machine.allocation import has_nodes
     from nearpeak.machine.discover import discover
     from nearpeak.machine.paths import discover_paths
+    from nearpeak.study.hosts import describe, differences
     from nearpeak.study.options import split_list
     from nearpeak.study.paths import check_hosts
 
@@ -67,21 +69,32 @@ def machine(
     names = split_list(hosts) if hosts else []
     check_hosts(names, remote_shell)
     here = discover()
+    # Hosts of a job are not called: srun starts what runs there.
+    called = names if remote_shell is not None or not has_nodes() else []
+    told = describe(here, called, remote_shell)
+    unknown = {host: other for host, other in told.items() if isinstance(other, str)}
+    others = {host: other for host, other in told.items() if not isinstance(other, str)}
+    differ = {host: [*differences(here, other)] for host, other in others.items()}
     paths, missing = discover_paths(here, names, all_pairs)
     if record is not None:
         _record(here, record)
     elif picture is not None:
         _draw(here, picture)
     elif json:
-        whole = {
+        whole: dict[str, object] = {
             "schema": SCHEMA,
             "machine": here,
             "paths": paths,
             "missing": [str(reason) for reason in missing],
         }
+        if told:
+            whole["alike"] = [host for host, lines in differ.items() if not lines]
+            whole["others"] = {host: others[host] for host, lines in differ.items() if lines}
+            whole["unknown"] = unknown
         print_json(whole)
     else:
         _show(here, paths, missing)
+        _compare(differ, unknown)
 
 
 def _record(here: Machine, file: Path) -> None:
@@ -138,6 +151,19 @@ def _show(here: Machine, paths: list[DataPath], missing: list[Missing]) -> None:
         console.print("Paths that are not available", style="bold")
         for reason in missing:
             console.print(f"  {reason}")
+
+
+def _compare(differ: dict[str, list[str]], unknown: dict[str, str]) -> None:
+    from nearpeak.console import PlainConsole
+
+    console = PlainConsole()
+    if alike := [host for host, told in differ.items() if not told]:
+        console.print(f"Hosts that are alike: {', '.join(alike)}", soft_wrap=True)
+    for host, told in differ.items():
+        for line in told:
+            console.print(f"{host} differs: {line}", style="yellow", soft_wrap=True)
+    for host, why in unknown.items():
+        console.print(f"{host} does not say what it is: {why}", style="yellow", soft_wrap=True)
 
 
 def _caches(here: Machine) -> str:

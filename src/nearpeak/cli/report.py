@@ -14,8 +14,9 @@ from nearpeak.errors import UserError
 HELP = """Make a study's results and report again from its records, and print the table.
 
 Writes results.json and report.html into the study folder, or into the folder
-of -o. For a folder of `nearpeak conform` it writes conform.json and
-conform.html, and has the exit status of that command. If the folder is
+of -o. For a folder of `nearpeak conform` or `nearpeak nodes` it writes
+conform.json and conform.html, or nodes.json and nodes.html, and has the exit
+status of that command. If the folder is
 read-only, it prints and judges, and writes nothing.
 
 A study that was given requirements is judged by them, unless --require gives
@@ -42,6 +43,8 @@ Examples:
   nearpeak report study --require "host-memory node0:copy>=20GB/s"
 
   nearpeak report conform
+
+  nearpeak report nodes
 """
 
 
@@ -55,7 +58,7 @@ def report(
         Path,
         typer.Argument(
             metavar="DIR",
-            help="The folder of a study, or of a conformance run.",
+            help="The folder of a study, of a conformance run, or of `nearpeak nodes`.",
         ),
     ],
     output: Annotated[

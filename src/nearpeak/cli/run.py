@@ -59,6 +59,8 @@ Examples:
 
     nearpeak run bw --mpi mpich --hosts node1,node2 --settings-env UCX_TLS=tcp
 
+    nearpeak run allreduce --mpi mpich --hosts node1,node2,node3
+
 Exit status (a line on stderr says why it is not 0):
 
     0    the launch ended well

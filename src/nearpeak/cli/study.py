@@ -60,6 +60,8 @@ Examples:
 
     nearpeak study --hosts node1,node2
 
+    nearpeak study --mpi mpich --hosts node1,node2,node3,node4 --operations collective
+
     nearpeak study --mpi openmpi --budget 10m --sbatch job.sh
 
     nearpeak study --mpi intel --all-pairs --benchmark bw --sizes 16M
@@ -373,10 +375,12 @@ def _start(
     explain: int | None,
     dry_run: bool,
 ) -> None:
+    from nearpeak.machine.allocation import has_nodes
     from nearpeak.results.requirements import check
     from nearpeak.study.fit import expected_blocks
     from nearpeak.study.folder import check_new, create
     from nearpeak.study.history import History
+    from nearpeak.study.hosts import remarks
     from nearpeak.study.prepare import prepare
     from nearpeak.study.programs import TOOLS
     from nearpeak.study.state import State
@@ -406,6 +410,8 @@ def _start(
                 " list` shows them)."
             )
         warn(machine.diagnoses, sys.stdout)
+        if plan.remote_shell is not None or not has_nodes():
+            _print([*remarks(machine, plan.hosts, plan.remote_shell)], sys.stdout)
         history = History(folder, plan)
         session = _session(folder, plan, machine, history)
         ended_by = _run(folder, plan, journal, history, session, explain=explain)
@@ -546,7 +552,8 @@ def _show(plan: "Plan", dry_run: bool) -> None:
 
 
 def _print(lines: list[str], to: TextIO) -> None:
-    print("\n".join(printable(line) for line in lines), file=to, flush=True)
+    if lines:
+        print("\n".join(printable(line) for line in lines), file=to, flush=True)
 
 
 def _begun(history: "History", amendment: "AmendmentRecord | None") -> "State":

@@ -35,7 +35,7 @@ from nearpeak.statistics.intervals import Interval
 LEAST_TOLD_APART = 5  # nodes: with fewer, a slow node is as likely as slow links of all its pairs
 MOST_LISTED = 16  # nodes whose pairs are listed one by one
 MOST_CELLS = 192  # in a row of a map: a cell stands for several nodes from there on
-UNITS = {"latency": "us", "bandwidth": "GB/s"}
+UNITS = {"latency_us": "us", "bandwidth_gbs": "GB/s"}
 MODES: tuple[Mode, ...] = ("together", "alone")
 
 
@@ -283,7 +283,7 @@ def _curves(
             metric=metric,
             mode=mode,
             unit=UNITS[metric],
-            usual=math.exp(mean if metric == "latency" else -mean),
+            usual=math.exp(mean if metric == "latency_us" else -mean),
             nodes=float(np.median([spread(one.nodes) for one in ones])),
             links=float(np.median([spread(one.links) for one in ones])),
             launches=spread(noise[1]) if len(noise) > 1 and len(noise[1]) else None,
@@ -301,16 +301,16 @@ def _pairs(launches: Sequence[Pairs], nodes: Sequence[str]) -> Iterator[Pair]:
         logarithm = float(tables[metric, mode][one, other])
         if math.isnan(logarithm):
             return None
-        return math.exp(logarithm if metric == "latency" else -logarithm)
+        return math.exp(logarithm if metric == "latency_us" else -logarithm)
 
     for one in range(len(nodes)):
         for other in range(one + 1, len(nodes)):
             yield Pair(
                 nodes=(nodes[one], nodes[other]),
-                latency_us=value("latency", "together", one, other),
-                bandwidth_gbs=value("bandwidth", "together", one, other),
-                latency_alone_us=value("latency", "alone", one, other),
-                bandwidth_alone_gbs=value("bandwidth", "alone", one, other),
+                latency_us=value("latency_us", "together", one, other),
+                bandwidth_gbs=value("bandwidth_gbs", "together", one, other),
+                latency_alone_us=value("latency_us", "alone", one, other),
+                bandwidth_alone_gbs=value("bandwidth_gbs", "alone", one, other),
             )
 
 

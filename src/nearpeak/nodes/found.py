@@ -8,7 +8,8 @@ import msgspec
 from nearpeak.nodes.plan import Stage
 
 SCHEMA = 1
-Metric = Literal["latency", "bandwidth"]
+# As records name them: the latency of small messages, and the bandwidth of large ones.
+Metric = Literal["latency_us", "bandwidth_gbs"]
 Mode = Literal["together", "alone"]
 Kind = Literal["node", "link"]
 

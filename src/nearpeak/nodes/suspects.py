@@ -13,7 +13,7 @@ from nearpeak.nodes.journal import Pairs, Recorded
 from nearpeak.nodes.plan import keys
 from nearpeak.statistics.additive import Fit, Numbers, design, fit, spread
 
-METRICS: tuple[Metric, ...] = ("latency", "bandwidth")
+METRICS: tuple[Metric, ...] = ("latency_us", "bandwidth_gbs")
 MARGIN = 1.1  # times as long: what is less is not called slow
 FAR = 3.0  # standard deviations of most: what is nearer is usual
 MOST_SHARE = 0.02  # of all pairs that are measured again at most, the slowest ones
@@ -30,8 +30,8 @@ class Suspects(NamedTuple):
 
 def logarithms(pairs: Pairs) -> Iterator[tuple[Metric, Numbers]]:
     """Of the times of a message, by both metrics."""
-    yield "latency", np.log(pairs.latency_us)
-    yield "bandwidth", -np.log(pairs.bandwidth_gbs)
+    yield "latency_us", np.log(pairs.latency_us)
+    yield "bandwidth_gbs", -np.log(pairs.bandwidth_gbs)
 
 
 def only(pairs: Pairs, *, together: bool) -> Pairs:

@@ -7,6 +7,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 from nearpeak.nodes.found import Map
 from nearpeak.numbers import number, printable
+from nearpeak.report.nodes import words
 
 # Times as long as usual, from which a cell is of a class: 0 is as usual, or faster.
 STEPS = (1.05, 1.1, 1.25, 1.5, 2.0)
@@ -27,7 +28,7 @@ def draw(found: Map, nodes: Sequence[str]) -> str:
     cells = len(found.rows)
     root = Element("svg", {"viewBox": f"0 0 {cells} {cells}", "role": "img", "class": "nodes-map"})
     root.set("width", f"{WIDTH:g}")
-    SubElement(root, "title").text = f"{found.metric}, {found.mode}"
+    SubElement(root, "title").text = f"{words.name(found.metric)}, {found.mode}"
     SubElement(root, "rect", {"class": "none", "width": str(cells), "height": str(cells)})
     titled = cells <= TITLED and found.side == 1
     classes: dict[int, list[str]] = {}
@@ -35,8 +36,8 @@ def draw(found: Map, nodes: Sequence[str]) -> str:
         kind = sum(value >= step for step in STEPS)
         if titled:
             cell = SubElement(root, "rect", _square(row, column, kind))
-            words = f"{nodes[column]} - {nodes[row]}: {number(value)} times as long"
-            SubElement(cell, "title").text = printable(words)
+            told = f"{nodes[column]} - {nodes[row]}: {number(value)} times as long"
+            SubElement(cell, "title").text = printable(told)
         else:
             classes.setdefault(kind, []).append(f"M{column} {row}h1v1h-1z")
     for kind, squares in sorted(classes.items()):

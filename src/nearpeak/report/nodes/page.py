@@ -23,7 +23,7 @@ def render(found: Found) -> str:
     environment = templates.environment(_HERE)
     environment.globals |= {
         name: getattr(words, name)
-        for name in ("subject", "interval", "alone", "covered", "tests", "usual", "MODES")
+        for name in ("name", "subject", "interval", "alone", "covered", "tests", "usual", "MODES")
     }
     return environment.get_template("nodes.html.j2").render(
         found=found,

@@ -58,7 +58,7 @@ def _verdicts(found: Found) -> Table:
     for verdict in found.verdicts[:LISTED]:
         table.add_row(
             f"{verdict.kind} {words.subject(verdict)}",
-            f"{verdict.metric}, {verdict.mode}",
+            f"{words.name(verdict.metric)}, {verdict.mode}",
             number(verdict.times),
             words.interval(verdict),
             probability(verdict.p_value),

@@ -7,6 +7,11 @@ from nearpeak.numbers import count, number, percent
 MODES = {"together": "all pairs of a round at the same time", "alone": "each pair alone"}
 
 
+def name(metric: str) -> str:
+    """Without its unit."""
+    return metric.partition("_")[0]
+
+
 def subject(verdict: Verdict) -> str:
     """`node7`; `node3 - node9`."""
     return " - ".join(verdict.nodes)
@@ -66,8 +71,8 @@ def usual(curve: Curve) -> str:
     """What is usual, and how far nodes, links and launches lie from it."""
     launches = "" if curve.launches is None else f", launches {percent(curve.launches)} %"
     return (
-        f"{curve.metric}, {MODES[curve.mode]}: {number(curve.usual)} {curve.unit}; nodes differ by"
-        f" {percent(curve.nodes)} %, links by {percent(curve.links)} %{launches}"
+        f"{name(curve.metric)}, {MODES[curve.mode]}: {number(curve.usual)} {curve.unit}; nodes"
+        f" differ by {percent(curve.nodes)} %, links by {percent(curve.links)} %{launches}"
     )
 
 

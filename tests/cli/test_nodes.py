@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`nearpeak nodes`: what is bad input, what a plan says, and how a report ends."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from nearpeak.arrays import Floats, Indices
+
+Nearpeak = Callable[..., tuple[int, str, str]]
+made = sys.modules["made_nodes"]  # loaded by tests/conftest.py
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((), "name a library with --mpi"),
+        (("--mpi", "one"), "0 nodes: name 3 or more with --hosts, like --hosts a,b,c"),
+        (("--mpi", "one", "--hosts", "a,b"), "2 nodes: name 3 or more with --hosts"),
+        (("--mpi", "one", "--hosts", "a,b,c", "--launches", "3"), "--launches 3: a slow pair"),
+        (("--mpi", "one", "--hosts", "a,b,c", "--rounds", "0"), "--rounds: give 1 or more"),
+        (("--mpi", "one", "--hosts", "a,b,c", "--large", "0"), "--large 0: give one size"),
+        (("--mpi", "one", "--hosts", "a,b,c", "--small", "8,9"), "--small 8,9: give one size"),
+        (("--resume", "--mpi", "one"), "--resume takes every option from the run"),
+        (("--resume", "-o", "/nowhere"), "/nowhere/nodes.jsonl cannot be read"),
+    ],
+)
+def test_bad_input_is_one_line(nearpeak: Nearpeak, words: tuple[str, ...], message: str) -> None:
+    code, out, err = nearpeak("nodes", *words)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_a_plan_says_what_it_covers_and_costs(nearpeak: Nearpeak, tmp_path: Path) -> None:
+    hosts = ",".join(f"n{number}" for number in range(100))
+    words = ["--mpi", "one", "--hosts", hosts, "--rounds", "14", "-o", str(tmp_path / "nodes")]
+    code, out, _ = nearpeak("nodes", *words, "--dry-run")
+    assert code == 0
+    assert "nodes:      100, n0 to n99, a rank on each" in out
+    assert "covers:     700 of 4950 pairs (14.1 %)" in out
+    assert "node hours, and more where much looks slow" in out
+    assert not (tmp_path / "nodes").exists()
+
+
+@pytest.mark.parametrize("times", [1.0, 1.5])
+def test_a_report_has_the_exit_status_of_the_run(
+    nearpeak: Nearpeak, tmp_path: Path, times: float
+) -> None:
+    def slow(pairs: Indices, _together: bool) -> tuple[Floats, Floats]:
+        return np.where((pairs == 2).any(axis=1), times, 1.0), np.ones(len(pairs))
+
+    made.record(tmp_path, made.chosen(6), slow)
+    code, out, _ = nearpeak("report", str(tmp_path))
+    assert code == int(times > 1)
+    assert ("1 slow node" in out) == (times > 1)
+    assert (tmp_path / "nodes.json").exists()
+    assert (tmp_path / "nodes.html").exists()
+    code, _, err = nearpeak("report", str(tmp_path), "--require", "x:bw>=1")
+    assert code == 2
+    assert "is of `nearpeak nodes`" in err

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a report shows of all pairs of nodes: on the terminal, on the page and as a map."""
+
+import re
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from nearpeak.arrays import Floats, Indices
+from nearpeak.nodes.build import build
+from nearpeak.nodes.found import Found
+from nearpeak.report.nodes import map as maps
+from nearpeak.report.nodes import words
+from nearpeak.report.nodes.page import render
+from nearpeak.report.nodes.terminal import print_found
+
+made = sys.modules["made_nodes"]  # loaded by tests/conftest.py
+
+
+def slow(pairs: Indices, _together: bool) -> tuple[Floats, Floats]:
+    """Node 2, and the link 0 - 5."""
+    latency = np.where((pairs == 2).any(axis=1), 1.6, 1.0)
+    return latency, np.where((pairs == [0, 5]).all(axis=1), 1.4, 1.0)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Found:
+    chosen = made.chosen(7)
+    chosen.nodes[2] = "<i>&"  # what a host is called is no markup
+    return build(made.record(tmp_path_factory.mktemp("nodes"), chosen, slow))
+
+
+def test_the_terminal_says_what_is_slow(found: Found, capsys: pytest.CaptureFixture[str]) -> None:
+    print_found(found, Path("nodes.html"))
+    out = capsys.readouterr().out
+    assert "21 of 21 pairs (100 %)" in out
+    assert re.search(r"node <i>& +latency, alone +1\.[56]\d", out)
+    assert re.search(r"link n0 - n5 +bandwidth, together +1\.[34]\d", out)
+    assert out.rstrip().endswith("7 nodes: 1 slow node and 1 slow link; nodes.html")
+    assert words.faults(found) == "7 nodes: 1 slow node and 1 slow link"
+
+
+def test_the_page_is_whole_and_escaped(found: Found) -> None:
+    page = render(found)
+    assert "<i>&" not in page
+    assert "&lt;i&gt;&amp;" in page
+    assert "<script" not in page
+    assert page.count("<svg") == 4
+    assert "7 nodes: 1 slow node and 1 slow link." in page
+
+
+def test_a_map_colours_a_slow_node_as_a_row_and_a_column(found: Found) -> None:
+    latency = next(each for each in found.maps if each.metric == "latency_us")
+    root = ElementTree.fromstring(maps.draw(latency, found.nodes))
+    cells = {
+        (int(cell.get("x", "")), int(cell.get("y", ""))): cell.get("class")
+        for cell in root.iter("rect")
+        if cell.get("class") != "none"
+    }
+    assert len(cells) == 21
+    for (column, row), kind in cells.items():
+        assert column < row
+        assert kind == ("c4" if 2 in (column, row) else "c0")
+    assert len(maps.legend()) == len(maps.STEPS) + 1
+
+
+def test_a_map_of_many_nodes_has_a_path_for_each_class(tmp_path: Path) -> None:
+    found = build(made.record(tmp_path, made.chosen(90), slow, launches=1))
+    drawn = maps.draw(found.maps[0], found.nodes)
+    root = ElementTree.fromstring(drawn)
+    paths = {path.get("class"): path.get("d", "").count("M") for path in root.iter("path")}
+    assert paths["c4"] == 89
+    assert sum(paths.values()) == 90 * 89 // 2
+    assert len(drawn) < 60 * 1024

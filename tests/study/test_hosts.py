@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hosts that are like this machine, and hosts that differ from it."""
+
+import json
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from nearpeak.machine.machine import Machine
+from nearpeak.machine.sysfs import from_sysfs
+from nearpeak.study.hosts import describe, differences, remarks
+
+MACHINES = Path(__file__).parents[1] / "machines"
+NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))
+
+
+@pytest.fixture(scope="module")
+def dgx() -> Machine:
+    return from_sysfs(MACHINES / "dgx-h100.txt")
+
+
+def test_what_differs_is_named(dgx: Machine) -> None:
+    here = dgx
+    assert list(differences(here, msgspec.structs.replace(here, hostname="other"))) == []
+    other = msgspec.structs.replace(here, cpu_model="Other CPU", gpus=here.gpus[:1])
+    cpu, gpus = differences(here, other)
+    assert cpu == f"CPU: Other CPU, here {here.cpu_model}"
+    assert gpus.startswith(f"GPUs: {here.gpus[0].name} at node")
+    fewer = msgspec.structs.replace(here, allowed_cpus=here.allowed_cpus[:1], nics=[])
+    told = [line.partition(":")[0] for line in differences(here, fewer)]
+    assert "usable CPUs" in told
+
+
+def test_one_of_three_hosts_has_fewer_cpus(three_hosts: Any, tmp_path: Path) -> None:
+    """The third one lets programs use its first CPU alone."""
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        pytest.skip("one CPU to run on")
+    real, last = shlex.quote(three_hosts.remote_shell), three_hosts.names[2]
+    shell = tmp_path / "shell"
+    bound = f'[ "$1" = {last} ] && exec taskset -c {cpus[0]} {real} "$@"'
+    shell.write_text(f'#!/bin/sh\n{bound}\nexec {real} "$@"\n')
+    shell.chmod(0o755)
+    hosts = ["--hosts", ",".join(three_hosts.names), "--remote-shell", str(shell)]
+    done = three_hosts.run([NEARPEAK, "machine", "--json", *hosts])
+    assert (done.returncode, done.stderr) == (0, "")
+    whole = json.loads(done.stdout)
+    assert whole["alike"] == list(three_hosts.names[:2])
+    assert list(whole["others"]) == [last]
+    assert whole["others"][last]["allowed_cpus"] == cpus[:1]
+    assert whole["others"][last]["hostname"] == last
+    done = three_hosts.run([NEARPEAK, "machine", *hosts])
+    assert f"Hosts that are alike: {', '.join(three_hosts.names[:2])}" in done.stdout
+    assert f"{last} differs: usable CPUs: {cpus[0]}, here" in done.stdout
+
+
+def test_a_host_that_does_not_say_what_it_is(tmp_path: Path, dgx: Machine) -> None:
+    shell = tmp_path / "shell"
+    shell.write_text("#!/bin/sh\necho no python here >&2; exit 1\n")
+    shell.chmod(0o755)
+    told = describe(dgx, ["localhost", "a"], str(shell))
+    assert told == {"localhost": dgx, "a": "no python here"}
+    (line,) = remarks(dgx, ["localhost", "a"], str(shell))
+    assert line.startswith("a does not say what it is (no python here)")
