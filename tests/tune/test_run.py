@@ -142,6 +142,12 @@ def test_what_is_free_is_confirmed_beside_all_where_it_differs() -> None:
     assert names(Outcome(taken=ALL, free={})) == everything
 
 
+def test_what_was_tuned_before_is_told_apart_from_what_is_found() -> None:
+    again: Any = SimpleNamespace(single=SimpleNamespace(settings=Settings(name="tuned", env=BASE)))
+    found = settings(again, Outcome(taken=ALL, free=ALL))
+    assert [each.name for each in found] == ["as-it-was", "tuned"]
+
+
 @pytest.mark.parametrize(("rounds", "told"), [(0, 0), (5, 0), (6, 2)])
 def test_fewer_than_six_rounds_of_ceilings_give_no_figure(rounds: int, told: int) -> None:
     journal: Any = SimpleNamespace(records=[])
