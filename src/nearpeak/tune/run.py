@@ -222,8 +222,8 @@ def _crossed(
 ) -> list[tuple[str, str]]:
     """The thresholds of what moves the messages, each with the value at which its protocols
     cross."""
-    waiting = {each.variable for each in _last(prepared, hinted, prepared.candidates)}
-    there = [each for each in prepared.thresholds if each.name not in waiting]
+    idle_names = prepared.of_ucx if hinted.over_ucx is False else []
+    there = [each for each in prepared.thresholds if each.name not in idle_names]
     if not there:
         return []
     with prepared.single.mps():
