@@ -149,6 +149,9 @@ class Launches(Bench):
     def more(self) -> bool:
         return False
 
+    def lend(self) -> bool:
+        return False
+
 
 def ours(bench: Launches, seed: int) -> Env:
     """`nearpeak tune`'s."""

@@ -8,21 +8,21 @@ from nearpeak.tune.budget import Budget
 
 
 def test_what_decides_may_take_what_the_study_can_spare() -> None:
-    budget = Budget(180.0)
-    assert budget.until("search", 0.5) == pytest.approx(99.0)
-    assert 99.0 < budget.until("proof", 0.5) < 180.0
-    assert budget.until("proof", 0.5) > budget.until("proof", 1.0)
-    assert budget.until("rest", 0.5) == 180.0
+    budget = Budget(180.0, study=50.0)
+    assert budget.until("search") == pytest.approx(99.0)
+    assert budget.until("proof") == pytest.approx(130.0)
+    assert budget.until("rest") == 180.0
 
 
 def test_a_study_that_needs_all_of_its_share_keeps_it() -> None:
-    assert Budget(180.0).until("proof", 10.0) == Budget(180.0).until("search", 10.0)
+    budget = Budget(180.0, study=100.0)
+    assert budget.until("proof") == budget.until("search")
 
 
 def test_trials_end_before_what_is_to_come() -> None:
-    assert Budget(180.0).trials_until(0.5, 20.0) == pytest.approx(0.75 * 99.0)
-    short = Budget(180.0).trials_until(0.5, 120.0)
-    assert short == pytest.approx(Budget(180.0).until("proof", 0.5) - 120.0)
+    budget = Budget(180.0, study=50.0)
+    assert budget.trials_until(20.0) == pytest.approx(0.75 * 99.0)
+    assert budget.trials_until(100.0) == pytest.approx(30.0)
 
 
 def test_a_study_that_takes_its_overtime_fits() -> None:
@@ -30,10 +30,16 @@ def test_a_study_that_takes_its_overtime_fits() -> None:
     assert Budget(180.0).study_seconds(200.0) == 0.0
 
 
+def test_where_nothing_is_taken_the_search_has_all_but_the_least_study() -> None:
+    budget = Budget(180.0, study=50.0, lent=True)
+    assert budget.until("search") == budget.until("proof") == pytest.approx(130.0)
+    assert budget.trials_until(20.0) == pytest.approx(110.0)
+
+
 def test_time_that_is_added_counts_from_what_was_spent() -> None:
     added = Budget(100.0, begins=300.0)
     assert added.ends == 400.0
-    assert added.until("search", 0.0) == pytest.approx(355.0)
+    assert added.until("search") == pytest.approx(355.0)
     assert added.overdrawn(405.0) == ""
     assert added.overdrawn(420.0).startswith("It took 2m00s, beyond the budget of 1m40s: ")
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is written of what came of a tuning."""
 
+import contextlib
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -12,9 +13,18 @@ from made_libraries import made_evidence
 from nearpeak.libraries.library import Settings
 from nearpeak.libraries.profiles import Apart, At
 from nearpeak.libraries.tunables import Tunable
+from nearpeak.tune import thresholds
 from nearpeak.tune.candidates import Candidate
 from nearpeak.tune.hints import Hints
-from nearpeak.tune.run import _calibrated, _calibration, _last, _with_crossed, profiles, settings
+from nearpeak.tune.run import (
+    _calibrated,
+    _calibration,
+    _crossed,
+    _last,
+    _with_crossed,
+    profiles,
+    settings,
+)
 from nearpeak.tune.search import Calibration, Outcome
 from nearpeak.tune.tuned import Free
 from nearpeak.tune.written import about
@@ -142,6 +152,12 @@ def test_what_is_free_is_confirmed_beside_all_where_it_differs() -> None:
     assert names(Outcome(taken=ALL, free={})) == everything
 
 
+def test_what_was_tuned_before_is_told_apart_from_what_is_found() -> None:
+    again: Any = SimpleNamespace(single=SimpleNamespace(settings=Settings(name="tuned", env=BASE)))
+    found = settings(again, Outcome(taken=ALL, free=ALL))
+    assert [each.name for each in found] == ["as-it-was", "tuned"]
+
+
 @pytest.mark.parametrize(("rounds", "told"), [(0, 0), (5, 0), (6, 2)])
 def test_fewer_than_six_rounds_of_ceilings_give_no_figure(rounds: int, told: int) -> None:
     journal: Any = SimpleNamespace(records=[])
@@ -180,6 +196,22 @@ def test_settings_of_what_moves_no_message_are_tried_last(
     prepared: Any = SimpleNamespace(of_ucx=["UCX_TLS"])
     tried = [Candidate((("UCX_TLS", "sm"),)), other]
     assert [each.label for each in _last(prepared, Hints([], over_ucx), tried)] == last
+
+
+@pytest.mark.parametrize(("over_ucx", "measured"), [(True, 2), (None, 2), (False, 1)])
+def test_thresholds_of_what_moves_no_message_are_not_measured(
+    over_ucx: bool | None, measured: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = [SimpleNamespace(name=name) for name in ("UCX_RNDV_THRESH", "CMA_THRESHOLD")]
+    single = SimpleNamespace(mps=contextlib.nullcontext)
+    prepared: Any = SimpleNamespace(
+        of_ucx=["UCX_RNDV_THRESH"], thresholds=many, single=single, launches=None
+    )
+    seen: list[Any] = []
+    monkeypatch.setattr(thresholds, "measure", lambda _, there, *__: seen.extend(there))
+    trials: Any = SimpleNamespace(thresholds=lambda look: look(4.0, lambda: 100.0) or [])
+    assert _crossed(prepared, trials, Hints([], over_ucx), lambda _: None) == []
+    assert seen == many[-measured:]
 
 
 def test_a_cost_model_that_moves_no_message_is_left_alone() -> None:

@@ -25,6 +25,7 @@ class Planted(Bench):
         self.launches = launches
         self.most = math.inf  # of all
         self.lent = 0  # further ones, that a study could spare
+        self.further = 0  # further trials, likewise
         self.reserved: list[int] = []
         self.done = 0
         self.checked: list[Env] = []
@@ -72,6 +73,11 @@ class Planted(Bench):
 
     def more(self) -> bool:
         return False
+
+    def lend(self) -> bool:
+        lent, self.further = self.further, 0
+        self.launches += lent
+        return lent > 0
 
 
 def candidates(values: Mapping[str, list[str]]) -> list[Candidate]:
@@ -383,6 +389,23 @@ def test_what_decides_is_done_in_time_that_the_study_can_spare() -> None:
 
     assert (found(0).taken, bool(found(0).lacking)) == ({}, True)
     assert found(60).taken.get("FAST") == "y"
+
+
+def test_where_nothing_is_taken_the_search_goes_on_in_time_that_the_study_can_spare() -> None:
+    def effect(env: Env) -> tuple[float, float]:
+        pair = env.get("LEFT") == "y" and env.get("RIGHT") == "y"
+        return (2.0, 2.0) if pair else (1.0, 1.0)
+
+    def found(further: int) -> tuple[Env, int]:
+        bench = Planted(effect, 2, launches=20)
+        bench.further = further
+        values = candidates({**FILLERS, "LEFT": ["n", "y"], "RIGHT": ["n", "y"]})
+        return Search(bench, values, 2).run().taken, bench.further
+
+    assert found(0) == ({}, 0)
+    taken, left = found(200)
+    assert {"LEFT", "RIGHT"} <= set(taken)
+    assert left == 0
 
 
 def test_where_nothing_is_taken_what_seems_better_races_on() -> None:

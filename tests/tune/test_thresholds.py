@@ -67,6 +67,19 @@ def test_a_size_that_is_off_by_chance_moves_nothing() -> None:
     assert crossing(short, long) == expected
 
 
+def test_a_threshold_of_what_is_not_there_makes_no_difference() -> None:
+    class Idle(Planted):
+        def curve(
+            self, env: Env, sizes: Sequence[int], limit_seconds: float, /
+        ) -> dict[int, float]:
+            assert (len(env), limit_seconds) == (1, 4.0)
+            return {each: math.log(each) + 0.03 * ("inf" in env.values()) for each in sizes}
+
+    told: list[str] = []
+    assert measure(Idle(), [tunable("LIMIT")], told.append, 4.0, lambda: 100.0) == []
+    assert told == ["LIMIT: it makes no difference here"]
+
+
 def test_what_cannot_be_launched_keeps_its_values() -> None:
     told: list[str] = []
     found = measure(
@@ -128,6 +141,9 @@ class Library(Bench):
         return launches >= 0 and checks <= 1 and bool(work)
 
     def more(self) -> bool:
+        return False
+
+    def lend(self) -> bool:
         return False
 
 

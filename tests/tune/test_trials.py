@@ -154,7 +154,7 @@ def test_thresholds_are_measured_once_within_their_share(tmp_path: Path) -> None
     found = [("LIMIT", "46341")]
 
     def look(limit: float, left: Callable[[], float]) -> list[tuple[str, str]]:
-        assert 4 <= limit < left() <= 0.1 * Budget(2000.0).until("search", 0.0)
+        assert 4 <= limit < left() <= 0.1 * Budget(2000.0).until("search")
         return found
 
     journal = TuneJournal(tmp_path / "out", BEGIN)
@@ -260,6 +260,7 @@ class Hanging:
         return [Figure(case="bw", value=value, unit="us", better="lower")]
 
 
+STUDY = 35.0  # seconds of the least one
 HANGS: dict[str, Callable[[str, Env, int], bool]] = {
     "nothing": lambda *_: False,
     "all": lambda *_: True,
@@ -288,7 +289,7 @@ def searched(
     names = ["FAST", *(f"S{number}" for number in range(12))]
     values = [Candidate(((name, value),)) for name in names for value in ("1", "2")]
     asked = msgspec.structs.replace(ASKED, budget_seconds=budget)
-    begin = msgspec.structs.replace(BEGIN, asked=asked)
+    begin = msgspec.structs.replace(BEGIN, asked=asked, study_seconds=STUDY)
     with closing(TuneJournal(folder, None if added else begin)) as journal:
         if added:
             journal.append(added)
@@ -305,12 +306,18 @@ def test_whatever_hangs_a_search_ends_in_time(
 ) -> None:
     launcher = Hanging(hangs)
     found = searched(tmp_path / "out", budget, launcher, monkeypatch)
-    shares = Budget(budget)
-    assert launcher.now <= shares.until("rest", 1.25), found
+    shares = Budget(budget, study=STUDY)
+    assert launcher.now <= shares.until("rest"), found
     if found.taken:
-        assert launcher.now <= 1.05 * shares.until("proof", 1.25), found
+        assert launcher.now <= 1.05 * shares.until("proof"), found
     if hangs is HANGS["nothing"]:
         assert "FAST" in found.taken
+
+
+def test_what_a_study_can_spare_is_lent_once(tmp_path: Path) -> None:
+    trials = Trials(TuneJournal(tmp_path / "out", BEGIN), Launcher())
+    assert trials.lend()
+    assert not trials.lend()
 
 
 def test_time_that_is_added_to_a_search_that_ended_goes_on_with_it(
@@ -326,7 +333,7 @@ def test_time_that_is_added_to_a_search_that_ended_goes_on_with_it(
     assert before < launcher.now <= before + 300.0
     assert "FAST" in found.taken
     records = read(tmp_path / "out")
-    assert budget_of(records) == Budget(300.0, begins=pytest.approx(before))
+    assert budget_of(records) == Budget(300.0, begins=pytest.approx(before), study=STUDY)
     silent = Hanging(lambda *_: False)
     monkeypatch.setattr("nearpeak.tune.trials.time", SimpleNamespace(monotonic=silent.monotonic))
     with closing(TuneJournal(tmp_path / "out")) as journal:

@@ -2,23 +2,19 @@
 """How a tuning shares its time: until when each kind of its work may begin.
 
 The search has its share, and the study that confirms the rest. What decides whether anything is
-taken may begin in the study's time too, as long as a study of the targets alone still fits; where
-nothing is taken, no study follows, and all of the time is free.
+taken may begin in the study's time too, as long as the least study still fits. Where the search has
+taken nothing, that time is lent to all of it, so that it goes on; and where nothing is taken in the
+end, no study follows, and all of the time is free.
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
-from nearpeak.study.fit import BUDGET_SHARE, OVERTIME
-from nearpeak.terms.left_out import LEAST_BLOCKS
+from nearpeak.study.fit import OVERTIME
 from nearpeak.terms.sizes import format_seconds
 
 SEARCHED = 0.55  # of the time; what is left is for the study that confirms
 TRIED = 0.75  # of the search's time, at most, for trials; what is left is for dropping and proving
-# Launches of a study of the targets alone: blocks of the library as it is, tuned, and a ceiling,
-# and a trial of each before.
-STUDIED = 3 * (LEAST_BLOCKS + 1)
-
 # "search": what makes better what is taken; "proof": what decides whether anything is;
 # "rest": what is asked where nothing is.
 Work = Literal["search", "proof", "rest"]
@@ -26,30 +22,31 @@ Work = Literal["search", "proof", "rest"]
 
 @dataclass(frozen=True)
 class Budget:
-    """Seconds that a tuning has, from when so many were spent by a budget before."""
+    """Seconds that a tuning has, from when so many were spent by a budget before; `study`: those
+    of the least study that confirms, all in all."""
 
     seconds: float
     begins: float = 0.0
+    study: float = 0.0
+    lent: bool = False  # what the least study does not need, to all of the search
 
     @property
     def ends(self) -> float:
         """When all of it is spent."""
         return self.begins + self.seconds
 
-    def until(self, work: Work, launch: float) -> float:
-        """When work of this kind must have ended. `launch`: seconds of a usual one; 0: not
-        known."""
+    def until(self, work: Work) -> float:
+        """When work of this kind must have ended."""
         search = self.begins + SEARCHED * self.seconds
-        if work == "search":
-            return search
-        if work == "rest":
-            return self.ends
-        return max(search, self.ends - STUDIED * launch * OVERTIME / BUDGET_SHARE)
+        proof = max(search, self.ends - self.study)
+        ends = {"search": proof if self.lent else search, "proof": proof, "rest": self.ends}
+        return ends[work]
 
-    def trials_until(self, launch: float, to_come: float) -> float:
+    def trials_until(self, to_come: float) -> float:
         """When trials must have ended, so that `to_come` seconds of proof follow."""
         most = self.begins + TRIED * SEARCHED * self.seconds
-        return min(most, self.until("proof", launch) - to_come)
+        last = self.until("proof") - to_come
+        return last if self.lent else min(most, last)
 
     def study_seconds(self, spent: float) -> float:
         """The budget of the study where so much was spent: a study may take longer than its own

@@ -43,6 +43,7 @@ class Begin(msgspec.Struct, kw_only=True, tag_field="record", tag="tune"):
     gpus: list[str]
     driver: str | None
     candidates: list[dict[str, str]]
+    study_seconds: float = 0.0  # of the least study that confirms, all in all
 
 
 class Trial(msgspec.Struct, kw_only=True, tag_field="record", tag="trial"):
@@ -132,10 +133,12 @@ def seconds_of(records: Sequence[Record]) -> float:
 
 def budget_of(records: Sequence[Record]) -> Budget:
     """The budget in force after these records."""
-    budget = Budget(FORM.begin(list(records)).asked.budget_seconds)
+    begun = FORM.begin(list(records))
+    budget = Budget(begun.asked.budget_seconds, study=begun.study_seconds)
     for number, record in enumerate(records):
         if isinstance(record, Amended):
-            budget = Budget(record.budget_seconds, begins=seconds_of(records[:number]))
+            spent = seconds_of(records[:number])
+            budget = Budget(record.budget_seconds, spent, begun.study_seconds)
     return budget
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from statistics import median
 
+import msgspec
 import numpy as np
 
 import nearpeak
@@ -21,12 +22,14 @@ from nearpeak.numbers import count
 from nearpeak.statistics.intervals import interval
 from nearpeak.study import programs
 from nearpeak.study.estimate import APPLICATION_SECONDS, GUESSES
-from nearpeak.study.fit import rounded
+from nearpeak.study.fit import OVERTIME, budget_for, rounded
 from nearpeak.study.paths import select_paths
+from nearpeak.study.prepare import prepare as study
 from nearpeak.study.single import Single, beside, choose
 from nearpeak.terms.buffers import default_buffers, needs_gpu
+from nearpeak.terms.left_out import LEAST_BLOCKS
 from nearpeak.terms.sizes import format_seconds
-from nearpeak.tune import calibrate, thresholds, tuned
+from nearpeak.tune import calibrate, confirm, thresholds, tuned
 from nearpeak.tune.budget import SEARCHED
 from nearpeak.tune.candidates import Candidate, Env, candidates, idle, possible, with_named
 from nearpeak.tune.confirm import FREE, TUNED, Confirmed, Shown, apart
@@ -34,11 +37,13 @@ from nearpeak.tune.hints import Hints, hints
 from nearpeak.tune.journal import SCHEMA, Asked, Begin, Calibrated, Trial, TuneJournal
 from nearpeak.tune.launches import Launches
 from nearpeak.tune.search import CALIBRATED_ROUNDS, Outcome, Search
-from nearpeak.tune.targets import parse_targets, resolved
+from nearpeak.tune.targets import Target, parse_targets, resolved
 from nearpeak.tune.trials import Trials
 from nearpeak.tune.tried import tried
 
+BEFORE = "as-it-was"  # settings that were tuned before
 UCX = "ucx"  # the component whose cost model takes ceilings
+LEAST_STUDY_SECONDS = 1.0  # a budget that leaves out all that it may
 MOST_HINTED = 2  # sizes that are explained, the largest: some 10 s each
 # Launches of a search that may end with something taken: two looks and the library as it is, trials
 # by chance, a race of two, what is won proved twice, and what works with it and without.
@@ -57,6 +62,7 @@ class Prepared:
     of_ucx: list[str]  # variables of UCX
     paths: list[str]  # ids of those that are guarded, the own one first
     usual: list[str]  # benchmarks that are guarded by the study
+    study_seconds: float  # of the least study that confirms, all in all
 
     @property
     def single(self) -> Single:
@@ -108,6 +114,7 @@ def prepare(asked: Asked) -> Prepared:
         )
     measured = [each for each in described.benchmarks if each.ceiling == "measured"]
     one = [each.name for each in measured if each.one_message or each.one_way]
+    guarded = [each.name for each in measured if each.name in usual]
     others = {f"{path} {kinds}": _guards(first, one, path, kinds) for path, kinds in paths.items()}
     return Prepared(
         asked,
@@ -117,8 +124,19 @@ def prepare(asked: Asked) -> Prepared:
         [each.tunable for each in there if each.tunable.threshold and not first.path.two_hosts],
         [each.tunable.name for each in there if each.tunable.component == UCX],
         list(paths),
-        [each.name for each in measured if each.name in usual],
+        guarded,
+        _study_seconds(split(asked.mpi)[0], first.settings, list(paths), targets, guarded),
     )
+
+
+def _study_seconds(
+    mpi: str, base: Settings, paths: Sequence[str], targets: Sequence[Target], usual: Sequence[str]
+) -> float:
+    """What a study of two settings takes that leaves out all that it may, by its own guess."""
+    two = [_as_it_is(base), msgspec.structs.replace(base, name=TUNED)]
+    wanted = confirm.options(mpi, two, paths, targets, usual, LEAST_STUDY_SECONDS)
+    _, plan = study(wanted, programs.TOOLS, lambda _: None, retry=False, dry_run=True)
+    return budget_for(plan, LEAST_BLOCKS) * OVERTIME
 
 
 def least_seconds(buffers: str, launches: int, problems: int = 0) -> float:
@@ -159,6 +177,7 @@ def begin(prepared: Prepared) -> Begin:
         gpus=[gpu.name for gpu in machine.gpus],
         driver=machine.provenance.nvidia_driver,
         candidates=[dict(candidate.env) for candidate in prepared.candidates],
+        study_seconds=prepared.study_seconds,
     )
 
 
@@ -204,8 +223,8 @@ def _crossed(
 ) -> list[tuple[str, str]]:
     """The thresholds of what moves the messages, each with the value at which its protocols
     cross."""
-    waiting = {each.variable for each in _last(prepared, hinted, prepared.candidates)}
-    there = [each for each in prepared.thresholds if each.name not in waiting]
+    idle_names = prepared.of_ucx if hinted.over_ucx is False else []
+    there = [each for each in prepared.thresholds if each.name not in idle_names]
     if not there:
         return []
     with prepared.single.mps():
@@ -254,10 +273,15 @@ def _hints(prepared: Prepared, tell: Callable[[str], None], limit_seconds: float
     return hints(looked, sizes[-MOST_HINTED:], tell, limit_seconds)
 
 
+def _as_it_is(base: Settings) -> Settings:
+    """What a tuning starts from, told apart from what it finds where it was tuned before."""
+    return msgspec.structs.replace(base, name=BEFORE) if base.name in (TUNED, FREE) else base
+
+
 def settings(prepared: Prepared, outcome: Outcome) -> list[Settings]:
     """Those that are confirmed: as it is, as it was tuned, and that without what costs something
     elsewhere, if something does."""
-    base = prepared.single.settings
+    base = _as_it_is(prepared.single.settings)
 
     def made(name: str, env: Env, summary: str) -> Settings:
         return Settings(

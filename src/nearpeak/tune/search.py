@@ -86,6 +86,9 @@ class Bench(Protocol):
     def more(self) -> bool:
         """Whether time was added when the search had ended; it counts from then on."""
 
+    def lend(self) -> bool:
+        """Whether there are trials in time that a study could spare; it counts from then on."""
+
 
 class Offer(NamedTuple):
     """A candidate that makes some targets faster and others slower."""
@@ -148,7 +151,7 @@ class Search:
         self.outcome = Outcome()
 
     def run(self) -> Outcome:
-        """Searches, and goes on as long as time is added."""
+        """Searches, and goes on as long as time is added, or was left by what took nothing."""
         if not self._reference(TAKEN):
             return self.outcome
         self._bench.check({})  # how long it takes must be known for the others to have their time
@@ -157,7 +160,7 @@ class Search:
         if self._take_best(self._promising()):
             self._prune()
         self._go_on()
-        while self._bench.more():
+        while self._bench.more() or (not self.outcome.taken and self._bench.lend()):
             self.outcome.lacking, self.outcome.offers = [], []
             self._checks = 1
             if not self.outcome.taken and self._take_best(self._best(self._known())):

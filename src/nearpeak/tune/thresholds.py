@@ -7,12 +7,14 @@ which is tried before any value around the default.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from statistics import median
 from typing import Protocol
 
 from nearpeak.libraries.tunables import Threshold, Tunable
 from nearpeak.numbers import count, size
 from nearpeak.study.launching import LaunchFailed
 from nearpeak.tune.candidates import Env
+from nearpeak.tune.estimate import HARM
 
 SIZES = [1 << power for power in range(8, 23)]  # bytes
 ROUNDS = 2  # of a launch of each protocol: of both the faster one counts, as some launches are slow
@@ -33,8 +35,8 @@ def measure(
     limit_seconds: float,
     left: Callable[[], float],
 ) -> list[tuple[str, str]]:
-    """Those of these settings that are thresholds, each with its best value, as far as there is
-    time. `limit_seconds`: of a launch; `left`: seconds for all of them."""
+    """Those of these settings that are thresholds and make a difference, each with its best value,
+    as far as there is time. `limit_seconds`: of a launch; `left`: seconds for all of them."""
     found: list[tuple[str, str]] = []
     longest = 0.0
     for tunable in tunables:
@@ -53,6 +55,9 @@ def measure(
             tell(f"{tunable.name}: its protocols cannot be measured: {error}")
             continue
         longest = max(longest, before - left())
+        if median(abs(short[each] - long[each]) for each in SIZES) < HARM:
+            tell(f"{tunable.name}: it makes no difference here")
+            continue
         at = crossing(short, long)
         found.append((tunable.name, value_of(tunable.threshold, at)))
         tell(f"{tunable.name}={found[-1][1]}: {_words(at)}, by {count(2 * ROUNDS, 'launch')}")

@@ -3,6 +3,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from statistics import median
 from typing import Protocol, TypeVar
 
@@ -109,7 +110,7 @@ class Trials(Bench):
         record = self._played(Crossed)
         if record is None:
             start = time.monotonic()
-            most = SWEPT_SHARE * (self._budget.until("search", 0.0) - self._budget.begins)
+            most = SWEPT_SHARE * (self._budget.until("search") - self._budget.begins)
             found = look(self._look_limit(), lambda: most - (time.monotonic() - start))
             record = Crossed(found=found, seconds=round(time.monotonic() - start, 3))
             self._record(record)
@@ -161,7 +162,7 @@ class Trials(Bench):
         """As Bench has it."""
         usual, check = self._usual()
         begins = self._budget.begins
-        most = self._budget.trials_until(usual, TO_COME * usual + check) - begins
+        most = self._budget.trials_until(TO_COME * usual + check) - begins
         return 1.0 - (self._spent - begins) / most if most > 0 else 0.0
 
     def holds(self, launches: int, checks: int, work: Work) -> bool:
@@ -172,6 +173,13 @@ class Trials(Bench):
     def more(self) -> bool:
         """As Bench has it; what was added after the study had begun is not for the search."""
         return self._amend()
+
+    def lend(self) -> bool:
+        """As Bench has it."""
+        if self._budget.lent:
+            return False
+        self._budget = replace(self._budget, lent=True)
+        return self.left() > 0
 
     def _checked(self, env: Env) -> dict[str, str] | None:
         known = next(
@@ -255,7 +263,7 @@ class Trials(Bench):
         return min(left, max(LEAST_LIMIT, MOST_TIMES * median(usual)))
 
     def _look_limit(self) -> float:
-        left = self._budget.until("search", 0.0) - self._budget.begins
+        left = self._budget.until("search") - self._budget.begins
         return max(LEAST_LIMIT, LOOKED_SHARE * left)
 
     def _done(self) -> list[Record]:
@@ -285,7 +293,7 @@ class Trials(Bench):
         ]
 
     def _left_seconds(self, work: Work) -> float:
-        return self._budget.until(work, self._usual()[0]) - self._spent
+        return self._budget.until(work) - self._spent
 
     def _record(self, record: Record) -> None:
         self._journal.append(record)
