@@ -394,7 +394,7 @@ TEST_CASE("times of single iterations are not kept for the whole of a slot") {
     InTurns turns(group.rank(), 0.05);
     SamplingPolicy policy = short_policy();
     policy.slot_s = 0.2;
-    policy.least_samples = 100;
+    policy.least_samples = 25;
     policy.sync = Sync::kBarrier;
     policy.reduce = Reduce::kMaximum;
     Sampler(group, coarse).measure(policy, turns);
