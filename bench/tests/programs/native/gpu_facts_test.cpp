@@ -20,7 +20,7 @@ GpuOptions facts_of(const std::vector<std::string>& metrics, const std::string& 
                     const RecordFile& file) {
   GpuOptions options;
   options.mode.common = short_run(sizes, file.path());
-  options.mode.cpus = two_cpus();
+  options.mode.cpus = rank_cpus();
   options.mode.metrics = metrics;
   options.devices = devices;
   options.buffers = buffers;

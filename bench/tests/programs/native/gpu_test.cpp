@@ -25,7 +25,7 @@ GpuOptions short_gpu(const std::string& buffers, const std::vector<std::string>&
   GpuOptions options;
   options.mode.common = short_run(sizes, file.path());
   options.mode.common.window = 5;
-  options.mode.cpus = two_cpus();
+  options.mode.cpus = rank_cpus();
   options.devices = devices;
   options.buffers = buffers;
   return options;

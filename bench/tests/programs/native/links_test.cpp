@@ -40,7 +40,7 @@ int run_words(std::vector<std::string> words) {
 int run(const std::vector<std::string>& devices, const RecordFile& file,
         const std::vector<std::string>& more = {}, const std::string& fake = "",
         const std::string& nvrtc = kNoNvrtc, const std::string& sizes = "64,100001") {
-  const auto two = two_cpus();
+  const auto two = rank_cpus();
   std::string cpus;
   std::string names;
   for (std::size_t i = 0; i < devices.size(); ++i) {

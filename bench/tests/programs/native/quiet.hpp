@@ -32,6 +32,16 @@ inline std::vector<int> two_cpus() {
   return {cpus.front(), cpus.back()};
 }
 
+// Those of two ranks. Sanitizers make a rank slow, for which the other waits: there both are on one
+// CPU, where ranks give way to each other (Wait::kYield). The release build has them on two.
+inline std::vector<int> rank_cpus() {
+  auto cpus = two_cpus();
+#ifdef NEARPEAK_SANITIZED
+  cpus.back() = cpus.front();
+#endif
+  return cpus;
+}
+
 // Runs `body` in a process of its own with its output thrown away, or with its errors in the file
 // `said`. It may bind itself, forbid itself system calls and die. Not while this process has other
 // threads: what locks they hold would be held in the new one for ever.
@@ -59,13 +69,18 @@ inline int in_own_process(const std::function<int()>& body, const std::string& s
   return await_process(start_process(body, said));
 }
 
-// A group of so many processes on the CPUs that this one may use, in a process of its own: its exit
-// status.
+// A group of processes on these CPUs, in a process of its own: its exit status.
+inline int in_group(const std::vector<int>& cpus,
+                    const std::function<int(nearpeak::SharedGroup&)>& body, double stall_s = 60) {
+  return in_own_process([&] { return nearpeak::run_group(cpus, stall_s, body); });
+}
+
+// Of so many processes, on the CPUs that this one may use.
 inline int in_group(int size, const std::function<int(nearpeak::SharedGroup&)>& body,
                     double stall_s = 60) {
   const auto usable = nearpeak::this_place(0).cpus;
   std::vector<int> cpus;
   for (int i = 0; i < size; ++i)
     cpus.push_back(usable[static_cast<std::size_t>(i) % usable.size()]);
-  return in_own_process([&] { return nearpeak::run_group(cpus, stall_s, body); });
+  return in_group(cpus, body, stall_s);
 }

@@ -12,7 +12,7 @@
 inline nearpeak::ModeOptions short_pair(const std::string& sizes, const RecordFile& file) {
   nearpeak::ModeOptions options;
   options.common = short_run(sizes, file.path());
-  options.cpus = two_cpus();
+  options.cpus = rank_cpus();
   return options;
 }
 

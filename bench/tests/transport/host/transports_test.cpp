@@ -116,7 +116,7 @@ TEST_CASE("every transport through memory delivers, however it is called") {
       std::vector<HostMemory> memories;
       for (int rank = 0; rank < 2; ++rank)
         memories.emplace_back(SlotBuffer::stride(largest) * count);
-      CHECK(in_group(2, [&](SharedGroup& group) {
+      CHECK(in_group(rank_cpus(), [&](SharedGroup& group) {
               End end(method, memories, group, largest, count);
               std::uint64_t seed = 1;
               for (const Way way : {Way::kOneWay, Way::kBothWays, Way::kBlocking, Way::kExchange,
