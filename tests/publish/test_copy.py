@@ -33,7 +33,7 @@ from nearpeak.tune import journal as tuning
 EXAMPLES = Path(__file__).parents[2] / "examples"
 # Of each example what its machine, and who measured, are known by.
 PRIVATE = {
-    "h100-explained": ["vm", "np", "9f818f65-babf-eb22-3551-519ab05469d0", "192.0.2.2", "fd00::2"],
+    "h100-explained": ["vm", "np", "8c5ce155-2c39-368f-17a5-f64ef3d11861", "192.0.2.2", "fd00::2"],
     "h100-tuned": ["vm", "/tmp/w", "99001a4d-7824-7bae-1ac1-d36ba2f6959d", "192.0.2.2"],
     "h200x2-buffers": [
         "vm",
