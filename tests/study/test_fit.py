@@ -188,6 +188,10 @@ def test_what_the_user_named_is_never_left_out(
     assert not set(paths) & set(left(kept_paths=paths))
     alone = left(benchmarks=["latency", "bibw"], paths=paths, kept_paths=paths[1:], kept_alone=True)
     assert alone == ["bibw", paths[0]]
+    # Where one stays in any case, the last of those that may go need not.
+    whole = ["host-gpu near", "gpu-gpu same-gpu"]
+    tight = left(benchmarks=["latency"], paths=whole, kept_paths=whole[1:], kept_alone=True)
+    assert tight == whole[:1]
     plan = plan_of(standins, described, "h200x2", 2, budget_seconds=60, kept_benchmarks=["put_bw"])
     [rma] = [left for left in plan.left_out if left.name == "rma"]
     assert rma.benchmarks == ["put_latency"]

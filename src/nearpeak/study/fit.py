@@ -275,7 +275,7 @@ def _stagings(plan: Plan, options: Options) -> Iterator[Cut]:
 
 
 def _paths(plan: Plan, options: Options) -> Iterator[Cut]:
-    """Paths of libraries, the last of all but one."""
+    """Paths of libraries: all but those that must stay, and but one where none must."""
     order = []
     kinds = set()
     for number, path in enumerate(plan.paths):
@@ -287,9 +287,9 @@ def _paths(plan: Plan, options: Options) -> Iterator[Cut]:
         kinds.add(kind)
         place, why = _place(path, further=further)
         order.append((place, -number, Cut("path", path.id, why, paths=[path])))
-    for *_, cut in sorted(order, key=lambda entry: entry[:2])[:-1]:
-        if not _named(cut.paths[0], options):
-            yield cut
+    found = [cut for *_, cut in sorted(order, key=lambda entry: entry[:2])]
+    free = [cut for cut in found if not _named(cut.paths[0], options)]
+    yield from free if len(free) < len(found) else free[:-1]
 
 
 def _place(path: DataPath, *, further: bool) -> tuple[int, str]:
