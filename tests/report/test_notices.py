@@ -90,6 +90,18 @@ def test_few_launches_are_counted(results: Results) -> None:
     )
 
 
+def test_fractions_of_few_blocks_are_counted(plain: Results) -> None:
+    words = "though the figure has an interval"
+    assert not [notice for notice in notices(plain) if words in notice.text]
+    cell = next(cell for cell in plain.cells if cell.fraction_ci95)
+    cell.fraction_ci95, cell.fraction_blocks = None, 5
+    found = _one(plain, words).text
+    assert found.startswith("1 of ")
+    assert found.endswith(
+        "fewer than 6 blocks have the launch and its ceiling, with the CPUs as far apart."
+    )
+
+
 def test_drift_is_a_warning_only_where_something_changed(results: Results, plain: Results) -> None:
     changed = _one(results, "drifted")
     assert changed.tone == "note"

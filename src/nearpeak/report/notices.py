@@ -189,3 +189,10 @@ def _few_launches(results: Results) -> Iterator[Notice]:
                 else ""
             )
         )
+    fractions = [cell for cell in measured if cell.fraction is not None and cell.ci95 is not None]
+    if few := sum(cell.fraction_ci95 is None for cell in fractions):
+        yield Notice(
+            f"{few} of {count(len(fractions), 'fraction')} of the ceiling"
+            f" {'has' if few == 1 else 'have'} a range though the figure has an interval: fewer"
+            f" than {FEWEST} blocks have the launch and its ceiling, with the CPUs as far apart."
+        )

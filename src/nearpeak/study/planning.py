@@ -525,10 +525,10 @@ def left_out_lines(left: Sequence[LeftOut]) -> list[str]:
     rows = [(format_seconds(cut.budget_seconds), cut.label, cut.why) for cut in left]
     wide = max(len(label) for _, label, _ in rows)
     whole = max(cut.whole_seconds for cut in left)
-    all_of_it = f", and all of it with --budget {format_seconds(whole)}" if whole else ""
+    all_of_it = f", and nothing is left out with {format_seconds(whole)}" if whole else ""
     return [
         f"left out:   {count(len(left), 'thing')}, so that the budget holds {LEAST_BLOCKS}"
-        f" launches of all else; each is measured with this --budget{all_of_it}:",
+        f" launches of all else; with this --budget it stays, and what is below it{all_of_it}:",
         *(f"            {budget:>7}  {label:<{wide}}  {why}" for budget, label, why in rows),
     ]
 
