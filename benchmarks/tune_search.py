@@ -146,6 +146,9 @@ class Launches(Bench):
         assert checks <= 1
         return self.done + launches <= self.most / TRIED
 
+    def foreseen(self, launches: int) -> float | None:
+        return None if self.done + launches <= self.most else 1.0
+
     def more(self) -> bool:
         return False
 

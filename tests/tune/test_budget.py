@@ -25,6 +25,13 @@ def test_trials_end_before_what_is_to_come() -> None:
     assert budget.trials_until(100.0) == pytest.approx(30.0)
 
 
+def test_the_budget_that_holds_trials_and_the_study() -> None:
+    budget = Budget(180.0, study=90.0)
+    longer = Budget(budget.that_holds(120.0), study=90.0)
+    assert longer.trials_until(20.0) == pytest.approx(120.0)
+    assert Budget(budget.that_holds(10.0), study=90.0).seconds == pytest.approx(200.0)
+
+
 def test_a_study_that_takes_its_overtime_fits() -> None:
     assert 60.0 + OVERTIME * Budget(180.0).study_seconds(60.0) == pytest.approx(180.0)
     assert Budget(180.0).study_seconds(200.0) == 0.0

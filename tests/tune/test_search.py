@@ -71,6 +71,9 @@ class Planted(Bench):
         lent = 0 if work == "search" else self.lent
         return self.done + launches <= self.most + lent
 
+    def foreseen(self, launches: int) -> float | None:
+        return None if self.done + launches <= self.most else 1.0
+
     def more(self) -> bool:
         return False
 

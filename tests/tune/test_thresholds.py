@@ -140,6 +140,9 @@ class Library(Bench):
     def holds(self, launches: int, checks: int, work: Work) -> bool:
         return launches >= 0 and checks <= 1 and bool(work)
 
+    def foreseen(self, launches: int) -> float | None:
+        return None if launches < 300 else 1.0
+
     def more(self) -> bool:
         return False
 

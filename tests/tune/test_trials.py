@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A search's launches: recorded, within their time, and played back."""
 
+import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
@@ -106,6 +107,20 @@ def test_what_works_without_variables_is_looked_at_once(tmp_path: Path) -> None:
     for x in ("1", "2"):
         assert trials.check({"X": x}) == ""
     assert launcher.launched == [{}, {"X": "1"}, {"X": "2"}]
+
+
+def test_a_budget_that_holds_more_is_foreseen(tmp_path: Path) -> None:
+    class Slow(Launcher):
+        def measure(self, env: Env, limit_seconds: float, /) -> list[Value]:
+            time.sleep(0.002)
+            return super().measure(env, limit_seconds)
+
+    trials = Trials(TuneJournal(tmp_path / "out", BEGIN), Slow())
+    trials.measure({}, "taken")
+    assert trials.foreseen(0) is None
+    needed = trials.foreseen(10**9)
+    assert needed is not None
+    assert needed > BEGIN.asked.budget_seconds
 
 
 def test_a_search_is_played_back(tmp_path: Path) -> None:

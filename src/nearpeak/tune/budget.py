@@ -48,6 +48,10 @@ class Budget:
         last = self.until("proof") - to_come
         return last if self.lent else min(most, last)
 
+    def that_holds(self, trials: float) -> float:
+        """Seconds of a budget with so many for trials, after what was spent before it."""
+        return max(trials / (TRIED * SEARCHED), self.study / (1.0 - SEARCHED))
+
     def study_seconds(self, spent: float) -> float:
         """The budget of the study where so much was spent: a study may take longer than its own
         (docs/study.md, "Budget"), and that fits too."""

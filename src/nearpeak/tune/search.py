@@ -26,6 +26,7 @@ import numpy as np
 
 from nearpeak.arrays import Floats
 from nearpeak.terms.logs import brief
+from nearpeak.terms.sizes import format_seconds
 from nearpeak.tune.budget import Work
 from nearpeak.tune.candidates import Candidate, Env, agreeing, by_variable, together
 from nearpeak.tune.estimate import HARM, LEAST_GAIN, LIKELY, SURE, effects_of, estimate, noise_of
@@ -82,6 +83,10 @@ class Bench(Protocol):
     def holds(self, launches: int, checks: int, work: Work) -> bool:
         """Whether the time that work of this kind may take holds so many usual launches and
         checks."""
+
+    def foreseen(self, launches: int) -> float | None:
+        """Seconds of a budget that would hold so many trials and what follows; None where this one
+        does."""
 
     def more(self) -> bool:
         """Whether time was added when the search had ended; it counts from then on."""
@@ -155,6 +160,7 @@ class Search:
         if not self._reference(TAKEN):
             return self.outcome
         self._bench.check({})  # how long it takes must be known for the others to have their time
+        self._foresee()
         self._screen(self._candidates[: self._first])
         self._calibrate()
         if self._take_best(self._promising()):
@@ -167,6 +173,15 @@ class Search:
                 self._prune()
             self._go_on()
         return self.outcome
+
+    def _foresee(self) -> None:
+        """Tells what time would hold each value, where this one does not."""
+        values = len(self._candidates)
+        if seconds := self._bench.foreseen(values):
+            self._tell(
+                f"{values} values are tried many at a time, the most promising ones alone: a launch"
+                f" of each takes a --budget of about {format_seconds(seconds)}"
+            )
 
     def _go_on(self) -> None:
         """Searches until nothing helps any more or the time is over, and proves what it takes."""

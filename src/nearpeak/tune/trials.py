@@ -170,6 +170,13 @@ class Trials(Bench):
         usual, check = self._usual()
         return launches * usual + checks * check <= self._left_seconds(work)
 
+    def foreseen(self, launches: int) -> float | None:
+        """As Bench has it, by the usual launch and the check without anything."""
+        usual, check = self._usual()
+        so_far = self._spent - self._budget.begins
+        needed = self._budget.that_holds(so_far + launches * usual + check)
+        return needed if needed > self._budget.seconds else None
+
     def more(self) -> bool:
         """As Bench has it; what was added after the study had begun is not for the search."""
         return self._amend()
