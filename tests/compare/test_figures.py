@@ -27,6 +27,16 @@ def test_libraries_ceilings_and_fractions_by_launch(make_sides: MakeSides) -> No
     assert len(found) == 12
 
 
+def test_a_session_that_was_ended_early_does_not_count_as_one(make_sides: MakeSides) -> None:
+    sides = [make_sides(f"s{day}", day=day, blocks=blocks) for day, blocks in ((1, 2), (2, 3))]
+    studies = load_side(sides)
+    for figures in gather(studies, {(0, 0): 4, (1, 0): 5}).values():
+        assert {launch.session for launch in figures.values} == {5}
+        assert {launch.session for launch in [*figures.of_ceiling, *figures.distances]} <= {5}
+    alone = gather(studies[:1], {(0, 0): 4}).values()
+    assert all({launch.session for launch in figures.values} == {4} for figures in alone)
+
+
 def test_empty_messages_have_no_rate_and_facts_no_ceiling(make_sides: MakeSides) -> None:
     studies = load_side([make_sides("one", blocks=2)])
     for cell in studies[0].results.cells:

@@ -10,6 +10,7 @@ from nearpeak.results import held
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.results import CeilingPoint, Cell
 from nearpeak.statistics.comparisons import better_in
+from nearpeak.statistics.sessions import telling
 from nearpeak.terms.benchmarks import Better, x_unit
 from nearpeak.terms.identity import CEILING, Case, Place, Who
 
@@ -85,7 +86,20 @@ def gather(studies: Sequence[Study], numbers: Mapping[tuple[int, int], int]) -> 
                 figures = found[CEILING, point.place, point.case]
                 figures.kinds.add(Kind(point.unit, "B", point.better, None))
                 _add(figures, point, own)
+    for figures in found.values():
+        _leave_out_short_sessions(figures)
     return {key: figures for key, figures in found.items() if figures.values}
+
+
+def _leave_out_short_sessions(figures: Figures) -> None:
+    """As each session counts once: not one that was ended too early to tell its middle, where
+    there is another."""
+    tells = set(telling([launch.session for launch in figures.values]).tolist())
+    if not tells:
+        return
+    for kept in (figures.values, figures.of_ceiling, figures.distances):
+        for launch in [launch for launch in kept if launch.session not in tells]:
+            del kept[launch]
 
 
 def _add(figures: Figures, cell: Cell | CeilingPoint, sessions: Mapping[int, int]) -> None:
