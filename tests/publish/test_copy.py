@@ -9,7 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import made_nodes
 import msgspec
+import numpy as np
 import pytest
 
 from nearpeak.compare.build import compare
@@ -20,6 +22,7 @@ from nearpeak.errors import UserError
 from nearpeak.findings.build import build_results
 from nearpeak.libraries.library import Settings
 from nearpeak.machine.machine import Machine, Nic
+from nearpeak.nodes import journal as pairing
 from nearpeak.publish import copy
 from nearpeak.publish.copy import NAME, publish
 from nearpeak.results.build import to_json
@@ -318,6 +321,22 @@ def test_a_copy_of_a_conformance_run_is_not_gone_on_with(tried: Path, tmp_path: 
     with pytest.raises(UserError, match="is a published copy"):
         conforming.ConformJournal(tmp_path / "public")
     conforming.ConformJournal(tried).close()
+
+
+def test_a_run_of_all_pairs_of_nodes(tmp_path: Path) -> None:
+    nodes = [f"gn{number:02}.hpc.example.org" for number in range(5)]
+    asked = pairing.Chosen(nodes=nodes, mpi="made", remote_shell="/home/carol/rsh")
+    made_nodes.record(tmp_path / "run", asked, lambda pairs, _: 2 * (np.ones(len(pairs)),))
+    publish(tmp_path / "run", tmp_path / "public")
+    found = contents(tmp_path / "public")
+    leaks = [b"gn0", b"example", b"carol"]
+    assert [leak for leak in leaks if any(leak in data for data in found.values())] == []
+    before, after = pairing.read(tmp_path / "run"), pairing.read(tmp_path / "public")
+    assert after.begin.published
+    assert len(set(after.begin.chosen.nodes)) == len(nodes)
+    assert repr(after.launches) == repr(before.launches)
+    with pytest.raises(UserError, match="is a published copy"):
+        pairing.NodesJournal(tmp_path / "public")
 
 
 def test_a_trace(tmp_path: Path) -> None:

@@ -22,7 +22,8 @@ def publish(
         Path,
         typer.Argument(
             metavar="DIR",
-            help="The folder of `nearpeak study`, `tune` or `conform`, or the file of `trace`.",
+            help="The folder of `nearpeak study`, `tune`, `conform` or `nodes`, or the file of"
+            " `trace`.",
         ),
     ],
     output: Annotated[
@@ -42,7 +43,8 @@ def publish(
     Look through the copy before you share it: only you know which other words are private.
 
     Examples: nearpeak publish study -o public | nearpeak publish study -o public --hide projectx |
-    nearpeak publish conform -o public | nearpeak publish trace.json -o public
+    nearpeak publish conform -o public | nearpeak publish nodes -o public |
+    nearpeak publish trace.json -o public
     """
     from rich.table import Table
 

@@ -31,6 +31,7 @@ class Begin(msgspec.Struct, kw_only=True, tag_field="record", tag="nodes"):
     settings: str
     version: str  # of the library
     chosen: Chosen
+    published: str | None = None  # version of nearpeak that published this copy; null: it is none
 
 
 class Launch(msgspec.Struct, kw_only=True, tag_field="record", tag="launch"):
@@ -176,6 +177,11 @@ class NodesJournal:
         run has it; CannotWriteError."""
         if begin is None:
             begin = read(folder).begin  # where there is none, none is made
+            if begin.published is not None:
+                raise UserError(
+                    f"{folder} is a published copy, with other names than where it was measured: go"
+                    " on with the original"
+                )
             self._lines = journal.Journal(folder / NAME, FORM.resume_command(folder))
         else:
             FORM.check_new(folder)

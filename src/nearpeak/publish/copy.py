@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Copies what `nearpeak study`, `tune`, `conform` or `trace` wrote, with stand-ins for what is
-private in it.
+"""Copies what `nearpeak study`, `tune`, `conform`, `nodes` or `trace` wrote, with stand-ins for
+what is private in it.
 
 The digests of a study's copy are those of its own lines, and its first record says that it is one.
 """
@@ -21,6 +21,7 @@ from nearpeak.files import put_whole, sync
 from nearpeak.journal import whole_lines
 from nearpeak.libraries.library import Settings
 from nearpeak.machine.machine import Machine
+from nearpeak.nodes import journal as pairing
 from nearpeak.observations.explained import FOLDER, Explanation, read_explanations, to_json
 from nearpeak.observations.load import load
 from nearpeak.publish.names import KINDS, Kind, Names
@@ -45,7 +46,9 @@ SCHEMA = 1
 STUDY = "study"  # in a folder of `nearpeak tune`: the study that confirms
 LOGS = "logs"
 TRACE = "trace.json"  # what the copy of a trace is called
-JOURNALS: tuple[Any, ...] = (tuning, conforming)  # modules
+JOURNALS: tuple[Any, ...] = (tuning, conforming, pairing)  # modules
+# Lines that say which version a library has.
+LIBRARIES = {each.__struct_config__.tag for each in (conforming.Contended, pairing.Begin)}
 T = TypeVar("T")
 # Values of these names are words of Nearpeak's or of the machine's makers, or were drawn by lot.
 VOCABULARY = {
@@ -90,7 +93,7 @@ def publish(
     folder: Path, output: Path, *, logs: bool = False, hidden: Iterable[str] = ()
 ) -> Summary:
     """Writes a copy into a new folder: of a study, of a search for settings with its study, of
-    what was tried of conformance, or of the file of a trace.
+    what was tried of conformance, of all pairs of nodes, or of the file of a trace.
 
     `logs`: with what launches printed. `hidden`: further words that are private.
 
@@ -105,7 +108,8 @@ def publish(
     if not studies and not runs and trace is None:
         raise UserError(
             f"there is no study in {folder}: give the folder that `nearpeak study`, "
-            "`nearpeak tune` or `nearpeak conform` wrote, or the file of `nearpeak trace`"
+            "`nearpeak tune`, `nearpeak conform` or `nearpeak nodes` wrote, or the file of "
+            "`nearpeak trace`"
         )
     texts = dict(_texts(folder, [LOGS, f"{STUDY}/{LOGS}"] if logs else []))
     cases = dict(_texts(folder, [conforming.CASES]))
@@ -115,13 +119,15 @@ def publish(
         _told(names, study)
     for line in [*lines, *(trace["ranks"] if trace else [])]:
         names.host(line.get("host"))
+        for node in line.get("chosen", {}).get("nodes", []):
+            names.host(node)
     _each(names.learn, [*studies, lines, trace, list(texts.values())])
     files: dict[Path, bytes] = {}
     for study in studies:
         files |= _copied(study, names, logs=logs)
     for module, run in runs:
         records = [_convert(_replaced(line, names), module.Record) for line in run]
-        if isinstance(records[0], conforming.Begin):
+        if isinstance(records[0], (conforming.Begin, pairing.Begin)):
             records[0].published = nearpeak.__version__
         files[Path(module.NAME)] = b"".join(msgspec.json.encode(each) + b"\n" for each in records)
     if trace:
@@ -219,7 +225,7 @@ def _kept(studies: Iterable[_Study], lines: Iterable[Any], trace: Any) -> Iterat
     for line in lines:
         if line["record"] == tuning.Begin.__struct_config__.tag:
             yield line["path"]
-        elif line["record"] == conforming.Contended.__struct_config__.tag:
+        elif line["record"] in LIBRARIES:
             yield line["version"]
     if trace:
         yield trace["library"].rpartition(" ")[2]  # its version
