@@ -258,7 +258,7 @@ def many_nodes(load: Load, number: int, *counts: int) -> dict[str, DataPath]:
     """Those on several of so many hosts."""
     hosts = [f"n{host}" for host in range(number)]
     paths, _ = discover_paths(load("one-socket"), hosts, ranks=Ranks(counts))
-    return {path.id: path for path in paths if path.two_hosts}
+    return {path.id: path for path in paths if path.between_hosts}
 
 
 @pytest.mark.parametrize(

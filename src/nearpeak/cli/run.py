@@ -207,7 +207,7 @@ def launch(
     places = [
         wanted_at(
             chosen.ends[::-1] if "--reversed" in part else chosen.ends,
-            two_hosts=chosen.path.two_hosts,
+            between_hosts=chosen.path.between_hosts,
             ceiling=is_ceiling(library),
             library=None if is_ceiling(library) else library.version_text,
         )

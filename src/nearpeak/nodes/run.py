@@ -123,7 +123,7 @@ class Run:
         return self._suspects[stage]
 
     def _run(self, number: int, file: Path, jsonl: Path, rounds: int) -> LaunchEnd:
-        wanted = wanted_at(self._path.ends, two_hosts=True, library=self._library.version_text)
+        wanted = wanted_at(self._path.ends, between_hosts=True, library=self._library.version_text)
         records = _Records(jsonl, wanted, self._journal, self._of(number, rounds))
         line = self._tools.command_line(
             self._library,

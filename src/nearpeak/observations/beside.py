@@ -222,7 +222,7 @@ def _on(machine: Machine, path: DataPath) -> list[Gpu | None] | None:
 def _is_between(ours: DataPath, gpus: list[Gpu | None]) -> bool:
     """Whether a path of the study is between these, in this order, on one host; of the host's
     memory, that which is near to the GPU."""
-    if ours.transport != "memory" or ours.mps or ours.two_hosts or ours.ceilings_only:
+    if ours.transport != "memory" or ours.mps or ours.between_hosts or ours.ceilings_only:
         return False
     if [end.gpu for end in ours.ends] != [gpu.uuid if gpu else None for gpu in gpus]:
         return False

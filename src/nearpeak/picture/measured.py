@@ -93,7 +93,7 @@ def is_drawn(path: DataPath) -> bool:
 def ends_words(machine: Machine, path: DataPath, turned: bool) -> str:
     """Which parts of the machine the ends are in, the sender first."""
     names = [end_name(machine, end) for end in path.ends]
-    if path.two_hosts:
+    if path.between_hosts:
         return f"{names[0]} {'from' if turned else 'to'} the second host"
     if path.shares_gpu or (names[0] == names[1] and path.place.kind == "host-host"):
         return f"inside {names[0]}"

@@ -171,7 +171,7 @@ def spot(machine: Machine, path: DataPath) -> Spot:
     "remote"; "memory" and "node" with the node; "gpu" and "host link" with the GPU; "link" with
     both GPUs; "inside" with the socket's package; "sockets".
     """
-    if path.two_hosts:
+    if path.between_hosts:
         return "remote", 0, 0
     first, last = path.ends[0].numa_node, path.ends[-1].numa_node
     if first is None or last is None:

@@ -278,7 +278,7 @@ class _Memories:
             own = _Copied(gpu.place, gpu.blocks, gpu.values) if gpu else None
             return own, path.ranks_per_gpu
         nodes = {end.numa_node for end in path.ends}
-        if len(nodes) != 1 or path.two_hosts:
+        if len(nodes) != 1 or path.between_hosts:
             return None, len(path.ends)
         return self._copied(path.ends[0].numa_node, len(path.ends)), len(path.ends)
 

@@ -27,7 +27,7 @@ def lies_in(machine: Machine, path: DataPath, case: Case, window: int | None) ->
     None between hosts, where the other one's caches are not known, on a machine without any, and
     where it is not known how many messages are in flight.
     """
-    if path.two_hosts or not machine.caches or window is None:
+    if path.between_hosts or not machine.caches or window is None:
         return None
     if path.transport == "local":
         return "memory" if 2 * case.x >= BEYOND * cached_bytes(machine, path) else "shared cache"

@@ -133,7 +133,7 @@ def rank_launch(
 ) -> Launch:
     """A launch of nearpeak-mpi with its ranks in these seats."""
     gpu = in_gpu(seats.buffers)
-    forced = seats.path.transport == "network" and not seats.path.two_hosts
+    forced = seats.path.transport == "network" and not seats.path.between_hosts
     return Launch(
         program=program,
         ranks=rank_places(seats.ends),
@@ -157,7 +157,9 @@ def probe_launch(tools: Tools, contender: Contender, words: list[str], seats: Se
 def path_environment(path: DataPath, study: str) -> dict[str, str]:
     """What a path needs in the environment: MPS of the study's own or none, and its adapter."""
     env = mps.environment(study) if any(end.gpu for end in path.ends) else {}
-    if env and path.two_hosts:  # whose GPUs are named by NVML's index: CUDA has an order of its own
+    if (
+        env and path.between_hosts
+    ):  # whose GPUs are named by NVML's index: CUDA has an order of its own
         env["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
     # Taken by whatever runs over UCX; for others there is no one word.
     return {**env, "UCX_NET_DEVICES": path.nic} if path.nic else env
@@ -169,7 +171,7 @@ def launch_ends(plan: Plan, launch: Template) -> Ends:
     Within a host it is the same for all groups, of which some have their ranks reversed.
     """
     path = plan.find_path(launch.path)
-    return group_ends(path, launch.groups[0]) if path.two_hosts else path.ends
+    return group_ends(path, launch.groups[0]) if path.between_hosts else path.ends
 
 
 def group_ends(path: DataPath, group: Group) -> Ends:
@@ -186,7 +188,7 @@ def wanted_place(plan: Plan, launch: Template, group: Group) -> Wanted:
     named = None if launch.contender is None else plan.contenders[launch.contender].library
     return wanted_at(
         group_ends(path, group),
-        two_hosts=path.two_hosts,
+        between_hosts=path.between_hosts,
         ceiling=launch.role == "ceiling",
         library=named.version_text if named and not is_ceiling(named) else None,
     )
@@ -223,11 +225,11 @@ def _ceiling(
     program = str(tools.native_program())
     measured = ceiling_benchmarks(plan, path, group.buffers)
     metrics = [name for name in plan.order(planned.block) if name in measured]
-    if needs_gpu(group.buffers) and not path.two_hosts:
+    if needs_gpu(group.buffers) and not path.between_hosts:
         metrics += GPU_FACTS
     what = [*_options(group.axes), "--metrics", ",".join(metrics)]
     ends = group_ends(path, group)
-    if path.two_hosts:
+    if path.between_hosts:
         # Two hosts need somebody to start the far end: the first library's launcher does.
         port = FIRST_PORT + planned.seed % PORTS
         where = ["--peer", str(ends[0].host), "--port", str(port)]
@@ -297,7 +299,7 @@ def ceilings_line(
 
     UserError between two hosts, where it has nobody to start the far end.
     """
-    if seats.path.two_hosts:
+    if seats.path.between_hosts:
         raise UserError(
             f"{seats.path.id}: the ceiling is measured on one host alone: leave --mpi ceiling out"
         )

@@ -295,7 +295,7 @@ def _paths(plan: Plan, options: Options) -> Iterator[Cut]:
 def _place(path: DataPath, *, further: bool) -> tuple[int, str]:
     """Where it stands in the order, and why."""
     memories = {end.memory for end in path.ends}
-    if path.transport == "network" and not path.two_hosts:
+    if path.transport == "network" and not path.between_hosts:
         return 0, "inside a host, programs use memory and not TCP"
     if further:
         return 1, "a nearer, or smaller, one of its kind is kept"

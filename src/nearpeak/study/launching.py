@@ -74,7 +74,7 @@ def launched(
     LaunchFailed."""
     wanted = wanted_at(
         chosen.ends,
-        two_hosts=False,
+        between_hosts=False,
         ceiling=native,
         library=None if native else chosen.library.version_text,
     )

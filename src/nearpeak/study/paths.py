@@ -116,7 +116,7 @@ def select_paths(
             if reasons := [reason for reason in missing if reason.path == path_id]:
                 raise UserError(f"there is no path {reasons[0]}")
             raise UserError(f"unknown path {path_id!r}{closest(path_id, known)}")
-    chosen = [path for path in usual if path.two_hosts or not hosts]
+    chosen = [path for path in usual if path.between_hosts or not hosts]
     if all_pairs:
         chosen = [path for path in usual if path.pair]
         if not chosen and not wanted:

@@ -39,14 +39,14 @@ class _Rank(msgspec.Struct):
 
 
 def wanted_at(
-    ends: Ends, *, two_hosts: bool, ceiling: bool = False, library: str | None = None
+    ends: Ends, *, between_hosts: bool, ceiling: bool = False, library: str | None = None
 ) -> Wanted:
     """Ranks at these ends of a path. A ceiling within a host has one CPU at each. Between two hosts
     devices are not known by UUID."""
     return Wanted(
         hosts=[end.host for end in ends],
-        cpus=[end.cpus[:1] if ceiling and not two_hosts else end.cpus for end in ends],
-        devices=[None if two_hosts else end.gpu for end in ends],
+        cpus=[end.cpus[:1] if ceiling and not between_hosts else end.cpus for end in ends],
+        devices=[None if between_hosts else end.gpu for end in ends],
         library=library,
     )
 

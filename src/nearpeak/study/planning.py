@@ -111,7 +111,7 @@ def is_usual(path: DataPath, benchmark: Benchmark) -> bool:
     """
     if benchmark.ceiling == "measured":
         return True
-    direct = not path.shares_gpu and (path.transport == "memory" or path.two_hosts)
+    direct = not path.shares_gpu and (path.transport == "memory" or path.between_hosts)
     return direct and _alike(path)
 
 
@@ -356,12 +356,12 @@ def _ceilings(plan: Plan, path: DataPath, fitting: Sequence[Numbered]) -> Iterat
     groups = [
         Group(axes=dict(state), buffers=buffers)
         for state, buffers in sorted(ceilings)
-        if buffers == HOST or not path.two_hosts
+        if buffers == HOST or not path.between_hosts
     ]
     # Between hosts each has ports of its own.
-    for some in [[group] for group in groups] if path.two_hosts else [groups] if groups else []:
+    for some in [[group] for group in groups] if path.between_hosts else [groups] if groups else []:
         yield Template(role="ceiling", path=path.id, groups=tuple(some))
-    if plan.perftest and path.two_hosts and path.adapter:
+    if plan.perftest and path.between_hosts and path.adapter:
         # perftest uses the same buffers again and again, and looks at none of them.
         for buffers in sorted({buffers for state, buffers in held if state == USUAL_STATE}):
             group = Group(axes=dict(USUAL_STATE), buffers=buffers)
@@ -412,14 +412,16 @@ def _native_runs(plan: Plan, path: DataPath, variant: Variant) -> bool:
     """
     benchmark = plan.benchmark(variant)
     usual = {axis.name: axis.default for axis in benchmark.axes} | dict(state_of(variant.axes))
-    own = variant.buffers == ceiling_buffers(variant.buffers) and not path.two_hosts
+    own = variant.buffers == ceiling_buffers(variant.buffers) and not path.between_hosts
     return own and is_measured(path, benchmark) and variant.axes.items() <= usual.items()
 
 
 def between_gpus(path: DataPath, buffers: str) -> bool:
     """Whether ranks on a path have a GPU of this host each and buffers there, as NCCL asks."""
     own = len({end.gpu for end in path.ends}) == len(path.ends)
-    return set(buffers.split(",")) == {"D"} and own and not path.two_hosts and not path.shares_gpu
+    return (
+        set(buffers.split(",")) == {"D"} and own and not path.between_hosts and not path.shares_gpu
+    )
 
 
 def _together(plan: Plan, path: DataPath, variants: Sequence[Numbered]) -> Iterable[list[Numbered]]:
@@ -433,7 +435,7 @@ def _together(plan: Plan, path: DataPath, variants: Sequence[Numbered]) -> Itera
         benchmark = plan.benchmark(variant)
         application = None if benchmark.over_bytes else index
         ends = rank_ends(path, variant.buffers) or ()
-        first = ends[0].host if ends and path.two_hosts else None
+        first = ends[0].host if ends and path.between_hosts else None
         launches[benchmark.threads, application, first].append((index, variant))
     return launches.values()
 

@@ -73,7 +73,7 @@ def prepare(
     programs = build_programs([contender.library for contender in contenders], tools)
     lent = machine
     if not dry_run:
-        apart = options.hosts if any(path.two_hosts for path in paths) else []
+        apart = options.hosts if any(path.between_hosts for path in paths) else []
         contenders, lent = start(contenders, machine, apart, options.remote_shell, tools, say)
         if lent is not machine:
             paths = select(lent)

@@ -125,7 +125,7 @@ def choose(
     wanted_ranks = Ranks([ranks] if ranks else [], oversubscribe)
     possible = paths.select_paths(machine, names, [path] if path else [], ranks=wanted_ranks)
     found, ends = paths.fitting_path(possible, described, kinds)
-    apart = [end.host for end in found.ends if end.host] if found.two_hosts else []
+    apart = [end.host for end in found.ends if end.host] if found.between_hosts else []
     apart = list(dict.fromkeys(apart))
     started = starting_here(library, apart, remote_shell, programs.TOOLS, say)
     library = started.library

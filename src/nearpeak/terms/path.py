@@ -55,9 +55,9 @@ class DataPath(msgspec.Struct, kw_only=True, frozen=True):
         where some of its ranks share a host and others do not."""
         mine, ends = ([end.memory_of for end in path.ends] for path in (self, other))
         return (
-            not (self.two_hosts and self.place.hosts < len(self.ends))
-            and (other.transport, other.mps, other.two_hosts)
-            == (self.transport, self.mps, self.two_hosts)
+            not (self.between_hosts and self.place.hosts < len(self.ends))
+            and (other.transport, other.mps, other.between_hosts)
+            == (self.transport, self.mps, self.between_hosts)
             and len(set(ends)) == len(ends)
             and set(ends) <= set(mine)
         )
@@ -74,8 +74,8 @@ class DataPath(msgspec.Struct, kw_only=True, frozen=True):
         return self.transport != "local" and len(set(cores)) < len(cores)
 
     @property
-    def two_hosts(self) -> bool:
-        """Whether its ends are on different hosts, two or more."""
+    def between_hosts(self) -> bool:
+        """Whether its ends are on several hosts."""
         return len({end.host for end in self.ends}) > 1
 
     @property

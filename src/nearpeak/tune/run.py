@@ -105,7 +105,7 @@ def prepare(asked: Asked) -> Prepared:
         None if problems else names,
         {*first.settings.env, *first.library.env},
         gpu=needs_gpu(asked.buffers),
-        network=first.path.two_hosts,
+        network=first.path.between_hosts,
     )
     if not there:
         raise UserError(
@@ -121,7 +121,7 @@ def prepare(asked: Asked) -> Prepared:
         Launches(subjects, guards, targets, {k: v for k, v in others.items() if v}),
         candidates(there),
         [each.tunable for each in there if each.tunable.calibrated],
-        [each.tunable for each in there if each.tunable.threshold and not first.path.two_hosts],
+        [each.tunable for each in there if each.tunable.threshold and not first.path.between_hosts],
         [each.tunable.name for each in there if each.tunable.component == UCX],
         list(paths),
         guarded,

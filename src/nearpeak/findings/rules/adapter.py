@@ -14,7 +14,7 @@ def find(view: View) -> Iterator[Noticed]:
     """Every path between hosts, but for the one that forces an adapter far away."""
     where = {nic.verbs: nic.numa_node for nic in view.observations.machine.nics if nic.verbs}
     for path in view.observations.paths:
-        if path.two_hosts and path.adapter in where and path.id != FAR_NIC:
+        if path.between_hosts and path.adapter in where and path.id != FAR_NIC:
             facts = list(_facts(path, path.adapter, where[path.adapter]))
             if facts:
                 yield Noticed(facts, place=path.place)

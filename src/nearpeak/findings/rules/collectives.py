@@ -60,7 +60,7 @@ def _copies(view: View, cell: Cell, pieces: int) -> dict[Block, float]:
 def _between(view: View, size_bytes: int) -> Iterator[CeilingPoint]:
     for path in view.observations.paths:
         place = path.place
-        if sorted(place.ends) != ["gpu", "host"] or path.two_hosts:
+        if sorted(place.ends) != ["gpu", "host"] or path.between_hosts:
             continue
         buffers = ",".join(KIND_OF[end] for end in place.ends)
         for benchmark in view.benchmarks.values():
