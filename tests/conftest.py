@@ -79,9 +79,9 @@ def five_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def slurm(two_hosts: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A cluster of the two test hosts (tests/slurm/cluster.py); skips where it cannot be."""
-    made = slurm_cluster.cluster(two_hosts, tmp_path_factory.mktemp("slurm"))
+def slurm(three_hosts: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A cluster of three test hosts (tests/slurm/cluster.py); skips where it cannot be."""
+    made = slurm_cluster.cluster(three_hosts, tmp_path_factory.mktemp("slurm"))
     try:
         running = made.__enter__()
     except slurm_cluster.CannotMakeCluster as error:

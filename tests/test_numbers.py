@@ -81,3 +81,11 @@ def test_p_values_beyond_doubt_are_bounded() -> None:
         "0.0456",
         "1.00",
     ]
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")],
+)
+def test_names_are_listed(names: list[str], words: str) -> None:
+    assert numbers.listed(names) == words

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Slurm of two nodes on this machine, to try things in: the one of the tests.
+"""A Slurm of three nodes on this machine, to try things in: the one of the tests.
 
     python benchmarks/slurm/play.py                           # a shell, as on a login node
-    python benchmarks/slurm/play.py salloc -N2 --exclusive nearpeak run latency --mpi mpich
+    python benchmarks/slurm/play.py salloc -N3 --exclusive nearpeak run allreduce --mpi mpich
 
 Needs Debian's packages munge, slurmctld, slurmd, slurm-client and, for srun --mpi=pmix,
-libpmix-dev; no service of the machine is used. Both nodes share its CPUs, so no figure means much.
+libpmix-dev; no service of the machine is used. The nodes share its CPUs, so no figure means much.
 """
 
 import importlib
@@ -15,6 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+NODES = 3
 TESTS = Path(__file__).parents[2] / "tests"
 
 
@@ -27,7 +28,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="nearpeak-slurm-") as folder:
         try:
             with (
-                netns.made(Path(folder)) as hosts,
+                netns.made(Path(folder), NODES) as hosts,
                 clusters.cluster(hosts, Path(folder)) as slurm,
             ):
                 environment = {**slurm.environment, "PATH": path}

@@ -2,6 +2,7 @@
 """How figures are written: three significant digits, binary sizes, and intervals named as such."""
 
 import math
+from collections.abc import Sequence
 
 NOTHING = "–"
 
@@ -94,6 +95,11 @@ def count(number_of: int, thing: str) -> str:
     if thing.endswith("y"):
         return f"{number_of} {thing[:-1]}ies"
     return f"{number_of} {thing}{'es' if thing.endswith('ch') else 's'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def printable(text: str) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real Slurm on the two test hosts of tests/netns/hosts.py: each of them is a node.
+"""A real Slurm on test hosts of tests/netns/hosts.py: each of them is a node.
 
 Its daemons are children of this process with files, keys and ports of their own; no service of the
 machine is used or changed.
@@ -50,10 +50,9 @@ SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,bf_interval=1
 ReturnToService=2
 KillWait=2
 MailProg=/bin/true
-NodeName={names[0]} NodeAddr={addresses[0]} CPUs={cpus}
-NodeName={names[1]} NodeAddr={addresses[1]} CPUs={cpus}
 PartitionName=nodes Nodes=ALL Default=YES MaxTime=60
 """
+NODE = "NodeName={name} NodeAddr={address} CPUs={cpus}\n"
 
 
 class CannotMakeCluster(Exception):
@@ -62,7 +61,7 @@ class CannotMakeCluster(Exception):
 
 @dataclass(frozen=True)
 class Cluster:
-    """A cluster of two nodes. The first is also where its users are logged in."""
+    """A cluster. The first of its nodes is also where its users are logged in."""
 
     hosts: Any  # Hosts
     folder: Path
@@ -99,7 +98,7 @@ class Cluster:
         return ["salloc", "--quiet", f"--nodes={nodes}", "--exclusive", "--time=5", *argv]
 
     def start_node(self, host: int) -> None:
-        """Starts the daemon of a node, and waits until jobs can run on both."""
+        """Starts the daemon of a node, and waits until jobs can run on all."""
         name = self.hosts.names[host]
         self._start(f"slurmd-{name}", host, "slurmd", "-D", "-N", name)
         self._wait(self._is_idle, f"slurmd-{name}")
@@ -148,7 +147,7 @@ class Cluster:
 
     def _is_idle(self) -> bool:
         told = self.run(["sinfo", "--noheader", "--Node", "--format=%T"])
-        return told.stdout.split() == ["idle", "idle"]
+        return told.stdout.split() == ["idle"] * len(self.hosts.names)
 
     def _wait(self, there: Callable[[], bool], name: str) -> None:
         deadline = time.monotonic() + START_SECONDS
@@ -169,10 +168,13 @@ def cluster(hosts: Any, folder: Path) -> Iterator[Cluster]:
     """
     if not all(shutil.which(program, path=PATH) for program in PROGRAMS):
         raise CannotMakeCluster(NOT_INSTALLED)
-    whole = CONFIGURATION.format(
-        names=hosts.names, addresses=hosts.addresses, folder=folder, cpus=os.cpu_count()
-    )
-    (folder / "slurm.conf").write_text(whole)
+    # Nodes stand before the partition of all of them.
+    nodes = [
+        NODE.format(name=name, address=address, cpus=os.cpu_count())
+        for name, address in zip(hosts.names, hosts.addresses, strict=True)
+    ]
+    rest = CONFIGURATION.format(names=hosts.names, addresses=hosts.addresses, folder=folder)
+    (folder / "slurm.conf").write_text("".join(nodes) + rest)
     # "autodetect" ends where /sys/fs/cgroup is not mounted, as on the test hosts.
     (folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")
     for name in ("state", *(f"{kind}-{host}" for kind in ("spool", "tmp") for host in hosts.names)):

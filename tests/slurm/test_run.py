@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from nearpeak.libraries.build import build_mpi
+from nearpeak.nodes.journal import read
 
 NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))
 RUN = [NEARPEAK, "run", "latency", "--sizes", "8", "--slot-ms", "1"]
@@ -55,6 +56,31 @@ def test_a_path_of_one_node_stays_on_it(
     job = ["salloc", "--quiet", "--nodes=2", "--ntasks-per-node=1"]
     done = slurm.run([*job, sys.executable, "-c", WITHIN, name])
     assert done.stdout.split() == [slurm.hosts.names[0]] * 2, done.stderr
+
+
+@pytest.mark.parametrize("name", ["mpich", "openmpi"])
+def test_on_all_nodes_of_a_larger_job(
+    slurm: Any, installed: Callable[[str], Any], name: str
+) -> None:
+    build_mpi(installed(name))
+    words = [NEARPEAK, "run", "allreduce", "--sizes", "8", "--slot-ms", "1", "--mpi", name]
+    done = slurm.run(slurm.job(3, words))
+    assert done.returncode == 0, done.stderr
+    assert f"{name} is started by mpirun on nearpeak-a, nearpeak-b and nearpeak-c of" in done.stderr
+    assert done.stdout.splitlines()[-1].split()[0] == "8"
+
+
+def test_all_pairs_of_the_nodes_of_a_job(
+    slurm: Any, installed: Callable[[str], Any], tmp_path: Path
+) -> None:
+    build_mpi(installed("mpich"))
+    folder = tmp_path / "nodes"
+    words = ["--slot-ms", "2", "--large", "64K", "--launches", "4", "-o", str(folder)]
+    done = slurm.run(slurm.job(3, [NEARPEAK, "nodes", "--mpi", "mpich", *words]))
+    assert done.returncode == 0, done.stderr
+    assert "covers:     3 of 3 pairs (100 %)" in done.stdout
+    assert "nearpeak-a - nearpeak-c" in done.stdout
+    assert {launch.end.status for launch in read(folder).launches} == {"ok"}
 
 
 def test_srun_starts_what_has_no_launcher(slurm: Any, bare: Path) -> None:

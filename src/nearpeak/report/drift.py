@@ -4,7 +4,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from nearpeak.numbers import count, number, percent, size, span
+from nearpeak.numbers import count, listed, number, percent, size, span
 from nearpeak.observations.observed import Block
 from nearpeak.results.names import case
 from nearpeak.results.results import Drift, Results
@@ -81,7 +81,7 @@ def block_words(blocks: Iterable[Block], of: Iterable[Block]) -> str:
         if len(names) > 2 and places[-1] - places[0] == len(places) - 1:
             words = f"{names[0]} to {names[-1]}"
         else:
-            words = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+            words = listed(names)
         whose = f" of session {session + 1}" if len(sessions) > 1 else ""
         parts.append(f"block{'s' if len(names) > 1 else ''} {words}{whose}")
     return " and ".join(parts)

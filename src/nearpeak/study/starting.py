@@ -18,6 +18,7 @@ from nearpeak.libraries.launchers import srun
 from nearpeak.libraries.library import Launch, Library, Rank
 from nearpeak.machine import allocation
 from nearpeak.machine.machine import Machine
+from nearpeak.numbers import listed
 from nearpeak.study.commands import Tools
 from nearpeak.study.places import NO_PLACE
 from nearpeak.study.process import run_tree
@@ -147,4 +148,4 @@ def _joined(hosts: Sequence[str]) -> str:
     """`a and b`; of many the first and the last."""
     if len(hosts) > MOST_NAMED:
         return f"{len(hosts)} hosts, {hosts[0]} to {hosts[-1]},"
-    return " and ".join(hosts)
+    return listed(hosts)
