@@ -46,6 +46,26 @@ def of(**parts: dict[str, str]) -> Fingerprint:
     return Fingerprint(**{name: parts.get(name, {}) for name in Fingerprint.__struct_fields__})
 
 
+def test_settings_that_launches_inherit_are_those_of_the_last_session(
+    monkeypatch: pytest.MonkeyPatch, standins: ModuleType, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sessions, "environment", lambda _library: {})
+    machine, tools = discover(MACHINES / "one-socket.txt"), standins.make_tools(tmp_path)
+
+    def now() -> Fingerprint:
+        return fingerprint(machine, standins.small_plan().contenders, tools)
+
+    monkeypatch.delenv("OMPI_MCA_btl", raising=False)
+    before = now()
+    monkeypatch.setenv("OMPI_MCA_btl", "tcp,self")
+    assert differences(before, now()) == ["environment OMPI_MCA_btl: none -> tcp,self"]
+    last = begin(tmp_path, before, None)
+    with pytest.raises(UserError, match="environment OMPI_MCA_btl: none -> tcp,self"):
+        begin(tmp_path, now(), last)
+    older = msgspec.structs.replace(before, environment=msgspec.UNSET)
+    assert differences(older, now()) == []
+
+
 def test_every_run_is_a_session(study: Any, standins: ModuleType) -> None:
     plan = standins.small_plan(launches=2)
     study.run(plan)

@@ -20,15 +20,16 @@ def confirmed(
     tuned: dict[int, float],
     crashes: bool = False,
     blocks: int = 8,
-    far: tuple[range, float] = (range(0), 1.0),
+    far: tuple[range, float | dict[int, float]] = (range(0), 1.0),
 ) -> Confirmed:
     """`tuned`: how long messages take with the settings, where they take 1 us for each size.
-    `far`: blocks in which the CPUs are far apart, and how long they take there."""
+    `far`: blocks in which the CPUs are far apart, and how long they take there, or some of them."""
     study = make_study("alpha", "alpha@tuned")
     near = tuned
     for block in range(blocks):
         first = len(study.records)
-        tuned = dict.fromkeys(near, far[1]) if block in far[0] else near
+        there = far[1] if isinstance(far[1], dict) else dict.fromkeys(near, far[1])
+        tuned = near | there if block in far[0] else near
         noise = 1 + 0.01 * (block % 3)
         study.ceiling(block, {("latency", "flag", x): 0.2 for x in tuned})
         study.launch(block, "alpha", "latency", dict.fromkeys(tuned, noise))
@@ -77,8 +78,8 @@ def test_the_distances_of_the_cpus_are_told(make_study: MakeStudy) -> None:
 
 
 def test_a_few_launches_that_were_moved_are_not_told(make_study: MakeStudy) -> None:
-    found = confirmed(make_study, {8: 0.5}, blocks=30, far=(range(28, 30), 0.5))
-    assert [(at.low_ns, at.high_ns) for at in found.distances[PATH]] == [(60.0, 87.0)]
+    found = confirmed(make_study, {8: 0.5}, blocks=30, far=(range(29, 30), 0.5))
+    assert [(at.low_ns, at.high_ns) for at in found.distances[PATH]] == [(60.0, 88.0)]
     assert len(found.targets[0].distances) == 1
 
 
@@ -99,6 +100,23 @@ def test_few_launches_between_far_cpus_tell_of_large_losses_alone(
     found = confirmed(make_study, {8: 0.5}, blocks=30, far=(range(26, 30), far_us))
     assert (found.faster, found.everywhere) == (True, everywhere)
     assert found.targets[0].distances[1].ci95 == []
+
+
+@pytest.mark.parametrize(("far_us", "price"), [(1.3, False), (1.7, True)])
+@pytest.mark.parametrize("launches", [2, 7])
+def test_what_is_guarded_is_judged_between_far_cpus_too(
+    make_study: MakeStudy, far_us: float, price: bool, launches: int
+) -> None:
+    far = range(30 - launches, 30)
+    found = confirmed(make_study, {8: 0.5, 64 * KIB: 0.5}, blocks=30, far=(far, {64 * KIB: far_us}))
+    assert found.faster
+    # Of seven there is an interval.
+    expected = price or launches == 7
+    assert bool(found.slower) == expected
+    assert found.everywhere == (not expected)
+    if expected:
+        assert found.slower[0].label == f"{PATH}, latency H,H at 64 KiB"
+        assert [at.slower for at in found.slower[0].distances] == [False, True]
 
 
 def test_at_a_distance_at_which_no_block_has_both_medians_are_compared(

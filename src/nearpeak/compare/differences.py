@@ -91,6 +91,6 @@ def _facts(results: Results, session: SessionInfo) -> Iterator[tuple[str, str, s
         },
         "build": {"nearpeak": session.nearpeak},
     }
-    for part in dict.fromkeys([*own, *session.fingerprint]):
+    for part in own:  # of inherited variables the launches tell more
         for name, value in {**own.get(part, {}), **session.fingerprint.get(part, {})}.items():
             yield part, name, value

@@ -5,7 +5,7 @@ import errno
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -300,12 +300,17 @@ def _settings_files(patient: Patient) -> Iterator[Diagnosis]:
         yield ok("settings-file", "no stray settings file")
 
 
-def _settings_variables(patient: Patient) -> Iterator[Diagnosis]:
-    names = sorted(
-        name
-        for name in patient.environment
+def settings_in(environment: Mapping[str, str]) -> dict[str, str]:
+    """Its variables that are settings of libraries: what every launch inherits."""
+    return {
+        name: value
+        for name, value in environment.items()
         if name.startswith(SETTINGS) and name not in NO_SETTINGS
-    )
+    }
+
+
+def _settings_variables(patient: Patient) -> Iterator[Diagnosis]:
+    names = sorted(settings_in(patient.environment))
     if names:
         said = warn(
             VARIABLES,

@@ -39,7 +39,7 @@ class Session:
     started: str  # ISO 8601
     nearpeak: str  # its version
     forced: bool  # continued on another machine, driver, library or build
-    fingerprint: dict[str, dict[str, str]]  # "machine", "driver", "library", "build"
+    fingerprint: dict[str, dict[str, str]]  # "machine", "driver", "library", "build", "environment"
     added: str = ""  # how the study stood that blocks were added to; "": none were
     source: str = ""  # the file of another tool that it stands for; "": we measured
 

@@ -45,6 +45,8 @@ class Fingerprint(msgspec.Struct, kw_only=True, frozen=True):
     driver: dict[str, str]
     library: dict[str, str]
     build: dict[str, str]
+    # Settings of libraries that every launch inherits; of what was recorded before: not known.
+    environment: dict[str, str] | msgspec.UnsetType = msgspec.UNSET
 
 
 class SessionRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="session"):

@@ -6,6 +6,7 @@ What a fingerprint holds is told in docs/records.md.
 
 import datetime
 import hashlib
+import os
 import socket
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, zip_longest
@@ -21,6 +22,7 @@ from nearpeak.libraries.families import is_ceiling, is_native, mode_of
 from nearpeak.libraries.identify import CannotIdentify, version_text
 from nearpeak.libraries.launch import environment
 from nearpeak.libraries.library import Library, Settings
+from nearpeak.machine.doctor import settings_in
 from nearpeak.machine.machine import Machine, Provenance
 from nearpeak.machine.states import State, StateReader
 from nearpeak.machine.tree import format_list
@@ -72,6 +74,7 @@ def fingerprint(machine: Machine, contenders: Sequence[Contender], tools: Tools)
         driver=_driver(machine.provenance),
         library=_library(contenders),
         build=_build(contenders, tools),
+        environment=dict(sorted(settings_in(os.environ).items())),
     )
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from nearpeak.numbers import printable
 
 NOTHING = "none"
+ENVIRONMENT = "environment"
 PROGRAM = "nearpeak-mpi "  # then the name of the library that it is built for
 SHOWN = 60  # characters of a value in a message
 _DIGEST = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{56}\b")
@@ -18,7 +19,7 @@ Fingerprint = Mapping[str, Mapping[str, str]]  # part -> what it is of -> its va
 class Change(NamedTuple):
     """One value that is not the same."""
 
-    part: str  # "machine", "driver", "library", "build"
+    part: str  # "machine", "driver", "library", "build", "environment"
     name: str
     before: str
     now: str
@@ -27,6 +28,8 @@ class Change(NamedTuple):
 def changes(before: Fingerprint, now: Fingerprint) -> Iterator[Change]:
     """All of them, in the order in which they stand there."""
     for part in dict.fromkeys([*before, *now]):
+        if part == ENVIRONMENT and not (part in before and part in now):
+            continue  # of one it is not known
         old, new = before.get(part, {}), now.get(part, {})
         for name in dict.fromkeys([*old, *new]):
             values = old.get(name, NOTHING), new.get(name, NOTHING)

@@ -28,9 +28,12 @@ FREE = "tuned-everywhere"  # of it what costs nothing elsewhere
 # Bytes: one for each of the ways in which libraries move messages, from short to rendezvous.
 GUARDED_SIZES = [8, 4 << 10, 64 << 10, 1 << 20, 16 << 20]
 Key = TypeVar("Key", bound=Hashable)
-LEAST_SHARE = 0.1  # of launches at a distance, that it is told for
+LEAST_SHARE = 0.05  # of launches at a distance, that it is told for
 PRICE = 1 / 1.05  # what is no faster than this is told as slower
 FEW = 1 / 1.25  # the same in each of launches that are too few for an interval
+# Of what is guarded, which are many cases: each launch with the settings against each one without,
+# of two of each at least.
+FEW_GUARDED = 1 / 1.5
 
 
 def options(
@@ -72,6 +75,11 @@ class Shown:
     distances: list[At]  # of the CPUs, nearest first
 
     @property
+    def is_slower_far(self) -> bool:
+        """Whether it is slower between CPUs at one of several distances."""
+        return len(self.distances) > 1 and any(at.slower for at in self.distances)
+
+    @property
     def label(self) -> str:
         """`host-gpu pcie, latency H,D at 16 MiB`."""
         case = self.before.case
@@ -84,7 +92,7 @@ class Confirmed:
     """What came of it."""
 
     targets: list[Shown]
-    slower: list[Shown]  # the price
+    slower: list[Shown]  # the price; of what is no target, at one distance of the CPUs too
     broken: list[str]  # what does not work any more
     unguarded: list[str]  # ids of paths on which too little was measured to tell
     distances: dict[str, list[Apart]]  # of the CPUs, by path of host memory
@@ -98,11 +106,7 @@ class Confirmed:
     @property
     def far(self) -> list[Shown]:
         """The targets that are slower between CPUs at one of several distances: a price too."""
-        return [
-            shown
-            for shown in self.targets
-            if len(shown.distances) > 1 and any(at.slower for at in shown.distances)
-        ]
+        return [shown for shown in self.targets if shown.is_slower_far]
 
     @property
     def everywhere(self) -> bool:
@@ -123,29 +127,29 @@ def judge(
     of them, with these buffers."""
     before, after = Who(library, base), Who(library, tuned)
     cells = {(cell.who, cell.place, cell.case): cell for cell in results.cells}
-    shown = [
-        _shown(
-            each,
-            cells[before, each.place, each.case],
-            cells[after, each.place, each.case],
-            x_unit(results.benchmarks, each.case.benchmark),
-        )
-        for each in results.comparisons
-        if (each.first, each.second) == (before, after)
-    ]
     wanted = {(target.benchmark, target.size) for target in targets}
-    own = [
-        each
-        for each in shown
-        if each.before.place.path == paths[0]
-        and each.before.case.buffers == buffers
-        and (each.before.case.benchmark, each.before.case.x) in wanted
-        and _is_main(results, each.before)
-    ]
+
+    def is_target(cell: Cell) -> bool:
+        return (
+            cell.place.path == paths[0]
+            and cell.case.buffers == buffers
+            and (cell.case.benchmark, cell.case.x) in wanted
+            and _is_main(results, cell)
+        )
+
+    shown, own = [], []
+    for each in results.comparisons:
+        if (each.first, each.second) == (before, after):
+            pair = cells[before, each.place, each.case], cells[after, each.place, each.case]
+            unit = x_unit(results.benchmarks, each.case.benchmark)
+            shown.append(_shown(each, *pair, unit, target=is_target(pair[0])))
+            if is_target(pair[0]):
+                own.append(shown[-1])
     slower = [
         each
         for each in shown
-        if each.comparison.verdict == "slower" and each.comparison.ratio < PRICE
+        if (each.comparison.verdict == "slower" and each.comparison.ratio < PRICE)
+        or (each.is_slower_far and not is_target(each.before))
     ]
     guarded = {each.before.place.path for each in shown if each.comparison.blocks >= LEAST_BLOCKS}
     return Confirmed(
@@ -157,7 +161,7 @@ def judge(
     )
 
 
-def _shown(comparison: Comparison, before: Cell, after: Cell, unit: str) -> Shown:
+def _shown(comparison: Comparison, before: Cell, after: Cell, unit: str, *, target: bool) -> Shown:
     """A case, also at each distance of the CPUs."""
     ratios = better_in(after.by_block, before.by_block, before.better)
     both = [_distances(cell) for cell in (before, after)]
@@ -168,6 +172,12 @@ def _shown(comparison: Comparison, before: Cell, after: Cell, unit: str) -> Show
             there = _by_medians(before, after, apart)
         ci95 = interval(there)
         times = median(there) if there else math.nan
+        if ci95:
+            slower = ci95[1] < 1 and times < (PRICE if target else FEW)
+        elif target:
+            slower = max(there, default=1) < FEW
+        else:
+            slower = _are_apart(before, after, apart)
         found.append(
             At(
                 low_ns=apart.low_ns,
@@ -175,7 +185,7 @@ def _shown(comparison: Comparison, before: Cell, after: Cell, unit: str) -> Show
                 launches=apart.launches,
                 times=times,
                 ci95=list(ci95 or ()),
-                slower=ci95[1] < 1 and times < PRICE if ci95 else max(there, default=1) < FEW,
+                slower=slower,
             )
         )
     return Shown(comparison, before, after, unit, [at for at in found if not math.isnan(at.times)])
@@ -183,14 +193,23 @@ def _shown(comparison: Comparison, before: Cell, after: Cell, unit: str) -> Show
 
 def _by_medians(before: Cell, after: Cell, apart: Apart) -> list[float]:
     """As fast at a distance at which no block has both; nothing where either has no launch."""
-    middles = []
-    for cell in (before, after):
-        known = _distances(cell).items()
-        blocks = [block for block, ns in known if apart.low_ns <= ns <= apart.high_ns]
-        if not blocks:
-            return []
-        middles.append(median(cell.by_block[block] for block in blocks))
-    return [better_by(middles[1], middles[0], before.better)]
+    first, second = (_at(cell, apart) for cell in (before, after))
+    if not (first and second):
+        return []
+    return [better_by(median(second), median(first), before.better)]
+
+
+def _are_apart(before: Cell, after: Cell, apart: Apart) -> bool:
+    """Whether few launches at a distance leave no doubt that a guarded case is slower there."""
+    first, second = (_at(cell, apart) for cell in (before, after))
+    ratios = [better_by(new, old, before.better) for old in first for new in second]
+    return min(len(first), len(second)) > 1 and max(ratios) < FEW_GUARDED
+
+
+def _at(cell: Cell, apart: Apart) -> list[float]:
+    """The launches of a case at a distance."""
+    known = _distances(cell).items()
+    return [cell.by_block[block] for block, ns in known if apart.low_ns <= ns <= apart.high_ns]
 
 
 def _distances(cell: Cell) -> dict[Block, float]:

@@ -409,9 +409,10 @@ def _evidence(shown: Shown) -> Evidence:
 
 
 def _not_far(found: tuned.Tuned) -> str:
-    """`, with the CPUs 60.0 ns apart and not 300 ns`, where targets are slower at one of several
+    """`, with the CPUs 60.0 ns apart and not 300 ns`, where a case is slower at one of several
     distances."""
-    far = [at for each in found.evidence for at in each.slower_at]
+    there = [each for each in found.slower if each.case.startswith(f"{found.path}, ")]
+    far = [at for each in [*found.evidence, *there] for at in each.slower_at]
     own = found.distances.get(found.path, [])
     slower = [
         apart.words
