@@ -308,5 +308,10 @@ def _write(found: "Tuned", profiles: "dict[str, Profile]", output: Path) -> None
     write_whole(output / "tune.json", text)
     files = {profile.scope: write(profile, output / folder) for folder, profile in profiles.items()}
     print_tuned(found, files, write_page(found, files, output))
-    if found.lacking or found.unguarded:
-        say(f"To add time: {resume_command(output)} --budget {MORE}")
+    to_study = " to the study" if found.env else ""  # which has begun: all that is added is its own
+    if found.unguarded or (found.lacking and not to_study):
+        say(f"To add time{to_study}: {resume_command(output)} --budget {MORE}")
+    if found.lacking and to_study:
+        say(
+            "What the search had no time for takes a new one with a longer --budget, and another -o"
+        )

@@ -16,8 +16,8 @@ Span = tuple[float, float]
 
 # Said wherever a percentage stands beside the figures that it seems to follow from.
 PAIRED = (
-    "Each percentage is the median of the ratios within single blocks, so it may differ from the"
-    " ratio of the two figures."
+    "Each percentage is the median of the ratios within single blocks, of those in which both had"
+    " their CPUs as far apart, so it may differ from the ratio of the two figures."
 )
 
 # In the place of one: notices say why.
