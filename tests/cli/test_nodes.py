@@ -18,7 +18,7 @@ made = sys.modules["made_nodes"]  # loaded by tests/conftest.py
     ("words", "message"),
     [
         ((), "name a library with --mpi"),
-        (("--mpi", "one"), "0 nodes: name 3 or more with --hosts, like --hosts a,b,c"),
+        (("--mpi", "one"), "no nodes: name three or more with --hosts, like --hosts a,b,c"),
         (("--mpi", "one", "--hosts", "a,b"), "2 nodes: name 3 or more with --hosts"),
         (("--mpi", "one", "--hosts", "a,b,c", "--launches", "3"), "--launches 3: a slow pair"),
         (("--mpi", "one", "--hosts", "a,b,c", "--rounds", "0"), "--rounds: give 1 or more"),

@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
+from nearpeak.errors import UserError
 from nearpeak.machine.discover import discover
 from nearpeak.machine.machine import Diagnosis
 from nearpeak.study import contenders, paths, prepare, progress
@@ -53,6 +54,30 @@ def test_the_script_of_a_job_is_written_and_nothing_run(nearpeak: Nearpeak, tmp_
     for wrong in (["--resume"], ["--extend", "there"]):
         code, _, err = nearpeak("study", *wrong, "--sbatch", "job.sh")
         assert (code, err.count("\n")) == (2, 1)
+    for more in (["--dry-run"], ["--require", "latency>=5"]):
+        code, _, err = nearpeak(*words, *more, "--sbatch", "job.sh")
+        assert (code, err.count("\n")) == (2, 1)
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "plan.json").touch()
+    code, _, err = nearpeak(*words, "--sbatch", "job.sh")
+    assert (code, err) == (
+        2,
+        "nearpeak: there is a study in there, which the script would complete instead: choose"
+        " another folder with -o\n",
+    )
+
+
+def test_a_library_that_is_not_here_is_the_jobs_to_have(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def resolve(spec: str) -> None:
+        raise UserError(f"no library {spec!r}")
+
+    monkeypatch.setattr("nearpeak.study.contenders.resolve", resolve)
+    words = ["study", "--mpi", "mpitch", "--budget", "10m", "--sbatch", "job.sh"]
+    code, _, err = nearpeak(*words)
+    assert code == 0
+    assert "nearpeak: not here, so that the job must have it: no library 'mpitch'\n" in err
 
 
 def test_several_settings_of_one_library(

@@ -16,6 +16,8 @@ from nearpeak.nodes.build import build, to_json
 from nearpeak.nodes.found import Found
 from nearpeak.nodes.journal import Launch, LaunchEnd, NodesJournal, Round, Wrong, read
 from nearpeak.nodes.schema import schema
+from nearpeak.report.nodes import words
+from nearpeak.report.nodes.page import render
 
 made = sys.modules["made_nodes"]  # loaded by tests/conftest.py
 
@@ -123,6 +125,19 @@ def test_three_nodes_are_too_few_to_judge(tmp_path: Path) -> None:
     assert found.verdicts == []
     assert len(found.pairs) == 3
     assert all(pair.latency_alone_us is None for pair in found.pairs)
+    assert {(curve.nodes, curve.links) for curve in found.curves} == {(None, None)}
+    (latency,) = [curve for curve in found.curves if curve.metric == "latency_us"]
+    assert latency.usual == pytest.approx(2.0, rel=0.05)
+    assert words.usual(latency).endswith(" us, the median of pairs")
+
+
+def test_of_a_run_that_ended_before_a_launch_did_nothing_is_told(tmp_path: Path) -> None:
+    made.record(tmp_path, made.chosen(6), alike, launches=0)
+    found = build(read(tmp_path))
+    assert (found.launches, found.curves, found.maps, found.complete) == ([], [], [], False)
+    assert all(pair.latency_us is None for pair in found.pairs)
+    jsonschema.validate(json.loads(to_json(found)), schema())
+    assert "n4 - n5" in render(found)
 
 
 def test_a_launch_that_failed_does_not_count_and_wrong_data_is_told(tmp_path: Path) -> None:

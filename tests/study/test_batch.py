@@ -27,6 +27,19 @@ def test_named_hosts_are_its_nodes() -> None:
     assert "#SBATCH --nodes=2\n#SBATCH --nodelist=a,b\n#SBATCH --time=02:17:00\n" in script
 
 
+@pytest.mark.parametrize(
+    ("said", "nodes"),
+    [
+        ({"paths": ["host-host same-numa"]}, 1),
+        ({"require": ["host-host two-nodes:latency<=5us"]}, 2),
+        ({"paths": ["host-host two-nodes", "host x3 3-nodes"]}, 3),
+    ],
+)
+def test_paths_between_nodes_take_as_many(said: dict[str, list[str]], nodes: int) -> None:
+    script = job_script(Options(budget_seconds=60, **said), ["nearpeak"], Path("s"), Path("/"))
+    assert f"#SBATCH --nodes={nodes}\n" in script
+
+
 def test_a_study_of_unknown_time_is_refused() -> None:
     with pytest.raises(UserError, match="give it --budget"):
         job_script(Options(launches=3), ["nearpeak"], Path("s"), Path("/here"))

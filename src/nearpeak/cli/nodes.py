@@ -134,6 +134,11 @@ def nodes(
         seed=random.SystemRandom().getrandbits(32) if seed is None else seed,
         remote_shell=remote_shell,
     )
+    if not chosen.nodes:
+        raise UserError(
+            "no nodes: name three or more with --hosts, like --hosts a,b,c, or run it in a job of"
+            " Slurm that has as many (salloc --nodes=3)"
+        )
     plan.check(chosen)
     _conclude(_run(Path(output), chosen, dry_run))
 

@@ -334,6 +334,11 @@ def study(
     options = merge(read_study_file(file), line) if file else line
     folder = Path(output or options.output or DEFAULT_FOLDER)
     if sbatch is not None:
+        if dry_run:
+            raise UserError(
+                "--sbatch writes a script, and --dry-run nothing: leave one of them out"
+            )
+        _requirements(require or options.require)
         _write_script(sbatch, options, folder)
         return
     _start(options, folder, require or options.require, retry, explain, dry_run)
@@ -343,12 +348,21 @@ def _write_script(file: Path, options: "Options", folder: Path) -> None:
     """Writes the script of a job that runs this command without --sbatch."""
     from nearpeak.files import put_whole
     from nearpeak.study.batch import job_script, without
+    from nearpeak.study.contenders import not_here
+    from nearpeak.terms.study_files import PLAN
 
     program, *words = sys.argv
     if "/" in program:
         program = str(Path(program).absolute())
     command = [program, *without(words, "--sbatch")]
     script = job_script(options, command, folder, Path.cwd())
+    if (folder / PLAN).exists():
+        raise UserError(
+            f"there is a study in {folder}, which the script would complete instead: choose another"
+            " folder with -o"
+        )
+    for why in not_here(options.libraries):
+        say(f"nearpeak: not here, so that the job must have it: {why}")
     try:
         put_whole(file, script.encode())
     except OSError as error:
@@ -589,10 +603,10 @@ def _session(
 ) -> "SessionRecord":
     """The session that begins; UserError where it would be of another machine or software."""
     from nearpeak.study import sessions
-    from nearpeak.study.paths import check_nodes
+    from nearpeak.study.paths import check_hosts
     from nearpeak.study.programs import TOOLS
 
-    check_nodes(plan.hosts, plan.remote_shell)
+    check_hosts(plan.hosts, plan.remote_shell)
     fingerprint = sessions.fingerprint(machine, plan.contenders, TOOLS)
     return sessions.begin(folder, fingerprint, history.session, force=force)
 
@@ -688,6 +702,9 @@ def _conclude(
         command = resume_study(folder, "--launches", str(history.state.begun_blocks + lacking))
         print(f"Verdicts lack {count(lacking, 'block')}; to add what they lack: {command}")
     conclude(results, judge(requirements, planned(plan), results))
+    if not results.complete:
+        print("Exit status 1: the study is not complete")
+        raise typer.Exit(1)
 
 
 def _session_words(

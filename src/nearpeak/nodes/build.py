@@ -44,6 +44,7 @@ class _Fitted(NamedTuple):
 
     first: Indices
     second: Indices
+    values: Floats  # logarithms of what messages took, of each pair
     fit: Fit
 
 
@@ -113,7 +114,7 @@ def build(recorded: Recorded) -> Found:
         told_apart=told_apart,
         tests=tests,
         level=LEVEL,
-        curves=[*_curves(fits, tested, chosen_ones)],
+        curves=[*_curves(fits, tested, chosen_ones, told_apart=told_apart)],
         verdicts=_verdicts(tested, tests, chosen.nodes, None if whole else judging),
         wrong=[_wrong(one.message, chosen.nodes, one.rank, one.sender) for one in recorded.wrong],
         pairs=[*_pairs(judging, chosen.nodes)] if whole and count <= MOST_LISTED else [],
@@ -163,7 +164,7 @@ def _fits(
                 fitted = fit(design(own.first, own.second, count), values)
             else:
                 fitted = suspects.fitted(own, values, chosen.pairs, count)
-            yield _Fitted(own.first, own.second, fitted)
+            yield _Fitted(own.first, own.second, values, fitted)
 
 
 def _tested(
@@ -272,20 +273,25 @@ def _curves(
     fits: dict[tuple[Metric, Mode], list[_Fitted]],
     tested: Sequence[_Tested],
     chosen: suspects.Suspects | None,
+    *,
+    told_apart: bool,
 ) -> Iterator[Curve]:
+    """`told_apart`: whether there are nodes enough for it."""
     for (metric, mode), fitted in fits.items():
         ones = [one.fit for one in fitted] if chosen is None else [chosen.fits[metric]]
         if not ones:
             continue
-        mean = float(np.median([one.mean for one in ones]))
+        means = np.array([one.mean for one in ones])
+        values = means if told_apart else np.concatenate([one.values for one in fitted])
+        mean = float(np.median(values))
         noise = [t.excess.noise for t in tested if (t.metric, t.mode) == (metric, mode)]
         yield Curve(
             metric=metric,
             mode=mode,
             unit=UNITS[metric],
             usual=math.exp(mean if metric == "latency_us" else -mean),
-            nodes=float(np.median([spread(one.nodes) for one in ones])),
-            links=float(np.median([spread(one.links) for one in ones])),
+            nodes=float(np.median([spread(one.nodes) for one in ones])) if told_apart else None,
+            links=float(np.median([spread(one.links) for one in ones])) if told_apart else None,
             launches=spread(noise[1]) if len(noise) > 1 and len(noise[1]) else None,
         )
 
@@ -316,7 +322,8 @@ def _pairs(launches: Sequence[Pairs], nodes: Sequence[str]) -> Iterator[Pair]:
 
 def _table(launches: Sequence[Pairs], metric: Metric, mode: Mode, count: int) -> Floats:
     """nodes x nodes, above the diagonal: the median logarithm of the launches."""
-    found = np.full((len(launches), count, count), np.nan, dtype=np.float32)
+    # Of no launch nothing is known.
+    found = np.full((max(1, len(launches)), count, count), np.nan, dtype=np.float32)
     for number, pairs in enumerate(launches):
         own = only(pairs, together=mode == "together")
         found[number, own.first, own.second] = dict(logarithms(own))[metric]

@@ -29,9 +29,11 @@ class Curve(msgspec.Struct, kw_only=True, frozen=True):
     metric: Metric
     mode: Mode
     unit: str  # "us", "GB/s"
-    usual: float  # of a pair whose nodes and link are as most are
-    nodes: float  # how far nodes lie apart: the standard deviation of most of them, relative
-    links: float  # and links
+    usual: float  # of a pair whose nodes and link are as most are; else the median of pairs
+    # How far nodes lie apart: the standard deviation of most of them, relative; and links. Null: of
+    # fewer nodes than can be told apart from links.
+    nodes: float | None
+    links: float | None
     launches: float | None  # and single launches from the middle of theirs; null: of one launch
 
 

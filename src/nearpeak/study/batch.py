@@ -2,6 +2,7 @@
 """The script of a job of Slurm that runs a study."""
 
 import math
+import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from nearpeak.study.options import Options
 from nearpeak.study.planning import budget_of
 from nearpeak.terms.study_files import PLAN
 
+_NODES = re.compile(r"\b(\d{1,4})-nodes\b")
 PREPARE_SECONDS = 120.0  # to find the libraries and to try what starts them
 
 
@@ -26,7 +28,7 @@ def job_script(options: Options, command: Sequence[str], folder: Path, here: Pat
         raise UserError("--sbatch asks for a job by the time of the study: give it --budget")
     seconds = (budget + PREPARE_SECONDS) / (1 - RESERVE) + LEAST_RESERVE_SECONDS
     minutes = math.ceil(seconds / 60)
-    asked = ["job-name=nearpeak", "exclusive", f"nodes={max(1, len(options.hosts))}"]
+    asked = ["job-name=nearpeak", "exclusive", f"nodes={_nodes(options)}"]
     asked += [f"nodelist={','.join(options.hosts)}"] if options.hosts else []
     asked.append(f"time={minutes // 60:02d}:{minutes % 60:02d}:00")
     asking = "\n".join(f"#SBATCH --{words}" for words in asked)
@@ -42,6 +44,14 @@ if [ -e {shlex.quote(str(folder / PLAN))} ]; then
 fi
 exec {shlex.join(command)}
 """
+
+
+def _nodes(options: Options) -> int:
+    """Of the hosts, else of the paths that are named (`host-host two-nodes`, `host x3 3-nodes`)."""
+    texts = [*options.paths, *options.require]
+    of_paths = [int(found[1]) for text in texts for found in _NODES.finditer(text)]
+    two = any("two-nodes" in text for text in texts)
+    return max(1, len(options.hosts), 2 if two else 1, *of_paths)
 
 
 def without(words: Sequence[str], option: str) -> list[str]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The first stage of a plan: which libraries are measured, with which settings."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
@@ -47,6 +47,15 @@ def choose_contenders(
             settings = find(library, chosen) if isinstance(chosen, str) else chosen
             contenders.append(Contender(library=library, settings=settings))
     return contenders
+
+
+def not_here(choices: Sequence[LibraryChoice]) -> Iterator[str]:
+    """Why libraries that are named are none here."""
+    for choice in choices:
+        try:
+            resolve(choice.mpi)
+        except UserError as error:
+            yield str(error)
 
 
 def _starts(library: Library, say: Callable[[str], None]) -> bool:

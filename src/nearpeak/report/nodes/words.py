@@ -70,9 +70,12 @@ def tests(found: Found) -> str:
 def usual(curve: Curve) -> str:
     """What is usual, and how far nodes, links and launches lie from it."""
     launches = "" if curve.launches is None else f", launches {percent(curve.launches)} %"
+    usual = f"{name(curve.metric)}, {MODES[curve.mode]}: {number(curve.usual)} {curve.unit}"
+    if curve.nodes is None or curve.links is None:
+        return f"{usual}, the median of pairs"
     return (
-        f"{name(curve.metric)}, {MODES[curve.mode]}: {number(curve.usual)} {curve.unit}; nodes"
-        f" differ by {percent(curve.nodes)} %, links by {percent(curve.links)} %{launches}"
+        f"{usual}; nodes differ by {percent(curve.nodes)} %, links by {percent(curve.links)} %"
+        f"{launches}"
     )
 
 
