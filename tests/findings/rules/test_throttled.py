@@ -35,6 +35,7 @@ def test_both_figures_are_shown_where_there_are_both(by_hand: Any) -> None:
 @pytest.mark.parametrize("first", [True, False])
 def test_of_several_launches_in_a_block_that_of_the_case_counts(by_hand: Any, first: bool) -> None:
     hot, cool = by_hand.make_cell("latency", 10.0, x=8), by_hand.make_cell("latency", 10.0, x=64)
+    hot.launch_medians[:2] = [15.0, 15.0]
     launches, observed = [], []
     for block in range(6):
         pair = [
@@ -54,6 +55,13 @@ def test_of_several_cases_the_one_that_was_hit_most(by_hand: Any) -> None:
     cells[1].launch_medians[:2] = [20.0, 20.0]
     (found,) = noticed(by_hand, cells, 2)
     assert found.case.x == 64
+
+
+def test_what_was_no_slower_has_no_figures(by_hand: Any) -> None:
+    cell = by_hand.make_cell("latency", 10.0, noise=0.0)
+    cell.launch_medians[:2] = [10.2, 10.2]
+    (found,) = noticed(by_hand, [cell], 2)
+    assert (list(found.evidence), found.case) == ([], None)
 
 
 @pytest.mark.parametrize("slowed", [1, 6])

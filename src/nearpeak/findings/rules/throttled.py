@@ -12,6 +12,7 @@ from nearpeak.statistics.comparisons import better_by
 from nearpeak.terms.identity import Case, Place, Who
 
 FEWEST = 2  # blocks of either kind that a figure of them takes
+LEAST = 1.05  # times slower, that a figure is shown for
 
 Slowed = Set[tuple[Who, Place, Case, Block]]
 
@@ -41,6 +42,7 @@ def find(view: View) -> Iterator[Noticed]:
             if (cell.who, cell.place) == (who, place)
             and min(map(len, parted := _parted(cell, slowed))) >= FEWEST
         ]
+        hit = [each for each in hit if _slower(*each) > LEAST]
         if not hit:
             yield Noticed(facts, who, place)
             continue
@@ -65,10 +67,10 @@ RULE = Rule(
     name="throttled",
     tells="While launches ran, a core, a package or a GPU was too hot, a GPU out of power, or a"
     " hypervisor took CPU time, as states around them show. Where some launches of a case were"
-    " slowed and others were not, both figures are shown.",
+    " slowed and others were not, both figures are shown, if these are worse by 5 % or more.",
     find=find,
-    remedy="Let it cool, raise the power limit (nvidia-smi -q -d PERFORMANCE,POWER), or use a"
-    " machine with CPUs of its own; then measure again.",
+    remedy="Too hot: let it cool; out of power: raise the limit of the GPU (nvidia-smi -q -d"
+    " PERFORMANCE,POWER); CPU time taken: use a machine with CPUs of its own. Then measure again.",
     sources=[
         Source(
             text="NVIDIA, NVML: reasons why clocks are held down",
