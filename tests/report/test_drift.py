@@ -82,3 +82,16 @@ def test_distances_of_the_cpus_and_the_range_of_ceilings_are_told(results: Resul
         "host-host same-numa: CPUs 300 ns apart in 3 of 6 blocks: 8.00 % less than usual (single"
         " ceilings 30.0 % less to 10.0 % more).",
     ]
+
+
+@pytest.mark.parametrize(
+    ("step_range", "words"),
+    [((-2e-7, 0.4), "0 % less to 40.0 % more"), ((-0.03, 0.001), "3.00 % less to 0.100 % more")],
+)
+def test_what_is_rounding_is_no_change(
+    results: Results, step_range: tuple[float, float], words: str
+) -> None:
+    path = msgspec.structs.replace(results.drift[0], changed=[SIX[2]], blocks=SIX, step=-0.2)
+    path.step_range = step_range
+    results.drift = [path]
+    assert f"(single ceilings {words})" in " ".join(drift.sentences(results))

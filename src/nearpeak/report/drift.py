@@ -10,6 +10,8 @@ from nearpeak.results.names import case
 from nearpeak.results.results import Drift, Results
 from nearpeak.statistics.drift import LEAST_BLOCKS
 
+LEAST_TOLD = 0.0005  # of a change; less is rounding
+
 
 def told(drift: Drift) -> bool:
     """Whether there are enough blocks to tell a change."""
@@ -99,7 +101,8 @@ def changed_words(drift: Drift) -> str:
 
 
 def _less_or_more(off: float) -> str:
-    return f"{percent(abs(off))} % {'less' if off < 0 else 'more'}"
+    told = percent(abs(off)) if abs(off) >= LEAST_TOLD else number(0.0)
+    return f"{told} % {'less' if off < 0 else 'more'}"
 
 
 def _span(low: float, high: float) -> str:
