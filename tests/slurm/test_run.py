@@ -70,6 +70,14 @@ def test_on_all_nodes_of_a_larger_job(
     assert done.stdout.splitlines()[-1].split()[0] == "8"
 
 
+def test_ranks_are_of_one_node_alone(slurm: Any, installed: Callable[[str], Any]) -> None:
+    build_mpi(installed("mpich"))
+    words = [NEARPEAK, "run", "allreduce", "--mpi", "mpich", "--ranks", "500"]
+    done = slurm.run(slurm.job(3, words))
+    assert done.returncode == 2
+    assert "or give --hosts nearpeak-a,nearpeak-b,nearpeak-c too" in done.stderr
+
+
 def test_all_pairs_of_the_nodes_of_a_job(
     slurm: Any, installed: Callable[[str], Any], tmp_path: Path
 ) -> None:

@@ -59,6 +59,11 @@ def test_one_protocol_may_be_faster_at_all_sizes() -> None:
     assert value_of(FORCED, crossing(fast, slow)) == "inf"
 
 
+@pytest.mark.parametrize(("at", "value"), [(3000.4, "3000"), (92681.0, "32768"), (0.0, "256")])
+def test_short_messages_go_so_up_to_a_size(at: float, value: str) -> None:
+    assert value_of(Threshold(short="32768", long="256", most=32768), at) == value
+
+
 def test_a_size_that_is_off_by_chance_moves_nothing() -> None:
     short = {each: math.log(each) for each in SIZES}
     long = dict.fromkeys(SIZES, math.log(50000))

@@ -87,7 +87,8 @@ def value_of(threshold: Threshold, at: float) -> str:
     """What the setting is set to for it."""
     if at == 0:
         return threshold.long
-    return threshold.short if math.isinf(at) else threshold.written.format(round(at))
+    most = math.inf if threshold.most is None else threshold.most
+    return threshold.short if at >= most else threshold.written.format(round(at))
 
 
 def _words(at: float) -> str:

@@ -27,6 +27,7 @@ class Threshold(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields
     short: str  # the value with which all go as short ones do,
     long: str  # and as long ones do
     written: str = "{}"  # a value, with `{}` for the bytes
+    most: int | None = None  # bytes up to which short ones can go so; None: any
 
 
 class Tunable(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
