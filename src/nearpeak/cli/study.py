@@ -338,7 +338,8 @@ def study(
             raise UserError(
                 "--sbatch writes a script, and --dry-run nothing: leave one of them out"
             )
-        _requirements(require or options.require)
+        options = replace(options, require=require or options.require)
+        _requirements(options.require)
         _write_script(sbatch, options, folder)
         return
     _start(options, folder, require or options.require, retry, explain, dry_run)

@@ -157,9 +157,8 @@ def probe_launch(tools: Tools, contender: Contender, words: list[str], seats: Se
 def path_environment(path: DataPath, study: str) -> dict[str, str]:
     """What a path needs in the environment: MPS of the study's own or none, and its adapter."""
     env = mps.environment(study) if any(end.gpu for end in path.ends) else {}
-    if (
-        env and path.between_hosts
-    ):  # whose GPUs are named by NVML's index: CUDA has an order of its own
+    if env and path.between_hosts:
+        # Their GPUs are named by NVML's index: CUDA has an order of its own.
         env["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
     # Taken by whatever runs over UCX; for others there is no one word.
     return {**env, "UCX_NET_DEVICES": path.nic} if path.nic else env
