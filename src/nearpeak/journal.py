@@ -123,6 +123,14 @@ def whole_lines(file: Path) -> Iterator[bytes]:
                 yield line
 
 
+def of_copy(folder: Path, done: str) -> str:
+    """Why a published copy is not gone on with; `done`: what was done with the original."""
+    return (
+        f"{folder} is a published copy, with other names than where it was {done}: go on with the"
+        " original"
+    )
+
+
 def resume_study(folder: Path, *more: str) -> str:
     """The line for a POSIX shell that goes on with the study in a folder."""
     return shlex.join(["nearpeak", "study", "--resume", "-o", str(folder), *more])

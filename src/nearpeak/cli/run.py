@@ -188,25 +188,19 @@ def launch(
     limit = parsed("--launch-limit", parse_seconds, launch_limit)
     if not (hosts or ranks):
         hosts = ",".join(hosts_of_job()) or None
-    try:
-        chosen = choose(
-            benchmark,
-            mpi,
-            f"run {benchmark}",
-            path=path,
-            ranks=ranks,
-            oversubscribe=oversubscribe,
-            buffers=buffers,
-            hosts=hosts,
-            remote_shell=remote_shell,
-            settings_env=settings_env,
-            say=say,
-        )
-    except UserError as error:
-        if not (ranks and not hosts and (nodes := hosts_of_job())):
-            raise
-        told = "--ranks is of this node alone; for one rank on each of the job's nodes leave it out"
-        raise UserError(f"{error}; {told}, or give --hosts {','.join(nodes)} too") from None
+    chosen = choose(
+        benchmark,
+        mpi,
+        f"run {benchmark}",
+        path=path,
+        ranks=ranks,
+        oversubscribe=oversubscribe,
+        buffers=buffers,
+        hosts=hosts,
+        remote_shell=remote_shell,
+        settings_env=settings_env,
+        say=say,
+    )
     library = chosen.library
     check(chosen, words, "run")
     parts = parts_of(words)

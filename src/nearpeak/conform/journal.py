@@ -71,8 +71,5 @@ class ConformJournal(journal.RunJournal[Begin, Record]):
     def __init__(self, folder: Path, begin: Begin | None = None) -> None:
         """As RunJournal; UserError for a published copy, too."""
         if begin is None and FORM.begin(read(folder)).published is not None:
-            raise UserError(
-                f"{folder} is a published copy, with other names than where it was tried: go on "
-                "with the original"
-            )
+            raise UserError(journal.of_copy(folder, "tried"))
         super().__init__(FORM, folder, begin)

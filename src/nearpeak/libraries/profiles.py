@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Profiles: settings that were found by tuning, in a file that says where and for what."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -35,6 +36,11 @@ class At(Apart, kw_only=True, frozen=True, forbid_unknown_fields=True):
     slower: bool  # by more than 5 %, beyond chance; by a fifth in each launch, where they are few
 
 
+def slower_at(distances: Sequence[At]) -> list[At]:
+    """Of the distances of a case those at which it is slower, where there are several."""
+    return [at for at in distances if at.slower and len(distances) > 1]
+
+
 class Evidence(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """What the settings do to one case, by launches that took no part in the search."""
 
@@ -51,7 +57,7 @@ class Evidence(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
     @property
     def slower_at(self) -> list[At]:
         """The distances at which it is slower, where there are several."""
-        return [at for at in self.distances if at.slower and len(self.distances) > 1]
+        return slower_at(self.distances)
 
     @property
     def apart(self) -> str:

@@ -178,10 +178,7 @@ class NodesJournal:
         if begin is None:
             begin = read(folder).begin  # where there is none, none is made
             if begin.published is not None:
-                raise UserError(
-                    f"{folder} is a published copy, with other names than where it was measured: go"
-                    " on with the original"
-                )
+                raise UserError(journal.of_copy(folder, "measured"))
             self._lines = journal.Journal(folder / NAME, FORM.resume_command(folder))
         else:
             FORM.check_new(folder)

@@ -7,7 +7,7 @@ import math
 import msgspec
 
 from nearpeak.errors import UserError
-from nearpeak.numbers import count
+from nearpeak.numbers import count, listed
 from nearpeak.statistics.flips import blocks_needed
 from nearpeak.study.plan import Addition, Plan
 from nearpeak.study.planning import BUDGET_LOOKS, LOOKS, what_is_measured
@@ -117,7 +117,7 @@ def _how_much(budget_seconds: float | None, launches: int | None) -> list[str]:
 def words(made: AmendmentRecord) -> str:
     """What it adds, for people."""
     names = [contender.label for contender in made.adds.contenders]
-    what = " and ".join(filter(None, [", ".join(names), "blocks"]))
+    what = listed([*names, "blocks"])
     parts = []
     if names and len(made.looks) == 1:
         blocks = made.looks[0] - min(launch.since for launch in made.adds.launches)

@@ -8,6 +8,7 @@ import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.files import check_output, make_output, put_whole
+from nearpeak.journal import of_copy
 from nearpeak.machine.machine import Machine
 from nearpeak.study.answers import Answers
 from nearpeak.study.journal import NAME, StudyJournal, cannot_write, grown, read_records
@@ -64,10 +65,7 @@ def reopen(folder: Path) -> tuple[Plan, StudyJournal]:
     if (folder / NAME).exists():
         first = next(read_records(folder, Answers(plan).take), None)
         if isinstance(first, StudyRecord) and first.published:
-            raise UserError(
-                f"{folder} is a published copy, with other names than where it was measured: go on "
-                "with the original, or start anew in another folder"
-            )
+            raise UserError(f"{of_copy(folder, 'measured')}, or start anew in another folder")
     return plan, StudyJournal(folder)
 
 

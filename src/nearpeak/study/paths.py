@@ -125,7 +125,7 @@ def select_paths(
     named = [msgspec.structs.replace(known[path_id], named=True) for path_id in wanted]
     if hosts and ranks.counts:
         chosen = [path for path in chosen if path.place.hosts == len(hosts)]
-    chosen = named or _of_so_many(chosen, ranks.counts, missing)
+    chosen = named or _of_so_many(chosen, ranks.counts, missing, hosts)
     if wanted and all(path.transport == "local" for path in chosen):
         others = ", ".join(path.id for path in usual if path.transport != "local")
         raise UserError(
@@ -139,14 +139,20 @@ def select_paths(
 
 
 def _of_so_many(
-    paths: list[DataPath], counts: Sequence[int], missing: Sequence[Missing]
+    paths: list[DataPath], counts: Sequence[int], missing: Sequence[Missing], hosts: Sequence[str]
 ) -> list[DataPath]:
-    """The paths between so many ranks; UserError for a number of which there is none."""
+    """The paths between so many ranks; UserError for a number of which there is none, and in a job
+    of several nodes, of which none was named, how to have ranks on all of them."""
     if not counts:
         return paths
     for number in counts:
         if not any(len(path.ends) == number for path in paths if path.transport != "local"):
             whys = [str(reason) for reason in missing if reason.ranks == number]
+            if not hosts and (nodes := hosts_of_job()):
+                whys.append(
+                    "it is of this node alone; for one rank on each of the job's nodes leave it"
+                    f" out, or give --hosts {','.join(nodes)} too"
+                )
             raise UserError(f"--ranks {number}: {'; '.join(whys) or 'no path has so many ends'}")
     return [path for path in paths if path.transport == "local" or len(path.ends) in counts]
 

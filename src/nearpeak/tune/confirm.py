@@ -9,7 +9,7 @@ from statistics import median
 from typing import TypeVar
 
 from nearpeak.libraries.library import Settings
-from nearpeak.libraries.profiles import Apart, At
+from nearpeak.libraries.profiles import Apart, At, slower_at
 from nearpeak.numbers import extent
 from nearpeak.observations.observed import Block
 from nearpeak.results.results import Cell, Comparison, Results
@@ -73,11 +73,12 @@ class Shown:
     after: Cell
     x_unit: str  # of its size
     distances: list[At]  # of the CPUs, nearest first
+    target: bool  # else it is guarded
 
     @property
     def is_slower_far(self) -> bool:
         """Whether it is slower between CPUs at one of several distances."""
-        return len(self.distances) > 1 and any(at.slower for at in self.distances)
+        return bool(slower_at(self.distances))
 
     @property
     def label(self) -> str:
@@ -137,23 +138,26 @@ def judge(
             and _is_main(results, cell)
         )
 
-    shown, own = [], []
-    for each in results.comparisons:
-        if (each.first, each.second) == (before, after):
-            pair = cells[before, each.place, each.case], cells[after, each.place, each.case]
-            unit = x_unit(results.benchmarks, each.case.benchmark)
-            shown.append(_shown(each, *pair, unit, target=is_target(pair[0])))
-            if is_target(pair[0]):
-                own.append(shown[-1])
+    shown = [
+        _shown(
+            each,
+            own := cells[before, each.place, each.case],
+            cells[after, each.place, each.case],
+            x_unit(results.benchmarks, each.case.benchmark),
+            target=is_target(own),
+        )
+        for each in results.comparisons
+        if (each.first, each.second) == (before, after)
+    ]
     slower = [
         each
         for each in shown
         if (each.comparison.verdict == "slower" and each.comparison.ratio < PRICE)
-        or (each.is_slower_far and not is_target(each.before))
+        or (each.is_slower_far and not each.target)
     ]
     guarded = {each.before.place.path for each in shown if each.comparison.blocks >= LEAST_BLOCKS}
     return Confirmed(
-        own,
+        [each for each in shown if each.target],
         sorted(slower, key=_ratio),
         _broken(results, before, after),
         [path for path in paths if path not in guarded],
@@ -188,7 +192,8 @@ def _shown(comparison: Comparison, before: Cell, after: Cell, unit: str, *, targ
                 slower=slower,
             )
         )
-    return Shown(comparison, before, after, unit, [at for at in found if not math.isnan(at.times)])
+    distances = [at for at in found if not math.isnan(at.times)]
+    return Shown(comparison, before, after, unit, distances, target)
 
 
 def _by_medians(before: Cell, after: Cell, apart: Apart) -> list[float]:
