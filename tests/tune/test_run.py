@@ -64,7 +64,7 @@ def written(
         path="host-gpu near/1",
         env=ALL,
         free=free,
-        **{"distances": {}, **usual, **more},
+        **{"distances": {}, "lacking": [], **usual, **more},
     )
     return profiles(PREPARED, journal, found)
 
@@ -108,6 +108,11 @@ def test_the_price_stands_in_the_profile_that_has_it() -> None:
 def test_a_profile_says_where_nothing_is_known_of_it() -> None:
     [profile] = written("taken", None, unguarded=["gpu-gpu same-gpu"]).values()
     assert profile.scope.endswith("of alpha (not measured: gpu-gpu same-gpu)")
+
+
+def test_a_profile_says_what_its_search_had_no_time_for() -> None:
+    [profile] = written("taken", None, lacking=["what of it is not needed"]).values()
+    assert about(profile)[-1] == "The search had no time for: what of it is not needed"
 
 
 def test_a_profile_says_between_which_cpus_it_holds() -> None:

@@ -448,6 +448,46 @@ def test_what_is_not_needed_is_dropped() -> None:
     assert mattering(found) == {"BETTER": "y"}
 
 
+def test_in_little_time_few_values_are_taken_where_few_do() -> None:
+    """Three values of some forty help; the time holds one race and hardly more."""
+    speeds = {"A": 2.0, "B": 1.5, "C": 1.4}
+
+    def effect(env: Env) -> tuple[float, float]:
+        speed = math.prod(times for name, times in speeds.items() if env.get(name) == "y")
+        return speed, speed
+
+    fillers = {f"FILL{number}": ["1", "2"] for number in range(20)}
+    sizes = []
+    for seed in range(6):
+        bench = Planted(effect, seed, launches=70)
+        bench.most = 110
+        values = candidates({**fillers, **{name: ["y"] for name in speeds}})
+        taken = Search(bench, values, seed).run().taken
+        assert effect(taken)[0] > 2.0
+        sizes.append(len(taken))
+    assert np.median(sizes) <= 5
+
+
+@pytest.mark.parametrize("slow", [2, 4])
+def test_a_named_value_that_is_slow_in_one_launch_is_raced(slow: int) -> None:
+    """CPUs that are far apart for a moment make one launch slow, whatever is set."""
+
+    class Moved(Planted):
+        def measure(self, env: Env, why: str) -> Floats | Failed:
+            found = super().measure(env, why)
+            self.alone += why == "alone"
+            moved = why == "alone" and self.alone == slow // 2
+            return found + 1.5 if moved and not isinstance(found, Failed) else found
+
+    def effect(env: Env) -> tuple[float, float]:
+        return (1.5, 1.5) if "NAMED" in env else (1.0, 1.0)
+
+    bench = Moved(effect, 1, launches=25)
+    bench.alone, bench.most = 0, 60
+    known = candidates({"NAMED": ["y"], **FILLERS})
+    assert "NAMED" in Search(bench, known, 1, first=1).run().taken
+
+
 def test_a_library_that_does_not_work_at_all_ends_the_search() -> None:
     found, bench = search(lambda _: "it crashed", {"FAST": ["y"]})
     assert (found.taken, found.tried, bench.done) == ({}, 0, 3)

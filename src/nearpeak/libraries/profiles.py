@@ -87,6 +87,7 @@ class Profile(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=T
     slower: list[Evidence] = []  # its price
     # Of the CPUs, by path of host memory: where its evidence is from.
     distances: dict[str, list[Apart]] = {}
+    lacking: list[str] = []  # what its search had no time for
 
 
 def is_profile(name: str) -> bool:

@@ -449,6 +449,7 @@ def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> di
             evidence=evidence,
             slower=list(slower),
             distances=found.distances,
+            lacking=found.lacking,
         )
 
     everywhere = f"on this machine, with this version of {begun.library}"

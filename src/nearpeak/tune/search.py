@@ -18,6 +18,7 @@ a search is resumed by playing back what was recorded (trials.py).
 import itertools
 import math
 import random
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
@@ -29,7 +30,16 @@ from nearpeak.terms.logs import brief
 from nearpeak.terms.sizes import format_seconds
 from nearpeak.tune.budget import Work
 from nearpeak.tune.candidates import Candidate, Env, agreeing, by_variable, together
-from nearpeak.tune.estimate import HARM, LEAST_GAIN, LIKELY, SURE, effects_of, estimate, noise_of
+from nearpeak.tune.estimate import (
+    HARM,
+    LEAST_GAIN,
+    LIKELY,
+    SURE,
+    Estimate,
+    effects_of,
+    estimate,
+    noise_of,
+)
 from nearpeak.tune.sampler import Sampler
 
 SCREENED_BETWEEN = 5  # trials between two launches of what was taken: what drifts is seen
@@ -50,6 +60,7 @@ LEAST_ROUNDS = 3
 PROOF = 2 * (LEAST_ROUNDS + 1)  # launches: rounds of two
 TAKEN = 3  # launches of what is taken
 WON = PROOF + TAKEN + PROOF  # launches behind a race: two proofs
+DROPPED = PROOF + TAKEN  # launches of leaving something out
 TO_COME = 2 * LEAST_ROUNDS + WON  # behind trials: a race of two at least
 NOISES = 3.0  # of single launches: a trial that is better by so much is promising
 PENALTY = 2.0  # for what a target is slower than without anything, beyond `HARM`
@@ -244,19 +255,23 @@ class Search:
         """What of the values that were named and of the measured ceilings is better in a launch of
         each: all together, where both have a variable with the one's value or the other's, and each
         of the two."""
-        own = {values: cost for values, cost in self._tried if values}
-        clear = self._cost(np.median(self._own, axis=0)) - NOISES * float(self._noise().mean())
         named = [
             each
             for each in self._working(self._candidates[: self._first])
-            if own.get(frozenset([each]), math.inf) < clear
+            if self._is_clear([each])
         ]
         measured = self._working(self._calibrated)
-        if own.get(frozenset(measured), math.inf) >= clear:
+        if not self._is_clear(measured):
             measured = []
         found = [together(each) for each in ([*named, *measured], [*measured, *named])]
         found += [together(measured), together(named)]
         return [each for each in dict.fromkeys(found) if each.env]
+
+    def _is_clear(self, values: Sequence[Candidate]) -> bool:
+        """Whether a launch with just these values was clearly better than what was taken."""
+        costs = [cost for tried, cost in self._tried if tried == frozenset(values)]
+        usual = self._cost(np.median(self._own, axis=0))
+        return min(costs, default=math.inf) < usual - NOISES * float(self._noise().mean())
 
     def _climb(self) -> bool:
         """Takes what is better until the time is over or nothing is any more; whether anything
@@ -331,13 +346,15 @@ class Search:
         return noise_of([*self._scatter, *own])
 
     def _screen(self, candidates: Sequence[Candidate]) -> None:
-        """One launch of each value alone."""
-        for number, candidate in enumerate(candidates):
+        """One launch of each value alone, and where it is not clearly better one more: it may be
+        slow by chance, between CPUs that were just moved."""
+        for number, candidate in enumerate([*candidates, *candidates]):
             if self._bench.left() <= 0:
                 break
             if number % SCREENED_BETWEEN == 0:
                 self._reference(1)
-            self._try([candidate], "alone")
+            if candidate.label not in self.outcome.refused and not self._is_clear([candidate]):
+                self._try([candidate], "alone")
 
     def _try(self, values: Sequence[Candidate], why: str) -> float:
         """One launch with those of these values that agree: its cost, nan where it failed."""
@@ -548,7 +565,7 @@ class Search:
         """Whether one of those that ran a race was taken."""
         noise = self._noise()
         found = {c: estimate(np.array(gains), noise) for c, gains in differences.items()}
-        for candidate in sorted(found, key=lambda each: -found[each].mean):
+        for candidate in _simplest_first(found):
             own = found[candidate]
             if not own.harms and not own.better and own.mean > LEAST_GAIN:
                 self._undecided[candidate] = list(differences[candidate])
@@ -645,7 +662,7 @@ class Search:
             for start in range(0, len(names), size):
                 part = set(names[start : start + size])
                 without = {k: v for k, v in self.outcome.taken.items() if k not in part}
-                if not self._holds(WON, "search"):
+                if not (self._holds(DROPPED, "search") and self._holds(WON, "proof")):
                     self._lack("what of it is not needed")
                     return
                 if without and without != self.outcome.taken:
@@ -700,6 +717,21 @@ class Search:
                 return None
             gains.append(self._own[-1] - found)
         return np.array(gains)
+
+
+def _simplest_first(found: Mapping[Candidate, Estimate]) -> list[Candidate]:
+    """Best first, but of what is within a standard error of the best what sets least (the rule of
+    one standard error: Breiman et al., Classification and Regression Trees, 1984, 3.4.3)."""
+    if not found:
+        return []
+    best = max(found.values(), key=lambda each: each.mean)
+
+    def place(candidate: Candidate) -> tuple[int, float]:
+        own = found[candidate]
+        tied = own.mean >= best.mean - best.error and not own.harms
+        return len(candidate.env) if tied else sys.maxsize, -own.mean
+
+    return sorted(found, key=place)
 
 
 def words(gains: Floats) -> str:

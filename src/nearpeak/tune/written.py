@@ -76,6 +76,7 @@ def about(profile: Profile) -> list[str]:
     if profile.slower:
         lines.append("Slower with it:")
         lines += [f"  {_told(each)}" for each in profile.slower]
+    lines += [f"The search had no time for: {each}" for each in profile.lacking]
     return [line.replace("\n", " ") for line in lines]
 
 
