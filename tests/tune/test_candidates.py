@@ -25,7 +25,8 @@ def setting(name: str, there: bool | None = True, **more: Any) -> Offered:
 
 
 def labels(offered: list[Offered], *, gpu: bool = False, given: str = "") -> list[str]:
-    found = possible(offered, ["latency"], {given}, gpu=gpu, network=False)
+    given_values = dict.fromkeys(given.split(), "own")
+    found = possible(offered, ["latency"], given_values, gpu=gpu, network=False)
     return [each.label for each in candidates(found)]
 
 
@@ -44,6 +45,8 @@ def test_what_needs_a_gpu_comes_first_where_there_is_one() -> None:
         (setting("X", **{"for": ["bcast", "latency"]}), ["X=1"]),
         (setting("X", values=["1", "2", "3"]), ["X=1", "X=3"]),  # less its default
         (setting("GIVEN"), []),
+        (setting("X", **{"with": {"GIVEN": "other"}}), []),
+        (setting("X", **{"with": {"GIVEN": "own"}}), ["GIVEN=own X=1"]),
     ],
 )
 def test_what_cannot_matter_is_left_out(offered: Offered, found: list[str]) -> None:
@@ -81,7 +84,7 @@ def test_values_of_gpus_are_for_buffers_in_a_gpu() -> None:
     (tls,) = [each for each in of_component("ucx") if each.name == "UCX_TLS"]
     for gpu in (False, True):
         chosen = possible(
-            [Offered(tls, there=True, default="all")], ["latency"], (), gpu=gpu, network=False
+            [Offered(tls, there=True, default="all")], ["latency"], {}, gpu=gpu, network=False
         )
         labels = " ".join(each.label for each in candidates(chosen))
         assert "UCX_TLS=^cma" in labels

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a search tries: the values of the catalogue that an installation has and that may matter."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -31,7 +31,7 @@ class Candidate:
 def possible(
     offered: Sequence[Offered],
     benchmarks: Collection[str] | None,
-    given: Collection[str],
+    given: Mapping[str, str],
     *,
     gpu: bool,
     network: bool,
@@ -39,8 +39,8 @@ def possible(
     """The settings that may matter, first those that need what is there.
 
     `benchmarks`: what is tuned for, None: an application, which may call anything; `given`:
-    variables that are set already, and stay so; `gpu`, `network`: whether a buffer is in a GPU, and
-    whether messages cross hosts.
+    variables that are set already, and stay so: nothing is tried that needs another value of them;
+    `gpu`, `network`: whether a buffer is in a GPU, and whether messages cross hosts.
     """
     here = {"gpu": gpu, "network": network}
     chosen = [
@@ -48,6 +48,7 @@ def possible(
         for each in offered
         if each.there is not False
         and each.tunable.name not in given
+        and all(given.get(name, value) == value for name, value in each.tunable.with_.items())
         and all(here[need] for need in each.tunable.needs)
         and (
             benchmarks is None

@@ -57,7 +57,11 @@ class Estimate(NamedTuple):
     @property
     def harms(self) -> bool:
         """Whether a target is slower by more than `HARM`, beyond chance."""
-        return bool(self.slower.any())
+        return self.harms_by(SURE)
+
+    def harms_by(self, errors: float) -> bool:
+        """The same, by so many standard errors."""
+        return bool((-self.gains > np.maximum(HARM, errors * self.errors)).any())
 
     @property
     def slower(self) -> Booleans:

@@ -103,7 +103,7 @@ def prepare(asked: Asked) -> Prepared:
     there = possible(
         offered(first.library),
         None if problems else names,
-        {*first.settings.env, *first.library.env},
+        {**first.library.env, **first.settings.env},
         gpu=needs_gpu(asked.buffers),
         network=first.path.between_hosts,
     )

@@ -63,6 +63,7 @@ WON = PROOF + TAKEN + PROOF  # launches behind a race: two proofs
 DROPPED = PROOF + TAKEN  # launches of leaving something out
 TO_COME = 2 * LEAST_ROUNDS + WON  # behind trials: a race of two at least
 NOISES = 3.0  # of single launches: a trial that is better by so much is promising
+BROKEN = 10.0  # what it costs that something does not work elsewhere, as a logarithm
 PENALTY = 2.0  # for what a target is slower than without anything, beyond `HARM`
 
 
@@ -496,8 +497,8 @@ class Search:
             free = self.outcome.free
 
     def _prices(self, env: Env, places: Sequence[str]) -> dict[str, float] | None:
-        """Where some cases are slower than without anything, beyond chance, and by how much in
-        all, as logarithms; None where the time does not hold them."""
+        """Where some cases are slower than without anything, beyond chance, or do not work, and by
+        how much in all, as logarithms; None where the time does not hold them."""
         found = {}
         for place in places:
             if not self._holds(2 * LEAST_ROUNDS, "search"):
@@ -510,8 +511,10 @@ class Search:
         rounds: list[dict[str, float]] = []
         for _ in range(LEAST_ROUNDS):
             plain, with_it = (self._bench.elsewhere(each, place) for each in ({}, env))
-            if isinstance(plain, Failed) or isinstance(with_it, Failed):
-                return 0.0  # whether it works is another question
+            if isinstance(plain, Failed):
+                return 0.0  # nothing is lost
+            if isinstance(with_it, Failed):
+                return BROKEN
             rounds.append({case: plain[case] - with_it[case] for case in plain if case in with_it})
             if all(gain > -HARM for gain in rounds[-1].values()):
                 return 0.0
@@ -576,6 +579,11 @@ class Search:
                 return False
             fresh = self._against(dict(candidate.env), "again", LEAST_ROUNDS + 1, self._race_work)
             if fresh is None or not estimate(fresh, self._noise()).better_by(LIKELY):
+                continue
+            # Rounds that are few show no harm beyond chance: all of them, and the fresh ones more
+            # easily.
+            rounds = estimate(np.vstack([differences[candidate], fresh]), self._noise())
+            if rounds.harms or estimate(fresh, self._noise()).harms_by(LIKELY):
                 continue
             if self._take(dict(candidate.env)):
                 return True
@@ -684,10 +692,14 @@ class Search:
         if not self.outcome.taken:
             return
         gains = self._against({}, "default", LEAST_ROUNDS + 1, "proof")
-        if gains is None and not self._holds(2, "proof"):
-            self._lack("a proof that it is better than nothing, so it is not taken")
+        if gains is None:
+            if self._holds(2, "proof"):
+                taken = Candidate(tuple(self.outcome.taken.items()))
+                self._refuse(taken, "a launch failed while it was held against nothing")
+            else:
+                self._lack("a proof that it is better than nothing, so it is not taken")
             self.outcome.taken = {}
-        elif gains is not None and not estimate(-gains, self._noise()).better_by(LIKELY):
+        elif not estimate(-gains, self._noise()).better_by(LIKELY):
             self._take({})
 
     def _drop(self, without: Env) -> None:
@@ -705,15 +717,19 @@ class Search:
             self._take(without)
 
     def _against(self, env: Env, why: str, rounds: int, work: Work) -> Floats | None:
-        """The gains of rounds of it and of what was taken; None where it fails, and where the time
-        does not hold them."""
+        """The gains of rounds of it and of what was taken, each round in random order; None where
+        one of them fails, and where the time does not hold them."""
         gains = []
         for _ in range(rounds):
             if not self._holds(2, work):
                 return None
-            self._reference(1)
-            found = self._bench.measure(env, why)
-            if isinstance(found, Failed):
+            found: Floats | Failed | None = None
+            if first := self._chance.random() < 0.5:
+                found = self._bench.measure(env, why)
+            worked = self._reference(1)
+            if not first:
+                found = self._bench.measure(env, why)
+            if not worked or found is None or isinstance(found, Failed):
                 return None
             gains.append(self._own[-1] - found)
         return np.array(gains)
