@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a study of a library as it is and as it was tuned says."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
+from nearpeak.terms.left_out import LeftOut
 from nearpeak.tune.confirm import Confirmed, judge, options
 from nearpeak.tune.targets import Target
 
@@ -21,15 +22,20 @@ def confirmed(
     crashes: bool = False,
     blocks: int = 8,
     far: tuple[range, float | dict[int, float]] = (range(0), 1.0),
+    targets: list[Target] = TARGETS,
+    scatter: tuple[dict[int, float], dict[int, float]] = ({}, {}),
+    left_out: Sequence[LeftOut] = (),
 ) -> Confirmed:
     """`tuned`: how long messages take with the settings, where they take 1 us for each size.
-    `far`: blocks in which the CPUs are far apart, and how long they take there, or some of them."""
+    `far`: blocks in which the CPUs are far apart, and how long they take there, or some of them.
+    `scatter`: times as long in even and in odd blocks."""
     study = make_study("alpha", "alpha@tuned")
     near = tuned
     for block in range(blocks):
         first = len(study.records)
         there = far[1] if isinstance(far[1], dict) else dict.fromkeys(near, far[1])
         tuned = near | there if block in far[0] else near
+        tuned = {x: us * scatter[block % 2].get(x, 1.0) for x, us in tuned.items()}
         noise = 1 + 0.01 * (block % 3)
         study.ceiling(block, {("latency", "flag", x): 0.2 for x in tuned})
         study.launch(block, "alpha", "latency", dict.fromkeys(tuned, noise))
@@ -42,7 +48,9 @@ def confirmed(
         for record in study.records[first:]:
             if hasattr(record, "cache_line_ns"):
                 record.cache_line_ns = [300.0 + block if block in far[0] else 60.0 + block]
-    return judge(study.results(), "alpha", "default", TARGETS, [PATH, "other"], "H,H")
+    results = study.results()
+    results.left_out = list(left_out)
+    return judge(results, "alpha", "default", targets, [PATH, "other"], "H,H")
 
 
 def test_what_is_faster_and_costs_nothing_is_taken(make_study: MakeStudy) -> None:
@@ -65,6 +73,27 @@ def test_what_is_slower_elsewhere_is_taken_where_it_is_faster(make_study: MakeSt
 
 def test_what_is_slower_by_little_costs_nothing(make_study: MakeStudy) -> None:
     assert confirmed(make_study, {8: 0.5, KIB: 1.03}).everywhere
+
+
+def test_a_target_that_is_slower_by_little_does_not_stand_against_another_that_is_faster(
+    make_study: MakeStudy,
+) -> None:
+    both = [Target("latency", 8), Target("latency", KIB)]
+    found = confirmed(make_study, {8: 0.04, KIB: 1.045}, targets=both)
+    assert [shown.comparison.verdict for shown in found.targets] == ["faster", "slower"]
+    assert (found.faster, found.everywhere, found.losing) == (True, True, [])
+    found = confirmed(make_study, {8: 0.04, KIB: 1.3}, targets=both)
+    assert [shown.before.case.x for shown in found.gaining] == [8]
+    assert found.slower == found.losing
+    assert (found.faster, found.everywhere) == (False, False)
+
+
+def test_what_may_be_slower_is_counted(make_study: MakeStudy) -> None:
+    wide = {KIB: 1.2}, {KIB: 0.8}
+    found = confirmed(make_study, {8: 0.5, KIB: 1.0, 2 * KIB: 1.0}, scatter=wide)
+    assert found.everywhere
+    assert found.guarded == 2
+    assert [shown.before.case.x for shown in found.uncertain] == [KIB]
 
 
 def test_the_distances_of_the_cpus_are_told(make_study: MakeStudy) -> None:
@@ -156,6 +185,22 @@ def test_too_few_launches_take_nothing(make_study: MakeStudy) -> None:
 def test_paths_of_which_too_little_is_known_are_told(make_study: MakeStudy) -> None:
     assert confirmed(make_study, {8: 0.5}).unguarded == ["other"]
     assert confirmed(make_study, {8: 0.5}, blocks=5).unguarded == [PATH, "other"]
+
+
+def test_benchmarks_that_the_time_did_not_hold_are_told(make_study: MakeStudy) -> None:
+    left_out = [
+        LeftOut(
+            kind="benchmark",
+            name="bw",
+            why="",
+            benchmarks=["bw", "latency"],
+            paths=[],
+            budget_seconds=1.0,
+            whole_seconds=2.0,
+        )
+    ]
+    found = confirmed(make_study, {8: 0.5}, left_out=left_out)
+    assert found.unguarded == [f"{PATH} (bw)", "other"]
 
 
 def test_of_an_application_the_study_measures_its_problems() -> None:

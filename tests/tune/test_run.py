@@ -105,6 +105,12 @@ def test_the_price_stands_in_the_profile_that_has_it() -> None:
     assert found[""].scope == "on this machine, with this version of alpha"
 
 
+def test_a_profile_for_some_of_its_targets_names_them() -> None:
+    gains, loses = made_evidence("host-gpu near/1, a"), made_evidence("host-gpu near/1, b")
+    found = written("taken here alone", None, evidence=[gains, loses], slower=[loses])
+    assert found[HERE].scope.startswith("for host-gpu near/1 with buffers H,D, for a alone")
+
+
 def test_a_profile_says_where_nothing_is_known_of_it() -> None:
     [profile] = written("taken", None, unguarded=["gpu-gpu same-gpu"]).values()
     assert profile.scope.endswith("of alpha (not measured: gpu-gpu same-gpu)")

@@ -3,7 +3,7 @@
 or not."""
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import TypeVar
@@ -95,14 +95,30 @@ class Confirmed:
     targets: list[Shown]
     slower: list[Shown]  # the price; of what is no target, at one distance of the CPUs too
     broken: list[str]  # what does not work any more
-    unguarded: list[str]  # ids of paths on which too little was measured to tell
+    # Ids of paths on which too little was measured to tell, or benchmarks on them.
+    unguarded: list[str]
     distances: dict[str, list[Apart]]  # of the CPUs, by path of host memory
+    guarded: int  # cases that are no targets
+    uncertain: list[
+        Shown
+    ]  # of these, those that may be slower by more than `PRICE` for all we know
+
+    @property
+    def gaining(self) -> list[Shown]:
+        """The targets that are faster; none where something does not work any more."""
+        if self.broken:
+            return []
+        return [shown for shown in self.targets if shown.comparison.verdict == "faster"]
+
+    @property
+    def losing(self) -> list[Shown]:
+        """The targets that are slower, by more than what is allowed to any case."""
+        return [shown for shown in self.targets if _is_slower(shown)]
 
     @property
     def faster(self) -> bool:
         """Whether it is worth using where it was tuned: a target is faster, and none slower."""
-        words = [shown.comparison.verdict for shown in self.targets]
-        return not self.broken and "faster" in words and "slower" not in words
+        return bool(self.gaining) and not self.losing
 
     @property
     def far(self) -> list[Shown]:
@@ -149,20 +165,47 @@ def judge(
         for each in results.comparisons
         if (each.first, each.second) == (before, after)
     ]
-    slower = [
-        each
-        for each in shown
-        if (each.comparison.verdict == "slower" and each.comparison.ratio < PRICE)
-        or (each.is_slower_far and not each.target)
-    ]
-    guarded = {each.before.place.path for each in shown if each.comparison.blocks >= LEAST_BLOCKS}
+    others = [each for each in shown if not each.target]
+    slower = [each for each in shown if _is_slower(each) or (each.is_slower_far and each in others)]
+    uncertain = [each for each in others if each not in slower and _may_be_slower(each)]
     return Confirmed(
         [each for each in shown if each.target],
         sorted(slower, key=_ratio),
         _broken(results, before, after),
-        [path for path in paths if path not in guarded],
+        _unguarded(shown, paths, {name for each in results.left_out for name in each.benchmarks}),
         _by_path(shown),
+        len(others),
+        sorted(uncertain, key=lambda each: (each.comparison.ci95 or (0.0,))[0]),
     )
+
+
+def _is_slower(shown: Shown) -> bool:
+    return shown.comparison.verdict == "slower" and shown.comparison.ratio < PRICE
+
+
+def _may_be_slower(shown: Shown) -> bool:
+    ci95 = shown.comparison.ci95
+    return not ci95 or ci95[0] < PRICE
+
+
+def _unguarded(
+    shown: Sequence[Shown], paths: Sequence[str], left_out: Collection[str]
+) -> list[str]:
+    """`PATH`, where six blocks of nothing were measured; `PATH (bw)`, where they were of some
+    benchmarks and not of these, which the time did not hold."""
+    found = []
+    for path in paths:
+        there = {
+            each.before.case.benchmark
+            for each in shown
+            if each.before.place.path == path and each.comparison.blocks >= LEAST_BLOCKS
+        }
+        missing = sorted(set(left_out) - there)
+        if not there:
+            found.append(path)
+        elif missing:
+            found.append(f"{path} ({', '.join(missing)})")
+    return found
 
 
 def _shown(comparison: Comparison, before: Cell, after: Cell, unit: str, *, target: bool) -> Shown:

@@ -333,6 +333,8 @@ def summed_up(
         slower=[_evidence(shown) for shown in confirmed.slower] if confirmed else [],
         broken=confirmed.broken if confirmed else [],
         unguarded=confirmed.unguarded if confirmed else [],
+        guarded=confirmed.guarded if confirmed else 0,
+        uncertain=[_evidence(shown) for shown in confirmed.uncertain] if confirmed else [],
         distances=confirmed.distances if confirmed else _searched_at(prepared, trials),
         free=_free(outcome, free) if free else None,
         calibration=calibration,
@@ -390,7 +392,7 @@ def _verdict(trials: list[Trial], outcome: Outcome, confirmed: Confirmed | None)
         return "nothing helps" if worked else "fails"
     if confirmed.everywhere:
         return "taken"
-    return "taken here alone" if confirmed.faster else "not taken"
+    return "taken here alone" if confirmed.gaining else "not taken"
 
 
 def _evidence(shown: Shown) -> Evidence:
@@ -425,6 +427,15 @@ def _not_far(found: tuned.Tuned) -> str:
     return f", with the CPUs {' or '.join(others)} apart and not {' or '.join(slower)}"
 
 
+def _some(found: tuned.Tuned) -> str:
+    """`, for latency H,D at 8 B`: the targets that are faster, where another one is slower."""
+    slower = {each.case for each in found.slower}
+    if not any(each.case in slower for each in found.evidence):
+        return ""
+    cases = [e.case for e in found.evidence if e.verdict == "faster" and e.case not in slower]
+    return f", for {' and '.join(case.removeprefix(f'{found.path}, ') for case in cases)}"
+
+
 def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> dict[str, Profile]:
     """What was taken, by the folder below the search's own that it is written to: "" for what costs
     nothing elsewhere, so that it may be used for all."""
@@ -455,7 +466,7 @@ def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> di
     everywhere = f"on this machine, with this version of {begun.library}"
     if found.unguarded:
         everywhere += f" (not measured: {', '.join(found.unguarded)})"
-    here = f"for {begun.path} with buffers {buffers} alone{_not_far(found)}"
+    here = f"for {begun.path} with buffers {buffers}{_some(found)} alone{_not_far(found)}"
     if found.slower:
         here += ": elsewhere it is slower"
     if found.verdict == "taken":

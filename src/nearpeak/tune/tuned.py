@@ -85,7 +85,11 @@ class Tuned(msgspec.Struct, kw_only=True):
     evidence: list[Evidence]
     slower: list[Evidence]
     broken: list[str]
-    unguarded: list[str]  # ids of paths on which too little was measured to tell
+    # Ids of paths on which too little was measured to tell, or benchmarks on them.
+    unguarded: list[str]
+    guarded: int = 0  # cases that are no targets
+    # Of these, those that are not shown to be slower, nor to be no slower than 5 %.
+    uncertain: list[Evidence] = []
     # Of the CPUs, by path of host memory: of the study, or without one of the search's own path.
     distances: dict[str, list[Apart]]
     free: Free | None  # None: all of it costs nothing, or nothing is left without what does

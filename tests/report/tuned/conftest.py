@@ -39,6 +39,8 @@ def tuned() -> Tuned:
         slower=[SLOWER],
         broken=[],
         unguarded=[],
+        guarded=40,
+        uncertain=[SLOWER],
         distances={},
         free=Free(env={"UCX_TLS": "sm"}, taken=True, evidence=[FASTER], slower=[]),
         calibration=Calibration(

@@ -88,6 +88,7 @@ def test_nothing_is_an_answer(tuned: Tuned, capsys: pytest.CaptureFixture[str]) 
         env={},
         evidence=[],
         slower=[],
+        uncertain=[],
         free=None,
         calibration=None,
         offers=[],

@@ -49,6 +49,7 @@ def lists(found: Tuned) -> list[tuple[str, list[str]]]:
             [_changed(row) for row in found.evidence if row.slower_at],
         ),
         ("Broken with it", found.broken),
+        ("May be slower by more than 5 %, for all that these launches tell", _uncertain(found)),
         ("Too few launches to tell, for a longer --budget", found.unguarded),
         (
             f"Faster for some alone ({' '.join(found.targets)}), by the search",
@@ -92,6 +93,15 @@ def interval(ci95: Sequence[float]) -> str:
 def assigned(env: Mapping[str, str]) -> str:
     """`A=1, B=2`."""
     return ", ".join(f"{name}={value}" for name, value in env.items())
+
+
+def _uncertain(found: Tuned) -> list[str]:
+    """How many of the cases, and the one of which least is known."""
+    if not found.uncertain:
+        return []
+    least = found.uncertain[0]
+    many = f"{len(found.uncertain)} of {count(found.guarded, 'other case')}"
+    return [f"{many}, the least known {_changed(least)}"]
 
 
 def _calibrated(found: Calibration, targets: Sequence[str]) -> list[str]:
