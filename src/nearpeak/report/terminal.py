@@ -108,7 +108,7 @@ def _text(text: str, style: str = "") -> Text:
 def _study(results: Results) -> str:
     failed = f"; {count(len(results.failures), 'launch')} failed" if results.failures else ""
     what = wording.subject(results)
-    return f"{what[0].upper()}{what[1:]}, {wording.ending(results)}{failed}"
+    return f"{what[0].upper()}{what[1:]}: {wording.ending(results)}{failed}"
 
 
 def _print_links(results: Results, console: Console) -> None:
