@@ -91,6 +91,12 @@ def test_a_loaded_machine_is_read_first(plain: Results) -> None:
     assert text.index("Other work kept 2 of 2 cores busy") < text.index("host-host same-numa")
 
 
+def test_where_a_link_is_stays_together(plain: Results) -> None:
+    for width in (50, 60, 80):
+        lines = _printed(plain, width).splitlines()
+        assert sum("inside node 0" in line for line in lines) == 3
+
+
 def test_the_links_of_the_machine_come_first(plain: Results) -> None:
     lines = [" ".join(line.split()) for line in _printed(plain).splitlines()]
     assert lines[3] == "host-host same-numa: inside node 0 64 MiB openmpi 11.9 of 14.0 GB/s 85.0 %"
