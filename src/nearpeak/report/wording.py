@@ -10,8 +10,9 @@ from nearpeak.numbers import count, number, percent, size, unit, within
 from nearpeak.report.findings import advised, sentence
 from nearpeak.report.headlines import Group
 from nearpeak.report.overlap import share
+from nearpeak.results import methods
 from nearpeak.results.cells import FEWEST, is_defect
-from nearpeak.results.names import case, in_cache, loses, reference, status
+from nearpeak.results.names import case, counted, in_cache, loses, reference, status
 from nearpeak.results.order import guests, places
 from nearpeak.results.results import (
     HOST_CACHES,
@@ -178,11 +179,17 @@ def _ceiling_alone(results: Results, place: Place) -> str:
         failed = sum(failure.place == place for failure in results.failures)
         return f"Nothing was measured: {count(failed, 'launch')} failed."
     parts = [
-        f"{case(best.case)} {number(best.value)} {unit(best.unit)} by {best.method}"
+        f"{case(best.case)} {number(best.value)} {unit(best.unit)}{_counting(best)} by"
+        f" {methods.words(best.method)}"
         for best in peaks
         if not best.fact
     ]
     return f"Ceiling only, no MPI: {'; '.join(parts)}."
+
+
+def _counting(best: Peak) -> str:
+    how = counted(best.case, best.value)
+    return f" ({how})" if how else ""
 
 
 def health(peak: Peak) -> str:
