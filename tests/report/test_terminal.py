@@ -91,6 +91,18 @@ def test_a_loaded_machine_is_read_first(plain: Results) -> None:
     assert text.index("Other work kept 2 of 2 cores busy") < text.index("host-host same-numa")
 
 
+@pytest.mark.parametrize("imported", [True, False])
+def test_what_was_not_imported_has_no_row(plain: Results, imported: bool) -> None:
+    [mpich] = [library for library in plain.libraries if library.name == "mpich"]
+    mpich.imported = imported
+    plain.cells = [
+        cell for cell in plain.cells if (cell.who, cell.case.benchmark) != (Who("mpich"), "bw")
+    ]
+    rows = [line.split() for line in _printed(plain, 40).splitlines() if line.startswith("mpich")]
+    assert (["mpich", "–"] in rows) is not imported
+    assert any(row[1:] not in ([], ["–"]) for row in rows)
+
+
 def test_where_a_link_is_stays_together(plain: Results) -> None:
     for width in (50, 60, 80):
         lines = _printed(plain, width).splitlines()

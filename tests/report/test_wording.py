@@ -242,6 +242,9 @@ def test_few_launches_are_told_before_how_a_study_ended(plain: Results) -> None:
     for cell in plain.cells[1:]:
         cell.launches = 6
     assert wording.ending(plain).startswith(f"1 of {many} figures has too few launches")
+    for library in plain.libraries:  # each figure is one of another tool
+        library.imported = True
+    assert wording.ending(plain) == f"{many} figures"
 
 
 def test_a_bound_is_said_to_be_one(collective: Results) -> None:

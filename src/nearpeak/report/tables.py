@@ -207,7 +207,8 @@ def _rows(group: Group, order: list[str]) -> list[Row]:
     for row in group.rows:
         values: dict[str, Value] = {}
         for name in figures:
-            values |= _reached(name, row.reached.get(name))
+            if name in row.reached or not row.guest:
+                values |= _reached(name, row.reached.get(name))
         found.append(Row(row.label, values))
     ceilings = {name: figure.ceiling for name, figure in figures.items() if figure.ceiling}
     for head in ("ceiling", "bound"):

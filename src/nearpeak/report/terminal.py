@@ -166,7 +166,7 @@ def _table(section: Section, columns: Sequence[Column]) -> Table:
         _add_column(shown, column, heading)
     for row in (row for rows in section.groups for row in rows.rows):
         values = [row.values.get(column.key, _EMPTY) for column in columns]
-        if row.ceiling and values == [_EMPTY] * len(values):
+        if values == [_EMPTY] * len(values):
             continue
         shown.add_row(_text(row.head), *map(_value, values), style="dim" if row.ceiling else "")
     return shown

@@ -13,7 +13,7 @@ from nearpeak.report.overlap import share
 from nearpeak.results import methods
 from nearpeak.results.cells import FEWEST, is_defect
 from nearpeak.results.names import case, counted, in_cache, loses, reference, status
-from nearpeak.results.order import guests, places
+from nearpeak.results.order import places
 from nearpeak.results.results import (
     HOST_CACHES,
     Cell,
@@ -228,8 +228,10 @@ def ending(results: Results) -> str:
     if not results.complete:
         return f"not complete: {results.ended}" if results.ended else "not complete"
     why, _, imprecise = results.ended.partition("; ")  # as the record of the end has them
-    imported = guests(results)
     measured = [cell for cell in results.cells if cell.median is not None]
+    imported = {library.name for library in results.libraries if library.imported}
+    if imported and all(library.imported for library in results.libraries):
+        return count(len(measured), "figure")
     few = sum(cell.launches < FEWEST for cell in measured if cell.who.library not in imported)
     known = []
     if missing := len(results.cells) - len(measured):
