@@ -9,13 +9,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 from made_libraries import made_library
 
 from nearpeak.cli import mpi
 from nearpeak.libraries import catalogue, discover, tunables
-from nearpeak.libraries.library import Library
+from nearpeak.libraries import nccl as nccl_library
+from nearpeak.libraries.library import Discovery, Library
 from nearpeak.libraries.tunables.answer import Answer
+from nearpeak.machine import discover as here
+from nearpeak.machine.machine import Gpu, unknown
 
 
 def nearpeak(*words: str, **env: str) -> "subprocess.CompletedProcess[str]":
@@ -38,6 +42,31 @@ def test_list_names_what_can_be_installed(tmp_path: Path) -> None:
     assert re.search(r"^ceiling .*in the place of a library", done.stdout, flags=re.MULTILINE)
     assert "GPU settings" in done.stdout  # all that are named matter for GPU buffers alone
     assert not re.search(r"\bdefault\b", done.stdout)
+
+
+@pytest.mark.parametrize("gpus", [0, 2])
+def test_what_needs_gpus_is_said_where_there_is_none(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], gpus: int
+) -> None:
+    names = {"openmpi": "openmpi", "openmpi-cuda": "openmpi", "nccl": "nccl"}
+    made = {name: made_library(name, family=family) for name, family in names.items()}
+    lists = [[made["openmpi"], made["openmpi-cuda"]], [made["nccl"]]]
+    for module, libraries in zip((discover, nccl_library), lists, strict=True):
+        monkeypatch.setattr(module, "discover", lambda known=libraries: Discovery(known))
+    monkeypatch.setattr(catalogue.Entry, "installed", True)
+    gpu = Gpu(
+        index=0, vendor="nvidia", name="", uuid="", pci="", numa_node=0, memory_bytes=None,
+        memory_gbs=None, host_link="pcie", host_gbs=None,
+    )  # fmt: skip
+    machine = msgspec.structs.replace(unknown(), gpus=[gpu] * gpus)
+    monkeypatch.setattr(here, "discover", lambda: machine)
+    mpi.list_libraries(json=True)
+    notes = json.loads(capsys.readouterr().out)["notes"]
+    told = [note.split()[0] for note in notes]
+    assert told == ([] if gpus else ["openmpi-cuda", "nccl"])
+    if not gpus:
+        assert "none was found here: without one it can be measured in host memory" in notes[0]
+        assert "needs a GPU for each rank, and none was found here" in notes[1]
 
 
 def test_list_as_json() -> None:

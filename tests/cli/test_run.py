@@ -532,6 +532,29 @@ def test_run_warns_of_what_doctor_finds_bad_once_all_is_known_to_be_right(
     assert (code, err.count("\n")) == (2, 1)
 
 
+def test_run_tells_of_inherited_variables_that_change_what_is_measured(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in doctor.settings_in(os.environ):
+        monkeypatch.delenv(name)
+    for name, value in {"FI_PROVIDER": "tcp", "UCX_TLS": "tcp", "I_MPI_SHM": "off"}.items():
+        monkeypatch.setenv(name, value)  # the last one is Intel MPI's
+    words = ("latency", "--sizes", "8")
+    code, out, err = nearpeak("run", *words, "--mpi", "one")
+    assert code == 0
+    [line] = [line for line in err.splitlines() if "inherited from" in line]
+    assert line == (
+        "nearpeak: inherited from your shell, and not one's own settings:"
+        " FI_PROVIDER=tcp UCX_TLS=tcp; unset them to measure the library as it is"
+    )
+    assert err.index(line) < err.index(" latency ")  # before the launch
+    assert "inherited from" not in out
+    _, _, err = nearpeak("run", *words, "--mpi", "one", "--settings-env", "UCX_TLS=all")
+    assert "settings: FI_PROVIDER=tcp;" in err  # what is given is not inherited
+    _, _, err = nearpeak("run", *words, "--mpi", "ceiling")
+    assert "inherited from" not in err
+
+
 def test_the_load_is_looked_at_before_anything_is_built(
     nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
 ) -> None:

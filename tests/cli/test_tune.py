@@ -144,7 +144,7 @@ def test_what_of_the_budget_is_not_used_is_said(
     assert code == 0, err
     found = msgspec.json.decode(Path("tuned/tune.json").read_bytes(), type=Tuned)
     assert (found.env, bool(found.lacking), found.unused_seconds > 10) == ({}, True, True)
-    assert "s of the budget were not used: it does not hold what is lacking" in out
+    assert "s of the budget were not used: too few for what was left out" in out
     assert "To add time: nearpeak tune --resume -o tuned --budget 10m" in err
     code, out, err = nearpeak("tune", "--resume", "-o", "tuned", "--budget", "20m")
     assert code == 0, err

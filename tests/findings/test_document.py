@@ -18,6 +18,6 @@ def test_every_rule_says_what_it_tells_and_where_that_is_described() -> None:
     for rule in all_rules():
         assert rule.tells.endswith("."), rule.name
         assert rule.sources, rule.name
-        for source in rule.sources:
-            assert source.text, rule.name
-            assert source.address.startswith("https://"), rule.name
+        for reference in rule.sources:
+            assert reference.source.text, rule.name
+            assert reference.source.address.startswith("https://"), rule.name

@@ -128,7 +128,10 @@ def test_what_carries_as_much_without_mpi_tells_what_to_look_for(
     for point in plain.ceilings:
         point.methods |= {"slow": 0.8 * headline.value, "cma": 1.1 * headline.value}
     (text,) = advised(plain)
-    assert " reaches 60.0 % of it. It carries what cma does without MPI (" in text
+    assert (
+        " reaches 60.0 % of it. It carries what one copy by the kernel (cma) does without MPI"
+        in text
+    )
     assert text.endswith(
         " GB/s): settings help only if they make messages move in another way, as"
         f" {headline.ceiling.method} does (docs/ceilings.md says what each takes)."

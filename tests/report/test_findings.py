@@ -75,8 +75,8 @@ def test_directions_have_both_ceilings(by_hand: Any) -> None:
     ]
     words = told(by_hand, "directions", cells)
     assert (
-        "12.0 GB/s against 53.0 GB/s the other way (H,D); the ceilings are 50.0 and 55.0 GB/s. By"
-        " these it could be better by 4.0"
+        "12.0 GB/s against 53.0 GB/s the other way (H,D); the ceiling is 50.0 GB/s this way and"
+        " 55.0 GB/s the other way. By these this way could be better by 4.0"
     ) in words
 
 
@@ -162,7 +162,8 @@ def test_other_operations(by_hand: Any, kind: str, own: Any, other: Any, words: 
             ("bibw", 50.0, {"x": 1 << 20, "ceiling": 700.0}),
             ("bw", 50.0, {"x": 1 << 20, "ceiling": 350.0}),
             "both ways at once move 50.0 GB/s, one way alone moves 50.0 GB/s (bw D,D); the"
-            " ceilings are 700 and 350 GB/s. By these both ways could move 2.00 times",
+            " ceiling of both ways is 700 GB/s, of one way 350 GB/s. By these both ways"
+            " could move 2.00 times",
         ),
     ],
 )
@@ -191,9 +192,10 @@ def test_dip(by_hand: Any) -> None:
     cells[2].fraction = 0.33
     cells[0].fraction = 0.5
     assert told(by_hand, "dip", cells).endswith(
-        "latency D,D at 4 KiB: 12.0 µs, where the ceiling is 2.00 µs: further from it than the next"
-        " smaller and larger size, 2.00 times (2.00 to 2.00 in 6 blocks); 32 KiB has 9.00 µs, where"
-        " it is 3.00 µs."
+        "latency D,D at 4 KiB: 12.0 µs, while the ceiling at this size is 2.00 µs. At 32 KiB the"
+        " library has 9.00 µs and the ceiling is 3.00 µs: this size is 2.00 times (2.00 to 2.00 in"
+        " 6 blocks) as far from its ceiling as 32 KiB, and further than the next size on its other"
+        " side."
     )
 
 
@@ -270,7 +272,7 @@ def test_what_was_slowed_has_both_figures_where_there_are_any(by_hand: Any) -> N
     (finding,) = find_in(by_hand.view([cell], launches=launches, observed=observed))
     start = "openmpi, gpu-gpu nvlink: launches were slowed: core too hot in 2 of 6 launches."
     assert sentence(finding) == (
-        f"{start} latency D,D at 8 B: 15.0 µs in these against 10.0 µs in the others."
+        f"{start} latency D,D at 8 B: 15.0 µs in these launches against 10.0 µs in the others."
     )
     finding.evidence = []
     assert sentence(finding) == start

@@ -402,7 +402,10 @@ def test_facts_and_paces_stand_beside_the_ceiling(plain: Results) -> None:
         ]
         point.otherwise = [point.values]
     page = render(plain)
-    assert "this method holds the GPU between messages; a library can attain 12.3 (ce)" in page
+    assert (
+        "this method holds the GPU between messages; a library can attain 12.3 (a copy engine (ce))"
+        in page
+    )
     assert "two paces: 56.5 in 25.0 %, 28.1 in 75.0 % of its samples" in page
     assert "not certain which method or pace is best" in page
 

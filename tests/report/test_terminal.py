@@ -56,9 +56,10 @@ def test_it_says_what_the_fraction_is_of_and_where_the_report_is(plain: Results)
     assert text.endswith("Report: /some/study/report.html")
     assert "host-memory node0: Ceiling only" in text
     assert re.search(r"\d+ of \d+ cells have fewer than 6 launches: they have a range", text)
-    assert text.startswith(
-        "Study 2026-01-02T03-04-05 on node<1>&co, all measured; every cell is precise"
-        " host-host same-numa"
+    assert re.match(
+        r"Study 2026-01-02T03-04-05 on node<1>&co: (\d+) of \d+ figures have too few launches for"
+        r" an interval; every cell is precise host-host same-numa",
+        text,
     )
     assert "intervals (95 %) are +- 2.50 % or narrower. The aim is" in text
     assert "Drift: 1 path: no change over time was seen." in text
@@ -90,11 +91,29 @@ def test_a_loaded_machine_is_read_first(plain: Results) -> None:
     assert text.index("Other work kept 2 of 2 cores busy") < text.index("host-host same-numa")
 
 
+@pytest.mark.parametrize("imported", [True, False])
+def test_what_was_not_imported_has_no_row(plain: Results, imported: bool) -> None:
+    [mpich] = [library for library in plain.libraries if library.name == "mpich"]
+    mpich.imported = imported
+    plain.cells = [
+        cell for cell in plain.cells if (cell.who, cell.case.benchmark) != (Who("mpich"), "bw")
+    ]
+    rows = [line.split() for line in _printed(plain, 40).splitlines() if line.startswith("mpich")]
+    assert (["mpich", "–"] in rows) is not imported
+    assert any(row[1:] not in ([], ["–"]) for row in rows)
+
+
+def test_where_a_link_is_stays_together(plain: Results) -> None:
+    for width in (50, 60, 80):
+        lines = _printed(plain, width).splitlines()
+        assert sum("inside node 0" in line for line in lines) == 3
+
+
 def test_the_links_of_the_machine_come_first(plain: Results) -> None:
     lines = [" ".join(line.split()) for line in _printed(plain).splitlines()]
-    assert lines[2] == "host-host same-numa: inside node 0 64 MiB openmpi 11.9 of 14.0 GB/s 85.0 %"
-    assert lines[4].startswith("host-memory node0: inside node 0 64 MiB ceiling")
-    assert lines[5].startswith("Rate in one direction at this size: the best library")
+    assert lines[3] == "host-host same-numa: inside node 0 64 MiB openmpi 11.9 of 14.0 GB/s 85.0 %"
+    assert lines[5].startswith("host-memory node0: inside node 0 64 MiB ceiling")
+    assert lines[6].startswith("Rate in one direction at this size: the best library")
 
 
 def test_launches_that_failed_alike_are_told_once(results: Results) -> None:

@@ -168,7 +168,14 @@ def test_headlines_without_ceilings_cells_or_launches(
 ) -> None:
     told = _told(results)
     assert "%" not in told["host-host <script>alert(1)</script>"].sentences[0]
-    assert told["host-memory node0"].sentences[0].startswith("Ceiling only, no MPI: copy 16.9 GB/s")
+    assert (
+        told["host-memory node0"]
+        .sentences[0]
+        .startswith(
+            "Ceiling only, no MPI: copy 16.9 GB/s (each copied byte counted once; 33.8 as STREAM"
+            " counts) by "
+        )
+    )
     results.cells, results.ceilings = [], []
     tell(results)
     assert "Nothing was measured" in _told(results)["host-host same-numa"].sentences[0]
@@ -210,13 +217,34 @@ def test_figures_of_another_tool_alone_are_no_study(plain: Results) -> None:
 
 
 def test_how_a_study_ended(plain: Results) -> None:
+    for cell in plain.cells:
+        cell.launches = 6
     plain.ended = "the budget is spent"
     assert wording.ending(plain) == "all measured; the budget is spent"
+    plain.ended = "the budget is spent; 8 of 9 figures are less precise than aimed at"
+    assert wording.ending(plain) == (
+        "8 of 9 figures are less precise than aimed at; the budget is spent"
+    )
+    plain.ended = "the budget is spent"
     plain.cells[0].median = None
     many = len(plain.cells)
     assert wording.ending(plain).startswith(f"1 of {many} figures could not be measured; ")
     plain.complete, plain.ended = False, ""
     assert wording.ending(plain) == "not complete"
+
+
+def test_few_launches_are_told_before_how_a_study_ended(plain: Results) -> None:
+    plain.ended, many = "all 3 blocks were run", len(plain.cells)
+    for cell in plain.cells:
+        cell.launches = 3
+    words = f"{many} of {many} figures have too few launches for an interval; all 3 blocks were run"
+    assert wording.ending(plain) == words
+    for cell in plain.cells[1:]:
+        cell.launches = 6
+    assert wording.ending(plain).startswith(f"1 of {many} figures has too few launches")
+    for library in plain.libraries:  # each figure is one of another tool
+        library.imported = True
+    assert wording.ending(plain) == f"{many} figures"
 
 
 def test_a_bound_is_said_to_be_one(collective: Results) -> None:

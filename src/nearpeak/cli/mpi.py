@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -47,10 +48,30 @@ def list_libraries(
 
     found, beside = discover(), nccl.discover()
     found.problems += beside.problems
+    found.notes += _without_gpus([*found.libraries, *beside.libraries])
     if json:
         _print_json(found, beside.libraries)
     else:
         _print_table(found, beside.libraries)
+
+
+def _without_gpus(libraries: list[Library]) -> Iterator[str]:
+    """What cannot be measured with libraries that are made for GPUs, on a machine without any."""
+    from nearpeak.libraries import catalogue
+    from nearpeak.libraries.families import mode_of
+    from nearpeak.machine import discover as here
+
+    if here.discover().gpus:
+        return
+    known = catalogue.libraries()
+    for library in libraries:
+        if mode_of(library):
+            yield f"{library.name} needs a GPU for each rank, and none was found here"
+        elif (entry := known.get(library.name)) and entry.gpus and entry.installed:
+            yield (
+                f"{library.name} is made for {entry.gpus} GPUs, and none was found here: without"
+                " one it can be measured in host memory alone (--buffers H,H)"
+            )
 
 
 def add(

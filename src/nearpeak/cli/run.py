@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,6 +25,7 @@ from nearpeak.cli import (
 from nearpeak.errors import UserError
 
 if TYPE_CHECKING:
+    from nearpeak.libraries.library import Library
     from nearpeak.study.single import Single
 
 LAUNCH_LIMIT = "2m"
@@ -220,6 +221,7 @@ def launch(
         say(f"nearpeak: {benchmark} has no sizes: it is measured once, whatever --sizes says")
     say_lacking(library)
     warn(chosen.diagnoses, sys.stderr)
+    _say_inherited(library, chosen.line(words).env)
     print(shell_line(chosen.line(words)), file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="nearpeak-run-") as folder:
         named_file = _value(parts[0], "--jsonl")
@@ -232,6 +234,26 @@ def launch(
                 return run_in_foreground(line, places, jsonl, limit)
         except mps.MpsError as error:
             raise UserError(str(error)) from None
+
+
+def _say_inherited(library: "Library", given: Mapping[str, str]) -> None:
+    """Tells of the shell's variables that are settings of this library, but for what the launch
+    sets itself: with them another library is measured than the one that users take it for."""
+    from nearpeak.compare.variables import may_read
+    from nearpeak.libraries.families import is_ceiling
+    from nearpeak.machine.doctor import settings_in
+
+    family = "" if is_ceiling(library) else library.family
+    told = [
+        f"{name}={value}"
+        for name, value in sorted(settings_in(os.environ).items())
+        if may_read(family, name) and given.get(name, value) == value
+    ]
+    if told:
+        say(
+            f"nearpeak: inherited from your shell, and not {library.name}'s own settings:"
+            f" {' '.join(told)}; unset them to measure the library as it is"
+        )
 
 
 def _check_named_once(words: Sequence[str]) -> None:

@@ -234,9 +234,9 @@ def _search(prepared: "Prepared", journal: "TuneJournal") -> "Outcome":
     from nearpeak.tune.progress import Progress
 
     say(
-        f"Trying {count(len(prepared.candidates), 'value')} of settings; each line has how many"
-        f" times as fast {' '.join(target.label for target in prepared.launches.targets)} is with"
-        " one"
+        f"Trying {count(len(prepared.candidates), 'value')} of settings. A line names a value and"
+        " says how many times as fast each target is with it:"
+        f" {' '.join(target.label for target in prepared.launches.targets)}"
     )
     with Progress() as progress:
         return run.search(prepared, journal, progress.tell, progress.tick)

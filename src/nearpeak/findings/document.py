@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Rule
 from nearpeak.findings.rules import all_rules
-from nearpeak.findings.settings import COMPONENTS
+from nearpeak.findings.settings import COMPONENTS, SHARED
 
 WIDTH = 110
 BEGINNING = """# Rules
@@ -18,6 +18,7 @@ fields of a finding, where `kind` is the name of its rule. [methodology.md](meth
 says when a loss is sure. Ratios, and the ceilings' ratios, are those of each block; ceilings are
 the best that a library can reach. Settings are named to who runs the library that reads them,
 where nothing in force sets them: its own environment, named settings, or what launches inherit.
+A source stands under findings of the libraries, the memory and the hosts alone that it is about.
 
 What messages show (`nearpeak explain`) is sure if 10 or more were looked at, in one of three or
 more launches under the microscope beside as many without, and if the share were no less with all
@@ -38,13 +39,16 @@ def _parts(rule: Rule) -> Iterator[str]:
     yield _filled(rule.tells)
     yield _filled(f"**Remedy.** {rule.remedy}")
     for setting in rule.settings:
-        words = f"{COMPONENTS[setting.component]} `{setting.name}={setting.value}`"
+        where = ", host memory inside a host," if setting.component == SHARED else ""
+        words = f"{COMPONENTS[setting.component]}{where} `{setting.name}={setting.value}`"
         yield _filled(f"**Setting.** {words}: {setting.effect}.")
     for setting in rule.reasons:
         words = f"{COMPONENTS[setting.component]} without `{setting.name}={setting.value}`"
         yield _filled(f"**May be the reason.** {words}, by which {setting.effect}.")
-    for source in rule.sources:
-        yield _filled(f"**Source.** [{source.text}]({source.address})")
+    for reference in rule.sources:
+        source = reference.source
+        only = f" (for {reference.conditions})" if reference.conditions else ""
+        yield _filled(f"**Source.** [{source.text}]({source.address}){only}")
 
 
 def _filled(text: str) -> str:

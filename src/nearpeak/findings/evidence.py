@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 
 from nearpeak.findings.settings import Setting
+from nearpeak.findings.sources import Reference
 from nearpeak.libraries.library import Settings
 from nearpeak.observations.observed import Block, Launch, Observations
 from nearpeak.results import held
@@ -27,7 +28,6 @@ from nearpeak.results.results import (
     FindingKind,
     InMessage,
     Results,
-    Source,
     Tried,
 )
 from nearpeak.statistics.comparisons import better_by, better_in, median_ratio
@@ -338,7 +338,7 @@ class Rule:
     tells: str  # what is a finding, for docs/rules.md
     find: Callable[[View], Iterable[Seen | Noticed]]
     remedy: str  # what to do about it, a sentence, beside settings
-    sources: Sequence[Source]  # where this is described, for who wants to know more
+    sources: Sequence[Reference]  # where this is described, and which findings that fits
     by_settings: bool = False  # the remedy is to run with the settings of the other one
     only_tried: Callable[[Seen], bool] = field(default=lambda _: False)
     settings: Sequence[Setting] = ()  # that may help, of several libraries

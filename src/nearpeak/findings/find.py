@@ -20,6 +20,7 @@ import numpy as np
 from nearpeak.findings.evidence import Noticed, Rule, Seen, View
 from nearpeak.findings.rules import all_rules
 from nearpeak.findings.settings import contradicted, suggested
+from nearpeak.findings.sources import fitting
 from nearpeak.libraries.library import Settings
 from nearpeak.observations.observed import Observations
 from nearpeak.results.results import (
@@ -188,7 +189,7 @@ def _whose(cell: Cell) -> tuple[Who, Place, Case]:
 def _finding(view: View, worst: Judged, cases: int) -> Finding:
     seen = worst.seen
     cell, other = seen.cell, seen.other
-    return Finding(
+    found = Finding(
         kind=worst.rule.name,
         sure=worst.sure,
         who=cell.who,
@@ -205,8 +206,9 @@ def _finding(view: View, worst: Judged, cases: int) -> Finding:
             Check(of="own", command=cell.command),
             *([Check(of="alternative", command=other.command)] if other else []),
         ],
-        sources=list(worst.rule.sources),
     )
+    found.sources = fitting(worst.rule.sources, found, view.observations)
+    return found
 
 
 def _cost(view: View, worst: Judged, cases: int) -> Cost:
@@ -249,7 +251,7 @@ def _fact(view: View, rule: Rule, noticed: Noticed) -> Finding:
     command = noticed.command
     told = noticed.message is not None
     known = view.observations
-    return Finding(
+    found = Finding(
         kind=rule.name,
         sure=noticed.sure,
         who=noticed.who,
@@ -267,8 +269,9 @@ def _fact(view: View, rule: Rule, noticed: Noticed) -> Finding:
             tune=_tune(view, rule, noticed),
         ),
         check=[Check(of="own", command=command)] if command else [],
-        sources=list(rule.sources),
     )
+    found.sources = fitting(rule.sources, found, known)
+    return found
 
 
 def _remedy(view: View, rule: Rule, seen: Seen) -> Remedy:

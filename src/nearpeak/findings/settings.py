@@ -14,8 +14,9 @@ COMPONENTS: dict[Component, str] = {
     "intel": "Intel MPI",
     "mpich": "MPICH",
     "openmpi": "Open MPI",
-    "ob1": "Open MPI without UCX, host memory inside a node,",
+    "ob1": "Open MPI without UCX",
 }
+SHARED: Component = "ob1"  # of messages in host memory inside a host alone
 UCX_PREFIX = "UCX_"  # of variables
 # By which Open MPI is known to run over UCX where none of UCX's own variables is set.
 OVER_UCX = ("OMPI_MCA_pml", "ucx")
@@ -37,7 +38,7 @@ RENDEZVOUS = Setting(
 
 
 EAGER = Setting(
-    "ob1", "OMPI_MCA_btl_sm_eager_limit", "8192", "less than 8 KiB at once, as a header counts too"
+    SHARED, "OMPI_MCA_btl_sm_eager_limit", "8192", "less than 8 KiB at once, as a header counts too"
 )
 
 
@@ -52,7 +53,7 @@ def suggested(
             kind="env", name=each.name, value=each.value, instead=None, effect=each.effect
         )
         for each in _fitting(settings, who, known)
-        if each.name not in set_ and (shared or each.component != "ob1")
+        if each.name not in set_ and (shared or each.component != SHARED)
     ]
 
 
@@ -115,15 +116,15 @@ def _named(findings: Iterable[Finding]) -> Iterator[tuple[str, str]]:
 def _fitting(
     settings: Iterable[Setting], who: Who | None, known: Observations
 ) -> Sequence[Setting]:
-    components = _components(who, known)
-    return [each for each in settings if each.component in components]
+    reads = components(who, known)
+    return [each for each in settings if each.component in reads]
 
 
-def _components(who: Who | None, known: Observations) -> set[str]:
-    """What is known to read variables: the library's family, and UCX where it shows itself in its
-    variables, or in what the library said of itself."""
+def components(who: Who | None, known: Observations) -> set[str]:
+    """What a library is known to run with, and so reads variables: its family, and UCX where it
+    shows itself in its variables, or in what the library said of itself."""
     family = {library.family for library in known.libraries if library.who == who}
     own = any(each.startswith(UCX_PREFIX) for each in in_force(who, known))
     reads_ucx = over_ucx(who, known) or (own and "intel" not in family)
-    without = {"ob1"} if "openmpi" in family else set()
+    without = {SHARED} if "openmpi" in family else set()
     return family | ({"ucx"} if reads_ucx else without)

@@ -1,17 +1,92 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sources that several rules name: each was read, and says what the rules take from it."""
+"""Where rules are described, and under which findings each source may stand: all were read, and say
+what the rules take from them."""
 
-from nearpeak.results.results import Source
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
 
-GUIDELINES = Source(
-    text='J. L. Träff, W. Gropp and R. Thakur, "Self-consistent MPI performance guidelines", IEEE'
-    " Transactions on Parallel and Distributed Systems 21 (2010)",
-    address="https://doi.org/10.1109/TPDS.2009.120",
-)
-THRESHOLDS = Source(
-    text="UCX #4430: blocking sends take a fixed rendezvous threshold, and not the calculated one",
-    address="https://github.com/openucx/ucx/issues/4430",
-)
+from nearpeak.findings.settings import COMPONENTS, Component, components
+from nearpeak.observations.observed import Observations
+from nearpeak.results.results import Fact, Finding, Source
+from nearpeak.terms.buffers import in_gpu
+from nearpeak.terms.identity import Place
+
+MANAGED = "M"  # in the buffers of a case
+Memory = Literal["host", "device", "managed"]
+Hosts = Literal["one", "several"]
+MEMORIES: dict[Memory, str] = {
+    "host": "host memory",
+    "device": "memory of a GPU",
+    "managed": "managed memory",
+}
+HOSTS: dict[Hosts, str] = {"one": "inside a host", "several": "between hosts"}
+
+
+class Reference(NamedTuple):
+    """A source, and what must hold of a finding that it stands under."""
+
+    source: Source
+    components: tuple[Component, ...] = ()  # whose behaviour it describes: the library has them all
+    memory: Memory | None = None  # of a buffer; "host": of all of them
+    hosts: Hosts | None = None  # that messages pass between
+    names: str = ""  # what a fact of the finding must name: a file, or how variables begin
+
+    def fits(self, finding: Finding, known: Observations) -> bool:
+        """Whether it may stand under this finding. What is not known of the finding fits no
+        condition."""
+        return (
+            self._of_library(finding, known)
+            and self._of_memory(finding)
+            and (self.hosts is None or self.hosts == _hosts(finding.place))
+            and (not self.names or any(self.names in _told(fact) for fact in finding.facts))
+        )
+
+    def _of_library(self, finding: Finding, known: Observations) -> bool:
+        """A finding of no library is one of all that the study has."""
+        whose = [library.who for library in known.libraries]
+        if finding.who is not None:
+            whose = [finding.who]
+        needed = set(self.components)
+        return not needed or any(needed <= components(who, known) for who in whose)
+
+    def _of_memory(self, finding: Finding) -> bool:
+        if self.memory is None:
+            return True
+        if finding.case is None:  # the ends of the path say in which kind of memory messages are
+            gpu = finding.place is not None and "gpu" in finding.place.ends
+            return gpu and self.memory == "device"
+        buffers = finding.case.buffers
+        if self.memory == "managed":
+            return MANAGED in buffers
+        return in_gpu(buffers) == (self.memory == "device")
+
+    @property
+    def conditions(self) -> str:
+        """What must hold, in words; "": nothing."""
+        words = [COMPONENTS[each] for each in self.components]
+        return ", ".join(
+            [
+                *([" over ".join(words)] if words else []),
+                *([MEMORIES[self.memory]] if self.memory else []),
+                *([HOSTS[self.hosts]] if self.hosts else []),
+                *([f"`{self.names}`"] if self.names else []),
+            ]
+        )
+
+
+def fitting(references: Iterable[Reference], finding: Finding, known: Observations) -> list[Source]:
+    """The sources that may stand under a finding."""
+    return [each.source for each in references if each.fits(finding, known)]
+
+
+def _told(fact: Fact) -> str:
+    return f"{fact.name} {fact.value}"
+
+
+def _hosts(place: Place | None) -> Hosts | None:
+    if place is None or not place.hosts:
+        return None
+    return "one" if place.hosts == 1 else "several"
 
 
 def issue(project: str, number: int, title: str, name: str) -> Source:
@@ -21,19 +96,68 @@ def issue(project: str, number: int, title: str, name: str) -> Source:
     )
 
 
+def of_openmpi(number: int, title: str, *over: Component) -> Reference:
+    """A thread of Open MPI, of what it stands on too where that is named."""
+    return Reference(issue("open-mpi/ompi", number, title, "Open MPI"), ("openmpi", *over))
+
+
+def of_mpich(number: int, title: str) -> Reference:
+    """A thread of MPICH."""
+    return Reference(issue("pmodels/mpich", number, title, "MPICH"), ("mpich",))
+
+
+def of_ucx(number: int, title: str) -> Reference:
+    """A thread of UCX."""
+    return Reference(issue("openucx/ucx", number, title, "UCX"), ("ucx",))
+
+
+GUIDELINES = Reference(
+    Source(
+        text='J. L. Träff, W. Gropp and R. Thakur, "Self-consistent MPI performance guidelines",'
+        " IEEE Transactions on Parallel and Distributed Systems 21 (2010)",
+        address="https://doi.org/10.1109/TPDS.2009.120",
+    )
+)
+THRESHOLDS = of_ucx(
+    4430, "blocking sends take a fixed rendezvous threshold, and not the calculated one"
+)
+SHARED_MEMORY = Reference(
+    Source(
+        text="Open MPI, shared memory: btl_sm_eager_limit, up to which a message is sent at once",
+        address="https://docs.open-mpi.org/en/v5.0.x/tuning-apps/networking/shared-memory.html",
+    ),
+    ("ob1",),
+    "host",
+    "one",
+)
 BLOCK_BY_BLOCK = [
-    issue("open-mpi/ompi", 12202, "indexed types of device memory 500 times slower", "Open MPI"),
-    issue("open-mpi/ompi", 8720, "one copy for each block of a derived type", "Open MPI"),
+    Reference(
+        Source(
+            text='W. Gropp, T. Hoefler, R. Thakur and J. L. Träff, "Performance expectations and'
+            ' guidelines for MPI derived datatypes", EuroMPI 2011',
+            address="https://doi.org/10.1007/978-3-642-24449-0_18",
+        )
+    ),
+    of_openmpi(12202, "indexed types of device memory 500 times slower")._replace(memory="device"),
+    of_openmpi(8720, "one copy for each block of a derived type")._replace(memory="device"),
 ]
-NOT_AWARE = issue(
-    "open-mpi/ompi", 9906, "crashes of Open MPI without CUDA over UCX with CUDA", "Open MPI"
+NOT_AWARE = of_openmpi(9906, "crashes of Open MPI without CUDA over UCX with CUDA")
+SLURM_GPUS = of_openmpi(11949, "no CUDA IPC with Slurm's GPU binding")
+FAR_ADAPTER = of_ucx(11259, "half of the bandwidth, as a far adapter is taken for a GPU")._replace(
+    hosts="several"
 )
-SLURM_GPUS = issue("open-mpi/ompi", 11949, "no CUDA IPC with Slurm's GPU binding", "Open MPI")
-FAR_ADAPTER = issue(
-    "openucx/ucx", 11259, "half of the bandwidth, as a far adapter is taken for a GPU", "UCX"
+FRAGMENTS = of_ucx(8391, "copies in small fragments, each waited for")
+OPEN_MPI_SETTINGS = Reference(
+    Source(
+        text="Open MPI, the Modular Component Architecture: parameters come from files and from"
+        " variables of the environment too",
+        address="https://docs.open-mpi.org/en/v5.0.x/mca.html",
+    )
 )
-OPEN_MPI_SETTINGS = Source(
-    text="Open MPI, the Modular Component Architecture: parameters come from files and from"
-    " variables of the environment too",
-    address="https://docs.open-mpi.org/en/v5.0.x/mca.html",
+UCX_SETTINGS = Reference(
+    Source(
+        text="UCX, the parser of its configuration: it reads variables of the environment, and a"
+        " file ucx.conf",
+        address="https://github.com/openucx/ucx/blob/master/src/ucs/config/parser.c",
+    )
 )

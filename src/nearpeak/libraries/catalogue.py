@@ -30,6 +30,7 @@ class Entry(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tru
     family: str = ""  # empty: it holds no MPI
     base: str = ""  # the library that it runs, with `env`
     needs: list[str] = []
+    gpus: str = ""  # whose GPUs it is made for: without one, messages in host memory are left
     env: dict[str, str] = {}  # {NAME} in a value stands for the folder of an entry
     network: dict[str, str] = {}  # forces TCP between ranks of one host; empty: its family's way
 

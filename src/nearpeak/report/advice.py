@@ -5,6 +5,7 @@ from nearpeak.numbers import count, number, percent, size, unit
 from nearpeak.report.drift import changed_words
 from nearpeak.report.findings import remedied, sentence
 from nearpeak.report.wording import best_words, health
+from nearpeak.results import methods
 from nearpeak.results.names import case
 from nearpeak.results.results import Advice, Cause, Results
 
@@ -52,7 +53,9 @@ def _words(results: Results, advice: Advice) -> str:
     where = f"the ceiling on {headline.place.path} in {case(headline.case)}"
     where += f" at {size(headline.case.x)}"
     if ceiling := headline.ceiling:
-        where += f" ({number(ceiling.value)} {unit(headline.unit)} by {ceiling.method})"
+        where += (
+            f" ({number(ceiling.value)} {unit(headline.unit)} by {methods.words(ceiling.method)})"
+        )
     where += f": the best one, {best_words(headline)},"
     loaded = results.conditions is not None and results.conditions.loaded
     if advice.kind == "far":
@@ -60,8 +63,9 @@ def _words(results: Results, advice: Advice) -> str:
         if (like := advice.like) and headline.ceiling:
             carried = f"{number(like.value)} {unit(headline.unit)}"
             reached += (
-                f" It carries what {like.method} does without MPI ({carried}): settings help only"
-                f" if they make messages move in another way, as {headline.ceiling.method} does"
+                f" It carries what {methods.words(like.method)} does without MPI ({carried}):"
+                " settings help only if they make messages move in another way, as"
+                f" {methods.words(headline.ceiling.method)} does"
                 " (docs/ceilings.md says what each takes)."
             )
             return f"{reached} Measure the idle machine first." if loaded else reached

@@ -102,8 +102,8 @@ def _directions(finding: Finding) -> str:
     mine, theirs = (_of(finding, of) for of in ("own ceiling", "alternative ceiling"))
     return (
         f"{_where(finding)}: {_own(finding)} against {_better(finding)} the other way"
-        f" ({_other(finding).case.buffers}); the ceilings are {number(mine.value)} and"
-        f" {_value(theirs)}. By these it could be better by {_ratio(finding)}."
+        f" ({_other(finding).case.buffers}); the ceiling is {_value(mine)} this way and"
+        f" {_value(theirs)} the other way. By these this way could be better by {_ratio(finding)}."
     )
 
 
@@ -123,8 +123,8 @@ def _bidirectional(finding: Finding) -> str:
     return (
         f"{_where(finding)}: both ways at once move {_own(finding)}, one way alone moves"
         f" {_better(finding)} ({_other(finding).case.figure} {_other(finding).case.buffers}); the"
-        f" ceilings are {number(both.value)} and {_value(one)}. By these both ways could move"
-        f" {_ratio(finding)} as much."
+        f" ceiling of both ways is {_value(both)}, of one way {_value(one)}. By these both ways"
+        f" could move {_ratio(finding)} as much."
     )
 
 
@@ -160,10 +160,12 @@ def _device_datatypes(finding: Finding) -> str:
 
 def _dip(finding: Finding) -> str:
     own, other = _of(finding, "own ceiling"), _of(finding, "alternative ceiling")
+    there = size(_other(finding).case.x)
     return (
-        f"{_where(finding)}: {_own(finding)}, where the ceiling is {_value(own)}: further from it"
-        f" than the next smaller and larger size, {_ratio(finding)}; {size(_other(finding).case.x)}"
-        f" has {_better(finding)}, where it is {_value(other)}."
+        f"{_where(finding)}: {_own(finding)}, while the ceiling at this size is {_value(own)}. At"
+        f" {there} the library has {_better(finding)} and the ceiling is {_value(other)}: this size"
+        f" is {_ratio(finding)} as far from its ceiling as {there}, and further than the next size"
+        " on its other side."
     )
 
 
@@ -298,7 +300,7 @@ def _throttled(finding: Finding) -> str:
     words = f"{where}: launches were slowed: {slowed}."
     if not finding.evidence:
         return words
-    figures = f"{_own(finding)} in these against {_better(finding)} in the others"
+    figures = f"{_own(finding)} in these launches against {_better(finding)} in the others"
     return f"{words} {_case(finding)}: {figures}."
 
 

@@ -3,7 +3,7 @@
 measured there. Who is best, and at which size, stands in the results (results/headlines.py)."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from nearpeak.results import order
@@ -20,6 +20,8 @@ class Row:
     who: Who
     staging: str | None
     reached: dict[str, Cell]  # one without a number says why in its status
+    # Imported, or no MPI: what it has no cell of, nobody asked of it.
+    guest: bool = False
 
     @property
     def label(self) -> str:
@@ -54,14 +56,19 @@ def groups(results: Results) -> list[Group]:
     for group in told:
         place, buffers = group[0].place, group[0].case.buffers
         title = f"{place.path} ({buffers})" if several else place.path
-        found.append(_group(title, group, known, cells[place]))
+        found.append(_group(title, group, known, beside, cells[place]))
     return found
 
 
 def _group(
-    title: str, headlines: list[Headline], known: Iterable[Who], cells: Iterable[Cell]
+    title: str,
+    headlines: list[Headline],
+    known: Iterable[Who],
+    guests: Collection[str],
+    cells: Iterable[Cell],
 ) -> Group:
-    """Of one path and kind of buffers. `known`: who has a row in any case."""
+    """Of one path and kind of buffers. `known`: who has a row in any case. `guests`: libraries that
+    need not have all figures."""
     reached: dict[Case, list[Cell]] = defaultdict(list)
     for cell in cells:
         reached[bare(cell.case)].append(cell)
@@ -70,7 +77,9 @@ def _group(
         case = headline.case
         for cell in reached[bare(case)]:
             key = cell.who, staging(cell.case.axes)
-            rows.setdefault(key, Row(*key, {})).reached[case.figure] = cell
+            rows.setdefault(key, Row(*key, {}, cell.who.library in guests)).reached[case.figure] = (
+                cell
+            )
     ordered = sorted(rows.values(), key=lambda row: row.staging is not None)
     figures = {headline.case.figure: headline for headline in headlines}
     return Group(headlines[0].place, headlines[0].case.buffers, title, figures, ordered)

@@ -10,6 +10,7 @@ from nearpeak.numbers import count, number, percent, size
 from nearpeak.report import drift, failures, sessions, wording
 from nearpeak.report.sections import Notice, Tone
 from nearpeak.report.summary import defects
+from nearpeak.results import methods
 from nearpeak.results.cells import FEWEST
 from nearpeak.results.names import case, no_fraction, reference
 from nearpeak.results.order import guests, is_left_out
@@ -81,7 +82,7 @@ def _above_memory(results: Results) -> Iterator[Notice]:
             " nothing else runs.",
             tuple(
                 f"{point.place.path}, {case(point.case)} at {size(point.case.x)}:"
-                f" {number(point.value)} {point.unit} by {point.method}"
+                f" {number(point.value)} {point.unit} by {methods.words(point.method)}"
                 for point in found
             ),
             tone="bad",
@@ -90,7 +91,7 @@ def _above_memory(results: Results) -> Iterator[Notice]:
 
 def _defect(cell: Cell, apart: Collection[str]) -> str:
     """`apart`: axes that tell it from others."""
-    method = f" by {cell.ceiling.method}" if cell.ceiling else ""
+    method = f" by {methods.words(cell.ceiling.method)}" if cell.ceiling else ""
     axes = ", ".join(f"{name}={value}" for name, value in cell.case.axes.items() if name in apart)
     return (
         f"{cell.who.label}, {cell.place.path}, {case(cell.case)} at {size(cell.case.x)}"

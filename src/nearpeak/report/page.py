@@ -47,7 +47,7 @@ from nearpeak.report.explained.page import sections
 from nearpeak.report.headlines import Group
 from nearpeak.report.picture import picture
 from nearpeak.report.sections import Table, Value
-from nearpeak.results import names, order
+from nearpeak.results import methods, names, order
 from nearpeak.results.build import write_results
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import is_defect
@@ -555,7 +555,7 @@ def _styles(who: list[Who]) -> list[dict[str, int]]:
 
 def _method(cell: Cell) -> str:
     """What is best of the ceiling; where a library cannot attain that, what it can, too."""
-    method = cell.ceiling.method if cell.ceiling else ""
+    method = methods.words(cell.ceiling.method) if cell.ceiling else ""
     if cell.attainable is None or cell.fraction_attainable is None:
         return method
     share = f"{numbers.percent(cell.fraction_attainable)} % of it"
@@ -564,9 +564,9 @@ def _method(cell: Cell) -> str:
 
 def _method_of(point: CeilingPoint) -> str:
     if point.attainable is None:
-        return point.method
-    return f"{point.method}; attainable {_attained(point.attainable)}"
+        return methods.words(point.method)
+    return f"{methods.words(point.method)}; attainable {_attained(point.attainable)}"
 
 
 def _attained(value: CeilingValue | Attainable) -> str:
-    return f"{numbers.number(value.value)} ({value.method})"
+    return f"{numbers.number(value.value)} ({methods.words(value.method)})"

@@ -8,7 +8,7 @@ from nearpeak.numbers import number, percent, size, unit
 from nearpeak.report.headlines import Group
 from nearpeak.report.sections import NO_COMMON_BLOCK, PAIRED, Column, Row, Rows, Table, Value
 from nearpeak.report.wording import convention
-from nearpeak.results import names
+from nearpeak.results import methods, names
 from nearpeak.results.cells import FEWEST, is_defect
 from nearpeak.results.peaks import HEALTHY, JUDGED_FROM
 from nearpeak.results.results import CeilingPoint, Cell, Kind, Peak, Reference, Results
@@ -78,8 +78,9 @@ def table_one(results: Results, rows: Iterable[Peak], folded: str = "") -> Table
 
 
 def _peak(peak: Peak, best: CeilingPoint) -> Row:
+    counting = tuple(filter(None, [names.counted(best.case, best.value)]))
     values = {
-        "ceiling": Value(best.value, ci95=best.ci95, range=best.range),
+        "ceiling": Value(best.value, ci95=best.ci95, range=best.range, notes=counting),
         "unit": Value(unit(best.unit), "text"),
         "size": Value(best.case.x, "size", notes=_located(best)),
         "method": Value(best.method, "text", notes=_method_notes(best)),
@@ -104,7 +105,7 @@ def _located(best: CeilingPoint) -> tuple[str, ...]:
 
 
 def _method_notes(best: CeilingPoint) -> tuple[str, ...]:
-    notes = []
+    notes = [known] if (known := methods.WORDS.get(best.method)) else []
     if best.modes:
         paces = ", ".join(f"{number(mode.value)} in {percent(mode.share)} %" for mode in best.modes)
         notes.append(f"two paces: {paces} of its samples; the better one counts")
@@ -112,7 +113,7 @@ def _method_notes(best: CeilingPoint) -> tuple[str, ...]:
         notes.append(_uncertain(best))
     if best.attainable is not None:
         words = " and ".join(NEEDS[need] for need in best.needs.get(best.method, ()))
-        attained = f"{number(best.attainable.value)} ({best.attainable.method})"
+        attained = f"{number(best.attainable.value)} ({methods.words(best.attainable.method)})"
         notes.append(
             f"this method {words}; a library can attain {attained}"
             if words
@@ -206,7 +207,8 @@ def _rows(group: Group, order: list[str]) -> list[Row]:
     for row in group.rows:
         values: dict[str, Value] = {}
         for name in figures:
-            values |= _reached(name, row.reached.get(name))
+            if name in row.reached or not row.guest:
+                values |= _reached(name, row.reached.get(name))
         found.append(Row(row.label, values))
     ceilings = {name: figure.ceiling for name, figure in figures.items() if figure.ceiling}
     for head in ("ceiling", "bound"):

@@ -108,7 +108,7 @@ def _text(text: str, style: str = "") -> Text:
 def _study(results: Results) -> str:
     failed = f"; {count(len(results.failures), 'launch')} failed" if results.failures else ""
     what = wording.subject(results)
-    return f"{what[0].upper()}{what[1:]}, {wording.ending(results)}{failed}"
+    return f"{what[0].upper()}{what[1:]}: {wording.ending(results)}{failed}"
 
 
 def _print_links(results: Results, console: Console) -> None:
@@ -116,17 +116,23 @@ def _print_links(results: Results, console: Console) -> None:
     rows = summed(measured(results))
     if not rows:
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 1), show_header=False)
+    table = Table(
+        box=None, pad_edge=False, padding=(0, 1), collapse_padding=True, show_header=False
+    )
     table.add_column(overflow="fold")
+    table.add_column(no_wrap=True)  # "inside node 0" is no place without its number
     table.add_column(justify="right", no_wrap=True)
-    table.add_column(overflow="fold")
+    whole = max(len(row.figures) for row in rows) <= console.width - 52  # so that names fold
+    table.add_column(overflow="fold", no_wrap=whole)
     table.add_column(justify="right", no_wrap=True)
     for row in rows:
-        name, at = _text(f"{row.name}: {row.ends}"), _text(size(row.size_bytes))
-        table.add_row(name, at, _text(row.figures), _text(row.share))
+        name, at = _text(f"{row.name}:"), _text(size(row.size_bytes))
+        table.add_row(name, _text(row.ends), at, _text(row.figures), _text(row.share))
     console.print()
     console.print(table)
     said = "Rate in one direction at this size: the best library, and its fraction of the ceiling"
+    if any(row.path.transport == "local" for row in rows):
+        said += "; of memory, what a copy moves, with each byte counted once"
     console.print(_text(said, "dim"))
 
 
@@ -160,7 +166,7 @@ def _table(section: Section, columns: Sequence[Column]) -> Table:
         _add_column(shown, column, heading)
     for row in (row for rows in section.groups for row in rows.rows):
         values = [row.values.get(column.key, _EMPTY) for column in columns]
-        if row.ceiling and values == [_EMPTY] * len(values):
+        if values == [_EMPTY] * len(values):
             continue
         shown.add_row(_text(row.head), *map(_value, values), style="dim" if row.ceiling else "")
     return shown

@@ -10,8 +10,9 @@ from nearpeak.numbers import count, number, percent, size, unit, within
 from nearpeak.report.findings import advised, sentence
 from nearpeak.report.headlines import Group
 from nearpeak.report.overlap import share
-from nearpeak.results.cells import is_defect
-from nearpeak.results.names import case, in_cache, loses, reference, status
+from nearpeak.results import methods
+from nearpeak.results.cells import FEWEST, is_defect
+from nearpeak.results.names import case, counted, in_cache, loses, reference, status
 from nearpeak.results.order import places
 from nearpeak.results.results import (
     HOST_CACHES,
@@ -178,11 +179,17 @@ def _ceiling_alone(results: Results, place: Place) -> str:
         failed = sum(failure.place == place for failure in results.failures)
         return f"Nothing was measured: {count(failed, 'launch')} failed."
     parts = [
-        f"{case(best.case)} {number(best.value)} {unit(best.unit)} by {best.method}"
+        f"{case(best.case)} {number(best.value)} {unit(best.unit)}{_counting(best)} by"
+        f" {methods.words(best.method)}"
         for best in peaks
         if not best.fact
     ]
     return f"Ceiling only, no MPI: {'; '.join(parts)}."
+
+
+def _counting(best: Peak) -> str:
+    how = counted(best.case, best.value)
+    return f" ({how})" if how else ""
 
 
 def health(peak: Peak) -> str:
@@ -216,14 +223,25 @@ def subject(results: Results) -> str:
 
 
 def ending(results: Results) -> str:
-    """How the study ended: `all measured; the budget is spent after 7 blocks`."""
-    missing = sum(cell.median is None for cell in results.cells)
+    """How far the figures are known, then why the study ended: `all measured; the budget is spent
+    after 7 blocks`, `134 of 134 figures are less precise than aimed at ...; the budget is ...`."""
     if not results.complete:
         return f"not complete: {results.ended}" if results.ended else "not complete"
-    state = "all measured"
-    if missing:
-        state = f"{missing} of {count(len(results.cells), 'figure')} could not be measured"
-    return f"{state}; {results.ended}" if results.ended else state
+    why, _, imprecise = results.ended.partition("; ")  # as the record of the end has them
+    measured = [cell for cell in results.cells if cell.median is not None]
+    imported = {library.name for library in results.libraries if library.imported}
+    if imported and all(library.imported for library in results.libraries):
+        return count(len(measured), "figure")
+    few = sum(cell.launches < FEWEST for cell in measured if cell.who.library not in imported)
+    known = []
+    if missing := len(results.cells) - len(measured):
+        known.append(f"{missing} of {count(len(results.cells), 'figure')} could not be measured")
+    if few:
+        have = "has" if few == 1 else "have"
+        known.append(
+            f"{few} of {count(len(measured), 'figure')} {have} too few launches for an interval"
+        )
+    return "; ".join(filter(None, [*known, imprecise or ("" if known else "all measured"), why]))
 
 
 def conditions(results: Results) -> str:

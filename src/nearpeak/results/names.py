@@ -19,6 +19,10 @@ LIES_IN = {
     "device cache": "in a GPU's caches, perhaps",
 }
 
+# Copy is held against messages, which count their bytes once. STREAM counts what is read and what
+# is written: two arrays of a copy, three of a triad (https://www.cs.virginia.edu/stream/ref.html).
+STREAM_OF_COPY = 2.0  # times the rate of copy
+
 
 def in_cache(point: CeilingPoint | Reference) -> str:
     """`in a shared cache`: where its bytes lie, if not in memory; empty where they do, or nobody
@@ -71,6 +75,13 @@ def case(curve: Curve) -> str:
     how = staging(curve.axes)
     buffers = "" if curve.buffers == "H,H" else curve.buffers
     return " ".join(filter(None, [curve.figure, buffers, "" if how is None else staged(how)]))
+
+
+def counted(curve: Curve, gbs: float) -> str:
+    """How the bytes of this rate of memory are counted; empty of all others."""
+    if curve.figure == "copy":
+        return f"each copied byte counted once; {number(STREAM_OF_COPY * gbs)} as STREAM counts"
+    return "all three arrays counted, as STREAM does" if curve.figure == "triad" else ""
 
 
 def detail(curve: Curve) -> str:

@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
-from nearpeak.findings.sources import FAR_ADAPTER, issue
+from nearpeak.findings.sources import FAR_ADAPTER, of_ucx
 from nearpeak.machine.gpu_paths import FAR_NIC
 from nearpeak.results.results import Fact
 from nearpeak.terms.path import DataPath
@@ -39,6 +39,8 @@ RULE = Rule(
     " (UCX_NET_DEVICES).",
     sources=[
         FAR_ADAPTER,
-        issue("openucx/ucx", 10669, "adapters of other sockets are used too, and slower", "UCX"),
+        of_ucx(10669, "adapters of other sockets are used too, and slower")._replace(
+            hosts="several"
+        ),
     ],
 )

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Rule, Seen, View, expected
-from nearpeak.findings.sources import issue
+from nearpeak.findings.sources import Reference, issue
 from nearpeak.numbers import size
 from nearpeak.results.results import Cell
 from nearpeak.statistics.comparisons import better_in
@@ -79,6 +79,9 @@ RULE = Rule(
     remedy="Both ways at once gain little or lose: send one way after the other, or try other"
     " settings of the library.",
     sources=[
-        issue("NVIDIA/nvbandwidth", 53, "one of two ways at once drops to half", "nvbandwidth"),
+        Reference(
+            issue("NVIDIA/nvbandwidth", 53, "one of two ways at once drops to half", "nvbandwidth"),
+            memory="device",
+        ),
     ],
 )

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from nearpeak.findings.evidence import Rule, Seen, View, expected
-from nearpeak.findings.sources import issue
+from nearpeak.findings.sources import of_openmpi
 from nearpeak.observations.observed import Block
 from nearpeak.results.results import CeilingPoint, Cell
 from nearpeak.statistics.comparisons import better_in
@@ -80,6 +80,6 @@ RULE = Rule(
     find=find,
     remedy="Copy the data to the host for such operations, or use NCCL or RCCL.",
     sources=[
-        issue("open-mpi/ompi", 2397, "MPI_Allreduce on device memory far slower", "Open MPI"),
+        of_openmpi(2397, "MPI_Allreduce on device memory far slower")._replace(memory="device"),
     ],
 )

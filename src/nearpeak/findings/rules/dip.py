@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Rule, Seen, View, expected
 from nearpeak.findings.settings import EAGER
-from nearpeak.findings.sources import issue
+from nearpeak.findings.sources import SHARED_MEMORY, of_ucx
 from nearpeak.observations.observed import Block
 from nearpeak.results.results import Cell
 from nearpeak.statistics.comparisons import better_in
@@ -45,6 +45,7 @@ RULE = Rule(
     " such messages.",
     settings=[EAGER],
     sources=[
-        issue("openucx/ucx", 1832, "a rendezvous threshold of 32 KiB is too low", "UCX"),
+        SHARED_MEMORY,
+        of_ucx(1832, "a rendezvous threshold of 32 KiB is too low")._replace(hosts="several"),
     ],
 )

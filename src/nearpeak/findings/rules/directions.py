@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Rule, Seen, View, expected
-from nearpeak.findings.sources import issue
+from nearpeak.findings.sources import of_ucx
 from nearpeak.statistics.comparisons import better_in
 from nearpeak.terms.buffers import turned
 from nearpeak.terms.identity import Case
@@ -50,6 +50,6 @@ RULE = Rule(
     remedy="The path is not the reason: try other settings of the library, or show this to its"
     " makers.",
     sources=[
-        issue("openucx/ucx", 3984, "device to host 20 times slower than host to device", "UCX")
+        of_ucx(3984, "device to host 20 times slower than host to device")._replace(memory="device")
     ],
 )

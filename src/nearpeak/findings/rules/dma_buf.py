@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from nearpeak.findings.evidence import Noticed, Rule, View
 from nearpeak.findings.messages import COPIES, Message, calls, worst
 from nearpeak.findings.settings import Setting
-from nearpeak.findings.sources import issue
+from nearpeak.findings.sources import Reference, of_ucx
 from nearpeak.observations.explained import Part
 from nearpeak.results.results import Source
 
@@ -38,11 +38,13 @@ RULE = Rule(
     reasons=[Setting("ucx", "UCX_MEMTYPE_CACHE", "y", "look-ups are remembered")],
     fault=COPIES,
     sources=[
-        issue("openucx/ucx", 8581, "handles of memory are exported when it is queried", "UCX"),
-        Source(
-            text="NVIDIA, GPU Operator, GPUDirect RDMA: device memory is registered by DMA-BUF of"
-            " the kernel, or by nvidia-peermem",
-            address="https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-rdma.html",
+        of_ucx(8581, "handles of memory are exported when it is queried"),
+        Reference(
+            Source(
+                text="NVIDIA, GPU Operator, GPUDirect RDMA: device memory is registered by DMA-BUF"
+                " of the kernel, or by nvidia-peermem",
+                address="https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-rdma.html",
+            )
         ),
     ],
 )

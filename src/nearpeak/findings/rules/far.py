@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Rule, Seen, View, against
-from nearpeak.findings.sources import FAR_ADAPTER
+from nearpeak.findings.sources import FAR_ADAPTER, Reference
 from nearpeak.machine.gpu_paths import FAR, FAR_NIC, NEAR, TWO_NODES
 from nearpeak.results.results import Source
 
@@ -30,10 +30,12 @@ RULE = Rule(
     remedy="Bind each rank to cores near its GPU, and choose the adapter near it (nvidia-smi topo"
     " -m shows which; UCX_NET_DEVICES, one for each rank).",
     sources=[
-        Source(
-            text='C. Pearson and others, "Evaluating characteristics of CUDA communication'
-            ' primitives on high-bandwidth interconnects", ICPE 2019',
-            address="https://doi.org/10.1145/3297663.3310299",
+        Reference(
+            Source(
+                text='C. Pearson and others, "Evaluating characteristics of CUDA communication'
+                ' primitives on high-bandwidth interconnects", ICPE 2019',
+                address="https://doi.org/10.1145/3297663.3310299",
+            )
         ),
         FAR_ADAPTER,
     ],

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
 from nearpeak.findings.settings import CONDITION
-from nearpeak.findings.sources import OPEN_MPI_SETTINGS
+from nearpeak.findings.sources import OPEN_MPI_SETTINGS, UCX_SETTINGS, Reference
 from nearpeak.machine.doctor import VARIABLES
-from nearpeak.results.results import Fact
+from nearpeak.results.results import Fact, Source
 
 
 def find(view: View) -> Iterator[Noticed]:
@@ -35,5 +35,23 @@ RULE = Rule(
     " container: the settings called `default` are not a library's own.",
     find=find,
     remedy="Unset these variables, or give them to the study as named settings.",
-    sources=[OPEN_MPI_SETTINGS],
+    sources=[
+        OPEN_MPI_SETTINGS._replace(names="OMPI_MCA_"),
+        UCX_SETTINGS._replace(names="UCX_"),
+        Reference(
+            Source(
+                text="MPICH, its configuration variables",
+                address="https://github.com/pmodels/mpich/blob/main/doc/wiki/cvar.md",
+            ),
+            names="MPIR_CVAR_",
+        ),
+        Reference(
+            Source(
+                text="Intel MPI, impi_info: the variables of the environment that it reads",
+                address="https://intel.com/content/www/us/en/docs/mpi-library/"
+                "developer-reference-linux/2021-15/impi-info.html",
+            ),
+            names="I_MPI_",
+        ),
+    ],
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
 from nearpeak.findings.settings import Setting
-from nearpeak.findings.sources import SLURM_GPUS, issue
+from nearpeak.findings.sources import SLURM_GPUS, of_ucx
 from nearpeak.results.results import Fact
 from nearpeak.terms.awareness import Awareness, listed
 from nearpeak.terms.buffers import in_gpu
@@ -59,7 +59,7 @@ RULE = Rule(
         Setting("ucx", "UCX_TLS", "^cuda_ipc", "no CUDA IPC between ranks"),
     ],
     sources=[
-        issue("openucx/ucx", 7110, "no handles of memory of pools and of cuMemCreate", "UCX"),
+        of_ucx(7110, "no handles of memory of pools and of cuMemCreate"),
         SLURM_GPUS,
     ],
 )

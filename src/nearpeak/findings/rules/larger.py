@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from nearpeak.findings.evidence import Rule, Seen, View, above
 from nearpeak.findings.settings import EAGER, RENDEZVOUS
-from nearpeak.findings.sources import GUIDELINES, THRESHOLDS
+from nearpeak.findings.sources import GUIDELINES, SHARED_MEMORY, THRESHOLDS
 
 LIMIT = 1.5  # times longer
 
@@ -30,5 +30,5 @@ RULE = Rule(
     remedy="Move the threshold at which the library changes its protocol or algorithm, or send the"
     " larger message.",
     settings=[RENDEZVOUS, EAGER],
-    sources=[GUIDELINES, THRESHOLDS],
+    sources=[GUIDELINES, SHARED_MEMORY, THRESHOLDS],
 )

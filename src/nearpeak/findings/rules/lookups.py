@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from nearpeak.findings.evidence import Noticed, Rule, View
 from nearpeak.findings.messages import COPIES, calls, worst
 from nearpeak.findings.settings import Setting
-from nearpeak.findings.sources import issue
+from nearpeak.findings.sources import of_ucx
 
 LEAST = 0.1  # of the time of a message
 CALLS = {
@@ -41,6 +41,6 @@ RULE = Rule(
     ],
     fault=COPIES,
     sources=[
-        issue("openucx/ucx", 2362, "a cache, as to ask CUDA takes 250 to 500 ns", "UCX"),
+        of_ucx(2362, "a cache, as to ask CUDA takes 250 to 500 ns"),
     ],
 )

@@ -4,6 +4,7 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Rule, Seen, View
+from nearpeak.findings.sources import Reference
 from nearpeak.results.results import Source
 
 LIMIT = 1.5  # times better
@@ -22,9 +23,13 @@ RULE = Rule(
     remedy="Communicate from buffers of cudaMalloc or hipMalloc, and keep managed memory for the"
     " rest.",
     sources=[
-        Source(
-            text="ucx-py #836: UCX moves managed memory between GPUs through bounce buffers",
-            address="https://github.com/rapidsai/ucx-py/pull/836",
+        Reference(
+            Source(
+                text="ucx-py #836: UCX moves managed memory between GPUs through bounce buffers",
+                address="https://github.com/rapidsai/ucx-py/pull/836",
+            ),
+            components=("ucx",),
+            memory="managed",
         ),
     ],
 )

@@ -4,6 +4,7 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Rule, Seen, View, against
+from nearpeak.findings.sources import Reference
 from nearpeak.results.results import Source
 
 LIMIT = 1.5  # times better
@@ -28,11 +29,13 @@ RULE = Rule(
     find=find,
     remedy="Let ranks share a GPU in the faster of these two ways.",
     sources=[
-        Source(
-            text="NVIDIA, Multi-Process Service: kernels and copies of several processes overlap,"
-            " and the GPU need not switch between them",
-            address="https://docs.nvidia.com/deploy/mps/when-to-use-mps.html",
-        )
+        Reference(
+            Source(
+                text="NVIDIA, Multi-Process Service: kernels and copies of several processes"
+                " overlap, and the GPU need not switch between them",
+                address="https://docs.nvidia.com/deploy/mps/when-to-use-mps.html",
+            )
+        ),
     ],
     is_cause=True,
 )

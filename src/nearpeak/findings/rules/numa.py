@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from nearpeak.findings.evidence import Noticed, Rule, View
+from nearpeak.findings.sources import Reference
 from nearpeak.observations.observed import Launch
 from nearpeak.results.results import Fact, Source
 
@@ -50,9 +51,11 @@ RULE = Rule(
     remedy="Bind ranks and their memory to the node (numactl --membind, Slurm: --mem-bind=local);"
     " in a container --cap-add=SYS_NICE.",
     sources=[
-        Source(
-            text="Linux, NUMA memory policy",
-            address="https://docs.kernel.org/admin-guide/mm/numa_memory_policy.html",
+        Reference(
+            Source(
+                text="Linux, NUMA memory policy",
+                address="https://docs.kernel.org/admin-guide/mm/numa_memory_policy.html",
+            )
         ),
     ],
 )

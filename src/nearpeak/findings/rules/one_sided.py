@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Rule, Seen, View, against, times
-from nearpeak.findings.sources import issue
+from nearpeak.findings.sources import of_openmpi
 from nearpeak.terms.axes import state_of
 from nearpeak.terms.buffers import turned
 
@@ -37,7 +37,9 @@ RULE = Rule(
     remedy="Send messages instead, or try other windows and synchronisation (`win`, `sync`).",
     axes=["win", "sync"],
     sources=[
-        issue("open-mpi/ompi", 8652, "MPI_Put far below MPI_Send", "Open MPI"),
-        issue("open-mpi/ompi", 10573, "MPI_Get at a fraction of point-to-point", "Open MPI"),
+        of_openmpi(8652, "MPI_Put far below MPI_Send", "ucx"),
+        of_openmpi(10573, "MPI_Get at a fraction of point-to-point", "ucx")._replace(
+            hosts="several"
+        ),
     ],
 )

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Rule, Seen, View, expected
 from nearpeak.findings.settings import Setting
+from nearpeak.findings.sources import Reference
 from nearpeak.results.results import Source
 from nearpeak.statistics.comparisons import better_in
 
@@ -35,10 +36,12 @@ RULE = Rule(
         Setting("intel", "I_MPI_ASYNC_PROGRESS", "1", "a thread of its own makes progress"),
     ],
     sources=[
-        Source(
-            text='T. Hoefler and A. Lumsdaine, "Message progression in parallel computing: to'
-            ' thread or not to thread?", IEEE Cluster 2008',
-            address="https://doi.org/10.1109/CLUSTR.2008.4663774",
+        Reference(
+            Source(
+                text='T. Hoefler and A. Lumsdaine, "Message progression in parallel computing: to'
+                ' thread or not to thread?", IEEE Cluster 2008',
+                address="https://doi.org/10.1109/CLUSTR.2008.4663774",
+            )
         ),
     ],
     does_less=True,

@@ -4,6 +4,7 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Rule, Seen, View
+from nearpeak.findings.sources import Reference
 from nearpeak.results.results import Source
 
 LIMIT = 1.5  # times better
@@ -22,10 +23,12 @@ RULE = Rule(
     remedy="Allocate the host's side of such messages as pinned memory (cudaMallocHost,"
     " hipHostMalloc), or pin it (cudaHostRegister).",
     sources=[
-        Source(
-            text="NVIDIA, CUDA driver API, cuMemAllocHost: a device reads and writes page-locked"
-            " memory with much higher bandwidth than pageable memory",
-            address="https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html",
+        Reference(
+            Source(
+                text="NVIDIA, CUDA driver API, cuMemAllocHost: a device reads and writes"
+                " page-locked memory with much higher bandwidth than pageable memory",
+                address="https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html",
+            )
         ),
     ],
 )

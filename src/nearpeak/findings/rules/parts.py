@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Rule, Seen, View, above
 from nearpeak.findings.settings import EAGER
-from nearpeak.findings.sources import GUIDELINES, THRESHOLDS
+from nearpeak.findings.sources import GUIDELINES, SHARED_MEMORY, THRESHOLDS
 from nearpeak.results.results import Cell
 
 LIMIT = 1.5  # times slower than its parts
@@ -40,5 +40,5 @@ RULE = Rule(
     remedy="Send such messages in parts, or change the size of the pieces in which the library"
     " moves them, or its threshold.",
     settings=[EAGER],
-    sources=[GUIDELINES, THRESHOLDS],
+    sources=[GUIDELINES, SHARED_MEMORY, THRESHOLDS],
 )

@@ -4,6 +4,7 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
+from nearpeak.findings.sources import Reference
 from nearpeak.results.results import Fact, Source
 
 LINKS = ("nvlink", "xgmi", "pcie-switch")
@@ -28,9 +29,11 @@ RULE = Rule(
     remedy="Start nvidia-fabricmanager if there is an NVSwitch; for PCIe turn ACS off in the"
     " firmware.",
     sources=[
-        Source(
-            text="NVIDIA, Fabric Manager user guide: it sets up the NVSwitch between GPUs",
-            address="https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html",
+        Reference(
+            Source(
+                text="NVIDIA, Fabric Manager user guide: it sets up the NVSwitch between GPUs",
+                address="https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/index.html",
+            )
         ),
     ],
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from nearpeak.findings.evidence import Noticed, Rule, View
 from nearpeak.findings.messages import COPIES, Message, worst
 from nearpeak.findings.settings import Setting
-from nearpeak.findings.sources import issue
+from nearpeak.findings.sources import FRAGMENTS
 from nearpeak.numbers import size
 from nearpeak.observations.explained import Part
 
@@ -58,7 +58,5 @@ RULE = Rule(
         )
     ],
     fault=COPIES,
-    sources=[
-        issue("openucx/ucx", 8391, "copies in small fragments, each waited for", "UCX"),
-    ],
+    sources=[FRAGMENTS],
 )

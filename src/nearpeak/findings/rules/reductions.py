@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Rule, Seen, View, against, times
-from nearpeak.findings.sources import issue
+from nearpeak.findings.sources import of_openmpi
 from nearpeak.numbers import size
 from nearpeak.results.results import Cell
 from nearpeak.terms.benchmarks import Benchmark
@@ -60,7 +60,7 @@ RULE = Rule(
     remedy="The library may add on the CPU, or with small kernels: measure NCCL or RCCL beside it,"
     " and use them for these sums if they are faster.",
     sources=[
-        issue("open-mpi/ompi", 12318, "Offload reduction operations to accelerators", "Open MPI")
+        of_openmpi(12318, "Offload reduction operations to accelerators")._replace(memory="device"),
     ],
     does_less=True,
 )

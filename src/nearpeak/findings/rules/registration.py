@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Rule, Seen, View, above
-from nearpeak.findings.sources import issue
+from nearpeak.findings.sources import Reference, of_openmpi
 from nearpeak.results.results import Source
 from nearpeak.terms.axes import USUAL_STATE
 
@@ -30,10 +30,15 @@ RULE = Rule(
     remedy="The library pays for each new buffer (registration, mapping, look-ups): reuse few"
     " buffers, or enlarge its caches of them.",
     sources=[
-        issue("open-mpi/ompi", 12646, "registration takes 5 to 20 round trips (EFA)", "Open MPI"),
-        Source(
-            text="ucx-py #334: 9.9 GB/s with a new GPU buffer for each message, 25 GB/s with one",
-            address="https://github.com/rapidsai/ucx-py/issues/334",
+        of_openmpi(12646, "registration takes 5 to 20 round trips (EFA)")._replace(hosts="several"),
+        Reference(
+            Source(
+                text="ucx-py #334: 9.9 GB/s with a new GPU buffer for each message, 25 GB/s with"
+                " one",
+                address="https://github.com/rapidsai/ucx-py/issues/334",
+            ),
+            components=("ucx",),
+            memory="device",
         ),
     ],
 )

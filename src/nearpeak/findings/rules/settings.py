@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Rule, Seen, View, against
+from nearpeak.findings.sources import Reference
 from nearpeak.libraries.library import Settings
 from nearpeak.results.results import Cell, Source
 from nearpeak.terms.identity import Case, Place
@@ -32,11 +33,14 @@ RULE = Rule(
     find=find,
     remedy="Run the library with the faster settings.",
     sources=[
-        Source(
-            text='D. De Sensi and others, "Exploring GPU-to-GPU communication: insights into'
-            ' supercomputer interconnects", SC24',
-            address="https://arxiv.org/abs/2408.14090",
-        )
+        Reference(
+            Source(
+                text='D. De Sensi and others, "Exploring GPU-to-GPU communication: insights into'
+                ' supercomputer interconnects", SC24',
+                address="https://arxiv.org/abs/2408.14090",
+            ),
+            memory="device",
+        ),
     ],
     by_settings=True,
     is_cause=True,

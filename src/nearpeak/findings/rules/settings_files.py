@@ -4,8 +4,7 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
-from nearpeak.findings.sources import OPEN_MPI_SETTINGS
-from nearpeak.results.results import Source
+from nearpeak.findings.sources import OPEN_MPI_SETTINGS, UCX_SETTINGS
 
 DOCTOR = "settings-file"
 
@@ -24,10 +23,7 @@ RULE = Rule(
     find=find,
     remedy="Move the file away, and give its settings to the study as named settings.",
     sources=[
-        OPEN_MPI_SETTINGS,
-        Source(
-            text="UCX, the parser of its configuration, which names its file ucx.conf",
-            address="https://github.com/openucx/ucx/blob/master/src/ucs/config/parser.c",
-        ),
+        OPEN_MPI_SETTINGS._replace(names="mca-params.conf"),
+        UCX_SETTINGS._replace(names="ucx.conf"),
     ],
 )

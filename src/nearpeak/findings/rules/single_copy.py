@@ -4,7 +4,8 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
-from nearpeak.findings.sources import issue
+from nearpeak.findings.sources import Reference, of_openmpi, of_ucx
+from nearpeak.results.results import Source
 
 DOCTOR = "single-copy"
 
@@ -25,7 +26,13 @@ RULE = Rule(
     remedy="Allow it: sysctl kernel.yama.ptrace_scope=0; in a container --cap-add=SYS_PTRACE, or a"
     " seccomp profile that allows process_vm_readv.",
     sources=[
-        issue("openucx/ucx", 3046, "CMA requires changes to kernel.yama.ptrace_scope", "UCX"),
-        issue("open-mpi/ompi", 4948, "shared memory in a Docker container", "Open MPI"),
+        Reference(
+            Source(
+                text="Linux, process_vm_readv: it needs the permission to trace the other process",
+                address="https://man7.org/linux/man-pages/man2/process_vm_readv.2.html",
+            )
+        ),
+        of_ucx(3046, "CMA requires changes to kernel.yama.ptrace_scope"),
+        of_openmpi(4948, "shared memory in a Docker container"),
     ],
 )

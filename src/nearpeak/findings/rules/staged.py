@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Rule, Seen, View, against
+from nearpeak.findings.sources import Reference
 from nearpeak.results.names import bare
 from nearpeak.results.results import Cell, Source
 from nearpeak.terms.axes import staging
@@ -32,10 +33,12 @@ RULE = Rule(
     find=find,
     remedy="Copy such messages through host memory in the application, or have the library do so.",
     sources=[
-        Source(
-            text='A. Bienz and others, "Modeling data movement performance on heterogeneous'
-            ' architectures" (2020): GPUDirect against copies through the host',
-            address="https://arxiv.org/abs/2010.10378",
-        )
+        Reference(
+            Source(
+                text='A. Bienz and others, "Modeling data movement performance on heterogeneous'
+                ' architectures" (2020): GPUDirect against copies through the host',
+                address="https://arxiv.org/abs/2010.10378",
+            )
+        ),
     ],
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Set
 from statistics import median
 
 from nearpeak.findings.evidence import Noticed, Rule, View, summed
+from nearpeak.findings.sources import Reference
 from nearpeak.observations.observed import Block, Launch
 from nearpeak.results.results import Cell, Fact, Source
 from nearpeak.statistics.comparisons import better_by
@@ -72,9 +73,12 @@ RULE = Rule(
     remedy="Too hot: let it cool; out of power: raise the limit of the GPU (nvidia-smi -q -d"
     " PERFORMANCE,POWER); CPU time taken: use a machine with CPUs of its own. Then measure again.",
     sources=[
-        Source(
-            text="NVIDIA, NVML: reasons why clocks are held down",
-            address="https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",
+        Reference(
+            Source(
+                text="NVIDIA, NVML: reasons why clocks are held down",
+                address="https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html",
+            ),
+            memory="device",
         ),
     ],
 )

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 
 from nearpeak.findings.evidence import Noticed, Rule, View
 from nearpeak.findings.messages import explanations
+from nearpeak.findings.sources import Reference
 from nearpeak.results.results import Fact, Source
 from nearpeak.terms.identity import Who
 
@@ -71,16 +72,22 @@ RULE = Rule(
     remedy="Name a table that is there, or unset the variable that names it; install the library"
     " with its tables (Intel MPI: opt/mpi/etc); make a bundle without --for-processor.",
     sources=[
-        Source(
-            text="Intel MPI Library, developer reference, autotuning: tables that depend on the"
-            " platform, made for some of them, and I_MPI_TUNING_BIN, which names one",
-            address="https://software.intel.com/content/www/us/en/develop/documentation/"
-            "mpi-developer-reference-linux/top/environment-variable-reference/"
-            "tuning-environment-variables/autotuning.html",
+        Reference(
+            Source(
+                text="Intel MPI Library, developer reference, autotuning: tables that depend on the"
+                " platform, made for some of them, and I_MPI_TUNING_BIN, which names one",
+                address="https://software.intel.com/content/www/us/en/develop/documentation/"
+                "mpi-developer-reference-linux/top/environment-variable-reference/"
+                "tuning-environment-variables/autotuning.html",
+            ),
+            components=("intel",),
         ),
-        Source(
-            text="Open MPI, tuning collectives: a file of rules by which algorithms are chosen",
-            address="https://docs.open-mpi.org/en/v5.0.x/tuning-apps/coll-tuned.html",
+        Reference(
+            Source(
+                text="Open MPI, tuning collectives: a file of rules by which algorithms are chosen",
+                address="https://docs.open-mpi.org/en/v5.0.x/tuning-apps/coll-tuned.html",
+            ),
+            components=("openmpi",),
         ),
     ],
 )

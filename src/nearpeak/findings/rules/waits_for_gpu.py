@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
 from nearpeak.findings.messages import Message, worst
-from nearpeak.findings.sources import issue
+from nearpeak.findings.sources import FRAGMENTS
 from nearpeak.observations.explained import Part
 
 LEAST = 0.2  # of the time of a message
@@ -30,7 +30,5 @@ RULE = Rule(
     remedy="Look at what the GPU copies (nearpeak explain -o): where that is little each time, send"
     " larger messages or several at a time, or have the library move small ones by the CPU"
     " (gdrcopy).",
-    sources=[
-        issue("openucx/ucx", 8391, "copies in small fragments, each waited for", "UCX"),
-    ],
+    sources=[FRAGMENTS],
 )

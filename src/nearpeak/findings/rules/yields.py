@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from nearpeak.findings.evidence import Noticed, Rule, View
 from nearpeak.findings.messages import calls, worst
 from nearpeak.findings.settings import Setting
-from nearpeak.findings.sources import issue
+from nearpeak.findings.sources import of_mpich, of_openmpi
 
 LEAST = 0.3  # of the time of a message
 CALLS = {"sched_yield", "usleep", "nanosleep", "clock_nanosleep"}
@@ -27,7 +27,8 @@ RULE = Rule(
     " the core away in its progress loop; no setting is known that keeps it from that.",
     settings=[Setting("openmpi", "OMPI_MCA_mpi_yield_when_idle", "0", "ranks keep their cores")],
     sources=[
-        issue("pmodels/mpich", 1597, "what yielding costs", "MPICH"),
-        issue("pmodels/mpich", 7638, "what the progress loop does while it waits", "MPICH"),
+        of_mpich(1597, "what yielding costs"),
+        of_mpich(7638, "what the progress loop does while it waits"),
+        of_openmpi(3971, "without yields, srun has the latency of mpirun (mpi_yield_when_idle)"),
     ],
 )

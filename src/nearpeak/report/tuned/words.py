@@ -12,7 +12,7 @@ def sentence(found: Tuned) -> str:
     """What came of it."""
     nothing = "no setting that was tried makes it faster."
     if found.lacking:
-        nothing = "no setting was shown to make it faster in the time that there was."
+        nothing = "within the budget no setting was shown to make it faster."
     where = f"{found.library} {found.version}, {found.path}{_apart(found)}, buffers {found.buffers}"
     elsewhere = "elsewhere" if found.slower else "between CPUs at another distance"
     said = {
@@ -35,11 +35,12 @@ def lists(found: Tuned) -> list[tuple[str, list[str]]]:
     """What else is known of it: titles, and the lines below each."""
     told = []
     if found.free is not None:
-        words = "and is taken" if found.free.taken else "and is not confirmed"
-        title = f"What costs nothing elsewhere by the search, {words} ({assigned(found.free.env)})"
+        words = "taken" if found.free.taken else "not confirmed by fresh launches"
+        title = f"Without what the search saw cost something elsewhere, {words}"
+        title += f" ({assigned(found.free.env)})"
         told.append((title, [_changed(each) for each in found.free.evidence]))
     if found.calibration is not None:
-        title = "With measured ceilings in its own cost model alone"
+        title = "With nothing but this machine's measured rates in the library's own cost model"
         title += f" ({assigned(found.calibration.env)})"
         told.append((title, _calibrated(found.calibration, found.targets)))
     told += [
@@ -48,15 +49,19 @@ def lists(found: Tuned) -> list[tuple[str, list[str]]]:
             "Slower at one of the distances of the CPUs",
             [_changed(row) for row in found.evidence if row.slower_at],
         ),
-        ("Broken with it", found.broken),
-        ("May be slower by more than 5 %, for all that these launches tell", _uncertain(found)),
-        ("Too few launches to tell, for a longer --budget", found.unguarded),
+        ("What no longer works with it", found.broken),
+        ("May be slower by more than 5 %, as far as these launches tell", _uncertain(found)),
         (
-            f"Faster for some alone ({' '.join(found.targets)}), by the search",
+            "Too few launches to tell if it is slower with it (a longer --budget has more)",
+            found.unguarded,
+        ),
+        (
+            "Not taken, as it is faster for some targets and slower for others"
+            f" ({' '.join(found.targets)})",
             [f"{o.setting}: {' '.join(map(number, o.times))} times as fast" for o in found.offers],
         ),
-        ("Not possible", [f"{each.setting}: {each.why}" for each in found.refused]),
-        ("The time did not hold, for a longer --budget", found.lacking),
+        ("Could not be used", [f"{each.setting}: {each.why}" for each in found.refused]),
+        ("Left out, as the budget was too short (a longer --budget has it)", found.lacking),
     ]
     return [(title, lines) for title, lines in told if lines]
 
@@ -75,7 +80,7 @@ def unused(found: Tuned) -> str:
         return ""
     why = "nothing was taken that a study would have to confirm"
     if found.lacking:
-        why = "it does not hold what is lacking and the study that confirms it"
+        why = "too few for what was left out and the study that would confirm it"
     return f"{found.unused_seconds:.0f} s of the budget were not used: {why}"
 
 
