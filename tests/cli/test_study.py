@@ -65,8 +65,8 @@ def test_the_script_of_a_job_is_written_and_nothing_run(nearpeak: Nearpeak, tmp_
     code, _, err = nearpeak(*words, "--sbatch", "job.sh")
     assert (code, err) == (
         2,
-        "nearpeak: there is a study in there, which the script would complete instead: choose"
-        " another folder with -o\n",
+        "nearpeak: there has begun already, and the script would complete that: choose another"
+        " folder with -o\n",
     )
 
 

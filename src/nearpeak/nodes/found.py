@@ -107,5 +107,5 @@ class Found(msgspec.Struct, kw_only=True):
 
     @property
     def bad(self) -> bool:
-        """Whether anything is slow or wrong."""
-        return bool(self.verdicts or self.wrong or self.failed)
+        """Whether anything is slow, wrong or lacking."""
+        return bool(self.verdicts or self.wrong or not self.complete)

@@ -83,5 +83,5 @@ def faults(found: Found) -> str:
     """What is not well."""
     parts = [conclusion(found)] if found.verdicts else []
     parts += [f"{count(len(found.wrong), 'pair')} received wrong data"] if found.wrong else []
-    parts += [found.failed] if found.failed else []
+    parts += [] if found.complete else [found.failed or "not all launches were run"]
     return "; ".join(parts)
