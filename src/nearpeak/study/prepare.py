@@ -111,7 +111,8 @@ def prepare(
 
 
 def within_job(options: Options, say: Callable[[str], None]) -> Options:
-    """The options with a budget that the job that this is still has; UserError where it has none.
+    """The options with what the job that this is has left for the budget, where that is less;
+    UserError where it has nothing.
 
     A study without a budget ends by the clock, as `StudyRun` does.
     """
@@ -119,10 +120,10 @@ def within_job(options: Options, say: Callable[[str], None]) -> Options:
     if most is None or wanted is None or wanted <= most:
         return options
     say(
-        f"The budget is {format_seconds(most)}, not {format_seconds(wanted)}: job "
-        f"{allocation.job()} ends soon after."
+        f"Of the budget of {format_seconds(wanted)}, {format_seconds(most)} are used now: job "
+        f"{allocation.job()} ends soon after. --resume in another job has the rest."
     )
-    return replace(options, budget_seconds=most)
+    return replace(options, job_seconds=most)
 
 
 def start(

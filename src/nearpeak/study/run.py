@@ -213,6 +213,8 @@ class StudyRun:
         of its launches would have been in vain. Before it is over, what is guessed of one block
         must be well beyond the budget. Of a block that was begun it was decided then."""
         budget, blocks = self._state.budget_seconds, blocks_wanted(self._plan)
+        if self._new:
+            budget = self._plan.fitted_seconds
         first = max(1, self._state.begun_blocks)
         if self._state.amended or budget is None or not first <= block <= PILOT_BLOCKS:
             return
@@ -244,7 +246,10 @@ class StudyRun:
         look."""
         if self._state.budget_seconds is not None:
             least = self._state.seconds_left(block, LEAST_LAUNCHES)
-            return max(self._state.budget_seconds - self._spent(), least)
+            left = self._state.budget_seconds - self._spent()
+            if self._deadline is not None:
+                left = min(left, self._deadline - time.monotonic())
+            return max(left, least)
         return self._state.seconds_left(
             block, min(look for look in self._state.looks if look > block)
         )
