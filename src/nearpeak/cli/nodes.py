@@ -233,7 +233,7 @@ def _run(folder: Path, chosen: "Chosen | None", dry_run: bool) -> "Found | None"
     say_lacking(library)
     named = settings.find(library, wanted or "default")
     TOOLS.mpi_program(library)
-    started = starting_here(library, chosen.nodes, chosen.remote_shell, TOOLS, say)
+    started = starting_here(library, [chosen.nodes], chosen.remote_shell, TOOLS, say)
     machine = as_lent(discover(), started)
     path = path_of(machine, chosen.nodes)
     seconds = measuring_seconds()

@@ -2,7 +2,7 @@
 """From what a user asked for to a plan, in one direction: libraries, machine and paths, programs,
 variants, what works, plan."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 import msgspec
@@ -29,7 +29,7 @@ from nearpeak.study.paths import (
 from nearpeak.study.plan import Contender, Plan, Variant
 from nearpeak.study.planning import DEVIATION, VIRTUAL_DEVIATION, Known, Suits, budget_of, make_plan
 from nearpeak.study.programs import Programs, build_programs
-from nearpeak.study.starting import as_lent, starting_here
+from nearpeak.study.starting import as_lent, places_of, starting_here
 from nearpeak.study.variants import Awarenesses, asked_for
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.benchmarks import check_name
@@ -73,8 +73,8 @@ def prepare(
     programs = build_programs([contender.library for contender in contenders], tools)
     lent = machine
     if not dry_run:
-        apart = options.hosts if any(path.between_hosts for path in paths) else []
-        contenders, lent = start(contenders, machine, apart, options.remote_shell, tools, say)
+        places = places_of(paths, options.hosts)
+        contenders, lent = start(contenders, machine, places, options.remote_shell, tools, say)
         if lent is not machine:
             paths = select(lent)
     within = paths_within(lent)
@@ -129,16 +129,16 @@ def within_job(options: Options, say: Callable[[str], None]) -> Options:
 def start(
     contenders: Sequence[Contender],
     machine: Machine,
-    hosts: Sequence[str],
+    places: Collection[Sequence[str]],
     remote_shell: str | None,
     tools: Tools,
     say: Callable[[str], None],
 ) -> tuple[list[Contender], Machine]:
-    """The contenders with what starts their ranks on these hosts, or on this one, and the machine
-    with the CPUs that all of them may use there; UserError as `starting_here`."""
+    """The contenders with what starts their ranks in these places, and the machine with the CPUs
+    that all of them may use there; as `starting_here`, UserError too."""
     started = {contender.library.name: contender.library for contender in contenders}
     for name, library in started.items():
-        found = starting_here(library, hosts, remote_shell, tools, say)
+        found = starting_here(library, places, remote_shell, tools, say)
         started[name], machine = found.library, as_lent(machine, found)
     return [
         msgspec.structs.replace(contender, library=started[contender.library.name])

@@ -127,7 +127,7 @@ def choose(
     found, ends = paths.fitting_path(possible, described, kinds)
     apart = [end.host for end in found.ends if end.host] if found.between_hosts else []
     apart = list(dict.fromkeys(apart))
-    started = starting_here(library, apart, remote_shell, programs.TOOLS, say)
+    started = starting_here(library, [apart], remote_shell, programs.TOOLS, say)
     library = started.library
     if (lent := as_lent(machine, started)) is not machine:
         possible = paths.select_paths(lent, names, [path] if path else [], ranks=wanted_ranks)
