@@ -30,8 +30,9 @@ Hosts = Annotated[
     str | None,
     typer.Option(
         metavar="A,B[,C...]",
-        help="Measure between the hosts A and B, and all of them together; A is this one. The"
-        " others are called by ssh, which must ask for no password.",
+        help="Measure between the first two of these hosts, and all of them together; this one must"
+        " be among them, and comes first. The others are called by ssh, which must ask for no"
+        " password.",
     ),
 ]
 PathId = Annotated[

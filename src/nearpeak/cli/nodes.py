@@ -201,6 +201,8 @@ def _write_script(file: Path, chosen: "Chosen", folder: Path) -> None:
 
 def _run(folder: Path, chosen: "Chosen | None", dry_run: bool) -> "Found | None":
     """Measures what is left; without a choice, of the run in the folder. None: nothing was."""
+    import msgspec
+
     import nearpeak
     from nearpeak.libraries import discover as libraries
     from nearpeak.libraries import settings
@@ -211,7 +213,7 @@ def _run(folder: Path, chosen: "Chosen | None", dry_run: bool) -> "Found | None"
     from nearpeak.nodes import plan
     from nearpeak.nodes.journal import FORM, SCHEMA, Begin, NodesJournal, read
     from nearpeak.nodes.run import Run, check_library, path_of
-    from nearpeak.study.paths import check_hosts
+    from nearpeak.study.paths import check_hosts, check_same_hosts
     from nearpeak.study.programs import TOOLS
     from nearpeak.study.starting import as_lent, starting_here
     from nearpeak.terms.sizes import format_seconds
@@ -225,7 +227,11 @@ def _run(folder: Path, chosen: "Chosen | None", dry_run: bool) -> "Found | None"
         print(printable(line), flush=True)
     if dry_run:
         return None
-    check_hosts(chosen.nodes, chosen.remote_shell)
+    if new:
+        nodes = check_hosts(chosen.nodes, chosen.remote_shell)
+        chosen = msgspec.structs.replace(chosen, nodes=nodes)
+    else:
+        check_same_hosts(chosen.nodes, chosen.remote_shell)
     spec, wanted = settings.split(chosen.mpi)
     library = libraries.resolve(spec)
     check_library(library, is_native(library))

@@ -582,10 +582,10 @@ def _session(
 ) -> "SessionRecord":
     """The session that begins; UserError where it would be of another machine or software."""
     from nearpeak.study import sessions
-    from nearpeak.study.paths import check_hosts
+    from nearpeak.study.paths import check_same_hosts
     from nearpeak.study.programs import TOOLS
 
-    check_hosts(plan.hosts, plan.remote_shell)
+    check_same_hosts(plan.hosts, plan.remote_shell)
     fingerprint = sessions.fingerprint(machine, plan.contenders, TOOLS)
     return sessions.begin(folder, fingerprint, history.session, force=force)
 

@@ -51,7 +51,8 @@ def prepare(
         check_name(benchmark.partition(":")[0].strip())
     if not (options.hosts or options.ranks or options.all_pairs):
         options = replace(options, hosts=hosts_of_job())
-    check_hosts(options.hosts, options.remote_shell, call=not dry_run)
+    hosts = check_hosts(options.hosts, options.remote_shell, call=not dry_run)
+    options = replace(options, hosts=hosts)
     if options.hosts and dry_run:
         say(
             "--dry-run does not call the hosts: whether they can be reached is not known, and they "

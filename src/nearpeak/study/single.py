@@ -110,8 +110,7 @@ def choose(
             f"`nearpeak {command} --mpi openmpi`"
         )
     env = _variables(settings_env)
-    names = split_list(hosts) if hosts else []
-    paths.check_hosts(names, remote_shell)
+    names = paths.check_hosts(split_list(hosts) if hosts else [], remote_shell)
     spec, wanted = settings.split(mpi)
     library = discover.resolve(spec)
     check_launcher(library)
