@@ -24,6 +24,9 @@ made = sys.modules["made_nodes"]  # loaded by tests/conftest.py
         (("--mpi", "one", "--hosts", "a,b,c", "--rounds", "0"), "--rounds: give 1 or more"),
         (("--mpi", "one", "--hosts", "a,b,c", "--large", "0"), "--large 0: give one size"),
         (("--mpi", "one", "--hosts", "a,b,c", "--small", "8,9"), "--small 8,9: give one size"),
+        (("--mpi", "one", "--nodes", "9"), "--nodes N is for --dry-run and --sbatch"),
+        (("--mpi", "one", "--nodes", "2", "--dry-run"), "2 nodes: name 3 or more"),
+        (("--resume", "--sbatch", "f"), "--sbatch writes a script that completes its run"),
         (("--resume", "--mpi", "one"), "--resume takes every option from the run"),
         (("--resume", "-o", "/nowhere"), "/nowhere/nodes.jsonl cannot be read"),
     ],
@@ -44,6 +47,36 @@ def test_a_plan_says_what_it_covers_and_costs(nearpeak: Nearpeak, tmp_path: Path
     assert "covers:     700 of 4950 pairs (14.1 %)" in out
     assert "node hours, and more where much looks slow" in out
     assert not (tmp_path / "nodes").exists()
+
+
+def test_the_script_of_a_job_is_written_and_nothing_measured(
+    nearpeak: Nearpeak, tmp_path: Path
+) -> None:
+    words = ["nodes", "--mpi", "one", "-o", "there"]
+    code, out, err = nearpeak(*words, "--nodes", "16", "--sbatch", "job.sh")
+    assert (code, err) == (0, "Submit it with: sbatch job.sh\n")
+    assert "nodes:      16, a rank on each" in out
+    script = (tmp_path / "job.sh").read_text()
+    assert "#SBATCH --nodes=16\n" in script
+    assert "nodelist=" not in script
+    assert "if [ -e there/nodes.jsonl ]; then\n  exec nearpeak nodes --resume -o there\n" in script
+    assert script.endswith("exec nearpeak nodes --mpi one -o there\n")
+    assert not (tmp_path / "there").exists()
+    assert nearpeak(*words, "--hosts", "a,b,c", "--sbatch", "job.sh")[0] == 0
+    assert "#SBATCH --nodelist=a,b,c\n" in (tmp_path / "job.sh").read_text()
+
+
+@pytest.mark.parametrize(("launches", "status"), [(None, 0), (2, 1)])
+def test_what_is_not_complete_is_not_well(
+    nearpeak: Nearpeak, tmp_path: Path, launches: int | None, status: int
+) -> None:
+    def usual(pairs: Indices, _together: bool) -> tuple[Floats, Floats]:
+        return np.ones(len(pairs)), np.ones(len(pairs))
+
+    made.record(tmp_path, made.chosen(6), usual, launches)
+    code, out, _ = nearpeak("report", str(tmp_path))
+    assert code == status
+    assert ("Exit status 1: not all launches were run" in out) == bool(status)
 
 
 @pytest.mark.parametrize("times", [1.0, 1.5])

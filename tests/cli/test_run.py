@@ -30,10 +30,9 @@ NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))
 Nearpeak = Callable[..., tuple[int, str, str]]
 
 
-def check_two_hosts(hosts: list[str], shell: str | None) -> None:
+def check_two_hosts(hosts: list[str], shell: str | None) -> list[str]:
     """Without trying whether they answer."""
-    if len(hosts) != 2:
-        CHECK_HOSTS(hosts, shell)
+    return hosts if len(hosts) == 2 else CHECK_HOSTS(hosts, shell)
 
 
 CHECK_HOSTS = paths.check_hosts
@@ -126,7 +125,7 @@ def test_a_launch_that_ran_elsewhere_is_not_believed(
     if "--hosts" in words:
         between = standins.host_path("a", "b")
         monkeypatch.setattr(paths, "discover_paths", lambda *_: ([between], []))
-        monkeypatch.setattr(paths, "check_hosts", lambda *_: None)
+        monkeypatch.setattr(paths, "check_hosts", lambda *_: ["a", "b"])
     line = ["run", "latency", "--mpi", "one", "--settings-env", f"NEARPEAK_FAKE={fake}"]
     code, _, err = nearpeak(*line, "--sizes", "8", *words)
     assert code == 1

@@ -65,8 +65,8 @@ def test_the_script_of_a_job_is_written_and_nothing_run(nearpeak: Nearpeak, tmp_
     code, _, err = nearpeak(*words, "--sbatch", "job.sh")
     assert (code, err) == (
         2,
-        "nearpeak: there is a study in there, which the script would complete instead: choose"
-        " another folder with -o\n",
+        "nearpeak: there has begun already, and the script would complete that: choose another"
+        " folder with -o\n",
     )
 
 
@@ -160,7 +160,7 @@ def test_the_command_line_wins_over_the_file(nearpeak: Nearpeak, tmp_path: Path)
         (("--budget", "5"), "--budget: '5' is not a time"),
         (("--launches", "1"), "1 is too few launches"),
         (("--hosts", "a"), "name two different hosts"),
-        (("--hosts", "a,b", "--remote-shell", "/nowhere/ssh"), "host 'a' cannot be reached"),
+        (("--hosts", "a,localhost", "--remote-shell", "/nowhere"), "host 'a' cannot be reached"),
         (("--paths", "host-host same-nuam"), "did you mean 'host-host same-numa'?"),
         (("--paths", "host-host cross-numa"), "host-host cross-numa: the machine has one NUMA"),
         (("--paths", "host-memory node0"), "host-memory node0: one memory and the cores"),

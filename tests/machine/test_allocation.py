@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a job of Slurm says of itself, by stand-ins for Slurm's commands; tests/slurm has a real
-one."""
+"""What a job says of itself, by stand-ins for the commands of Slurm, Flux and PBS.
+
+tests/slurm has a real Slurm.
+"""
 
 import os
 import socket
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +25,7 @@ from nearpeak.machine.allocation import (
 
 Slurm = Callable[..., None]
 HERE = socket.gethostname()
+JOBS = Path(__file__).with_name("jobs")
 
 
 @pytest.fixture
@@ -87,6 +91,93 @@ def test_outside_of_a_job_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
     assert current() is None
     assert seconds_left() is None
+
+
+@pytest.fixture
+def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Puts stand-ins for commands on PATH, each with what it prints, by its arguments."""
+    allocation._asked.cache_clear()
+    allocation._flux_id.cache_clear()
+    for name in ("SLURM_JOB_ID", "FLUX_URI", "FLUX_JOB_ID", "PBS_JOBID", "PBS_NODEFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+    def put(name: str, **said: str) -> None:
+        cases = "".join(f"  '{words}') cat <<'END' ;;\n{text}END\n" for words, text in said.items())
+        (tmp_path / name).write_text(f'#!/bin/sh\ncase "$*" in\n{cases}  *) exit 1 ;;\nesac\n')
+        (tmp_path / name).chmod(0o755)
+
+    return put
+
+
+def recorded(name: str) -> str:
+    """Behind its first line, which says what it is."""
+    first, _, rest = (JOBS / name).read_text().partition("\n")
+    assert first.startswith("# Written by hand")
+    return rest.replace("HERE", HERE.partition(".")[0])
+
+
+def test_a_flux_instance(commands: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FLUX_URI", "local:///run/flux")
+    monkeypatch.setenv("SLURM_JOB_ID", "7")  # that the instance runs in
+    said = {
+        "getattr jobid": "f2VKnQJcB\n",
+        "hostlist --expand instance": recorded("flux-hostlist.txt"),
+        "job timeleft": recorded("flux-timeleft.txt"),
+    }
+    commands("flux", **said)
+    found = current()
+    assert found is not None
+    assert (found.manager, found.job) == ("Flux", "f2VKnQJcB")
+    assert found.nodes[1:] == ("other1", "other2")
+    assert found.here == found.nodes[0]
+    assert allocation.has_nodes()
+    assert not allocation.by_srun()
+    assert measuring_seconds() == pytest.approx(0.9 * 1799)
+    assert not is_ending()
+    commands("flux", **{"job timeleft": "4294967295\n"})
+    assert seconds_left() is None
+    commands("flux", **{"job timeleft": "0\n"})
+    assert is_ending()
+    commands("flux")
+    assert seconds_left() is None
+    assert not is_ending()
+
+
+def test_a_job_of_pbs(
+    commands: Callable[..., None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PBS_JOBID", "7.server")
+    monkeypatch.setenv("PBS_NODEFILE", str(tmp_path / "nodes"))
+    (tmp_path / "nodes").write_text(recorded("pbs-nodefile.txt"))
+    found = current()
+    assert found is not None
+    assert (found.manager, found.nodes[0]) == ("PBS", "other1.cluster.example")
+    assert found.here == found.nodes[1]
+    assert len(found.nodes) == 2
+    said = recorded("qstat.txt")
+    began = time.strftime("%a %b %d %H:%M:%S %Y", time.localtime(time.time() - 1200))
+    commands("qstat", **{"-f 7.server": said.replace("STIME", began)})
+    left = seconds_left()
+    assert left is not None
+    assert 2300 < left <= 2401  # of an hour, 20 minutes are over
+    assert not is_ending()
+    commands("qstat", **{"-f 7.server": said.replace("    stime = STIME\n", "")})
+    assert seconds_left() == 3000  # by what it has used
+    commands("qstat", **{"-f 7.server": said.replace("job_state = R", "job_state = E")})
+    assert is_ending()
+    commands("qstat")
+    assert seconds_left() is None
+    assert not is_ending()
+
+
+def test_a_host_that_is_none_of_the_jobs(
+    commands: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLUX_URI", "local:///run/flux")
+    commands("flux", **{"hostlist --expand instance": "a b\n"})
+    with pytest.raises(UserError, match=r"is no node of job .* start nearpeak on one, in a batch"):
+        current()
 
 
 def test_the_time_left(slurm: Slurm) -> None:

@@ -128,7 +128,9 @@ def test_three_nodes_are_too_few_to_judge(tmp_path: Path) -> None:
     assert {(curve.nodes, curve.links) for curve in found.curves} == {(None, None)}
     (latency,) = [curve for curve in found.curves if curve.metric == "latency_us"]
     assert latency.usual == pytest.approx(2.0, rel=0.05)
-    assert words.usual(latency).endswith(" us, the median of pairs")
+    usual = words.usual(found, latency)
+    assert usual.startswith("latency, each pair alone: ")  # each round is one pair
+    assert usual.endswith(" us, the median of pairs")
 
 
 def test_of_a_run_that_ended_before_a_launch_did_nothing_is_told(tmp_path: Path) -> None:

@@ -6,14 +6,41 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from made_libraries import made_library
 
 from nearpeak.errors import UserError
+from nearpeak.libraries.library import CommandLine, Settings
+from nearpeak.machine.machine import Machine
+from nearpeak.nodes import plan
 from nearpeak.nodes.journal import Launch, LaunchEnd, NodesJournal, read
+from nearpeak.nodes.run import Run, path_of
+from nearpeak.study.commands import Tools
 
 NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))
 made = sys.modules["made_nodes"]  # loaded by tests/conftest.py
 # Where ranks share CPUs: the large message is short, and a window of it soon sent.
+# A stand-in for the program: three ranks on hosts of their own, and a value for each pair. Of more
+# than so many rounds it does not end.
+PROGRAM = """
+import json, sys, time
+options = dict(zip(sys.argv[2::2], sys.argv[3::2]))
+rounds = [line.replace("-", " ").split() for line in open(options["--rounds"])]
+rounds = [[int(node) for node in nodes] for nodes in rounds]
+def write(**record):
+    with open(options["--jsonl"], "a") as out:
+        out.write(json.dumps(record) + "\\n")
+ranks = [{"rank": n, "host": f"h{n}", "cpus": CPUS[n]} for n in range(3)]
+begin = {"program": "", "version": "", "library_version": None, "clock": {}, "env": {}}
+write(record="environment", ranks=ranks, **begin)
+for number, nodes in enumerate(rounds):
+    ones = [1.0] * (len(nodes) // 2)
+    ends = {"first": nodes[::2], "second": nodes[1::2]}
+    write(record="pairs", round=number, **ends, latency_us=ones, bandwidth_gbs=ones)
+if HANGS:
+    time.sleep(600)
+"""
 QUICK = ["--slot-ms", "2", "--large", "64K", "--launches", "4", "--seed", "1"]
 
 
@@ -93,6 +120,71 @@ def test_a_rank_on_another_node_has_no_figures(three_hosts: Any, tmp_path: Path)
     assert done.returncode == 1, done.stdout
     assert "ran on host nearpeak-b, not on" in done.stdout
     assert read(folder).launches == []
+
+
+@pytest.fixture
+def machine() -> Machine:
+    """This one."""
+    from nearpeak.machine.discover import discover
+
+    return discover()
+
+
+def measure(
+    folder: Path, machine: Machine, seconds: float | None, *, hangs: bool = False
+) -> tuple[Run, list[str]]:
+    """A run of three nodes on the stand-in, that is begun or goes on, and what it has told."""
+    of = made.chosen(3, launches=4)
+    path = path_of(machine, of.nodes)
+    program = folder / "program.py"
+    cpus = [end.cpus for end in path.ends]
+    program.write_text(f"CPUS, HANGS = {cpus}, {hangs}\n{PROGRAM}")
+    tools = Tools(
+        lambda _library, launch: CommandLine(argv=[sys.executable, *launch.program], env={}),
+        lambda _library: program,
+        lambda: program,
+    )
+    new = not (folder / "nodes.jsonl").exists()
+    journal = NodesJournal(folder, made.begin(of) if new else None)
+    told: list[str] = []
+    run = Run(journal, made_library("made"), Settings(), path, tools, told.append, seconds)
+    assert run.run() is None
+    journal.close()
+    return run, told
+
+
+def test_the_time_of_a_job_bounds_a_run_and_another_one_completes_it(
+    tmp_path: Path, machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, told = measure(tmp_path, machine, 0.0)
+    assert run.cut_short
+    assert told == ["launch 1 is not begun: the job has no time left for it"]
+
+    # One that takes longer than was guessed is ended, and does not count.
+    monkeypatch.setattr(plan, "LAUNCH_SECONDS", 0.0)
+    run, told = measure(tmp_path, machine, 1.0, hangs=True)
+    assert run.cut_short
+    assert told[-1] == "launch 1 stopped: the job has no time left for it"
+    assert read(tmp_path).launches == []
+
+    run, told = measure(tmp_path, machine, None)
+    assert not run.cut_short
+    assert told[-1] == "launch 4 of 4: 3 of 3 rounds"
+    assert len(read(tmp_path).launches) == 4
+    assert run.expected() == 0
+
+
+def test_how_long_launches_take_is_learnt_from_the_last_one(
+    tmp_path: Path, machine: Machine
+) -> None:
+    def usual(pairs: Any, _together: bool) -> Any:
+        return np.ones(len(pairs)), np.ones(len(pairs))
+
+    of = made.chosen(3, launches=4)
+    made.record(tmp_path, of, usual, launches=2)  # a second each
+    run, told = measure(tmp_path, machine, 1.9)
+    assert run.cut_short == (len(read(tmp_path).launches) < 4)
+    assert "launch 3 is not begun" not in str(told)  # by the first guess it would take 2.1 s
 
 
 def test_a_folder_that_has_a_run_is_not_written_over(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 
 import json
 import os
+import re
+import shutil
 import signal
 import sys
 import time
@@ -70,6 +72,61 @@ def test_scancel_ends_a_study_and_the_same_script_completes_it(
     assert records(study, "study end")[-1]["status"] == "complete"
     for record in records(study, "environment"):
         assert [rank["host"] for rank in record["ranks"]] == list(slurm.hosts.names[:2])
+
+
+def with_left(folder: Path, left: str) -> str:
+    """A PATH on which Slurm says that jobs have so much time left, and all else as it is."""
+    folder.mkdir()
+    real = shutil.which("squeue")
+    (folder / "squeue").write_text(
+        f'#!/bin/sh\ncase "$*" in *%L*) echo {left} ;; *) exec {real} "$@" ;; esac\n'
+    )
+    (folder / "squeue").chmod(0o755)
+    return f"{folder}:{os.environ['PATH']}"
+
+
+def test_what_a_job_had_no_time_for_is_measured_in_another(
+    slurm: Any, installed: Callable[[str], Any], tmp_path: Path
+) -> None:
+    build_mpi(installed("mpich"))
+    build_native()
+    (tmp_path / "study.toml").write_text(OPTIONS.replace("launches = 2", "launches = 400"))
+    study = tmp_path / "study"
+    begun = [NEARPEAK, "study", str(tmp_path / "study.toml"), "-o", str(study)]
+    done = slurm.run(slurm.job(1, begun), PATH=with_left(tmp_path / "short", "0:34"))
+    assert done.returncode == 1, done.stderr
+    assert "Of the budget of 10m00s, 4.0 s are used now: job " in done.stderr
+    assert "interrupted: the job has no time left for another block" in done.stdout
+    assert f"Complete it in another job: nearpeak study --resume -o {study}" in done.stdout
+    assert (study / "report.html").exists()
+    before = len(records(study, "launch end"))
+
+    words = [NEARPEAK, "study", "--resume", "-o", str(study)]
+    done = slurm.run(slurm.job(1, words), PATH=with_left(tmp_path / "again", "0:34"))
+    assert re.search(r"; 9m\d\ds of the budget are left", done.stdout), done.stdout
+    assert len(records(study, "launch end")) > before
+
+
+def test_nodes_that_a_job_had_no_time_for_are_measured_in_another(
+    slurm: Any, installed: Callable[[str], Any], tmp_path: Path
+) -> None:
+    build_mpi(installed("mpich"))
+    folder, script = tmp_path / "nodes", tmp_path / "job.sh"
+    words = ["--slot-ms", "2", "--large", "64K", "--launches", "4", "-o", str(folder)]
+    words = [NEARPEAK, "nodes", "--mpi", "mpich", *words]
+    done = slurm.run([*words, "--nodes", "3", "--sbatch", str(script)])
+    assert done.returncode == 0, done.stderr
+    done = slurm.run(slurm.job(3, words), PATH=with_left(tmp_path / "short", "0:31"))
+    assert done.returncode == 1, done.stderr
+    assert "1.0 s are measured, not 8.3 s: job " in done.stderr
+    assert "launch 1 is not begun: the job has no time left for it" in done.stdout
+    assert f"Complete it in another job: nearpeak nodes --resume -o {folder}" in done.stdout
+    assert done.stdout.splitlines()[-1] == "Exit status 1: not all launches were run"
+    assert (folder / "nodes.html").exists()
+
+    done = slurm.run(slurm.job(3, ["sh", str(script)]))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "launch 4 of 4: 3 of 3 rounds" in done.stdout
 
 
 def test_a_node_that_dies_ends_the_launch(

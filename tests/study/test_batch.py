@@ -7,23 +7,24 @@ from pathlib import Path
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.study.batch import job_script, without
+from nearpeak.study.batch import job_script, of_study, without
 from nearpeak.study.options import Options
 
 TEN_MINUTES = Options(budget_seconds=600.0)
+COMMAND = ["nearpeak", "study"]
 
 
 def test_it_asks_for_whole_nodes_and_more_time_than_the_budget() -> None:
-    lines = job_script(TEN_MINUTES, ["nearpeak"], Path("s"), Path("/here")).splitlines()
+    lines = job_script(of_study(TEN_MINUTES, Path("s")), COMMAND, Path("/here")).splitlines()
     assert lines[0] == "#!/bin/sh"
     # 10 min, and 2 to begin; a tenth and half a minute behind
     assert {"#SBATCH --nodes=1", "#SBATCH --exclusive", "#SBATCH --time=00:14:00"} <= {*lines}
-    assert not [line for line in lines if "nodelist" in line]
+    assert not [line for line in lines if "nodelist=" in line]
 
 
 def test_named_hosts_are_its_nodes() -> None:
     options = Options(budget_seconds=7200.0, hosts=["a", "b"])
-    script = job_script(options, ["nearpeak"], Path("s"), Path("/here"))
+    script = job_script(of_study(options, Path("s")), COMMAND, Path("/here"))
     assert "#SBATCH --nodes=2\n#SBATCH --nodelist=a,b\n#SBATCH --time=02:17:00\n" in script
 
 
@@ -36,13 +37,14 @@ def test_named_hosts_are_its_nodes() -> None:
     ],
 )
 def test_paths_between_nodes_take_as_many(said: dict[str, list[str]], nodes: int) -> None:
-    script = job_script(Options(budget_seconds=60, **said), ["nearpeak"], Path("s"), Path("/"))
+    options = Options(budget_seconds=60, **said)
+    script = job_script(of_study(options, Path("s")), COMMAND, Path("/"))
     assert f"#SBATCH --nodes={nodes}\n" in script
 
 
 def test_a_study_of_unknown_time_is_refused() -> None:
     with pytest.raises(UserError, match="give it --budget"):
-        job_script(Options(launches=3), ["nearpeak"], Path("s"), Path("/here"))
+        of_study(Options(launches=3), Path("s"))
 
 
 @pytest.mark.parametrize("begun", [False, True])
@@ -54,7 +56,7 @@ def test_it_starts_a_study_and_completes_one_that_has_begun(tmp_path: Path, begu
         (tmp_path / "a study").mkdir()
         (tmp_path / "a study" / "plan.json").touch()
     command = [str(program), "study", "--mpi", "it's", "-o", "a study"]
-    script = job_script(TEN_MINUTES, command, Path("a study"), tmp_path)
+    script = job_script(of_study(TEN_MINUTES, Path("a study")), command, tmp_path)
     said = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout
     words = ["study", "--resume", "-o", "a study"] if begun else command[1:]
     assert said.splitlines() == [str(tmp_path), *words]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which paths of a machine a study takes, and which a launch."""
 
+import socket
 from pathlib import Path
 
 import msgspec
@@ -10,7 +11,7 @@ from nearpeak.errors import UserError
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.places import Ranks
 from nearpeak.machine.sysfs import from_sysfs
-from nearpeak.study.paths import fitting_path, select_paths
+from nearpeak.study.paths import check_hosts, check_same_hosts, fitting_path, select_paths
 from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule
 
 PAIR = Benchmark("pair", [Metric("pair", "us", "lower")], RankRule("exactly", 2))
@@ -21,6 +22,43 @@ MACHINES = Path(__file__).parent.parent / "machines"
 @pytest.fixture(scope="module")
 def dgx() -> Machine:
     return from_sysfs(MACHINES / "dgx-h100.txt")
+
+
+@pytest.mark.parametrize("here", ["localhost", socket.gethostname(), "127.0.0.1"])
+def test_this_host_comes_first_of_those_that_are_named(here: str) -> None:
+    """By whatever name: rank 0 runs on it, and writes the records."""
+    assert check_hosts(["203.0.113.1", here, "203.0.113.2"], "true") == [
+        here,
+        "203.0.113.1",
+        "203.0.113.2",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("hosts", "message"),
+    [
+        (["203.0.113.1", "203.0.113.2"], "none of them: start nearpeak on one of them"),
+        (["203.0.113.1", "203.0.113.1"], "name two different hosts or more"),
+        (["localhost"], "name two different hosts or more"),
+        (["localhost", "127.0.0.1"], "localhost and 127.0.0.1 are both this host"),
+        (["localhost", "-x"], "'-x' is not a host name"),
+    ],
+)
+def test_hosts_that_cannot_be_measured(hosts: list[str], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        check_hosts(hosts, "true")
+
+
+def test_hosts_are_not_looked_at_where_nothing_is_measured() -> None:
+    hosts = ["203.0.113.1", "203.0.113.2"]
+    assert check_hosts(hosts, "false", call=False) == hosts
+
+
+def test_what_was_begun_on_a_host_goes_on_there() -> None:
+    check_same_hosts([], None)
+    check_same_hosts(["localhost", "203.0.113.1"], "true")
+    with pytest.raises(UserError, match=r"begun on 203\.0\.113\.1, which is another host"):
+        check_same_hosts(["203.0.113.1", "localhost"], "true")
 
 
 def test_one_path_of_each_kind_or_all_pairs(dgx: Machine) -> None:

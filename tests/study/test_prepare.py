@@ -10,25 +10,26 @@ from nearpeak.study.prepare import within_job
 
 
 @pytest.mark.parametrize(
-    ("options", "left", "budget", "said"),
+    ("options", "left", "now", "said"),
     [
-        (Options(budget_seconds=600.0), 90.0, 90.0, "The budget is 1m30s, not 10m00s: job 7 ends"),
-        (Options(budget_seconds=60.0), 90.0, 60.0, ""),
-        (Options(budget_seconds=600.0), None, 600.0, ""),
-        (Options(), 90.0, 90.0, "The budget is 1m30s, not 13m00s: job 7 ends"),
+        (Options(budget_seconds=600.0), 90.0, 90.0, "Of the budget of 10m00s, 1m30s are used now:"),
+        (Options(budget_seconds=60.0), 90.0, None, ""),
+        (Options(budget_seconds=600.0), None, None, ""),
+        (Options(), 90.0, 90.0, "Of the budget of 13m00s, 1m30s are used now: job 7 ends"),
         (Options(), 2 * USUAL_SECONDS, None, ""),
         (Options(launches=3), 90.0, None, ""),
     ],
 )
-def test_the_time_that_a_job_has_left_bounds_the_budget(
+def test_the_time_that_a_job_has_left_bounds_what_is_used_of_the_budget(
     monkeypatch: pytest.MonkeyPatch,
     options: Options,
     left: float | None,
-    budget: float | None,
+    now: float | None,
     said: str,
 ) -> None:
     monkeypatch.setenv("SLURM_JOB_ID", "7")
     monkeypatch.setattr(allocation, "measuring_seconds", lambda: left)
     lines: list[str] = []
-    assert within_job(options, lines.append).budget_seconds == budget
+    found = within_job(options, lines.append)
+    assert (found.budget_seconds, found.job_seconds) == (options.budget_seconds, now)
     assert [line.startswith(said) for line in lines] == ([True] if said else [])

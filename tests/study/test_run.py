@@ -14,7 +14,9 @@ from nearpeak.journal import CannotWriteError
 from nearpeak.libraries.families import natives
 from nearpeak.machine import allocation
 from nearpeak.study import mps, process
+from nearpeak.study.amendments import what_is_left
 from nearpeak.study.answers import Templates
+from nearpeak.study.history import History
 from nearpeak.study.plan import LaunchId, Spare
 from nearpeak.study.records import (
     EnvironmentRecord,
@@ -23,6 +25,7 @@ from nearpeak.study.records import (
     SamplesRecord,
 )
 from nearpeak.study.state import State, linked
+from nearpeak.terms.sizes import format_seconds
 
 
 def samples_of(study: Any, launch: int) -> list[SamplesRecord]:
@@ -552,6 +555,31 @@ def test_what_takes_longer_than_guessed_is_left_out_behind_the_first_block(
         "bibw",
         "host-host two",
     ]
+
+
+def test_the_job_in_which_a_study_begins_bounds_what_it_measures_and_not_its_budget(
+    study: Any, standins: ModuleType
+) -> None:
+    plan = standins.small_plan(standins.contender(), launches=4, benchmarks=("latency", "bw"))
+    plan.spare = [Spare(kind="benchmark", name="bw", why="so", variants=[1])]
+    plan.budget_seconds, plan.job_seconds = 1000.0, 0.001
+    end = study.run(plan, seconds=0.0)
+    assert (end.status, len(study.ends())) == ("interrupted", 0)
+    assert [left.spare for left in study.records() if isinstance(left, LeftOutRecord)] == []
+    # Another job has all that was not spent, and time enough for what the first one had not.
+    state = History(study.folder, plan).state
+    assert state.budget_seconds == 1000.0
+    assert f"{format_seconds(1000.0)} of the budget are left" in str(what_is_left(state))
+    assert study.run(plan, seconds=1000.0).status == "complete"
+    assert [left.spare for left in study.records() if isinstance(left, LeftOutRecord)] == []
+
+
+def test_a_short_job_leaves_out_what_it_does_not_hold(study: Any, standins: ModuleType) -> None:
+    plan = standins.small_plan(standins.contender(), launches=4, benchmarks=("latency", "bw"))
+    plan.spare = [Spare(kind="benchmark", name="bw", why="so", variants=[1])]
+    plan.budget_seconds, plan.job_seconds = 1000.0, 0.001
+    study.run(plan)
+    assert [left.spare for left in study.records() if isinstance(left, LeftOutRecord)] == [0]
 
 
 def test_a_block_that_is_completed_leaves_nothing_out(study: Any, standins: ModuleType) -> None:

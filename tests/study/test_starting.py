@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which launcher is taken in a job, on stand-ins for launchers; tests/slurm has real ones."""
 
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -11,12 +10,13 @@ import pytest
 from made_libraries import made_library
 
 from nearpeak.errors import UserError
+from nearpeak.libraries import launchers
 from nearpeak.libraries.launchers import srun
 from nearpeak.libraries.library import CommandLine, Launch, Library
 from nearpeak.machine import allocation
 from nearpeak.study import starting
 from nearpeak.study.commands import Tools
-from nearpeak.study.starting import Started, starting_here
+from nearpeak.study.starting import Started, places_of, starting_here
 
 HOSTS = ["a", "b"]
 OWN = made_library("mpich", family="mpich", launcher=Path("/opt/mpi/bin/mpirun"))
@@ -29,7 +29,9 @@ def job(monkeypatch: pytest.MonkeyPatch) -> None:
     """One of two nodes, whose srun has PMI-2 and PMIx."""
     found = allocation.Allocation("7", ("a", "b"), "a")
     monkeypatch.setattr(allocation, "current", lambda: found)
-    monkeypatch.setattr(shutil, "which", lambda _: "/bin/srun")
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    found_on_path = [("srun", Path("/bin/srun"))]
+    monkeypatch.setattr(launchers, "on_path", lambda _: iter(found_on_path))
     monkeypatch.setattr(srun, "offered", lambda _: ["none", "pmix", "pmi2"])
     monkeypatch.setattr(starting, "TRIAL_SECONDS", 2.0)
 
@@ -44,10 +46,12 @@ def start(standins: ModuleType, tmp_path: Path) -> Start:
         library: Library = OWN,
         hosts: Sequence[str] = HOSTS,
         remote_shell: str | None = None,
+        places: Sequence[Sequence[str]] = (),
         **fails: str,
     ) -> tuple[Started, list[str]]:
         def line(library: Library, launch: Launch) -> CommandLine:
-            how = library.pmi if library.launcher.name == "srun" else "own"
+            program = library.launcher.name
+            how = library.pmi if program == "srun" else "flux" if program == "flux" else "own"
             made = plain.command_line(library, launch)
             cpus = {"NEARPEAK_FAKE_CPUS": "[[0, 1, 2], [1, 2, 3]]"}
             env = {**made.env, **cpus, "NEARPEAK_FAKE": fails.get(how, "")}
@@ -55,7 +59,7 @@ def start(standins: ModuleType, tmp_path: Path) -> Start:
 
         tools = Tools(line, plain.mpi_program, plain.native_program)
         said: list[str] = []
-        return starting_here(library, hosts, remote_shell, tools, said.append), said
+        return starting_here(library, places or [hosts], remote_shell, tools, said.append), said
 
     return begin
 
@@ -91,8 +95,26 @@ def test_none_waits_for_ever(start: Start) -> None:
     assert "\n" not in told
 
 
-def test_on_one_node_its_own_launcher_is_not_tried(start: Start) -> None:
-    assert start(OWN, [], own="crash") == (Started(OWN), [])
+def test_on_one_node_srun_starts_what_its_own_launcher_does_not(start: Start) -> None:
+    found, said = start(OWN, [])
+    assert (found.library, said) == (OWN, ["mpich is started by mpirun on a of job 7"])
+    found, [line] = start(OWN, [], own="crash")
+    assert found.library == msgspec.structs.replace(BY_SRUN, pmi="pmi2")
+    assert line.startswith("mpich is started by srun --mpi=pmi2 on a of job 7 (mpirun: ended by")
+
+
+def test_what_starts_ranks_on_one_node_and_on_two_does_both(start: Start) -> None:
+    found, [said] = start(OWN, places=[[], HOSTS], own="one host")
+    assert found.library.launcher.name == "srun"
+    assert "mpich is started by srun --mpi=pmi2 on a and b of job 7 (mpirun: both ranks" in said
+
+
+def test_ranks_run_where_the_paths_are(standins: ModuleType) -> None:
+    within, between = standins.data_path(), standins.host_path("a", "b")
+    memory = standins.data_path("host-memory node0", "local")
+    assert places_of([within, memory], HOSTS) == [[]]
+    assert places_of([between], HOSTS) == [HOSTS]
+    assert places_of([between, within], HOSTS) == [[], HOSTS]
 
 
 def test_a_remote_shell_is_taken_at_its_word(start: Start) -> None:
@@ -103,6 +125,23 @@ def test_srun_alone_is_tried_on_one_node(start: Start) -> None:
     found, said = start(BY_SRUN, [], pmi2="crash")
     assert found.library.pmi == "pmix"
     assert said[0].startswith("mpich is started by srun --mpi=pmix on a of job 7 (srun --mpi=pmi2")
+
+
+def test_in_a_flux_instance_its_launcher_is_tried_too(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLUX_URI", "local:///run/flux")
+    found = allocation.Allocation("f7", ("a", "b"), "a", allocation.FLUX)
+    monkeypatch.setattr(allocation, "current", lambda: found)
+    flux = Path("/bin/flux")
+    monkeypatch.setattr(launchers, "on_path", lambda _: iter([("flux", flux), ("pals", flux)]))
+    tried, [said] = start(own="crash")
+    assert tried.library == msgspec.structs.replace(OWN, launcher=flux)
+    assert said.startswith(
+        "mpich is started by flux on a and b of job f7 (mpirun: ended by SIGSEGV"
+    )
+    with pytest.raises(UserError, match=r"flux: ended by SIGSEGV.*; docs/schedulers\.md has what"):
+        start(own="crash", flux="crash")
 
 
 def test_outside_of_a_job_nothing_is_tried(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,12 +4,14 @@
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nearpeak.errors import UserError
+from nearpeak.libraries.build import build_mpi
 from nearpeak.study.journal import read_records
 from nearpeak.study.records import EnvironmentRecord, LaunchEndRecord, SamplesRecord
 
@@ -123,6 +125,18 @@ def test_both_hosts_run_perftest(two_hosts: Any, fake_perftest: Path, tmp_path: 
     assert not [record for record in lines if record["record"] == "problem"]
     connected = {text.rsplit(" ", 1)[1] for text in log.read_text().splitlines() if "10." in text}
     assert connected == set(two_hosts.addresses)  # for writing one way, for reading the other
+
+
+def test_hosts_are_named_in_any_order(two_hosts: Any, installed: Callable[[str], Any]) -> None:
+    """The one where nearpeak is started is found among them, and is rank 0's."""
+    build_mpi(installed("mpich"))
+    names = f"{two_hosts.names[1]},{two_hosts.addresses[0]}"
+    hosts = ["--hosts", names, "--remote-shell", two_hosts.remote_shell]
+    words = ["run", "latency", "--mpi", "mpich", "--sizes", "8", "--slot-ms", "1"]
+    done = two_hosts.run([NEARPEAK, *words, *hosts])
+    assert done.returncode == 0, done.stderr
+    between = f"{two_hosts.addresses[0]} to {two_hosts.names[1]}"
+    assert f"Path host-host two-nodes: {between}" in done.stderr
 
 
 def test_a_host_that_cannot_be_reached_is_bad_input(two_hosts: Any, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 
 import sys
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO, TypeVar
 
 import typer
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from nearpeak.machine.machine import Diagnosis
     from nearpeak.results.requirements import Judgement
     from nearpeak.results.results import Results
+    from nearpeak.study.batch import Asked
 
 T = TypeVar("T")
 
@@ -28,8 +30,9 @@ Hosts = Annotated[
     str | None,
     typer.Option(
         metavar="A,B[,C...]",
-        help="Measure between the hosts A and B, and all of them together; A is this one. The"
-        " others are called by ssh, which must ask for no password.",
+        help="Measure between the first two of these hosts, and all of them together; this one must"
+        " be among them, and comes first. The others are called by ssh, which must ask for no"
+        " password.",
     ),
 ]
 PathId = Annotated[
@@ -108,3 +111,29 @@ def conclude(results: "Results", judged: "list[Judgement]") -> None:
     if wrong:
         print(printable(f"Exit status 1: {'; '.join(wrong)}"))
         raise typer.Exit(1)
+
+
+def write_script(file: Path, asked: "Asked", lacking: Iterable[str], *left_out: str) -> None:
+    """Writes the script of a job that runs this command without --sbatch, and without `left_out`,
+    options with a value. `lacking`: why libraries that are named are none here."""
+    from nearpeak.files import put_whole
+    from nearpeak.study.batch import job_script, without
+
+    program, *words = sys.argv
+    if "/" in program:
+        program = str(Path(program).absolute())
+    for option in ("--sbatch", *left_out):
+        words = without(words, option)
+    script = job_script(asked, [program, *words], Path.cwd())
+    if (asked.folder / asked.begun).exists():
+        raise UserError(
+            f"{asked.folder} has begun already, and the script would complete that: choose another"
+            " folder with -o"
+        )
+    for why in lacking:
+        say(f"nearpeak: not here, so that the job must have it: {why}")
+    try:
+        put_whole(file, script.encode())
+    except OSError as error:
+        raise UserError(f"--sbatch {file}: {error.strerror}") from None
+    say(f"Submit it with: sbatch {file}")

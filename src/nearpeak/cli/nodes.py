@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nearpeak.cli import Hosts, RemoteShell, parsed, say, say_lacking
+from nearpeak.cli import Hosts, RemoteShell, parsed, say, say_lacking, write_script
 from nearpeak.errors import UserError
 from nearpeak.numbers import printable
 
@@ -25,14 +25,16 @@ measured at the same time: the latency of small messages, then the bandwidth of
 large ones. Up to 64 nodes, every launch measures every pair, also alone; of more
 nodes, one launch measures all pairs and others measure again what looked slow.
 What is slow is told as a node or as a link between two, with one error rate for
-all. In a job of Slurm, its nodes are measured. The plan, with what it costs in
-node hours, is printed before it runs.
+all. The plan, with what it costs in node hours, is printed before it runs.
+
+In a job of Slurm, its nodes are measured, as far as its time allows; --resume goes
+on in another job of the same nodes. --sbatch writes the script of such a job.
 
 The folder has nodes.jsonl (all that was measured), nodes.json and nodes.html;
 `nearpeak report DIR` makes both again.
 
-Exit status: 0 nothing is slow; 1 a node or a link is, data was wrong, or a launch
-failed (the last line says which); 2 bad input.
+Exit status: 0 nothing is slow; 1 a node or a link is, data was wrong, a launch
+failed or was not run (the last line says which); 2 bad input.
 
 Examples:
 
@@ -40,11 +42,14 @@ Examples:
 
   nearpeak nodes --mpi mpich --hosts node1,node2,node3 --slot-ms 50 -o rack7
 
-  nearpeak nodes --mpi openmpi --rounds 24 --dry-run
+  nearpeak nodes --mpi openmpi --nodes 512 --rounds 24 --dry-run
+
+  nearpeak nodes --mpi openmpi --nodes 16 --sbatch job.sh
 
   nearpeak nodes --resume -o nodes
 """
 DEFAULT_FOLDER = "nodes"
+LONGER = 2.0  # times the estimate, that a job is asked for
 
 
 def register(app: typer.Typer) -> None:
@@ -58,6 +63,15 @@ def nodes(
         typer.Option(metavar="SPEC[@SETTINGS]", help="The library: its name, or a path."),
     ] = None,
     hosts: Hosts = None,
+    number: Annotated[
+        int | None,
+        typer.Option(
+            "--nodes",
+            metavar="N",
+            min=1,
+            help="With --dry-run or --sbatch: so many nodes, whichever they are.",
+        ),
+    ] = None,
     remote_shell: RemoteShell = None,
     rounds: Annotated[
         int | None,
@@ -93,6 +107,14 @@ def nodes(
     resume: Annotated[
         bool, typer.Option("--resume", help="Complete the run in DIR, with its own options.")
     ] = False,
+    sbatch: Annotated[
+        Path | None,
+        typer.Option(
+            "--sbatch",
+            metavar="FILE",
+            help="Write the script of a Slurm job that measures this, and measure nothing.",
+        ),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the plan and its cost, and measure nothing.")
     ] = False,
@@ -102,13 +124,23 @@ def nodes(
     from nearpeak.study.paths import hosts_of_job
     from nearpeak.terms.sizes import parse_sizes
 
-    given = (mpi, hosts, remote_shell, rounds, launches, slot_ms, small, large, seed)
+    given = (mpi, hosts, number, remote_shell, rounds, launches, slot_ms, small, large, seed)
+    if sbatch is not None and (resume or dry_run):
+        raise UserError(
+            "--sbatch writes a script that completes its run by itself: leave --resume and "
+            "--dry-run out"
+        )
+    if number is not None and (hosts or not (sbatch or dry_run)):
+        raise UserError(
+            "--nodes N is for --dry-run and --sbatch, in the place of --hosts: which nodes are"
+            " measured, --hosts or a job says"
+        )
     if resume:
         if any(value is not None for value in given):
             raise UserError(
                 "--resume takes every option from the run that it completes: give only -o DIR"
             )
-        _conclude(_run(Path(output), None, dry_run))
+        conclude(_run(Path(output), None, dry_run))
         return
     if not mpi:
         raise UserError(
@@ -123,8 +155,12 @@ def nodes(
             raise UserError(f"{option} {text}: give one size, like 8 or 1M")
         return sizes[0]
 
+    if number is not None:
+        nodes = [""] * number
+    else:
+        nodes = parsed("--hosts", split_list, hosts) if hosts else hosts_of_job()
     chosen = plan.Chosen(
-        nodes=parsed("--hosts", split_list, hosts) if hosts else hosts_of_job(),
+        nodes=nodes,
         mpi=mpi,
         launches=usual.launches if launches is None else launches,
         rounds=rounds,
@@ -137,26 +173,50 @@ def nodes(
     if not chosen.nodes:
         raise UserError(
             "no nodes: name three or more with --hosts, like --hosts a,b,c, or run it in a job of"
-            " Slurm that has as many (salloc --nodes=3)"
+            " Slurm that has as many (salloc --nodes=3, or --nodes 3 --sbatch FILE)"
         )
     plan.check(chosen)
-    _conclude(_run(Path(output), chosen, dry_run))
+    if sbatch is not None:
+        _write_script(sbatch, chosen, Path(output))
+        return
+    conclude(_run(Path(output), chosen, dry_run))
+
+
+def _write_script(file: Path, chosen: "Chosen", folder: Path) -> None:
+    from nearpeak.libraries.settings import split
+    from nearpeak.nodes import plan
+    from nearpeak.nodes.journal import NAME
+    from nearpeak.study.batch import Asked
+    from nearpeak.study.contenders import not_here
+    from nearpeak.study.options import LibraryChoice
+
+    seconds = plan.cost(chosen, plan.planned(chosen)).seconds
+    hosts = [node for node in chosen.nodes if node]
+    asked = Asked(LONGER * seconds, len(chosen.nodes), hosts, folder, NAME)
+    for line in plan.words(chosen):
+        print(printable(line))
+    spec, _ = split(chosen.mpi)
+    write_script(file, asked, not_here([LibraryChoice(mpi=spec)]), "--nodes")
 
 
 def _run(folder: Path, chosen: "Chosen | None", dry_run: bool) -> "Found | None":
     """Measures what is left; without a choice, of the run in the folder. None: nothing was."""
+    import msgspec
+
     import nearpeak
     from nearpeak.libraries import discover as libraries
     from nearpeak.libraries import settings
     from nearpeak.libraries.families import is_native
     from nearpeak.libraries.launch import check_launcher
+    from nearpeak.machine.allocation import job, measuring_seconds
     from nearpeak.machine.discover import discover
     from nearpeak.nodes import plan
     from nearpeak.nodes.journal import FORM, SCHEMA, Begin, NodesJournal, read
     from nearpeak.nodes.run import Run, check_library, path_of
-    from nearpeak.study.paths import check_hosts
+    from nearpeak.study.paths import check_hosts, check_same_hosts
     from nearpeak.study.programs import TOOLS
     from nearpeak.study.starting import as_lent, starting_here
+    from nearpeak.terms.sizes import format_seconds
 
     new = chosen is not None
     if chosen is None:
@@ -167,7 +227,11 @@ def _run(folder: Path, chosen: "Chosen | None", dry_run: bool) -> "Found | None"
         print(printable(line), flush=True)
     if dry_run:
         return None
-    check_hosts(chosen.nodes, chosen.remote_shell)
+    if new:
+        nodes = check_hosts(chosen.nodes, chosen.remote_shell)
+        chosen = msgspec.structs.replace(chosen, nodes=nodes)
+    else:
+        check_same_hosts(chosen.nodes, chosen.remote_shell)
     spec, wanted = settings.split(chosen.mpi)
     library = libraries.resolve(spec)
     check_library(library, is_native(library))
@@ -175,9 +239,10 @@ def _run(folder: Path, chosen: "Chosen | None", dry_run: bool) -> "Found | None"
     say_lacking(library)
     named = settings.find(library, wanted or "default")
     TOOLS.mpi_program(library)
-    started = starting_here(library, chosen.nodes, chosen.remote_shell, TOOLS, say)
+    started = starting_here(library, [chosen.nodes], chosen.remote_shell, TOOLS, say)
     machine = as_lent(discover(), started)
     path = path_of(machine, chosen.nodes)
+    seconds = measuring_seconds()
     begin = Begin(
         schema=SCHEMA,
         nearpeak=nearpeak.__version__,
@@ -194,10 +259,18 @@ def _run(folder: Path, chosen: "Chosen | None", dry_run: bool) -> "Found | None"
         print(printable(line), flush=True)
 
     try:
-        ended_by = Run(journal, started.library, named, path, TOOLS, tell).run()
+        run = Run(journal, started.library, named, path, TOOLS, tell, seconds)
+        if seconds is not None and run.expected() > seconds:
+            say(
+                f"{format_seconds(seconds)} are measured, not {format_seconds(run.expected())}: "
+                f"job {job()} ends soon after."
+            )
+        ended_by = run.run()
     finally:
         journal.close()
     found = write(folder, read(folder))
+    if run.cut_short:
+        print(f"Complete it in another job: {FORM.resume_command(folder)}", flush=True)
     if ended_by is not None:
         print(f"nearpeak: interrupted; complete it with: {FORM.resume_command(folder)}")
         raise typer.Exit(128 + ended_by)
@@ -219,8 +292,8 @@ def write(folder: Path | None, recorded: "Recorded") -> "Found":
     return found
 
 
-def _conclude(found: "Found | None") -> None:
-    """Exits with 1 where something is slow, wrong or failed."""
+def conclude(found: "Found | None") -> None:
+    """Exits with 1 where something is slow, wrong or lacking."""
     if found is None or not found.bad:
         return
     from nearpeak.report.nodes.words import faults

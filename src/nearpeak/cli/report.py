@@ -8,6 +8,7 @@ import typer
 
 from nearpeak.cli import Require, conclude, say
 from nearpeak.cli.conform import write
+from nearpeak.cli.nodes import conclude as conclude_nodes
 from nearpeak.cli.nodes import write as write_nodes
 from nearpeak.errors import UserError
 
@@ -94,10 +95,11 @@ def report(
         if beside or require or as_junit:
             raise UserError(f"{folder} is of `nearpeak nodes`: give only --open and -o")
         target = _target(folder, output, open_it)
-        bad = write_nodes(target, nodes_journal.read(folder)).bad
+        found = write_nodes(target, nodes_journal.read(folder))
         if open_it and target:
             _show(target / "nodes.html")
-        raise typer.Exit(int(bad))
+        conclude_nodes(found)
+        return
     if not (folder / journal.NAME).exists():
         _report_study(folder, output, open_it, beside or [], require or [], as_junit)
         return

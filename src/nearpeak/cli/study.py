@@ -21,6 +21,7 @@ from nearpeak.cli import (
     parsed,
     say,
     warn,
+    write_script,
 )
 from nearpeak.errors import UserError
 from nearpeak.numbers import count, printable
@@ -334,41 +335,18 @@ def study(
     options = merge(read_study_file(file), line) if file else line
     folder = Path(output or options.output or DEFAULT_FOLDER)
     if sbatch is not None:
+        from nearpeak.study.batch import of_study
+        from nearpeak.study.contenders import not_here
+
         if dry_run:
             raise UserError(
                 "--sbatch writes a script, and --dry-run nothing: leave one of them out"
             )
         options = replace(options, require=require or options.require)
         _requirements(options.require)
-        _write_script(sbatch, options, folder)
+        write_script(sbatch, of_study(options, folder), not_here(options.libraries))
         return
     _start(options, folder, require or options.require, retry, explain, dry_run)
-
-
-def _write_script(file: Path, options: "Options", folder: Path) -> None:
-    """Writes the script of a job that runs this command without --sbatch."""
-    from nearpeak.files import put_whole
-    from nearpeak.study.batch import job_script, without
-    from nearpeak.study.contenders import not_here
-    from nearpeak.terms.study_files import PLAN
-
-    program, *words = sys.argv
-    if "/" in program:
-        program = str(Path(program).absolute())
-    command = [program, *without(words, "--sbatch")]
-    script = job_script(options, command, folder, Path.cwd())
-    if (folder / PLAN).exists():
-        raise UserError(
-            f"there is a study in {folder}, which the script would complete instead: choose another"
-            " folder with -o"
-        )
-    for why in not_here(options.libraries):
-        say(f"nearpeak: not here, so that the job must have it: {why}")
-    try:
-        put_whole(file, script.encode())
-    except OSError as error:
-        raise UserError(f"--sbatch {file}: {error.strerror}") from None
-    say(f"Submit it with: sbatch {file}")
 
 
 def _requirements(texts: list[str]) -> "list[Requirement]":
@@ -604,10 +582,10 @@ def _session(
 ) -> "SessionRecord":
     """The session that begins; UserError where it would be of another machine or software."""
     from nearpeak.study import sessions
-    from nearpeak.study.paths import check_hosts
+    from nearpeak.study.paths import check_same_hosts
     from nearpeak.study.programs import TOOLS
 
-    check_hosts(plan.hosts, plan.remote_shell)
+    check_same_hosts(plan.hosts, plan.remote_shell)
     fingerprint = sessions.fingerprint(machine, plan.contenders, TOOLS)
     return sessions.begin(folder, fingerprint, history.session, force=force)
 

@@ -63,7 +63,7 @@ def command_line(library: Library, launch: Launch) -> CommandLine:
         remote_shell=launch.remote_shell,
     )
     argv = launchers.arguments(launcher_of(library), library, job)
-    if allocation.job():
+    if allocation.manager() == allocation.SLURM:
         env = {**env, **allocation.SHARING_STEPS}
     return CommandLine(argv=argv, env=env)
 

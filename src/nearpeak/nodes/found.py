@@ -106,6 +106,11 @@ class Found(msgspec.Struct, kw_only=True):
     maps: list[Map]
 
     @property
+    def one_by_one(self) -> bool:
+        """Whether every round is one pair, so that what is measured together is alone."""
+        return len(self.nodes) // 2 == 1
+
+    @property
     def bad(self) -> bool:
-        """Whether anything is slow or wrong."""
-        return bool(self.verdicts or self.wrong or self.failed)
+        """Whether anything is slow, wrong or lacking."""
+        return bool(self.verdicts or self.wrong or not self.complete)

@@ -36,7 +36,7 @@ ROUND_SECONDS, LAUNCH_SECONDS, LAUNCH_SECONDS_OF_A_NODE = 0.02, 2.0, 0.005
 class Chosen(msgspec.Struct, kw_only=True, frozen=True):
     """What was asked for."""
 
-    nodes: list[str]  # names of hosts, in the order of the ranks
+    nodes: list[str]  # names of hosts, in the order of the ranks; "": of a plan alone, not known
     mpi: str  # the library and its settings, as given
     launches: int = LAUNCHES
     rounds: int | None = None  # of the survey; None: every pair once
@@ -117,7 +117,8 @@ def words(chosen: Chosen) -> list[str]:
     number, every = len(chosen.nodes), math.comb(len(chosen.nodes), 2)
     first, whole = launches[0], cost(chosen, launches)
     covered = f"{whole.pairs} of {count(every, 'pair')} ({100 * whole.pairs / every:.3g} %)"
-    lines = [f"nodes:      {number}, {chosen.nodes[0]} to {chosen.nodes[-1]}, a rank on each"]
+    which = f", {chosen.nodes[0]} to {chosen.nodes[-1]}" if chosen.nodes[0] else ""
+    lines = [f"nodes:      {number}{which}, a rank on each"]
     if is_whole(chosen):
         alone = ", and each pair alone" if first.alone else ""
         lines.append(

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Running the launches of a plan, one after the other."""
 
+import math
 import os
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -29,6 +31,7 @@ from nearpeak.terms.path import DataPath
 
 LIMIT_SECONDS = 120.0  # without a round
 LOGS = "logs"
+NO_TIME = "the job has no time left for it"
 Tell = Callable[[str], None]
 
 
@@ -69,9 +72,10 @@ class Run:
         path: DataPath,
         tools: Tools,
         tell: Tell,
+        seconds: float | None = None,
     ) -> None:
         """`path`: as of `path_of`, for the nodes that were chosen; `tell`: told a line of how it
-        goes."""
+        goes; `seconds`: how long it may run at most, None: as long as it takes."""
         self._journal = journal
         self._chosen = journal.begin.chosen
         self._library = library
@@ -81,20 +85,46 @@ class Run:
         self._tell = tell
         self._interrupt = Interrupt()
         self._suspects: dict[plan.Stage, Indices] = {}
+        self._deadline = math.inf if seconds is None else time.monotonic() + seconds
+        self.cut_short = False  # for want of time
+        self._pace = 1.0
+        for launched in read(journal.folder).launches:
+            self._learn(launched.launch, launched.end.seconds)
+
+    def expected(self) -> float:
+        """Seconds that launches will take that have not ended well."""
+        return sum(self._expected(measures) for _, measures in self._left())
 
     def run(self) -> int | None:
-        """All launches that have not ended well; the signal that has ended it, if one has.
+        """All launches that have not ended well, as far as there is time for them; the signal that
+        has ended it, if one has.
 
         CannotWriteError. Where a launch fails, those after it are left out.
         """
-        done = {launched.launch.launch for launched in read(self._journal.folder).launches}
         with self._interrupt.listening():
-            for number, measures in enumerate(plan.planned(self._chosen)):
-                if number in done:
-                    continue
+            for number, measures in self._left():
+                if time.monotonic() + self._expected(measures) > self._deadline:
+                    self._tell(f"launch {number + 1} is not begun: {NO_TIME}")
+                    self.cut_short = True
+                    break
                 if not self._launch(number, measures) or self._interrupt.signal is not None:
                     break
         return self._interrupt.signal
+
+    def _left(self) -> list[tuple[int, plan.Measures]]:
+        done = {launched.launch.launch for launched in read(self._journal.folder).launches}
+        launches = enumerate(plan.planned(self._chosen))
+        return [(number, measures) for number, measures in launches if number not in done]
+
+    def _expected(self, measures: plan.Measures) -> float:
+        """Seconds of a launch: as guessed, times how wrong the guess of the last one was."""
+        return self._pace * plan.cost(self._chosen, [measures]).seconds
+
+    def _learn(self, launch: Launch, seconds: float) -> None:
+        """From one that has ended well, how long they take."""
+        alone = launch.rounds - launch.together
+        took = plan.Measures(stage=launch.stage, together=launch.together, alone=alone)
+        self._pace = seconds / plan.cost(self._chosen, [took]).seconds
 
     def _launch(self, number: int, measures: plan.Measures) -> bool:
         """Whether it ended well."""
@@ -103,9 +133,8 @@ class Run:
             known = self._known(measures.stage)
         together, alone = plan.rounds_of(self._chosen, number, known)
         rounds = len(together) + len(alone)
-        self._journal.append(
-            Launch(launch=number, stage=measures.stage, together=len(together), rounds=rounds)
-        )
+        launch = Launch(launch=number, stage=measures.stage, together=len(together), rounds=rounds)
+        self._journal.append(launch)
         with tempfile.TemporaryDirectory(prefix="nearpeak-nodes-") as folder:
             file, jsonl = Path(folder) / "rounds", Path(folder) / "records.jsonl"
             with file.open("w", encoding="ascii") as out:
@@ -114,7 +143,9 @@ class Run:
         self._journal.append(end)
         if end.status != "ok":
             self._tell(f"launch {number + 1} {end.status}: {end.message}")
-        return end.status == "ok"
+            return False
+        self._learn(launch, end.seconds)
+        return True
 
     def _known(self, stage: plan.Stage) -> Indices:
         """The suspects of a stage, found once: nodes wait meanwhile."""
@@ -144,14 +175,17 @@ class Run:
             log=log,
             limit_seconds=LIMIT_SECONDS,
             tick=records.read,
-            stop=lambda: bool(records.wrong) or self._interrupt.signal is not None,
+            stop=lambda: bool(records.wrong) or self._is_over(),
         )
         records.read()
 
         def end(status: str, message: str) -> LaunchEnd:
             return LaunchEnd(launch=number, status=status, message=message, seconds=ended.seconds)
 
-        if self._interrupt.signal is not None:
+        if self._is_over() and ended.end == "stopped":
+            self.cut_short = self._interrupt.signal is None
+            return end("stopped", NO_TIME if self.cut_short else "interrupted")
+        if ended.exit_status and self._interrupt.has_come():
             return end("stopped", "interrupted")
         if records.wrong:
             return end("failed", records.wrong)
@@ -165,6 +199,9 @@ class Run:
         if records.rounds < rounds:
             return end("failed", f"{records.rounds} of {rounds} rounds; {last_words(log)}")
         return end("ok", "")
+
+    def _is_over(self) -> bool:
+        return self._interrupt.signal is not None or time.monotonic() > self._deadline
 
     def _program(self, file: Path, jsonl: Path, number: int) -> list[str]:
         chosen = self._chosen

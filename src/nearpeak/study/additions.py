@@ -16,8 +16,9 @@ from nearpeak.study.options import LibraryChoice
 from nearpeak.study.paths import gpu_path, paths_within
 from nearpeak.study.plan import Addition, Contender, Plan, Variant
 from nearpeak.study.planning import added
-from nearpeak.study.prepare import measures_nothing, suits
+from nearpeak.study.prepare import measures_nothing, start, suits
 from nearpeak.study.programs import Programs, build_programs
+from nearpeak.study.starting import places_of
 from nearpeak.study.variants import Awarenesses
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.axes import DIRECT, STAGING, staging
@@ -66,6 +67,9 @@ def prepare_addition(
     UserError where they can measure nothing of it.
     """
     made = build_programs([contender.library for contender in contenders], tools)
+    if not dry_run:
+        places = places_of(plan.paths, plan.hosts)
+        contenders, _ = start(contenders, machine, places, plan.remote_shell, tools, say)
     known = {benchmark.name for benchmark in plan.benchmarks}
     more = [benchmark for benchmark in made.described.benchmarks if benchmark.name not in known]
     described = msgspec.structs.replace(made.described, benchmarks=[*plan.benchmarks, *more])

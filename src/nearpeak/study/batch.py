@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The script of a job of Slurm that runs a study."""
+"""The script of a job of Slurm that runs a study, or measures nodes."""
 
 import math
 import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from nearpeak.errors import UserError
 from nearpeak.machine.allocation import LEAST_RESERVE_SECONDS, RESERVE
@@ -17,29 +18,42 @@ _NODES = re.compile(r"\b(\d{1,4})-nodes\b")
 PREPARE_SECONDS = 120.0  # to find the libraries and to try what starts them
 
 
-def job_script(options: Options, command: Sequence[str], folder: Path, here: Path) -> str:
-    """The script for `command`, which starts the study of these options in `folder` when it is run
-    in `here`. Where the study has begun, it completes it.
+class Asked(NamedTuple):
+    """What a script asks of Slurm, and the folder that what it runs writes into."""
 
-    UserError for a study without a budget, which the job's time follows from.
-    """
+    seconds: float  # to measure in
+    nodes: int
+    hosts: Sequence[str]  # which ones; none: whichever it gets
+    folder: Path
+    begun: str  # the file in it by which it is known to have begun
+
+
+def of_study(options: Options, folder: Path) -> Asked:
+    """For the study of these options. UserError for one without a budget, which the job's time
+    follows from."""
     budget = budget_of(options)
     if budget is None:
         raise UserError("--sbatch asks for a job by the time of the study: give it --budget")
-    seconds = (budget + PREPARE_SECONDS) / (1 - RESERVE) + LEAST_RESERVE_SECONDS
+    return Asked(budget, _nodes(options), options.hosts, folder, PLAN)
+
+
+def job_script(asked: Asked, command: Sequence[str], here: Path) -> str:
+    """The script for `command`, of which the second word names what nearpeak does, when it is run
+    in `here`. Where that has begun, it completes it."""
+    seconds = (asked.seconds + PREPARE_SECONDS) / (1 - RESERVE) + LEAST_RESERVE_SECONDS
     minutes = math.ceil(seconds / 60)
-    asked = ["job-name=nearpeak", "exclusive", f"nodes={_nodes(options)}"]
-    asked += [f"nodelist={','.join(options.hosts)}"] if options.hosts else []
-    asked.append(f"time={minutes // 60:02d}:{minutes % 60:02d}:00")
-    asking = "\n".join(f"#SBATCH --{words}" for words in asked)
-    resume = [command[0], "study", "--resume", "-o", str(folder)]
+    asking = ["job-name=nearpeak", "exclusive", f"nodes={asked.nodes}"]
+    asking += [f"nodelist={','.join(asked.hosts)}"] if asked.hosts else []
+    asking.append(f"time={minutes // 60:02d}:{minutes % 60:02d}:00")
+    lines = "\n".join(f"#SBATCH --{words}" for words in asking)
+    resume = [*command[:2], "--resume", "-o", str(asked.folder)]
     return f"""\
 #!/bin/sh
-# Submitted again, it completes the study that the end of a job has cut short. Between two nodes:
-# sbatch --nodes=2
-{asking}
+# Submitted again, it completes what the end of a job has cut short; of several nodes, on the same
+# ones (sbatch --nodelist). On other numbers of nodes: sbatch --nodes=2
+{lines}
 cd {shlex.quote(str(here))} || exit
-if [ -e {shlex.quote(str(folder / PLAN))} ]; then
+if [ -e {shlex.quote(str(asked.folder / asked.begun))} ]; then
   exec {shlex.join(resume)}
 fi
 exec {shlex.join(command)}

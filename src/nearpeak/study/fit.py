@@ -61,10 +61,10 @@ def budget_for(plan: Plan, blocks: int) -> float:
 
 def expected_blocks(plan: Plan) -> int:
     """How many blocks the budget of a plan will hold, 2 at least; without one, the most."""
-    if plan.budget_seconds is None:
+    if plan.fitted_seconds is None:
         return plan.looks[-1]
     first, later = expected_seconds(plan)
-    left = plan.budget_seconds * BUDGET_SHARE - plan.trial_seconds - PILOT_BLOCKS * first
+    left = plan.fitted_seconds * BUDGET_SHARE - plan.trial_seconds - PILOT_BLOCKS * first
     blocks = PILOT_BLOCKS + int(left // later)
     return min(plan.looks[-1], max(LEAST_LAUNCHES, blocks))
 
@@ -82,7 +82,7 @@ def blocks_wanted(plan: Plan) -> int:
 
 def is_held(plan: Plan, blocks: int) -> bool:
     """Whether a plan's budget holds so many blocks."""
-    return plan.budget_seconds is None or budget_for(plan, blocks) <= plan.budget_seconds
+    return plan.fitted_seconds is None or budget_for(plan, blocks) <= plan.fitted_seconds
 
 
 def fit(plan: Plan, options: Options, hold: Hold) -> None:
@@ -109,7 +109,7 @@ def _leave_out(plan: Plan, asked: "_Asked", possible: "Sequence[Cut]", blocks: i
     made: dict[Cut, LeftOut] = {}
     whole = needed = budget_for(plan, blocks)
     for cut in possible:
-        if needed <= (plan.budget_seconds or 0.0):
+        if needed <= (plan.fitted_seconds or 0.0):
             break
         before = _benchmarks(plan), [path.id for path in plan.paths]
         asked.hold_without([*made, cut])

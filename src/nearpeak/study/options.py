@@ -52,6 +52,7 @@ class Options:
     problem_sizes: list[str] = field(default_factory=list)  # "jacobi2d=4K,16K"
     hosts: list[str] = field(default_factory=list)
     budget_seconds: float | None = None
+    job_seconds: float | None = None  # fewer than the budget: what the job has left
     launches: int | None = None
     slot_ms: int | None = None
     window: int | None = None

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which data paths of a machine, or between two hosts, are measured, and which a launch takes."""
 
+import contextlib
 import re
 import socket
 import subprocess
@@ -32,51 +33,94 @@ def hosts_of_job() -> list[str]:
     return [str(found.here), *(node for node in found.nodes if node != found.here)]
 
 
-def check_hosts(hosts: Sequence[str], remote_shell: str | None, *, call: bool = True) -> None:
-    """UserError unless there are two hosts or more (or none) that can be reached; without `call`
-    that is not tried. Nodes of a job are not called: that launches reach them is found out
-    otherwise."""
+def check_hosts(hosts: Sequence[str], remote_shell: str | None, *, call: bool = True) -> list[str]:
+    """The hosts, this one first, where rank 0 is to run, the others in their order.
+
+    UserError unless there are two or more (or none), this one among them, that can be reached;
+    without `call` neither is tried. Nodes of a job are not called: that launches reach them is
+    found out otherwise.
+    """
     if not hosts:
-        return
+        return []
+    named = ",".join(hosts)
     if len(hosts) < 2 or len(set(hosts)) < len(hosts):
-        raise UserError(
-            f"--hosts {','.join(hosts)}: name two different hosts or more, like --hosts a,b"
-        )
-    check_nodes(hosts, remote_shell)
-    call = call and (remote_shell is not None or not allocation.has_nodes())
-    shell = remote_shell or "ssh"
+        raise UserError(f"--hosts {named}: name two different hosts or more, like --hosts a,b")
     for host in hosts:
         if host.startswith("-"):
             raise UserError(f"--hosts: {host!r} is not a host name")
-        if not call or host in ("localhost", socket.gethostname(), socket.getfqdn()):
-            continue
-        try:
-            done = subprocess.run(
-                [shell, host, "true"],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                timeout=HOST_SECONDS,
-                check=False,
-            )
-            why = done.stderr.decode(errors="replace").strip().splitlines()
-            if done.returncode == 0:
-                continue
-        except subprocess.TimeoutExpired:
-            why = [f"no answer within {HOST_SECONDS:.0f} s"]
-        except OSError as error:
-            why = [f"{shell}: {error.strerror}"]
+    check_nodes(hosts, remote_shell)
+    mine = [host for host in hosts if is_here(host)]
+    if not mine and not call:
+        return list(hosts)
+    if not mine:
         raise UserError(
-            f"host {host!r} cannot be reached ({why[-1] if why else 'no reason given'}): "
-            f"make `{shell} {host} true` work without a password (--remote-shell names another "
-            "program)"
+            f"--hosts {named}: this host, {socket.gethostname()}, is none of them: start nearpeak "
+            "on one of them"
         )
+    if len(mine) > 1:
+        raise UserError(f"--hosts {named}: {' and '.join(mine)} are both this host: name it once")
+    here, others = mine[0], [host for host in hosts if host != mine[0]]
+    if call and (remote_shell is not None or not allocation.has_nodes()):
+        for host in others:
+            _call(host, remote_shell or "ssh")
+    return [here, *others]
+
+
+def check_same_hosts(hosts: Sequence[str], remote_shell: str | None) -> None:
+    """As `check_hosts`, of what has begun on the first of them, and goes on there."""
+    if check_hosts(hosts, remote_shell) != list(hosts):
+        raise UserError(f"it was begun on {hosts[0]}, which is another host than this: go on there")
+
+
+def is_here(host: str) -> bool:
+    """Whether a name, or an address, is that of this host: what Slurm or the host calls itself, or
+    one of its interfaces."""
+    whole = socket.gethostname()
+    if host in ("localhost", whole, whole.partition(".")[0], socket.getfqdn()):
+        return True
+    if (found := allocation.current()) is not None and host in found.nodes:
+        return host == found.here
+    try:
+        known = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return False
+    for family, kind, protocol, _, address in known:
+        with contextlib.suppress(OSError), socket.socket(family, kind, protocol) as end:
+            end.bind(address)
+            return True
+    return False
+
+
+def _call(host: str, shell: str) -> None:
+    """UserError where a host does not answer."""
+    try:
+        done = subprocess.run(
+            [shell, host, "true"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=HOST_SECONDS,
+            check=False,
+        )
+        why = done.stderr.decode(errors="replace").strip().splitlines()
+        if done.returncode == 0:
+            return
+    except subprocess.TimeoutExpired:
+        why = [f"no answer within {HOST_SECONDS:.0f} s"]
+    except OSError as error:
+        why = [f"{shell}: {error.strerror}"]
+    raise UserError(
+        f"host {host!r} cannot be reached ({why[-1] if why else 'no reason given'}): "
+        f"make `{shell} {host} true` work without a password (--remote-shell names another "
+        "program)"
+    )
 
 
 def check_nodes(hosts: Sequence[str], remote_shell: str | None) -> None:
     """UserError for a host that is no node of the job, in one whose hosts srun reaches."""
-    found = allocation.current()
-    if found is None or not found.nodes or remote_shell is not None:
+    if remote_shell is not None or not allocation.by_srun():
         return
+    found = allocation.current()
+    assert found is not None
     for host in hosts:
         if host not in found.nodes:
             raise UserError(

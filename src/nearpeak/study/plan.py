@@ -158,7 +158,7 @@ class Plan(msgspec.Struct, kw_only=True):
     in_flight_bytes: int
     gpu_in_flight_bytes: int  # where a rank has memory of a GPU's driver
     looks: list[int]  # numbers of blocks after which precision is judged; the last is the most
-    budget_seconds: float | None
+    budget_seconds: float | None  # as it was asked for
     launch_limit_seconds: float
     hosts: list[str]
     remote_shell: str | None
@@ -180,6 +180,8 @@ class Plan(msgspec.Struct, kw_only=True):
     spare: list[Spare] = []  # what comes next, in order
     problem_sizes: dict[str, list[int]] = {}  # by application, in what it is measured over
     requirements: list[str] = []  # as they were given: of the study, however often it is resumed
+    # That the job in which it began had, where those are fewer than the budget's.
+    job_seconds: float | None = None
 
     def __post_init__(self) -> None:
         """ValueError where a part names another that is not there."""
@@ -205,6 +207,11 @@ class Plan(msgspec.Struct, kw_only=True):
             launches=[*self.launches, *by.launches],
             awareness=[*self.awareness, *by.awareness],
         )
+
+    @property
+    def fitted_seconds(self) -> float | None:
+        """The budget that what is measured was fitted to: of the first session."""
+        return self.job_seconds or self.budget_seconds
 
     @property
     def variant_numbers(self) -> dict[VariantKey, int]:

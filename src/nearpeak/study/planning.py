@@ -168,6 +168,7 @@ def make_plan(
         gpu_in_flight_bytes=options.in_flight_bytes or GPU_IN_FLIGHT_BYTES,
         looks=_looks(options, len(contenders)),
         budget_seconds=budget_of(options),
+        job_seconds=options.job_seconds,
         launch_limit_seconds=0.0,
         hosts=options.hosts,
         remote_shell=options.remote_shell,
@@ -486,8 +487,9 @@ def summary(plan: Plan) -> list[str]:
         lines.append(f"note:       fewer than {LEAST_BLOCKS} launches give no 95 % interval")
     if not is_held(plan, blocks_wanted(plan)):
         needed = format_seconds(rounded(budget_for(plan, blocks_wanted(plan))))
+        what = "the budget is too small" if plan.job_seconds is None else "the job is too short"
         lines.append(
-            f"note:       the budget is too small: {blocks_wanted(plan)} blocks need --budget "
+            f"note:       {what}: {blocks_wanted(plan)} blocks need --budget "
             f"{needed}, though all was left out that may be; or name fewer --mpi, --paths or "
             "--benchmarks"
         )
@@ -583,7 +585,10 @@ def _estimate_words(plan: Plan) -> str:
             f" {format_seconds(later)} for each later one"
         )
     if plan.budget_seconds is not None:
-        return f"{words}; budget {format_seconds(plan.budget_seconds)}"
+        now = (
+            "" if plan.job_seconds is None else f", {format_seconds(plan.job_seconds)} in this job"
+        )
+        return f"{words}; budget {format_seconds(plan.budget_seconds)}{now}"
     least, most = (seconds_of(plan, blocks) for blocks in (plan.looks[0], plan.looks[-1]))
     if least == most:
         return f"{words}; {format_seconds(least)} in all"

@@ -2,7 +2,7 @@
 """From what a user asked for to a plan, in one direction: libraries, machine and paths, programs,
 variants, what works, plan."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
 import msgspec
@@ -29,7 +29,7 @@ from nearpeak.study.paths import (
 from nearpeak.study.plan import Contender, Plan, Variant
 from nearpeak.study.planning import DEVIATION, VIRTUAL_DEVIATION, Known, Suits, budget_of, make_plan
 from nearpeak.study.programs import Programs, build_programs
-from nearpeak.study.starting import as_lent, starting_here
+from nearpeak.study.starting import as_lent, places_of, starting_here
 from nearpeak.study.variants import Awarenesses, asked_for
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.benchmarks import check_name
@@ -51,7 +51,8 @@ def prepare(
         check_name(benchmark.partition(":")[0].strip())
     if not (options.hosts or options.ranks or options.all_pairs):
         options = replace(options, hosts=hosts_of_job())
-    check_hosts(options.hosts, options.remote_shell, call=not dry_run)
+    hosts = check_hosts(options.hosts, options.remote_shell, call=not dry_run)
+    options = replace(options, hosts=hosts)
     if options.hosts and dry_run:
         say(
             "--dry-run does not call the hosts: whether they can be reached is not known, and they "
@@ -73,8 +74,8 @@ def prepare(
     programs = build_programs([contender.library for contender in contenders], tools)
     lent = machine
     if not dry_run:
-        apart = options.hosts if any(path.between_hosts for path in paths) else []
-        contenders, lent = start(contenders, machine, apart, options.remote_shell, tools, say)
+        places = places_of(paths, options.hosts)
+        contenders, lent = start(contenders, machine, places, options.remote_shell, tools, say)
         if lent is not machine:
             paths = select(lent)
     within = paths_within(lent)
@@ -111,7 +112,8 @@ def prepare(
 
 
 def within_job(options: Options, say: Callable[[str], None]) -> Options:
-    """The options with a budget that the job that this is still has; UserError where it has none.
+    """The options with what the job that this is has left for the budget, where that is less;
+    UserError where it has nothing.
 
     A study without a budget ends by the clock, as `StudyRun` does.
     """
@@ -119,25 +121,25 @@ def within_job(options: Options, say: Callable[[str], None]) -> Options:
     if most is None or wanted is None or wanted <= most:
         return options
     say(
-        f"The budget is {format_seconds(most)}, not {format_seconds(wanted)}: job "
-        f"{allocation.job()} ends soon after."
+        f"Of the budget of {format_seconds(wanted)}, {format_seconds(most)} are used now: job "
+        f"{allocation.job()} ends soon after. --resume in another job has the rest."
     )
-    return replace(options, budget_seconds=most)
+    return replace(options, job_seconds=most)
 
 
 def start(
     contenders: Sequence[Contender],
     machine: Machine,
-    hosts: Sequence[str],
+    places: Collection[Sequence[str]],
     remote_shell: str | None,
     tools: Tools,
     say: Callable[[str], None],
 ) -> tuple[list[Contender], Machine]:
-    """The contenders with what starts their ranks on these hosts, or on this one, and the machine
-    with the CPUs that all of them may use there; UserError as `starting_here`."""
+    """The contenders with what starts their ranks in these places, and the machine with the CPUs
+    that all of them may use there; as `starting_here`, UserError too."""
     started = {contender.library.name: contender.library for contender in contenders}
     for name, library in started.items():
-        found = starting_here(library, hosts, remote_shell, tools, say)
+        found = starting_here(library, places, remote_shell, tools, say)
         started[name], machine = found.library, as_lent(machine, found)
     return [
         msgspec.structs.replace(contender, library=started[contender.library.name])

@@ -82,9 +82,20 @@ class Interrupt:
 
     def __init__(self) -> None:
         self.signal: int | None = None
+        self.job_ended = False  # as `has_come` found it
 
     def __call__(self, number: int, _frame: FrameType | None) -> None:
         self.signal = number
+
+    def has_come(self) -> bool:
+        """Whether a launch that failed did so with all else: Ctrl-C, and the end of a job, reach
+        both, and the launch maybe first."""
+        if self.signal is None and allocation.is_ending():
+            self.job_ended = True
+            deadline = time.monotonic() + SIGNAL_SECONDS
+            while self.signal is None and time.monotonic() < deadline:
+                time.sleep(0.05)
+        return self.signal is not None or self.job_ended
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
@@ -127,7 +138,6 @@ class StudyRun:
         self._new = history.empty
         self._started = time.monotonic()
         self._before = self._state.seconds
-        self._job_ended = False
         self._deadline = None if seconds is None else self._started + seconds
 
     def forecast(self) -> Forecast | None:
@@ -185,7 +195,7 @@ class StudyRun:
                     self.signal = self._interrupt.signal
                     name = signal.Signals(self.signal).name
                     return StudyEndRecord(status="interrupted", message=f"ended by {name}")
-                if self._job_ended:
+                if self._interrupt.job_ended:
                     return StudyEndRecord(status="interrupted", message="the job was ended")
         if len(looks) == 1:  # so many were asked for
             return StudyEndRecord(status="complete", message=f"all {last} blocks were run")
@@ -203,6 +213,8 @@ class StudyRun:
         of its launches would have been in vain. Before it is over, what is guessed of one block
         must be well beyond the budget. Of a block that was begun it was decided then."""
         budget, blocks = self._state.budget_seconds, blocks_wanted(self._plan)
+        if self._new:
+            budget = self._plan.fitted_seconds
         first = max(1, self._state.begun_blocks)
         if self._state.amended or budget is None or not first <= block <= PILOT_BLOCKS:
             return
@@ -234,7 +246,10 @@ class StudyRun:
         look."""
         if self._state.budget_seconds is not None:
             least = self._state.seconds_left(block, LEAST_LAUNCHES)
-            return max(self._state.budget_seconds - self._spent(), least)
+            left = self._state.budget_seconds - self._spent()
+            if self._deadline is not None:
+                left = min(left, self._deadline - time.monotonic())
+            return max(left, least)
         return self._state.seconds_left(
             block, min(look for look in self._state.looks if look > block)
         )
@@ -258,7 +273,7 @@ class StudyRun:
             (self._folder / log).write_bytes(b"")
         outcome = self._start(planned, command, self._folder / log, reader)
         reader.finish()
-        if outcome.exit_status and self._is_ended_too():
+        if outcome.exit_status and self._interrupt.has_come():
             outcome = replace(outcome, end="stopped")
         status, message = _judge(outcome, reader, self._folder / log, self._plan)
         if status not in ("ok", "interrupted") and disk_is_full(self._folder):
@@ -283,16 +298,6 @@ class StudyRun:
         if not reader.rejected:
             jsonl.unlink(missing_ok=True)  # every line of it stands in records.jsonl
         self._progress.end(planned, end)
-
-    def _is_ended_too(self) -> bool:
-        """Whether a launch that failed did so with the study: Ctrl-C, and the end of a job, reach
-        both, and the launch maybe first."""
-        if self._interrupt.signal is None and allocation.is_ending():
-            self._job_ended = True
-            deadline = time.monotonic() + SIGNAL_SECONDS
-            while self._interrupt.signal is None and time.monotonic() < deadline:
-                time.sleep(0.05)
-        return self._interrupt.signal is not None or self._job_ended
 
     def _start(
         self, planned: PlannedLaunch, command: CommandLine, log: Path, reader: "_Reader"

@@ -110,8 +110,7 @@ def choose(
             f"`nearpeak {command} --mpi openmpi`"
         )
     env = _variables(settings_env)
-    names = split_list(hosts) if hosts else []
-    paths.check_hosts(names, remote_shell)
+    names = paths.check_hosts(split_list(hosts) if hosts else [], remote_shell)
     spec, wanted = settings.split(mpi)
     library = discover.resolve(spec)
     check_launcher(library)
@@ -127,7 +126,7 @@ def choose(
     found, ends = paths.fitting_path(possible, described, kinds)
     apart = [end.host for end in found.ends if end.host] if found.between_hosts else []
     apart = list(dict.fromkeys(apart))
-    started = starting_here(library, apart, remote_shell, programs.TOOLS, say)
+    started = starting_here(library, [apart], remote_shell, programs.TOOLS, say)
     library = started.library
     if (lent := as_lent(machine, started)) is not machine:
         possible = paths.select_paths(lent, names, [path] if path else [], ranks=wanted_ranks)

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which launcher starts the ranks of a library in a job of Slurm: found by a short launch of each,
-as what a library was built with, and what a site's Slurm has, shows in nothing else."""
+"""Which launcher starts the ranks of a library in a job: found by a short launch of each, as what a
+library was built with, and what a site's Slurm has, shows in nothing else."""
 
 import os
-import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
 from nearpeak.errors import UserError
+from nearpeak.libraries import launchers
 from nearpeak.libraries.discover import SRUN
 from nearpeak.libraries.families import all_families, is_native
 from nearpeak.libraries.launchers import srun
@@ -25,6 +25,7 @@ from nearpeak.study.process import run_tree
 from nearpeak.study.programs import describe_library
 from nearpeak.study.records import EnvironmentRecord, written
 from nearpeak.terms.logs import crash_words, last_words
+from nearpeak.terms.path import DataPath
 
 TRIAL_SECONDS = 20.0  # for a rank on each host to start and to exchange a message
 MOST_NAMED = 4  # hosts
@@ -44,43 +45,43 @@ class DoesNotStart(Exception):
 
 def starting_here(
     library: Library,
-    hosts: Sequence[str],
+    places: Collection[Sequence[str]],
     remote_shell: str | None,
     tools: Tools,
     say: Callable[[str], None],
 ) -> Started:
-    """The library with what starts its ranks on these hosts, or on this one, which is said. Outside
-    of a job, and with a remote shell, it is as it was, and so is one on this host alone that has a
-    launcher of its own: Slurm has no part in that.
+    """The library with what starts its ranks in all of these places, which is said: the hosts of
+    each, none for this one alone. Outside of a job, and with a remote shell, it is as it was.
 
     UserError where nothing does.
     """
     found = allocation.current()
-    own = library.launcher.name != SRUN
-    if (
-        found is None
-        or not found.nodes
-        or is_native(library)
-        or remote_shell
-        or (own and not hosts)
-    ):
+    if found is None or not found.nodes or is_native(library) or remote_shell:
         return Started(library)
     failed: list[str] = []
     for candidate in _candidates(library):
         name = _words(candidate)
         try:
-            cpus = _try(candidate, hosts, tools)
+            cpus = [_try(candidate, hosts, tools) for hosts in places]
         except DoesNotStart as error:
             failed.append(f"{name}: {error}")
             continue
         why = f" ({'; '.join(failed)})" if failed else ""
-        where = _joined(hosts) or str(found.here)
+        where = _joined(max(places, key=len)) or str(found.here)
         say(f"{library.name} is started by {name} on {where} of job {found.job}{why}")
-        return Started(candidate, cpus)
+        return Started(candidate, frozenset[int].intersection(*cpus))
+    page = "slurm" if found.manager == allocation.SLURM else "schedulers"
     raise UserError(
-        f"nothing starts {library.name} in {found}: {'; '.join(failed) or 'there is no srun'}; "
-        "docs/slurm.md has what works"
+        f"nothing starts {library.name} in {found}: {'; '.join(failed) or 'there is no launcher'}; "
+        f"docs/{page}.md has what works"
     )
+
+
+def places_of(paths: Iterable[DataPath], hosts: Sequence[str]) -> list[Sequence[str]]:
+    """Where ranks run on these paths: on all hosts, on this one alone, or on the one and on the
+    other."""
+    apart = {path.between_hosts for path in paths if path.transport != "local"}
+    return [hosts if between else [] for between in sorted(apart)]
 
 
 def as_lent(machine: Machine, started: Started) -> Machine:
@@ -92,18 +93,20 @@ def as_lent(machine: Machine, started: Started) -> Machine:
 
 
 def _candidates(library: Library) -> Iterator[Library]:
-    """The library with each launcher that may start it: its own first, then srun by whatever its
-    family knows and this Slurm has."""
-    if library.launcher.name != SRUN:
+    """The library with each launcher that may start it: its own first, then those of the job; srun
+    by whatever its family knows and this Slurm has."""
+    if launchers.of_job(library.launcher) is None:
         yield library
-    found = shutil.which(SRUN)
-    if found is None:
-        return
-    by_srun = msgspec.structs.replace(library, launcher=Path(found))
-    known = all_families()[library.family].pmi
-    there = srun.offered(by_srun.launcher)
-    for pmi in [name for name in known if name in there] or [""]:
-        yield msgspec.structs.replace(by_srun, pmi=pmi)
+    for name, program in launchers.on_path(SRUN):
+        if not launchers.in_job(name):
+            continue
+        by_job = msgspec.structs.replace(library, launcher=program)
+        if name != SRUN:
+            yield by_job
+            continue
+        there = srun.offered(program)
+        for pmi in [pmi for pmi in all_families()[library.family].pmi if pmi in there] or [""]:
+            yield msgspec.structs.replace(by_job, pmi=pmi)
 
 
 def _words(library: Library) -> str:

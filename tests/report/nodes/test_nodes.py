@@ -52,6 +52,20 @@ def test_the_page_is_whole_and_escaped(found: Found) -> None:
     assert "7 nodes: 1 slow node and 1 slow link." in page
 
 
+@pytest.mark.parametrize("count", [3, 4])
+def test_what_was_measured_once_has_no_columns_of_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], count: int
+) -> None:
+    """Of three nodes each round is one pair, which is alone in it."""
+    found = build(made.record(tmp_path, made.chosen(count), slow))
+    print_found(found, None)
+    assert ("us alone" in capsys.readouterr().out) == (count > 3)
+    page = render(found)
+    assert ("Latency alone" in page) == (count > 3)
+    assert ("all pairs of a round at the same time" in page) == (count > 3)
+    assert "each pair alone" in page
+
+
 def test_a_map_colours_a_slow_node_as_a_row_and_a_column(found: Found) -> None:
     latency = next(each for each in found.maps if each.metric == "latency_us")
     root = ElementTree.fromstring(maps.draw(latency, found.nodes))

@@ -8,8 +8,8 @@ from nearpeak.machine import allocation
 
 
 def arguments(library: Library, job: Job) -> list[str]:
-    """mpiexec; ranks fill the hosts in order. In a job of Slurm, which it takes its hosts from
-    where it is not told otherwise, it reaches others by srun.
+    """mpiexec; ranks fill the hosts in order. In a job of Slurm or PBS, which it takes its
+    hosts from where it is not told otherwise, it reaches others by srun, or by ssh.
 
     UserError where hosts have different numbers of ranks: MPICH takes `HOST:COUNT` for that, which
     Intel MPI passes over.
@@ -19,7 +19,7 @@ def arguments(library: Library, job: Job) -> list[str]:
         # "rsh" is the launcher that calls its program with nothing before the host.
         if job.remote_shell:
             line += ["-launcher", "rsh", "-launcher-exec", job.remote_shell]
-        elif allocation.has_nodes():
+        elif allocation.by_srun():
             line += ["-launcher", "slurm"]
         each, *others = {count for _, count in job.hosts}
         if others:

@@ -27,9 +27,9 @@ def mpirun(library: Library, job: Job, option: str, remote_shell: str) -> list[s
     line += ["--map-by", "slot:OVERSUBSCRIBE", "--bind-to", "none"]
     if job.remote_shell:
         line += [option, remote_shell, job.remote_shell]
-    elif job.hosts and allocation.has_nodes():
+    elif job.hosts and allocation.by_srun():
         line += [option, "plm", "slurm"]
-    elif not job.hosts and allocation.job():
+    elif not job.hosts and allocation.manager() == allocation.SLURM:
         line += [option, "ras", "^slurm"]
     for name in job.env:
         line += ["-x", name]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Slurm's srun, inside a job, for libraries whose own launcher is not there or does not start."""
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -15,7 +16,7 @@ JOB = "a Slurm job alone, and this is none: start nearpeak in one (sbatch or sal
 
 def in_job() -> bool:
     """Whether this process is in one. Elsewhere srun would ask for a job, and wait for it."""
-    return allocation.job() is not None
+    return bool(os.environ.get("SLURM_JOB_ID"))
 
 
 def offered(srun: Path) -> list[str]:

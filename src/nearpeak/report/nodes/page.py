@@ -23,10 +23,11 @@ def render(found: Found) -> str:
     environment = templates.environment(_HERE)
     environment.globals |= {
         name: getattr(words, name)
-        for name in ("name", "subject", "interval", "alone", "covered", "tests", "usual", "MODES")
+        for name in ("name", "subject", "interval", "alone", "covered", "tests", "usual", "mode")
     }
     return environment.get_template("nodes.html.j2").render(
         found=found,
+        has_alone=words.has_alone(found),
         conclusion=words.conclusion(found),
         listed=found.verdicts[:LISTED],
         drawn=drawn,

@@ -21,7 +21,7 @@ def print_found(found: Found, page: Path | None) -> None:
     console = PlainConsole(width=None if sys.stdout.isatty() else WIDTH_OF_A_FILE)
     console.print(f"\n{found.library} {found.version}, {words.covered(found)}")
     for curve in found.curves:
-        console.print(words.usual(curve))
+        console.print(words.usual(found, curve))
     for table in _tables(found):
         console.print()
         console.print(table)
@@ -43,12 +43,11 @@ def _tables(found: Found) -> Iterator[Table]:
 
 
 def _pairs(found: Found) -> Table:
-    table = _table("Pair", "us", "GB/s", "us alone", "GB/s alone")
+    both = words.has_alone(found)
+    table = _table("Pair", "us", "GB/s", *(("us alone", "GB/s alone") if both else ()))
     for pair in found.pairs:
-        values = (
-            *(pair.latency_us, pair.bandwidth_gbs),
-            *(pair.latency_alone_us, pair.bandwidth_alone_gbs),
-        )
+        alone = (pair.latency_alone_us, pair.bandwidth_alone_gbs) if both else ()
+        values = (pair.latency_us, pair.bandwidth_gbs, *alone)
         table.add_row(" - ".join(pair.nodes), *map(number, values))
     return table
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all pairs of nodes say, in words that the terminal and the page share."""
 
-from nearpeak.nodes.found import Curve, Found, Verdict
+from nearpeak.nodes.found import Curve, Found, Map, Verdict
 from nearpeak.numbers import count, number, percent
 
 MODES = {"together": "all pairs of a round at the same time", "alone": "each pair alone"}
@@ -25,6 +25,16 @@ def interval(verdict: Verdict) -> str:
 def alone(verdict: Verdict) -> str:
     """Of a link how it does when nobody else talks."""
     return "" if verdict.alone is None else number(verdict.alone)
+
+
+def has_alone(found: Found) -> bool:
+    """Whether pairs were measured alone besides."""
+    return any(pair.latency_alone_us is not None for pair in found.pairs)
+
+
+def mode(found: Found, curve: Curve | Map) -> str:
+    """In which way a curve was measured."""
+    return MODES["alone" if found.one_by_one else curve.mode]
 
 
 def slow(found: Found, kind: str) -> list[str]:
@@ -67,10 +77,10 @@ def tests(found: Found) -> str:
     )
 
 
-def usual(curve: Curve) -> str:
+def usual(found: Found, curve: Curve) -> str:
     """What is usual, and how far nodes, links and launches lie from it."""
     launches = "" if curve.launches is None else f", launches {percent(curve.launches)} %"
-    usual = f"{name(curve.metric)}, {MODES[curve.mode]}: {number(curve.usual)} {curve.unit}"
+    usual = f"{name(curve.metric)}, {mode(found, curve)}: {number(curve.usual)} {curve.unit}"
     if curve.nodes is None or curve.links is None:
         return f"{usual}, the median of pairs"
     return (
@@ -83,5 +93,5 @@ def faults(found: Found) -> str:
     """What is not well."""
     parts = [conclusion(found)] if found.verdicts else []
     parts += [f"{count(len(found.wrong), 'pair')} received wrong data"] if found.wrong else []
-    parts += [found.failed] if found.failed else []
+    parts += [] if found.complete else [found.failed or "not all launches were run"]
     return "; ".join(parts)
