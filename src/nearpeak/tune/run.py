@@ -204,7 +204,7 @@ def search(
     single = prepared.single
     hinted = trials.hints(lambda limit: _hints(prepared, tell, limit))
     for name, value in hinted.named:
-        tell(f"What its messages go through names {name}={value}")
+        tell(f"{name}={value} is worth a try by what the time of its messages goes into")
     given = {*single.settings.env, *single.library.env}
     crossed = _crossed(prepared, trials, hinted, tell)
     named = [*hinted.named, *((name, value) for name, value in crossed)]
@@ -213,7 +213,7 @@ def search(
     calibrated = _calibrated(prepared, trials, tell, [UCX] if hinted.over_ucx else [])
     last = _last(prepared, hinted, tried)
     if last:
-        tell(f"{count(len(last), 'value')} of UCX, which moves none of its messages: tried last")
+        tell(f"{count(len(last), 'value')} of UCX are tried last: it moves none of these messages")
     with single.mps():
         return Search(trials, tried, prepared.asked.seed, tell, first, calibrated, last).run()
 

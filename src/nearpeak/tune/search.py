@@ -191,8 +191,8 @@ class Search:
         values = len(self._candidates)
         if seconds := self._bench.foreseen(values):
             self._tell(
-                f"{values} values are tried many at a time, the most promising ones alone: a launch"
-                f" of each takes a --budget of about {format_seconds(seconds)}"
+                f"{values} values are tried many at a time, the most promising ones alone: one launch"
+                f" for each would need a --budget of about {format_seconds(seconds)}"
             )
 
     def _go_on(self) -> None:
@@ -433,7 +433,7 @@ class Search:
         if rest and len(alike) - len(rest) >= MOST_FAILING:
             why = f"nothing worked with {needed.label}"
             self.outcome.refused.update({each.label: why for each in rest})
-            self._tell(f"{needed.label}: refused, with all that needs it")
+            self._tell(f"{needed.label}: not tried further, nor what needs it")
 
     def _sample(self, sampler: Sampler, until: float) -> None:
         """Trials of values together as the sampler proposes them."""
@@ -480,7 +480,7 @@ class Search:
         if prices is None:
             self._lack("what it costs elsewhere, which the study alone tells")
         while prices:
-            self._tell(f"slower with it: {', '.join(prices)}")
+            self._tell(f"slower elsewhere with what was taken: {', '.join(prices)}")
             places = list(prices)
             prices = {}
             best = math.inf
@@ -602,7 +602,8 @@ class Search:
         if not self._reference(TAKEN):
             self._own, self.outcome.taken, self._scatter = own, before, scatter
             return False
-        self._tell(f"taken: {Candidate(tuple(env.items())).label or 'nothing'}")
+        label = Candidate(tuple(env.items())).label
+        self._tell(f"taken: {label or 'the library as it is'}")
         return True
 
     def _race(
