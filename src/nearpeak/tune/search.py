@@ -191,8 +191,8 @@ class Search:
         values = len(self._candidates)
         if seconds := self._bench.foreseen(values):
             self._tell(
-                f"{values} values are tried many at a time, the most promising ones alone: one launch"
-                f" for each would need a --budget of about {format_seconds(seconds)}"
+                f"{values} values are tried many at a time, the most promising ones alone: one"
+                f" launch for each would need a --budget of about {format_seconds(seconds)}"
             )
 
     def _go_on(self) -> None:
