@@ -13,6 +13,8 @@ READY := .venv/ready
 TOOLS := .venv/tools
 # What makes the site of the documentation.
 SITE := .venv/site
+# What Python compiles it keeps: else each process that tests start would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup study test quick lint format programs unit sanitize narrowed lock docs dist install clean
 

@@ -10,7 +10,7 @@ from statistics import median
 
 from nearpeak.libraries.library import CommandLine
 from nearpeak.study.places import NO_PLACE, misplaced, wanted_at
-from nearpeak.study.process import TERM_GRACE_SECONDS, run_tree
+from nearpeak.study.process import run_tree
 from nearpeak.study.records import EnvironmentRecord, ProblemRecord, Record, SamplesRecord, written
 from nearpeak.study.single import Single
 from nearpeak.terms.logs import crash_words
@@ -67,7 +67,7 @@ def launched(
     line_with: Callable[[list[str]], CommandLine],
     native: bool,
     limit_seconds: float = LIMIT_SECONDS,
-    grace_seconds: float = TERM_GRACE_SECONDS,
+    grace_seconds: float | None = None,
 ) -> tuple[list[Record], str]:
     """The records of a launch that ran where it should, and its output. `line_with`: the launch,
     of words that name the file of its records; the two times are those of `run_tree`.

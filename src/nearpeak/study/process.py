@@ -45,7 +45,7 @@ def run_tree(
     env: dict[str, str],
     log: Path,
     limit_seconds: float,
-    grace_seconds: float = TERM_GRACE_SECONDS,
+    grace_seconds: float | None = None,
     errors: Path | None = None,
     tick: Callable[[], bool] = lambda: False,
     stop: Callable[[], bool] = lambda: False,
@@ -55,8 +55,11 @@ def run_tree(
 
     `tick` is called a few times a second and says whether there was progress; when it raises, the
     tree is ended first. The tree is ended after `limit_seconds` without progress ("hung"), or when
-    `stop` says so ("stopped"): it has `grace_seconds` for that, then it is killed.
+    `stop` says so ("stopped"): it has `grace_seconds` for that (None: TERM_GRACE_SECONDS), then it
+    is killed.
     """
+    if grace_seconds is None:
+        grace_seconds = TERM_GRACE_SECONDS
     started = time.monotonic()
     before = set(psutil.Process().children(recursive=True))
     with log.open("ab") as output, (errors or log).open("ab") as second, _reaping_orphans():
