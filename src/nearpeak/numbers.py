@@ -97,9 +97,19 @@ def count(number_of: int, thing: str) -> str:
     return f"{number_of} {thing}{'es' if thing.endswith('ch') else 's'}"
 
 
+MOST_NAMED = 16  # hosts
+
+
 def listed(names: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def in_short(hosts: Sequence[str]) -> str:
+    """`a, b, c`; of many how many there are, the first and the last."""
+    if len(hosts) > MOST_NAMED:
+        return f"{len(hosts)} hosts, {hosts[0]} to {hosts[-1]}"
+    return ", ".join(hosts)
 
 
 def printable(text: str) -> str:

@@ -4,12 +4,15 @@
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 from typer.testing import CliRunner, Result
 
 from nearpeak.cli.main import build_app
 from nearpeak.machine import doctor
-from nearpeak.machine.machine import Diagnosis
+from nearpeak.machine.discover import discover
+from nearpeak.machine.machine import Diagnosis, Machine
+from nearpeak.study import hosts, paths
 
 OK = Diagnosis(severity="ok", id="cores", message="8 cores")
 WARN = Diagnosis(severity="warn", id="governor", message="[red]slow", hint="make it fast")
@@ -31,6 +34,36 @@ def test_only_what_is_bad_fails(
     for finding in findings:
         assert finding.message in result.output
         assert finding.hint in result.output
+
+
+def test_what_nodes_of_a_job_have_in_common_is_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    here = discover()
+    other = msgspec.structs.replace(here, cpu_model="Other CPU", diagnoses=[OK, BAD])
+    monkeypatch.setattr(doctor, "examine", lambda **_: [OK, WARN])
+    monkeypatch.setattr(paths, "hosts_of_job", lambda: ["a", "b", "c", "d"])
+
+    def describe(
+        here: Machine, hosts: list[str], remote_shell: None, ranks: int
+    ) -> dict[str, Machine | str]:
+        assert (hosts, remote_shell, ranks) == (["a", "b", "c", "d"], None, 2)
+        return {"a": here, "b": other, "c": here, "d": "no answer"}
+
+    monkeypatch.setattr(hosts, "describe", describe)
+    result = run()
+    assert result.exit_code == 1
+    lines = [" ".join(line.split()) for line in result.output.splitlines()]
+    assert "ok cores a, b, c: 8 cores" not in lines
+    assert "ok cores 8 cores" in lines
+    assert "warn governor a, c: [red]slow" in lines
+    assert "bad load b: busy" in lines
+    assert "Hosts that are alike: a, c" in lines
+    assert f"b differs: CPU: Other CPU, here {here.cpu_model}" in lines
+    assert "d does not say what it is: no answer" in lines
+    told = json.loads(run("--json").output)
+    assert [one["id"] for one in told["nodes"]["b"]] == ["cores", "load"]
+    assert (list(told["differ"]), told["unknown"]) == (["b"], {"d": "no answer"})
 
 
 def test_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`nearpeak run` in jobs of a real Slurm: which launcher starts the ranks, and where they run."""
 
+import json
+import os
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -26,13 +29,29 @@ subprocess.run(line.argv, env={**os.environ, **line.env}, check=True)
 
 
 @pytest.fixture
-def bare(installed: Callable[[str], Any], tmp_path: Path) -> Path:
-    """The prefix of an MPICH that has no launcher."""
-    library = installed("mpich")
-    build_mpi(library)
-    (tmp_path / "bare").mkdir()
-    (tmp_path / "bare" / "lib").symlink_to(library.prefix / "lib")
-    return tmp_path / "bare"
+def bare(installed: Callable[[str], Any], tmp_path: Path) -> Callable[[str], Path]:
+    """The prefix of a library without its launcher."""
+
+    def make(name: str) -> Path:
+        library = installed(name)
+        build_mpi(library)
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "lib").symlink_to(library.prefix / "lib")
+        return tmp_path / name
+
+    return make
+
+
+def with_srun(folder: Path, offered: str, otherwise: str) -> str:
+    """A PATH whose srun offers these types of PMI, and else does what is given: `srun` is the real
+    one."""
+    real = shutil.which("srun")
+    (folder / "srun").write_text(
+        f'#!/bin/sh\nsrun() {{ exec {real} "$@"; }}\n'
+        f'case "$*" in --mpi=list) echo "{offered}" ;; *) {otherwise} ;; esac\n'
+    )
+    (folder / "srun").chmod(0o755)
+    return f"{folder}:{os.environ['PATH']}"
 
 
 @pytest.mark.parametrize("name", ["mpich", "openmpi"])
@@ -91,8 +110,71 @@ def test_all_pairs_of_the_nodes_of_a_job(
     assert {launch.end.status for launch in read(folder).launches} == {"ok"}
 
 
-def test_srun_starts_what_has_no_launcher(slurm: Any, bare: Path) -> None:
-    done = slurm.run(slurm.job(2, [*RUN, "--mpi", str(bare)]))
+@pytest.mark.parametrize(("name", "pmi"), [("mpich", "pmi2"), ("openmpi", "pmix")])
+def test_srun_starts_what_has_no_launcher(
+    slurm: Any, bare: Callable[[str], Path], name: str, pmi: str
+) -> None:
+    done = slurm.run(slurm.job(2, [*RUN, "--mpi", str(bare(name))]))
     assert done.returncode == 0, done.stderr
-    assert " is started by srun --mpi=pmi2 on nearpeak-a and nearpeak-b of job " in done.stderr
+    assert f" is started by srun --mpi={pmi} on nearpeak-a and nearpeak-b of job " in done.stderr
     assert done.stdout.splitlines()[-1].split()[0] == "8"
+
+
+def test_srun_starts_it_on_one_node_too(slurm: Any, bare: Callable[[str], Path]) -> None:
+    done = slurm.run(slurm.job(1, [*RUN, "--mpi", str(bare("mpich"))]))
+    assert done.returncode == 0, done.stderr
+    assert " is started by srun --mpi=pmi2 on nearpeak-a of job " in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "offered", "otherwise", "said"),
+    [
+        ("mpich", "pmi2", "echo srun: error: no steps today >&2; exit 1", "no steps today"),
+        ("openmpi", "pmi2", 'srun "$@"', "srun --mpi=pmi2: "),  # which it was built without
+    ],
+)
+def test_what_does_not_start_is_bad_input(
+    slurm: Any,
+    bare: Callable[[str], Path],
+    tmp_path: Path,
+    name: str,
+    offered: str,
+    otherwise: str,
+    said: str,
+) -> None:
+    path = with_srun(tmp_path, offered, otherwise)
+    done = slurm.run(slurm.job(2, [*RUN, "--mpi", str(bare(name))]), PATH=path)
+    assert done.returncode == 2, done.stderr
+    [last] = [line for line in done.stderr.splitlines() if line.startswith("nearpeak: ")]
+    assert last.startswith("nearpeak: nothing starts ")
+    assert said in last
+    assert last.endswith("docs/slurm.md has what works")
+    assert not [
+        line
+        for host in (0, 1)
+        for line in slurm.hosts.processes(host).values()
+        if "nearpeak-mpi" in line
+    ]
+
+
+def test_all_nodes_of_a_job_say_what_they_are(slurm: Any) -> None:
+    done = slurm.run(slurm.job(3, [NEARPEAK, "machine"]))
+    assert done.returncode == 0, done.stderr
+    assert f"Hosts that are alike: {', '.join(slurm.hosts.names)}" in done.stdout
+    assert "host-host two-nodes" in done.stdout
+    shrunk = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", "/dev/shm"]
+    assert slurm.hosts.run(shrunk, host=1).returncode == 0
+    try:
+        done = slurm.run(slurm.job(3, [NEARPEAK, "doctor", "--json"]))
+    finally:
+        slurm.hosts.run(["umount", "/dev/shm"], host=1)
+    whole = json.loads(done.stdout)
+    assert list(whole["nodes"]) == list(slurm.hosts.names)
+    assert (whole["differ"], whole["unknown"]) == ({}, {})
+    severities = {
+        host: {one["id"]: one["severity"] for one in found}["shared-memory"]
+        for host, found in whole["nodes"].items()
+    }
+    first, second, third = slurm.hosts.names
+    assert severities == {first: "ok", second: "bad", third: "ok"}
+    assert done.returncode == 1

@@ -2,7 +2,7 @@
 """The commands, one file each; here, what several of them have."""
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO, TypeVar
 
@@ -73,6 +73,21 @@ def print_json(whole: object) -> None:
     import msgspec
 
     typer.echo(msgspec.json.format(msgspec.json.encode(whole)).decode())
+
+
+def print_hosts(differ: Mapping[str, Sequence[str]], unknown: Mapping[str, str]) -> None:
+    """Which hosts are alike, in a line; in what others differ, and why some are not known."""
+    from nearpeak.console import PlainConsole
+    from nearpeak.numbers import in_short
+
+    console = PlainConsole()
+    if alike := [host for host, told in differ.items() if not told]:
+        console.print(f"Hosts that are alike: {in_short(alike)}", soft_wrap=True)
+    for host, told in differ.items():
+        for line in told:
+            console.print(f"{host} differs: {line}", style="yellow", soft_wrap=True)
+    for host, why in unknown.items():
+        console.print(f"{host} does not say what it is: {why}", style="yellow", soft_wrap=True)
 
 
 def parsed(option: str, parser: Callable[[str], T], text: str) -> T:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nearpeak.cli import Hosts, RemoteShell, print_json
+from nearpeak.cli import Hosts, RemoteShell, print_hosts, print_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -55,23 +55,21 @@ def machine(
     nearpeak machine --picture my-machine.svg
     """
     from nearpeak.errors import UserError
-    from nearpeak.machine.allocation import has_nodes
     from nearpeak.machine.discover import discover
     from nearpeak.machine.paths import discover_paths
     from nearpeak.study.hosts import describe, differences
     from nearpeak.study.options import split_list
-    from nearpeak.study.paths import check_hosts
+    from nearpeak.study.paths import check_hosts, hosts_of_job
 
     if picture is not None and picture.suffix != ".svg":
         raise UserError(
             f"--picture {picture}: it draws SVG alone, so name it {picture.with_suffix('.svg')}"
         )
-    names = split_list(hosts) if hosts else []
-    check_hosts(names, remote_shell)
+    alone = record is not None or picture is not None
+    wanted = split_list(hosts) if hosts else [] if alone else hosts_of_job()
+    names = check_hosts(wanted, remote_shell)
     here = discover()
-    # Hosts of a job are not called: srun starts what runs there.
-    called = names if remote_shell is not None or not has_nodes() else []
-    told = describe(here, called, remote_shell)
+    told = describe(here, names, remote_shell)
     unknown = {host: other for host, other in told.items() if isinstance(other, str)}
     others = {host: other for host, other in told.items() if not isinstance(other, str)}
     differ = {host: [*differences(here, other)] for host, other in others.items()}
@@ -94,7 +92,7 @@ def machine(
         print_json(whole)
     else:
         _show(here, paths, missing)
-        _compare(differ, unknown)
+        print_hosts(differ, unknown)
 
 
 def _record(here: Machine, file: Path) -> None:
@@ -151,19 +149,6 @@ def _show(here: Machine, paths: list[DataPath], missing: list[Missing]) -> None:
         console.print("Paths that are not available", style="bold")
         for reason in missing:
             console.print(f"  {reason}")
-
-
-def _compare(differ: dict[str, list[str]], unknown: dict[str, str]) -> None:
-    from nearpeak.console import PlainConsole
-
-    console = PlainConsole()
-    if alike := [host for host, told in differ.items() if not told]:
-        console.print(f"Hosts that are alike: {', '.join(alike)}", soft_wrap=True)
-    for host, told in differ.items():
-        for line in told:
-            console.print(f"{host} differs: {line}", style="yellow", soft_wrap=True)
-    for host, why in unknown.items():
-        console.print(f"{host} does not say what it is: {why}", style="yellow", soft_wrap=True)
 
 
 def _caches(here: Machine) -> str:

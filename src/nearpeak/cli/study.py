@@ -368,7 +368,6 @@ def _start(
     explain: int | None,
     dry_run: bool,
 ) -> None:
-    from nearpeak.machine.allocation import has_nodes
     from nearpeak.results.requirements import check
     from nearpeak.study.fit import expected_blocks
     from nearpeak.study.folder import check_new, create
@@ -403,8 +402,7 @@ def _start(
                 " list` shows them)."
             )
         warn(machine.diagnoses, sys.stdout)
-        if plan.remote_shell is not None or not has_nodes():
-            _print([*remarks(machine, plan.hosts, plan.remote_shell)], sys.stdout)
+        _print([*remarks(machine, plan.hosts, plan.remote_shell)], sys.stdout)
         history = History(folder, plan)
         session = _session(folder, plan, machine, history)
         ended_by = _run(folder, plan, journal, history, session, explain=explain)

@@ -1,51 +1,105 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether other hosts are like this machine, as paths between hosts take them to be."""
 
+import os
 import shlex
-import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import msgspec
 
+from nearpeak.files import write_whole
+from nearpeak.folders import cache
+from nearpeak.libraries.launchers import srun
+from nearpeak.machine import allocation
+from nearpeak.machine.discover import discover
+from nearpeak.machine.doctor import examine
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.tree import format_list
+from nearpeak.study.paths import is_here
+from nearpeak.study.process import run_tree
+from nearpeak.terms.logs import last_words
 
 SECONDS = 60.0  # for a host to describe itself
-AT_ONCE = 16  # hosts that are asked at the same time
-
-
-class _Described(msgspec.Struct):
-    machine: Machine
+AT_ONCE = 16  # hosts that are called at the same time
 
 
 def describe(
-    here: Machine, hosts: Sequence[str], remote_shell: str | None
+    here: Machine, hosts: Sequence[str], remote_shell: str | None, ranks: int | None = None
 ) -> dict[str, Machine | str]:
     """The machine that each host is, by its own word, or why it does not say: this program runs
-    there, from the same folder. Of this host, `here`."""
-    own = {"localhost", socket.gethostname(), socket.getfqdn()}
-    others = [host for host in hosts if host not in own]
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        asked = pool.map(lambda host: _ask(host, remote_shell or "ssh"), others)
-        told = dict(zip(others, asked, strict=True))
+    there, from the same folder. Of this host, `here`. `ranks`: with what doctor finds for so many.
+
+    Nodes of a job describe themselves by srun, where no remote shell is given; others are called.
+    """
+    others = [host for host in hosts if not is_here(host)]
+    if others and remote_shell is None and allocation.by_srun():
+        told = _by_srun(others, ranks)
+    else:
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            asked = pool.map(lambda host: _ask(host, remote_shell or "ssh", ranks), others)
+            told = dict(zip(others, asked, strict=True))
     return {host: told.get(host, here) for host in hosts}
 
 
-def _ask(host: str, shell: str) -> Machine | str:
-    code = "from nearpeak.cli.main import main; main()"
-    command = shlex.join([sys.executable, "-c", code, "machine", "--json"])
+def tell(ranks: int | None, folder: str | None) -> None:
+    """What runs on a host: its description, as JSON on stdout, or in a file of the folder that is
+    called as Slurm calls the node."""
+    found = discover()
+    if ranks is not None:
+        diagnoses = examine(machine=found, ranks=ranks)
+        found = msgspec.structs.replace(found, diagnoses=diagnoses)
+    whole = msgspec.json.encode(found)
+    if folder is None:
+        sys.stdout.buffer.write(whole)
+    else:
+        write_whole(Path(folder) / os.environ["SLURMD_NODENAME"], whole.decode())
+
+
+def _telling(ranks: int | None, folder: Path | None) -> list[str]:
+    told = None if folder is None else str(folder)
+    code = f"from nearpeak.study.hosts import tell; tell({ranks!r}, {told!r})"
+    return [sys.executable, "-c", code]
+
+
+def _by_srun(hosts: Sequence[str], ranks: int | None) -> dict[str, Machine | str]:
+    """In one step for all: into files, as srun cuts long lines of several tasks into pieces."""
+    found: dict[str, Machine | str] = {}
+    cache().mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="hosts-", dir=cache()) as shared:
+        folder, log = Path(shared), Path(shared) / ".log"
+        argv = [srun.PROGRAM, "--cpu-bind=none", "--export=ALL", "--ntasks-per-node=1"]
+        argv += [f"--nodes={len(hosts)}", f"--ntasks={len(hosts)}", f"--nodelist={','.join(hosts)}"]
+        env = {**os.environ, **allocation.SHARING_STEPS}
+        ended = run_tree([*argv, *_telling(ranks, folder)], env=env, log=log, limit_seconds=SECONDS)
+        if ended.end == "hung":
+            why = f"no answer within {SECONDS:.0f} s"
+        else:
+            why = ended.reason or last_words(log)
+        for host in hosts:
+            try:
+                found[host] = msgspec.json.decode((folder / host).read_bytes(), type=Machine)
+            except FileNotFoundError:
+                found[host] = why
+            except (OSError, msgspec.MsgspecError) as error:
+                found[host] = str(error)
+    return found
+
+
+def _ask(host: str, shell: str, ranks: int | None) -> Machine | str:
     try:
         done = subprocess.run(
-            [shell, host, command],
+            [shell, host, shlex.join(_telling(ranks, None))],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=SECONDS,
             check=True,
         )
-        return msgspec.json.decode(done.stdout, type=_Described).machine
+        return msgspec.json.decode(done.stdout, type=Machine)
     except subprocess.CalledProcessError as error:
         said: list[str] = error.stderr.decode(errors="replace").strip().splitlines()
         return said[-1] if said else "no reason given"
