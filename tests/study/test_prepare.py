@@ -15,7 +15,7 @@ from nearpeak.study.prepare import within_job
         (Options(budget_seconds=600.0), 90.0, 90.0, "Of the budget of 10m00s, 1m30s are used now:"),
         (Options(budget_seconds=60.0), 90.0, None, ""),
         (Options(budget_seconds=600.0), None, None, ""),
-        (Options(), 90.0, 90.0, "Of the budget of 13m00s, 1m30s are used now: job 7 ends"),
+        (Options(), 90.0, None, "The budget is 1m30s: job 7 ends soon after"),
         (Options(), 2 * USUAL_SECONDS, None, ""),
         (Options(launches=3), 90.0, None, ""),
     ],
@@ -31,5 +31,6 @@ def test_the_time_that_a_job_has_left_bounds_what_is_used_of_the_budget(
     monkeypatch.setattr(allocation, "measuring_seconds", lambda: left)
     lines: list[str] = []
     found = within_job(options, lines.append)
-    assert (found.budget_seconds, found.job_seconds) == (options.budget_seconds, now)
+    budget = options.budget_seconds if options.budget_seconds or not said else left
+    assert (found.budget_seconds, found.job_seconds) == (budget, now)
     assert [line.startswith(said) for line in lines] == ([True] if said else [])

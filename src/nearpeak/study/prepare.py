@@ -112,14 +112,17 @@ def prepare(
 
 
 def within_job(options: Options, say: Callable[[str], None]) -> Options:
-    """The options with what the job that this is has left for the budget, where that is less;
-    UserError where it has nothing.
+    """The options with what the job that this is has left for the budget, where that is less: as
+    the budget, where none was asked for. UserError where it has nothing.
 
     A study without a budget ends by the clock, as `StudyRun` does.
     """
     most, wanted = allocation.measuring_seconds(), budget_of(options)
     if most is None or wanted is None or wanted <= most:
         return options
+    if options.budget_seconds is None:
+        say(f"The budget is {format_seconds(most)}: job {allocation.job()} ends soon after")
+        return replace(options, budget_seconds=most)
     say(
         f"Of the budget of {format_seconds(wanted)}, {format_seconds(most)} are used now: job "
         f"{allocation.job()} ends soon after. --resume in another job has the rest."
