@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "accel/accelerator.hpp"
@@ -83,6 +84,9 @@ class Driver {
   virtual std::unique_ptr<Source> source(const std::string&, const Context&) const {
     return nullptr;
   }
+  // As Accelerator has them.
+  virtual std::optional<Located> locate(const void*) const { return std::nullopt; }
+  virtual bool reaches(DeviceNumber, DeviceNumber) const { return false; }
 
   Call<int*> count_devices;
   Call<DeviceNumber*, int> get_device;

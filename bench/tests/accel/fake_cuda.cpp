@@ -740,6 +740,47 @@ EXPORT int cuMemGetAddressRange_v2(Address* base, std::size_t* bytes, Address ad
   return kGood;
 }
 
+// CUpointer_attribute by number, as wide as the manual says.
+EXPORT int cuPointerGetAttribute(void* answer, int attribute, Address address) {
+  BEGIN_CALL();
+  const Allocation* found = find(address);
+  if (found == nullptr) return kInvalidValue;
+  const bool host = found->kind == Kind::kPinned || found->kind == Kind::kRegistered;
+  switch (attribute) {
+    case 2:  // memory type
+      *static_cast<unsigned*>(answer) = host ? 1 : 2;
+      return kGood;
+    case 7:  // buffer id
+      *static_cast<std::uint64_t*>(answer) = found->serial;
+      return kGood;
+    case 8:  // is managed
+      *static_cast<unsigned*>(answer) = found->kind == Kind::kManaged ? 1 : 0;
+      return kGood;
+    case 9:  // device ordinal
+      *static_cast<int*>(answer) = found->device->number;
+      return kGood;
+    case 10:  // can be given to other processes
+      *static_cast<unsigned*>(answer) = found->kind == Kind::kDevice ? 1 : 0;
+      return kGood;
+    case 11:  // where its range begins
+      *static_cast<Address*>(answer) = reinterpret_cast<Address>(found->seen);
+      return kGood;
+    case 12:
+      *static_cast<std::size_t*>(answer) = found->bytes;
+      return kGood;
+    default:
+      return kInvalidValue;
+  }
+}
+
+EXPORT int cuDeviceCanAccessPeer(int* reached, int from, int to) {
+  BEGIN_CALL();
+  if (from == to || from < 0 || to < 0 || from >= state().devices || to >= state().devices)
+    return kInvalidDevice;
+  *reached = can_reach(&state().device[from], &state().device[to]) ? 1 : 0;
+  return kGood;
+}
+
 EXPORT int cuMemcpyAsync(Address to, Address from, std::size_t bytes, Stream* stream) {
   BEGIN_CONTEXT_CALL();
   const struct {
