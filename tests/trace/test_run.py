@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
+from nearpeak.libraries.preload import PASSED_ON
 from nearpeak.trace import run
-from nearpeak.trace.run import PASSED_ON, environment
+from nearpeak.trace.run import environment
 
 PRELOAD, FOLDER = Path("/cache/trace.so"), Path("/tmp/folder")
 
