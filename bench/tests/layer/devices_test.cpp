@@ -86,7 +86,7 @@ class Owner {
   }
 
  private:
-  Offer& offer() { return *static_cast<Offer*>(memory_.data()); }
+  Offer& offer() { return *reinterpret_cast<Offer*>(memory_.data()); }
 
   SharedMemory memory_{sizeof(Offer)};
   pid_t child_ = 0;
