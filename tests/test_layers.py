@@ -36,7 +36,7 @@ FOLDERS = [
     {"accel", "trace"},
     {"accel/host", "accel/kernels", "group", "transport"},
     {"accel/gpu", "accel/openacc", "accel/opencl", "sampling"},
-    {"accel/cuda", "accel/hip", "record"},
+    {"accel/cuda", "accel/hip", "layer", "record"},
     {"transport/gpu", "transport/host", "transport/mpi", "transport/nccl", "transport/tcp"},
     {"benchmark"},
     {"mpi", "pt2pt"},

@@ -12,6 +12,7 @@
 #include <initializer_list>
 #include <memory>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -24,6 +25,12 @@ namespace nearpeak {
 class AcceleratorError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+};
+
+// The same for memory of another process that is mapped here already.
+class AcceleratorAlreadyMapped : public AcceleratorError {
+ public:
+  using AcceleratorError::AcceleratorError;
 };
 
 // The same for memory that there is not: a case too large for the device is skipped, not failed.
@@ -141,6 +148,16 @@ struct IpcHandle {
   std::uint32_t length = 0;
 };
 
+// What the driver knows of an address.
+struct Located {
+  BufferKind kind = BufferKind::kHost;
+  int device = 0;        // an index, as Accelerator::device() takes it
+  void* base = nullptr;  // of the allocation that has the address
+  std::size_t bytes = 0;
+  std::uint64_t allocation = 0;  // a number that no other one of this process has had or will have
+  bool shareable = false;        // whether Ipc::export_memory takes it
+};
+
 // What not every device can do; each is asked for with the functions of Device of the same name.
 
 class Ipc {
@@ -242,6 +259,12 @@ class Accelerator {
   virtual const std::vector<DeviceInfo>& devices() const = 0;
   // Takes the device for this process at the first call: seconds and some of its memory.
   virtual Device& device(int index) = 0;
+
+  // Where memory is that somebody else has allocated; nothing for ordinary host memory, and where
+  // the driver cannot say.
+  virtual std::optional<Located> locate(const void*) { return std::nullopt; }
+  // Whether a device can open memory of another one, by index.
+  virtual bool reaches(int, int) { return false; }
 
   // The index of a device given by index or by UUID. Throws BadInput that names those there are.
   int find_device(const std::string& text) const;

@@ -66,12 +66,6 @@ void add_examples(CLI::App& app, const std::string& examples) {
   app.get_formatter()->long_option_alignment_ratio(kShortNames);
 }
 
-std::string comma_list(const std::vector<std::string>& names) {
-  std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  return list;
-}
-
 void check_names(const std::vector<std::string>& names, const std::vector<std::string>& known,
                  const std::string& kind) {
   for (const std::string& name : names)

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "trace/handles.hpp"
-#include "trace/real.hpp"
+#include "calls/handles.hpp"
+#include "calls/real.hpp"
 
 namespace nearpeak::trace {
 namespace {
@@ -26,10 +26,10 @@ struct Request {
 };
 
 // Never freed: threads may call MPI while the program ends.
-auto& comms = *new Handles<MPI_Comm, Members>;
-auto& windows = *new Handles<MPI_Win, Members>;
-auto& types = *new Handles<MPI_Datatype, std::int64_t>;
-auto& requests = *new Handles<MPI_Request, Request>;
+auto& comms = *new calls::Handles<MPI_Comm, Members>;
+auto& windows = *new calls::Handles<MPI_Win, Members>;
+auto& types = *new calls::Handles<MPI_Datatype, std::int64_t>;
+auto& requests = *new calls::Handles<MPI_Request, Request>;
 
 MPI_Group all{};  // of MPI_COMM_WORLD, or what stands for it
 
@@ -101,7 +101,7 @@ std::int64_t size_of(MPI_Datatype type) {
 
 std::int64_t received_bytes(const MPI_Status& status) {
   MPI_Count bytes = 0;
-  NEARPEAK_REAL(MPI_Get_elements_x)(&status, byte_type(), &bytes);
+  NEARPEAK_REAL(MPI_Get_elements_x)(&status, calls::byte_type(), &bytes);
   return bytes < 0 ? 0 : std::int64_t{bytes};
 }
 
@@ -145,7 +145,7 @@ void forget_request(const MPI_Request* request) {
 
 void enters_world() {
   if (counting()) return;  // by a session
-  NEARPEAK_REAL(MPI_Comm_group)(comm_world(), &all);
+  NEARPEAK_REAL(MPI_Comm_group)(calls::comm_world(), &all);
   enters();
 }
 

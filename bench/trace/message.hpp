@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "trace/real.hpp"
+#include "calls/real.hpp"
 #include "trace/table.hpp"
 // Behind mpi.h.
 #include "calls/level.hpp"

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "calls/real.hpp"
 #include "trace/memory.hpp"
 #include "trace/message.hpp"
-#include "trace/real.hpp"
 #include "trace/table.hpp"
 
 namespace nearpeak::trace {

@@ -38,6 +38,7 @@ if(NEARPEAK_MPI_LIBRARY)
   target_link_libraries(nearpeak-mpi PRIVATE ${NEARPEAK_MPI_LIBRARY})
   target_link_options(nearpeak-mpi PRIVATE -Wl,--allow-shlib-undefined)
   add_library(nearpeak-trace SHARED main.cpp)
+  add_library(nearpeak-layer SHARED main.cpp)
 endif()
 """
 NATIVE = """
@@ -381,7 +382,7 @@ def test_copied_programs_run_from_another_cache_and_with_an_old_glibc(
     there = tmp_path / "there"
     build.copy_programs([mpich, intel], there)  # which share an ABI
     programs = list((there / "build").glob("*/*nearpeak-*"))
-    assert len(programs) == 4
+    assert len(programs) == 5
     for program in programs:
         assert glibc.needed([program]) <= glibc.PORTABLE
         # What moves bytes is the C library's, as in programs of other compilers.
@@ -391,7 +392,8 @@ def test_copied_programs_run_from_another_cache_and_with_an_old_glibc(
     without_compiler()
     native, program = build.build_native(), build.build_mpi(resolve("mpich"))
     assert native.is_relative_to(there / "build")
-    assert build.build_trace(resolve("mpich")).is_relative_to(there / "build")
+    for preloaded in (build.build_trace, build.build_layer):
+        assert preloaded(resolve("mpich")).is_relative_to(there / "build")
     assert says(native) == "one"
     assert mpich.version in says(program, LD_LIBRARY_PATH=str(mpich.libmpi.parent))
 

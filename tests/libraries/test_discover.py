@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from nearpeak.errors import UserError
@@ -307,6 +308,27 @@ def test_real_library_by_path_and_alias(library: Library) -> None:
     alias = resolve(f"again={library.name}")
     assert (alias.name, alias.prefix) == ("again", library.prefix)
     assert resolve(f"again={library.prefix}").name == "again"
+
+
+def test_a_library_with_the_layer(bare: Path, fake_library: Fake) -> None:
+    prefix = bare / "opt" / "mpi"
+    fake_library(prefix, MPICH, says=HYDRA)
+    plain = resolve(str(prefix))
+    assert not plain.layer
+    found = resolve(f"{prefix}+layer")
+    assert found == msgspec.structs.replace(plain, name=f"{plain.name}+layer", layer=True)
+    assert resolve(f"mine={prefix}+layer") == msgspec.structs.replace(found, name="mine")
+    with pytest.raises(UserError, match=r"\+layer is named twice: once will do"):
+        resolve(f"{prefix}+layer+layer")
+    with pytest.raises(UserError, match=r"ceiling is no MPI library: \+layer goes with those of"):
+        resolve("ceiling+layer")
+
+
+def test_a_folder_may_be_called_so(bare: Path, fake_library: Fake) -> None:
+    prefix = bare / "opt" / "mpi+layer"
+    fake_library(prefix, MPICH, says=HYDRA)
+    assert not resolve(str(prefix)).layer
+    assert resolve(f"{prefix}+layer").layer
 
 
 def test_not_yet_installed(bare: Path) -> None:

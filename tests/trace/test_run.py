@@ -9,9 +9,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from made_libraries import made_library
 
+from nearpeak.libraries.preload import PASSED_ON
 from nearpeak.trace import run
-from nearpeak.trace.run import PASSED_ON, environment
+from nearpeak.trace.run import environment
 
 PRELOAD, FOLDER = Path("/cache/trace.so"), Path("/tmp/folder")
 
@@ -58,7 +60,7 @@ def test_a_signal_that_comes_as_the_command_starts_is_passed_on(
     monkeypatch.setattr(run, "subprocess", SimpleNamespace(Popen=start))
     monkeypatch.setattr(run, "build_trace", lambda _: PRELOAD)
     monkeypatch.setattr(run, "environment", lambda *_: dict(os.environ))
-    library: Any = None
+    library: Any = made_library()
     # Whoever takes no signal yet is ended by it: the tests, too.
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     try:

@@ -16,7 +16,7 @@ from nearpeak.libraries.build import build_trace
 from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.launch import command_line
 from nearpeak.libraries.library import Launch, Library, Rank
-from nearpeak.trace.run import PASSED_ON
+from nearpeak.libraries.preload import PASSED_ON
 from nearpeak.trace.trace import Trace
 
 NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))

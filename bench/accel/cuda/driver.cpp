@@ -26,6 +26,15 @@ constexpr int kLastMpsError = 810;
 // Attributes of a device.
 constexpr int kCapabilityMajor = 75;
 constexpr int kCapabilityMinor = 76;
+// CUpointer_attribute and CUmemorytype.
+constexpr int kMemoryType = 2;
+constexpr int kBufferId = 7;
+constexpr int kIsManaged = 8;
+constexpr int kDeviceOrdinal = 9;
+constexpr int kIpcCapable = 10;
+constexpr int kRangeStart = 11;
+constexpr int kRangeBytes = 12;
+constexpr unsigned kTypeOfHostMemory = 1;
 
 // Where a process sees no device, what hides them is outside of the driver.
 std::string hint(int result) {
@@ -50,6 +59,11 @@ class CudaDriver final : public gpu::Driver {
                                       const gpu::Context& context) const override {
     return make_source(allocator, *this, allocator_calls_, context);
   }
+  std::optional<Located> locate(const void* address) const override;
+  bool reaches(DeviceNumber from, DeviceNumber to) const override {
+    int reached = 0;
+    return can_access_peer_(&reached, from, to) == kSuccess && reached != 0;
+  }
 
  private:
   friend class PrimaryContext;
@@ -60,6 +74,8 @@ class CudaDriver final : public gpu::Driver {
   Call<ContextHandle*, DeviceNumber> retain_;
   Call<DeviceNumber> release_;
   Call<ContextHandle> set_current_;
+  Call<void*, int, const void*> get_pointer_attribute_;
+  Call<int*, DeviceNumber, DeviceNumber> can_access_peer_;
   AllocatorCalls allocator_calls_;
 };
 
@@ -147,6 +163,8 @@ CudaDriver::CudaDriver() {
   need(library, unload_module, "cuModuleUnload");
   need(library, find_function, "cuModuleGetFunction");
   need(library, launch, "cuLaunchKernel");
+  need(library, get_pointer_attribute_, "cuPointerGetAttribute");
+  need(library, can_access_peer_, "cuDeviceCanAccessPeer");
   if (const int result = init(0); result != kSuccess)
     throw BackendUnavailable("cuInit: " + error_text(result) + hint(result));
 }
@@ -158,6 +176,24 @@ std::string CudaDriver::error_text(int result) const {
     return "error " + std::to_string(result);
   if (get_error_string_(result, &text) != kSuccess || text == nullptr) return name;
   return std::string(name) + ": " + text;
+}
+
+// Each answer is as wide as the manual says, or zero where the driver does not know the question.
+std::optional<Located> CudaDriver::locate(const void* address) const {
+  unsigned type = 0, managed = 0, shareable = 0;
+  if (get_pointer_attribute_(&type, kMemoryType, address) != kSuccess) return std::nullopt;
+  Located found;
+  get_pointer_attribute_(&managed, kIsManaged, address);
+  get_pointer_attribute_(&found.device, kDeviceOrdinal, address);
+  get_pointer_attribute_(&found.allocation, kBufferId, address);
+  get_pointer_attribute_(&found.base, kRangeStart, address);
+  get_pointer_attribute_(&found.bytes, kRangeBytes, address);
+  get_pointer_attribute_(&shareable, kIpcCapable, address);
+  found.kind = managed != 0                ? BufferKind::kManaged
+               : type == kTypeOfHostMemory ? BufferKind::kPinned
+                                           : BufferKind::kDevice;
+  found.shareable = shareable != 0;
+  return found;
 }
 
 std::unique_ptr<gpu::Context> CudaDriver::take(int index, DeviceNumber number) const {

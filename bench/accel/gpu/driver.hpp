@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "accel/accelerator.hpp"
@@ -33,6 +34,7 @@ enum Result {
   kSuccess = 0,
   kInvalidValue = 1,
   kOutOfMemory = 2,
+  kAlreadyMapped = 208,
   kNoDevice = 100,
   kNotReady = 600,
 };
@@ -83,6 +85,9 @@ class Driver {
   virtual std::unique_ptr<Source> source(const std::string&, const Context&) const {
     return nullptr;
   }
+  // As Accelerator has them.
+  virtual std::optional<Located> locate(const void*) const { return std::nullopt; }
+  virtual bool reaches(DeviceNumber, DeviceNumber) const { return false; }
 
   Call<int*> count_devices;
   Call<DeviceNumber*, int> get_device;

@@ -596,6 +596,12 @@ class GpuAccelerator final : public Accelerator {
     return *opened_[index];
   }
 
+  std::optional<Located> locate(const void* address) override { return driver_->locate(address); }
+  bool reaches(int from, int to) override {
+    return from == to || driver_->reaches(numbers_.at(static_cast<std::size_t>(from)),
+                                          numbers_.at(static_cast<std::size_t>(to)));
+  }
+
  private:
   const std::unique_ptr<const Driver> driver_;
   std::vector<DeviceInfo> infos_;
@@ -610,6 +616,7 @@ void Context::fail(int result, const char* call, std::initializer_list<std::stri
   if (what.size() != 0) text += "(" + comma_list(what) + ")";
   text += " on GPU " + std::to_string(index_) + ": " + driver_.error_text(result);
   if (result == kOutOfMemory) throw AcceleratorOutOfMemory(std::move(text));
+  if (result == kAlreadyMapped) throw AcceleratorAlreadyMapped(text);
   throw AcceleratorError(text);
 }
 

@@ -118,10 +118,11 @@ std::string library_name() {
   return whole.substr(0, whole.find_first_of(",\n"));
 }
 
-// By a name that no tool defines which stands before the library.
+// By a name that no tool defines which stands before the library: those of nearpeak have PMPI_Init
+// in Open MPI's ABI.
 std::string library_file() {
   Dl_info info{};
-  void* const function = dlsym(RTLD_DEFAULT, "PMPI_Init");
+  void* const function = dlsym(RTLD_DEFAULT, "PMPI_Get_library_version");
   if (function == nullptr || dladdr(function, &info) == 0 || info.dli_fname == nullptr) return "";
   return info.dli_fname;
 }

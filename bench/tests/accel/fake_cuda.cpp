@@ -66,6 +66,7 @@ enum Error {
   kInvalidImage = 200,
   kInvalidContext = 201,
   kMapFailed = 205,
+  kAlreadyMapped = 208,
   kPeerUnsupported = 217,
   kInvalidHandle = 400,
   kNotFound = 500,
@@ -118,6 +119,7 @@ struct Allocation {
   char* storage;       // where the bytes are: elsewhere for device memory
   int fd = -1;
   std::uint64_t serial = 0;
+  pid_t owner = 0;  // of one that was opened
 };
 
 struct Device {
@@ -220,6 +222,7 @@ struct State {
   bool corrupt = false;
   bool reversed = false;
   bool eager = false;
+  bool blocks = false;
   bool heedless = false;
   std::map<std::string, Fault> faults;
   Device device[kMostDevices] = {{0}, {1}};
@@ -250,7 +253,7 @@ void configure() {
   all.driver = 12040;
   all.peer = true;
   all.prohibited = -1;
-  all.reachable = all.corrupt = all.reversed = all.eager = all.heedless = false;
+  all.reachable = all.corrupt = all.reversed = all.eager = all.heedless = all.blocks = false;
   all.faults.clear();
   const char* text = std::getenv("NEARPEAK_FAKE_CUDA");
   std::stringstream list(text == nullptr ? "" : text);
@@ -272,6 +275,8 @@ void configure() {
       all.reversed = value != 0;
     } else if (std::sscanf(item.c_str(), "eager=%d", &value) == 1) {
       all.eager = value != 0;
+    } else if (std::sscanf(item.c_str(), "blocks=%d", &value) == 1) {
+      all.blocks = value != 0;
     } else if (std::sscanf(item.c_str(), "heedless=%d", &value) == 1) {
       all.heedless = value != 0;
     } else {
@@ -740,6 +745,47 @@ EXPORT int cuMemGetAddressRange_v2(Address* base, std::size_t* bytes, Address ad
   return kGood;
 }
 
+// CUpointer_attribute by number, as wide as the manual says.
+EXPORT int cuPointerGetAttribute(void* answer, int attribute, Address address) {
+  BEGIN_CALL();
+  const Allocation* found = find(address);
+  if (found == nullptr) return kInvalidValue;
+  const bool host = found->kind == Kind::kPinned || found->kind == Kind::kRegistered;
+  switch (attribute) {
+    case 2:  // memory type
+      *static_cast<unsigned*>(answer) = host ? 1 : 2;
+      return kGood;
+    case 7:  // buffer id
+      *static_cast<std::uint64_t*>(answer) = found->serial;
+      return kGood;
+    case 8:  // is managed
+      *static_cast<unsigned*>(answer) = found->kind == Kind::kManaged ? 1 : 0;
+      return kGood;
+    case 9:  // device ordinal
+      *static_cast<int*>(answer) = found->device->number;
+      return kGood;
+    case 10:  // can be given to other processes
+      *static_cast<unsigned*>(answer) = found->kind == Kind::kDevice ? 1 : 0;
+      return kGood;
+    case 11:  // where its range begins
+      *static_cast<Address*>(answer) = reinterpret_cast<Address>(found->seen);
+      return kGood;
+    case 12:
+      *static_cast<std::size_t*>(answer) = found->bytes;
+      return kGood;
+    default:
+      return kInvalidValue;
+  }
+}
+
+EXPORT int cuDeviceCanAccessPeer(int* reached, int from, int to) {
+  BEGIN_CALL();
+  if (from == to || from < 0 || to < 0 || from >= state().devices || to >= state().devices)
+    return kInvalidDevice;
+  *reached = can_reach(&state().device[from], &state().device[to]) ? 1 : 0;
+  return kGood;
+}
+
 EXPORT int cuMemcpyAsync(Address to, Address from, std::size_t bytes, Stream* stream) {
   BEGIN_CONTEXT_CALL();
   const struct {
@@ -890,6 +936,11 @@ EXPORT int cuIpcOpenMemHandle_v2(void** memory, Handle64 in, unsigned flags) {
   if (handle.pid == getpid()) return kInvalidContext;  // it has the memory already
   Device* const owner = &state().device[handle.device];
   if (!can_reach(current, owner)) return kPeerUnsupported;
+  if (state().blocks && handle.bytes < kGranularity)
+    for (const auto& [_, other] : state().allocations)
+      if (other.kind == Kind::kOpened && other.owner == handle.pid && other.device == owner &&
+          other.bytes < kGranularity)
+        return kAlreadyMapped;
   const std::string path =
       "/proc/" + std::to_string(handle.pid) + "/fd/" + std::to_string(handle.fd);
   char link[256] = "";
@@ -901,6 +952,7 @@ EXPORT int cuIpcOpenMemHandle_v2(void** memory, Handle64 in, unsigned flags) {
   if (fd < 0) return kMapFailed;
   Allocation opened{Kind::kOpened, owner,  handle.bytes, (handle.bytes + kPage - 1) / kPage * kPage,
                     nullptr,       nullptr};
+  opened.owner = handle.pid;
   opened.storage = static_cast<char*>(map(opened.mapped, PROT_READ | PROT_WRITE, fd));
   opened.seen =
       state().reachable ? opened.storage : static_cast<char*>(map(opened.mapped, PROT_NONE, -1));

@@ -112,8 +112,9 @@ def show(
     from nearpeak.libraries import settings
     from nearpeak.libraries.discover import resolve
     from nearpeak.libraries.families import all_families, mode_of
-    from nearpeak.libraries.launch import command_line, launcher_of, shell_line
+    from nearpeak.libraries.launch import launcher_of, shell_line
     from nearpeak.libraries.library import Launch, Rank
+    from nearpeak.libraries.preload import command_line
 
     library = resolve(name)
     if mode_of(library):

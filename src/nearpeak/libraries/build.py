@@ -56,7 +56,12 @@ def build_mpi(library: Library) -> Path:
 
 def build_trace(library: Library) -> Path:
     """What `nearpeak trace` preloads into programs of this library; errors as build_mpi."""
-    return _program(_trace(kit_for(library), library.name))
+    return _program(_preloaded(kit_for(library), library.name, TRACE))
+
+
+def build_layer(library: Library) -> Path:
+    """What makes programs of this library move device buffers, preloaded; errors as build_mpi."""
+    return _program(_preloaded(kit_for(library), library.name, LAYER))
 
 
 def build_explain() -> Path:
@@ -76,7 +81,7 @@ def needs_compilers_libraries(program: Path) -> bool:
 
 
 def copy_programs(libraries: list[Library], cache: Path, *, own_compiler: bool = False) -> None:
-    """Copies nearpeak-native, nearpeak-mpi and the tracing layer for these libraries into another
+    """Copies nearpeak-native, nearpeak-mpi and what is preloaded for these libraries into another
     cache folder, where other machines find them: built for glibc.PORTABLE, or by this machine's
     compiler.
 
@@ -85,7 +90,7 @@ def copy_programs(libraries: list[Library], cache: Path, *, own_compiler: bool =
     """
     kits = [(kit_for(library), library.name) for library in libraries]
     targets = [_mpi(kit, None, name) for kit, name in kits]
-    targets += [_trace(kit, name) for kit, name in kits]
+    targets += [_preloaded(kit, name, what) for kit, name in kits for what in (TRACE, LAYER)]
     for target in dict.fromkeys([NATIVE, EXPLAIN, *targets]):
         program = _program(target) if own_compiler else _build(replace(target, portable=True))
         if needs_compilers_libraries(program):
@@ -130,18 +135,22 @@ class Target:
     def identity(self) -> str:
         """The same for the same sources, parts and kind of processor."""
         kind = [self.program.encode(), platform.machine().encode()]
-        without = {
-            folder for program, own in ALONE.items() if program != self.program for folder in own
-        }
+        own = ALONE.get(self.program, ())
+        without = {folder for folders_of in ALONE.values() for folder in folders_of} - {*own}
         return fingerprint(sources(), [*kind, *self.parts], {"tests", *without})
 
 
 CORE = Target("libnearpeak_core.a", words="what the measuring programs share")  # needs no MPI
 NATIVE = Target("nearpeak-native")
 TRACE = "libnearpeak-trace.so"
+LAYER = "libnearpeak-layer.so"
 EXPLAIN = Target("libnearpeak-explain.so")  # one for all libraries
-# What needs no CORE, and its folders of the sources, which are in no other program.
-ALONE = {TRACE: ("calls", "trace"), EXPLAIN.program: ("explain",)}
+# What needs no CORE, and its folders of the sources, which no program with CORE has.
+ALONE = {
+    TRACE: ("calls", "trace"),
+    LAYER: ("calls", "layer"),
+    EXPLAIN.program: ("explain",),
+}
 
 
 def own_benchmarks() -> Path | None:
@@ -173,8 +182,8 @@ def _mpi(kit: Kit, own: Path | None, library: str, program: str = "nearpeak-mpi"
     return Target(program, tuple(options), tuple(parts), words=words)
 
 
-def _trace(kit: Kit, library: str) -> Target:
-    return _mpi(kit, None, library, TRACE)
+def _preloaded(kit: Kit, library: str, program: str) -> Target:
+    return _mpi(kit, None, library, program)
 
 
 def _runpath(library: Path) -> str:

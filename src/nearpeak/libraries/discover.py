@@ -11,7 +11,7 @@ import msgspec
 
 from nearpeak.errors import UserError, closest
 from nearpeak.libraries import catalogue, launchers, modules, nccl
-from nearpeak.libraries.families import Family, natives, recognise
+from nearpeak.libraries.families import Family, is_native, natives, recognise
 from nearpeak.libraries.identify import LIMIT_SECONDS, CannotIdentify, version_text
 from nearpeak.libraries.launch import join_paths
 from nearpeak.libraries.library import Discovery, Library, Settings
@@ -29,6 +29,7 @@ SONAME = re.compile(r"lib(mpi|mpich|mpi_ibm)\.so\.\d+")
 NEEDED_VARIABLES = re.compile(
     r"^(LD_LIBRARY_PATH|(OMPI|OPAL|PMIX|PRTE|UCX|UCC|HCOLL|FI|I_MPI|MPICH|MPIR|MV2|MVP|PSM[23])_.*)$"
 )
+LAYER = "+layer"  # behind what names a library: with the layer loaded before it
 LACKS = "nearpeak-lacks.txt"  # in a prefix: what was left out of the library (bundle/trim.py)
 SRUN = "srun"
 LAUNCHERS = ("mpirun", "mpiexec", "mpiexec.hydra", "mpirun.*", "mpiexec.*")
@@ -63,14 +64,16 @@ def discover() -> Discovery:
 
 def resolve(spec: str) -> Library:
     """The library that a user means: a catalogue name, a name that `nearpeak mpi list` shows, a
-    path to a prefix or to its mpirun, `ceiling`, `nccl` or the path of a libnccl.so, or NAME=SPEC
-    for any of these under another name.
+    path to a prefix or to its mpirun, `ceiling`, `nccl` or the path of a libnccl.so, SPEC+layer for
+    an MPI library with the layer, or NAME=SPEC for any of these under another name.
 
     UserError for anything else, saying what would do.
     """
     alias = re.fullmatch(r"([A-Za-z0-9][A-Za-z0-9._+-]*)=(.+)", spec)
     if alias:
         return msgspec.structs.replace(resolve(alias[2]), name=alias[1])
+    if spec.endswith(LAYER) and not Path(spec).expanduser().exists():
+        return _with_layer(resolve(spec.removesuffix(LAYER)))
     if spec in natives():
         return natives()[spec]
     if "/" in spec or spec.startswith(("~", ".")):
@@ -98,6 +101,14 @@ def resolve(spec: str) -> Library:
             return library
     known = sorted({*catalogue.libraries(), *natives(), *(library.name for library in libraries)})
     raise UserError(f"unknown MPI library {spec!r}{closest(spec, known)}")
+
+
+def _with_layer(library: Library) -> Library:
+    if is_native(library):
+        raise UserError(f"{library.name} is no MPI library: {LAYER} goes with those of MPI alone")
+    if library.layer:
+        raise UserError(f"{LAYER} is named twice: once will do")
+    return msgspec.structs.replace(library, name=f"{library.name}{LAYER}", layer=True)
 
 
 def _not_installed(entry: catalogue.Entry) -> str:

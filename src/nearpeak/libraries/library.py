@@ -34,6 +34,7 @@ class Library(msgspec.Struct, kw_only=True, frozen=True):
     network_only: Settings | None = None  # in place of its family's
     pmi: str = ""  # what srun, where it is the launcher, is told of by --mpi; "": its default
     lacks: str = ""  # what was left out of it, that its makers ship and it opens on some machine
+    layer: bool = False  # whether the layer is loaded before it (docs/layer.md)
 
 
 class Discovery(msgspec.Struct):

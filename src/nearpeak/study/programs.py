@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from nearpeak.libraries.build import build_mpi, build_native
 from nearpeak.libraries.families import is_ceiling, is_native, mode_of
-from nearpeak.libraries.launch import command_line, environment
+from nearpeak.libraries.launch import environment
 from nearpeak.libraries.library import Library
+from nearpeak.libraries.preload import command_line
 from nearpeak.study.commands import Tools
 from nearpeak.study.describe import Description, describe, joined
 from nearpeak.study.plan import Contender, Variant

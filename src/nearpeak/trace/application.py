@@ -18,8 +18,9 @@ LIMIT_SECONDS = 20.0
 ELF = b"\x7fELF"
 
 
-def library_of(command: Sequence[str]) -> Library:
-    """That of the first program in a command that is linked with one. UserError without."""
+def library_of(command: Sequence[str], asking: str = "trace") -> Library:
+    """That of the first program in a command that is linked with one. UserError without, for the
+    user of `nearpeak ASKING`."""
     if shutil.which(command[0]) is None:
         raise UserError(f"there is no program {command[0]}")
     for word in command:
@@ -29,7 +30,7 @@ def library_of(command: Sequence[str]) -> Library:
             return _described(libmpi)
     raise UserError(
         f"no program in `{' '.join(command)}` is linked with an MPI library that is found: name "
-        "the library that it loads with --mpi, like `nearpeak trace --mpi openmpi -- ...`, and "
+        f"the library that it loads with --mpi, like `nearpeak {asking} --mpi openmpi -- ...`, and "
         "check that its launcher (mpirun) is of that library"
     )
 

@@ -14,11 +14,11 @@ import nearpeak
 from nearpeak.errors import UserError
 from nearpeak.libraries.build import build_trace
 from nearpeak.libraries.library import Library
+from nearpeak.libraries.preload import environment as preload_environment
 from nearpeak.signals import handled
 from nearpeak.trace.read import Left, Unreadable, merge, read
 from nearpeak.trace.trace import SCHEMA, Trace
 
-PASSED_ON = "OMPI_MCA_mca_base_env_list"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # after which it is shown what was seen
 
 
@@ -38,6 +38,11 @@ def run(command: Sequence[str], library: Library) -> tuple[Trace, int | None]:
     """Runs it in the foreground, to its end; and the signal that we got before, if one. UserError
     where it cannot be started, or no process of it called MPI: CommandFailed where it did not end
     well either, Interrupted after a signal."""
+    if library.layer:
+        raise UserError(
+            f"{library.name}: calls are counted without the layer, which is loaded in the same way:"
+            " leave out +layer"
+        )
     preload = build_trace(library)
     folder = Path(tempfile.mkdtemp(prefix="nearpeak-trace-"))
     try:
@@ -79,16 +84,8 @@ def environment(
     command: Sequence[str], library: Library, preload: Path, folder: Path
 ) -> dict[str, str]:
     """What the command sees: the ranks load `preload`, which writes into `folder`."""
-    before = os.environ.get("LD_PRELOAD", "")
-    own = {
-        "LD_PRELOAD": f"{preload}:{before}" if before else str(preload),
-        "NEARPEAK_TRACE": str(folder),
-    }
-    if library.abi == "openmpi" and "-x" not in command:
-        # Its launcher passes to other hosts what it is told to alone: by this or by -x, not both.
-        told = os.environ.get(PASSED_ON)
-        own[PASSED_ON] = ";".join([*([told] if told else []), *own])
-    return {**os.environ, **own}
+    own = {"NEARPEAK_TRACE": str(folder)}
+    return {**os.environ, **preload_environment(library, preload, own, command)}
 
 
 def _start(command: Sequence[str], env: dict[str, str]) -> tuple[int, int | None]:

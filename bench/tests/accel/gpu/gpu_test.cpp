@@ -121,6 +121,47 @@ TEST_CASE("the devices are listed as they are") {
   CHECK_THROWS_AS(cuda->device(-1), BadInput);
 }
 
+TEST_CASE("memory is found by its address, whoever has allocated it") {
+  const FakeCuda fake;
+  const auto cuda = FakeCuda::load();
+  Device& device = cuda->device(1);
+  SlotBuffer plain(device.memory(BufferKind::kDevice), 1000, 2);
+  SlotBuffer pinned(device.memory(BufferKind::kPinned), 1000, 1);
+  SlotBuffer managed(device.memory(BufferKind::kManaged), 1000, 1);
+  Memory* const pool = device.memory_from("async");
+  REQUIRE(pool != nullptr);
+  SlotBuffer pooled(*pool, 1000, 1);
+  const auto found = cuda->locate(plain.slot(1) + 7);
+  REQUIRE(found);
+  CHECK(found->kind == BufferKind::kDevice);
+  CHECK(found->device == 1);
+  CHECK(found->base == plain.slot(0));
+  CHECK(found->bytes == 2 * SlotBuffer::stride(1000));
+  CHECK(found->shareable);
+  const auto other = cuda->locate(pooled.slot(0));
+  REQUIRE(other);
+  CHECK(other->kind == BufferKind::kDevice);
+  CHECK(other->allocation != found->allocation);
+  CHECK_FALSE(other->shareable);
+  CHECK(cuda->locate(pinned.slot(0))->kind == BufferKind::kPinned);
+  CHECK(cuda->locate(managed.slot(0))->kind == BufferKind::kManaged);
+  const int mine = 0;
+  CHECK_FALSE(cuda->locate(&mine));
+}
+
+TEST_CASE("a device may not reach the memory of another one") {
+  SUBCASE("it does") {
+    const FakeCuda fake;
+    CHECK(FakeCuda::load()->reaches(0, 1));
+  }
+  SUBCASE("it does not, but its own") {
+    const FakeCuda fake("peer=0");
+    const auto cuda = FakeCuda::load();
+    CHECK_FALSE(cuda->reaches(0, 1));
+    CHECK(cuda->reaches(1, 1));
+  }
+}
+
 TEST_CASE("a device that cannot be used does not stop the others") {
   SUBCASE("it is listed with its reason") {
     const FakeCuda fake("prohibited=0");

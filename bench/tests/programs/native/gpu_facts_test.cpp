@@ -27,22 +27,22 @@ GpuOptions facts_of(const std::vector<std::string>& metrics, const std::string& 
   return options;
 }
 
-int run(const GpuOptions& options, const std::string& fake = "",
-        const std::string& nvrtc = kNoNvrtc, const std::string& said = "/dev/null") {
+int run_facts(const GpuOptions& options, const std::string& fake = "",
+              const std::string& nvrtc = kNoNvrtc, const std::string& said = "/dev/null") {
   const FakeCuda driver(fake, FAKE_CUDA_FORKED, nvrtc);
   return in_own_process([&] { return run_gpu(options, {}); }, said);
 }
 
-int run_kernels(const GpuOptions& options, const std::string& said = "/dev/null") {
-  return run(options, "", FAKE_NVRTC, said);
+int run_facts_with_kernels(const GpuOptions& options, const std::string& said = "/dev/null") {
+  return run_facts(options, "", FAKE_NVRTC, said);
 }
 
 }  // namespace
 
 TEST_CASE("opening memory is a fact by itself, and what needs kernels is skipped with the reason") {
   const RecordFile file;
-  CHECK(run(facts_of({"ipc_open", "flag_latency", "device_latency"}, "D,D", {"0", "1"},
-                     "0,64,100000", file)) == kGood);
+  CHECK(run_facts(facts_of({"ipc_open", "flag_latency", "device_latency"}, "D,D", {"0", "1"},
+                           "0,64,100000", file)) == kGood);
   std::set<std::size_t> sizes;
   for (const auto& record : file.records("samples")) {
     CHECK(record["benchmark"] == record["metric"]);
@@ -80,8 +80,8 @@ TEST_CASE("a reason at one end of a fact is told once for both") {
                             Fault{"flag_latency", "cuMemHostRegister_v2:1", "cuMemHostRegister"}}) {
     CAPTURE(each.fault);
     const RecordFile file;
-    CHECK(run(facts_of({each.metric}, "D,D", {"0", "1"}, "64", file), each.fault, FAKE_NVRTC) ==
-          kGood);
+    CHECK(run_facts(facts_of({each.metric}, "D,D", {"0", "1"}, "64", file), each.fault,
+                    FAKE_NVRTC) == kGood);
     CHECK(file.records("samples").empty());
     const auto problems = file.records("problem");
     REQUIRE(problems.size() == 1);
@@ -102,8 +102,8 @@ TEST_CASE("a kernel answers flags, and kernels on two devices pass messages") {
     const std::string buffers = ends.buffers;
     CAPTURE(buffers);
     const RecordFile file;
-    CHECK(run_kernels(facts_of({"flag_latency", "device_latency"}, ends.buffers, ends.devices,
-                               "0,7,50001,100000", file)) == kGood);
+    CHECK(run_facts_with_kernels(facts_of({"flag_latency", "device_latency"}, ends.buffers,
+                                          ends.devices, "0,7,50001,100000", file)) == kGood);
     CHECK(file.records("problem").empty());
     std::set<std::size_t> flags;
     std::set<std::size_t> passed;
@@ -125,7 +125,8 @@ TEST_CASE("a wrong byte of a message between kernels is seen") {
   const Variable defect("NEARPEAK_FAKE_NVRTC",
                         "((u64*)in)[i] = word;=>((u64*)in)[i] = word ^ (i == 3);");
   const RecordFile file;
-  CHECK(run_kernels(facts_of({"device_latency"}, "D,D", {"0", "1"}, "16,64", file)) == kWrongData);
+  CHECK(run_facts_with_kernels(facts_of({"device_latency"}, "D,D", {"0", "1"}, "16,64", file)) ==
+        kWrongData);
   const auto problems = file.records("problem");
   REQUIRE(problems.size() == 1);
   CHECK(problems[0]["status"] == "wrong data");
@@ -139,8 +140,8 @@ TEST_CASE("a wrong byte of a message between kernels is seen") {
 TEST_CASE("messages that do not come are a reason, and nobody waits for ever") {
   const Variable impatient("NEARPEAK_FAKE_NVRTC", "bool gave_up = false;=>bool gave_up = true;");
   const RecordFile file;
-  CHECK(run_kernels(facts_of({"device_latency", "flag_latency"}, "D,D", {"0", "1"}, "64", file)) ==
-        kGood);
+  CHECK(run_facts_with_kernels(
+            facts_of({"device_latency", "flag_latency"}, "D,D", {"0", "1"}, "64", file)) == kGood);
   REQUIRE(file.records("problem").size() == 1);
   CHECK(file.records("problem")[0]["message"] ==
         "no message came from the kernel on the other GPU");
@@ -152,8 +153,8 @@ TEST_CASE("a kernel that answers no flags ends both processes") {
   const Variable defect("NEARPEAK_FAKE_NVRTC", "if (value == ~0ULL) return;=>return;");
   const RecordFile file;
   const RecordFile said;
-  CHECK(run_kernels(facts_of({"flag_latency"}, "H,D", {"-", "0"}, "8", file), said.path()) ==
-        kFailed);
+  CHECK(run_facts_with_kernels(facts_of({"flag_latency"}, "H,D", {"-", "0"}, "8", file),
+                               said.path()) == kFailed);
   std::ifstream lines(said.path());
   const std::string all{std::istreambuf_iterator<char>(lines), {}};
   CHECK_MESSAGE(all.find("the kernel that answers flags has given up") != std::string::npos, all);
@@ -165,7 +166,7 @@ TEST_CASE("more than two ranks have no facts") {
                                 {"0", "0", "1", "1"}, "64", file);
   const auto cpus = two_cpus();
   options.mode.cpus.insert(options.mode.cpus.end(), cpus.begin(), cpus.end());
-  CHECK(run_kernels(options) == kGood);
+  CHECK(run_facts_with_kernels(options) == kGood);
   CHECK(file.records("samples").empty());
   CHECK(file.records("problem").empty());
 }

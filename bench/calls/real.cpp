@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "trace/real.hpp"
+#include "calls/real.hpp"
 
 #include <dlfcn.h>
 
 #include <cstdio>
 #include <cstdlib>
 
-namespace nearpeak::trace {
+namespace nearpeak::calls {
 
 namespace {
 
@@ -15,8 +15,8 @@ void* find_in(void* scope, const char* name) {
   // Of a program that has loaded the MPI library itself, as an interpreter does.
   if (void* const library = dlopen(NEARPEAK_MPI_SONAME, RTLD_LAZY | RTLD_NOLOAD))
     if (void* const found = dlsym(library, name)) return found;
-  std::fprintf(stderr, "nearpeak trace: the program called MPI, but %s has no %s\n",
-               NEARPEAK_MPI_SONAME, name);
+  std::fprintf(stderr, "nearpeak: the program called MPI, but %s has no %s\n", NEARPEAK_MPI_SONAME,
+               name);
   std::abort();
 }
 
@@ -25,4 +25,4 @@ void* find_in(void* scope, const char* name) {
 void* find(const char* name) { return find_in(RTLD_NEXT, name); }
 void* find_variable(const char* name) { return find_in(RTLD_DEFAULT, name); }
 
-}  // namespace nearpeak::trace
+}  // namespace nearpeak::calls

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "trace/handles.hpp"
+#include "calls/handles.hpp"
 
 #include <doctest/doctest.h>
 
@@ -12,7 +12,7 @@
 #include "programs/native/process.hpp"
 #include "record/record.hpp"
 
-namespace nearpeak::trace {
+namespace nearpeak::calls {
 
 TEST_CASE("handles: each is known until it is dropped itself") {
   Handles<int, std::string> handles;
@@ -115,4 +115,4 @@ TEST_CASE("handles: what is found while it is put is whole") {
   CHECK(wrong.load() == 0);
 }
 
-}  // namespace nearpeak::trace
+}  // namespace nearpeak::calls

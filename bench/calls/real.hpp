@@ -8,7 +8,7 @@
 
 #include <type_traits>
 
-namespace nearpeak::trace {
+namespace nearpeak::calls {
 
 // A function of the MPI library by its name. The library need not be loaded before the
 // first call: this one is preloaded into launchers and shells too. Ends the process where there is
@@ -36,18 +36,28 @@ inline MPI_Datatype byte_type() {
   static const auto found = handle<MPI_Datatype>("ompi_mpi_byte");
   return found;
 }
+inline MPI_Comm comm_self() {
+  static const auto found = handle<MPI_Comm>("ompi_mpi_comm_self");
+  return found;
+}
+inline MPI_Request request_null() {
+  static const auto found = handle<MPI_Request>("ompi_request_null");
+  return found;
+}
 #else
 inline MPI_Comm comm_world() { return MPI_COMM_WORLD; }
+inline MPI_Comm comm_self() { return MPI_COMM_SELF; }
 inline MPI_Datatype byte_type() { return MPI_BYTE; }
+inline MPI_Request request_null() { return MPI_REQUEST_NULL; }
 #endif
 
-}  // namespace nearpeak::trace
+}  // namespace nearpeak::calls
 
 // The PMPI function of this name, looked up once.
 #define NEARPEAK_REAL(name) NEARPEAK_REAL_OF(P##name, "P" #name)
 #define NEARPEAK_REAL_OF(name, text)                                            \
   ([]() {                                                                       \
     static auto* const function =                                               \
-        ::nearpeak::trace::real<std::remove_reference_t<decltype(name)>>(text); \
+        ::nearpeak::calls::real<std::remove_reference_t<decltype(name)>>(text); \
     return function;                                                            \
   }())

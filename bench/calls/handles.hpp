@@ -8,7 +8,7 @@
 #include <mutex>
 #include <utility>
 
-namespace nearpeak::trace {
+namespace nearpeak::calls {
 
 // What is known of handles: for all threads, until each is freed. It is read without a lock: what
 // is no longer needed is used again, never given back.
@@ -76,4 +76,4 @@ class Handles {
   std::mutex writing_;
 };
 
-}  // namespace nearpeak::trace
+}  // namespace nearpeak::calls

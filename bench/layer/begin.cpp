@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+// The agreement of all ranks in MPI_Init, and the end.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <fstream>
+#include <random>
+#include <string>
+#include <thread>
+
+#include "layer/operations.hpp"
+#include "layer/world.hpp"
+#include "options/options.hpp"
+
+namespace nearpeak::layer {
+namespace {
+
+constexpr std::uint32_t kProtocol = 1;  // of envelopes, slots and this agreement
+constexpr int kTag = 32749;             // on MPI_COMM_WORLD, before the application sends anything
+#ifdef OMPI_MAJOR_VERSION
+constexpr std::uint32_t kAbi = 1;
+#else
+constexpr std::uint32_t kAbi = 2;
+#endif
+
+struct Hello {
+  std::array<char, 8> mark{'n', 'p', 'l', 'a', 'y', 'e', 'r', '\0'};
+  std::uint32_t protocol = kProtocol;
+  std::uint32_t abi = kAbi;
+  bool operator==(const Hello&) const = default;
+};
+
+struct Answer {
+  std::int32_t missing = 0;  // ranks without the layer
+  std::int32_t one = 0;      // of them
+  Nonce nonce{};
+};
+
+// What each rank says of itself; alike where memory can be shared.
+struct Place {
+  std::array<char, 40> boot{};
+  std::uint64_t processes = 0;  // the namespace of their numbers
+  std::uint64_t user = 0;
+  bool operator==(const Place&) const = default;
+};
+struct Info {
+  Place place;
+  std::int32_t process = 0;
+  std::uint32_t fd = 0;
+  std::int32_t driver = 0;
+  std::int32_t shares = 0;  // whether it has an area
+};
+
+class Deadline {
+ public:
+  explicit Deadline(std::chrono::milliseconds wait)
+      : end_(std::chrono::steady_clock::now() + wait) {}
+  bool passed() const { return std::chrono::steady_clock::now() > end_; }
+
+ private:
+  std::chrono::steady_clock::time_point end_;
+};
+
+// Whether it is complete in time; else it is cancelled.
+bool complete(MPI_Request& request, const Deadline& deadline) {
+  for (int tries = 0;; ++tries) {
+    int done = 0;
+    NEARPEAK_REAL(MPI_Test)(&request, &done, MPI_STATUS_IGNORE);
+    if (done != 0) return true;
+    if (deadline.passed()) break;
+    if (tries > 100) std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  NEARPEAK_REAL(MPI_Cancel)(&request);
+  MPI_Status status;
+  int cancelled = 0;
+  NEARPEAK_REAL(MPI_Wait)(&request, &status);
+  NEARPEAK_REAL(MPI_Test_cancelled)(&status, &cancelled);
+  return cancelled == 0;
+}
+
+MPI_Request receiving(void* data, std::size_t bytes, int from) {
+  MPI_Request request{};
+  NEARPEAK_REAL(MPI_Irecv)
+  (data, static_cast<int>(bytes), calls::byte_type(), from, kTag, calls::comm_world(), &request);
+  return request;
+}
+
+MPI_Request sending(const void* data, std::size_t bytes, int to) {
+  MPI_Request request{};
+  NEARPEAK_REAL(MPI_Isend)
+  (data, static_cast<int>(bytes), calls::byte_type(), to, kTag, calls::comm_world(), &request);
+  return request;
+}
+
+Nonce random_nonce() {
+  std::random_device device;
+  Nonce nonce;
+  for (unsigned char& byte : nonce) byte = static_cast<unsigned char>(device());
+  return nonce;
+}
+
+bool without_rank_0 = false;  // it did not answer
+
+// Of rank 0: what it says to all that have the layer.
+Answer asked_all(const Deadline& deadline) {
+  const auto ranks = static_cast<std::size_t>(world.size);
+  std::vector<Hello> hellos(ranks);
+  std::vector<MPI_Request> requests(ranks);
+  for (std::size_t i = 1; i < ranks; ++i)
+    requests[i] = receiving(&hellos[i], sizeof(Hello), static_cast<int>(i));
+  Answer answer;
+  answer.nonce = random_nonce();
+  std::vector<int> there;
+  for (std::size_t i = 1; i < ranks; ++i) {
+    const bool came = complete(requests[i], deadline);
+    if (came) there.push_back(static_cast<int>(i));
+    if (came && hellos[i] == Hello{}) continue;
+    ++answer.missing;
+    answer.one = static_cast<int>(i);
+  }
+  for (const int rank : there) {
+    MPI_Request request = sending(&answer, sizeof(answer), rank);
+    NEARPEAK_REAL(MPI_Wait)(&request, MPI_STATUS_IGNORE);
+  }
+  return answer;
+}
+
+Answer asked_rank_0(const Deadline& deadline) {
+  const Hello hello;
+  Answer answer;
+  MPI_Request answering = receiving(&answer, sizeof(answer), 0);
+  MPI_Request request = sending(&hello, sizeof(hello), 0);
+  NEARPEAK_REAL(MPI_Wait)(&request, MPI_STATUS_IGNORE);
+  without_rank_0 = !complete(answering, deadline);
+  if (without_rank_0) answer.missing = 1;
+  return answer;
+}
+
+std::uint64_t inode_of(const char* file) {
+  struct stat found{};
+  return stat(file, &found) == 0 ? found.st_ino : 0;
+}
+
+Place own_place() {
+  Place place;
+  std::ifstream("/proc/sys/kernel/random/boot_id").read(place.boot.data(), 36);
+  place.processes = inode_of("/proc/self/ns/pid");
+  place.user = geteuid();
+  return place;
+}
+
+// Whether the library that is called is one of the ABI that this layer is for.
+bool of_this_abi() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  NEARPEAK_REAL(MPI_Get_library_version)(text, &length);
+  const bool open =
+      std::strstr(text, "Open MPI") != nullptr || std::strstr(text, "Spectrum MPI") != nullptr;
+  return open == (kAbi == 1);
+}
+
+// Whether another layer is loaded before this one, which would take the same calls.
+bool second() {
+  const char* const variable = "NEARPEAK_LAYER_PROCESS";
+  const std::string own = std::to_string(getpid());
+  const char* const before = std::getenv(variable);
+  if (before != nullptr && own == before) return true;
+  setenv(variable, own.c_str(), 1);
+  return false;
+}
+
+// Exchanges what the ranks are, and maps those of this machine. How many have a driver.
+int meet(bool driver) {
+  const auto ranks = static_cast<std::size_t>(world.size);
+  const auto self = static_cast<std::size_t>(world.rank);
+  world.areas.resize(ranks);
+  world.processes.resize(ranks);
+  std::vector<Info> infos(ranks);
+  Info own{.place = own_place(), .process = getpid(), .driver = driver ? 1 : 0};
+  try {
+    world.areas[self] = std::make_unique<Area>();
+    own.fd = world.areas[self]->fd();
+    own.shares = 1;
+  } catch (const std::exception&) {
+    // Its messages go through host memory.
+  }
+  constexpr int kBytes = sizeof(Info);
+  NEARPEAK_REAL(MPI_Allgather)
+  (&own, kBytes, calls::byte_type(), infos.data(), kBytes, calls::byte_type(), calls::comm_world());
+  int drivers = 0;
+  world.mapped = own.shares != 0 && driver;
+  for (std::size_t i = 0; i < ranks; ++i) {
+    drivers += infos[i].driver;
+    world.processes[i] = infos[i].process;
+    if (i == self || own.shares == 0 || infos[i].shares == 0 || !(infos[i].place == own.place))
+      continue;
+    try {
+      world.areas[i] = std::make_unique<Area>(infos[i].process, infos[i].fd);
+    } catch (const std::exception&) {
+      world.mapped = false;
+    }
+  }
+  // Nobody closes what others have not opened.
+  NEARPEAK_REAL(MPI_Barrier)(calls::comm_world());
+  return drivers;
+}
+
+// Why the layer is off; empty where it is on.
+std::string agreed() {
+  // Rank 0 answers when it has waited for all others.
+  const auto wait = world.settings.handshake * (world.rank == 0 ? 1 : 2);
+  const Answer answer = world.rank == 0 ? asked_all(Deadline(wait)) : asked_rank_0(Deadline(wait));
+  if (answer.missing != 0)
+    return std::to_string(answer.missing) + " of " + std::to_string(world.size) +
+           " ranks have no layer of this build, as rank " + std::to_string(answer.one) +
+           ": set LD_PRELOAD on all of them, or NEARPEAK_LAYER_HANDSHAKE to more seconds";
+  world.nonce = answer.nonce;
+  std::string why;
+  const bool driver = world.devices.load(why);
+  if (meet(driver) == 0) return "no rank has a driver of GPUs (" + why + ")";
+  return "";
+}
+
+}  // namespace
+
+void begin() {
+  if (second()) {
+    say("two layers are loaded: name one in LD_PRELOAD, the one of this program's MPI library");
+    std::exit(kBadInput);
+  }
+  try {
+    world.settings = settings_of_environment();
+  } catch (const BadInput& error) {
+    say(error.what());
+    std::exit(kBadInput);
+  }
+  if (world.settings.off) return;
+  if (!of_this_abi()) {
+    say("it is for the ABI of another MPI library than this program's: take that of the library, "
+        "by `nearpeak layer --mpi`");
+    std::exit(kBadInput);
+  }
+  NEARPEAK_REAL(MPI_Comm_rank)(calls::comm_world(), &world.rank);
+  NEARPEAK_REAL(MPI_Comm_size)(calls::comm_world(), &world.size);
+  const std::string why = agreed();
+  if (!why.empty()) {
+    // Rank 0 without the layer has messages of the others that it will never receive.
+    const bool ends = world.settings.required || without_rank_0;
+    const bool first = world.rank == (without_rank_0 ? 1 : 0);  // that has it, most likely
+    if (first) say((ends ? "it must be on, and is not: " : "off: ") + why);
+    if (ends) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));  // launchers forward the line
+      NEARPEAK_REAL(MPI_Abort)(calls::comm_world(), kBadInput);
+    }
+    return;
+  }
+  int given = 0;
+  NEARPEAK_REAL(MPI_Query_thread)(&given);
+  world.multiple = given == MPI_THREAD_MULTIPLE;
+  NEARPEAK_REAL(MPI_Comm_dup)(calls::comm_self(), &world.own);
+  world.on = true;
+}
+
+void end() {
+  if (!world.on) return;
+  {
+    const Guard guard;
+    finish_all();
+    world.devices.close_all();
+    const Counts& counts = world.counts;
+    if (world.settings.report && world.able.load())
+      say("rank " + std::to_string(world.rank) + ": sent " + std::to_string(counts.enveloped) +
+          " by envelope (" + std::to_string(counts.aside) + " set aside), " +
+          std::to_string(counts.staged) + " through host memory; received " +
+          std::to_string(counts.taken) + " by envelope, " + std::to_string(counts.raised) +
+          " through host memory");
+    NEARPEAK_REAL(MPI_Comm_free)(&world.own);
+    world.on = false;
+  }
+}
+
+}  // namespace nearpeak::layer

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every function of MPI that moves data, waits or frees (calls/calls.inc), with the name of the
+// library's: this one is loaded before it.
+
+#include <exception>
+#include <type_traits>
+
+#include "layer/taken.hpp"
+
+namespace nearpeak::layer {
+namespace {
+
+template <typename Argument>
+bool is_on_device(Argument argument) {
+  if constexpr (std::is_same_v<Argument, void*> || std::is_same_v<Argument, const void*>)
+    return argument != MPI_IN_PLACE && world.devices.on_device(argument);
+  else
+    return false;
+}
+
+template <auto kFunction>
+struct Call {
+  const char* name;
+  decltype(kFunction) real;
+
+  template <typename... Arguments>
+  int operator()(Arguments... arguments) const {
+    try {
+      if constexpr (requires { first(For<kFunction>{}, arguments...); }) {
+        return first(For<kFunction>{}, arguments...);
+      } else if constexpr (requires { done(For<kFunction>{}, arguments...); }) {
+        return world.on ? done(For<kFunction>{}, arguments...) : real(arguments...);
+      } else {
+        if (world.on && (is_on_device(arguments) || ...)) return refuse(name, kWithDevice);
+        return real(arguments...);
+      }
+    } catch (const std::exception& error) {
+      end_job(std::string(name) + ": " + error.what());
+    }
+  }
+};
+
+}  // namespace
+}  // namespace nearpeak::layer
+
+// As in trace/calls.cpp.
+#ifdef OMPI_MAJOR_VERSION
+#define ALSO_PROFILED(name) ALIAS_OF(name)
+#define ALIAS_OF(name) \
+  extern "C" __attribute__((alias(#name), visibility("default"))) decltype(P##name) P##name;
+#else
+#define ALSO_PROFILED(name)
+#endif
+
+#define CALL(kind, function, text, parameters, arguments, ...)                            \
+  ALSO_PROFILED(function)                                                                 \
+  extern "C" int function parameters {                                                    \
+    return nearpeak::layer::Call<&function>{text, NEARPEAK_REAL_FOR(function)} arguments; \
+  }
+
+#include "calls/calls.inc"

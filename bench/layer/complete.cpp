@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layer/complete.hpp"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "layer/operations.hpp"
+#include "layer/probe.hpp"
+#include "layer/world.hpp"
+
+namespace nearpeak::layer {
+namespace {
+
+// The records of the requests of one call, which may be none of them.
+class Asked {
+ public:
+  Asked(int n, const MPI_Request* requests) : n_(n) {
+    const auto size = static_cast<std::size_t>(std::max(n, 0));
+    if (size > few_.size()) many_.resize(size);
+    for (std::size_t i = 0; i < size; ++i) {
+      at(i) = known(requests[i]);
+      if (at(i) == nullptr) continue;
+      any_ = true;
+      offered_ = offered_ || at(i)->kind == Operation::Kind::kOffered;
+    }
+  }
+  Asked(const Asked&) = delete;
+  Asked& operator=(const Asked&) = delete;
+
+  bool any() const { return any_; }
+  // Whether the MPI library alone would wait for ever, or make others wait.
+  bool needs_help() const { return offered_ || busy(); }
+  Operation* operator[](int i) { return at(static_cast<std::size_t>(i)); }
+
+  void mark_waited(bool waited) {
+    for (int i = 0; i < n_; ++i)
+      if (Operation* const each = (*this)[i]) each->waited = waited;
+  }
+  void help() {
+    advance();
+    if (!offered_) return;
+    for (int i = 0; i < n_; ++i) {
+      Operation* const each = (*this)[i];
+      if (each != nullptr && each->kind == Operation::Kind::kOffered) advance_awaited(*each);
+    }
+  }
+
+ private:
+  Operation*& at(std::size_t i) { return many_.empty() ? few_[i] : many_[i]; }
+
+  int n_;
+  bool any_ = false;
+  bool offered_ = false;
+  std::array<Operation*, 16> few_{};
+  std::vector<Operation*> many_;
+};
+
+// Statuses of the layer's own, where the application wants none.
+class Statuses {
+ public:
+  Statuses(int n, MPI_Status* given) : given_(given) {
+    if (given != MPI_STATUSES_IGNORE) return;
+    given_ = few_.data();
+    if (n <= static_cast<int>(few_.size())) return;
+    many_.resize(static_cast<std::size_t>(n));
+    given_ = many_.data();
+  }
+  Statuses(const Statuses&) = delete;
+  Statuses& operator=(const Statuses&) = delete;
+
+  MPI_Status* data() { return given_; }
+  MPI_Status& operator[](int i) { return given_[i]; }
+
+ private:
+  MPI_Status* given_;
+  std::array<MPI_Status, 16> few_;
+  std::vector<MPI_Status> many_;
+};
+
+int class_of(int error) {
+  int found = MPI_SUCCESS;
+  if (error != MPI_SUCCESS) NEARPEAK_REAL(MPI_Error_class)(error, &found);
+  return found;
+}
+
+// One request was completed, with this code.
+int end_one(Operation* operation, MPI_Status& status, int code) {
+  if (operation == nullptr) return code;
+  const MPI_Comm comm = operation->comm_freed ? calls::comm_world() : operation->comm;
+  const int error = finished(*operation, status, code);
+  return code == MPI_SUCCESS && error != MPI_SUCCESS ? raise(comm, error) : error;
+}
+
+// Several were, `count` of them, with a status each: those with these numbers, or the first ones.
+int end_several(Asked& asked, Statuses& statuses, int count, const int* which, int code) {
+  const bool each = class_of(code) == MPI_ERR_IN_STATUS;
+  if (code != MPI_SUCCESS && !each) return code;
+  MPI_Comm comm = calls::comm_world();
+  bool wrong = false;
+  for (int i = 0; i < count; ++i) {
+    MPI_Status& status = statuses[i];
+    const int before = each ? status.MPI_ERROR : MPI_SUCCESS;
+    int error = before;
+    Operation* const operation = asked[which == nullptr ? i : which[i]];
+    if (operation != nullptr && class_of(before) != MPI_ERR_PENDING) {
+      const MPI_Comm own = operation->comm_freed ? calls::comm_world() : operation->comm;
+      error = finished(*operation, status, before);
+      if (error != before && !wrong && !each) {  // the first: none had an error before
+        for (int j = 0; j < i; ++j) statuses[j].MPI_ERROR = MPI_SUCCESS;
+        wrong = true;
+        comm = own;
+      }
+    }
+    if (wrong || each) status.MPI_ERROR = error;
+  }
+  return wrong ? raise(comm, MPI_ERR_IN_STATUS) : code;
+}
+
+// Calls that ask: one try of each. The guard is held while they do, as another thread's advance()
+// may look at the same requests.
+
+int try_one(Asked& asked, MPI_Request* request, int* flag, MPI_Status& status) {
+  asked.help();
+  const int code = NEARPEAK_REAL(MPI_Test)(request, flag, &status);
+  return code != MPI_SUCCESS || *flag != 0 ? end_one(asked[0], status, code) : code;
+}
+
+int try_all(Asked& asked, int n, MPI_Request* requests, int* flag, Statuses& statuses) {
+  asked.help();
+  const int code = NEARPEAK_REAL(MPI_Testall)(n, requests, flag, statuses.data());
+  if (code == MPI_SUCCESS && *flag == 0) return code;
+  return end_several(asked, statuses, n, nullptr, code);
+}
+
+int try_any(Asked& asked, int n, MPI_Request* requests, int* which, int* flag, MPI_Status& status) {
+  asked.help();
+  const int code = NEARPEAK_REAL(MPI_Testany)(n, requests, which, flag, &status);
+  if ((code == MPI_SUCCESS && *flag == 0) || *which == MPI_UNDEFINED) return code;
+  return end_one(asked[*which], status, code);
+}
+
+int try_some(Asked& asked, int n, MPI_Request* requests, int* done, int* which,
+             Statuses& statuses) {
+  asked.help();
+  const int code = NEARPEAK_REAL(MPI_Testsome)(n, requests, done, which, statuses.data());
+  if (*done == MPI_UNDEFINED || *done <= 0) return code;
+  return end_several(asked, statuses, *done, which, code);
+}
+
+}  // namespace
+
+int wait(MPI_Request* request, MPI_Status* status) {
+  MPI_Status own;
+  MPI_Status& told = status == MPI_STATUS_IGNORE ? own : *status;
+  Pause pause;
+  for (int flag = 0;; pause()) {
+    {
+      const Guard guard;
+      Asked asked(1, request);
+      if (asked.needs_help()) {
+        const int code = try_one(asked, request, &flag, told);
+        if (code != MPI_SUCCESS || flag != 0) return code;
+        continue;
+      }
+      if (!asked.any()) break;
+      asked.mark_waited(true);
+    }
+    // Nothing but this request, of which the MPI library knows all.
+    const MPI_Request before = *request;
+    const int code = NEARPEAK_REAL(MPI_Wait)(request, &told);
+    const Guard guard;
+    return end_one(known(before), told, code);
+  }
+  return NEARPEAK_REAL(MPI_Wait)(request, status);
+}
+
+int wait_all(int n, MPI_Request* requests, MPI_Status* statuses) {
+  Pause pause;
+  for (int flag = 0;; pause()) {
+    const Guard guard;
+    Asked asked(n, requests);
+    const bool helps = asked.needs_help();
+    if (!helps && !asked.any()) break;
+    Statuses told(n, statuses);
+    if (!helps && !world.multiple) {
+      const int code = NEARPEAK_REAL(MPI_Waitall)(n, requests, told.data());
+      return end_several(asked, told, n, nullptr, code);
+    }
+    const int code = try_all(asked, n, requests, &flag, told);
+    if (code != MPI_SUCCESS || flag != 0) return code;
+  }
+  return NEARPEAK_REAL(MPI_Waitall)(n, requests, statuses);
+}
+
+int wait_any(int n, MPI_Request* requests, int* which, MPI_Status* status) {
+  MPI_Status own;
+  MPI_Status& told = status == MPI_STATUS_IGNORE ? own : *status;
+  Pause pause;
+  for (int flag = 0;; pause()) {
+    const Guard guard;
+    Asked asked(n, requests);
+    if (!asked.needs_help() && !asked.any()) break;
+    const int code = try_any(asked, n, requests, which, &flag, told);
+    if (code != MPI_SUCCESS || flag != 0) return code;
+  }
+  return NEARPEAK_REAL(MPI_Waitany)(n, requests, which, status);
+}
+
+int wait_some(int n, MPI_Request* requests, int* done, int* which, MPI_Status* statuses) {
+  Pause pause;
+  for (;; pause()) {
+    const Guard guard;
+    Asked asked(n, requests);
+    if (!asked.needs_help() && !asked.any()) break;
+    Statuses told(n, statuses);
+    const int code = try_some(asked, n, requests, done, which, told);
+    if (code != MPI_SUCCESS || *done != 0) return code;
+  }
+  return NEARPEAK_REAL(MPI_Waitsome)(n, requests, done, which, statuses);
+}
+
+int test(MPI_Request* request, int* flag, MPI_Status* status) {
+  const Guard guard;
+  Asked asked(1, request);
+  if (!asked.any() && !asked.needs_help()) return NEARPEAK_REAL(MPI_Test)(request, flag, status);
+  MPI_Status own;
+  return try_one(asked, request, flag, status == MPI_STATUS_IGNORE ? own : *status);
+}
+
+int test_all(int n, MPI_Request* requests, int* flag, MPI_Status* statuses) {
+  const Guard guard;
+  Asked asked(n, requests);
+  if (!asked.any() && !asked.needs_help())
+    return NEARPEAK_REAL(MPI_Testall)(n, requests, flag, statuses);
+  Statuses told(n, statuses);
+  return try_all(asked, n, requests, flag, told);
+}
+
+int test_any(int n, MPI_Request* requests, int* which, int* flag, MPI_Status* status) {
+  const Guard guard;
+  Asked asked(n, requests);
+  if (!asked.any() && !asked.needs_help())
+    return NEARPEAK_REAL(MPI_Testany)(n, requests, which, flag, status);
+  MPI_Status own;
+  return try_any(asked, n, requests, which, flag, status == MPI_STATUS_IGNORE ? own : *status);
+}
+
+int test_some(int n, MPI_Request* requests, int* done, int* which, MPI_Status* statuses) {
+  const Guard guard;
+  Asked asked(n, requests);
+  if (!asked.any() && !asked.needs_help())
+    return NEARPEAK_REAL(MPI_Testsome)(n, requests, done, which, statuses);
+  Statuses told(n, statuses);
+  return try_some(asked, n, requests, done, which, told);
+}
+
+namespace {
+
+// A request that is complete stays: what is left to do is done, and the status says so each time.
+void note(Operation* operation, MPI_Status& status) {
+  if (operation == nullptr) return;
+  settle(*operation, status);
+  if (operation->active) correct(*operation, status);
+}
+
+}  // namespace
+
+int get_status(MPI_Request request, int* flag, MPI_Status* status) {
+  const Guard guard;
+  Asked asked(1, &request);
+  asked.help();
+  MPI_Status own;
+  MPI_Status& told = status == MPI_STATUS_IGNORE ? own : *status;
+  const int code = NEARPEAK_REAL(MPI_Request_get_status)(request, flag, &told);
+  if (code == MPI_SUCCESS && *flag != 0) note(asked[0], told);
+  return code;
+}
+
+#if NEARPEAK_MPI_LEVEL >= 41
+int get_status_all(int n, const MPI_Request* requests, int* flag, MPI_Status* statuses) {
+  const Guard guard;
+  Asked asked(n, requests);
+  asked.help();
+  Statuses told(n, statuses);
+  const int code = NEARPEAK_REAL(MPI_Request_get_status_all)(n, requests, flag, told.data());
+  if (code == MPI_SUCCESS && *flag != 0)
+    for (int i = 0; i < n; ++i) note(asked[i], told[i]);
+  return code;
+}
+
+int get_status_any(int n, const MPI_Request* requests, int* which, int* flag, MPI_Status* status) {
+  const Guard guard;
+  Asked asked(n, requests);
+  asked.help();
+  MPI_Status own;
+  MPI_Status& told = status == MPI_STATUS_IGNORE ? own : *status;
+  const int code = NEARPEAK_REAL(MPI_Request_get_status_any)(n, requests, which, flag, &told);
+  if (code == MPI_SUCCESS && *flag != 0 && *which != MPI_UNDEFINED) note(asked[*which], told);
+  return code;
+}
+
+int get_status_some(int n, const MPI_Request* requests, int* done, int* which,
+                    MPI_Status* statuses) {
+  const Guard guard;
+  Asked asked(n, requests);
+  asked.help();
+  Statuses told(n, statuses);
+  const int code =
+      NEARPEAK_REAL(MPI_Request_get_status_some)(n, requests, done, which, told.data());
+  if (code == MPI_SUCCESS && *done != MPI_UNDEFINED)
+    for (int i = 0; i < *done; ++i) note(asked[which[i]], told[i]);
+  return code;
+}
+#endif
+
+int free_of_application(MPI_Request* request) {
+  const Guard guard;
+  Operation* const operation = known(*request);
+  if (operation == nullptr) return NEARPEAK_REAL(MPI_Request_free)(request);
+  free_request(*operation);
+  *request = calls::request_null();
+  return MPI_SUCCESS;
+}
+
+namespace {
+
+// Before a persistent operation is started.
+void prepare(Operation& operation) {
+  if (operation.kind == Operation::Kind::kReceive) {
+    check_not_held(operation);
+    clear(operation);
+  } else {
+    world.devices.copy(operation.device, operation.memory.get(), operation.data,
+                       static_cast<std::size_t>(operation.bytes));
+    ++world.counts.staged;
+  }
+}
+
+void note_started(Operation* operation) {
+  if (operation == nullptr) return;
+  if (operation->kind == Operation::Kind::kReceive)
+    open_receive(*operation);
+  else
+    operation->active = true;
+}
+
+}  // namespace
+
+int start(MPI_Request* request) {
+  const Guard guard;
+  Operation* const operation = known(*request);
+  if (operation != nullptr) prepare(*operation);
+  const int code = NEARPEAK_REAL(MPI_Start)(request);
+  if (code == MPI_SUCCESS) note_started(operation);
+  return code;
+}
+
+int start_all(int n, MPI_Request* requests) {
+  const Guard guard;
+  for (int i = 0; i < n; ++i)
+    if (Operation* const operation = known(requests[i])) prepare(*operation);
+  const int code = NEARPEAK_REAL(MPI_Startall)(n, requests);
+  if (code != MPI_SUCCESS) return code;
+  for (int i = 0; i < n; ++i) note_started(known(requests[i]));
+  return code;
+}
+
+}  // namespace nearpeak::layer

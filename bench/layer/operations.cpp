@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layer/operations.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "layer/request_table.hpp"
+#include "layer/types.hpp"
+#include "layer/world.hpp"
+
+namespace nearpeak::layer {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Operations in a ring of their own, of which each is in one at most.
+class Ring {
+ public:
+  bool empty() const { return first_ == nullptr; }
+  void add(Operation& operation) {
+    operation.after = nullptr;
+    operation.before = last_;
+    (last_ == nullptr ? first_ : last_->after) = &operation;
+    last_ = &operation;
+  }
+  void remove(Operation& operation) {
+    (operation.before == nullptr ? first_ : operation.before->after) = operation.after;
+    (operation.after == nullptr ? last_ : operation.after->before) = operation.before;
+    operation.before = operation.after = nullptr;
+  }
+  // Does `what` with the first few, which are the last then, but for those that it removes.
+  template <typename What>
+  void some(const What& what) {
+    constexpr int kMost = 64;
+    Operation* const last = last_;
+    for (int i = 0; i < kMost && first_ != nullptr; ++i) {
+      Operation& operation = *first_;
+      remove(operation);
+      add(operation);
+      const bool end = &operation == last;
+      what(operation);
+      if (end) break;
+    }
+  }
+
+ private:
+  Operation* first_ = nullptr;
+  Operation* last_ = nullptr;
+};
+
+struct All {
+  RequestTable<MPI_Request, Operation> table;
+  Ring receives;  // that may still get an envelope
+  Ring offered;
+  std::uint64_t freed = 0;  // by the application, and not yet complete
+  std::uint64_t blind = 0;
+  std::map<int, Clock::time_point> taken_at;  // by receiver: the last of its sends
+};
+All& all = *new All;
+
+void drop(Operation& operation) {
+  if (operation.blind) --all.blind;
+  if (operation.owns_type) NEARPEAK_REAL(MPI_Type_free)(&operation.target.type);
+  delete &operation;
+}
+
+// Ends the looking for an envelope.
+void close_receive(Operation& operation) {
+  if (operation.settled || operation.kind != Operation::Kind::kReceive || !operation.active) return;
+  operation.settled = true;
+  all.receives.remove(operation);
+}
+
+Slot& slot_of(const Operation& offered) { return world.area().slot(offered.envelope.slot); }
+
+void complete_for_application(Operation& operation) {
+  operation.done = true;
+  if (operation.has_request) NEARPEAK_REAL(MPI_Grequest_complete)(operation.request);
+}
+
+// The data goes where the receiver finds it whatever this rank does next.
+void set_aside(Operation& operation) {
+  std::unique_ptr<Shared> memory;
+  try {
+    memory = std::make_unique<Shared>(operation.envelope.bytes);
+  } catch (const std::exception&) {
+    operation.since = Clock::now();  // later there may be some
+    return;
+  }
+  world.devices.copy(operation.device, memory->data(), operation.data, operation.envelope.bytes);
+  Slot& slot = slot_of(operation);
+  slot.aside = memory->fd();
+  State expected = State::kOffered;
+  if (!slot.state.compare_exchange_strong(expected, State::kAside)) return;  // it is being taken
+  operation.aside = std::move(memory);
+  ++world.counts.aside;
+  complete_for_application(operation);
+}
+
+void look_at_offered(Operation& operation) {
+  if (!operation.sent) {
+    int done = 0;
+    NEARPEAK_REAL(MPI_Test)(&operation.sending, &done, MPI_STATUS_IGNORE);
+    operation.sent = done != 0;
+  }
+  const State state = slot_of(operation).state.load(std::memory_order_acquire);
+  if (operation.done || !operation.sent) return;
+  if (state == State::kDone) {
+    all.taken_at[operation.to] = Clock::now();
+    complete_for_application(operation);
+  } else if (state == State::kOffered && operation.awaited) {
+    // A receiver that takes others will come to this one.
+    const auto since = std::max(operation.since, all.taken_at[operation.to]);
+    if (Clock::now() - since > world.settings.patience) set_aside(operation);
+  }
+}
+
+// One that nobody has any more, and that the receiver has, ends.
+void end_offered(Operation& operation) {
+  if (!operation.done || !operation.sent || operation.has_request || operation.kept) return;
+  Slot& slot = slot_of(operation);
+  if (slot.state.load(std::memory_order_acquire) != State::kDone) return;
+  slot.state.store(State::kFree, std::memory_order_relaxed);
+  world.free_slots.give(operation.envelope.slot);
+  all.offered.remove(operation);
+  drop(operation);
+}
+
+// Not of a persistent one: MPICH 5 takes its request for one that is not started once it was asked
+// after in this way.
+void advance_receive(Operation& operation) {
+  if (operation.waited || operation.persistent) return;
+  int done = 0;
+  MPI_Status status;
+  NEARPEAK_REAL(MPI_Request_get_status)(operation.request, &done, &status);
+  if (done != 0) settle(operation, status);
+}
+
+// Of those that the application has freed.
+void end_freed(Operation& operation) {
+  MPI_Request request = operation.request;
+  int done = 0;
+  MPI_Status status;
+  NEARPEAK_REAL(MPI_Request_get_status)(request, &done, &status);
+  if (done == 0) return;
+  settle(operation, status);
+  all.table.drop(request);
+  NEARPEAK_REAL(MPI_Request_free)(&request);
+  --all.freed;
+  drop(operation);
+}
+
+void advance_freed() {
+  std::vector<Operation*> freed;
+  all.table.each([&](Operation& operation) {
+    if (operation.freed) freed.push_back(&operation);
+  });
+  for (Operation* const operation : freed) end_freed(*operation);
+}
+
+}  // namespace
+
+HostMemory host_memory_of(std::size_t bytes) {
+  HostMemory memory(static_cast<char*>(std::malloc(std::max<std::size_t>(bytes, 1))));
+  if (!memory) throw std::bad_alloc();
+  return memory;
+}
+
+Operation* known(MPI_Request request) { return all.table.find(request); }
+
+Operation& keep(std::unique_ptr<Operation> operation, MPI_Request request) {
+  if (operation->blind) ++all.blind;
+  operation->request = request;
+  operation->has_request = true;
+  Operation& kept = *operation.release();
+  // One that was completed by a call that passed by: the MPI library has given its handle again.
+  if (Operation* const lost = all.table.put(request, &kept)) {
+    close_receive(*lost);
+    if (lost->kind == Operation::Kind::kOffered) {
+      lost->has_request = false;
+      lost->done = true;
+      end_offered(*lost);
+    } else {
+      drop(*lost);
+    }
+  }
+  return kept;
+}
+
+void clear(Operation& operation) {
+  if (operation.memory) std::fill_n(operation.memory.get(), sizeof(Nonce), '\0');
+}
+
+void open_receive(Operation& operation) {
+  operation.active = true;
+  operation.settled = operation.replaced = operation.awaited = false;
+  operation.error = MPI_SUCCESS;
+  all.receives.add(operation);
+}
+
+Operation& keep_offered(std::unique_ptr<Operation> operation) {
+  Operation& kept = *operation.release();
+  kept.kept = true;
+  all.offered.add(kept);
+  return kept;
+}
+
+void release_offered(Operation& operation) {
+  operation.kept = false;
+  end_offered(operation);
+}
+
+bool blind() { return all.blind > 0; }
+
+bool busy() {
+  return all.freed > 0 || (world.able.load(std::memory_order_relaxed) && !all.receives.empty());
+}
+
+void advance() {
+  all.offered.some([](Operation& operation) {
+    look_at_offered(operation);
+    end_offered(operation);
+  });
+  if (world.able.load(std::memory_order_relaxed)) all.receives.some(advance_receive);
+  if (all.freed > 0) advance_freed();
+}
+
+void advance_awaited(Operation& operation) {
+  if (operation.done) return;
+  if (!operation.awaited) {
+    operation.awaited = true;
+    operation.since = Clock::now();
+  }
+  look_at_offered(operation);
+}
+
+std::size_t bytes_of(const MPI_Status& status) {
+  MPI_Count bytes = 0;
+  NEARPEAK_REAL(MPI_Get_elements_x)(&status, calls::byte_type(), &bytes);
+  return bytes < 0 ? 0 : static_cast<std::size_t>(bytes);
+}
+
+bool got_envelope(const Target& target, const MPI_Status& status, Envelope& envelope) {
+  // The first is cheaper, and almost always the answer.
+  if (!begins_as_envelope(target.data, world.nonce) || bytes_of(status) != kEnvelopeBytes)
+    return false;
+  envelope = envelope_at(target.data);
+  return true;
+}
+
+void put(Operation& operation, const void* from, std::size_t bytes) {
+  const Target& target = operation.target;
+  const std::size_t fits = std::min(bytes, target.room);
+  if (bytes > target.room) operation.error = MPI_ERR_TRUNCATE;
+  if (target.on_device)
+    world.devices.copy(target.device, target.data, from, fits);
+  else if (target.dense)
+    std::memcpy(target.data, from, fits);
+  else
+    unpack(from, fits, target.data, target.n, target.type);
+  operation.replaced = true;
+  operation.bytes = static_cast<MPI_Count>(fits);
+}
+
+void take(Operation& operation, const Envelope& envelope) {
+  const auto& area = world.areas[envelope.rank];
+  if (!area)
+    end_job("an envelope came from rank " + std::to_string(envelope.rank) +
+            ", whose memory it does not have");
+  Slot& slot = area->slot(envelope.slot);
+  if (slot.number != envelope.number)
+    end_job("an envelope of rank " + std::to_string(envelope.rank) + " came twice");
+  const Target& target = operation.target;
+  const std::size_t fits = std::min<std::size_t>(envelope.bytes, target.room);
+  State expected = State::kOffered;
+  if (!slot.state.compare_exchange_strong(expected, State::kTaken)) {
+    // Set aside: it stays so until it is taken.
+    const Shared aside(world.processes[envelope.rank], slot.aside, envelope.bytes);
+    slot.state.store(State::kTaken, std::memory_order_relaxed);
+    put(operation, aside.data(), envelope.bytes);
+  } else {
+    const bool own = envelope.rank == static_cast<std::uint32_t>(world.rank);
+    const char* const from =
+        own ? reinterpret_cast<const char*>(slot.address)
+            : world.devices.opened(world.home, envelope.rank, slot.allocation, slot.handle) +
+                  slot.offset;
+    if (target.dense) {
+      world.devices.copy(target.on_device ? target.device : world.home, target.data, from, fits);
+      operation.replaced = true;
+      operation.bytes = static_cast<MPI_Count>(fits);
+      if (envelope.bytes > target.room) operation.error = MPI_ERR_TRUNCATE;
+    } else {
+      const HostMemory packed = host_memory_of(fits);
+      world.devices.copy(world.home, packed.get(), from, fits);
+      put(operation, packed.get(), fits);
+      if (envelope.bytes > target.room) operation.error = MPI_ERR_TRUNCATE;
+    }
+  }
+  slot.state.store(State::kDone, std::memory_order_release);
+  ++world.counts.taken;
+}
+
+void settle(Operation& operation, const MPI_Status& status) {
+  if (operation.settled || operation.kind != Operation::Kind::kReceive || !operation.active) return;
+  close_receive(operation);
+  const Target& target = operation.target;
+  if (!operation.memory) {
+    Envelope envelope;
+    if (!operation.blind && world.able.load(std::memory_order_relaxed) &&
+        got_envelope(target, status, envelope))
+      take(operation, envelope);
+    return;
+  }
+  int cancelled = 0;
+  NEARPEAK_REAL(MPI_Test_cancelled)(&status, &cancelled);
+  if (cancelled != 0) return;
+  const std::size_t bytes = bytes_of(status);
+  if (bytes == kEnvelopeBytes && begins_as_envelope(operation.memory.get(), world.nonce)) {
+    take(operation, envelope_at(operation.memory.get()));
+  } else {
+    put(operation, operation.memory.get(), bytes);
+    if (target.on_device) ++world.counts.raised;
+  }
+}
+
+void correct(const Operation& operation, MPI_Status& status) {
+  if (operation.replaced)
+    NEARPEAK_REAL(MPI_Status_set_elements_x)(&status, calls::byte_type(), operation.bytes);
+}
+
+int finished(Operation& operation, MPI_Status& status, int error) {
+  if (operation.persistent && !operation.active) return error;
+  if (error == MPI_SUCCESS)
+    settle(operation, status);
+  else
+    close_receive(operation);
+  correct(operation, status);
+  const int own = error == MPI_SUCCESS ? operation.error : error;
+  operation.waited = false;
+  if (operation.persistent) {
+    operation.active = false;
+    return own;
+  }
+  all.table.drop(operation.request);
+  operation.has_request = false;
+  if (operation.kind == Operation::Kind::kOffered)
+    end_offered(operation);
+  else
+    drop(operation);
+  return own;
+}
+
+void free_request(Operation& operation) {
+  MPI_Request request = operation.request;
+  if (operation.kind == Operation::Kind::kOffered) {
+    if (!operation.done) NEARPEAK_REAL(MPI_Grequest_complete)(request);
+    operation.done = true;
+    operation.has_request = false;
+    all.table.drop(request);
+    NEARPEAK_REAL(MPI_Request_free)(&request);
+    end_offered(operation);
+    return;
+  }
+  operation.freed = true;
+  ++all.freed;
+  end_freed(operation);
+}
+
+void forget_comm_of_operations(MPI_Comm comm) {
+  all.table.each([&](Operation& operation) {
+    if (operation.comm == comm) operation.comm_freed = true;
+  });
+}
+
+void finish_all() {
+  // Receivers take what they will before their own end: when all have come here, nothing that is
+  // left will be received.
+  MPI_Request request{};
+  NEARPEAK_REAL(MPI_Ibarrier)(calls::comm_world(), &request);
+  Pause pause;
+  for (int all_here = 0; all_here == 0; pause()) {
+    advance();
+    NEARPEAK_REAL(MPI_Test)(&request, &all_here, MPI_STATUS_IGNORE);
+  }
+}
+
+void Pause::operator()() {
+  constexpr int kBefore = 200;
+  if (++tries_ > kBefore) sched_yield();
+}
+
+}  // namespace nearpeak::layer

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations that are under way, by the requests that the application has for them, and what is
+// left to do for each when the MPI library has done its part. Who calls holds the guard.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+
+#include "calls/real.hpp"
+#include "layer/envelope.hpp"
+#include "layer/slots.hpp"
+
+namespace nearpeak::layer {
+
+// Host memory that is not written before it is used: its pages are taken where data comes.
+struct Free {
+  void operator()(char* memory) const { std::free(memory); }
+};
+using HostMemory = std::unique_ptr<char, Free>;
+HostMemory host_memory_of(std::size_t bytes);  // throws std::bad_alloc
+
+// Where a receive puts its message.
+struct Target {
+  void* data = nullptr;
+  MPI_Count n = 0;
+  MPI_Datatype type{};
+  std::size_t room = 0;  // bytes
+  bool dense = true;
+  bool named = true;  // the type
+  bool on_device = false;
+  int device = 0;  // there
+
+  // Whether an envelope can be received where the application wants the message. MPICH takes no
+  // part of a number into a type with gaps.
+  bool takes_envelope() const { return dense && !on_device; }
+};
+
+struct Operation {
+  // kStaged: a send from host memory of the layer's. kOffered: by an envelope. kHeld: a receive of
+  // what a probe has found.
+  enum class Kind { kReceive, kStaged, kOffered, kHeld };
+
+  Kind kind = Kind::kReceive;
+  MPI_Request request{};
+  bool has_request = false;
+  MPI_Comm comm{};
+  bool comm_freed = false;
+  HostMemory memory;  // where a message is received that goes elsewhere then, or sent from
+
+  // Of a receive.
+  Target target;
+  bool owns_type = false;
+  bool persistent = false;
+  bool blind = false;     // an envelope must not come
+  bool active = true;     // started
+  bool settled = false;   // the data is where the application wants it
+  bool freed = false;     // by the application
+  bool waited = false;    // a thread waits for it in the MPI library
+  bool replaced = false;  // the status says nothing of the message: this does
+  MPI_Count bytes = 0;
+  int error = MPI_SUCCESS;
+  int source = MPI_ANY_SOURCE;  // of one that was held
+  int tag = MPI_ANY_TAG;
+
+  // Of a send by an envelope.
+  int to = 0;  // in MPI_COMM_WORLD
+  Envelope envelope{};
+  MPI_Request sending{};
+  bool sent = false;                              // the envelope
+  bool done = false;                              // for the application
+  bool kept = false;                              // by a call that has not returned
+  bool awaited = false;                           // somebody waits for it,
+  std::chrono::steady_clock::time_point since{};  // from then on
+  const void* data = nullptr;
+  int device = 0;
+  std::unique_ptr<Shared> aside;
+
+  // In the list of those that are advanced.
+  Operation* before = nullptr;
+  Operation* after = nullptr;
+};
+
+// The record of a request; null where the layer has nothing to do with it.
+Operation* known(MPI_Request request);
+// Keeps an operation by its request, until finished() or free_request().
+Operation& keep(std::unique_ptr<Operation> operation, MPI_Request request);
+// Before a receive is begun: nothing of another message is in its memory.
+void clear(Operation& operation);
+// Begins to look for the envelope of a receive; where it is persistent, at each start.
+void open_receive(Operation& operation);
+// Of a send by an envelope that has been sent, until it is done: its caller has it until
+// release_offered(), or until it has a request.
+Operation& keep_offered(std::unique_ptr<Operation> operation);
+
+// The caller has it no more.
+void release_offered(Operation& operation);
+
+// Whether receives are under way that no envelope may come to, begun before this rank was able.
+bool blind();
+
+// Whether somebody waits for what advance() does.
+bool busy();
+// Takes envelopes that came, and notes sends that were taken: a part of all that there are.
+void advance();
+// The same for one send by an envelope, which somebody waits for.
+void advance_awaited(Operation& operation);
+
+// A receive whose request the MPI library says is complete: puts the data in its place.
+void settle(Operation& operation, const MPI_Status& status);
+// What a received envelope stands for is put where the receive wants it.
+void take(Operation& operation, const Envelope& envelope);
+// Bytes in host memory likewise.
+void put(Operation& operation, const void* from, std::size_t bytes);
+// Writes the number of bytes where the layer knows better than the MPI library.
+void correct(const Operation& operation, MPI_Status& status);
+// The request of an operation was completed with this error by the MPI library: what is left is
+// done, the status corrected, the record dropped. Returns the error of the operation.
+int finished(Operation& operation, MPI_Status& status, int error);
+// Whether a host receive that is complete got an envelope.
+bool got_envelope(const Target& target, const MPI_Status& status, Envelope& envelope);
+std::size_t bytes_of(const MPI_Status& status);
+
+// MPI_Request_free of a request that is known.
+void free_request(Operation& operation);
+void forget_comm_of_operations(MPI_Comm comm);
+// What is under way when the application ends.
+void finish_all();
+
+// Gives way after many tries.
+class Pause {
+ public:
+  void operator()();
+
+ private:
+  int tries_ = 0;
+};
+
+}  // namespace nearpeak::layer

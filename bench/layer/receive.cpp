@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layer/receive.hpp"
+
+namespace nearpeak::layer {
+namespace {
+
+// A request that the layer completes itself, for what is known of it then.
+
+int tell_status(void* state, MPI_Status* status) {
+  const auto& operation = *static_cast<const Operation*>(state);
+  status->MPI_SOURCE = operation.source;
+  status->MPI_TAG = operation.tag;
+  NEARPEAK_REAL(MPI_Status_set_cancelled)(status, 0);
+  return NEARPEAK_REAL(MPI_Status_set_elements_x)(status, calls::byte_type(), operation.bytes);
+}
+int free_nothing(void*) { return MPI_SUCCESS; }
+int cancel_nothing(void*, int) { return MPI_SUCCESS; }
+
+// The application may free it before it is used.
+void hold_type(Operation& operation) {
+  if (operation.target.dense) return;
+  NEARPEAK_REAL(MPI_Type_dup)(operation.target.type, &operation.target.type);
+  operation.owns_type = true;
+}
+
+}  // namespace
+
+std::unique_ptr<Operation> receiving(const char* call, void* data, MPI_Count n, MPI_Datatype type,
+                                     MPI_Comm comm, int& error) {
+  auto operation = std::make_unique<Operation>();
+  operation->comm = comm;
+  Target& target = operation->target;
+  target.data = data;
+  target.n = n;
+  target.type = type;
+  target.room = room_of(n, type);
+  target.dense = type_of(type).dense;
+  target.named = type_of(type).named;
+  target.on_device = world.devices.on_device(data);
+  if (!target.on_device) return operation;
+  if (!target.dense) {
+    error = refuse(call, "with a datatype that has gaps in memory of a device");
+    return nullptr;
+  }
+  target.device = world.devices.locate(data).device;
+  become_able(target.device);
+  return operation;
+}
+
+void keep_posted(std::unique_ptr<Operation> operation, MPI_Request request) {
+  hold_type(*operation);
+  Operation& kept = keep(std::move(operation), request);
+  if (kept.persistent)
+    kept.active = false;
+  else
+    open_receive(kept);
+}
+
+bool may_be_begun_elsewhere(MPI_Count n, MPI_Datatype type) {
+  const Type& of = type_of(type);
+  return !world.able.load() || (of.named && of.dense) || room_of(n, type) < kEnvelopeBytes;
+}
+
+void keep_begun(void* data, MPI_Count n, MPI_Datatype type, MPI_Comm comm, MPI_Request request) {
+  const Guard guard;
+  if (room_of(n, type) < kEnvelopeBytes) return;
+  int error = MPI_SUCCESS;
+  auto operation = receiving("", data, n, type, comm, error);
+  operation->blind = !operation->target.named || !operation->target.dense;
+  keep_posted(std::move(operation), request);
+}
+
+int keep_done(std::unique_ptr<Operation> operation, MPI_Request* request) {
+  operation->kind = Operation::Kind::kHeld;
+  const int code = NEARPEAK_REAL(MPI_Grequest_start)(tell_status, free_nothing, cancel_nothing,
+                                                     operation.get(), request);
+  if (code != MPI_SUCCESS) return code;
+  keep(std::move(operation), *request);
+  return NEARPEAK_REAL(MPI_Grequest_complete)(*request);
+}
+
+int end_unkept(Operation& operation, MPI_Status* status) {
+  if (status != MPI_STATUS_IGNORE) tell_status(&operation, status);
+  return operation.error == MPI_SUCCESS ? MPI_SUCCESS : raise(operation.comm, operation.error);
+}
+
+}  // namespace nearpeak::layer

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Receives. Each form of MPI's says by `post` how it is begun: post(data, n, type, request).
+#pragma once
+
+#include <algorithm>
+#include <climits>
+#include <memory>
+#include <utility>
+
+#include "layer/complete.hpp"
+#include "layer/operations.hpp"
+#include "layer/probe.hpp"
+#include "layer/types.hpp"
+#include "layer/world.hpp"
+
+namespace nearpeak::layer {
+
+// Where a message comes from.
+struct Origin {
+  int from;
+  int tag;
+  MPI_Comm comm;
+};
+
+// Whether a receive into host memory needs no look: no envelope can come.
+inline bool nothing_comes() { return !world.able.load(std::memory_order_relaxed) && !holds_any(); }
+
+// Whether a receive that is begun needs no record: it is in host memory, where no envelope fits.
+inline bool is_unwatched(const void* data, MPI_Count n, MPI_Datatype type) {
+  return !world.devices.loaded() ||
+         (!holds_any() && room_of(n, type) < kEnvelopeBytes && !world.devices.on_device(data));
+}
+
+// Null, and an error was raised: a type with gaps on a device.
+std::unique_ptr<Operation> receiving(const char* call, void* data, MPI_Count n, MPI_Datatype type,
+                                     MPI_Comm comm, int& error);
+// Keeps a receive that was posted.
+void keep_posted(std::unique_ptr<Operation> operation, MPI_Request request);
+// Of a call that has no other form: whether the MPI library may begin a receive of this kind in
+// host memory by itself, and then its record.
+bool may_be_begun_elsewhere(MPI_Count n, MPI_Datatype type);
+void keep_begun(void* data, MPI_Count n, MPI_Datatype type, MPI_Comm comm, MPI_Request request);
+// Gives a receive that is done already a request that says so.
+int keep_done(std::unique_ptr<Operation> operation, MPI_Request* request);
+// Ends a receive without a request: its status, and its error, which is raised.
+int end_unkept(Operation& operation, MPI_Status* status);
+
+// Whether a receive of this type is begun as one of bytes: a part of it may be an envelope's.
+inline bool as_bytes(const Target& target) { return !target.named && target.room <= INT_MAX; }
+
+// Begins the receive, whose message is none that is held.
+template <typename Post>
+int post_receive(std::unique_ptr<Operation> operation, MPI_Request* request, const Post& post) {
+  Target& target = operation->target;
+  void* where = target.data;
+  std::size_t room = target.room;
+  if (!target.takes_envelope() && (target.on_device || world.able.load())) {
+    room = std::max(room, kEnvelopeBytes);
+    operation->memory = host_memory_of(room);
+    where = operation->memory.get();
+    clear(*operation);
+    if (!target.dense && room > INT_MAX)
+      end_job(
+          "a receive of more than 2 GiB into a datatype with gaps is not done in a rank that "
+          "uses devices");
+  } else if (!target.dense) {
+    operation->blind = true;
+  }
+  const bool bytes = !operation->blind && (room != target.room || as_bytes(target));
+  const int code = bytes ? post(where, static_cast<int>(room), calls::byte_type(), request)
+                         : post(where, target.n, target.type, request);
+  if (code == MPI_SUCCESS) keep_posted(std::move(operation), *request);
+  return code;
+}
+
+// A persistent one, which begins at each start.
+template <typename Post>
+int receive_again(const char* call, void* data, MPI_Count n, MPI_Datatype type, Origin origin,
+                  MPI_Request* request, const Post& post) {
+  if (origin.from == MPI_PROC_NULL) return post(data, n, type, request);
+  const Guard guard;
+  int error = MPI_SUCCESS;
+  auto operation = receiving(call, data, n, type, origin.comm, error);
+  if (!operation) return error;
+  if (!operation->target.on_device && operation->target.room < kEnvelopeBytes)
+    return post(data, n, type, request);
+  operation->persistent = true;
+  operation->source = origin.from;
+  operation->tag = origin.tag;
+  return post_receive(std::move(operation), request, post);
+}
+
+template <typename Post>
+int receive_later(const char* call, void* data, MPI_Count n, MPI_Datatype type, Origin origin,
+                  MPI_Request* request, const Post& post) {
+  if (origin.from == MPI_PROC_NULL) return post(data, n, type, request);
+  const Guard guard;
+  int error = MPI_SUCCESS;
+  auto operation = receiving(call, data, n, type, origin.comm, error);
+  if (!operation) return error;
+  if (holds_any() && receive_held(*operation, origin.from, origin.tag, origin.comm))
+    return keep_done(std::move(operation), request);
+  if (!operation->target.on_device && operation->target.room < kEnvelopeBytes)
+    return post(data, n, type, request);
+  return post_receive(std::move(operation), request, post);
+}
+
+// `now`: the form that waits, now(status), for host memory where nothing else is to be done.
+template <typename Post, typename Now>
+int receive(const char* call, void* data, MPI_Count n, MPI_Datatype type, Origin origin,
+            MPI_Status* status, const Post& post, const Now& now) {
+  MPI_Request request{};
+  {
+    const Guard guard;
+    int error = MPI_SUCCESS;
+    auto operation = receiving(call, data, n, type, origin.comm, error);
+    if (!operation) return error;
+    const Target& target = operation->target;
+    const bool proc_null = origin.from == MPI_PROC_NULL;
+    if (!proc_null && holds_any() && receive_held(*operation, origin.from, origin.tag, origin.comm))
+      return end_unkept(*operation, status);
+    const bool small = !target.on_device && target.room < kEnvelopeBytes;
+    if (proc_null || (small && !busy())) return now(status);
+    if (!target.on_device && target.named && target.dense && !busy() && !world.multiple) {
+      MPI_Status own;
+      MPI_Status& told = status == MPI_STATUS_IGNORE ? own : *status;
+      const int code = now(&told);
+      Envelope envelope;
+      if (code != MPI_SUCCESS || !got_envelope(target, told, envelope)) return code;
+      take(*operation, envelope);
+      operation->source = told.MPI_SOURCE;
+      operation->tag = told.MPI_TAG;
+      return end_unkept(*operation, status);
+    }
+    error = post_receive(std::move(operation), &request, post);
+    if (error != MPI_SUCCESS) return error;
+  }
+  return wait(&request, status);
+}
+
+// Of a matched probe.
+template <typename Post>
+int receive_matched_later(const char* call, void* data, MPI_Count n, MPI_Datatype type,
+                          MPI_Message* one, MPI_Request* request, const Post& post) {
+  const Guard guard;
+  int error = MPI_SUCCESS;
+  auto operation = receiving(call, data, n, type, calls::comm_world(), error);
+  if (!operation) return error;
+  if (receive_matched(*operation, one)) return keep_done(std::move(operation), request);
+  return post_receive(std::move(operation), request, post);
+}
+
+}  // namespace nearpeak::layer

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layer/send.hpp"
+
+#include <string>
+
+#include "layer/types.hpp"
+
+namespace nearpeak::layer {
+namespace {
+
+int tell_status(void*, MPI_Status* status) {
+  status->MPI_SOURCE = MPI_UNDEFINED;
+  status->MPI_TAG = MPI_UNDEFINED;
+  NEARPEAK_REAL(MPI_Status_set_cancelled)(status, 0);
+  return NEARPEAK_REAL(MPI_Status_set_elements_x)(status, calls::byte_type(), 0);
+}
+int free_nothing(void*) { return MPI_SUCCESS; }
+int cancel_nothing(void*, int) { return MPI_SUCCESS; }
+
+// Whether the rank takes envelopes, and can open this memory.
+bool takes(int rank, const Located& place) {
+  const auto& area = world.areas[static_cast<std::size_t>(rank)];
+  if (!area || area->header().able.load(std::memory_order_acquire) == 0) return false;
+  if (rank == world.rank) return true;
+  return place.shareable &&
+         world.devices.reached_by(place.device, std::string(area->header().uuid.data()));
+}
+
+}  // namespace
+
+bool located(const char* call, Outgoing& message, int& error) {
+  const Type& type = type_of(message.type);
+  message.bytes = room_of(message.n, message.type);
+  if (!type.dense) {
+    error = refuse(call, "with a datatype that has gaps in memory of a device");
+    return false;
+  }
+  message.place = world.devices.locate(message.data);
+  become_able(message.place.device);
+  return true;
+}
+
+Operation* offer(const Outgoing& message, Mode mode) {
+  if (mode != Mode::kUsual || message.bytes <= world.settings.inline_bytes) return nullptr;
+  const int rank = world_rank(message.comm, message.to);
+  if (rank < 0 || !takes(rank, message.place)) return nullptr;
+  std::uint32_t index = world.free_slots.take();
+  if (index == FreeSlots::kNone) {
+    advance();
+    index = world.free_slots.take();
+    if (index == FreeSlots::kNone) return nullptr;
+  }
+  auto operation = std::make_unique<Operation>();
+  operation->kind = Operation::Kind::kOffered;
+  operation->comm = message.comm;
+  operation->to = rank;
+  operation->data = message.data;
+  operation->device = message.place.device;
+  Slot& slot = world.area().slot(index);
+  slot.address = reinterpret_cast<std::uint64_t>(message.data);
+  slot.bytes = message.bytes;
+  slot.allocation = message.place.allocation;
+  slot.offset = static_cast<std::uint64_t>(static_cast<const char*>(message.data) -
+                                           static_cast<const char*>(message.place.base));
+  if (rank != world.rank) slot.handle = world.devices.handle_of(message.place);
+  ++slot.number;
+  slot.state.store(State::kOffered, std::memory_order_release);
+  operation->envelope = {.nonce = world.nonce,
+                         .rank = static_cast<std::uint32_t>(world.rank),
+                         .slot = index,
+                         .number = slot.number,
+                         .bytes = message.bytes,
+                         .unused = {}};
+  const int code = NEARPEAK_REAL(MPI_Isend)(&operation->envelope, static_cast<int>(kEnvelopeBytes),
+                                            calls::byte_type(), message.to, message.tag,
+                                            message.comm, &operation->sending);
+  if (code != MPI_SUCCESS) {  // as the send itself will say
+    slot.state.store(State::kFree, std::memory_order_relaxed);
+    world.free_slots.give(index);
+    return nullptr;
+  }
+  ++world.counts.enveloped;
+  return &keep_offered(std::move(operation));
+}
+
+HostMemory staged(const Outgoing& message) {
+  HostMemory memory = host_memory_of(message.bytes);
+  world.devices.copy(message.place.device, memory.get(), message.data, message.bytes);
+  ++world.counts.staged;
+  return memory;
+}
+
+int keep_offered_by_request(Operation& operation, MPI_Request* request) {
+  const int code = NEARPEAK_REAL(MPI_Grequest_start)(tell_status, free_nothing, cancel_nothing,
+                                                     nullptr, request);
+  if (code != MPI_SUCCESS) end_job("MPI_Grequest_start failed");
+  keep(std::unique_ptr<Operation>(&operation), *request).kept = false;
+  return code;
+}
+
+void await_offered(Operation& operation) {
+  for (Pause pause;; pause()) {
+    const Guard guard;
+    advance_awaited(operation);
+    if (busy()) advance();
+    if (operation.done) return release_offered(operation);
+  }
+}
+
+void keep_persistent(HostMemory memory, const Outgoing& message, MPI_Request request) {
+  auto operation = std::make_unique<Operation>();
+  operation->kind = Operation::Kind::kStaged;
+  operation->comm = message.comm;
+  operation->persistent = true;
+  operation->active = false;
+  operation->data = message.data;
+  operation->bytes = static_cast<MPI_Count>(message.bytes);
+  operation->device = message.place.device;
+  operation->memory = std::move(memory);
+  keep(std::move(operation), request);
+}
+
+void keep_staged(HostMemory memory, MPI_Comm comm, MPI_Request request) {
+  // Requests that are complete at once share a handle in some libraries.
+  int done = 0;
+  NEARPEAK_REAL(MPI_Request_get_status)(request, &done, MPI_STATUS_IGNORE);
+  if (done != 0) return;
+  auto operation = std::make_unique<Operation>();
+  operation->kind = Operation::Kind::kStaged;
+  operation->comm = comm;
+  operation->memory = std::move(memory);
+  keep(std::move(operation), request);
+}
+
+}  // namespace nearpeak::layer

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layer/settings.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+
+#include "layer/envelope.hpp"
+#include "options/options.hpp"
+
+namespace nearpeak::layer {
+namespace {
+
+constexpr unsigned long kInlineBytes = 4096;
+constexpr unsigned long kMostInlineBytes = 1UL << 20;
+constexpr unsigned long kPatienceMs = 10;
+constexpr unsigned long kHandshakeSeconds = 30;
+constexpr unsigned long kMostSeconds = 86400;
+
+unsigned long number(const char* variable, unsigned long least, unsigned long most,
+                     unsigned long usual) {
+  const char* const text = std::getenv(variable);
+  if (text == nullptr || *text == '\0') return usual;
+  char* end = nullptr;
+  errno = 0;
+  const unsigned long value = std::strtoul(text, &end, 10);
+  const bool digits = text[0] >= '0' && text[0] <= '9' && *end == '\0';
+  if (!digits || errno != 0 || value < least || value > most)
+    throw BadInput(std::string(variable) + " is '" + text + "': give a number from " +
+                   std::to_string(least) + " to " + std::to_string(most));
+  return value;
+}
+
+}  // namespace
+
+Settings settings_of_environment() {
+  const char* const word = std::getenv("NEARPEAK_LAYER");
+  const std::string mode = word == nullptr || *word == '\0' ? "on" : word;
+  if (mode != "on" && mode != "off" && mode != "require")
+    throw BadInput("NEARPEAK_LAYER is '" + mode + "': give on, off or require");
+  Settings settings;
+  settings.off = mode == "off";
+  settings.required = mode == "require";
+  // Where an envelope does not fit, the message must not fit either.
+  settings.inline_bytes =
+      number("NEARPEAK_LAYER_INLINE", kEnvelopeBytes, kMostInlineBytes, kInlineBytes);
+  settings.patience = std::chrono::milliseconds(
+      number("NEARPEAK_LAYER_PATIENCE", 0, 1000 * kMostSeconds, kPatienceMs));
+  settings.handshake =
+      std::chrono::seconds(number("NEARPEAK_LAYER_HANDSHAKE", 1, kMostSeconds, kHandshakeSeconds));
+  settings.report = number("NEARPEAK_LAYER_REPORT", 0, 1, 0) != 0;
+  return settings;
+}
+
+}  // namespace nearpeak::layer

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layer/slots.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <system_error>
+
+namespace nearpeak::layer {
+namespace {
+
+[[noreturn]] void fail(const std::string& what) {
+  throw std::system_error(errno, std::generic_category(), what);
+}
+
+}  // namespace
+
+Shared::Shared(std::size_t bytes) : fd_(memfd_create("nearpeak-layer", MFD_CLOEXEC)) {
+  if (fd_ < 0) fail("memfd_create");
+  if (ftruncate(fd_, static_cast<off_t>(bytes)) != 0) {
+    const int error = errno;
+    close(fd_);
+    errno = error;
+    fail("ftruncate");
+  }
+  map(bytes);
+}
+
+Shared::Shared(pid_t process, unsigned fd, std::size_t bytes) {
+  const std::string name = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(fd);
+  fd_ = open(name.c_str(), O_RDWR | O_CLOEXEC);
+  if (fd_ < 0) fail(name);
+  map(bytes);
+  close(fd_);  // the mapping stays
+  fd_ = -1;
+}
+
+void Shared::map(std::size_t bytes) {
+  bytes_ = bytes;
+  data_ = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+  if (data_ != MAP_FAILED) return;
+  const int error = errno;
+  close(fd_);
+  errno = error;
+  fail("mmap");
+}
+
+Shared::~Shared() {
+  munmap(data_, bytes_);
+  if (fd_ >= 0) close(fd_);
+}
+
+Area::Area() : memory_(kBytes) {}
+Area::Area(pid_t process, unsigned fd) : memory_(process, fd, kBytes) {}
+
+}  // namespace nearpeak::layer

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that the ranks of one machine share: what each says of the messages that it sends. It has
+// no name, and is opened by /proc/PID/fd: nothing of it is left whoever crashes.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "accel/accelerator.hpp"
+
+namespace nearpeak::layer {
+
+// Of a slot. The sender alone makes it offered or free, and of offered set aside; the receiver
+// takes it from either of both, and has done when the data is there.
+enum class State : std::uint32_t { kFree, kOffered, kAside, kTaken, kDone };
+
+struct alignas(64) Slot {
+  std::atomic<State> state{State::kFree};
+  std::uint32_t aside = 0;    // a file descriptor of the sender
+  std::uint64_t number = 0;   // counts its uses
+  std::uint64_t bytes = 0;    // of the message
+  std::uint64_t address = 0;  // as the sender calls it
+  std::uint64_t allocation = 0;
+  std::uint64_t offset = 0;  // in its allocation
+  IpcHandle handle;
+};
+
+struct Header {
+  std::atomic<std::uint32_t> able{0};  // whether others may send it envelopes
+  std::array<char, 60> uuid{};         // then: of the device by which it opens memory
+};
+
+constexpr std::uint32_t kSlots = 16384;
+
+// Memory of a process that others of its machine may open. Throws std::system_error.
+class Shared {
+ public:
+  explicit Shared(std::size_t bytes);                     // its own, zero
+  Shared(pid_t process, unsigned fd, std::size_t bytes);  // another's
+  ~Shared();
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+
+  void* data() const { return data_; }
+  unsigned fd() const { return static_cast<unsigned>(fd_); }  // of its own
+
+ private:
+  void map(std::size_t bytes);
+
+  int fd_;
+  std::size_t bytes_;
+  void* data_ = nullptr;
+};
+
+// The header and the slots of one rank, whose pages are taken where they are used.
+class Area {
+ public:
+  Area();
+  Area(pid_t process, unsigned fd);
+
+  unsigned fd() const { return memory_.fd(); }
+  Header& header() const { return *static_cast<Header*>(memory_.data()); }
+  Slot& slot(std::uint32_t index) const {
+    return reinterpret_cast<Slot*>(static_cast<char*>(memory_.data()) + kHeaderBytes)[index];
+  }
+
+ private:
+  static constexpr std::size_t kHeaderBytes = 4096;
+  static constexpr std::size_t kBytes = kHeaderBytes + kSlots * sizeof(Slot);
+  Shared memory_;
+};
+
+// Which slots of a rank's own are free.
+class FreeSlots {
+ public:
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+  // One that was used before, if there is one: its page is there.
+  std::uint32_t take() {
+    if (!used_.empty()) {
+      const std::uint32_t index = used_.back();
+      used_.pop_back();
+      return index;
+    }
+    return fresh_ < kSlots ? fresh_++ : kNone;
+  }
+  void give(std::uint32_t index) { used_.push_back(index); }
+
+ private:
+  std::uint32_t fresh_ = 0;
+  std::vector<std::uint32_t> used_;
+};
+
+}  // namespace nearpeak::layer

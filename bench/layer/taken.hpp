@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every function of MPI that the layer does something in, by done(For<&MPI_...>, ...).
+// docs/layer.md lists them, and a test compares.
+#pragma once
+
+#include "layer/both.hpp"
+#include "layer/complete.hpp"
+#include "layer/for.hpp"
+#include "layer/probe.hpp"
+#include "layer/receive.hpp"
+#include "layer/send.hpp"
+#include "layer/types.hpp"
+#include "layer/world.hpp"
+// Behind mpi.h.
+#include "calls/level.hpp"
+
+namespace nearpeak::layer {
+
+inline constexpr char kWithDevice[] = "with memory of a device";
+inline constexpr char kInUserOfDevices[] =
+    "with memory of a device, a datatype that has gaps, or "
+    "what a probe has found";
+
+#define FUNCTION(name) MPI_##name
+#define COUNT int
+#include "layer/counted.inc"
+#undef FUNCTION
+#undef COUNT
+#if NEARPEAK_LARGE_COUNTS
+#define FUNCTION(name) MPI_##name##_c
+#define COUNT MPI_Count
+#include "layer/counted.inc"
+#undef FUNCTION
+#undef COUNT
+#endif
+
+inline int done(For<&MPI_Wait>, MPI_Request* request, MPI_Status* status) {
+  return wait(request, status);
+}
+inline int done(For<&MPI_Waitall>, int n, MPI_Request* requests, MPI_Status* statuses) {
+  return wait_all(n, requests, statuses);
+}
+inline int done(For<&MPI_Waitany>, int n, MPI_Request* requests, int* which, MPI_Status* status) {
+  return wait_any(n, requests, which, status);
+}
+inline int done(For<&MPI_Waitsome>, int n, MPI_Request* requests, int* some, int* which,
+                MPI_Status* statuses) {
+  return wait_some(n, requests, some, which, statuses);
+}
+inline int done(For<&MPI_Test>, MPI_Request* request, int* flag, MPI_Status* status) {
+  return test(request, flag, status);
+}
+inline int done(For<&MPI_Testall>, int n, MPI_Request* requests, int* flag, MPI_Status* statuses) {
+  return test_all(n, requests, flag, statuses);
+}
+inline int done(For<&MPI_Testany>, int n, MPI_Request* requests, int* which, int* flag,
+                MPI_Status* status) {
+  return test_any(n, requests, which, flag, status);
+}
+inline int done(For<&MPI_Testsome>, int n, MPI_Request* requests, int* some, int* which,
+                MPI_Status* statuses) {
+  return test_some(n, requests, some, which, statuses);
+}
+inline int done(For<&MPI_Request_get_status>, MPI_Request request, int* flag, MPI_Status* status) {
+  return get_status(request, flag, status);
+}
+#if NEARPEAK_MPI_LEVEL >= 41
+inline int done(For<&MPI_Request_get_status_all>, int n, const MPI_Request* requests, int* flag,
+                MPI_Status* statuses) {
+  return get_status_all(n, requests, flag, statuses);
+}
+inline int done(For<&MPI_Request_get_status_any>, int n, const MPI_Request* requests, int* which,
+                int* flag, MPI_Status* status) {
+  return get_status_any(n, requests, which, flag, status);
+}
+inline int done(For<&MPI_Request_get_status_some>, int n, const MPI_Request* requests, int* some,
+                int* which, MPI_Status* statuses) {
+  return get_status_some(n, requests, some, which, statuses);
+}
+#endif
+inline int done(For<&MPI_Request_free>, MPI_Request* request) {
+  return free_of_application(request);
+}
+inline int done(For<&MPI_Start>, MPI_Request* request) { return start(request); }
+inline int done(For<&MPI_Startall>, int n, MPI_Request* requests) { return start_all(n, requests); }
+
+inline int done(For<&MPI_Probe>, int from, int tag, MPI_Comm comm, MPI_Status* status) {
+  return probe(from, tag, comm, status);
+}
+inline int done(For<&MPI_Iprobe>, int from, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
+  return probe_now(from, tag, comm, flag, status);
+}
+inline int done(For<&MPI_Mprobe>, int from, int tag, MPI_Comm comm, MPI_Message* one,
+                MPI_Status* status) {
+  return matched_probe(from, tag, comm, one, status);
+}
+inline int done(For<&MPI_Improbe>, int from, int tag, MPI_Comm comm, int* flag, MPI_Message* one,
+                MPI_Status* status) {
+  return matched_probe_now(from, tag, comm, flag, one, status);
+}
+
+// Handles that are given again to others.
+inline int done(For<&MPI_Comm_free>, MPI_Comm* comm) {
+  forget_comm_of_operations(*comm);
+  forget_comm(*comm);
+  return NEARPEAK_REAL(MPI_Comm_free)(comm);
+}
+inline int done(For<&MPI_Comm_disconnect>, MPI_Comm* comm) {
+  forget_comm_of_operations(*comm);
+  forget_comm(*comm);
+  return NEARPEAK_REAL(MPI_Comm_disconnect)(comm);
+}
+inline int done(For<&MPI_Type_free>, MPI_Datatype* type) {
+  forget_type(*type);
+  return NEARPEAK_REAL(MPI_Type_free)(type);
+}
+
+inline int done(For<&MPI_Finalize>) {
+  end();
+  return NEARPEAK_REAL(MPI_Finalize)();
+}
+
+// Before the layer is on.
+inline int first(For<&MPI_Init>, int* argc, char*** argv) {
+  const int code = NEARPEAK_REAL(MPI_Init)(argc, argv);
+  if (code == MPI_SUCCESS) begin();
+  return code;
+}
+inline int first(For<&MPI_Init_thread>, int* argc, char*** argv, int wanted, int* given) {
+  const int code = NEARPEAK_REAL(MPI_Init_thread)(argc, argv, wanted, given);
+  if (code == MPI_SUCCESS) begin();
+  return code;
+}
+
+}  // namespace nearpeak::layer

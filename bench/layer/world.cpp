@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layer/world.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include "calls/handles.hpp"
+#include "layer/operations.hpp"
+
+namespace nearpeak::layer {
+
+World& world = *new World;
+
+namespace {
+
+// By rank, those of MPI_COMM_WORLD; empty: the same.
+using Members = std::vector<int>;
+auto& comms = *new calls::Handles<MPI_Comm, Members>;
+
+Members members_of(MPI_Comm comm) {
+  MPI_Group all{}, group{};
+  int inter = 0, size = 0;
+  NEARPEAK_REAL(MPI_Comm_group)(calls::comm_world(), &all);
+  NEARPEAK_REAL(MPI_Comm_test_inter)(comm, &inter);
+  if (inter != 0)
+    NEARPEAK_REAL(MPI_Comm_remote_group)(comm, &group);
+  else
+    NEARPEAK_REAL(MPI_Comm_group)(comm, &group);
+  NEARPEAK_REAL(MPI_Group_size)(group, &size);
+  Members ranks(static_cast<std::size_t>(size)), there(ranks.size());
+  for (std::size_t i = 0; i < ranks.size(); ++i) ranks[i] = static_cast<int>(i);
+  NEARPEAK_REAL(MPI_Group_translate_ranks)(group, size, ranks.data(), all, there.data());
+  NEARPEAK_REAL(MPI_Group_free)(&group);
+  NEARPEAK_REAL(MPI_Group_free)(&all);
+  if (size == world.size && there == ranks) return {};
+  for (int& rank : there)
+    if (rank == MPI_UNDEFINED) rank = -1;
+  return there;
+}
+
+}  // namespace
+
+void say(const std::string& line) {
+  std::fprintf(stderr, "nearpeak layer: %s\n", line.c_str());
+  std::fflush(stderr);
+}
+
+void end_job(const std::string& line) {
+  say("rank " + std::to_string(world.rank) + ": " + line);
+  NEARPEAK_REAL(MPI_Abort)(calls::comm_world(), 1);
+  std::abort();
+}
+
+int raise(MPI_Comm comm, int error) {
+  NEARPEAK_REAL(MPI_Comm_call_errhandler)(comm, error);
+  return error;
+}
+
+int refuse(const char* call, const char* what) {
+  say("rank " + std::to_string(world.rank) + ": " + call + " is not done " + what +
+      ": give it host memory (docs/layer.md lists the calls)");
+  return raise(calls::comm_world(), MPI_ERR_UNSUPPORTED_OPERATION);
+}
+
+int world_rank(MPI_Comm comm, int rank) {
+  const Members* members = comms.find(comm);
+  if (members == nullptr) members = comms.put(comm, members_of(comm));
+  if (members->empty()) return rank < world.size ? rank : -1;
+  return static_cast<std::size_t>(rank) < members->size() ? (*members)[rank] : -1;
+}
+
+void forget_comm(MPI_Comm comm) { comms.drop(comm); }
+
+void become_able(int device) {
+  if (world.able.load(std::memory_order_relaxed) || !world.mapped || blind()) return;
+  world.home = device;
+  Header& header = world.area().header();
+  const std::string& uuid = world.devices.uuid(device);
+  std::copy_n(uuid.begin(), std::min(uuid.size(), header.uuid.size() - 1), header.uuid.begin());
+  world.able.store(true);
+  header.able.store(1, std::memory_order_release);
+}
+
+}  // namespace nearpeak::layer

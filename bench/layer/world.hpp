@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the layer knows of this rank and of the others.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "calls/real.hpp"
+#include "layer/devices.hpp"
+#include "layer/envelope.hpp"
+#include "layer/settings.hpp"
+#include "layer/slots.hpp"
+
+namespace nearpeak::layer {
+
+// Messages with a buffer on a device, for the report.
+struct Counts {
+  std::uint64_t enveloped = 0;  // sent by an envelope,
+  std::uint64_t aside = 0;      // of these set aside
+  std::uint64_t staged = 0;     // sent through host memory
+  std::uint64_t taken = 0;      // received by an envelope
+  std::uint64_t raised = 0;     // received through host memory
+};
+
+struct World {
+  bool on = false;        // written in MPI_Init and MPI_Finalize alone
+  bool multiple = false;  // several threads may call MPI at once
+  // Whether others may send envelopes to this rank.
+  std::atomic<bool> able{false};
+  Settings settings;
+  Nonce nonce{};
+  int rank = 0;
+  int size = 1;
+  std::vector<std::unique_ptr<Area>> areas;  // by rank; null: of another machine
+  std::vector<pid_t> processes;              // by rank, where there is an area
+  bool mapped = false;                       // all of this machine
+  MPI_Comm own{};                            // this rank alone
+  Devices devices;
+  int home = 0;  // the device that opens the memory of other ranks, where it is able
+  FreeSlots free_slots;
+  Counts counts;
+  std::recursive_mutex mutex;
+
+  Area& area() const { return *areas[static_cast<std::size_t>(rank)]; }
+};
+// Never destroyed: threads may call MPI while the program ends.
+extern World& world;
+
+// Who holds it has all of the layer's for itself; where one thread calls MPI it is nothing.
+class Guard {
+ public:
+  Guard() : locked_(world.multiple) {
+    if (locked_) world.mutex.lock();
+  }
+  ~Guard() {
+    if (locked_) world.mutex.unlock();
+  }
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+
+ private:
+  const bool locked_;
+};
+
+// A line on standard error.
+void say(const std::string& line);
+// The same, and the job ends: what comes after would be wrong data or a hang.
+[[noreturn]] void end_job(const std::string& line);
+// Calls the error handler of a communicator, or of MPI_COMM_WORLD; returns the error.
+int raise(MPI_Comm comm, int error);
+// The call is not done with these buffers: says so, and raises an error.
+int refuse(const char* call, const char* what);
+
+// The rank in MPI_COMM_WORLD of one of a communicator; -1 where it has none there.
+int world_rank(MPI_Comm comm, int rank);
+void forget_comm(MPI_Comm comm);
+
+// This rank has used memory of a device.
+void become_able(int device);
+
+// Whether the layer is on from now on, decided by all ranks (docs/layer.md).
+void begin();
+void end();
+
+}  // namespace nearpeak::layer

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layer/settings.hpp"
+
+#include <doctest/doctest.h>
+
+#include "layer/envelope.hpp"
+#include "options/options.hpp"
+#include "tests/accel/fake.hpp"
+
+namespace nearpeak::layer {
+
+TEST_CASE("the layer: what the environment says") {
+  const Variable mode("NEARPEAK_LAYER", "require");
+  const Variable limit("NEARPEAK_LAYER_INLINE", "61");
+  const Variable patience("NEARPEAK_LAYER_PATIENCE", "0");
+  const Variable handshake("NEARPEAK_LAYER_HANDSHAKE", "2");
+  const Variable report("NEARPEAK_LAYER_REPORT", "1");
+  const Settings settings = settings_of_environment();
+  CHECK_FALSE(settings.off);
+  CHECK(settings.required);
+  CHECK(settings.inline_bytes == kEnvelopeBytes);
+  CHECK(settings.patience.count() == 0);
+  CHECK(settings.handshake.count() == 2000);
+  CHECK(settings.report);
+}
+
+TEST_CASE("the layer: where the environment says nothing") {
+  const Variable mode("NEARPEAK_LAYER", "");
+  const Variable limit("NEARPEAK_LAYER_INLINE", "");
+  const Settings settings = settings_of_environment();
+  CHECK_FALSE(settings.off);
+  CHECK_FALSE(settings.required);
+  CHECK(settings.inline_bytes == 4096);
+  CHECK_FALSE(settings.report);
+}
+
+TEST_CASE("the layer: what the environment may not say") {
+  {
+    const Variable mode("NEARPEAK_LAYER", "yes");
+    CHECK_THROWS_WITH_AS(settings_of_environment(),
+                         "NEARPEAK_LAYER is 'yes': give on, off or require", BadInput);
+  }
+  for (const char* const text : {"60", "1048577", "-1", " 100", "4K", "99999999999999999999"}) {
+    const Variable limit("NEARPEAK_LAYER_INLINE", text);
+    const std::string line =
+        std::string("NEARPEAK_LAYER_INLINE is '") + text + "': give a number from 61 to 1048576";
+    CHECK_THROWS_WITH_AS(settings_of_environment(), line.c_str(), BadInput);
+  }
+}
+
+TEST_CASE("the layer: an envelope is known by the run's own bytes") {
+  Nonce nonce{};
+  nonce[3] = 7;
+  const Envelope envelope{
+      .nonce = nonce, .rank = 1, .slot = 2, .number = 3, .bytes = 4, .unused = {}};
+  CHECK(begins_as_envelope(&envelope, nonce));
+  CHECK(envelope_at(&envelope).bytes == 4);
+  nonce[15] = 1;
+  CHECK_FALSE(begins_as_envelope(&envelope, nonce));
+}
+
+}  // namespace nearpeak::layer

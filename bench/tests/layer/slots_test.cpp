@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layer/slots.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <system_error>
+
+namespace nearpeak::layer {
+
+TEST_CASE("slots: another process sees what this one writes, and answers") {
+  const Area own;
+  Slot& slot = own.slot(kSlots - 1);
+  CHECK(slot.state.load() == State::kFree);
+  slot.bytes = 1234;
+  slot.state.store(State::kOffered);
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child == 0) {
+    // By its name alone, as a rank that was not forked.
+    const Area theirs(parent, own.fd());
+    Slot& seen = theirs.slot(kSlots - 1);
+    State expected = State::kOffered;
+    const bool good = &seen != &slot && seen.bytes == 1234 &&
+                      seen.state.compare_exchange_strong(expected, State::kTaken);
+    if (good) seen.state.store(State::kDone);
+    _exit(good ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+  CHECK(slot.state.load() == State::kDone);
+}
+
+TEST_CASE("slots: what is no memory of another process is an error") {
+  CHECK_THROWS_AS(Shared(getpid(), 999999, 100), std::system_error);
+}
+
+TEST_CASE("slots: all can be taken, and those given back are taken first") {
+  FreeSlots slots;
+  bool in_order = true;
+  for (std::uint32_t i = 0; i < kSlots; ++i) in_order = slots.take() == i && in_order;
+  CHECK(in_order);
+  CHECK(slots.take() == FreeSlots::kNone);
+  slots.give(77);
+  CHECK(slots.take() == 77);
+  CHECK(slots.take() == FreeSlots::kNone);
+}
+
+}  // namespace nearpeak::layer

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launches of an application with the layer, on devices of the fake CUDA driver."""
+
+import os
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from nearpeak.libraries.build import compiler, kit_for
+from nearpeak.libraries.library import Launch, Library, Rank, Settings
+from nearpeak.libraries.preload import command_line
+
+LIMIT = 60  # seconds
+MESSAGES = Path(__file__).with_name("messages.cpp")
+
+
+@dataclass
+class Ended:
+    """What a launch has left."""
+
+    code: int
+    out: str
+    err: str
+
+    def said(self) -> list[str]:
+        """The lines of the layer, those of --report apart."""
+        lines = self.err.splitlines()
+        return [
+            line for line in lines if line.startswith("nearpeak layer: ") and "sent" not in line
+        ]
+
+    def good(self) -> list[str]:
+        """The cases in which all was as it must be."""
+        return [line.partition(":")[0] for line in self.out.splitlines() if line.endswith(": good")]
+
+
+@dataclass
+class Application:
+    """messages.cpp, for one library."""
+
+    library: Library  # with the layer
+    program: Path
+    fake_cuda: Path
+
+    def run(
+        self,
+        *words: str,
+        ranks: int = 2,
+        fake: str = "",
+        env: Mapping[str, str] | None = None,
+        before: tuple[str, ...] = (),
+    ) -> Ended:
+        """`before`: what starts the program on each rank."""
+        mine = sorted(os.sched_getaffinity(0))
+        cpus = [mine[0], mine[-1]]
+        variables = {
+            "NEARPEAK_CUDA_LIBRARY": str(self.fake_cuda),
+            "NEARPEAK_FAKE_CUDA": fake,
+            "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1",
+            **(env or {}),
+        }
+        launch = Launch(
+            program=[*before, str(self.program), *words],
+            ranks=[Rank(cpus=[cpus[rank % 2]]) for rank in range(ranks)],
+            settings=Settings(env=variables),
+            gpu=True,
+        )
+        line = command_line(self.library, launch)
+        done = subprocess.run(
+            line.argv,
+            env={**os.environ, **line.env},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=LIMIT,
+            check=False,
+        )
+        return Ended(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture(scope="session", params=["openmpi", "mpich"])
+def application(
+    request: pytest.FixtureRequest,
+    installed: Callable[[str], Library],
+    fake_cuda: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Application:
+    """The application with each library in turn."""
+    library = installed(request.param)
+    kit = kit_for(library)
+    program = tmp_path_factory.mktemp("messages") / "messages"
+    flags = ["-std=c++20", "-O0", f"-I{kit.header.parent}", "-DOMPI_SKIP_MPICXX"]
+    link = [str(kit.library), "-Wl,--allow-shlib-undefined", "-ldl"]
+    subprocess.run([*compiler(), *flags, str(MESSAGES), "-o", str(program), *link], check=True)
+    return Application(msgspec.structs.replace(library, layer=True), program, fake_cuda)

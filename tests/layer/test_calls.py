@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What docs/layer.md says of each call, against the table of calls and what the layer does."""
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nearpeak.libraries.build import build_layer, compiler, kit_for, sources
+from nearpeak.libraries.library import Library
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "layer.md"
+INCLUDING = """
+#include "layer/taken.hpp"
+#define CALL(kind, function, operation, parameters, arguments, ...) @ function parameters @
+#include "calls/calls.inc"
+"""
+SKIPPED = ("-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX")
+HEADINGS = ("Done", "Refused", "Passed on")
+
+
+@pytest.fixture(params=["openmpi", "mpich"])
+def library(request: pytest.FixtureRequest, installed: Callable[[str], Library]) -> Library:
+    """Each library in turn, installed if need be."""
+    return installed(request.param)
+
+
+def preprocessed(library: Library) -> str:
+    """What the layer does, and the table, in their form for a library."""
+    include = [f"-I{sources()}", "-isystem", str(kit_for(library).header.parent)]
+    done = subprocess.run(
+        [*compiler(), "-std=c++20", *include, *SKIPPED, "-P", "-E", "-x", "c++", "-"],
+        input=INCLUDING,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def calls_of(library: Library) -> dict[str, set[str]]:
+    """The calls that a library has, by what is done with them; with large counts as without."""
+    text = preprocessed(library)
+    done = set(re.findall(r"For<&\s*(MPI_\w+)\s*>", text))
+    rows = dict(re.findall(r"@\s*(MPI_\w+)\s*(\(.*?\))\s*@", text, re.DOTALL))
+    assert {"MPI_Send", "MPI_Bcast", "MPI_Barrier"} <= set(rows)
+    assert done <= set(rows)
+    buffers = {name for name, parameters in rows.items() if re.search(r"\bvoid\s*\*", parameters)}
+    found = (done, buffers - done, set(rows) - buffers - done)
+    return {
+        heading: {name.removesuffix("_c") for name in names}
+        for heading, names in zip(HEADINGS, found, strict=True)
+    }
+
+
+def documented() -> dict[str, set[str]]:
+    """The same, as the document says."""
+    text = DOCUMENT.read_text("utf-8")
+    found = {}
+    for heading in HEADINGS:
+        section = re.search(rf"^\*\*{heading}\*\*(.*?)(?=^\*\*|^#)", text, re.DOTALL | re.MULTILINE)
+        assert section, heading
+        found[heading] = {f"MPI_{name}" for name in re.findall(r"`(\w+)`", section[1])}
+    return found
+
+
+def test_each_call_is_said_to_be_what_it_is(library: Library) -> None:
+    said = documented()
+    for heading, calls in calls_of(library).items():
+        assert calls - said[heading] == set()
+        others = set().union(*(said[other] for other in HEADINGS if other != heading))
+        assert calls & others == set()
+
+
+def test_what_is_said_is_of_some_library(installed: Callable[[str], Library]) -> None:
+    libraries = [calls_of(installed(name)) for name in ("openmpi", "mpich")]
+    for heading, names in documented().items():
+        assert names - set().union(*(calls[heading] for calls in libraries)) == set()
+
+
+def test_the_layer_has_the_functions_of_the_table_alone(library: Library) -> None:
+    """A program that looks whether its library has a function finds what the library has."""
+    listed = set(re.findall(r"@\s*(MPI_\w+)", preprocessed(library)))
+    shown = subprocess.run(
+        ["nm", "-D", "--defined-only", str(build_layer(library))],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    names = {line.split()[-1] for line in shown.splitlines()}
+    profiled = {f"P{name}" for name in listed} if library.abi == "openmpi" else set()
+    assert names == listed | profiled

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages of device buffers as MPI has them, with the layer before a library that knows none."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CASES = re.findall(r'\{"(\w+)", \w+\}', Path(__file__).with_name("messages.cpp").read_text())
+SENT = re.compile(
+    r"rank (\d+): sent (\d+) by envelope \((\d+) set aside\), (\d+) through host memory"
+)
+REPORT = {"NEARPEAK_LAYER_REPORT": "1"}
+
+
+@pytest.fixture(scope="session")
+def of_two(application: Any) -> Any:
+    """All cases between two ranks, which have a device each."""
+    return application.run(*CASES, env=REPORT)
+
+
+@pytest.fixture(scope="session")
+def of_three(application: Any) -> Any:
+    """All between three, of which two share a device; with MPI's calls open to several threads."""
+    return application.run("--multiple", *CASES, ranks=3)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_two_ranks(of_two: Any, case: str) -> None:
+    assert case in of_two.good(), (of_two.out, of_two.err)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_three_ranks(of_three: Any, case: str) -> None:
+    assert case in of_three.good(), (of_three.out, of_three.err)
+
+
+def test_they_go_as_they_should(of_two: Any) -> None:
+    assert of_two.code == 0
+    found = {int(rank): counts for rank, *counts in SENT.findall(of_two.err)}
+    assert set(found) == {0, 1}
+    enveloped, aside, staged = map(int, found[0])
+    assert enveloped > 1000
+    assert 6 <= aside < enveloped
+    assert staged > 100
+    refused = [line for line in of_two.said() if "is not done" in line]
+    assert all("give it host memory" in line for line in refused)
+    for call in ("MPI_Bcast", "MPI_Allreduce", "MPI_Win_create", "MPI_Send"):
+        assert any(f"{call} is not done with" in line for line in refused)
+
+
+@pytest.mark.parametrize("application", ["mpich"], indirect=True)
+class TestWays:
+    """Where device memory cannot be shared, all goes through host memory."""
+
+    def test_devices_that_do_not_reach_each_other(self, application: Any) -> None:
+        done = application.run("kinds", "order", fake="peer=0", env=REPORT)
+        assert done.good() == ["kinds", "order"], done.err
+        assert [counts[1] for counts in SENT.findall(done.err)] == ["0", "0"]
+
+    def test_another_limit(self, application: Any) -> None:
+        few, many = (
+            application.run("kinds", env={**REPORT, "NEARPEAK_LAYER_INLINE": limit})
+            for limit in ("100000", "61")
+        )
+        assert few.good() == many.good() == ["kinds"]
+        [of_few, of_many] = [max(int(c[1]) for c in SENT.findall(d.err)) for d in (few, many)]
+        assert (of_few, of_many) == (0, 20)  # of two kinds, twice: 62 B and four longer ones
+
+    def test_without_patience(self, application: Any) -> None:
+        """What can be set aside is: the receiver finds it there."""
+        cases = [case for case in CASES if case not in ("many", "truncated")]
+        done = application.run(*cases, env={**REPORT, "NEARPEAK_LAYER_PATIENCE": "0"})
+        assert done.good() == cases, done.err
+        assert done.code == 0
