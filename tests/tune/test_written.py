@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The files of a profile, as shells, libraries and module systems read them."""
 
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +9,8 @@ from pathlib import Path
 import pytest
 from made_libraries import made_evidence, made_profile
 
-from nearpeak.tune.written import write
+from nearpeak.errors import UserError
+from nearpeak.tune.written import NAMES, withdraw, write
 
 ENV = {
     "UCX_RNDV_THRESH": "intra:1,inter:auto",
@@ -66,3 +68,22 @@ def test_each_says_where_it_is_from(files: dict[str, Path]) -> None:
 def test_files_that_a_library_has_no_use_for_are_left_out(tmp_path: Path) -> None:
     found = write(made_profile(env={"I_MPI_X": "1"}), tmp_path)
     assert [file.name for file in found] == ["profile.toml", "profile.sh", "modulefile"]
+
+
+def test_profiles_that_hold_no_more_are_withdrawn(tmp_path: Path) -> None:
+    here, own = tmp_path / "only-x-H-D", tmp_path / "only-mine"
+    for folder in (tmp_path, here):
+        assert {file.name for file in write(PROFILE, folder)} == set(NAMES)
+    own.mkdir()
+    kept = {own / "notes", tmp_path / "tune.json"}
+    for file in kept:
+        file.touch()
+    withdraw(tmp_path)
+    assert set(tmp_path.rglob("*")) == {own, *kept}
+    withdraw(tmp_path)
+
+
+def test_a_profile_that_cannot_be_withdrawn_is_told(tmp_path: Path) -> None:
+    (tmp_path / "profile.sh").mkdir()
+    with pytest.raises(UserError, match=re.escape(f"cannot remove {tmp_path / 'profile.sh'} (")):
+        withdraw(tmp_path)

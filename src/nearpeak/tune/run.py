@@ -40,6 +40,7 @@ from nearpeak.tune.search import CALIBRATED_ROUNDS, Outcome, Search
 from nearpeak.tune.targets import Target, parse_targets, resolved
 from nearpeak.tune.trials import Trials
 from nearpeak.tune.tried import tried
+from nearpeak.tune.written import ONLY
 
 BEFORE = "as-it-was"  # settings that were tuned before
 UCX = "ucx"  # the component whose cost model takes ceilings
@@ -464,6 +465,6 @@ def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> di
     if found.free and found.free.taken:
         written[""] = made(everywhere, found.free.env, found.free.evidence)
     if found.verdict == "taken here alone":
-        folder = re.sub(r"[^\w.]+", "-", f"only {begun.path} {buffers}")
+        folder = ONLY + re.sub(r"[^\w.]+", "-", f"{begun.path} {buffers}")
         written[folder] = made(here, found.env, found.evidence, found.slower)
     return written

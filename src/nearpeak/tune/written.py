@@ -1,15 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 """The files of a profile: what a shell, a module system or a library reads by itself."""
 
+import contextlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from shlex import quote
 
+from nearpeak.errors import UserError
 from nearpeak.files import write_whole
 from nearpeak.libraries.profiles import Evidence, Profile, to_toml
 
+ONLY = "only-"  # how the folders of profiles for one path alone begin
+NAMES = ("profile.toml", "profile.sh", "modulefile", "openmpi-mca-params.conf", "ucx.conf")
 _MCA = "OMPI_MCA_"  # Open MPI's parameters as environment variables
 _UCX = "UCX_"
+
+
+def withdraw(output: Path) -> None:
+    """Removes the files of all profiles in the folder of a tuning, of which it may say less now.
+    UserError where that cannot be done."""
+    try:
+        for name in NAMES:
+            for file in [output / name, *output.glob(f"{ONLY}*/{name}")]:
+                file.unlink(missing_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"cannot remove {error.filename} ({error.strerror}), which may hold no more: remove it"
+        ) from None
+    for folder in output.glob(f"{ONLY}*"):
+        with contextlib.suppress(OSError):  # it has files of others
+            folder.rmdir()
 
 
 def write(profile: Profile, folder: Path) -> list[Path]:
