@@ -121,6 +121,8 @@ def test_every_setting_is_whole(tunable: Tunable) -> None:
     assert tunable.values
     assert len(set(tunable.values)) == len(tunable.values)
     assert tunable.default not in tunable.values
+    assert set(tunable.gpu_values) <= set(tunable.values)
+    assert set(tunable.one_host_values) <= set(tunable.values)
     assert set(tunable.benchmarks) <= benchmarks
     assert tunable.name not in tunable.with_
     assert all(name.startswith(BEGIN[tunable.component]) for name in tunable.with_)
@@ -152,6 +154,27 @@ def test_what_a_setting_needs_is_set_with_it() -> None:
         "OMPI_MCA_coll_tuned_use_dynamic_rules": "true",
         "OMPI_MCA_coll_tuned_bcast_algorithm": "chain",
     }
+
+
+def test_what_has_no_network_is_for_one_host() -> None:
+    openmpi, intel = library(), library(family="intel")
+    assert not tunables.for_one_host(openmpi, {"UCX_TLS": "^cma", "I_MPI_FABRICS": "shm"})
+    assert tunables.for_one_host(openmpi, {"A": "1", "UCX_TLS": "sm,cuda,self"})
+    assert tunables.for_one_host(intel, {"I_MPI_FABRICS": "shm"})
+    assert not tunables.for_one_host(intel, {"I_MPI_FABRICS": "ofi"})
+    # A list of transports without the network's.
+    (transports,) = (one for one in ALL if one.name == "UCX_TLS")
+    lists = [value for value in transports.values if not value.startswith("^")]
+    assert transports.one_host_values == lists
+
+
+def test_what_may_break_is_told_once() -> None:
+    env = {"OMPI_MCA_btl_sm_fbox_max": "8", "OMPI_MCA_btl_sm_fbox_size": "8192", "A": "1"}
+    (told,) = tunables.may_break(library(), {**env, "UCX_CMA_TX_QUOTA": "4"})
+    names, _, what = told.partition(": ")
+    assert names == "OMPI_MCA_btl_sm_fbox_size, OMPI_MCA_btl_sm_fbox_max"
+    assert what.startswith("ob1 reads GPU buffers by the CPU")
+    assert tunables.may_break(library(family="intel"), env) == []
 
 
 def test_known_are_those_of_the_familys_components() -> None:

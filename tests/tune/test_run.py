@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_libraries import made_evidence
+from made_libraries import made_evidence, made_library
 
 from nearpeak.libraries.library import Settings
 from nearpeak.libraries.profiles import Apart, At
@@ -33,7 +33,7 @@ BASE = {"UCX_TLS": "sm,self"}
 ALL, PART = {"FAST": "y", "SHORT": "y"}, {"FAST": "y"}
 PREPARED: Any = SimpleNamespace(
     asked=SimpleNamespace(buffers="H,D"),
-    single=SimpleNamespace(settings=Settings(name="base", env=BASE)),
+    single=SimpleNamespace(settings=Settings(name="base", env=BASE), library=made_library()),
 )
 
 
@@ -62,9 +62,8 @@ def written(
         unguarded=unguarded,
         verdict=verdict,
         path="host-gpu near/1",
-        env=ALL,
         free=free,
-        **{"distances": {}, "lacking": [], **usual, **more},
+        **{"env": ALL, "distances": {}, "lacking": [], **usual, **more},
     )
     return profiles(PREPARED, journal, found)
 
@@ -113,6 +112,27 @@ def test_a_profile_says_where_nothing_is_known_of_it() -> None:
 def test_a_profile_says_what_its_search_had_no_time_for() -> None:
     [profile] = written("taken", None, lacking=["what of it is not needed"]).values()
     assert about(profile)[-1] == "The search had no time for: what of it is not needed"
+
+
+@pytest.mark.parametrize(
+    ("value", "scope"),
+    [
+        ("sm,cuda,self", "for jobs on one host, on this machine, with this version of alpha"),
+        ("^cma", "on this machine, with this version of alpha"),
+    ],
+)
+def test_a_profile_without_a_network_is_for_jobs_on_one_host(value: str, scope: str) -> None:
+    [profile] = written("taken", None, env={"UCX_TLS": value}).values()
+    assert profile.scope == scope
+    assert f"Use: {scope}" in about(profile)
+
+
+def test_a_profile_says_what_may_stop_working_with_it() -> None:
+    [profile] = written("taken", None, env={"OMPI_MCA_coll_ucc_enable": "1"}).values()
+    ucc, base = profile.breaks
+    assert ucc.startswith("OMPI_MCA_coll_ucc_enable: what UCC was built without, like CUDA, fails")
+    assert base.startswith("UCX_TLS: ")  # which it started from
+    assert about(profile)[-3:] == ["May stop working with it:", f"  {ucc}", f"  {base}"]
 
 
 def test_a_profile_says_between_which_cpus_it_holds() -> None:

@@ -23,6 +23,7 @@ PROFILE = made_profile(
     env=ENV,
     evidence=[made_evidence("latency", 66.0, 12.0, ci95=[5.2, 5.8])],
     slower=[made_evidence("bw\nx", 1.0, 2.0)],
+    breaks=["UCX_TLS: there is no network"],
 )
 
 
@@ -60,6 +61,7 @@ def test_each_says_where_it_is_from(files: dict[str, Path]) -> None:
         text = file.read_text()
         assert "node1" in text, name
         assert "5.0.11" in text, name
+        assert "UCX_TLS: there is no network" in text, name
         if name != "profile.toml":
             assert "# latency: 66 -> 12 us, 5.5 [5.2, 5.8] times as fast\n" in text
             assert "#   bw x: 1 -> 2 us, 0.5 times as fast\n" in text

@@ -82,6 +82,7 @@ class Profile(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=T
     driver: str
     path: str
     scope: str  # where it may be used
+    breaks: list[str] = []  # what may stop working with it: `NAME: WHAT`
     env: dict[str, str]
     evidence: list[Evidence] = []
     slower: list[Evidence] = []  # its price

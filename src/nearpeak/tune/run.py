@@ -17,7 +17,7 @@ from nearpeak.libraries.library import Settings
 from nearpeak.libraries.profiles import SCHEMA as PROFILE_SCHEMA
 from nearpeak.libraries.profiles import Apart, Evidence, Profile
 from nearpeak.libraries.settings import split
-from nearpeak.libraries.tunables import Tunable, offered
+from nearpeak.libraries.tunables import Tunable, for_one_host, may_break, offered
 from nearpeak.numbers import count
 from nearpeak.statistics.intervals import interval
 from nearpeak.study import programs
@@ -333,6 +333,9 @@ def summed_up(
         evidence=[_evidence(shown) for shown in confirmed.targets] if confirmed else [],
         slower=[_evidence(shown) for shown in confirmed.slower] if confirmed else [],
         broken=confirmed.broken if confirmed else [],
+        breaks=may_break(single.library, {**single.settings.env, **outcome.taken})
+        if outcome.taken
+        else [],
         unguarded=confirmed.unguarded if confirmed else [],
         distances=confirmed.distances if confirmed else _searched_at(prepared, trials),
         free=_free(outcome, free) if free else None,
@@ -430,10 +433,12 @@ def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> di
     """What was taken, by the folder below the search's own that it is written to: "" for what costs
     nothing elsewhere, so that it may be used for all."""
     begun, buffers = journal.begin, prepared.asked.buffers
+    library, base = prepared.single.library, prepared.single.settings.env
 
     def made(
-        scope: str, env: Env, evidence: list[Evidence], slower: Sequence[Evidence] = ()
+        scope: str, found_env: Env, evidence: list[Evidence], slower: Sequence[Evidence] = ()
     ) -> Profile:
+        env = {**base, **found_env}
         return Profile(
             schema=PROFILE_SCHEMA,
             name=TUNED,
@@ -445,8 +450,9 @@ def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> di
             gpus=begun.gpus,
             driver=begun.driver or "",
             path=begun.path,
-            scope=scope,
-            env={**prepared.single.settings.env, **env},
+            scope=f"for jobs on one host, {scope}" if for_one_host(library, env) else scope,
+            breaks=may_break(library, env),
+            env=env,
             evidence=evidence,
             slower=list(slower),
             distances=found.distances,

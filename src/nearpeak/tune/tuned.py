@@ -85,6 +85,7 @@ class Tuned(msgspec.Struct, kw_only=True):
     evidence: list[Evidence]
     slower: list[Evidence]
     broken: list[str]
+    breaks: list[str] = []  # what may stop working with the settings, as the catalogue knows it
     unguarded: list[str]  # ids of paths on which too little was measured to tell
     # Of the CPUs, by path of host memory: of the study, or without one of the search's own path.
     distances: dict[str, list[Apart]]

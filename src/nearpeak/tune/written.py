@@ -96,6 +96,9 @@ def about(profile: Profile) -> list[str]:
     if profile.slower:
         lines.append("Slower with it:")
         lines += [f"  {_told(each)}" for each in profile.slower]
+    if profile.breaks:
+        lines.append("May stop working with it:")
+        lines += [f"  {each}" for each in profile.breaks]
     lines += [f"The search had no time for: {each}" for each in profile.lacking]
     return [line.replace("\n", " ") for line in lines]
 

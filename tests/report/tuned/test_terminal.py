@@ -37,6 +37,7 @@ def test_all_of_it_is_told(tuned: Tuned, capsys: pytest.CaptureFixture[str]) -> 
         " [1.05, 1.15] times as fast in 6 rounds: faster bw:16M: 0.990 [0.970, 1.01] times as fast"
         " in 6 rounds, which is no difference",
         "Slower with it: host-host, bw H,H at 1 MiB: 10.0 -> 5.00 GB/s, 0.500 times as fast",
+        "May stop working with it: UCX_TLS: there is no network",
         "Faster for some alone (latency:8 bw:16M), by the search: X=1: 2.00 0.500 times as fast",
         "Y=7: signal 11 and 2 more: see the report",
         "The time did not hold, for a longer --budget: what of it is not needed",
@@ -88,6 +89,7 @@ def test_nothing_is_an_answer(tuned: Tuned, capsys: pytest.CaptureFixture[str]) 
         env={},
         evidence=[],
         slower=[],
+        breaks=[],
         free=None,
         calibration=None,
         offers=[],

@@ -49,6 +49,7 @@ def lists(found: Tuned) -> list[tuple[str, list[str]]]:
             [_changed(row) for row in found.evidence if row.slower_at],
         ),
         ("Broken with it", found.broken),
+        ("May stop working with it", found.breaks),
         ("Too few launches to tell, for a longer --budget", found.unguarded),
         (
             f"Faster for some alone ({' '.join(found.targets)}), by the search",
