@@ -31,6 +31,7 @@ COMPONENTS = sorted(BEGIN)
 ALL = [tunable for component in COMPONENTS for tunable in tunables.of_component(component)]
 
 UCX = """\
+version 1.22.0
 module cma
 module cuda
 module ib
@@ -196,6 +197,7 @@ def test_ucx_names_of_modules_that_did_not_load_are_hidden() -> None:
         "UCX_ERROR_MAIL_TO": "",
         "UCX_CMA_BW": "11145.00MBps",
     }
+    assert said.version == "1.22.0"
     assert said.has("UCX_RNDV_THRESH") is True
     assert said.has("UCX_CUDA_COPY_DMABUF") is None  # the machine has no driver
     assert said.has("UCX_IB_NUM_PATHS") is None
@@ -248,6 +250,25 @@ def test_names_in_a_file_are_whole_strings(tmp_path: Path) -> None:
     for nothing in (file, tmp_path / "none"):
         with pytest.raises(CannotIdentify, match="cannot be read"):
             names_in(nothing, "NCCL_")
+
+
+def test_versions_are_those_of_what_is_no_part_of_the_library(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answers = [Answer({}, version="1.22.0"), Answer({}), CannotIdentify("x")]
+
+    def ask(_: Library) -> Answer:
+        answer = answers.pop(0)
+        if isinstance(answer, CannotIdentify):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(ucx, "ask", ask)
+    monkeypatch.setattr(openmpi, "ask", lambda _: pytest.fail("asked"))
+    assert tunables.versions(library()) == {"ucx": "1.22.0"}
+    assert tunables.versions(library()) == {"ucx": ""}
+    assert tunables.versions(library()) == {}
+    assert tunables.versions(library(family="intel")) == {}
 
 
 def test_a_tool_is_run_with_the_librarys_environment(tmp_path: Path) -> None:

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from made_libraries import made_evidence, made_library
 
+from nearpeak.errors import UserError
 from nearpeak.libraries.library import Settings
 from nearpeak.libraries.profiles import Apart, At
 from nearpeak.libraries.tunables import Tunable
-from nearpeak.tune import thresholds
+from nearpeak.tune import run, thresholds
 from nearpeak.tune.candidates import Candidate
 from nearpeak.tune.hints import Hints
 from nearpeak.tune.run import (
@@ -46,6 +47,8 @@ def written(
             library="alpha",
             family="openmpi",
             version="5",
+            build="openmpi-cuda",
+            components={"ucx": "1.22.0"},
             started="2026-01-02T00:00:00",
             host="here",
             cpu="a CPU",
@@ -102,6 +105,39 @@ def test_the_price_stands_in_the_profile_that_has_it() -> None:
     )
     assert (found[""].slower, found[""].evidence) == ([], [made_evidence("part")])
     assert found[""].scope == "on this machine, with this version of alpha"
+
+
+def test_a_profile_says_which_build_it_is_of() -> None:
+    [profile] = written("taken", None).values()
+    assert (profile.build, profile.components) == ("openmpi-cuda", {"ucx": "1.22.0"})
+    assert about(profile)[1:3] == ["Build: openmpi-cuda", "With ucx 1.22.0"]
+
+
+@pytest.mark.parametrize(
+    ("begun", "refused"),
+    [
+        ({}, False),
+        ({"build": "", "components": {}}, False),  # of before these were told
+        ({"build": "openmpi-cuda"}, True),
+        ({"components": {"ucx": "1.18.0"}}, True),
+    ],
+)
+def test_a_search_goes_on_with_the_same_build_alone(
+    begun: dict[str, Any], refused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    same = {"library": "a", "version": "5", "host": "h", "candidates": []}
+    same |= {"build": "openmpi", "components": {"ucx": "1.22.0"}}
+    monkeypatch.setattr(run, "begin", lambda _: SimpleNamespace(**same))
+    monkeypatch.setattr(run, "Trials", lambda *_: pytest.fail("goes on"))
+    journal: Any = SimpleNamespace(begin=SimpleNamespace(**{**same, **begun}), folder="tuned")
+    nothing: Any = SimpleNamespace(launches=None)
+    expected = (
+        pytest.raises(UserError, match="start anew")
+        if refused
+        else pytest.raises(pytest.fail.Exception, match="goes on")
+    )
+    with expected:
+        run.search(nothing, journal, lambda _: None, lambda _: None)
 
 
 def test_a_profile_says_where_nothing_is_known_of_it() -> None:

@@ -138,7 +138,7 @@ def tune(
         asked = _asked(mpi, targets, trace, path, buffers, budget, seed)
         if not dry_run:
             FORM.check_new(output)
-    prepared = run.prepare(asked)
+    prepared = run.prepare(asked, say)
     if dry_run:
         print("\n".join(candidate.label for candidate in prepared.candidates))
         return

@@ -15,9 +15,9 @@ import nearpeak
 from nearpeak.errors import UserError
 from nearpeak.libraries.library import Settings
 from nearpeak.libraries.profiles import SCHEMA as PROFILE_SCHEMA
-from nearpeak.libraries.profiles import Apart, Evidence, Profile
+from nearpeak.libraries.profiles import Apart, Evidence, Profile, build_of
 from nearpeak.libraries.settings import split
-from nearpeak.libraries.tunables import Tunable, for_one_host, may_break, offered
+from nearpeak.libraries.tunables import Tunable, for_one_host, may_break, offered, versions
 from nearpeak.numbers import count
 from nearpeak.statistics.intervals import interval
 from nearpeak.study import programs
@@ -76,11 +76,12 @@ class Prepared:
         return split(self.asked.mpi)[0]
 
 
-def prepare(asked: Asked) -> Prepared:
-    """UserError for what cannot be tuned, and for a budget that does not hold it."""
+def prepare(asked: Asked, say: Callable[[str], None] = lambda _: None) -> Prepared:
+    """UserError for what cannot be tuned, and for a budget that does not hold it. `say`: as of
+    `choose`."""
     wanted = parse_targets(asked.targets)
     names = list(dict.fromkeys(each.benchmark for each in wanted))
-    first = choose(names[0], asked.mpi, "tune", path=asked.path, buffers=asked.buffers)
+    first = choose(names[0], asked.mpi, "tune", path=asked.path, buffers=asked.buffers, say=say)
     subjects = {names[0]: first} | {
         name: beside(first, name, path=first.path.id, buffers=asked.buffers) for name in names[1:]
     }
@@ -171,6 +172,8 @@ def begin(prepared: Prepared) -> Begin:
         library=single.library.name,
         family=single.library.family,
         version=single.library.version,
+        build=build_of(single.library),
+        components=versions(single.library),
         path=single.path.id,
         path_summary=single.path.summary,
         host=machine.hostname,
@@ -196,7 +199,7 @@ def search(
         here.version,
         here.host,
         here.candidates,
-    ):
+    ) or (begun.build and (begun.build, begun.components) != (here.build, here.components)):
         raise UserError(
             f"{journal.folder} was begun with {begun.library} {begun.version} on {begun.host} and"
             " its settings of then: start anew in another folder"
@@ -444,6 +447,8 @@ def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> di
             name=TUNED,
             family=begun.family,
             version=begun.version,
+            build=begun.build,
+            components=begun.components,
             made=begun.started[:10],
             host=begun.host,
             cpu=begun.cpu,

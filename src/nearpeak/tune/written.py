@@ -85,6 +85,8 @@ def about(profile: Profile) -> list[str]:
     where = ", ".join(filter(None, [profile.cpu, *profile.gpus, profile.driver]))
     lines = [
         f"{profile.family} {profile.version}, tuned by nearpeak on {profile.host}, {profile.made}",
+        *([f"Build: {profile.build}"] if profile.build else []),
+        *(f"With {name} {version}" for name, version in profile.components.items() if version),
         f"Machine: {where}",
         f"Use: {profile.scope}",
         *(

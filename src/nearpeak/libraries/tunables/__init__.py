@@ -113,6 +113,14 @@ def installed(library: Library) -> dict[str, Answer | None]:
     return {component: _ask(component, library) for component in components(library)}
 
 
+def versions(library: Library) -> dict[str, str]:
+    """The version of each component that is no part of the library, "" where the library loads
+    none; without those that cannot be asked."""
+    others = [component for component in components(library) if component != library.family]
+    answers = {component: _ask(component, library) for component in others}
+    return {name: answer.version for name, answer in answers.items() if answer is not None}
+
+
 def offered(library: Library) -> list[Offered]:
     """The settings of the library's family, each with what this installation says of it."""
     answers = installed(library)
