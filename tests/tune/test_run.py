@@ -113,6 +113,19 @@ def test_a_profile_says_which_build_it_is_of() -> None:
     assert about(profile)[1:3] == ["Build: openmpi-cuda", "With ucx 1.22.0"]
 
 
+@pytest.mark.parametrize(("buffers", "gpu"), [("H,D", True), ("H,H", False)])
+def test_a_profile_has_what_its_library_needs_in_any_case(
+    buffers: str, gpu: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = made_library(family="mpich", env={"UCX_X": "1"})
+    monkeypatch.setattr(PREPARED.single, "library", library)
+    monkeypatch.setattr(PREPARED.asked, "buffers", buffers)
+    [profile] = written("taken", None).values()
+    for_gpu = {"MPIR_CVAR_ENABLE_GPU": "1"} if gpu else {}
+    assert profile.needed == {"UCX_X": "1", **for_gpu}
+    assert profile.env == {**BASE, **ALL}
+
+
 @pytest.mark.parametrize(
     ("begun", "refused"),
     [

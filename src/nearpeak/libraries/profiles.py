@@ -92,6 +92,8 @@ class Profile(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=T
     scope: str  # where it may be used
     breaks: list[str] = []  # what may stop working with it: `NAME: WHAT`
     env: dict[str, str]
+    # What launches of the library need beside (`launch.needed`): Nearpeak's own set it anyway.
+    needed: dict[str, str] = {}
     evidence: list[Evidence] = []
     slower: list[Evidence] = []  # its price
     # Of the CPUs, by path of host memory: where its evidence is from.

@@ -13,6 +13,7 @@ import numpy as np
 
 import nearpeak
 from nearpeak.errors import UserError
+from nearpeak.libraries.launch import needed
 from nearpeak.libraries.library import Settings
 from nearpeak.libraries.profiles import SCHEMA as PROFILE_SCHEMA
 from nearpeak.libraries.profiles import Apart, Evidence, Profile, build_of
@@ -458,6 +459,7 @@ def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> di
             scope=f"for jobs on one host, {scope}" if for_one_host(library, env) else scope,
             breaks=may_break(library, env),
             env=env,
+            needed=needed(library, gpu=needs_gpu(buffers)),
             evidence=evidence,
             slower=list(slower),
             distances=found.distances,
