@@ -94,8 +94,8 @@ def slurm(three_hosts: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 @pytest.fixture
 def environment_of_module(tmp_path: Path) -> Callable[[Path], dict[str, str]]:
-    """What a module file sets, read by Tcl itself, with the commands of Environment Modules
-    standing in."""
+    """What a module file sets, and puts before search paths, read by Tcl itself, with the commands
+    of Environment Modules standing in."""
     tclsh = shutil.which("tclsh")
     if tclsh is None:
         pytest.skip("no tclsh here (package tcl)")
@@ -104,8 +104,14 @@ def environment_of_module(tmp_path: Path) -> Callable[[Path], dict[str, str]]:
         stand_in = tmp_path / "stand_in.tcl"
         stand_in.write_text(
             "proc module-whatis {text} {}\n"
-            'proc setenv {name value} {puts -nonewline "$name=$value\\0"}\n'
+            "proc setenv {name value} {set ::found($name) $value}\n"
+            "proc prepend-path {name value} {\n"
+            '  if {[info exists ::found($name)]} {append value ":" $::found($name)}\n'
+            "  set ::found($name) $value\n"
+            "}\n"
+            "array set found {}\n"
             f"source {{{file}}}\n"
+            'foreach name [array names found] {puts -nonewline "$name=$found($name)\\0"}\n'
         )
         done = subprocess.run([tclsh, str(stand_in)], capture_output=True, text=True, check=True)
         return dict(pair.split("=", 1) for pair in done.stdout.split("\0") if pair)

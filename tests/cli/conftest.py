@@ -16,6 +16,7 @@ from nearpeak.libraries import discover, launch
 from nearpeak.libraries.families import natives
 from nearpeak.study import contenders, paths, programs, sessions
 from nearpeak.terms.path import Missing
+from nearpeak.tune import run as tune
 
 Nearpeak = Callable[..., tuple[int, str, str]]
 
@@ -46,6 +47,7 @@ def standins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
     monkeypatch.setattr(programs, "TOOLS", tools)
     for user in (launch, programs, sessions):
         monkeypatch.setattr(user, "environment", lambda _library: {})
+    monkeypatch.setattr(tune, "needed", lambda _library, **_gpu: {})
     for user in (discover, contenders):
         monkeypatch.setattr(user, "resolve", resolve)
         monkeypatch.setattr(user, "find_libraries", lambda: [module.library("one")])

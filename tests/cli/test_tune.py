@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 import pytest
@@ -18,6 +19,7 @@ from nearpeak.study.records import AmendmentRecord
 from nearpeak.tune import confirm, launches, run, search, trials
 from nearpeak.tune.hints import Hints
 from nearpeak.tune.tuned import Tuned
+from nearpeak.tune.written import NAMES
 
 Nearpeak = Callable[..., tuple[int, str, str]]
 
@@ -127,6 +129,29 @@ def test_what_costs_elsewhere_is_in_a_profile_of_its_own(
         record for record in read_study(Path("tuned/study")) if isinstance(record, AmendmentRecord)
     ]
     assert [each.budget_seconds for each in added] == [20.0]
+    # What more launches do not confirm any more is withdrawn: of one profile, then of both.
+    judge = confirm.judge
+
+    def spoilt(names: set[str]) -> Callable[..., confirm.Confirmed]:
+        def less(*words: Any) -> confirm.Confirmed:
+            found = judge(*words)
+            return replace(found, broken=["it"]) if words[-1] in names else found
+
+        return less
+
+    assert _with_profiles() == {Path("tuned"), here}
+    both = {confirm.FREE, confirm.TUNED}
+    for names, left in (({confirm.FREE}, {here}), (both, set())):
+        monkeypatch.setattr(confirm, "judge", spoilt(names))
+        assert nearpeak("tune", "--resume", "-o", "tuned")[0] == 0
+        assert _with_profiles() == left
+    found = msgspec.json.decode(Path("tuned/tune.json").read_bytes(), type=Tuned)
+    assert found.verdict == "not taken"
+
+
+def _with_profiles() -> set[Path]:
+    """The folders with files of profiles."""
+    return {file.parent for file in Path("tuned").rglob("*") if file.name in NAMES}
 
 
 def test_what_of_the_budget_is_not_used_is_said(

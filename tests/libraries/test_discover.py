@@ -297,13 +297,14 @@ def test_real_libraries_are_found_under_their_names(library: Library) -> None:
     assert found[library.name] == library
     assert library.family == catalogue.entry(library.name).family
     assert library.version == catalogue.entry(library.name).version
-    assert library.origin == "installed"
+    assert (library.origin, library.entry) == ("installed", library.name)
+    assert resolve(f"alias={library.name}").entry == library.name
 
 
 def test_real_library_by_path_and_alias(library: Library) -> None:
     for path in (library.prefix, library.launcher):
         given = resolve(str(path))
-        assert (given.family, given.origin) == (library.family, "given")
+        assert (given.family, given.origin, given.entry) == (library.family, "given", "")
         assert given.libmpi == library.libmpi
     alias = resolve(f"again={library.name}")
     assert (alias.name, alias.prefix) == ("again", library.prefix)

@@ -13,7 +13,8 @@ import pytest
 from made_libraries import made_library
 
 from nearpeak.errors import UserError
-from nearpeak.libraries.launch import command_line, environment, join_paths, shell_line
+from nearpeak.libraries import catalogue
+from nearpeak.libraries.launch import command_line, environment, join_paths, needed, shell_line
 from nearpeak.libraries.library import CommandLine, Launch, Library, Rank, Settings
 
 CPUS = sorted(os.sched_getaffinity(0))
@@ -34,6 +35,30 @@ def test_own_folder_comes_first_in_the_search_path(monkeypatch: pytest.MonkeyPat
     assert environment(made_up("mpich"))["LD_LIBRARY_PATH"] == "/opt/mpi/lib:/x"
     module = made_up("mpich", env={"LD_LIBRARY_PATH": "/deps", "UCX_TLS": "all"})
     assert environment(module) == {"LD_LIBRARY_PATH": "/opt/mpi/lib:/deps", "UCX_TLS": "all"}
+
+
+def test_launches_of_others_need_all_but_the_binding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/inherited")
+    own = made_up("intel", env={"UCX_TLS": "all"})
+    assert environment(own)["I_MPI_PIN"] == "0"
+    assert needed(own, gpu=False) == {"UCX_TLS": "all", "I_MPI_ROOT": "/opt/mpi"}
+    assert needed(own, gpu=True)["I_MPI_OFFLOAD"] == "1"
+    module = made_up("mpich", env={"LD_LIBRARY_PATH": "/module:/inherited"})
+    assert needed(module, gpu=False) == {"LD_LIBRARY_PATH": "/module"}
+    assert needed(made_library("nccl", family="nccl"), gpu=True) == {}
+
+
+def test_what_we_installed_is_found_by_its_folders(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = catalogue.entry("openmpi-cuda")
+    env = entry.environment
+    monkeypatch.setenv("LD_LIBRARY_PATH", env["LD_LIBRARY_PATH"])
+    library = made_up("openmpi", origin="installed", entry=entry.name, env=env)
+    assert needed(library, gpu=True) == {
+        **env,
+        "LD_LIBRARY_PATH": f"/opt/mpi/lib:{env['LD_LIBRARY_PATH']}",
+        "PATH": "/opt/mpi/bin",
+        "OPAL_PREFIX": "/opt/mpi",
+    }
 
 
 def test_only_a_moved_open_mpi_is_told_its_prefix() -> None:

@@ -3,23 +3,34 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import msgspec
 import pytest
 from made_libraries import made_evidence, made_library, made_profile
 
 from nearpeak.errors import UserError
-from nearpeak.libraries import settings
-from nearpeak.libraries.profiles import Profile, to_toml
+from nearpeak.libraries import profiles, settings
+from nearpeak.libraries.profiles import Profile, build_of, to_toml
 
-LIBRARY = made_library("mine", version="5.0.11")
+SAYS = "Open MPI v5.0.11, package: Open MPI\n user@localhost"
+LIBRARY = made_library("mine", version="5.0.11", version_text=SAYS)
 PROFILE = made_profile(
+    build="Open MPI v5.0.11, package: Open MPI user@localhost",
+    components={"ucx": "1.22.0"},
     env={"UCX_TLS": "sm,self"},
     evidence=[
         made_evidence("x", 1.0, 2.0, ceiling=0.5),
         made_evidence("y", 1.0, 2.0, ci95=[0.4, 0.6]),
     ],
 )
+
+
+@pytest.fixture(autouse=True)
+def _components(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that LIBRARY tells of."""
+    monkeypatch.setattr(profiles, "versions", lambda _: {"ucx": "1.22.0"})
 
 
 @pytest.fixture
@@ -48,6 +59,18 @@ def test_what_is_written_is_read(file: Path) -> None:
             ' "5.0.11" into it to use it all the same',
         ),
         ({"schema": 2}, "is a profile of schema 2, not 1: tune anew"),
+        (
+            {"build": "openmpi-cuda"},
+            "is a profile of another build of openmpi 5.0.11 (openmpi-cuda) than mine (Open MPI"
+            ' v5.0.11, package: Open MPI user@localhost): tune anew, or write build = "" into it to'
+            " use it all the same",
+        ),
+        (
+            {"components": {"ucx": "1.18.0"}},
+            "is a profile of openmpi 5.0.11 with ucx 1.18.0, and mine has ucx 1.22.0: tune anew, or"
+            ' write ucx = "1.22.0" below [components] in it to use it all the same',
+        ),
+        ({"components": {"ucx": ""}}, "is a profile of openmpi 5.0.11 with no ucx, and mine has"),
     ],
 )
 def test_another_library_or_version_is_refused(
@@ -56,6 +79,60 @@ def test_another_library_or_version_is_refused(
     file.write_text(to_toml(msgspec.structs.replace(PROFILE, **changes)))
     with pytest.raises(UserError, match=re.escape(f"{file} {message}")):
         settings.find(LIBRARY, str(file))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"build": "", "components": {"ucx": "1.22.0"}},  # as the refusals say
+        {"components": {"another": "1"}},  # which cannot be asked here
+    ],
+)
+def test_what_is_not_known_or_not_asked_for_is_not_refused(
+    file: Path, changes: dict[str, object]
+) -> None:
+    file.write_text(to_toml(msgspec.structs.replace(PROFILE, **changes)))
+    assert settings.find(LIBRARY, str(file)).env == PROFILE.env
+
+
+def test_profiles_from_before_builds_were_told_are_read(file: Path) -> None:
+    old, new = to_toml(made_profile(env=PROFILE.env)), ("build", "components", "breaks")
+    file.write_text(
+        re.sub(rf"^(\[({'|'.join(new)})\]|({'|'.join(new)}) = .*)\n", "", old, flags=re.M)
+    )
+    assert not re.search("|".join(new), file.read_text())
+    assert settings.find(LIBRARY, str(file)).env == PROFILE.env
+
+
+def test_a_build_is_the_entry_of_the_catalogue_or_what_the_library_says() -> None:
+    assert build_of(LIBRARY) == PROFILE.build
+    assert build_of(made_library("alias", entry="openmpi-cuda")) == "openmpi-cuda"
+    assert build_of(made_library("nccl", family="nccl", version_text="NCCL 2, /a")) == ""
+
+
+def test_another_machine_is_told_in_a_line(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def here(host: str, gpus: list[str], driver: str | None) -> Any:
+        return SimpleNamespace(
+            hostname=host,
+            gpus=[SimpleNamespace(name=name) for name in gpus],
+            provenance=SimpleNamespace(nvidia_driver=driver),
+        )
+
+    def said(machine: Any) -> list[str]:
+        lines: list[str] = []
+        monkeypatch.setattr(profiles, "discover", lambda: machine)
+        assert settings.find(LIBRARY, str(file), lines.append).env == PROFILE.env
+        return lines
+
+    assert said(here("node1", [], None)) == []
+    file.write_text(to_toml(msgspec.structs.replace(PROFILE, gpus=["A", "A"], driver="580")))
+    assert said(here("node1", ["A"], "580")) == []
+    assert said(here("node2", ["B"], "590")) == [
+        f"{file} was tuned with host node1 (here node2), GPU A (here B), driver 580 (here 590):"
+        " what it does here is not known"
+    ]
+    (line,) = said(here("node1", [], None))
+    assert "with GPU A (here none), driver 580 (here none): " in line
 
 
 def test_what_is_no_profile_is_refused(file: Path, tmp_path: Path) -> None:

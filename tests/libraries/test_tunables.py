@@ -31,6 +31,7 @@ COMPONENTS = sorted(BEGIN)
 ALL = [tunable for component in COMPONENTS for tunable in tunables.of_component(component)]
 
 UCX = """\
+version 1.22.0
 module cma
 module cuda
 module ib
@@ -121,6 +122,8 @@ def test_every_setting_is_whole(tunable: Tunable) -> None:
     assert tunable.values
     assert len(set(tunable.values)) == len(tunable.values)
     assert tunable.default not in tunable.values
+    assert set(tunable.gpu_values) <= set(tunable.values)
+    assert set(tunable.one_host_values) <= set(tunable.values)
     assert set(tunable.benchmarks) <= benchmarks
     assert tunable.name not in tunable.with_
     assert all(name.startswith(BEGIN[tunable.component]) for name in tunable.with_)
@@ -154,6 +157,27 @@ def test_what_a_setting_needs_is_set_with_it() -> None:
     }
 
 
+def test_what_has_no_network_is_for_one_host() -> None:
+    openmpi, intel = library(), library(family="intel")
+    assert not tunables.for_one_host(openmpi, {"UCX_TLS": "^cma", "I_MPI_FABRICS": "shm"})
+    assert tunables.for_one_host(openmpi, {"A": "1", "UCX_TLS": "sm,cuda,self"})
+    assert tunables.for_one_host(intel, {"I_MPI_FABRICS": "shm"})
+    assert not tunables.for_one_host(intel, {"I_MPI_FABRICS": "ofi"})
+    # A list of transports without the network's.
+    (transports,) = (one for one in ALL if one.name == "UCX_TLS")
+    lists = [value for value in transports.values if not value.startswith("^")]
+    assert transports.one_host_values == lists
+
+
+def test_what_may_break_is_told_once() -> None:
+    env = {"OMPI_MCA_btl_sm_fbox_max": "8", "OMPI_MCA_btl_sm_fbox_size": "8192", "A": "1"}
+    (told,) = tunables.may_break(library(), {**env, "UCX_CMA_TX_QUOTA": "4"})
+    names, _, what = told.partition(": ")
+    assert names == "OMPI_MCA_btl_sm_fbox_size, OMPI_MCA_btl_sm_fbox_max"
+    assert what.startswith("ob1 reads GPU buffers by the CPU")
+    assert tunables.may_break(library(family="intel"), env) == []
+
+
 def test_known_are_those_of_the_familys_components() -> None:
     def of(family: str) -> set[str]:
         return {tunable.component for tunable in tunables.known(library(family=family))}
@@ -173,6 +197,7 @@ def test_ucx_names_of_modules_that_did_not_load_are_hidden() -> None:
         "UCX_ERROR_MAIL_TO": "",
         "UCX_CMA_BW": "11145.00MBps",
     }
+    assert said.version == "1.22.0"
     assert said.has("UCX_RNDV_THRESH") is True
     assert said.has("UCX_CUDA_COPY_DMABUF") is None  # the machine has no driver
     assert said.has("UCX_IB_NUM_PATHS") is None
@@ -225,6 +250,25 @@ def test_names_in_a_file_are_whole_strings(tmp_path: Path) -> None:
     for nothing in (file, tmp_path / "none"):
         with pytest.raises(CannotIdentify, match="cannot be read"):
             names_in(nothing, "NCCL_")
+
+
+def test_versions_are_those_of_what_is_no_part_of_the_library(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answers = [Answer({}, version="1.22.0"), Answer({}), CannotIdentify("x")]
+
+    def ask(_: Library) -> Answer:
+        answer = answers.pop(0)
+        if isinstance(answer, CannotIdentify):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(ucx, "ask", ask)
+    monkeypatch.setattr(openmpi, "ask", lambda _: pytest.fail("asked"))
+    assert tunables.versions(library()) == {"ucx": "1.22.0"}
+    assert tunables.versions(library()) == {"ucx": ""}
+    assert tunables.versions(library()) == {}
+    assert tunables.versions(library(family="intel")) == {}
 
 
 def test_a_tool_is_run_with_the_librarys_environment(tmp_path: Path) -> None:

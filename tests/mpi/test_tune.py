@@ -19,7 +19,7 @@ from nearpeak.cli.main import main
 from nearpeak.findings.build import build_results
 from nearpeak.libraries import settings
 from nearpeak.libraries.build import build_mpi
-from nearpeak.libraries.launch import environment
+from nearpeak.libraries.launch import SEARCH_PATHS, join_paths, needed
 from nearpeak.libraries.library import Library
 from nearpeak.libraries.tunables import Offered, Threshold, Tunable, installed
 from nearpeak.study.prepare import prepare
@@ -188,15 +188,19 @@ def test_ucx_takes_the_ceilings_that_are_measured(
 
 
 def mpirun(
-    library: Library, env: dict[str, str], preloaded: str = ""
+    library: Library, loaded: dict[str, str], preloaded: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """As a user types it, with nothing else of the profile in the environment; tests may run as
-    root."""
+    """As a user types it, with what a module file sets alone; tests may run as root."""
+    search = {
+        name: join_paths(loaded[name], os.environ.get(name, ""))
+        for name in SEARCH_PATHS
+        if name in loaded
+    }
     measure = [str(build_mpi(library)), "latency", "--sizes", "4K", "--slot-ms", "1"]
     program = ["env", f"LD_PRELOAD={preloaded}", *measure]
     return subprocess.run(
-        [str(library.launcher), "-n", "2", *program],
-        env={**os.environ, **environment(library), **ROOT, **env},
+        ["mpirun", "-n", "2", *program],
+        env={**os.environ, **ROOT, **loaded, **search},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -205,9 +209,9 @@ def mpirun(
     )
 
 
-def module_of(folder: Path, env: dict[str, str]) -> Path:
-    """The module file of a profile with these variables."""
-    write(made_profile(env=env), folder)
+def module_of(library: Library, folder: Path, env: dict[str, str]) -> Path:
+    """The module file of a profile of a library with these variables."""
+    write(made_profile(env=env, needed=needed(library, gpu=False)), folder)
     return folder / "modulefile"
 
 
@@ -218,26 +222,38 @@ def test_mpirun_takes_the_settings_of_the_module_file_alone(
     environment_of_module: Callable[[Path], dict[str, str]],
 ) -> None:
     """The planted setting changes what messages hold."""
-    without = mpirun(measured_library, {}, str(faulty))
+
+    def measured(env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        module = module_of(measured_library, tmp_path, env)
+        return mpirun(measured_library, environment_of_module(module), str(faulty))
+
+    without = measured({})
     assert without.returncode == 0, without.stderr
-    loaded = environment_of_module(module_of(tmp_path, {f"{PREFIX}CORRUPT": "y"}))
-    done = mpirun(measured_library, loaded, str(faulty))
+    done = measured({f"{PREFIX}CORRUPT": "y"})
     assert done.returncode != 0
     assert "wrong data: byte 17 of 4096" in done.stdout
 
 
-@pytest.mark.parametrize("measured_library", ["openmpi"], indirect=True)
+@pytest.mark.parametrize(
+    ("measured_library", "anyway"),
+    [("openmpi", ""), ("openmpi-cuda", "pml=ucx")],
+    indirect=["measured_library"],
+)
 def test_a_library_says_that_it_has_the_settings_of_the_module_file(
     measured_library: Library,
+    anyway: str,
     tmp_path: Path,
     environment_of_module: Callable[[Path], dict[str, str]],
 ) -> None:
-    """What Open MPI prints of parameters that are set from outside."""
+    """What Open MPI prints of parameters that are set from outside, also of those that Nearpeak
+    sets for it in any case."""
     env = {"OMPI_MCA_btl_sm_eager_limit": "8192", "OMPI_MCA_mpi_show_mca_params": "enviro"}
-    done = mpirun(measured_library, environment_of_module(module_of(tmp_path, env)))
+    loaded = environment_of_module(module_of(measured_library, tmp_path, env))
+    done = mpirun(measured_library, loaded)
     assert done.returncode == 0, done.stderr
     said = done.stdout + done.stderr
     assert re.search(r"btl_sm_eager_limit=8192 \(environment\)", said), said
+    assert f"{anyway} (environment)" in said, said
 
 
 @pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from made_libraries import made_evidence
+from made_libraries import made_evidence, made_library
 
+from nearpeak.errors import UserError
 from nearpeak.libraries.library import Settings
 from nearpeak.libraries.profiles import Apart, At
 from nearpeak.libraries.tunables import Tunable
-from nearpeak.tune import thresholds
+from nearpeak.tune import run, thresholds
 from nearpeak.tune.candidates import Candidate
 from nearpeak.tune.hints import Hints
 from nearpeak.tune.run import (
@@ -33,7 +34,7 @@ BASE = {"UCX_TLS": "sm,self"}
 ALL, PART = {"FAST": "y", "SHORT": "y"}, {"FAST": "y"}
 PREPARED: Any = SimpleNamespace(
     asked=SimpleNamespace(buffers="H,D"),
-    single=SimpleNamespace(settings=Settings(name="base", env=BASE)),
+    single=SimpleNamespace(settings=Settings(name="base", env=BASE), library=made_library()),
 )
 
 
@@ -46,6 +47,8 @@ def written(
             library="alpha",
             family="openmpi",
             version="5",
+            build="openmpi-cuda",
+            components={"ucx": "1.22.0"},
             started="2026-01-02T00:00:00",
             host="here",
             cpu="a CPU",
@@ -62,9 +65,8 @@ def written(
         unguarded=unguarded,
         verdict=verdict,
         path="host-gpu near/1",
-        env=ALL,
         free=free,
-        **{"distances": {}, "lacking": [], **usual, **more},
+        **{"env": ALL, "distances": {}, "lacking": [], **usual, **more},
     )
     return profiles(PREPARED, journal, found)
 
@@ -111,6 +113,52 @@ def test_a_profile_for_some_of_its_targets_names_them() -> None:
     assert found[HERE].scope.startswith("for host-gpu near/1 with buffers H,D, for a alone")
 
 
+def test_a_profile_says_which_build_it_is_of() -> None:
+    [profile] = written("taken", None).values()
+    assert (profile.build, profile.components) == ("openmpi-cuda", {"ucx": "1.22.0"})
+    assert about(profile)[1:3] == ["Build: openmpi-cuda", "With ucx 1.22.0"]
+
+
+@pytest.mark.parametrize(("buffers", "gpu"), [("H,D", True), ("H,H", False)])
+def test_a_profile_has_what_its_library_needs_in_any_case(
+    buffers: str, gpu: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = made_library(family="mpich", env={"UCX_X": "1"})
+    monkeypatch.setattr(PREPARED.single, "library", library)
+    monkeypatch.setattr(PREPARED.asked, "buffers", buffers)
+    [profile] = written("taken", None).values()
+    for_gpu = {"MPIR_CVAR_ENABLE_GPU": "1"} if gpu else {}
+    assert profile.needed == {"UCX_X": "1", **for_gpu}
+    assert profile.env == {**BASE, **ALL}
+
+
+@pytest.mark.parametrize(
+    ("begun", "refused"),
+    [
+        ({}, False),
+        ({"build": "", "components": {}}, False),  # of before these were told
+        ({"build": "openmpi-cuda"}, True),
+        ({"components": {"ucx": "1.18.0"}}, True),
+    ],
+)
+def test_a_search_goes_on_with_the_same_build_alone(
+    begun: dict[str, Any], refused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    same = {"library": "a", "version": "5", "host": "h", "candidates": []}
+    same |= {"build": "openmpi", "components": {"ucx": "1.22.0"}}
+    monkeypatch.setattr(run, "begin", lambda _: SimpleNamespace(**same))
+    monkeypatch.setattr(run, "Trials", lambda *_: pytest.fail("goes on"))
+    journal: Any = SimpleNamespace(begin=SimpleNamespace(**{**same, **begun}), folder="tuned")
+    nothing: Any = SimpleNamespace(launches=None)
+    expected = (
+        pytest.raises(UserError, match="start anew")
+        if refused
+        else pytest.raises(pytest.fail.Exception, match="goes on")
+    )
+    with expected:
+        run.search(nothing, journal, lambda _: None, lambda _: None)
+
+
 def test_a_profile_says_where_nothing_is_known_of_it() -> None:
     [profile] = written("taken", None, unguarded=["gpu-gpu same-gpu"]).values()
     assert profile.scope.endswith("of alpha (not measured: gpu-gpu same-gpu)")
@@ -119,6 +167,27 @@ def test_a_profile_says_where_nothing_is_known_of_it() -> None:
 def test_a_profile_says_what_its_search_had_no_time_for() -> None:
     [profile] = written("taken", None, lacking=["what of it is not needed"]).values()
     assert about(profile)[-1] == "The search had no time for: what of it is not needed"
+
+
+@pytest.mark.parametrize(
+    ("value", "scope"),
+    [
+        ("sm,cuda,self", "for jobs on one host, on this machine, with this version of alpha"),
+        ("^cma", "on this machine, with this version of alpha"),
+    ],
+)
+def test_a_profile_without_a_network_is_for_jobs_on_one_host(value: str, scope: str) -> None:
+    [profile] = written("taken", None, env={"UCX_TLS": value}).values()
+    assert profile.scope == scope
+    assert f"Use: {scope}" in about(profile)
+
+
+def test_a_profile_says_what_may_stop_working_with_it() -> None:
+    [profile] = written("taken", None, env={"OMPI_MCA_coll_ucc_enable": "1"}).values()
+    ucc, base = profile.breaks
+    assert ucc.startswith("OMPI_MCA_coll_ucc_enable: what UCC was built without, like CUDA, fails")
+    assert base.startswith("UCX_TLS: ")  # which it started from
+    assert about(profile)[-3:] == ["May stop working with it:", f"  {ucc}", f"  {base}"]
 
 
 def test_a_profile_says_between_which_cpus_it_holds() -> None:

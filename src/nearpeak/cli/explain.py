@@ -231,6 +231,7 @@ def _chosen(asked: Asked, study: Path | None) -> "Single":
         ranks=asked.ranks,
         buffers=asked.buffers,
         settings_env=asked.settings_env,
+        say=say,
     )
     here = chosen.machine.hostname
     if study and (there := load(study).machine.hostname) != here:

@@ -237,7 +237,7 @@ def _run(folder: Path, chosen: "Chosen | None", dry_run: bool) -> "Found | None"
     check_library(library, is_native(library))
     check_launcher(library)
     say_lacking(library)
-    named = settings.find(library, wanted or "default")
+    named = settings.find(library, wanted or "default", say)
     TOOLS.mpi_program(library)
     started = starting_here(library, [chosen.nodes], chosen.remote_shell, TOOLS, say)
     machine = as_lent(discover(), started)

@@ -138,7 +138,7 @@ def tune(
         asked = _asked(mpi, targets, trace, path, buffers, budget, seed)
         if not dry_run:
             FORM.check_new(output)
-    prepared = run.prepare(asked)
+    prepared = run.prepare(asked, say)
     if dry_run:
         print("\n".join(candidate.label for candidate in prepared.candidates))
         return
@@ -302,8 +302,9 @@ def _write(found: "Tuned", profiles: "dict[str, Profile]", output: Path) -> None
     from nearpeak.report.tuned.page import write_page
     from nearpeak.report.tuned.terminal import print_tuned
     from nearpeak.tune.journal import resume_command
-    from nearpeak.tune.written import write
+    from nearpeak.tune.written import withdraw, write
 
+    withdraw(output)
     text = msgspec.json.format(msgspec.json.encode(found), indent=1).decode()
     write_whole(output / "tune.json", text)
     files = {profile.scope: write(profile, output / folder) for folder, profile in profiles.items()}

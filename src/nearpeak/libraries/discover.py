@@ -202,7 +202,8 @@ def _look(
     env: Mapping[str, str] | None = None,
     network: Settings | None = None,
 ) -> None:
-    """Adds the libraries of a prefix that were not seen before to what was found."""
+    """Adds the libraries of a prefix that were not seen before to what was found. `name`: of the
+    catalogue's entry that it is."""
     for libmpi in shared_libraries(prefix):
         if libmpi.resolve() in seen:
             continue
@@ -242,6 +243,7 @@ def _look(
                 libmpi=libmpi,
                 env={key: extra[key] for key in sorted(extra) if NEEDED_VARIABLES.match(key)},
                 network_only=network,
+                entry=name or "",
                 lacks=_lacks(prefix),
             )
         )

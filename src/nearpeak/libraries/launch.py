@@ -6,10 +6,13 @@ import shlex
 import socket
 
 from nearpeak.errors import UserError
-from nearpeak.libraries import launchers
+from nearpeak.libraries import catalogue, launchers
 from nearpeak.libraries.families import all_families, is_native
 from nearpeak.libraries.library import CommandLine, Launch, Library, Rank, Settings
 from nearpeak.machine import allocation
+
+LIBRARY_PATH = "LD_LIBRARY_PATH"
+SEARCH_PATHS = ("PATH", LIBRARY_PATH)
 
 
 def environment(library: Library) -> dict[str, str]:
@@ -20,9 +23,33 @@ def environment(library: Library) -> dict[str, str]:
     """
     if is_native(library):
         return {}
-    env = {**library.env, **all_families()[library.family].environment(library)}
-    inherited = library.env.get("LD_LIBRARY_PATH", os.environ.get("LD_LIBRARY_PATH", ""))
-    env["LD_LIBRARY_PATH"] = join_paths(str(library.libmpi.parent), inherited)
+    family = all_families()[library.family]
+    env = {**library.env, **family.unbound, **family.environment(library)}
+    inherited = library.env.get(LIBRARY_PATH, os.environ.get(LIBRARY_PATH, ""))
+    env[LIBRARY_PATH] = join_paths(str(library.libmpi.parent), inherited)
+    return env
+
+
+def needed(library: Library, *, gpu: bool) -> dict[str, str]:
+    """What a launch needs in its environment that is not ours, to be like ours but for the binding
+    of ranks. Of search paths (`SEARCH_PATHS`) it has the folders that come first.
+
+    What installed a library is what makes it found: only of those of the catalogue its own folders
+    are named, and those of its launcher.
+    """
+    if is_native(library):
+        return {}
+    family = all_families()[library.family]
+    for_gpu = family.gpu.env if gpu and family.gpu else {}
+    env = {**library.env, **family.environment(library), **for_gpu}
+    inherited = os.environ.get(LIBRARY_PATH, "").split(":")
+    folders = [each for each in env.pop(LIBRARY_PATH, "").split(":") if each not in inherited]
+    if library.entry:
+        env["PATH"] = str(library.launcher.parent)
+        own = catalogue.entry(library.entry).environment.get(LIBRARY_PATH, "")
+        folders = [str(library.libmpi.parent), own]
+    if ahead := join_paths(*folders):
+        env[LIBRARY_PATH] = ahead
     return env
 
 
@@ -48,11 +75,11 @@ def command_line(library: Library, launch: Launch) -> CommandLine:
             )
         network = forced
     gpu = (family.gpu if launch.gpu else None) or Settings()
-    needed = environment(library)
-    env = {**needed, **network.env, **gpu.env, **launch.settings.env, **launch.env}
-    if "LD_LIBRARY_PATH" in launch.settings.env:
-        ahead = launch.settings.env["LD_LIBRARY_PATH"]
-        env["LD_LIBRARY_PATH"] = join_paths(ahead, needed["LD_LIBRARY_PATH"])
+    own = environment(library)
+    env = {**own, **network.env, **gpu.env, **launch.settings.env, **launch.env}
+    if LIBRARY_PATH in launch.settings.env:
+        ahead = launch.settings.env[LIBRARY_PATH]
+        env[LIBRARY_PATH] = join_paths(ahead, own[LIBRARY_PATH])
     job = launchers.Job(
         ranks=[
             Rank(cpus=rank.cpus, host=host) for rank, host in zip(launch.ranks, hosts, strict=True)

@@ -33,6 +33,7 @@ class Library(msgspec.Struct, kw_only=True, frozen=True):
     env: dict[str, str] = {}
     network_only: Settings | None = None  # in place of its family's
     pmi: str = ""  # what srun, where it is the launcher, is told of by --mpi; "": its default
+    entry: str = ""  # of the catalogue, which installed it; "": none did
     lacks: str = ""  # what was left out of it, that its makers ship and it opens on some machine
     layer: bool = False  # whether the layer is loaded before it (docs/layer.md)
 

@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Profiles: settings that were found by tuning, in a file that says where and for what."""
 
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import msgspec
 
 from nearpeak.errors import UserError
+from nearpeak.libraries.families import is_native
 from nearpeak.libraries.library import Library, Settings
+from nearpeak.libraries.tunables import versions
+from nearpeak.machine.discover import discover
+from nearpeak.machine.machine import Machine
 from nearpeak.numbers import number, span
 
 SUFFIX = ".toml"
 SCHEMA = 1
+SHOWN = 60  # letters of what a library says of its build
 
 
 class Apart(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
@@ -74,7 +80,9 @@ class Profile(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=T
     schema: int
     name: str
     family: str
-    version: str  # of the library; it is refused for another
+    version: str  # of the library; it is refused for another,
+    build: str = ""  # and for another build (`build_of`); "": for any
+    components: dict[str, str] = {}  # and for other versions of these; "": the library loads none
     made: str  # date
     host: str
     cpu: str
@@ -82,7 +90,10 @@ class Profile(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=T
     driver: str
     path: str
     scope: str  # where it may be used
+    breaks: list[str] = []  # what may stop working with it: `NAME: WHAT`
     env: dict[str, str]
+    # What launches of the library need beside (`launch.needed`): Nearpeak's own set it anyway.
+    needed: dict[str, str] = {}
     evidence: list[Evidence] = []
     slower: list[Evidence] = []  # its price
     # Of the CPUs, by path of host memory: where its evidence is from.
@@ -95,8 +106,20 @@ def is_profile(name: str) -> bool:
     return name.endswith(SUFFIX)
 
 
-def load(file: Path, library: Library) -> Settings:
-    """The settings of a profile for a library; UserError for another one or another version."""
+def build_of(library: Library) -> str:
+    """What tells a library from others of its version: the catalogue's entry that it is, else what
+    it says of itself, in a line. Empty for what nearpeak-native loads, which says no more than its
+    version."""
+    if is_native(library):
+        return ""
+    return library.entry or " ".join(library.version_text.split())
+
+
+def load(file: Path, library: Library, say: Callable[[str], None] | None = None) -> Settings:
+    """The settings of a profile for a library. `say`: told where it is from another machine.
+
+    UserError for another library, or another version or build of it or of its components.
+    """
     try:
         found = msgspec.toml.decode(file.read_bytes(), type=Profile)
     except OSError as error:
@@ -115,7 +138,49 @@ def load(file: Path, library: Library) -> Settings:
             f"{file} is a profile of {made_for}, and {library.name} is {library.version}: tune"
             f' anew, or write version = "{library.version}" into it to use it all the same'
         )
+    build = build_of(library)
+    if found.build and build and found.build != build:
+        theirs, ours = (textwrap.shorten(text, SHOWN) for text in (found.build, build))
+        raise UserError(
+            f"{file} is a profile of another build of {made_for} ({theirs}) than {library.name}"
+            f' ({ours}): tune anew, or write build = "" into it to use it all the same'
+        )
+    here = versions(library) if found.components else {}
+    for name, version in found.components.items():
+        if here.get(name, version) != version:
+            raise UserError(
+                f"{file} is a profile of {made_for} with {_with(name, version)}, and {library.name}"
+                f" has {_with(name, here[name])}: tune anew, or write {name} ="
+                f' "{here[name]}" below [components] in it to use it all the same'
+            )
+    if say and (other := elsewhere(found, discover())):
+        say(f"{file} was tuned with {other}: what it does here is not known")
     return Settings(name=found.name, env=found.env, summary=f"tuned on {found.host}, {found.made}")
+
+
+def _with(component: str, version: str) -> str:
+    """`ucx 1.22.0`, or `no ucx`."""
+    return f"{component} {version}" if version else f"no {component}"
+
+
+def elsewhere(profile: Profile, machine: Machine) -> str:
+    """In what a machine differs from that of a profile: `host a (here b), driver 580 (here 590)`;
+    empty: in nothing."""
+    facts = {
+        "host": (profile.host, machine.hostname),
+        "GPU": (_kinds(profile.gpus), _kinds(gpu.name for gpu in machine.gpus)),
+        "driver": (profile.driver, machine.provenance.nvidia_driver or ""),
+    }
+    return ", ".join(
+        f"{name} {there or 'none'} (here {here or 'none'})"
+        for name, (there, here) in facts.items()
+        if there != here
+    )
+
+
+def _kinds(gpus: Iterable[str]) -> str:
+    """Each once."""
+    return " and ".join(sorted(set(gpus)))
 
 
 def to_toml(profile: Profile) -> str:

@@ -3,6 +3,7 @@
 
 import functools
 import re
+from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 
@@ -30,13 +31,14 @@ def known(family: str) -> dict[str, Settings]:
     return {"default": Settings(), **_families().get(family, {})}
 
 
-def find(library: Library, name: str) -> Settings:
+def find(library: Library, name: str, say: Callable[[str], None] | None = None) -> Settings:
     """The settings of this name that the library's family has, or those of a profile in a file.
+    `say`: told where the profile is from another machine.
 
     UserError for neither: with those that there are, or why not.
     """
     if profiles.is_profile(name):
-        return profiles.load(Path(name).expanduser(), library)
+        return profiles.load(Path(name).expanduser(), library, say)
     there = known(library.family)
     if name not in there:
         raise UserError(f"unknown settings {name!r} of {library.family}{closest(name, there)}")

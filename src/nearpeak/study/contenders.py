@@ -44,7 +44,7 @@ def choose_contenders(
         if choice.name:
             library = msgspec.structs.replace(library, name=choice.name)
         for chosen in choice.settings:
-            settings = find(library, chosen) if isinstance(chosen, str) else chosen
+            settings = find(library, chosen, say) if isinstance(chosen, str) else chosen
             contenders.append(Contender(library=library, settings=settings))
     return contenders
 

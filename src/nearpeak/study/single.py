@@ -102,7 +102,7 @@ def choose(
     say: Callable[[str], None] = lambda _: None,
 ) -> Single:
     """What options ask for; `command`: how it is named in a message. `say`: told what starts the
-    ranks in a job. UserError."""
+    ranks in a job, and where settings are from another machine. UserError."""
     check_name(benchmark)
     if not mpi:
         raise UserError(
@@ -114,7 +114,7 @@ def choose(
     spec, wanted = settings.split(mpi)
     library = discover.resolve(spec)
     check_launcher(library)
-    chosen = settings.find(library, wanted or "default")
+    chosen = settings.find(library, wanted or "default", say)
     machine = here.discover()
     diagnoses = doctor.examine(machine=machine, ranks=2 if oversubscribe else ranks or 2)
     described = named(programs.describe_library(library, programs.TOOLS).benchmarks, benchmark)

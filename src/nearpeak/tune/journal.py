@@ -36,6 +36,8 @@ class Begin(msgspec.Struct, kw_only=True, tag_field="record", tag="tune"):
     library: str
     family: str
     version: str
+    build: str = ""  # as a profile's
+    components: dict[str, str] = {}
     path: str
     path_summary: str
     host: str

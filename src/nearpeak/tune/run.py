@@ -13,11 +13,12 @@ import numpy as np
 
 import nearpeak
 from nearpeak.errors import UserError
+from nearpeak.libraries.launch import needed
 from nearpeak.libraries.library import Settings
 from nearpeak.libraries.profiles import SCHEMA as PROFILE_SCHEMA
-from nearpeak.libraries.profiles import Apart, Evidence, Profile
+from nearpeak.libraries.profiles import Apart, Evidence, Profile, build_of
 from nearpeak.libraries.settings import split
-from nearpeak.libraries.tunables import Tunable, offered
+from nearpeak.libraries.tunables import Tunable, for_one_host, may_break, offered, versions
 from nearpeak.numbers import count
 from nearpeak.statistics.intervals import interval
 from nearpeak.study import programs
@@ -40,6 +41,7 @@ from nearpeak.tune.search import CALIBRATED_ROUNDS, Outcome, Search
 from nearpeak.tune.targets import Target, parse_targets, resolved
 from nearpeak.tune.trials import Trials
 from nearpeak.tune.tried import tried
+from nearpeak.tune.written import ONLY
 
 BEFORE = "as-it-was"  # settings that were tuned before
 UCX = "ucx"  # the component whose cost model takes ceilings
@@ -75,11 +77,12 @@ class Prepared:
         return split(self.asked.mpi)[0]
 
 
-def prepare(asked: Asked) -> Prepared:
-    """UserError for what cannot be tuned, and for a budget that does not hold it."""
+def prepare(asked: Asked, say: Callable[[str], None] = lambda _: None) -> Prepared:
+    """UserError for what cannot be tuned, and for a budget that does not hold it. `say`: as of
+    `choose`."""
     wanted = parse_targets(asked.targets)
     names = list(dict.fromkeys(each.benchmark for each in wanted))
-    first = choose(names[0], asked.mpi, "tune", path=asked.path, buffers=asked.buffers)
+    first = choose(names[0], asked.mpi, "tune", path=asked.path, buffers=asked.buffers, say=say)
     subjects = {names[0]: first} | {
         name: beside(first, name, path=first.path.id, buffers=asked.buffers) for name in names[1:]
     }
@@ -170,6 +173,8 @@ def begin(prepared: Prepared) -> Begin:
         library=single.library.name,
         family=single.library.family,
         version=single.library.version,
+        build=build_of(single.library),
+        components=versions(single.library),
         path=single.path.id,
         path_summary=single.path.summary,
         host=machine.hostname,
@@ -195,7 +200,7 @@ def search(
         here.version,
         here.host,
         here.candidates,
-    ):
+    ) or (begun.build and (begun.build, begun.components) != (here.build, here.components)):
         raise UserError(
             f"{journal.folder} was begun with {begun.library} {begun.version} on {begun.host} and"
             " its settings of then: start anew in another folder"
@@ -332,6 +337,9 @@ def summed_up(
         evidence=[_evidence(shown) for shown in confirmed.targets] if confirmed else [],
         slower=[_evidence(shown) for shown in confirmed.slower] if confirmed else [],
         broken=confirmed.broken if confirmed else [],
+        breaks=may_break(single.library, {**single.settings.env, **outcome.taken})
+        if outcome.taken
+        else [],
         unguarded=confirmed.unguarded if confirmed else [],
         guarded=confirmed.guarded if confirmed else 0,
         uncertain=[_evidence(shown) for shown in confirmed.uncertain] if confirmed else [],
@@ -440,23 +448,29 @@ def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> di
     """What was taken, by the folder below the search's own that it is written to: "" for what costs
     nothing elsewhere, so that it may be used for all."""
     begun, buffers = journal.begin, prepared.asked.buffers
+    library, base = prepared.single.library, prepared.single.settings.env
 
     def made(
-        scope: str, env: Env, evidence: list[Evidence], slower: Sequence[Evidence] = ()
+        scope: str, found_env: Env, evidence: list[Evidence], slower: Sequence[Evidence] = ()
     ) -> Profile:
+        env = {**base, **found_env}
         return Profile(
             schema=PROFILE_SCHEMA,
             name=TUNED,
             family=begun.family,
             version=begun.version,
+            build=begun.build,
+            components=begun.components,
             made=begun.started[:10],
             host=begun.host,
             cpu=begun.cpu,
             gpus=begun.gpus,
             driver=begun.driver or "",
             path=begun.path,
-            scope=scope,
-            env={**prepared.single.settings.env, **env},
+            scope=f"for jobs on one host, {scope}" if for_one_host(library, env) else scope,
+            breaks=may_break(library, env),
+            env=env,
+            needed=needed(library, gpu=needs_gpu(buffers)),
             evidence=evidence,
             slower=list(slower),
             distances=found.distances,
@@ -475,6 +489,6 @@ def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> di
     if found.free and found.free.taken:
         written[""] = made(everywhere, found.free.env, found.free.evidence)
     if found.verdict == "taken here alone":
-        folder = re.sub(r"[^\w.]+", "-", f"only {begun.path} {buffers}")
+        folder = ONLY + re.sub(r"[^\w.]+", "-", f"{begun.path} {buffers}")
         written[folder] = made(here, found.env, found.evidence, found.slower)
     return written

@@ -85,6 +85,7 @@ class Tuned(msgspec.Struct, kw_only=True):
     evidence: list[Evidence]
     slower: list[Evidence]
     broken: list[str]
+    breaks: list[str] = []  # what may stop working with the settings, as the catalogue knows it
     # Ids of paths on which too little was measured to tell, or benchmarks on them.
     unguarded: list[str]
     guarded: int = 0  # cases that are no targets

@@ -1,15 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
 """The files of a profile: what a shell, a module system or a library reads by itself."""
 
-from collections.abc import Iterable, Iterator
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from shlex import quote
 
+from nearpeak.errors import UserError
 from nearpeak.files import write_whole
+from nearpeak.libraries.launch import SEARCH_PATHS
 from nearpeak.libraries.profiles import Evidence, Profile, to_toml
 
+ONLY = "only-"  # how the folders of profiles for one path alone begin
+NAMES = ("profile.toml", "profile.sh", "modulefile", "openmpi-mca-params.conf", "ucx.conf")
 _MCA = "OMPI_MCA_"  # Open MPI's parameters as environment variables
 _UCX = "UCX_"
+ANYWAY = "What Nearpeak sets for this library in any case"
+TUNED = "What was tuned"
+
+
+def withdraw(output: Path) -> None:
+    """Removes the files of all profiles in the folder of a tuning, of which it may say less now.
+    UserError where that cannot be done."""
+    try:
+        for name in NAMES:
+            for file in [output / name, *output.glob(f"{ONLY}*/{name}")]:
+                file.unlink(missing_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"cannot remove {error.filename} ({error.strerror}), which may hold no more: remove it"
+        ) from None
+    for folder in output.glob(f"{ONLY}*"):
+        with contextlib.suppress(OSError):  # it has files of others
+            folder.rmdir()
 
 
 def write(profile: Profile, folder: Path) -> list[Path]:
@@ -23,20 +46,51 @@ def write(profile: Profile, folder: Path) -> list[Path]:
 
 
 def _files(profile: Profile) -> Iterator[tuple[str, str]]:
-    env = profile.env
     yield "profile.toml", to_toml(profile)
-    yield "profile.sh", _lines(profile, "#", (f"export {k}={quote(v)}" for k, v in env.items()))
+    yield "profile.sh", _lines(profile, _parts(profile, _exported))
     yield "modulefile", _module(profile)
-    mca = {k.removeprefix(_MCA): v for k, v in env.items() if k.startswith(_MCA)}
-    if mca:
-        yield "openmpi-mca-params.conf", _lines(profile, "#", _assigned(mca, " = "))
-    ucx = {k: v for k, v in env.items() if k.startswith(_UCX)}
-    if ucx:
-        yield "ucx.conf", _lines(profile, "#", _assigned(ucx, "="))
+    if mca := list(_parts(profile, _of_openmpi, _MCA)):
+        yield "openmpi-mca-params.conf", _lines(profile, mca)
+    if ucx := list(_parts(profile, _of_ucx, _UCX)):
+        yield "ucx.conf", _lines(profile, ucx)
 
 
-def _assigned(values: dict[str, str], by: str) -> Iterator[str]:
-    return (f"{name}{by}{value}" for name, value in values.items())
+def _parts(
+    profile: Profile, line: Callable[[str, str], list[str]], prefix: str = ""
+) -> Iterator[str]:
+    """The lines of variables with this prefix: of what is set in any case, and then of what was
+    tuned, which has the last word."""
+    own = {k: v for k, v in profile.needed.items() if k in SEARCH_PATHS or k not in profile.env}
+    for title, env in ((ANYWAY, own), (TUNED, profile.env)):
+        chosen = {k: v for k, v in env.items() if k.startswith(prefix)}
+        if chosen:
+            yield f"# {title}:"
+        for name, value in chosen.items():
+            yield from line(name, value)
+
+
+def _exported(name: str, value: str) -> list[str]:
+    """For a shell."""
+    more = f'"${{{name}:+:${name}}}"' if name in SEARCH_PATHS else ""
+    return [f"export {name}={quote(value)}{more}"]
+
+
+def _of_openmpi(name: str, value: str) -> list[str]:
+    """For Open MPI's own file."""
+    return [f"{name.removeprefix(_MCA)} = {value}"]
+
+
+def _of_ucx(name: str, value: str) -> list[str]:
+    """For UCX's own file."""
+    return [f"{name}={value}"]
+
+
+def _loaded(name: str, value: str) -> list[str]:
+    """For a module system."""
+    if name not in SEARCH_PATHS:
+        return [f"setenv {name} {_tcl(value)}"]
+    folders = reversed(value.split(":"))
+    return [f"prepend-path {name} {_tcl(folder)}" for folder in folders if folder]
 
 
 def _tcl(text: str) -> str:
@@ -50,13 +104,13 @@ def _module(profile: Profile) -> str:
     about = f"{profile.family} {profile.version} as nearpeak tuned it on {profile.host}"
     body = [
         f"module-whatis {_tcl(about)}",
-        *(f"setenv {name} {_tcl(value)}" for name, value in profile.env.items()),
+        *_parts(profile, _loaded),
     ]
-    return "#%Module1.0\n" + _lines(profile, "#", body)
+    return "#%Module1.0\n" + _lines(profile, body)
 
 
-def _lines(profile: Profile, comment: str, body: Iterable[str]) -> str:
-    header = [f"{comment} {line}".rstrip() for line in about(profile)]
+def _lines(profile: Profile, body: Iterable[str]) -> str:
+    header = [f"# {line}".rstrip() for line in about(profile)]
     return "\n".join([*header, *body]) + "\n"
 
 
@@ -65,6 +119,8 @@ def about(profile: Profile) -> list[str]:
     where = ", ".join(filter(None, [profile.cpu, *profile.gpus, profile.driver]))
     lines = [
         f"{profile.family} {profile.version}, tuned by nearpeak on {profile.host}, {profile.made}",
+        *([f"Build: {profile.build}"] if profile.build else []),
+        *(f"With {name} {version}" for name, version in profile.components.items() if version),
         f"Machine: {where}",
         f"Use: {profile.scope}",
         *(
@@ -76,6 +132,9 @@ def about(profile: Profile) -> list[str]:
     if profile.slower:
         lines.append("Slower with it:")
         lines += [f"  {_told(each)}" for each in profile.slower]
+    if profile.breaks:
+        lines.append("May stop working with it:")
+        lines += [f"  {each}" for each in profile.breaks]
     lines += [f"The search had no time for: {each}" for each in profile.lacking]
     return [line.replace("\n", " ") for line in lines]
 

@@ -38,6 +38,7 @@ def tuned() -> Tuned:
         evidence=[FASTER],
         slower=[SLOWER],
         broken=[],
+        breaks=["UCX_TLS: there is no network"],
         unguarded=[],
         guarded=40,
         uncertain=[SLOWER],

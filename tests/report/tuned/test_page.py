@@ -23,6 +23,7 @@ def test_all_of_it_is_told(tuned: Tuned, tmp_path: Path) -> None:
         "<code>--mpi alpha@tuned/profile.toml</code>",
         "<code>tuned/profile.sh</code>",
         "<h4>Slower with it</h4>",
+        "<h4>May stop working with it</h4>\n<ul><li>UCX_TLS: there is no network</li></ul>",
         "Y=9: signal 11",
         "12 values tried in 150 launches, 99 s.",
         'href="study/report.html"',

@@ -38,6 +38,7 @@ def test_all_of_it_is_told(tuned: Tuned, capsys: pytest.CaptureFixture[str]) -> 
         " [1.05, 1.15] times as fast in 6 rounds: faster bw:16M: 0.990 [0.970, 1.01] times as fast"
         " in 6 rounds, which is no difference",
         "Slower with it: host-host, bw H,H at 1 MiB: 10.0 -> 5.00 GB/s, 0.500 times as fast",
+        "May stop working with it: UCX_TLS: there is no network",
         "Not taken, as it is faster for some targets and slower for others (latency:8 bw:16M):"
         " X=1: 2.00 0.500 times as fast",
         "Y=7: signal 11 and 2 more: see the report",
@@ -92,6 +93,7 @@ def test_nothing_is_an_answer(tuned: Tuned, capsys: pytest.CaptureFixture[str]) 
         evidence=[],
         slower=[],
         uncertain=[],
+        breaks=[],
         free=None,
         calibration=None,
         offers=[],

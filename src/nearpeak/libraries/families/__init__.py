@@ -32,6 +32,8 @@ class Family:
     # calls it; (): what the site has chosen.
     pmi: tuple[str, ...] = ()
     environment: Callable[[Library], dict[str, str]] = field(default=no_environment)
+    # Turns its own binding off: launches bind ranks by themselves.
+    unbound: dict[str, str] = field(default_factory=dict)
     network_only: Settings | None = None  # forces TCP between ranks of one host; None: unknown
     gpu: Settings | None = None  # makes it take GPU buffers; None: nothing is needed
     components: tuple[str, ...] = ()  # what reads its variables: files of libraries/tunables

@@ -7,15 +7,8 @@ from nearpeak.libraries.library import Library, Settings
 
 
 def environment(library: Library) -> dict[str, str]:
-    """Its folder, its libfabric, and its own pinning off: ranks are bound by the launch itself.
-
-    How many ranks a host has is the launch's choice too, and no job scheduler's.
-    """
-    env = {
-        "I_MPI_ROOT": str(library.prefix),
-        "I_MPI_PIN": "0",
-        "I_MPI_JOB_RESPECT_PROCESS_PLACEMENT": "0",
-    }
+    """Its folder and its libfabric."""
+    env = {"I_MPI_ROOT": str(library.prefix)}
     for folder in (library.prefix / "opt/mpi/libfabric/lib", library.prefix / "libfabric/lib"):
         if (folder / "libfabric.so.1").exists():
             return {
@@ -41,6 +34,8 @@ FAMILY = Family(
     launcher_mark=r"Intel\(R\) MPI",
     pmi=("pmi2", "pmix"),
     environment=environment,
+    # How many ranks a host has is the launch's choice too, and no job scheduler's.
+    unbound={"I_MPI_PIN": "0", "I_MPI_JOB_RESPECT_PROCESS_PLACEMENT": "0"},
     # Its own choice of a GPU for each rank is off: ranks choose theirs themselves. Not set without
     # GPU buffers: with it the library looks for a driver.
     gpu=Settings(name="gpu", env={"I_MPI_OFFLOAD": "1", "I_MPI_OFFLOAD_PIN": "0"}),

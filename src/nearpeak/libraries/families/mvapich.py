@@ -5,13 +5,7 @@ Not yet run: its version text and settings are from memory.
 """
 
 from nearpeak.libraries.families import Family
-from nearpeak.libraries.library import Library, Settings
-
-
-def environment(_library: Library) -> dict[str, str]:
-    """Its own binding off: ranks are bound by the launch itself. Old and new names."""
-    return {"MV2_ENABLE_AFFINITY": "0", "MVP_ENABLE_AFFINITY": "0"}
-
+from nearpeak.libraries.library import Settings
 
 FAMILY = Family(
     name="mvapich",
@@ -22,7 +16,7 @@ FAMILY = Family(
     launcher="hydra",
     launcher_mark=r"HYDRA",
     pmi=("pmi2", "pmix"),
-    environment=environment,
+    unbound={"MV2_ENABLE_AFFINITY": "0", "MVP_ENABLE_AFFINITY": "0"},  # old and new names
     gpu=Settings(name="gpu", env={"MV2_USE_CUDA": "1", "MVP_USE_CUDA": "1"}),
     components=("mvapich", "ucx"),
 )

@@ -8,6 +8,7 @@ A component is what reads the variables: a library itself, or what it moves its 
 import functools
 import importlib
 import importlib.util
+from collections.abc import Mapping
 from importlib import resources
 from typing import Literal, NamedTuple
 
@@ -38,6 +39,8 @@ class Tunable(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=T
     summary: str  # what it decides, in a line
     values: list[str]  # other than the default
     gpu_values: list[str] = []  # of these, those that matter with a buffer in a GPU alone
+    # Of these, those with which ranks on different hosts do not reach each other.
+    one_host_values: list[str] = []
     default: str = ""  # as documented
     since: str = ""  # the version of the component that has it first, where that is known
     # Where it has an effect. "gpu": on a buffer in a GPU; "network": between hosts; none: always.
@@ -90,10 +93,32 @@ def known(library: Library) -> list[Tunable]:
     return [tunable for component in components(library) for tunable in of_component(component)]
 
 
+def may_break(library: Library, env: Mapping[str, str]) -> list[str]:
+    """What may stop working with these variables, as the catalogue knows it: `NAME, NAME: WHAT`."""
+    found: dict[str, list[str]] = {}
+    for tunable in known(library):
+        if tunable.breaks and tunable.name in env:
+            found.setdefault(tunable.breaks, []).append(tunable.name)
+    return [f"{', '.join(names)}: {breaks}" for breaks, names in found.items()]
+
+
+def for_one_host(library: Library, env: Mapping[str, str]) -> bool:
+    """Whether ranks on different hosts do not reach each other with these variables."""
+    return any(env.get(each.name) in each.one_host_values for each in known(library))
+
+
 def installed(library: Library) -> dict[str, Answer | None]:
     """What the installation says of each component: the variables that it reads, with the values
     that they have in a launch where nothing is set; None where it cannot be asked."""
     return {component: _ask(component, library) for component in components(library)}
+
+
+def versions(library: Library) -> dict[str, str]:
+    """The version of each component that is no part of the library, "" where the library loads
+    none; without those that cannot be asked."""
+    others = [component for component in components(library) if component != library.family]
+    answers = {component: _ask(component, library) for component in others}
+    return {name: answer.version for name, answer in answers.items() if answer is not None}
 
 
 def offered(library: Library) -> list[Offered]:

@@ -18,6 +18,7 @@ class Answer(NamedTuple):
 
     values: dict[str, str]
     hidden: tuple[str, ...] = ()  # how the names begin of those that it cannot tell of here
+    version: str = ""  # of a component that is no part of the library; "": the library loads none
 
     def has(self, name: str) -> bool | None:
         """Whether it reads this variable; None: it cannot tell here."""

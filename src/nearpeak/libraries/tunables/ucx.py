@@ -33,9 +33,11 @@ for plugin in glob.glob(os.path.join(folder, "openmpi*", "mca_pml_ucx.so")):
 def loaded(name):
     return ctypes.CDLL(name, mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
 try:
-    loaded("libucp.so.0")
+    ucp = loaded("libucp.so.0")
 except OSError:
     sys.exit()
+ucp.ucp_get_version_string.restype = ctypes.c_char_p
+print("version", ucp.ucp_get_version_string().decode(), flush=True)
 uct, ucs, libc = loaded("libuct.so.0"), loaded("libucs.so.0"), ctypes.CDLL(None)
 maps = open("/proc/self/maps").read().split()
 folders = {os.path.dirname(os.path.realpath(word)) for word in maps if "/libucs.so" in word}
@@ -61,7 +63,8 @@ def ask(library: Library) -> Answer:
 
 
 def parse(text: str) -> Answer:
-    """What the question prints: `module NAME`, and `NAME=VALUE` as ucx_info -c does."""
+    """What the question prints: `version VERSION`, `module NAME`, and `NAME=VALUE` as ucx_info -c
+    does."""
     lines = text.splitlines()
     pairs = [line.partition("=") for line in lines if line.startswith("UCX_")]
     values = {name: value for name, _, value in pairs}
@@ -72,4 +75,5 @@ def parse(text: str) -> Answer:
         for prefix in MODULES.get(module, ())
         if not any(name.startswith(prefix) for name in values)
     ]
-    return Answer(values, tuple(dict.fromkeys(hidden)))
+    versions = [line.partition(" ")[2] for line in lines if line.startswith("version ")]
+    return Answer(values, tuple(dict.fromkeys(hidden)), "".join(versions))

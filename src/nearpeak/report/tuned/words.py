@@ -50,6 +50,7 @@ def lists(found: Tuned) -> list[tuple[str, list[str]]]:
             [_changed(row) for row in found.evidence if row.slower_at],
         ),
         ("What no longer works with it", found.broken),
+        ("May stop working with it", found.breaks),
         ("May be slower by more than 5 %, as far as these launches tell", _uncertain(found)),
         (
             "Too few launches to tell if it is slower with it (a longer --budget has more)",
