@@ -16,7 +16,8 @@
 //   knows devices)  corrupt=1 (the last byte of every copy to a device is wrong; what kernels store
 //   is left alone)  reversed=1 (the devices are in the other order, as CUDA_VISIBLE_DEVICES can put
 //   them)  eager=1 (work of streams of the least priority is done as early as it can be, so that it
-//   gets ahead of others')  heedless=1 (no stream waits for another)
+//   gets ahead of others')  heedless=1 (no stream waits for another)  blocks=1 (all allocations
+//   below 2 MiB of a process share a block, of which another process maps one handle at a time)
 // FAKE_CUDA_OLD builds a driver that lacks a symbol. As the real one does, it loads the library
 // that CUDA_INJECTION64_PATH names, and then tells the fake CUPTI (fake_cupti.cpp) of calls and
 // copies.
