@@ -74,9 +74,9 @@ std::unique_ptr<OpenedMemory> Devices::open(int device, std::uint32_t rank,
     try {
       return ipc_of(accelerator().device(device)).open(handle);
     } catch (const AcceleratorAlreadyMapped&) {
-      const auto other =
-          std::find_if(opened_.rbegin(), opened_.rend(),
-                       [rank](const Opened& each) { return each.name.first == rank; });
+      const auto other = std::find_if(opened_.rbegin(), opened_.rend(), [rank](const Opened& each) {
+        return each.name.first == rank;
+      });
       if (other == opened_.rend()) throw;
       opened_.erase(std::next(other).base());
     }
