@@ -5,6 +5,7 @@ import math
 import random
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -14,7 +15,7 @@ from nearpeak.study.launching import LaunchFailed
 from nearpeak.tune.budget import Work
 from nearpeak.tune.candidates import Candidate, Env
 from nearpeak.tune.search import Bench, Failed, Search
-from nearpeak.tune.thresholds import SIZES, crossing, measure, value_of
+from nearpeak.tune.thresholds import SIZES, crossing, measure, moved, value_of
 
 FORCED = Threshold(short="inf", long="1", written="at:{}")
 
@@ -51,6 +52,25 @@ def test_the_value_is_where_two_protocols_cross() -> None:
     assert 32768 < int(value.removeprefix("at:")) < 65536
     assert launches.launched == [{"LIMIT": "inf"}, {"LIMIT": "inf"}, {"LIMIT": "1"}, {"LIMIT": "1"}]
     assert told == [f"LIMIT={value}: its two protocols are as fast near 46341 B, by 4 launches"]
+
+
+@pytest.mark.parametrize(
+    ("value", "default", "sizes"),
+    [
+        ("32768", "4096", [1024, 2048, 4096, 8192, 16384, 32768, 65536]),
+        ("8K", "4096", [1024, 2048, 4096, 8192, 16384]),
+        ("at:11585", "auto", [4096, 8192, 16384]),
+        ("inf", "4K", [1024, 2048, 4096, 8192]),
+        ("1073741824", "16384", [4096, 16384, 65536, 262144, 1048576, 4194304, 16777216]),
+        ("inf", "auto", []),
+        ("1", "", []),
+    ],
+)
+def test_where_a_setting_changes_the_protocol_sizes_are_guarded(
+    value: str, default: str, sizes: list[int]
+) -> None:
+    limit = msgspec.structs.replace(tunable("LIMIT"), default=default)
+    assert moved([tunable("OTHER"), limit], {"LIMIT": value}) == sizes
 
 
 def test_one_protocol_may_be_faster_at_all_sizes() -> None:

@@ -253,8 +253,9 @@ def _confirm(
     `seconds`: its budget; `added`: to one that has begun."""
     from nearpeak.cli.study import measure
     from nearpeak.findings.build import build_results
+    from nearpeak.libraries.tunables import known
     from nearpeak.report.page import write_report
-    from nearpeak.tune import confirm, run
+    from nearpeak.tune import confirm, run, thresholds
 
     if not outcome.taken:
         return {}
@@ -268,6 +269,7 @@ def _confirm(
         prepared.launches.targets,
         prepared.usual,
         seconds,
+        thresholds.moved(known(single.library), outcome.taken),
     )
     ended_by = measure(options, folder, added)
     if ended_by is not None:

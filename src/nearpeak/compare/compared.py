@@ -195,8 +195,10 @@ class Compared(msgspec.Struct, kw_only=True):
 
     @property
     def judged(self) -> bool:
-        """Whether anything has a verdict."""
-        changes = (change for place in self.places for change in place.changes)
+        """Whether a curve has a verdict, or all those of a place together; one size of a curve,
+        which says little of what was compared, is not enough."""
+        curves = (curve.change for place in self.places for curve in place.curves)
+        changes = [*(place.change for place in self.places), *curves]
         return any(change.verdict != UNDECIDED for change in changes)
 
     def count(self, side: Side) -> int:

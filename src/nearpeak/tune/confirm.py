@@ -43,10 +43,11 @@ def options(
     targets: Sequence[Target],
     usual: Sequence[str],
     seconds: float,
+    moved: Sequence[int] = (),
 ) -> Options:
     """The study: all settings side by side where it was tuned, the first of the paths, and on those
     that are guarded, in the targets and in the benchmarks that are `usual`. Where the time does not
-    hold six blocks of all of it, only the targets are sure to stay."""
+    hold six blocks of all of it, only the targets are sure to stay. `moved`: further sizes."""
     own = list(dict.fromkeys(target.benchmark for target in targets))
     messages = sorted({target.size for target in targets if target.of_messages})
     problems = by_benchmark([target for target in targets if not target.of_messages])
@@ -54,7 +55,7 @@ def options(
         libraries=[LibraryChoice(mpi=mpi, settings=tuple(settings))],
         paths=list(paths),
         benchmarks=list(dict.fromkeys([*own, *usual])),
-        sizes=sorted({*GUARDED_SIZES, *messages}),
+        sizes=sorted({*GUARDED_SIZES, *messages, *moved}),
         problem_sizes=[f"{name}={format_sizes(own)}" for name, own in problems.items()],
         budget_seconds=seconds,
         kept_sizes=messages,

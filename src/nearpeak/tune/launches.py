@@ -18,7 +18,7 @@ from nearpeak.tune.targets import Target, by_benchmark, cost
 SAMPLING = ["--slot-ms", "20", "--least-samples", "3"]
 GRACE_SECONDS = 1.0  # for a launch that hangs to end, both of whose ranks are on this host
 GUARD_SIZES = "1,8,64,512,4K,8K,16K,32K,64K,128K,256K,512K,1M,4M"
-PRICED_SIZES = [8, 4096, 1 << 18, 1 << 24]
+PRICED_SIZES = [8, 4096, 1 << 16, 1 << 24]  # of those that the study guards
 # For right or wrong, not for figures: few large messages at once, which may take long each.
 GUARD_SAMPLING = ["--slot-ms", "2", "--least-samples", "3", "--in-flight", "8M"]
 

@@ -480,7 +480,6 @@ class Search:
         if prices is None:
             self._lack("what it costs elsewhere, which the study alone tells")
         while prices:
-            self._tell(f"slower elsewhere with what was taken: {', '.join(prices)}")
             places = list(prices)
             prices = {}
             best = math.inf
@@ -521,6 +520,11 @@ class Search:
         cases = [case for case in rounds[0] if all(case in each for each in rounds)]
         gains = np.array([[each[case] for case in cases] for each in rounds])
         own = estimate(gains, np.full(len(cases), self._noise().max()))
+        if own.harms:
+            slower = [case for case, is_slower in zip(cases, own.slower, strict=True) if is_slower]
+            self._tell(
+                f"{place}: slower with {Candidate(tuple(env.items())).label}: {', '.join(slower)}"
+            )
         return float(-own.gains[own.slower].sum())
 
     def _offers(self) -> None:

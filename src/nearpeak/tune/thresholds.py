@@ -10,14 +10,19 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import median
 from typing import Protocol
 
+from nearpeak.errors import UserError
 from nearpeak.libraries.tunables import Threshold, Tunable
 from nearpeak.numbers import count, size
 from nearpeak.study.launching import LaunchFailed
+from nearpeak.terms.sizes import parse_bytes
 from nearpeak.tune.candidates import Env
 from nearpeak.tune.estimate import HARM
 
 SIZES = [1 << power for power in range(8, 23)]  # bytes
 ROUNDS = 2  # of a launch of each protocol: of both the faster one counts, as some launches are slow
+POWERS = [1 << power for power in range(3, 25)]  # bytes, of messages that are guarded
+LEAST_SIZE = 64  # bytes: what is less is a number of something else
+MOST_MOVED = 7  # sizes for a setting
 Curve = Mapping[int, float]  # the cost of each size in bytes (targets.cost)
 
 
@@ -62,6 +67,30 @@ def measure(
         found.append((tunable.name, value_of(tunable.threshold, at)))
         tell(f"{tunable.name}={found[-1][1]}: {_words(at)}, by {count(2 * ROUNDS, 'launch')}")
     return found
+
+
+def moved(tunables: Sequence[Tunable], env: Env) -> list[int]:
+    """Sizes of messages, in bytes, at which these variables may change the protocol: from below the
+    lesser of a value and its default to above the greater one, for each value that is a size."""
+    found: set[int] = set()
+    for tunable in tunables:
+        if tunable.name not in env:
+            continue
+        texts = (env[tunable.name], tunable.default)
+        ends = [at for at in (_bytes(tunable, text) for text in texts) if at >= LEAST_SIZE]
+        if ends:
+            there = [size for size in POWERS if min(ends) / 4 <= size <= 2 * max(ends)]
+            found.update(there[:: math.ceil(len(there) / MOST_MOVED)])
+    return sorted(found)
+
+
+def _bytes(tunable: Tunable, text: str) -> int:
+    """A value as bytes; 0 for one that is no size."""
+    before, _, behind = (tunable.threshold.written if tunable.threshold else "{}").partition("{}")
+    try:
+        return parse_bytes(text.removeprefix(before).removesuffix(behind))
+    except UserError:
+        return 0
 
 
 def _fastest(launches: Curves, env: Env, limit_seconds: float) -> dict[int, float]:

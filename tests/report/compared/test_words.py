@@ -132,6 +132,8 @@ def test_why_nothing_is_judged(make_sides: MakeSides) -> None:
     assert words.conclusion(found).startswith(
         "Nothing can be judged: no change can be told from the scatter of launches and sessions."
     )
+    found.libraries[0].curves[0].cells[0].change.verdict = "equivalent"  # of several sizes one
+    assert not found.judged
     found.libraries[0].curves[0].change.verdict = "equivalent"
     assert found.judged
     assert "1 of 4 curves could be judged." in words.conclusion(found)
