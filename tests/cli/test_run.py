@@ -92,6 +92,7 @@ def test_run_prints_its_line_and_the_programs_exit_status(
             "--ranks chooses a path by itself: leave out one of --path and --ranks",
         ),
         (("latency", "--mpi", "one", "--settings-env", "A"), "'A': write NAME=VALUE"),
+        (("latency", "--mpi", "one", "-o", "x"), "`--jsonl FILE` keeps its records"),
     ],
 )
 def test_bad_input_of_run_is_one_line(

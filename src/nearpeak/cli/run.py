@@ -138,6 +138,11 @@ def run(
         return
     if not benchmark:
         raise UserError("name a benchmark, like `nearpeak run latency --mpi openmpi`")
+    if {"-o", "--output"} & set(context.args):
+        raise UserError(
+            "nearpeak run makes no folder: `--jsonl FILE` keeps its records, and `nearpeak study`"
+            " makes a folder with a report"
+        )
     status = launch(
         benchmark,
         mpi,
