@@ -253,7 +253,9 @@ def _findings(results: Results) -> Iterator[Text]:
     found = wording.stands_out(results)
     if not found:
         return
-    yield _text("What stands out (the largest certain losses first, what is no certain loss last):", "bold")
+    yield _text(
+        "What stands out (the largest certain losses first, what is no certain loss last):", "bold"
+    )
     for finding in found[:_FINDINGS]:
         told = findings.sentence(finding), findings.lost(finding), findings.advised(finding)
         yield _text(f"  {' '.join(filter(None, told))}")
