@@ -34,7 +34,7 @@ def test_the_budget_that_holds_trials_and_the_study() -> None:
 
 def test_a_study_that_takes_its_overtime_fits() -> None:
     assert 60.0 + OVERTIME * Budget(180.0).study_seconds(60.0) == pytest.approx(180.0)
-    assert Budget(180.0).study_seconds(200.0) == 0.0
+    assert Budget(180.0).study_seconds(200.0) > 0  # 0 would be a study without a budget
 
 
 def test_where_nothing_is_taken_the_search_has_all_but_the_least_study() -> None:

@@ -124,7 +124,6 @@ def tune(
     from nearpeak.tune import run
     from nearpeak.tune.journal import FORM, TuneJournal, budget_of, seconds_of
 
-    start = time.monotonic()
     added: float | None = None
     if resume:
         if any(word is not None for word in (mpi, targets, trace, path, buffers, seed)):
@@ -142,6 +141,7 @@ def tune(
     if dry_run:
         print("\n".join(candidate.label for candidate in prepared.candidates))
         return
+    start = time.monotonic()  # what had to be compiled is done
     single = prepared.single
     say(f"Path {single.path.id}: {single.path.summary}")
     say_lacking(single.library)

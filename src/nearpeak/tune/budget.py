@@ -15,6 +15,7 @@ from nearpeak.terms.sizes import format_seconds
 
 SEARCHED = 0.55  # of the time; what is left is for the study that confirms
 TRIED = 0.75  # of the search's time, at most, for trials; what is left is for dropping and proving
+LEAST_SECONDS = 1.0  # of the study: with none it would have no budget, and go on for long
 # "search": what makes better what is taken; "proof": what decides whether anything is;
 # "rest": what is asked where nothing is.
 Work = Literal["search", "proof", "rest"]
@@ -55,7 +56,7 @@ class Budget:
     def study_seconds(self, spent: float) -> float:
         """The budget of the study where so much was spent: a study may take longer than its own
         (docs/study.md, "Budget"), and that fits too."""
-        return max(0.0, self.ends - spent) / OVERTIME
+        return max(LEAST_SECONDS, self.ends - spent) / OVERTIME
 
     def overdrawn(self, spent: float) -> str:
         """Why more was spent; empty where it was not, or by less than a tenth."""
