@@ -61,3 +61,13 @@ inline MPI_Request request_null() { return MPI_REQUEST_NULL; }
         ::nearpeak::calls::real<std::remove_reference_t<decltype(name)>>(text); \
     return function;                                                            \
   }())
+
+// The Fortran bindings of Open MPI call the functions of the profiling interface: of these, too,
+// this library's are taken. Those of MPICH call the others.
+#ifdef OMPI_MAJOR_VERSION
+#define ALSO_PROFILED(name) ALIAS_OF(name)
+#define ALIAS_OF(name) \
+  extern "C" __attribute__((alias(#name), visibility("default"))) decltype(P##name) P##name;
+#else
+#define ALSO_PROFILED(name)
+#endif

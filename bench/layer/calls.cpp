@@ -43,15 +43,6 @@ struct Call {
 }  // namespace
 }  // namespace nearpeak::layer
 
-// As in trace/calls.cpp.
-#ifdef OMPI_MAJOR_VERSION
-#define ALSO_PROFILED(name) ALIAS_OF(name)
-#define ALIAS_OF(name) \
-  extern "C" __attribute__((alias(#name), visibility("default"))) decltype(P##name) P##name;
-#else
-#define ALSO_PROFILED(name)
-#endif
-
 #define CALL(kind, function, text, parameters, arguments, ...)                            \
   ALSO_PROFILED(function)                                                                 \
   extern "C" int function parameters {                                                    \

@@ -5,16 +5,6 @@
 
 using namespace nearpeak::trace;
 
-// The Fortran bindings of Open MPI call the functions of the profiling interface: of these, too,
-// this library's are taken. Those of MPICH call the others.
-#ifdef OMPI_MAJOR_VERSION
-#define ALSO_PROFILED(name) ALIAS_OF(name)
-#define ALIAS_OF(name) \
-  extern "C" __attribute__((alias(#name), visibility("default"))) decltype(P##name) P##name;
-#else
-#define ALSO_PROFILED(name)
-#endif
-
 // NEARPEAK_REAL of a name that is put together.
 #define REAL(name) NEARPEAK_REAL(name)
 // The number of an operation, looked up once.

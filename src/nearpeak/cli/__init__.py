@@ -26,6 +26,14 @@ Libraries = Annotated[
         metavar="SPEC[@SETTINGS]", help="A library: its name, or a path. Default: all found."
     ),
 ]
+OfApplication = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SPEC",
+        help="The MPI library of the application: its name, or a path. Default: that of the first"
+        " program in COMMAND that is linked with one.",
+    ),
+]
 Hosts = Annotated[
     str | None,
     typer.Option(

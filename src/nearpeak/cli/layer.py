@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from nearpeak.cli import OfApplication
 from nearpeak.errors import UserError
 
 HELP = """Run an MPI application with the layer, which moves its device buffers.
@@ -38,14 +39,7 @@ def layer(
     command: Annotated[
         list[str] | None, typer.Argument(metavar="-- COMMAND...", help="What to run.")
     ] = None,
-    mpi: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SPEC",
-            help="The MPI library of the application: its name, or a path. Default: that of the"
-            " first program in COMMAND that is linked with one.",
-        ),
-    ] = None,
+    mpi: OfApplication = None,
     require: Annotated[
         bool,
         typer.Option("--require", help="End the application where the layer cannot be on."),

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nearpeak.cli import say, say_lacking
+from nearpeak.cli import OfApplication, say, say_lacking
 
 HELP = """Run an MPI application and say where its MPI time goes.
 
@@ -51,14 +51,7 @@ def register(app: typer.Typer) -> None:
 
 def trace(
     command: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="What to run.")],
-    mpi: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SPEC",
-            help="The MPI library of the application: its name, or a path. Default: that of the"
-            " first program in COMMAND that is linked with one.",
-        ),
-    ] = None,
+    mpi: OfApplication = None,
     study: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Show the ceilings of this study beside the calls."),

@@ -15,7 +15,8 @@ from nearpeak.terms.sizes import format_seconds
 
 SEARCHED = 0.55  # of the time; what is left is for the study that confirms
 TRIED = 0.75  # of the search's time, at most, for trials; what is left is for dropping and proving
-LEAST_SECONDS = 1.0  # of the study: with none it would have no budget, and go on for long
+# Of the study, which then leaves out all that it may; with none it would have no budget.
+LEAST_SECONDS = 1.0
 # "search": what makes better what is taken; "proof": what decides whether anything is;
 # "rest": what is asked where nothing is.
 Work = Literal["search", "proof", "rest"]

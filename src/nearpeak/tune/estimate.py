@@ -57,16 +57,16 @@ class Estimate(NamedTuple):
     @property
     def harms(self) -> bool:
         """Whether a target is slower by more than `HARM`, beyond chance."""
-        return self.harms_by(SURE)
-
-    def harms_by(self, errors: float) -> bool:
-        """The same, by so many standard errors."""
-        return bool((-self.gains > np.maximum(HARM, errors * self.errors)).any())
+        return bool(self.slower.any())
 
     @property
     def slower(self) -> Booleans:
         """Which targets are."""
-        return np.asarray(-self.gains > np.maximum(HARM, SURE * self.errors))
+        return self.slower_by(SURE)
+
+    def slower_by(self, errors: float) -> Booleans:
+        """The same, by so many standard errors."""
+        return np.asarray(-self.gains > np.maximum(HARM, errors * self.errors))
 
 
 def estimate(gains: Floats, noise: Floats) -> Estimate:

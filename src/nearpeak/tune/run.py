@@ -31,7 +31,7 @@ from nearpeak.terms.buffers import default_buffers, needs_gpu
 from nearpeak.terms.left_out import LEAST_BLOCKS
 from nearpeak.terms.sizes import format_seconds
 from nearpeak.tune import calibrate, confirm, thresholds, tuned
-from nearpeak.tune.budget import SEARCHED
+from nearpeak.tune.budget import LEAST_SECONDS, SEARCHED
 from nearpeak.tune.candidates import Candidate, Env, candidates, idle, possible, with_named
 from nearpeak.tune.confirm import FREE, TUNED, Confirmed, Shown, apart
 from nearpeak.tune.hints import Hints, hints
@@ -45,7 +45,6 @@ from nearpeak.tune.written import ONLY
 
 BEFORE = "as-it-was"  # settings that were tuned before
 UCX = "ucx"  # the component whose cost model takes ceilings
-LEAST_STUDY_SECONDS = 1.0  # a budget that leaves out all that it may
 MOST_HINTED = 2  # sizes that are explained, the largest: some 10 s each
 # Launches of a search that may end with something taken: two looks and the library as it is, trials
 # by chance, a race of two, what is won proved twice, and what works with it and without.
@@ -137,7 +136,7 @@ def _study_seconds(
 ) -> float:
     """What a study of two settings takes that leaves out all that it may, by its own guess."""
     two = [_as_it_is(base), msgspec.structs.replace(base, name=TUNED)]
-    wanted = confirm.options(mpi, two, paths, targets, usual, LEAST_STUDY_SECONDS)
+    wanted = confirm.options(mpi, two, paths, targets, usual, LEAST_SECONDS)
     _, plan = study(wanted, programs.TOOLS, lambda _: None, retry=False, dry_run=True)
     return budget_for(plan, LEAST_BLOCKS) * OVERTIME
 

@@ -587,7 +587,7 @@ class Search:
             # Rounds that are few show no harm beyond chance: all of them, and the fresh ones more
             # easily.
             rounds = estimate(np.vstack([differences[candidate], fresh]), self._noise())
-            if rounds.harms or estimate(fresh, self._noise()).harms_by(LIKELY):
+            if rounds.harms or estimate(fresh, self._noise()).slower_by(LIKELY).any():
                 continue
             if self._take(dict(candidate.env)):
                 return True
