@@ -35,8 +35,9 @@ constexpr std::uint32_t kNoThread = ~0U;
 [[gnu::tls_model("initial-exec")]] thread_local std::uint32_t thread = kNoThread;
 [[gnu::tls_model("initial-exec")]] thread_local bool own = false;
 [[gnu::tls_model("initial-exec")]] thread_local volatile bool reading = false;
-// Of the thread that prepares, until all threads know it.
+// Of the thread that prepares, while it makes calls to see what that costs.
 [[gnu::tls_model("initial-exec")]] thread_local Header* prepared = nullptr;
+bool waits = false;  // for begin()
 
 // Where this thread keeps its events; null: nowhere.
 Header* kept() { return prepared != nullptr ? prepared : header.load(std::memory_order_acquire); }
@@ -64,6 +65,7 @@ void place(Header& there, Area area, Event event) {
 // A child has a copy of all this, and the same file.
 void keep_nothing() {
   prepared = nullptr;
+  waits = false;
   header.store(nullptr);
 }
 
@@ -168,6 +170,7 @@ std::uint32_t cost_ns(void (*call)()) {
 void costs(std::uint32_t driver_call_ns, std::uint32_t host_call_ns) {
   head().driver_call_ns = driver_call_ns;
   head().host_call_ns = host_call_ns;
+  prepared = nullptr;
 }
 
 bool prepare(int rank, int ranks) {
@@ -210,13 +213,14 @@ bool prepare(int rank, int ranks) {
   events[kOfDevice] = events[kOfHost] + made->room[kOfHost];
   pthread_atfork(nullptr, nullptr, keep_nothing);
   prepared = made;
+  waits = true;
   return true;
 }
 
 void begin() {
-  if (prepared == nullptr) return;
-  header.store(prepared, std::memory_order_release);
-  prepared = nullptr;
+  if (!waits) return;
+  waits = false;
+  header.store(made, std::memory_order_release);
 }
 
 }  // namespace nearpeak::explain

@@ -114,11 +114,13 @@ void dropped(std::uint64_t records);
 // Makes the file of this rank, of which nobody but the calling thread knows until begin(): true the
 // first time. Says on standard error why it cannot.
 bool prepare(int rank, int ranks);
-// Between these two: what it takes to see what `call` does, outside of what is kept of it, in ns:
-// it is seen a thousand times for that, and forgotten. 0 where it is not seen.
+// Between these two, before costs(): what it takes to see what `call` does, outside of what is kept
+// of it, in ns: it is seen a thousand times for that, and forgotten. 0 where it is not seen.
 std::uint32_t cost_ns(void (*call)());
+// Keeps what seeing a call costs; until begin() no events are kept from now on: a warm-up may wait
+// for others that still prepare, and what it polls would take all room.
 void costs(std::uint32_t driver_call_ns, std::uint32_t host_call_ns);
-// Begins to keep events.
+// Begins to keep events, where they were prepared for.
 void begin();
 
 }  // namespace nearpeak::explain

@@ -77,6 +77,14 @@ def test_every_other_sample_is_looked_at_and_the_kernels_counts_are_of_the_rest(
     assert counted.user_us + counted.system_us > 0
 
 
+def test_what_warms_up_takes_no_room(look: Look) -> None:
+    """It may wait for a rank that is slow to prepare."""
+    seen = look("warms", "5000", events=1 << 12)
+    assert called(seen)["sched_yield"] == 0
+    assert seen.lost == 0
+    assert counters(seen) is not None
+
+
 def test_a_forked_process_is_another(look: Look) -> None:
     assert called(look("forks"))["open"] == 0
 

@@ -168,6 +168,10 @@ int main(int argc, char** argv) {
   const bool drives = what == "moves" || what == "calls" || what == "own" || what == "leaves";
   const Driver* const driver = drives ? new Driver : nullptr;
   const Beside* const beside = what == "beside" ? new Beside : nullptr;
+  if (what == "warms") {
+    nearpeak::mark(nearpeak::Mark::kPrepares);
+    yield(times);
+  }
   for (int sample = 0; sample < 2; ++sample) {
     nearpeak::mark(nearpeak::Mark::kBegins);
     if (what == "waits" && sample == 0) wait();
