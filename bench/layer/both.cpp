@@ -16,24 +16,25 @@ int copy_of(const char* call, const void* data, MPI_Count n, MPI_Datatype type, 
   copy.n = n;
   copy.type = type;
   if (world.devices.on_device(data)) {
-    int error = MPI_SUCCESS;
-    if (!located(call, message, error)) return error;
+    locate(message);
     copy.memory = staged(message);
+    copy.data = begin_of(copy.memory, message);
     return MPI_SUCCESS;
   }
-  message.bytes = room_of(n, type);
-  copy.memory = host_memory_of(message.bytes);
+  const std::size_t bytes = room_of(n, type);
+  copy.memory = host_memory_of(bytes);
+  copy.data = copy.memory.get();
   if (type_of(type).dense) {
-    std::memcpy(copy.memory.get(), data, message.bytes);
+    std::memcpy(copy.memory.get(), data, bytes);
     return MPI_SUCCESS;
   }
-  if (message.bytes > INT_MAX || n > INT_MAX)
+  if (bytes > INT_MAX || n > INT_MAX)
     end_job(std::string(call) + " of more than 2 GiB of a type with gaps is not done");
   int place = 0;
-  copy.n = static_cast<MPI_Count>(message.bytes);
+  copy.n = static_cast<MPI_Count>(bytes);
   copy.type = calls::byte_type();
   return NEARPEAK_REAL(MPI_Pack)(data, static_cast<int>(n), type, copy.memory.get(),
-                                 static_cast<int>(message.bytes), &place, comm);
+                                 static_cast<int>(bytes), &place, comm);
 }
 
 }  // namespace nearpeak::layer

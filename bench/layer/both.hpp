@@ -26,6 +26,7 @@ int both(const Receive& receive, const Send& send, MPI_Status* status) {
 // What is sent from memory that something else is received into.
 struct Copy {
   HostMemory memory;
+  const void* data = nullptr;
   MPI_Count n = 0;
   MPI_Datatype type{};
 };

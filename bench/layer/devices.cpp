@@ -44,6 +44,16 @@ void Devices::copy(int device, void* to, const void* from, std::size_t bytes) {
   if (bytes > 0) accelerator().device(device).copy(to, from, bytes);
 }
 
+void Devices::copy(int device, const std::vector<Piece>& pieces) {
+  if (pieces.size() == 1) copy(device, pieces[0].to, pieces[0].from, pieces[0].bytes);
+  if (pieces.size() <= 1) return;
+  Device& of = accelerator().device(device);
+  auto& stream = streams_[device];
+  if (!stream) stream = of.new_stream();
+  for (const Piece& piece : pieces) of.copy_async(piece.to, piece.from, piece.bytes, *stream);
+  stream->synchronize();
+}
+
 IpcHandle Devices::handle_of(const Located& memory) {
   const auto known = handles_.find(memory.allocation);
   if (known != handles_.end()) return known->second;

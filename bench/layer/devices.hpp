@@ -10,10 +10,18 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "accel/accelerator.hpp"
 
 namespace nearpeak::layer {
+
+// A copy.
+struct Piece {
+  void* to;
+  const void* from;
+  std::size_t bytes;
+};
 
 class Devices {
  public:
@@ -37,6 +45,8 @@ class Devices {
   bool reached_by(int device, const std::string& uuid);
 
   void copy(int device, void* to, const void* from, std::size_t bytes);
+  // All of these are under way together.
+  void copy(int device, const std::vector<Piece>& pieces);
   IpcHandle handle_of(const Located& memory);
   // Where this process finds an allocation of another rank, opened by `device`.
   char* opened(int device, std::uint32_t rank, std::uint64_t allocation, const IpcHandle& handle);
@@ -61,8 +71,9 @@ class Devices {
 
   Question ask_ = nullptr;
   std::unique_ptr<Accelerator> accelerator_;
-  std::map<std::uint64_t, IpcHandle> handles_;  // by allocation
-  std::list<Opened> opened_;                    // the last used first
+  std::map<int, std::unique_ptr<Stream>> streams_;  // by device
+  std::map<std::uint64_t, IpcHandle> handles_;      // by allocation
+  std::list<Opened> opened_;                        // the last used first
 };
 
 }  // namespace nearpeak::layer

@@ -66,7 +66,10 @@ All& all = *new All;
 
 void drop(Operation& operation) {
   if (operation.blind) --all.blind;
-  if (operation.owns_type) NEARPEAK_REAL(MPI_Type_free)(&operation.target.type);
+  if (operation.owns_type) {
+    forget_type(operation.target.type);
+    NEARPEAK_REAL(MPI_Type_free)(&operation.target.type);
+  }
   delete &operation;
 }
 
@@ -166,12 +169,6 @@ void advance_freed() {
 
 }  // namespace
 
-HostMemory host_memory_of(std::size_t bytes) {
-  HostMemory memory(static_cast<char*>(std::malloc(std::max<std::size_t>(bytes, 1))));
-  if (!memory) throw std::bad_alloc();
-  return memory;
-}
-
 Operation* known(MPI_Request request) { return all.table.find(request); }
 
 Operation& keep(std::unique_ptr<Operation> operation, MPI_Request request) {
@@ -258,12 +255,17 @@ void put(Operation& operation, const void* from, std::size_t bytes) {
   const Target& target = operation.target;
   const std::size_t fits = std::min(bytes, target.room);
   if (bytes > target.room) operation.error = MPI_ERR_TRUNCATE;
-  if (target.on_device)
-    world.devices.copy(target.device, target.data, from, fits);
-  else if (target.dense)
-    std::memcpy(target.data, from, fits);
-  else
+  if (!target.dense && target.on_device) {
+    Image image(target.data, {{0, target.n, target.type}}, Use::kBoth);
+    unpack(from, fits, image.data(), target.n, target.type);
+    image.raise();
+  } else if (!target.dense) {
     unpack(from, fits, target.data, target.n, target.type);
+  } else if (target.on_device) {
+    world.devices.copy(target.device, target.data, from, fits);
+  } else {
+    std::memcpy(target.data, from, fits);
+  }
   operation.replaced = true;
   operation.bytes = static_cast<MPI_Count>(fits);
 }
@@ -307,6 +309,8 @@ void take(Operation& operation, const Envelope& envelope) {
 }
 
 void settle(Operation& operation, const MPI_Status& status) {
+  for (Image& image : operation.images) image.raise();
+  operation.images.clear();
   if (operation.settled || operation.kind != Operation::Kind::kReceive || !operation.active) return;
   close_receive(operation);
   const Target& target = operation.target;

@@ -6,21 +6,16 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
+#include <vector>
 
 #include "calls/real.hpp"
 #include "layer/envelope.hpp"
+#include "layer/image.hpp"
+#include "layer/memory.hpp"
 #include "layer/slots.hpp"
 
 namespace nearpeak::layer {
-
-// Host memory that is not written before it is used: its pages are taken where data comes.
-struct Free {
-  void operator()(char* memory) const { std::free(memory); }
-};
-using HostMemory = std::unique_ptr<char, Free>;
-HostMemory host_memory_of(std::size_t bytes);  // throws std::bad_alloc
 
 // Where a receive puts its message.
 struct Target {
@@ -40,8 +35,8 @@ struct Target {
 
 struct Operation {
   // kStaged: a send from host memory of the layer's. kOffered: by an envelope. kHeld: a receive of
-  // what a probe has found.
-  enum class Kind { kReceive, kStaged, kOffered, kHeld };
+  // what a probe has found. kCollective: with images.
+  enum class Kind { kReceive, kStaged, kOffered, kHeld, kCollective };
 
   Kind kind = Kind::kReceive;
   MPI_Request request{};
@@ -64,6 +59,8 @@ struct Operation {
   int error = MPI_SUCCESS;
   int source = MPI_ANY_SOURCE;  // of one that was held
   int tag = MPI_ANY_TAG;
+
+  std::vector<Image> images;  // of a collective
 
   // Of a send by an envelope.
   int to = 0;  // in MPI_COMM_WORLD
@@ -108,7 +105,8 @@ void advance();
 // The same for one send by an envelope, which somebody waits for.
 void advance_awaited(Operation& operation);
 
-// A receive whose request the MPI library says is complete: puts the data in its place.
+// A receive or a collective whose request the MPI library says is complete: puts the data in its
+// place.
 void settle(Operation& operation, const MPI_Status& status);
 // What a received envelope stands for is put where the receive wants it.
 void take(Operation& operation, const Envelope& envelope);

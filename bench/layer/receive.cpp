@@ -25,8 +25,7 @@ void hold_type(Operation& operation) {
 
 }  // namespace
 
-std::unique_ptr<Operation> receiving(const char* call, void* data, MPI_Count n, MPI_Datatype type,
-                                     MPI_Comm comm, int& error) {
+std::unique_ptr<Operation> receiving(void* data, MPI_Count n, MPI_Datatype type, MPI_Comm comm) {
   auto operation = std::make_unique<Operation>();
   operation->comm = comm;
   Target& target = operation->target;
@@ -38,10 +37,6 @@ std::unique_ptr<Operation> receiving(const char* call, void* data, MPI_Count n, 
   target.named = type_of(type).named;
   target.on_device = world.devices.on_device(data);
   if (!target.on_device) return operation;
-  if (!target.dense) {
-    error = refuse(call, "with a datatype that has gaps in memory of a device");
-    return nullptr;
-  }
   target.device = world.devices.locate(data).device;
   become_able(target.device);
   return operation;
@@ -64,8 +59,7 @@ bool may_be_begun_elsewhere(MPI_Count n, MPI_Datatype type) {
 void keep_begun(void* data, MPI_Count n, MPI_Datatype type, MPI_Comm comm, MPI_Request request) {
   const Guard guard;
   if (room_of(n, type) < kEnvelopeBytes) return;
-  int error = MPI_SUCCESS;
-  auto operation = receiving("", data, n, type, comm, error);
+  auto operation = receiving(data, n, type, comm);
   operation->blind = !operation->target.named || !operation->target.dense;
   keep_posted(std::move(operation), request);
 }

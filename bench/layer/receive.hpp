@@ -31,9 +31,7 @@ inline bool is_unwatched(const void* data, MPI_Count n, MPI_Datatype type) {
          (!holds_any() && room_of(n, type) < kEnvelopeBytes && !world.devices.on_device(data));
 }
 
-// Null, and an error was raised: a type with gaps on a device.
-std::unique_ptr<Operation> receiving(const char* call, void* data, MPI_Count n, MPI_Datatype type,
-                                     MPI_Comm comm, int& error);
+std::unique_ptr<Operation> receiving(void* data, MPI_Count n, MPI_Datatype type, MPI_Comm comm);
 // Keeps a receive that was posted.
 void keep_posted(std::unique_ptr<Operation> operation, MPI_Request request);
 // Of a call that has no other form: whether the MPI library may begin a receive of this kind in
@@ -46,7 +44,9 @@ int keep_done(std::unique_ptr<Operation> operation, MPI_Request* request);
 int end_unkept(Operation& operation, MPI_Status* status);
 
 // Whether a receive of this type is begun as one of bytes: a part of it may be an envelope's.
-inline bool as_bytes(const Target& target) { return !target.named && target.room <= INT_MAX; }
+inline bool as_bytes(const Target& target) {
+  return !(target.named && target.dense) && target.room <= INT_MAX;
+}
 
 // Begins the receive, whose message is none that is held.
 template <typename Post>
@@ -75,13 +75,11 @@ int post_receive(std::unique_ptr<Operation> operation, MPI_Request* request, con
 
 // A persistent one, which begins at each start.
 template <typename Post>
-int receive_again(const char* call, void* data, MPI_Count n, MPI_Datatype type, Origin origin,
-                  MPI_Request* request, const Post& post) {
+int receive_again(void* data, MPI_Count n, MPI_Datatype type, Origin origin, MPI_Request* request,
+                  const Post& post) {
   if (origin.from == MPI_PROC_NULL) return post(data, n, type, request);
   const Guard guard;
-  int error = MPI_SUCCESS;
-  auto operation = receiving(call, data, n, type, origin.comm, error);
-  if (!operation) return error;
+  auto operation = receiving(data, n, type, origin.comm);
   if (!operation->target.on_device && operation->target.room < kEnvelopeBytes)
     return post(data, n, type, request);
   operation->persistent = true;
@@ -91,13 +89,11 @@ int receive_again(const char* call, void* data, MPI_Count n, MPI_Datatype type, 
 }
 
 template <typename Post>
-int receive_later(const char* call, void* data, MPI_Count n, MPI_Datatype type, Origin origin,
-                  MPI_Request* request, const Post& post) {
+int receive_later(void* data, MPI_Count n, MPI_Datatype type, Origin origin, MPI_Request* request,
+                  const Post& post) {
   if (origin.from == MPI_PROC_NULL) return post(data, n, type, request);
   const Guard guard;
-  int error = MPI_SUCCESS;
-  auto operation = receiving(call, data, n, type, origin.comm, error);
-  if (!operation) return error;
+  auto operation = receiving(data, n, type, origin.comm);
   if (holds_any() && receive_held(*operation, origin.from, origin.tag, origin.comm))
     return keep_done(std::move(operation), request);
   if (!operation->target.on_device && operation->target.room < kEnvelopeBytes)
@@ -107,14 +103,12 @@ int receive_later(const char* call, void* data, MPI_Count n, MPI_Datatype type, 
 
 // `now`: the form that waits, now(status), for host memory where nothing else is to be done.
 template <typename Post, typename Now>
-int receive(const char* call, void* data, MPI_Count n, MPI_Datatype type, Origin origin,
-            MPI_Status* status, const Post& post, const Now& now) {
+int receive(void* data, MPI_Count n, MPI_Datatype type, Origin origin, MPI_Status* status,
+            const Post& post, const Now& now) {
   MPI_Request request{};
   {
     const Guard guard;
-    int error = MPI_SUCCESS;
-    auto operation = receiving(call, data, n, type, origin.comm, error);
-    if (!operation) return error;
+    auto operation = receiving(data, n, type, origin.comm);
     const Target& target = operation->target;
     const bool proc_null = origin.from == MPI_PROC_NULL;
     if (!proc_null && holds_any() && receive_held(*operation, origin.from, origin.tag, origin.comm))
@@ -132,20 +126,18 @@ int receive(const char* call, void* data, MPI_Count n, MPI_Datatype type, Origin
       operation->tag = told.MPI_TAG;
       return end_unkept(*operation, status);
     }
-    error = post_receive(std::move(operation), &request, post);
-    if (error != MPI_SUCCESS) return error;
+    const int code = post_receive(std::move(operation), &request, post);
+    if (code != MPI_SUCCESS) return code;
   }
   return wait(&request, status);
 }
 
 // Of a matched probe.
 template <typename Post>
-int receive_matched_later(const char* call, void* data, MPI_Count n, MPI_Datatype type,
-                          MPI_Message* one, MPI_Request* request, const Post& post) {
+int receive_matched_later(void* data, MPI_Count n, MPI_Datatype type, MPI_Message* one,
+                          MPI_Request* request, const Post& post) {
   const Guard guard;
-  int error = MPI_SUCCESS;
-  auto operation = receiving(call, data, n, type, calls::comm_world(), error);
-  if (!operation) return error;
+  auto operation = receiving(data, n, type, calls::comm_world());
   if (receive_matched(*operation, one)) return keep_done(std::move(operation), request);
   return post_receive(std::move(operation), request, post);
 }

@@ -26,22 +26,22 @@ bool takes(int rank, const Located& place) {
          world.devices.reached_by(place.device, std::string(area->header().uuid.data()));
 }
 
+const char* data_of(const Outgoing& message) {
+  return static_cast<const char*>(message.data) + message.span.low;
+}
+
 }  // namespace
 
-bool located(const char* call, Outgoing& message, int& error) {
-  const Type& type = type_of(message.type);
-  message.bytes = room_of(message.n, message.type);
-  if (!type.dense) {
-    error = refuse(call, "with a datatype that has gaps in memory of a device");
-    return false;
-  }
+void locate(Outgoing& message) {
+  message.span = span_of(message.n, message.type);
   message.place = world.devices.locate(message.data);
   become_able(message.place.device);
-  return true;
 }
 
 Operation* offer(const Outgoing& message, Mode mode) {
-  if (mode != Mode::kUsual || message.bytes <= world.settings.inline_bytes) return nullptr;
+  const std::size_t bytes = message.span.bytes();
+  if (mode != Mode::kUsual || bytes <= world.settings.inline_bytes || !type_of(message.type).dense)
+    return nullptr;
   const int rank = world_rank(message.comm, message.to);
   if (rank < 0 || !takes(rank, message.place)) return nullptr;
   std::uint32_t index = world.free_slots.take();
@@ -58,7 +58,7 @@ Operation* offer(const Outgoing& message, Mode mode) {
   operation->device = message.place.device;
   Slot& slot = world.area().slot(index);
   slot.address = reinterpret_cast<std::uint64_t>(message.data);
-  slot.bytes = message.bytes;
+  slot.bytes = bytes;
   slot.allocation = message.place.allocation;
   slot.offset = static_cast<std::uint64_t>(static_cast<const char*>(message.data) -
                                            static_cast<const char*>(message.place.base));
@@ -69,7 +69,7 @@ Operation* offer(const Outgoing& message, Mode mode) {
                          .rank = static_cast<std::uint32_t>(world.rank),
                          .slot = index,
                          .number = slot.number,
-                         .bytes = message.bytes,
+                         .bytes = bytes,
                          .unused = {}};
   const int code = NEARPEAK_REAL(MPI_Isend)(&operation->envelope, static_cast<int>(kEnvelopeBytes),
                                             calls::byte_type(), message.to, message.tag,
@@ -84,8 +84,8 @@ Operation* offer(const Outgoing& message, Mode mode) {
 }
 
 HostMemory staged(const Outgoing& message) {
-  HostMemory memory = host_memory_of(message.bytes);
-  world.devices.copy(message.place.device, memory.get(), message.data, message.bytes);
+  HostMemory memory = host_memory_of(message.span.bytes());
+  world.devices.copy(message.place.device, memory.get(), data_of(message), message.span.bytes());
   ++world.counts.staged;
   return memory;
 }
@@ -113,8 +113,8 @@ void keep_persistent(HostMemory memory, const Outgoing& message, MPI_Request req
   operation->comm = message.comm;
   operation->persistent = true;
   operation->active = false;
-  operation->data = message.data;
-  operation->bytes = static_cast<MPI_Count>(message.bytes);
+  operation->data = data_of(message);
+  operation->bytes = static_cast<MPI_Count>(message.span.bytes());
   operation->device = message.place.device;
   operation->memory = std::move(memory);
   keep(std::move(operation), request);

@@ -20,19 +20,23 @@ struct Outgoing {
   int to;
   int tag;
   MPI_Comm comm;
-  std::size_t bytes = 0;
+  Span span{};
   Located place{};
 };
 
 // Which sends may go by an envelope: those that may be complete before they are received.
 enum class Mode { kUsual, kHostMemory };
 
-// Fills in the rest; false and an error, which was raised, for a type with gaps.
-bool located(const char* call, Outgoing& message, int& error);
+// Fills in the rest.
+void locate(Outgoing& message);
 // Sends an envelope in its place; null where it is to go through host memory.
 Operation* offer(const Outgoing& message, Mode mode);
-// The data in host memory.
+// The data in host memory; all between as well, where its type has gaps.
 HostMemory staged(const Outgoing& message);
+// What a send is given in the place of the buffer.
+inline const void* begin_of(const HostMemory& memory, const Outgoing& message) {
+  return memory.get() - message.span.low;
+}
 // Waits for one without a request.
 void await_offered(Operation& operation);
 int keep_offered_by_request(Operation& operation, MPI_Request* request);
@@ -41,41 +45,38 @@ void keep_staged(HostMemory memory, MPI_Comm comm, MPI_Request request);
 
 // Where nothing is sent of a buffer that the MPI library may look at all the same.
 inline bool moves_nothing(const Outgoing& message) {
-  return message.to == MPI_PROC_NULL || message.bytes == 0;
+  return message.to == MPI_PROC_NULL || message.span.bytes() == 0;
 }
 inline constexpr char kNoData[8] = "";
 
 template <typename Begin>
-int send_later(const char* call, Outgoing message, Mode mode, MPI_Request* request,
-               const Begin& begin) {
+int send_later(Outgoing message, Mode mode, MPI_Request* request, const Begin& begin) {
   const Guard guard;
-  int error = MPI_SUCCESS;
-  if (!located(call, message, error)) return error;
+  locate(message);
   if (moves_nothing(message)) return begin(static_cast<const void*>(kNoData), request);
   if (Operation* const operation = offer(message, mode))
     return keep_offered_by_request(*operation, request);
   HostMemory memory = staged(message);
-  const int code = begin(static_cast<const void*>(memory.get()), request);
+  const int code = begin(begin_of(memory, message), request);
   if (code == MPI_SUCCESS) keep_staged(std::move(memory), message.comm, *request);
   return code;
 }
 
 template <typename Begin>
-int send(const char* call, Outgoing message, Mode mode, const Begin& begin) {
+int send(Outgoing message, Mode mode, const Begin& begin) {
   MPI_Request request{};
   HostMemory memory;
   Operation* offered = nullptr;
   {
     const Guard guard;
-    int code = MPI_SUCCESS;
-    if (!located(call, message, code)) return code;
+    locate(message);
     const void* from = kNoData;
     if (!moves_nothing(message)) {
       offered = offer(message, mode);
       if (offered == nullptr) memory = staged(message);
-      from = memory.get();
+      from = begin_of(memory, message);
     }
-    if (offered == nullptr) code = begin(from, &request);
+    const int code = offered == nullptr ? begin(from, &request) : MPI_SUCCESS;
     if (code != MPI_SUCCESS) return code;
   }
   if (offered == nullptr) return wait(&request, MPI_STATUS_IGNORE);
@@ -85,13 +86,12 @@ int send(const char* call, Outgoing message, Mode mode, const Begin& begin) {
 
 // A persistent one: at each start the data is copied into host memory and sent from there.
 template <typename Begin>
-int send_again(const char* call, Outgoing message, MPI_Request* request, const Begin& begin) {
+int send_again(Outgoing message, MPI_Request* request, const Begin& begin) {
   const Guard guard;
-  int error = MPI_SUCCESS;
-  if (!located(call, message, error)) return error;
+  locate(message);
   if (moves_nothing(message)) return begin(static_cast<const void*>(kNoData), request);
-  HostMemory memory = host_memory_of(message.bytes);
-  const int code = begin(static_cast<const void*>(memory.get()), request);
+  HostMemory memory = host_memory_of(message.span.bytes());
+  const int code = begin(begin_of(memory, message), request);
   if (code == MPI_SUCCESS) keep_persistent(std::move(memory), message, *request);
   return code;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "layer/both.hpp"
+#include "layer/collective.hpp"
 #include "layer/complete.hpp"
 #include "layer/for.hpp"
 #include "layer/probe.hpp"
@@ -23,15 +24,21 @@ inline constexpr char kInUserOfDevices[] =
 
 #define FUNCTION(name) MPI_##name
 #define COUNT int
+#define OFFSET int
+#include "layer/collectives.inc"
 #include "layer/counted.inc"
 #undef FUNCTION
 #undef COUNT
+#undef OFFSET
 #if NEARPEAK_LARGE_COUNTS
 #define FUNCTION(name) MPI_##name##_c
 #define COUNT MPI_Count
+#define OFFSET MPI_Aint
+#include "layer/collectives.inc"
 #include "layer/counted.inc"
 #undef FUNCTION
 #undef COUNT
+#undef OFFSET
 #endif
 
 inline int done(For<&MPI_Wait>, MPI_Request* request, MPI_Status* status) {

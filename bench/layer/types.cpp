@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layer/types.hpp"
 
+#include <algorithm>
 #include <climits>
 #include <cstdint>
 #include <cstring>
+#include <stdexcept>
 #include <vector>
 
 #include "calls/handles.hpp"
@@ -13,6 +15,7 @@ namespace nearpeak::layer {
 namespace {
 
 auto& types = *new calls::Handles<MPI_Datatype, Type>;
+auto& runs = *new calls::Handles<MPI_Datatype, std::shared_ptr<const Runs>>;  // of those with gaps
 
 // Whether one of a type without gaps is packed as it lies there: its parts may be in another order.
 // It is tried with bytes of which no eight are alike.
@@ -32,27 +35,67 @@ bool in_order(MPI_Datatype type, std::size_t bytes) {
 
 Type found(MPI_Datatype type) {
   Type out;
-  MPI_Count low = 0, extent = 0, true_low = 0, true_extent = 0;
+  MPI_Count low = 0, true_low = 0, true_extent = 0;
   NEARPEAK_REAL(MPI_Type_size_x)(type, &out.bytes);
-  NEARPEAK_REAL(MPI_Type_get_extent_x)(type, &low, &extent);
+  NEARPEAK_REAL(MPI_Type_get_extent_x)(type, &low, &out.extent);
   NEARPEAK_REAL(MPI_Type_get_true_extent_x)(type, &true_low, &true_extent);
+  out.span = {static_cast<MPI_Aint>(true_low), static_cast<MPI_Aint>(true_low + true_extent)};
   int integers = 0, addresses = 0, inner = 0, combiner = 0;
   NEARPEAK_REAL(MPI_Type_get_envelope)(type, &integers, &addresses, &inner, &combiner);
   out.named = combiner == MPI_COMBINER_NAMED;
-  const bool whole = low == 0 && true_low == 0 && extent == out.bytes && true_extent == out.bytes;
+  const bool whole =
+      low == 0 && true_low == 0 && out.extent == out.bytes && true_extent == out.bytes;
   out.dense = out.bytes == 0 ||
               (whole && (out.named || in_order(type, static_cast<std::size_t>(out.bytes))));
   return out;
 }
 
+// A mark is unpacked into memory without any: the bytes that have it belong to the type.
+Runs found_runs(MPI_Datatype type) {
+  constexpr std::size_t kMost = std::size_t{1} << 30;
+  const Type& of = type_of(type);
+  const auto bytes = static_cast<std::size_t>(of.bytes);
+  if (of.span.bytes() > kMost || bytes > kMost)
+    throw std::runtime_error("a datatype that spans more than 1 GiB on a device is not done");
+  constexpr char kMark = 1;
+  const std::vector<char> packed(bytes, kMark);
+  std::vector<char> laid(of.span.bytes(), 0);
+  int place = 0;
+  NEARPEAK_REAL(MPI_Unpack)
+  (packed.data(), static_cast<int>(bytes), &place, laid.data() - of.span.low, 1, type, world.own);
+  Runs runs;
+  for (auto at = laid.begin(); at != laid.end();) {
+    const auto begin = std::find(at, laid.end(), kMark);
+    at = std::find(begin, laid.end(), 0);
+    if (begin != at)
+      runs.push_back({of.span.low + (begin - laid.begin()), static_cast<std::size_t>(at - begin)});
+  }
+  return runs;
+}
+
 }  // namespace
+
+std::shared_ptr<const Runs> runs_of(MPI_Datatype type) {
+  if (const auto* const known = runs.find(type)) return *known;
+  return *runs.put(type, std::make_shared<const Runs>(found_runs(type)));
+}
+
+Span span_of(MPI_Count n, MPI_Datatype type) {
+  const Type& of = type_of(type);
+  if (n <= 0 || of.bytes == 0) return {};
+  const auto last = static_cast<MPI_Aint>((n - 1) * of.extent);
+  return {of.span.low + std::min<MPI_Aint>(last, 0), of.span.high + std::max<MPI_Aint>(last, 0)};
+}
 
 const Type& type_of(MPI_Datatype type) {
   if (const Type* const known = types.find(type)) return *known;
   return *types.put(type, found(type));
 }
 
-void forget_type(MPI_Datatype type) { types.drop(type); }
+void forget_type(MPI_Datatype type) {
+  types.drop(type);
+  runs.drop(type);
+}
 
 // A message to itself: MPI_Unpack takes whole elements alone.
 void unpack(const void* packed, std::size_t bytes, void* data, MPI_Count n, MPI_Datatype type) {

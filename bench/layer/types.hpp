@@ -1,18 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <memory>
+#include <vector>
+
 #include "calls/real.hpp"
 
 namespace nearpeak::layer {
 
+// Bytes from the start of an element on that belong to it.
+struct Run {
+  MPI_Aint offset;
+  std::size_t bytes;
+};
+using Runs = std::vector<Run>;
+
+// Where elements lie, in bytes from the start of the first on.
+struct Span {
+  MPI_Aint low = 0;
+  MPI_Aint high = 0;
+  std::size_t bytes() const { return static_cast<std::size_t>(high - low); }
+};
+
 struct Type {
   MPI_Count bytes = 0;
+  MPI_Count extent = 0;
+  Span span;  // of one
   bool named = false;
   bool dense = false;  // any number of them lies in memory as it is packed, from the start on
 };
 
 const Type& type_of(MPI_Datatype type);
 void forget_type(MPI_Datatype type);
+
+// Throws std::runtime_error for a type that spans more than 1 GiB.
+std::shared_ptr<const Runs> runs_of(MPI_Datatype type);
+Span span_of(MPI_Count n, MPI_Datatype type);
 
 // Of a receive, in bytes.
 inline std::size_t room_of(MPI_Count n, MPI_Datatype type) {

@@ -24,6 +24,8 @@ struct Counts {
   std::uint64_t staged = 0;     // sent through host memory
   std::uint64_t taken = 0;      // received by an envelope
   std::uint64_t raised = 0;     // received through host memory
+
+  std::uint64_t collectives = 0;
 };
 
 struct World {

@@ -795,24 +795,182 @@ void communicators() {
   MPI_Comm_free(&half);
 }
 
+// Whether a call leaves on devices what it leaves in host memory, between its data as well.
+void alike(std::size_t bytes, const std::function<void(void* data, void* in)>& call) {
+  std::vector<unsigned char> given, got;
+  for (const auto& kind : {"HH", "DD", "DH", "HD"}) {
+    Buffer data(kind[0], bytes), in(kind[1], bytes, 8);
+    data.fill(rank);
+    in.fill(20 + rank);
+    call(data.data(), in.data());
+    data.read();
+    in.read();
+    if (given.empty()) {
+      given = data.bytes();
+      got = in.bytes();
+    }
+    CHECK(data.bytes() == given);
+    CHECK(in.bytes() == got);
+  }
+}
+
+// Three numbers of which the first is not where an element begins, and gaps.
+MPI_Datatype with_gaps() {
+  const int blocks[] = {1, 2};
+  const MPI_Aint places[] = {4, 20};
+  MPI_Datatype inner, type;
+  MPI_Type_create_hindexed(2, blocks, places, MPI_INT, &inner);
+  MPI_Type_create_resized(inner, 0, 40, &type);
+  MPI_Type_commit(&type);
+  MPI_Type_free(&inner);
+  return type;
+}
+
+#define ALIKE(name, unwaiting, ...)                                                      \
+  alike(bytes, [&]([[maybe_unused]] void* data, void* in) { MPI_##name(__VA_ARGS__); }); \
+  alike(bytes, [&]([[maybe_unused]] void* data, void* in) {                              \
+    MPI_Request request;                                                                 \
+    MPI_##unwaiting(__VA_ARGS__, &request);                                              \
+    int flag = 0;                                                                        \
+    while (flag == 0) MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE);         \
+    MPI_Wait(&request, MPI_STATUS_IGNORE);                                               \
+  })
+
+void collectives() {
+  const auto ranks = static_cast<std::size_t>(size);
+  const MPI_Datatype gaps = with_gaps();
+  constexpr int kN = 3;
+  std::vector<int> counts, places, bytes_apart;
+  for (int i = 0; i < size; ++i) {
+    counts.push_back(i + 1);
+    places.push_back(4 * i + 1);
+    bytes_apart.push_back(40 * (4 * i + 1));
+  }
+  const std::size_t bytes = 40 * 4 * (ranks + 1);
+  const int *const n = counts.data(), *const at = places.data(), *const away = bytes_apart.data();
+  const int one[] = {rank + 1};
+  for (const MPI_Datatype type : {MPI_INT, gaps}) {
+    const std::vector<MPI_Datatype> each(ranks, type);
+    const MPI_Datatype* const types = each.data();
+    const std::vector<int> same(ranks, 2);
+    const int* const two = same.data();
+    for (int root = 0; root < 2; ++root) {
+      const bool has = rank == root;
+      ALIKE(Bcast, Ibcast, in, kN, type, root, MPI_COMM_WORLD);
+      ALIKE(Gather, Igather, data, kN, type, in, kN, type, root, MPI_COMM_WORLD);
+      ALIKE(Gather, Igather, has ? MPI_IN_PLACE : data, kN, type, has ? in : nullptr, kN, type,
+            root, MPI_COMM_WORLD);
+      ALIKE(Gatherv, Igatherv, data, *one, type, in, n, at, type, root, MPI_COMM_WORLD);
+      ALIKE(Scatter, Iscatter, data, kN, type, in, kN, type, root, MPI_COMM_WORLD);
+      ALIKE(Scatter, Iscatter, data, kN, type, has ? MPI_IN_PLACE : in, kN, type, root,
+            MPI_COMM_WORLD);
+      ALIKE(Scatterv, Iscatterv, data, n, at, type, in, *one, type, root, MPI_COMM_WORLD);
+    }
+    ALIKE(Allgather, Iallgather, data, kN, type, in, kN, type, MPI_COMM_WORLD);
+    ALIKE(Allgather, Iallgather, MPI_IN_PLACE, 0, type, in, kN, type, MPI_COMM_WORLD);
+    ALIKE(Allgatherv, Iallgatherv, data, *one, type, in, n, at, type, MPI_COMM_WORLD);
+    ALIKE(Alltoall, Ialltoall, data, kN, type, in, kN, type, MPI_COMM_WORLD);
+    ALIKE(Alltoall, Ialltoall, MPI_IN_PLACE, 0, type, in, kN, type, MPI_COMM_WORLD);
+    ALIKE(Alltoallv, Ialltoallv, data, two, at, type, in, two, at, type, MPI_COMM_WORLD);
+    ALIKE(Alltoallw, Ialltoallw, data, two, away, types, in, two, away, types, MPI_COMM_WORLD);
+  }
+  for (int root = 0; root < 2; ++root) {
+    ALIKE(Reduce, Ireduce, data, in, kN, MPI_INT, MPI_MAX, root, MPI_COMM_WORLD);
+    ALIKE(Reduce, Ireduce, rank == root ? MPI_IN_PLACE : data, in, kN, MPI_INT, MPI_MAX, root,
+          MPI_COMM_WORLD);
+  }
+  ALIKE(Allreduce, Iallreduce, data, in, kN, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  ALIKE(Allreduce, Iallreduce, MPI_IN_PLACE, in, kN, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  ALIKE(Allreduce, Iallreduce, data, in, 0, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  ALIKE(Scan, Iscan, data, in, kN, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  ALIKE(Exscan, Iexscan, data, in, kN, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  ALIKE(Reduce_scatter, Ireduce_scatter, data, in, n, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  ALIKE(Reduce_scatter_block, Ireduce_scatter_block, data, in, kN, MPI_INT, MPI_MAX,
+        MPI_COMM_WORLD);
+
+  MPI_Comm half, between, line;
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &half);
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 3, &between);
+  const int root = rank == 0 ? MPI_ROOT : rank % 2 == 0 ? MPI_PROC_NULL : 0;
+  ALIKE(Bcast, Ibcast, in, kN, gaps, root, between);
+  ALIKE(Gather, Igather, data, kN, gaps, in, kN, gaps, root, between);
+  ALIKE(Allgather, Iallgather, data, kN, gaps, in, kN, gaps, between);
+  ALIKE(Reduce, Ireduce, data, in, kN, MPI_INT, MPI_MAX, root, between);
+  MPI_Comm_free(&between);
+  MPI_Comm_free(&half);
+
+  const int periodic = 0;
+  const std::vector<MPI_Datatype> each(2, gaps);
+  const MPI_Datatype* const types = each.data();
+  const int two[] = {2, 2};
+  const MPI_Aint far[] = {40, 160};
+  MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &line);
+  ALIKE(Neighbor_allgather, Ineighbor_allgather, data, kN, gaps, in, kN, gaps, line);
+  ALIKE(Neighbor_allgatherv, Ineighbor_allgatherv, data, 2, gaps, in, two, at, gaps, line);
+  ALIKE(Neighbor_alltoall, Ineighbor_alltoall, data, kN, gaps, in, kN, gaps, line);
+  ALIKE(Neighbor_alltoallv, Ineighbor_alltoallv, data, two, at, gaps, in, two, at, gaps, line);
+  ALIKE(Neighbor_alltoallw, Ineighbor_alltoallw, data, two, far, types, in, two, far, types, line);
+  MPI_Comm_free(&line);
+  MPI_Datatype freed = gaps;
+  MPI_Type_free(&freed);
+}
+
+// Messages of a type with gaps, from the host and from a device, short and long.
+void gaps() {
+  MPI_Datatype type = with_gaps();
+  const int other = 1 - rank;
+  for (const int n : {0, 1, 5, 2000}) {
+    const std::size_t bytes = 40 * (static_cast<std::size_t>(n) + 2);
+    alike(bytes, [&](void* data, void* in) {
+      MPI_Status status;
+      MPI_Request request;
+      if (rank == 0) {
+        MPI_Send(data, n, type, 1, kTag, MPI_COMM_WORLD);
+        MPI_Issend(data, n, type, 1, kTag, MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, &status);
+        MPI_Send_init(data, n, type, 1, kTag, MPI_COMM_WORLD, &request);
+        MPI_Start(&request);
+        MPI_Wait(&request, &status);
+        MPI_Request_free(&request);
+        MPI_Send(data, 3 * n, MPI_INT, 1, kTag, MPI_COMM_WORLD);
+      } else if (rank == 1) {
+        MPI_Recv(in, n + 1, type, 0, kTag, MPI_COMM_WORLD, &status);
+        CHECK(count_of(status, type) == n);
+        MPI_Irecv(in, 3 * n, MPI_INT, 0, kTag, MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, &status);
+        MPI_Recv_init(in, n, type, 0, kTag, MPI_COMM_WORLD, &request);
+        MPI_Start(&request);
+        MPI_Wait(&request, &status);
+        MPI_Request_free(&request);
+        CHECK(count_of(status, type) == n);
+        MPI_Recv(in, n, type, 0, kTag, MPI_COMM_WORLD, &status);
+      }
+      if (rank > 1) return;
+      MPI_Sendrecv(data, n, type, other, 1, in, n, type, other, 1, MPI_COMM_WORLD, &status);
+      MPI_Sendrecv_replace(in, n, type, other, 2, other, 2, MPI_COMM_WORLD, &status);
+    });
+  }
+  // Named, and with a gap.
+  alike(16 * 100, [&](void* data, void* in) {
+    if (rank == 0) MPI_Send(data, 100, MPI_DOUBLE_INT, 1, kTag, MPI_COMM_WORLD);
+    if (rank == 1) MPI_Recv(in, 100, MPI_DOUBLE_INT, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  });
+  MPI_Type_free(&type);
+}
+
 // What the layer does not do with device buffers is an error with a line, and no crash.
 void refused() {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   Buffer buffer('D', 1000);
-  CHECK(class_of(MPI_Bcast(buffer.data(), 1000, MPI_BYTE, 0, MPI_COMM_WORLD)) ==
-        MPI_ERR_UNSUPPORTED_OPERATION);
   std::vector<char> host(1000);
-  CHECK(class_of(MPI_Allreduce(host.data(), buffer.data(), 100, MPI_INT, MPI_SUM,
-                               MPI_COMM_WORLD)) == MPI_ERR_UNSUPPORTED_OPERATION);
+  int place = 0;
+  CHECK(class_of(MPI_Pack(buffer.data(), 100, MPI_BYTE, host.data(), 1000, &place,
+                          MPI_COMM_WORLD)) == MPI_ERR_UNSUPPORTED_OPERATION);
+  CHECK(class_of(MPI_Reduce_local(host.data(), buffer.data(), 100, MPI_INT, MPI_SUM)) ==
+        MPI_ERR_UNSUPPORTED_OPERATION);
   MPI_Win window;
   CHECK(class_of(MPI_Win_create(buffer.data(), 1000, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window)) ==
         MPI_ERR_UNSUPPORTED_OPERATION);
-  MPI_Datatype vector;
-  MPI_Type_vector(4, 1, 2, MPI_INT, &vector);
-  MPI_Type_commit(&vector);
-  CHECK(class_of(MPI_Send(buffer.data(), 1, vector, MPI_PROC_NULL, 0, MPI_COMM_WORLD)) ==
-        MPI_ERR_UNSUPPORTED_OPERATION);
-  MPI_Type_free(&vector);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
   // In place, and nothing at all, are no buffers.
   int sum = 1;
@@ -870,6 +1028,8 @@ int main(int argc, char** argv) {
                                                            {"churned", churned},
                                                            {"modes", modes},
                                                            {"communicators", communicators},
+                                                           {"collectives", collectives},
+                                                           {"gaps", gaps},
                                                            {"refused", refused},
                                                            {"host_alone", host_alone}};
   bool device = false;

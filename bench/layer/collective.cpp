@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layer/collective.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace nearpeak::layer {
+
+Peers::Peers(MPI_Comm comm) {
+  int between = 0;
+  NEARPEAK_REAL(MPI_Comm_test_inter)(comm, &between);
+  two_groups_ = between != 0;
+  NEARPEAK_REAL(MPI_Comm_rank)(comm, &rank_);
+  NEARPEAK_REAL(MPI_Comm_size)(comm, &own_count_);
+  count_ = own_count_;
+  if (two_groups_) NEARPEAK_REAL(MPI_Comm_remote_size)(comm, &count_);
+}
+
+Neighbours::Neighbours(MPI_Comm comm) {
+  int topology = MPI_UNDEFINED;
+  NEARPEAK_REAL(MPI_Topo_test)(comm, &topology);
+  if (topology == MPI_CART) {
+    int dimensions = 0;
+    NEARPEAK_REAL(MPI_Cartdim_get)(comm, &dimensions);
+    from_ = to_ = 2 * dimensions;
+  } else if (topology == MPI_DIST_GRAPH) {
+    int weighted = 0;
+    NEARPEAK_REAL(MPI_Dist_graph_neighbors_count)(comm, &from_, &to_, &weighted);
+  } else if (topology == MPI_GRAPH) {
+    int rank = 0;
+    NEARPEAK_REAL(MPI_Comm_rank)(comm, &rank);
+    NEARPEAK_REAL(MPI_Graph_neighbors_count)(comm, rank, &from_);
+    to_ = from_;
+  }
+}
+
+Images images_of(Buffers buffers, const std::array<Needed, 2>& needed) {
+  Images images{buffers, {}};
+  const auto image = [&](const void* data, const Needed& of) {
+    images.made.emplace_back(data, of.parts, of.use);
+    return images.made.back().data();
+  };
+  if (is_of_device(buffers.data)) images.buffers.data = image(buffers.data, needed[0]);
+  if (is_of_device(buffers.in)) images.buffers.in = image(buffers.in, needed[1]);
+  ++world.counts.collectives;
+  return images;
+}
+
+void keep_collective(std::vector<Image> images, MPI_Comm comm, MPI_Request request) {
+  // Requests that are complete at once share a handle in some libraries.
+  int done = 0;
+  NEARPEAK_REAL(MPI_Request_get_status)(request, &done, MPI_STATUS_IGNORE);
+  if (done != 0) {
+    for (Image& each : images) each.raise();
+    return;
+  }
+  auto operation = std::make_unique<Operation>();
+  operation->kind = Operation::Kind::kCollective;
+  operation->comm = comm;
+  operation->images = std::move(images);
+  keep(std::move(operation), request);
+}
+
+}  // namespace nearpeak::layer

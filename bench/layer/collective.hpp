@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collectives with buffers on devices: the MPI library is given images of them in host memory.
+#pragma once
+
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "layer/image.hpp"
+#include "layer/operations.hpp"
+#include "layer/world.hpp"
+
+namespace nearpeak::layer {
+
+// What a call does with a buffer; without parts, nothing.
+struct Needed {
+  Use use = Use::kRead;
+  std::vector<Part> parts;
+};
+
+// The ranks that a rank exchanges data with in a communicator: those of the other group, where it
+// has two.
+class Peers {
+ public:
+  explicit Peers(MPI_Comm comm);
+
+  int count() const { return count_; }
+  int own_count() const { return own_count_; }  // of its own group
+  int rank() const { return rank_; }
+  // Whether it is the root, which has what goes to, or comes from, all.
+  bool is_root(int root) const { return two_groups_ ? root == MPI_ROOT : root == rank_; }
+  // Whether it is one of those all.
+  bool is_leaf(int root) const { return !two_groups_ || root >= 0; }
+
+ private:
+  bool two_groups_ = false;
+  int count_ = 0;
+  int own_count_ = 0;
+  int rank_ = 0;
+};
+
+// Those that it exchanges data with in a topology.
+class Neighbours {
+ public:
+  explicit Neighbours(MPI_Comm comm);
+
+  int from() const { return from_; }
+  int to() const { return to_; }
+
+ private:
+  int from_ = 0;
+  int to_ = 0;
+};
+
+inline bool is_in_place(const void* data) { return data == MPI_IN_PLACE; }
+inline bool is_of_device(const void* data) {
+  return !is_in_place(data) && world.devices.on_device(data);
+}
+
+inline Needed nothing() { return {}; }
+inline Needed reads(std::vector<Part> parts) { return {Use::kRead, std::move(parts)}; }
+inline Needed reads(MPI_Count n, MPI_Datatype type) { return reads({{0, n, type}}); }
+// `keeps`: a part of what is there is read, as in place, or is not written.
+inline Needed writes(bool keeps, std::vector<Part> parts) {
+  return {keeps ? Use::kBoth : Use::kWrite, std::move(parts)};
+}
+inline Needed writes(bool keeps, MPI_Count n, MPI_Datatype type) {
+  return writes(keeps, {{0, n, type}});
+}
+// A part for each rank: so many elements, so many extents from the buffer on.
+template <typename Count, typename Place>
+std::vector<Part> parts(int ranks, const Count* n, const Place* places, MPI_Datatype type) {
+  std::vector<Part> out;
+  for (int i = 0; i < ranks; ++i)
+    out.push_back({static_cast<MPI_Aint>(places[i] * type_of(type).extent), n[i], type});
+  return out;
+}
+// So many bytes.
+template <typename Count, typename Place>
+std::vector<Part> parts(int ranks, const Count* n, const Place* places, const MPI_Datatype* types) {
+  std::vector<Part> out;
+  for (int i = 0; i < ranks; ++i) out.push_back({static_cast<MPI_Aint>(places[i]), n[i], types[i]});
+  return out;
+}
+template <typename Count>
+MPI_Count sum(int ranks, const Count* n) {
+  MPI_Count all = 0;
+  for (int i = 0; i < ranks; ++i) all += n[i];
+  return all;
+}
+
+// What a call gives, and where it receives; null: there is none.
+struct Buffers {
+  const void* data;
+  void* in;
+};
+struct Images {
+  Buffers buffers;
+  std::vector<Image> made;
+};
+// Host memory in the place of each that is on a device, and why.
+Images images_of(Buffers buffers, const std::array<Needed, 2>& needed);
+// A collective that was begun: its data is in its place when it is complete.
+void keep_collective(std::vector<Image> images, MPI_Comm comm, MPI_Request request);
+
+// `needs()`: what it does with its buffers; `call(to)`: the call with others in their place.
+template <typename Needs, typename Call>
+int collective(Buffers buffers, const Needs& needs, const Call& call) {
+  if (!is_of_device(buffers.data) && !is_of_device(buffers.in)) return call(buffers);
+  Images images;
+  {
+    const Guard guard;
+    images = images_of(buffers, needs());
+  }
+  const int code = call(images.buffers);
+  const Guard guard;
+  if (code == MPI_SUCCESS)
+    for (Image& image : images.made) image.raise();
+  return code;
+}
+
+// The form that does not wait.
+template <typename Needs, typename Call>
+int collective_later(Buffers buffers, MPI_Comm comm, const MPI_Request* request, const Needs& needs,
+                     const Call& call) {
+  if (!is_of_device(buffers.data) && !is_of_device(buffers.in)) return call(buffers);
+  const Guard guard;
+  Images images = images_of(buffers, needs());
+  const int code = call(images.buffers);
+  if (code == MPI_SUCCESS) keep_collective(std::move(images.made), comm, *request);
+  return code;
+}
+
+}  // namespace nearpeak::layer

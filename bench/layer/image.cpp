@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layer/image.hpp"
+
+#include <algorithm>
+
+#include "layer/world.hpp"
+
+namespace nearpeak::layer {
+
+Image::Image(const void* buffer, const std::vector<Part>& parts, Use use)
+    : buffer_(static_cast<char*>(const_cast<void*>(buffer))),  // NOLINT: read alone where it is
+      device_(world.devices.locate(buffer).device) {
+  become_able(device_);
+  MPI_Aint high = 0;
+  std::vector<Span> spans;
+  for (const Part& part : parts) {
+    const Span span = span_of(part.n, part.type);
+    if (span.bytes() == 0) continue;
+    const Span there{span.low + part.offset, span.high + part.offset};
+    low_ = spans.empty() ? there.low : std::min(low_, there.low);
+    high = spans.empty() ? there.high : std::max(high, there.high);
+    spans.push_back(there);
+    if (use == Use::kRead) continue;
+    const Type& type = type_of(part.type);
+    if (type.dense)  // all elements are one run
+      written_.push_back({there.low, 1, 0, std::make_shared<Runs>(Runs{{0, span.bytes()}})});
+    else
+      written_.push_back({part.offset, part.n, type.extent, runs_of(part.type)});
+  }
+  memory_ = host_memory_of(static_cast<std::size_t>(high - low_));
+  if (use == Use::kWrite) return;
+  std::vector<Piece> pieces;
+  for (const Span& span : spans)
+    pieces.push_back({data() + span.low, buffer_ + span.low, span.bytes()});
+  world.devices.copy(device_, pieces);
+}
+
+void Image::raise() {
+  std::vector<Piece> pieces;
+  for (const Written& each : written_)
+    for (MPI_Count i = 0; i < each.n; ++i)
+      for (const Run& run : *each.runs) {
+        const MPI_Aint at = each.offset + static_cast<MPI_Aint>(i * each.extent) + run.offset;
+        pieces.push_back({buffer_ + at, data() + at, run.bytes});
+      }
+  world.devices.copy(device_, pieces);
+}
+
+}  // namespace nearpeak::layer

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host memory in the place of a buffer on a device, for a call that is given any datatypes. Who
+// calls holds the guard.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "layer/memory.hpp"
+#include "layer/types.hpp"
+
+namespace nearpeak::layer {
+
+// Elements that lie behind one another, `offset` bytes from a buffer on.
+struct Part {
+  MPI_Aint offset;
+  MPI_Count n;
+  MPI_Datatype type;
+};
+
+// What a call does with a buffer.
+enum class Use { kRead, kWrite, kBoth };
+
+class Image {
+ public:
+  // Copies from the device what the call reads. The types may be freed then.
+  Image(const void* buffer, const std::vector<Part>& parts, Use use);
+
+  // What the call is given in the place of the buffer.
+  char* data() const { return memory_.get() - low_; }
+  // Copies to the device what the call has written, and nothing between.
+  void raise();
+
+ private:
+  struct Written {
+    MPI_Aint offset;
+    MPI_Count n;
+    MPI_Count extent;
+    std::shared_ptr<const Runs> runs;
+  };
+
+  char* buffer_;
+  int device_;
+  MPI_Aint low_ = 0;  // bytes from the buffer on, where the memory begins
+  HostMemory memory_;
+  std::vector<Written> written_;
+};
+
+}  // namespace nearpeak::layer
