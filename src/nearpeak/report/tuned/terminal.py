@@ -27,6 +27,8 @@ def print_tuned(found: Tuned, files: Mapping[str, Sequence[Path]], report: Path)
         console.print()
         console.print(_table(found.evidence))
         console.print("[a, b]: 95 % interval, of launches that took no part in the search")
+        if text := words.of_distances(found):
+            console.print(text)
     for title, lines in words.lists(found):
         console.print(f"\n{title}:")
         for line in lines[:LISTED]:
