@@ -45,10 +45,10 @@ def test_each_path_that_changed_has_a_line_and_too_few_blocks_are_told(results: 
     ]
     results.drift = results.drift[1:]
     results.drift[0].tells_from = 0.123
-    assert drift.sentences(results)[:2] == [
-        "1 path: no change over time was seen.",
-        "A change of less than 12.3 % would mostly be missed, as blocks differ so much.",
-    ]
+    assert drift.sentences(results)[0] == (
+        "1 path: no change over time was seen. A change of less than 12.3 % would mostly be missed,"
+        " as blocks differ so much."
+    )
     loud = msgspec.structs.replace(
         results.drift[0],
         tells_from=5.1,
@@ -56,10 +56,9 @@ def test_each_path_that_changed_has_a_line_and_too_few_blocks_are_told(results: 
         widest_case=Case(benchmark="bw", metric="bw", buffers="H,H", axes={}, x=1 << 20),
     )
     results.drift.insert(0, loud)
-    assert drift.sentences(results)[:3] == [
-        "2 paths: no change over time was seen.",
-        f"A change of less than a factor of 6.10 on {loud.place.path} would mostly be missed, as"
-        " blocks differ so much.",
+    assert drift.sentences(results)[:2] == [
+        "2 paths: no change over time was seen. A change of less than a factor of 6.10 on"
+        f" {loud.place.path} would mostly be missed, as blocks differ so much.",
         "Only what most ceilings of a path have in common is judged. The best and the worst block"
         f" of a single one differ by a factor of up to 6.25 ({loud.place.path}, bw at 1 MiB).",
     ]

@@ -49,14 +49,15 @@ def sentences(results: Results) -> list[str]:
 def _steady(found: Sequence[Drift]) -> Iterator[str]:
     """That no change was seen, and which ones could not have been: on the path where blocks scatter
     most, and in single ceilings."""
-    yield f"{count(len(found), 'path')}: no change over time was seen."
+    text = f"{count(len(found), 'path')}: no change over time was seen."
     if known := [drift for drift in found if drift.tells_from is not None]:
         least = max(known, key=lambda drift: drift.tells_from or 0.0)
         where = f" on {least.place.path}" if len(found) > 1 else ""
-        yield (
-            f"A change of less than {unseen(least)}{where} would mostly be missed, as blocks differ"
-            " so much."
+        text += (
+            f" A change of less than {unseen(least)}{where} would mostly be missed, as blocks"
+            " differ so much."
         )
+    yield text
     if loud := [drift for drift in found if drift.widest is not None]:
         most = max(loud, key=lambda drift: drift.widest or 0.0)
         if most.widest_case is not None:
