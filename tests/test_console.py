@@ -3,6 +3,7 @@
 
 import io
 
+import pytest
 from rich.table import Table
 
 from nearpeak.console import PlainConsole, harmless
@@ -34,3 +35,26 @@ def test_colours_are_the_consoles_own() -> None:
     out = io.StringIO()
     PlainConsole(file=out, force_terminal=True, color_system="standard").print(BAD, style="red")
     assert out.getvalue() == f"\x1b[31m{SHOWN}\x1b[0m\n"
+
+
+def test_in_a_file_nothing_is_wrapped_or_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    long = " ".join(f"word{number}" for number in range(60))
+    name = "n" * 150
+    table = Table("Name", "What", "Where", box=None)
+    table.columns[0].no_wrap = True
+    table.add_row(name, long, name)
+    out = io.StringIO()
+    console = PlainConsole(file=out)
+    console.print(long)
+    console.print(table)
+    assert out.getvalue().count(long) == 2
+    assert out.getvalue().count(name) == 2
+    assert "\u2026" not in out.getvalue()
+
+
+def test_who_says_how_wide_it_is_gets_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    out = io.StringIO()
+    PlainConsole(file=out).print("word " * 20)
+    assert max(map(len, out.getvalue().splitlines())) <= 40

@@ -64,6 +64,14 @@ def test_a_range_is_never_written_as_an_interval() -> None:
     assert numbers.spread(None, (0.5, 0.5), blocks=1) == "one value"
 
 
+def test_what_a_figure_rests_on_is_told_with_its_blocks() -> None:
+    full = (0.9, 1.2)
+    assert numbers.resting((1.0, 1.1), full, "9 blocks", 100) == (
+        "95 % interval 100 to 110, 9 blocks"
+    )
+    assert numbers.resting(None, full, "2 blocks") == "0.900 to 1.20 in 2 blocks"
+
+
 def test_plurals() -> None:
     found = [numbers.count(n, thing) for thing in ("launch", "path", "library") for n in (1, 2)]
     assert found == ["1 launch", "2 launches", "1 path", "2 paths", "1 library", "2 libraries"]

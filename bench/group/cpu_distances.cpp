@@ -24,7 +24,8 @@ constexpr std::size_t kPageBytes = 4096;
 constexpr int kBatches = 5;
 constexpr int kTrips = 40;  // of each batch
 constexpr auto kPatience = std::chrono::milliseconds(20);
-constexpr char kTries = 3;  // misses one after the other; then a pair is not waited for again
+constexpr int kRounds = 2;            // of those that missed: something else had a CPU for so long
+constexpr char kTries = 3 * kRounds;  // misses in a row; then a pair is not waited for again
 
 // Where a member's page is to be found, and what tells it from another file of that name.
 struct Offer {
@@ -136,6 +137,24 @@ double CpuDistances::trips(std::size_t first) {
 
 std::vector<std::optional<double>> CpuDistances::measure() {
   if (group_.size() < 2) return {};
+  std::vector<std::optional<double>> out(reached_.size() - 1);
+  for (int round = 0; round < kRounds; ++round) {
+    bool missed = false;
+    const auto all = tell();
+    for (std::size_t first = 0; first < out.size(); ++first) {
+      const bool answered = !std::isnan(all[first]);
+      if (answered) out[first] = all[first];
+      char& tries = reached_[first + 1];
+      missed = missed || (!out[first] && tries > 0);
+      if (tries > 0) tries = answered ? kTries : static_cast<char>(tries - 1);
+    }
+    if (!missed) break;
+  }
+  return out;
+}
+
+// Of each rank to the next one; nan: none.
+std::vector<double> CpuDistances::tell() {
   const auto rank = static_cast<std::size_t>(group_.rank());
   double to_next = NAN;
   // Every second pair at a time, so that nobody has two partners.
@@ -147,15 +166,7 @@ std::vector<std::optional<double>> CpuDistances::measure() {
     const double found = trips(first);
     if (first == rank) to_next = found;
   }
-  const auto all = group_.gather(to_next);
-  std::vector<std::optional<double>> out;
-  for (std::size_t first = 0; first + 1 < all.size(); ++first) {
-    const bool answered = !std::isnan(all[first]);
-    char& tries = reached_[first + 1];
-    if (tries > 0) tries = answered ? kTries : static_cast<char>(tries - 1);
-    out.push_back(answered ? std::optional(all[first]) : std::nullopt);
-  }
-  return out;
+  return group_.gather(to_next);
 }
 
 }  // namespace nearpeak

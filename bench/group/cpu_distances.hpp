@@ -19,11 +19,13 @@ class CpuDistances {
 
   // For each rank but the last: nanoseconds in which a cache line goes from it to the next rank and
   // back, the median of a few batches. None where they are of different hosts, may not map each
-  // other's memory (another container or user), or did not answer in time (they share a CPU).
+  // other's memory (another container or user), or did not answer in time, twice (they share a
+  // CPU).
   std::vector<std::optional<double>> measure();
 
  private:
   class Page;
+  std::vector<double> tell();
   double trips(std::size_t first);  // nan: none
 
   Group& group_;

@@ -1,20 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
 """Text and tables on the terminal, with nothing in them that could steer it."""
 
+import os
 from typing import Any
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from nearpeak.numbers import printable
 
+WIDTH_OF_A_FILE = 200  # columns, where output is no terminal and nobody says how wide it is
+UNLIMITED = 10_000  # columns of a terminal in which nothing is folded
+
 
 class PlainConsole(Console):
-    """Takes every string for plain text: no markup, no control characters but line ends."""
+    """Takes every string for plain text: no markup, no control characters but line ends.
+
+    In a file or a pipe no line is wrapped and no table is cut, however wide it is.
+    """
 
     def __init__(self, **options: Any) -> None:
         """`options`: those of rich's Console."""
         super().__init__(markup=False, highlight=False, emoji=False, **options)
+        told = options.get("width") is not None or "COLUMNS" in os.environ
+        self._whole = not self.is_terminal and not told
+        if self._whole:
+            self.width = WIDTH_OF_A_FILE
+            self.soft_wrap = True
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """As rich's; where nothing is to be cut, tables are as wide as what is in them."""
+        before = self.width
+        tables = [each for each in objects if isinstance(each, Table)] if self._whole else []
+        self.width = max([before, *map(self.whole_width, tables)])
+        super().print(*objects, **options)
+        self.width = before
+
+    def whole_width(self, table: Table) -> int:
+        """Columns that a table takes in which nothing is folded."""
+        unlimited = self.options.update(width=UNLIMITED)
+        return self.measure(table, options=unlimited).maximum
 
     def render_str(self, text: str, **options: Any) -> Text:
         """All that is printed as a string, and every string in a table, comes through here."""

@@ -78,6 +78,15 @@ def within(ci95: tuple[float, float] | None, full: tuple[float, float] | None) -
     return spread(None, full)
 
 
+def resting(
+    ci95: tuple[float, float] | None, full: tuple[float, float], blocks: str, scale: float = 1.0
+) -> str:
+    """`95 % interval 1.90 to 2.40, 12 blocks`; without an interval `1.90 to 2.40 in 6 blocks`."""
+    low, high = ci95 or full
+    words = f"{number(scale * low)} to {number(scale * high)}"
+    return f"95 % interval {words}, {blocks}" if ci95 else f"{words} in {blocks}"
+
+
 def span(low: float, high: float, unit: str) -> str:
     """`60.0 to 67.0 ns`, of whole numbers; `60.0 ns` where both ends read alike."""
     return " to ".join(dict.fromkeys(number(round(end)) for end in (low, high))) + f" {unit}"

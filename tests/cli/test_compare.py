@@ -71,7 +71,7 @@ def test_the_status_says_that_nothing_could_be_judged(
         make_sides(f"new/{day}", day=day + 3)
     code, out, _ = compare(tmp_path / "old/1", tmp_path / "new/1")
     assert code == 3
-    assert out.splitlines()[-2].startswith("Nothing can be judged: with one session on each side")
+    assert out.splitlines()[-1].startswith("Nothing can be judged: with one session on each side")
     code, out, _ = compare(tmp_path / "old", tmp_path / "new")
     assert code == 0
     assert "Nothing regressed. " in out

@@ -14,7 +14,16 @@ from nearpeak.machine import machine
 from nearpeak.results.results import Cell, Results
 from nearpeak.study import records
 from nearpeak.study.answers import launch_record
-from nearpeak.study.plan import SCHEMA, Contender, Group, Plan, PlannedLaunch, Template, Variant
+from nearpeak.study.plan import (
+    SCHEMA,
+    Contender,
+    Group,
+    Plan,
+    PlannedLaunch,
+    Spare,
+    Template,
+    Variant,
+)
 from nearpeak.study.seal import Seal, file_digests
 from nearpeak.terms.benchmarks import Benchmark, Metric, Moves, RankRule, Traffic
 from nearpeak.terms.path import DataPath, Endpoint
@@ -161,6 +170,7 @@ class Study:
         self.libraries = libraries
         self.families: dict[str, str] = {}  # of libraries that are not MPICH's
         self.lacks: dict[str, str] = {}  # of libraries that are not as they are shipped
+        self.spare: list[Spare] = []  # what may be left out
         self.sizes: list[int] = []  # else those of the records
         self.planned: list[PlannedLaunch] = []
         self.variants = [
@@ -375,6 +385,7 @@ class Study:
             gpu_in_flight_bytes=1,
             looks=[6, 9, 12],
             budget_seconds=None,
+            spare=self.spare,
             launch_limit_seconds=60.0,
             hosts=[],
             remote_shell=None,

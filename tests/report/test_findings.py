@@ -62,7 +62,10 @@ def test_puts_say_on_which_blocks_they_stand_and_which_window_is_better(by_hand:
         " In this study win=allocated has 10.0 GB/s, 2.00 times as good in 6 blocks."
     )
     cells[0].launch_medians[:] = [1.0, 1.0, 1.0, 9.0, 9.0, 9.0]
-    assert "in 6 of 9 blocks; the two medians are 4.00 times apart)." in sentence(
+    assert (
+        "in 6 of 9 blocks; this is the median of the ratios within single blocks, the ratio of the"
+        " two figures is 4.00)."
+    ) in sentence(
         next(one for one in find_in(by_hand.view(cells)) if one.case.axes["win"] == "created")
     )
 
@@ -192,11 +195,21 @@ def test_dip(by_hand: Any) -> None:
     cells[2].fraction = 0.33
     cells[0].fraction = 0.5
     assert told(by_hand, "dip", cells).endswith(
-        "latency D,D at 4 KiB: 12.0 µs, while the ceiling at this size is 2.00 µs. At 32 KiB the"
-        " library has 9.00 µs and the ceiling is 3.00 µs: this size is 2.00 times (2.00 to 2.00 in"
-        " 6 blocks) as far from its ceiling as 32 KiB, and further than the next size on its other"
-        " side."
+        "latency D,D at 4 KiB: 12.0 µs, and the ceiling at 4 KiB is 2.00 µs, 6.00 times as good. At"
+        " 32 KiB the library has 9.00 µs, and the ceiling is 3.00 µs, 3.00 times as good. Block by"
+        " block, the gap at 4 KiB is 2.00 times (2.00 to 2.00 in 6 blocks) that at 32 KiB. It is"
+        " larger than the gap at the next size on its other side, too."
     )
+
+
+def test_dip_of_a_rate(by_hand: Any) -> None:
+    cells = [
+        by_hand.make_cell("bw", gbs, x=x, ceiling=12.0, noise=0.0)
+        for x, gbs in ((512, 6.0), (4096, 2.0), (32768, 6.0))
+    ]
+    words = told(by_hand, "dip", cells)
+    assert "2.00 GB/s, and the ceiling at 4 KiB is 12.0 GB/s, 6.00 times as good." in words
+    assert "6.00 GB/s, and the ceiling is 12.0 GB/s, 2.00 times as good." in words
 
 
 def test_overlap(by_hand: Any) -> None:

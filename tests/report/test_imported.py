@@ -48,6 +48,16 @@ def test_what_differs_stands_below_what_it_is(plain: Results) -> None:
     assert row.values["library"].text == "–"
 
 
+def test_how_far_apart_the_cpus_of_the_ceiling_were_stands_below_it(plain: Results) -> None:
+    near, far = (87.0, 91.0), (324.0, 344.0)
+    [row] = rows(plain, figure(ceiling=ceiling(4096), ceiling_ns=[near, far]))
+    assert row.values["ceiling"].notes == ("CPUs 87.0 to 91.0 ns apart", "CPUs 324 to 344 ns apart")
+    assert row.values["fraction"].text == "–"
+    assert "CPUs of an imported figure were is not known" in table(plain).caption
+    rows(plain, figure(ceiling=ceiling(4096)))
+    assert "CPUs" not in table(plain).caption
+
+
 def test_a_ceiling_of_another_size_says_which(plain: Results) -> None:
     found = figure(ceiling=ceiling(1024), fraction=0.875, library=Who("a"), library_value=5.0)
     other = figure(ceiling=ceiling(4096), fraction=0.875)

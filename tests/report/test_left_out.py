@@ -3,8 +3,7 @@
 
 import io
 
-from rich.console import Console
-
+from nearpeak.console import PlainConsole
 from nearpeak.report import left_out
 from nearpeak.report.page import render
 from nearpeak.report.terminal import print_summary
@@ -30,7 +29,7 @@ MEMORY = LeftOut(
 
 
 def printed(results: Results) -> str:
-    console = Console(file=io.StringIO(), width=120, highlight=False, emoji=False, markup=False)
+    console = PlainConsole(file=io.StringIO(), width=120)
     print_summary(results, None, console)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()

@@ -50,7 +50,8 @@ def test_defects_are_the_ceilings(results: Results) -> None:
     found = _one(results, "1 cell is above the ceiling")
     assert "a defect of the ceiling, not a merit of the library" in found.text
     assert found.items == (
-        "openmpi, host-host same-numa, bw at 4 KiB: 120 % of the ceiling by ring copy",
+        "openmpi, host-host same-numa, bw at 4 KiB: 120 % of the ceiling by ring copy"
+        " (95 % interval 116 to 122, 6 blocks)",
     )
 
 
@@ -61,7 +62,7 @@ def test_what_is_above_a_bound_is_a_defect_of_the_bound(collective: Results) -> 
     assert "a defect of the bound, not a merit of the library" in found.text
     assert found.items == (
         "openmpi, host-host same-numa, allgather at 8 B: 150 % of the bound by latency 8 B,"
-        " ring copy",
+        " ring copy (95 % interval 140 to 160, 6 blocks)",
     )
 
 
@@ -104,6 +105,7 @@ def test_fractions_of_few_blocks_are_counted(plain: Results) -> None:
 
 def test_drift_is_a_warning_only_where_something_changed(results: Results, plain: Results) -> None:
     changed = _one(results, "drifted")
+    assert "Compare percentages of the ceiling" in changed.text
     assert changed.tone == "note"
     assert "blocks 4 to 6 carried 28.0 % less than the others" in changed.items[0]
     steady = _one(plain, "Drift: 1 path: no change over time was seen.")
@@ -135,6 +137,7 @@ def test_a_ceiling_above_what_the_memory_copies_is_told(plain: Results) -> None:
     assert (found.tone, len(found.items)) == ("bad", 1)
     assert found.text.startswith("1 ceiling of messages that lie in memory is above the 13.8 GB/s")
     assert found.items[0].startswith(f"{point.place.path}, {point.case.figure}")
+    assert found.items[0].endswith(f"{len(point.blocks)} blocks)")
 
 
 def test_cells_above_their_bound_are_told_apart(plain: Results) -> None:

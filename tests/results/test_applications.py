@@ -8,8 +8,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from rich.console import Console
 
+from nearpeak.console import PlainConsole
 from nearpeak.report.applications import sections
 from nearpeak.report.page import render
 from nearpeak.report.terminal import print_summary
@@ -371,7 +371,7 @@ def test_page_and_terminal_tell_of_them(made_applications: Any) -> None:
     assert "<figcaption>host-host same-numa (H,H), side 1000 cells</figcaption>" in page
     assert 'style="width: 80.00%" title="compute: 800 µs"' in page
     shown = io.StringIO()
-    print_summary(results, Path("report.html"), Console(file=shown, width=200))
+    print_summary(results, Path("report.html"), PlainConsole(file=shown, width=200))
     text = " ".join(shown.getvalue().split())
     assert "plane, host-host same-numa (H,H), side 1000 cells" in text
     assert "2 x alpha overlap=yes" in text

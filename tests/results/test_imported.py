@@ -3,6 +3,7 @@
 changes nothing of what the study says itself."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,24 @@ def test_a_ceiling_of_other_buffers_has_no_fraction(beside: Beside) -> None:
         ("reuse", "single", "fixed"),
         ("figure", "mean", "median"),
     ]
+
+
+@pytest.mark.parametrize(("far_ns", "fraction"), [(95.0, 0.4), (340.0, None)])
+def test_a_ceiling_of_several_distances_has_no_fraction(
+    beside: Beside, study: Study, far_ns: float, fraction: float | None
+) -> None:
+    """The median over them is no ceiling of launches of which nobody knows how far apart they were:
+    far ones would be held against the near ones' ceiling."""
+    for number, each in enumerate(study.observations.observed):
+        ns = far_ns if each.launch.block.number < 2 else 90.0
+        study.observations.observed[number] = replace(each, cache_line_ns=ns)
+    results = beside(f"{LATENCY}8     2.50\n")
+    found = figures(results)["latency"]
+    [cell] = [cell for cell in results.cells if cell.who == Who("omb")]
+    assert found.ceiling is not None
+    assert found.fraction == cell.fraction == fraction
+    assert found.ceiling_ns == ([(90.0, 95.0)] if fraction else [(90.0, 90.0), (340.0, 340.0)])
+    assert cell.status == "ok"
 
 
 def test_a_rate_at_a_size_without_a_ceiling_stands_beside_the_best_at_any(beside: Beside) -> None:

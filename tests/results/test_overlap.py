@@ -8,8 +8,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from rich.console import Console
 
+from nearpeak.console import PlainConsole
 from nearpeak.observations.observed import Block
 from nearpeak.report import overlap as told
 from nearpeak.report.export import to_csv
@@ -110,5 +110,5 @@ def test_from_the_records_to_page_terminal_and_csv(make_study: Any) -> None:
     words = "overlap 50.0 % [50.0, 50.0]: 10.0 µs of communication"
     assert words in render(results).replace("\\u00b5", "µ")
     shown = io.StringIO()
-    print_summary(results, Path("report.html"), Console(file=shown, width=120))
+    print_summary(results, Path("report.html"), PlainConsole(file=shown, width=120))
     assert "least overlap: at 1 KiB ibcast of alpha, 50.0 %" in shown.getvalue()

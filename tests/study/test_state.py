@@ -17,6 +17,7 @@ from nearpeak.study.records import (
     Record,
     SamplesRecord,
     StudyEndRecord,
+    TakenUpRecord,
 )
 from nearpeak.study.state import State
 
@@ -112,6 +113,7 @@ def feed_some(
     crashes_in: str = "",
     values: Mapping[str, float] = {},
     cache_line_ns: float | None = None,
+    seconds: float = 1.0,
 ) -> None:
     """A launch that ends with the first case of a benchmark, or well."""
     state.feed(launch_record(state.plan, planned, 0, "line", "now"))
@@ -134,9 +136,8 @@ def feed_some(
                     window=1, seconds=0.1, cache_line_ns=[cache_line_ns], **case,
                 )
             )  # fmt: skip
-    state.feed(
-        LaunchEndRecord(launch=0, status=status, exit_status=0, seconds=1.0, message="", log=None)
-    )
+    end = {"exit_status": 0, "seconds": seconds, "message": "", "log": None}
+    state.feed(LaunchEndRecord(launch=0, status=status, **end))
 
 
 def left(state: State, block: int) -> PlannedLaunch:
@@ -325,6 +326,56 @@ def test_a_large_part_left_out_makes_room_for_small_ones_before_it(standins: Mod
     assert list(state.to_leave_out(1, 6, everything - 4.0)) == [1]
     assert list(state.to_leave_out(1, 6, 0.0)) == [0, 1]
     assert state.seconds_left(1, 6) == everything  # nothing is left out yet
+
+
+def of_a_slow_pilot(standins: ModuleType, launches: int = 12) -> State:
+    """A study that left out a benchmark and a path after two blocks: its launches took 10 s; then
+    they take 1."""
+    near, far = standins.data_path(), standins.data_path("host-host two", "memory")
+    plan = standins.small_plan(
+        standins.contender(), launches=launches, benchmarks=("latency", "bw"), paths=(near, far)
+    )
+    plan.budget_seconds = 1000.0
+    plan.spare = [
+        Spare(kind="benchmark", name="bw", why="so", variants=[1]),
+        Spare(kind="path", name=far.id, why="so", paths=[far.id]),
+    ]
+    state = State(plan)
+    for block in range(2):
+        for planned in state.remaining(block):
+            feed_some(state, planned, seconds=10.0)
+    for number in range(2):
+        state.feed(LeftOutRecord(block=2, spare=number, budget_seconds=100.0))
+    for planned in state.remaining(2):
+        feed_some(state, planned)
+    return state
+
+
+def test_what_was_left_out_is_taken_up_where_time_remains(standins: ModuleType) -> None:
+    state = of_a_slow_pilot(standins)
+    assert {launch.path for launch in state.remaining(3)} == {"host-host same-numa"}
+    # In each of four blocks two launches more, of 10 s each in the pilot.
+    needed = 4 * (state.seconds_left(3, 4) + 20.0)
+    assert state.to_take_up(3, 6, state.seconds_left(3, 7)) == []
+    assert state.to_take_up(3, 6, needed - 1.0) == [0]
+    assert state.to_take_up(3, 6, needed) == [1]
+    assert state.to_take_up(3, 6, 1000.0) == [1, 0]
+    assert {launch.path for launch in state.remaining(3)} == {"host-host same-numa"}  # not yet
+
+    state.feed(TakenUpRecord(block=3, spare=1))
+    assert (state.remaining(2), names_of(state, 3)) == ([], ["latency"])
+    far = [launch for launch in state.remaining(3) if launch.path == "host-host two"]
+    assert sorted(launch.role for launch in far) == ["ceiling", "mpi"]
+    assert state.to_take_up(4, 6, 1000.0) == [0]
+    state.feed(TakenUpRecord(block=4, spare=0))
+    assert set(names_of(state, 4)) == {"latency", "bw"}
+    assert state.to_take_up(5, 6, 1000.0) == []
+    assert state.whole_blocks == 3
+
+
+def test_what_cannot_come_to_six_launches_is_not_taken_up(standins: ModuleType) -> None:
+    assert of_a_slow_pilot(standins, launches=7).to_take_up(3, 6, 1000.0) == [1, 0]
+    assert of_a_slow_pilot(standins, launches=6).to_take_up(3, 6, 1000.0) == []
 
 
 def test_alternatives_stop_together_whoever_has_which_value(standins: ModuleType) -> None:

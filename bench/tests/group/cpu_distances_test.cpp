@@ -3,6 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
+#include <thread>
+#include <utility>
+
 #include "tests/programs/native/quiet.hpp"
 
 using namespace nearpeak;
@@ -10,6 +14,26 @@ using namespace nearpeak;
 namespace {
 
 constexpr int kTries = 100;  // a busy machine may keep one of two processes waiting
+
+// Another one, of which a rank is kept from its CPU for once.
+class Interrupted final : public Group {
+ public:
+  Interrupted(Group& group, std::chrono::milliseconds off) : group_(group), off_(off) {}
+  int rank() const override { return group_.rank(); }
+  int size() const override { return group_.size(); }
+  void barrier() override {
+    group_.barrier();
+    if (!leads()) std::this_thread::sleep_for(std::exchange(off_, {}));
+  }
+  void broadcast(void* data, std::size_t bytes) override { group_.broadcast(data, bytes); }
+  void gather(const void* mine, std::size_t bytes, void* all) override {
+    group_.gather(mine, bytes, all);
+  }
+
+ private:
+  Group& group_;
+  std::chrono::milliseconds off_;
+};
 
 }  // namespace
 
@@ -23,6 +47,20 @@ TEST_CASE("two processes on CPUs of their own tell how far these are from each o
             const auto found = CpuDistances(group).measure();
             if (found.size() != 1) return kFailed;
             if (found[0]) return kGood;  // of all members alike
+          }
+          return kFailed;
+        }) == kGood);
+}
+
+TEST_CASE("a process that had no CPU for a while is asked again") {
+  if (nearpeak::this_place(0).cpus.size() < 2) {
+    MESSAGE("skipped: one CPU to run on");
+    return;
+  }
+  CHECK(in_group(2, [](SharedGroup& group) {
+          for (int i = 0; i < kTries; ++i) {
+            Interrupted interrupted(group, std::chrono::milliseconds(30));
+            if (CpuDistances(interrupted).measure()[0]) return kGood;
           }
           return kFailed;
         }) == kGood);

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from nearpeak.libraries.tunables import Offered
 
 SCHEMA = 1
-WIDTH_OF_A_FILE = 200  # columns, where output is no terminal
 WIDTH_OF_VALUES = 30
 
 
@@ -122,8 +120,7 @@ def show(
         return
     ranks = [Rank(cpus=[0]), Rank(cpus=[1])]
     example = Launch(program=["nearpeak-mpi", "BENCHMARK"], ranks=ranks)
-    width = None if sys.stdout.isatty() else WIDTH_OF_A_FILE
-    console = PlainConsole(soft_wrap=True, width=width)
+    console = PlainConsole(soft_wrap=True)
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
@@ -193,8 +190,7 @@ def _print_settings(library: Library, found: list[Offered]) -> None:
     from nearpeak.console import PlainConsole
     from nearpeak.numbers import count
 
-    width = None if sys.stdout.isatty() else WIDTH_OF_A_FILE
-    console = PlainConsole(width=width)
+    console = PlainConsole()
     table = Table(box=None, pad_edge=False)
     table.add_column("")
     table.add_column("Name", no_wrap=True)
@@ -242,8 +238,7 @@ def _print_table(found: Discovery, beside: list[Library]) -> None:
     from nearpeak.libraries.launch import launcher_of
     from nearpeak.libraries.settings import known
 
-    width = None if sys.stdout.isatty() else WIDTH_OF_A_FILE
-    console = PlainConsole(width=width)
+    console = PlainConsole()
     if not found.libraries:
         console.print("No MPI library was found.")
     columns = ("Name", "Family", "Version", "ABI", "Launcher", "Origin", "GPU settings", "Prefix")

@@ -10,7 +10,18 @@ from nearpeak.results.names import case
 from nearpeak.results.results import Drift, Results
 from nearpeak.statistics.drift import LEAST_BLOCKS
 
+WHAT_TO_DO = (
+    "Compare percentages of the ceiling, which are taken within blocks, rather than figures. More"
+    " blocks tell which state of the machine is the usual one."
+)
 LEAST_TOLD = 0.0005  # of a change; less is rounding
+
+
+_MOVED = (
+    "Where CPUs were at several distances (the time of a cache line there and back), a hypervisor"
+    " moved them. Percentages of the ceiling are of launches and ceilings at the same distance:"
+    " compare these."
+)
 
 
 def told(drift: Drift) -> bool:
@@ -19,21 +30,23 @@ def told(drift: Drift) -> bool:
 
 
 def sentences(results: Results) -> list[str]:
-    """A line for each path that changed, what is to be said of the others, and a line for each
-    distance of CPUs that were at several."""
+    """A line for each path that changed, what is to be said of the others, a line for each distance
+    of CPUs that were at several, and what these mean."""
     changed = [drift for drift in results.drift if drift.changed]
     lines = [_sentence(drift) for drift in changed]
     steady = [drift for drift in results.drift if told(drift) and not drift.changed]
     unknown = sum(not told(drift) for drift in results.drift)
     if not changed and steady:
-        lines.append(_steady(steady))
+        lines += _steady(steady)
     if unknown:
+        has = "has" if unknown == 1 else "have"
         paths = count(unknown, "path")
-        lines.append(f"{paths} with fewer than {LEAST_BLOCKS} blocks: too few to tell.")
-    return lines + [line for drift in results.drift for line in _moving(drift)]
+        lines.append(f"{paths} {has} fewer than {LEAST_BLOCKS} blocks: too few to tell.")
+    moving = [line for drift in results.drift for line in _moving(drift)]
+    return lines + moving + ([_MOVED] if moving else [])
 
 
-def _steady(found: Sequence[Drift]) -> str:
+def _steady(found: Sequence[Drift]) -> Iterator[str]:
     """That no change was seen, and which ones could not have been: on the path where blocks scatter
     most, and in single ceilings."""
     text = f"{count(len(found), 'path')}: no change over time was seen."
@@ -41,19 +54,19 @@ def _steady(found: Sequence[Drift]) -> str:
         least = max(known, key=lambda drift: drift.tells_from or 0.0)
         where = f" on {least.place.path}" if len(found) > 1 else ""
         text += (
-            f" A step in most ceilings of less than {unseen(least)}{where} is missed more often"
-            " than found."
+            f" A change of less than {unseen(least)}{where} would mostly be missed, as blocks"
+            " differ so much."
         )
+    yield text
     if loud := [drift for drift in found if drift.widest is not None]:
         most = max(loud, key=lambda drift: drift.widest or 0.0)
         if most.widest_case is not None:
             where = f"{most.place.path}, " if len(found) > 1 else ""
-            text += (
-                f" Single ceilings are not judged: their blocks differ by up to a factor of"
-                f" {number(most.widest)} ({where}{case(most.widest_case)} at"
-                f" {size(most.widest_case.x)})."
+            yield (
+                "Only what most ceilings of a path have in common is judged. The best and the worst"
+                f" block of a single one differ by a factor of up to {number(most.widest)}"
+                f" ({where}{case(most.widest_case)} at {size(most.widest_case.x)})."
             )
-    return text
 
 
 def unseen(drift: Drift) -> str:
@@ -106,8 +119,8 @@ def _less_or_more(off: float) -> str:
 
 
 def _span(low: float, high: float) -> str:
-    """`single ceilings 3.00 % less to 40.0 % more`."""
-    return f"single ceilings {_less_or_more(low)} to {_less_or_more(high)}"
+    """`single ceilings: from 3.00 % less to 40.0 % more`."""
+    return f"single ceilings: from {_less_or_more(low)} to {_less_or_more(high)}"
 
 
 def _sentence(drift: Drift) -> str:
@@ -120,7 +133,7 @@ def _moving(drift: Drift) -> Iterator[str]:
     known = sum(len(each.blocks) for each in drift.distances)
     for each in drift.distances:
         yield (
-            f"{drift.place.path}: CPUs {span(*each.ns, 'ns')} apart in {len(each.blocks)} of"
-            f" {count(known, 'block')}: {_less_or_more(each.deviation)} than usual"
-            f" ({_span(*each.range)})."
+            f"{drift.place.path}: in {len(each.blocks)} of {count(known, 'block')} its CPUs were"
+            f" {span(*each.ns, 'ns')} apart. It then carried {_less_or_more(each.deviation)} than"
+            f" in the median block ({_span(*each.range)})."
         )

@@ -4,7 +4,7 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from nearpeak.numbers import count, number, size, unit
+from nearpeak.numbers import count, number, resting, size, unit
 from nearpeak.results.names import axes_words, staged
 from nearpeak.results.results import (
     Alternative,
@@ -160,13 +160,21 @@ def _device_datatypes(finding: Finding) -> str:
 
 def _dip(finding: Finding) -> str:
     own, other = _of(finding, "own ceiling"), _of(finding, "alternative ceiling")
-    there = size(_other(finding).case.x)
+    here, there = size(_known(finding.case).x), size(_other(finding).case.x)
     return (
-        f"{_where(finding)}: {_own(finding)}, while the ceiling at this size is {_value(own)}. At"
-        f" {there} the library has {_better(finding)} and the ceiling is {_value(other)}: this size"
-        f" is {_ratio(finding)} as far from its ceiling as {there}, and further than the next size"
-        " on its other side."
+        f"{_where(finding)}: {_own(finding)}, and the ceiling at {here} is {_value(own)},"
+        f" {_gap(_of(finding, 'own'), own)} times as good. At {there} the library has"
+        f" {_better(finding)}, and the ceiling is {_value(other)},"
+        f" {_gap(_of(finding, 'alternative'), other)} times as good. Block by block, the gap at"
+        f" {here} is {_ratio(finding)} that at {there}. It is larger than the gap at the next size"
+        " on its other side, too."
     )
+
+
+def _gap(figure: Evidence, ceiling: Evidence) -> str:
+    """How many times as good a ceiling is."""
+    ratio = figure.value / ceiling.value
+    return number(ratio if figure.unit == "us" else 1 / ratio)
 
 
 def _far(finding: Finding) -> str:
@@ -441,14 +449,15 @@ def _ratio(finding: Finding) -> str:
     """`2.1 times (95 % interval 1.9 to 2.4, 12 blocks)`, or of a range `(1.9 to 2.4 in 6 blocks)`;
     `6 of 9 blocks` where tables are of more."""
     cost = _cost(finding)
-    low, high = cost.ci95 or cost.range
     blocks = count(cost.blocks, "block")
     if cost.launches > cost.blocks:
         blocks = f"{cost.blocks} of {count(cost.launches, 'block')}"
-    words = f"{number(low)} to {number(high)}"
-    words = f"95 % interval {words}, {blocks}" if cost.ci95 else f"{words} in {blocks}"
+    words = resting(cost.ci95, cost.range, blocks)
     if cost.of_medians is not None:
-        words += f"; the two medians are {number(cost.of_medians)} times apart"
+        words += (
+            "; this is the median of the ratios within single blocks, the ratio of the two figures"
+            f" is {number(cost.of_medians)}"
+        )
     return f"{number(cost.ratio)} times ({words})"
 
 

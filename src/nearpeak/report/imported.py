@@ -3,11 +3,17 @@
 
 from itertools import groupby
 
-from nearpeak.numbers import size, unit
+from nearpeak.numbers import size, span, unit
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results import names
 from nearpeak.results.imported import FIGURE
 from nearpeak.results.results import Difference, Imported, Results
+
+_DISTANCE = (
+    " How far apart the CPUs of an imported figure were is not known. Below a ceiling stands how"
+    " far apart the CPUs of this study were (a cache line there and back): at several distances"
+    " there is no percentage, as the ceiling is the median over all of them."
+)
 
 
 def table(results: Results) -> Table:
@@ -21,6 +27,7 @@ def table(results: Results) -> Table:
             " other software: no verdict compares an imported figure with one of the study, and"
             " nothing tells how sure its percentage is; there is none where the ceiling is of"
             " buffers that were used otherwise."
+            + (_DISTANCE if any(found.ceiling_ns for found in results.imported) else "")
         ),
         head="Imported",
         columns=[
@@ -47,8 +54,9 @@ def _row(found: Imported) -> Row:
         ),
     }
     if ceiling := found.ceiling:
-        at = (f"at {size(ceiling.x)}",) if ceiling.x != found.case.x else ()
-        values["ceiling"] = Value(ceiling.value, notes=at)
+        notes = [f"at {size(ceiling.x)}"] if ceiling.x != found.case.x else []
+        notes += [f"CPUs {span(*ns, 'ns')} apart" for ns in found.ceiling_ns]
+        values["ceiling"] = Value(ceiling.value, notes=tuple(notes))
         values["fraction"] = Value(found.fraction, "percent")
     return Row(found.who.label, values)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from nearpeak.journal import resume_study
 from nearpeak.libraries.library import lacking_words
-from nearpeak.numbers import count, number, percent, size
+from nearpeak.numbers import count, number, percent, resting, size
 from nearpeak.report import drift, failures, sessions, wording
 from nearpeak.report.sections import Notice, Tone
 from nearpeak.report.summary import defects
@@ -83,6 +83,7 @@ def _above_memory(results: Results) -> Iterator[Notice]:
             tuple(
                 f"{point.place.path}, {case(point.case)} at {size(point.case.x)}:"
                 f" {number(point.value)} {point.unit} by {methods.words(point.method)}"
+                f" ({resting(point.ci95, point.range, count(len(point.blocks), 'block'))})"
                 for point in found
             ),
             tone="bad",
@@ -93,10 +94,13 @@ def _defect(cell: Cell, apart: Collection[str]) -> str:
     """`apart`: axes that tell it from others."""
     method = f" by {methods.words(cell.ceiling.method)}" if cell.ceiling else ""
     axes = ", ".join(f"{name}={value}" for name, value in cell.case.axes.items() if name in apart)
+    full = cell.fraction_range or (cell.fraction or 0.0,) * 2
+    blocks = count(cell.fraction_blocks, "block")
     return (
         f"{cell.who.label}, {cell.place.path}, {case(cell.case)} at {size(cell.case.x)}"
         f"{f' ({axes})' if axes else ''}:"
         f" {percent(cell.fraction)} % of the {reference(cell.ceiling)}{method}"
+        f" ({resting(cell.fraction_ci95, full, blocks, 100)})"
     )
 
 
@@ -149,10 +153,10 @@ def _unaware(results: Results) -> Iterator[Notice]:
 def _drift(results: Results) -> Iterator[Notice]:
     lines = tuple(drift.sentences(results))
     if any(drift.changed for drift in results.drift):
-        text = "The machine drifted during the study."
+        text = f"The machine drifted during the study. {drift.WHAT_TO_DO}"
         yield Notice(text, lines, tone="note", details="drift")
     elif lines:
-        yield Notice(f"Drift: {' '.join(lines)}", details="drift")
+        yield Notice(f"Drift: {lines[0]}", lines[1:], details="drift")
 
 
 def _sessions(results: Results, folder: Path) -> Iterator[Notice]:

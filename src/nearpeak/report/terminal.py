@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from nearpeak.console import PlainConsole
 from nearpeak.numbers import count, printable, size
 from nearpeak.picture.measured import summed
 from nearpeak.report import (
@@ -37,18 +37,17 @@ _SHOWN = 8  # lines of failures, of defects, ...; the page has all of them
 _FINDINGS = 5
 _LONGEST = 200  # characters of one of them: libraries may say a lot; the page has it
 _WIDTH = 80
-_UNLIMITED = 10_000  # columns of a terminal in which nothing is folded
 _EMPTY = Value("", "text")
 _STYLES: dict[Tone, str] = {"bad": "bold red", "note": "yellow", "good": "green", "": "dim"}
 
 
-def print_groups(section: Section, console: Console) -> None:
+def print_groups(section: Section, console: PlainConsole) -> None:
     """A table, each of its groups under a heading."""
     _print_groups(section, console)
     console.print(_text(section.caption, "dim"))
 
 
-def _print_groups(section: Section, console: Console, name: str = "") -> None:
+def _print_groups(section: Section, console: PlainConsole, name: str = "") -> None:
     for rows in section.groups:
         console.print()
         console.print(_text(f"{name}, {rows.title}" if name else rows.title, "bold"))
@@ -58,7 +57,7 @@ def _print_groups(section: Section, console: Console, name: str = "") -> None:
 def print_summary(
     results: Results,
     page: Path | None,
-    console: Console | None = None,
+    console: PlainConsole | None = None,
     machines: Sequence[Published] = (),
     study: Path = Path("DIR"),
 ) -> None:
@@ -68,7 +67,7 @@ def print_summary(
 
     Never narrower than 80 columns: a line that wraps is better than a figure cut off.
     """
-    console = console or Console(highlight=False, emoji=False, markup=False)
+    console = console or PlainConsole()
     if console.width < _WIDTH:
         console.width = _WIDTH
     console.print(_text(_study(results), "bold"))
@@ -111,7 +110,7 @@ def _study(results: Results) -> str:
     return f"{what[0].upper()}{what[1:]}: {wording.ending(results)}{failed}"
 
 
-def _print_links(results: Results, console: Console) -> None:
+def _print_links(results: Results, console: PlainConsole) -> None:
     """What the picture of the machine says on the page: a row for each path."""
     rows = summed(measured(results))
     if not rows:
@@ -136,22 +135,21 @@ def _print_links(results: Results, console: Console) -> None:
     console.print(_text(said, "dim"))
 
 
-def _print_table(section: Section, console: Console) -> None:
+def _print_table(section: Section, console: PlainConsole) -> None:
     """A table without title and caption; one that is too wide in parts below each other."""
     for columns in _fitting(section, console):
         console.print(_table(section, columns))
 
 
-def _fitting(section: Section, console: Console) -> Iterator[list[Column]]:
+def _fitting(section: Section, console: PlainConsole) -> Iterator[list[Column]]:
     """The columns in parts of as many figures as fit side by side; a long text folds instead."""
     if any(column.long for column in section.columns):
         yield section.columns
         return
-    unlimited = console.options.update(width=_UNLIMITED)
     start = end = 0
     for _, span in section.spans:
         wider = _table(section, section.columns[start : end + span])
-        if end > start and console.measure(wider, options=unlimited).maximum > console.width:
+        if end > start and console.whole_width(wider) > console.width:
             yield section.columns[start:end]
             start = end
         end += span
@@ -203,7 +201,7 @@ def _value(value: Value) -> Text:
     return Text("\n").join(_text(line, style) for line in lines if line)
 
 
-def _print_families(results: Results, console: Console) -> None:
+def _print_families(results: Results, console: PlainConsole) -> None:
     """Of each family how near its operations come, by place and library, and what failed."""
     for family in families(results):
         console.print()
@@ -214,7 +212,7 @@ def _print_families(results: Results, console: Console) -> None:
             console.print(line)
 
 
-def _print_applications(results: Results, console: Console) -> None:
+def _print_applications(results: Results, console: PlainConsole) -> None:
     for section in applications.sections(results):
         _print_groups(section.table, console, section.name)
         for sentence in section.sentences[:_SHOWN]:
@@ -267,7 +265,7 @@ def _more(count: int, shown: int = _SHOWN) -> Iterator[Text]:
         yield _text(f"  and {count - shown} more: see the report", "dim")
 
 
-def _print_imported(results: Results, console: Console) -> None:
+def _print_imported(results: Results, console: PlainConsole) -> None:
     found = imported.table(results)
     if found.groups:
         console.print()
@@ -275,7 +273,7 @@ def _print_imported(results: Results, console: Console) -> None:
         print_groups(found, console)
 
 
-def _print_left_out(results: Results, console: Console) -> None:
+def _print_left_out(results: Results, console: PlainConsole) -> None:
     found = left_out.table(results)
     if found.groups:
         console.print()
@@ -284,7 +282,7 @@ def _print_left_out(results: Results, console: Console) -> None:
         console.print(_text(found.caption, "dim"))
 
 
-def _print_notice(notice: Notice, console: Console) -> None:
+def _print_notice(notice: Notice, console: PlainConsole) -> None:
     """A notice, and the first of its particulars."""
     text = f"{notice.text} {notice.command}".rstrip()
     console.print(_text(text, _STYLES[notice.tone]))
@@ -294,7 +292,7 @@ def _print_notice(notice: Notice, console: Console) -> None:
         console.print(line)
 
 
-def _print_beside(results: Results, machine: Published, console: Console) -> None:
+def _print_beside(results: Results, machine: Published, console: PlainConsole) -> None:
     """Both tables of a study beside those of one published machine."""
     found = beside(results, machine)
     console.print()

@@ -2,7 +2,6 @@
 """The table of a traced application on the terminal."""
 
 import statistics
-import sys
 from collections.abc import Callable, Sequence
 
 from rich.table import Table
@@ -11,7 +10,6 @@ from nearpeak.console import PlainConsole
 from nearpeak.numbers import NOTHING, count, number, percent, size
 from nearpeak.trace.trace import Ceiling, Entry, Rank, Trace, Unblocked
 
-WIDTH_OF_A_FILE = 200  # columns, where output is no terminal
 SHOWN = 25  # rows
 RANKS_SHOWN = 16
 WAITING = (
@@ -22,7 +20,7 @@ WAITING = (
 
 def print_trace(trace: Trace, *, show_all: bool = False) -> None:
     """How long the ranks ran, how much of that was MPI, and for what."""
-    console = PlainConsole(width=None if sys.stdout.isatty() else WIDTH_OF_A_FILE)
+    console = PlainConsole()
     ranks = count(len(trace.ranks), "rank")
     hosts = count(len({rank.host for rank in trace.ranks}), "host")
     share = percent(_of(trace.mpi_seconds, trace.run_seconds))

@@ -255,9 +255,15 @@ def _compare(cell: Cell, ceiling: CeilingPoint | None) -> set[CellStatus]:
 
 
 def _compare_at_another_time(cell: Cell, ceiling: CeilingPoint | None) -> set[CellStatus]:
-    """The same for what was imported: no block has both, so that nothing tells how sure it is."""
+    """The same for what was imported: no block has both, so that nothing tells how sure it is.
+
+    No fraction where the ceiling's CPUs were at several distances: nobody knows that of the
+    import's, and the median of all is the ceiling of none.
+    """
     if ceiling is None or cell.median is None:
         return {"no ceiling"}
+    if len(held.apart(ceiling)) > 1:
+        return set()
     cell.ceiling = CeilingValue(value=ceiling.value, method=ceiling.method, kind=ceiling.kind)
     cell.fraction = better_by(cell.median, ceiling.value, cell.better)
     cell.flags.append("fewer blocks")

@@ -6,9 +6,19 @@ from collections.abc import Sequence
 from nearpeak.observations.observed import Block
 from nearpeak.results.bounds import distances
 from nearpeak.results.results import CeilingPoint, Cell
-from nearpeak.statistics.strata import alike
+from nearpeak.statistics.strata import alike, strata
 
 Reading = dict[Block, float]  # by block what was carried, in the unit of the ceiling
+
+
+def apart(ceiling: CeilingPoint) -> list[tuple[float, float]]:
+    """The distances that its CPUs were at, the nearest first: of each the ns of its blocks; empty
+    where none is known."""
+    known = sorted(ns for ns in ceiling.cache_line_ns if ns)
+    found: dict[int, list[float]] = {}
+    for ns, stratum in zip(known, map(int, strata(known)), strict=True):
+        found.setdefault(stratum, []).append(ns)
+    return [(each[0], each[-1]) for each in found.values()]
 
 
 def against(cell: Cell, ceiling: CeilingPoint) -> list[Reading]:

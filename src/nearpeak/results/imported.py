@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from nearpeak.results.ceilings import Ceilings
+from nearpeak.results.held import apart
 from nearpeak.results.order import guests
 from nearpeak.results.results import (
     CeilingPoint,
@@ -83,7 +84,8 @@ def _beside(cells: list[Cell], theirs: Sequence[Cell], ceilings: Ceilings) -> Im
         point = held or ceilings.plateau(cell.place, curve, cell.better)
     if point is not None:
         found.ceiling = _reference(point)
-        if held is not None:
+        found.ceiling_ns = apart(point)
+        if held is not None and len(found.ceiling_ns) < 2:
             found.fraction = better_by(found.value, point.value, cell.better)
     found.differs = _differences(own, curve)
     if "mean" in cell.flags:

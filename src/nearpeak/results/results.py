@@ -486,7 +486,11 @@ class Imported(msgspec.Struct, kw_only=True):
     library_value: float | None = None
     # At the same size; of rates at another size the best at any. Null: nothing was measured.
     ceiling: Reference | None = None
-    fraction: float | None = None  # null: the ceiling is not of the same case but for the size
+    # The distances that the CPUs of that were at in the study: of each a cache line's round trip in
+    # the nearest and the farthest block. Nobody knows that of an imported figure's CPUs.
+    ceiling_ns: list[tuple[float, float]] = []
+    # Null: the ceiling is not of the same case but for the size, or of several distances.
+    fraction: float | None = None
     differs: list[Difference] = []  # from the curve of the study that it stands beside
 
 

@@ -23,6 +23,7 @@ from nearpeak.study.records import (
     SessionRecord,
     StudyEndRecord,
     StudyRecord,
+    TakenUpRecord,
     case_of,
 )
 from nearpeak.terms.benchmarks import Benchmark
@@ -116,6 +117,7 @@ class Answers:
         self._plan = plan
         self._metrics = {metric.name: metric for each in plan.benchmarks for metric in each.metrics}
         self._sessions = 0  # that have begun
+        self._left_out: set[int] = set()  # of Plan.spare
         self._blocks = 0  # of which a launch has begun
         self._templates = Templates(plan)
         self._variants = plan.variant_numbers
@@ -151,6 +153,11 @@ class Answers:
         elif isinstance(record, LeftOutRecord):
             if not 0 <= record.spare < len(self._plan.spare):
                 raise ValueError(f"the plan has no spare {record.spare}")
+            self._left_out.add(record.spare)
+        elif isinstance(record, TakenUpRecord):
+            if record.spare not in self._left_out:
+                raise ValueError(f"spare {record.spare} was not left out")
+            self._left_out.remove(record.spare)
         elif isinstance(record, LaunchRecord):
             self._begin(record)
         elif not isinstance(record, StudyEndRecord):

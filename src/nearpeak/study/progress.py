@@ -29,6 +29,11 @@ def left_out_words(what: str) -> str:
     return f"left out:   {what}: launches take longer than estimated"
 
 
+def taken_up_words(what: str) -> str:
+    """That something is measured again."""
+    return f"taken up:   {what}: launches take less time than estimated"
+
+
 class PlainProgress:
     """One line a launch, for pipes and log files."""
 
@@ -61,6 +66,10 @@ class PlainProgress:
     def leave_out(self, what: str) -> None:
         """Prints the line."""
         print(left_out_words(what), flush=True)
+
+    def take_up(self, what: str) -> None:
+        """Prints the line."""
+        print(taken_up_words(what), flush=True)
 
 
 class BarProgress:
@@ -113,6 +122,10 @@ class BarProgress:
     def leave_out(self, what: str) -> None:
         """Leaves the line."""
         self._bar.console.print(left_out_words(what))
+
+    def take_up(self, what: str) -> None:
+        """Leaves the line."""
+        self._bar.console.print(taken_up_words(what))
 
     def _refresh(self) -> None:
         self._refreshed = time.monotonic()

@@ -79,6 +79,13 @@ class LeftOutRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="left 
     budget_seconds: float  # that would have held six blocks with it
 
 
+class TakenUpRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="taken up"):
+    """Time remains after all: from a block on, something that was left out is measured again."""
+
+    block: int
+    spare: int  # index into Plan.spare
+
+
 class Chosen(msgspec.Struct, kw_only=True, frozen=True):
     """A benchmark with a value for each axis that it was given."""
 
@@ -252,6 +259,7 @@ Record = (
     | SessionRecord
     | AmendmentRecord
     | LeftOutRecord
+    | TakenUpRecord
     | LaunchRecord
     | EnvironmentRecord
     | CaseRecord

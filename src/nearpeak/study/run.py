@@ -46,6 +46,7 @@ from nearpeak.study.records import (
     SessionRecord,
     StudyEndRecord,
     StudyRecord,
+    TakenUpRecord,
 )
 from nearpeak.study.seal import file_digests
 from nearpeak.study.sessions import launch_state, utc_now
@@ -72,6 +73,9 @@ class Progress(Protocol):
 
     def leave_out(self, what: str, /) -> None:
         """From here on something is not measured any more, for want of time."""
+
+    def take_up(self, what: str, /) -> None:
+        """From here on something is measured again, as time remains."""
 
 
 class Interrupt:
@@ -175,6 +179,7 @@ class StudyRun:
         looks = self._state.looks
         last = looks[-1]
         for block in range(last):
+            self._take_up(block)
             if self._state.contenders_done(block):
                 return self._ending(
                     f"every cell was precise or given up when judged after {block} blocks"
@@ -212,9 +217,7 @@ class StudyRun:
         """Leaves out what the budget does not hold six launches of. Behind the pilot nothing: most
         of its launches would have been in vain. Before it is over, what is guessed of one block
         must be well beyond the budget. Of a block that was begun it was decided then."""
-        budget, blocks = self._state.budget_seconds, blocks_wanted(self._plan)
-        if self._new:
-            budget = self._plan.fitted_seconds
+        budget, blocks = self._budget, blocks_wanted(self._plan)
         first = max(1, self._state.begun_blocks)
         if self._state.amended or budget is None or not first <= block <= PILOT_BLOCKS:
             return
@@ -224,6 +227,23 @@ class StudyRun:
             kept_with = rounded(spent + seconds)
             self._progress.leave_out(self._plan.left_out_later(number, kept_with, block).label)
             self._record(LeftOutRecord(block=block, spare=number, budget_seconds=kept_with))
+
+    def _take_up(self, block: int) -> None:
+        """Takes up again what was left out, where the budget holds it after all, by what was
+        measured since. Of a block that was begun it was decided then."""
+        budget = self._budget
+        first = max(PILOT_BLOCKS + 1, self._state.begun_blocks)
+        if self._state.amended or budget is None or block < first:
+            return
+        left = budget - self._spent()
+        for number in self._state.to_take_up(block, blocks_wanted(self._plan), left):
+            self._progress.take_up(self._plan.left_out_later(number, 0.0, block).label)
+            self._record(TakenUpRecord(block=block, spare=number))
+
+    @property
+    def _budget(self) -> float | None:
+        """Seconds that what is measured is fitted to: at first no more than its job has."""
+        return self._plan.fitted_seconds if self._new else self._state.budget_seconds
 
     def _fits(self, block: int) -> bool:
         """Whether the budget still holds what is left of this block."""

@@ -27,6 +27,7 @@ from nearpeak.study.records import (
     SamplesRecord,
     SessionRecord,
     StudyEndRecord,
+    TakenUpRecord,
     case_of,
 )
 from nearpeak.study.stages import (
@@ -100,7 +101,8 @@ class State:
         self._cells: dict[Unit, dict[Case, Cell]] = defaultdict(dict)
         self._done: dict[Unit, int] = {}  # first block in which it is not measured any more
         self._passed: dict[Unit, list[range]] = defaultdict(list)  # blocks without it, before
-        self._spared: set[int] = set()  # indices into Plan.spare: what was left out
+        # Indices into Plan.spare: what was left out, and from which block on.
+        self._spared: dict[int, int] = {}
         self._choice: Choice | None = None
         self._least_blocks = LEAST_LAUNCHES  # that are run whatever the budget
         self._whole = 0  # so many first blocks are over
@@ -127,7 +129,9 @@ class State:
             self._amend(record)
         elif isinstance(record, LeftOutRecord):
             self._leave_out(self.plan.spare[record.spare], record.block)
-            self._spared.add(record.spare)
+            self._spared[record.spare] = record.block
+        elif isinstance(record, TakenUpRecord):
+            self._take_up(record.spare, record.block)
         elif isinstance(record, StudyEndRecord) and record.status != "interrupted":
             self._close(self.begun_blocks)
 
@@ -250,6 +254,43 @@ class State:
         finally:
             self._done = done
 
+    def to_take_up(self, first: int, blocks: int, seconds: float) -> list[int]:
+        """Of what was left out, what has so many blocks in all if it is measured from block `first`
+        on, and all else so many too, in at most so many seconds: indices into Plan.spare. What was
+        left out last, and so is the most important, comes first."""
+        found: list[int] = []
+        for number in reversed(self._spared):
+            some = [*found, number]
+            until = first + blocks - min(self._spared[each] for each in some)
+            if until > self.looks[-1]:
+                continue
+            with self._taken_up(found, first):
+                before = self._units_left(first)
+            with self._taken_up(some, first):
+                brings = self._units_left(first) > before
+                if brings and self.seconds_left(first, until) <= seconds:
+                    found = some
+        return found
+
+    def _units_left(self, block: int) -> int:
+        return sum(
+            len(_units(planned.template, planned.variants)) for planned in self.remaining(block)
+        )
+
+    @contextlib.contextmanager
+    def _taken_up(self, spares: Iterable[int], block: int) -> Iterator[None]:
+        """As if this were measured again from a block on."""
+        self._look(block)
+        spared, done = dict(self._spared), dict(self._done)
+        passed = {unit: list(ranges) for unit, ranges in self._passed.items()}
+        for number in spares:
+            self._take_up(number, block)
+        try:
+            yield
+        finally:
+            self._spared, self._done = spared, done
+            self._passed = defaultdict(list, passed)
+
     def contenders_done(self, block: int) -> bool:
         """Whether no MPI launch is needed any more, from this block on."""
         self._look(block)
@@ -347,17 +388,19 @@ class State:
         """What of these is done because it was judged precise, and neither given up nor left out;
         with the ceilings of any of it."""
         spared = [self.plan.spare[number] for number in self._spared]
-        found = [
+        precise = {
             unit
-            for unit in units
-            if unit in self._done
-            and not self._is_given_up(unit)
+            for unit in self._done
+            if not self._is_given_up(unit)
             and not any(self._is_part(unit, spare) for spare in spared)
+        }
+        found = [unit for unit in units if unit in precise]
+        ceilings = [
+            ceiling
+            for ceiling in self._of("ceiling")
+            if ceiling in precise and {*found} & {*self._users(ceiling.template)}
         ]
-        ceilings = [unit for unit in self._of("ceiling") if unit in self._done]
-        return found + [
-            ceiling for ceiling in ceilings if {*found} & {*self._users(ceiling.template)}
-        ]
+        return [*dict.fromkeys([*found, *ceilings])]
 
     def _leave_out(self, spare: Spare, block: int) -> None:
         """And the ceilings of what is not measured any more."""
@@ -367,6 +410,12 @@ class State:
         for unit in self._of("ceiling"):
             if all(self._is_done(user, block) for user in self._users(unit.template)):
                 self._done.setdefault(unit, block)
+
+    def _take_up(self, number: int, block: int) -> None:
+        """What was left out, with its ceilings, but for what something else leaves out still."""
+        del self._spared[number]
+        spare = self.plan.spare[number]
+        self._go_on([unit for unit in self._units() if self._is_part(unit, spare)], block)
 
     def _is_part(self, unit: Unit, spare: Spare) -> bool:
         path = self.plan.launches[unit.template].path
@@ -543,10 +592,11 @@ class State:
         launch = self.plan.launches[unit.template]
         if block < launch.since:
             return True
+        passed = self._passed[unit]
         local = self.plan.find_path(launch.path).transport == "local"
-        if local and block >= LEAST_BLOCKS:
+        if local and block >= LEAST_BLOCKS + sum(map(len, passed)):
             return True
-        if any(block in passed for passed in self._passed[unit]):
+        if any(block in blocks for blocks in passed):
             return True
         return self._done.get(unit, block + 1) <= block
 

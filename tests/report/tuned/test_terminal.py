@@ -64,11 +64,13 @@ def test_the_distance_of_the_cpus_is_told(tuned: Tuned, capsys: pytest.CaptureFi
     assert "alpha 5, host-host same-numa (CPUs 60.0 to 67.0 ns apart), buffers H,D: these" in text
     assert "verdict CPUs apart latency 2.00 1.00 us 2.00 faster 60.0 to 67.0 ns" in text
     assert "Slower at one" not in text
+    assert "at several distances" not in text
     both = made_evidence("latency", distances=[NEAR, FAR])
     found = msgspec.structs.replace(found, evidence=[both], slower=[])
     text = printed(found, capsys)
     line = "60.0 to 67.0 ns: 2.00, 300 ns: 0.700 times as fast"
     assert f"faster {line}" in text
+    assert "are medians over all of them; CPUs apart has each distance by itself" in text
     assert "faster here, and slower between CPUs at another distance:" in text
     told = f"latency: 2.00 -> 1.00 us, 2.00 times as fast (CPUs apart: {line})"
     assert f"Slower at one of the distances of the CPUs: {told}" in text

@@ -39,6 +39,7 @@ from nearpeak.study.plan import Contender, LaunchId, Plan, Variant
 from nearpeak.terms import logs
 from nearpeak.terms.benchmarks import by_name, named
 from nearpeak.terms.identity import Case, Curve, Place, Who
+from nearpeak.terms.left_out import LeftOut
 from nearpeak.terms.outcomes import Ending, Missing, failure
 from nearpeak.terms.study_files import MACHINE, PLAN
 
@@ -183,6 +184,7 @@ def _read(folder: Path, plan: Plan, machine: Machine) -> Observations:
     )
     tries: dict[int, _Recorded] = {}
     answers = Answers(plan)
+    left_out: dict[int, LeftOut] = {}  # after the start, by the number of a spare
     for record in journal.read_records(folder, answers.take):
         if isinstance(record, records.StudyRecord):
             study = study or record
@@ -193,9 +195,11 @@ def _read(folder: Path, plan: Plan, machine: Machine) -> Observations:
             found.sessions[-1] = replace(found.sessions[-1], added=added)
             found.complete, found.ended = False, ""
         elif isinstance(record, records.LeftOutRecord):
-            found.left_out.append(
-                plan.left_out_later(record.spare, record.budget_seconds, record.block)
+            left_out[record.spare] = plan.left_out_later(
+                record.spare, record.budget_seconds, record.block
             )
+        elif isinstance(record, records.TakenUpRecord):
+            left_out.pop(record.spare, None)
         elif isinstance(record, records.StudyEndRecord):
             found.complete = record.status != "interrupted"
             found.ended = record.message
@@ -208,6 +212,7 @@ def _read(folder: Path, plan: Plan, machine: Machine) -> Observations:
     if study is None or not tries:
         raise UserError(f"{folder}: no launch was recorded there; run `{resume_study(folder)}`")
     found.started, found.nearpeak = study.started, study.nearpeak
+    found.left_out += left_out.values()
     counting = _counting(tries.values())
     for recorded in tries.values():
         counts = counting[recorded.id] is recorded

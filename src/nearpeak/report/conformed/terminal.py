@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table of a conformance run on the terminal."""
 
-import sys
 from pathlib import Path
 
 from rich.table import Table
@@ -12,13 +11,12 @@ from nearpeak.console import PlainConsole
 from nearpeak.report.conformed import words
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED
 
-WIDTH_OF_A_FILE = 200  # columns, where output is no terminal
 LISTED = 20  # of the ways in which a library failed; the page has all
 
 
 def print_conformance(conformance: Conformance, page: Path | None) -> None:
     """A table for each library: where not every operation is done in every memory, which."""
-    console = PlainConsole(width=None if sys.stdout.isatty() else WIDTH_OF_A_FILE)
+    console = PlainConsole()
     for tried in conformance.libraries:
         console.print(f"\n{tried.label} {tried.version}: {words.totals(tried)}", style="bold")
         table = _table(conformance, tried)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The budgets of messages on the terminal."""
 
-import sys
 from pathlib import Path
 
 from rich.table import Table
@@ -11,13 +10,12 @@ from nearpeak.numbers import NOTHING, number, percent
 from nearpeak.observations.explained import Budget, Explanation
 from nearpeak.report.explained import words
 
-WIDTH_OF_A_FILE = 200  # columns, where output is no terminal
 SAID_LINES = 8
 
 
 def print_explanation(found: Explanation, page: Path | None) -> None:
     """A table for each message."""
-    console = PlainConsole(width=None if sys.stdout.isatty() else WIDTH_OF_A_FILE)
+    console = PlainConsole()
     for case in found.cases:
         label = f"{words.library(found)}, {found.path}, {words.title(found, case)}"
         console.print(f"\n{label}: {words.figures(case)}", style="bold", soft_wrap=True)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is slow among nodes, on the terminal."""
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,13 +11,12 @@ from nearpeak.nodes.found import Found
 from nearpeak.numbers import number, probability
 from nearpeak.report.nodes import words
 
-WIDTH_OF_A_FILE = 160  # columns, where output is no terminal
 LISTED = 30  # verdicts; the page has more, nodes.json all
 
 
 def print_found(found: Found, page: Path | None) -> None:
     """What is slow, what is usual, and of a few nodes every pair."""
-    console = PlainConsole(width=None if sys.stdout.isatty() else WIDTH_OF_A_FILE)
+    console = PlainConsole()
     console.print(f"\n{found.library} {found.version}, {words.covered(found)}")
     for curve in found.curves:
         console.print(words.usual(found, curve))

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What came of a tuning, on the terminal."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from nearpeak.numbers import number
 from nearpeak.report.tuned import words
 from nearpeak.tune.tuned import Tuned
 
-WIDTH_OF_A_FILE = 160  # columns, where output is no terminal
 LEFT = ("", "verdict", "CPUs apart")  # columns of words
 LISTED = 8  # of what is slower, offered or refused; the page and tune.json have all
 
@@ -21,7 +19,7 @@ LISTED = 8  # of what is slower, offered or refused; the page and tune.json have
 def print_tuned(found: Tuned, files: Mapping[str, Sequence[Path]], report: Path) -> None:
     """Before and after, what it costs, and what was written. `files`: of each profile, by where it
     may be used; the profile itself comes first."""
-    console = PlainConsole(width=None if sys.stdout.isatty() else WIDTH_OF_A_FILE)
+    console = PlainConsole()
     console.print(f"\n{words.sentence(found)}", style="bold")
     for name, value in found.env.items():
         console.print(f"  {name}={value}")
@@ -29,6 +27,8 @@ def print_tuned(found: Tuned, files: Mapping[str, Sequence[Path]], report: Path)
         console.print()
         console.print(_table(found.evidence))
         console.print("[a, b]: 95 % interval, of launches that took no part in the search")
+        if text := words.of_distances(found):
+            console.print(text)
     for title, lines in words.lists(found):
         console.print(f"\n{title}:")
         for line in lines[:LISTED]:

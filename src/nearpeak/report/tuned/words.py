@@ -31,6 +31,16 @@ def _apart(found: Tuned) -> str:
     return f" (CPUs {' and '.join(at.words for at in own)} apart)" if own else ""
 
 
+def of_distances(found: Tuned) -> str:
+    """Of which distances of the CPUs the figures of the evidence are; empty where there is one."""
+    if not any(len(row.distances) > 1 for row in found.evidence):
+        return ""
+    return (
+        "Where the CPUs were at several distances, the figures as it is and tuned, and how many"
+        " times as fast, are medians over all of them; CPUs apart has each distance by itself"
+    )
+
+
 def lists(found: Tuned) -> list[tuple[str, list[str]]]:
     """What else is known of it: titles, and the lines below each."""
     told = []
