@@ -43,7 +43,7 @@ def test_nothing_is_said_where_nothing_was_left_out(plain: Results) -> None:
 def test_each_has_its_reason_and_the_budget_that_keeps_it(plain: Results) -> None:
     plain.left_out = [FAMILY, MEMORY]
     for text in (printed(plain), render(plain)):
-        assert "Left out, so that the budget holds 6 launches of all else." in text
+        assert "Left out, so that the budget holds enough launches of all else." in text
         assert "collective: allreduce, bcast, and with that host x4" in text
         assert "memory from other NUMA nodes (2 paths)" in text
         assert "without a measured ceiling" in text

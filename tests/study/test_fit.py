@@ -226,6 +226,17 @@ def test_ways_of_staging_go_but_for_the_last(standins: ModuleType) -> None:
     assert left(benchmarks=["latency:staging=pageable"]) == []
 
 
+def test_a_budget_holds_as_many_blocks_as_verdicts_on_all_libraries_need(
+    standins: ModuleType, described: Description
+) -> None:
+    for libraries, blocks in ((2, 6), (3, 7), (4, 8)):
+        plan = plan_of(standins, described, "cloud-vm", libraries, budget_seconds=300)
+        assert plan.left_out
+        assert blocks_wanted(plan) == blocks <= expected_blocks(plan)
+    few = plan_of(standins, described, "cloud-vm", 4, budget_seconds=300, launches=3)
+    assert blocks_wanted(few) == 3
+
+
 def test_a_family_that_nobody_knows_goes_first(standins: ModuleType) -> None:
     mine = Benchmark("mine", [Metric("mine", "us", "lower")], RankRule("exactly", 2), family="mine")
     known: Sequence[Benchmark] = [*standins.BENCHMARKS, mine]

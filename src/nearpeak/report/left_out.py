@@ -4,7 +4,7 @@
 from nearpeak.numbers import count
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results.results import Results
-from nearpeak.terms.left_out import LEAST_BLOCKS, LeftOut
+from nearpeak.terms.left_out import LeftOut
 from nearpeak.terms.sizes import format_seconds
 
 
@@ -23,7 +23,7 @@ def table(results: Results) -> Table:
     ]
     whole = max((left.whole_seconds for left in results.left_out), default=0.0)
     return Table(
-        title=f"Left out, so that the budget holds {LEAST_BLOCKS} launches of all else.",
+        title="Left out, so that the budget holds enough launches of all else.",
         caption=(
             "Budget: the --budget with which it would be measured, guessed before the start or"
             " estimated from the blocks measured by then. What --benchmarks or --paths name is"

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes a plan small enough for its budget: fewer sizes, then less that is measured.
 
-Fewer launches than six give no interval and no verdict. So a budget holds six blocks of all that is
-kept, and what it does not hold is left out in an order that docs/study.md states ("Budget").
+Fewer launches than six give no interval and no verdict, and verdicts on three libraries and more
+need some more. So a budget holds as many blocks of all that is kept, and what it does not hold is
+left out in an order that docs/study.md states ("Budget").
 """
 
 import math
@@ -20,7 +21,7 @@ from nearpeak.terms.path import DataPath
 
 # Times its budget, that these may take where they take longer than guessed.
 OVERTIME = 1.25
-LEAST_LAUNCHES = 2  # where the budget does not hold six of what may not be left out
+LEAST_LAUNCHES = 2  # where the budget does not hold enough of what may not be left out
 GOAL_LAUNCHES = 9  # of each cell, that sizes are left out for
 ROUNDED = 10.0  # seconds: budgets that are told
 BUDGET_SHARE = 0.9  # of a budget is planned, the rest is for what takes longer than guessed
@@ -76,8 +77,10 @@ def rounded(seconds: float) -> float:
 
 
 def blocks_wanted(plan: Plan) -> int:
-    """So many a budget must hold of all that is kept."""
-    return min(LEAST_BLOCKS, plan.looks[-1])
+    """So many a budget must hold of all that is kept: as many as judge every two libraries, where
+    it is not said how many there are to be."""
+    fewest = plan.looks[0] if len(plan.looks) > 1 else LEAST_BLOCKS
+    return min(fewest, plan.looks[-1])
 
 
 def is_held(plan: Plan, blocks: int) -> bool:
@@ -87,7 +90,7 @@ def is_held(plan: Plan, blocks: int) -> bool:
 
 def fit(plan: Plan, options: Options, hold: Hold) -> None:
     """Makes a plan small enough for its budget: first fewer sizes, for nine launches of each cell;
-    then, for six, without what `cuts` has, one after the other.
+    then, for those that verdicts need, without what `cuts` has, one after the other.
 
     What the user fixed, named or requires something of stays. Bytes in flight are the same in every
     budget: what is quoted must not change with it (docs/ceilings.md).

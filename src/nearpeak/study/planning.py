@@ -531,7 +531,7 @@ def left_out_lines(left: Sequence[LeftOut]) -> list[str]:
     whole = max(cut.whole_seconds for cut in left)
     all_of_it = f", and nothing is left out with {format_seconds(whole)}" if whole else ""
     return [
-        f"left out:   {count(len(left), 'thing')}, so that the budget holds {LEAST_BLOCKS}"
+        f"left out:   {count(len(left), 'thing')}, so that the budget holds enough"
         f" launches of all else; with this --budget it stays, and what is below it{all_of_it}:",
         *(f"            {budget:>7}  {label:<{wide}}  {why}" for budget, label, why in rows),
     ]

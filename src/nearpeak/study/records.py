@@ -76,7 +76,7 @@ class LeftOutRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="left 
 
     block: int
     spare: int  # index into Plan.spare
-    budget_seconds: float  # that would have held six blocks with it
+    budget_seconds: float  # that would have held enough blocks with it
 
 
 class TakenUpRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="taken up"):

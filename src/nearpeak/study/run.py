@@ -214,9 +214,9 @@ class StudyRun:
         return StudyEndRecord(status="complete", message=why)
 
     def _leave_out(self, block: int) -> None:
-        """Leaves out what the budget does not hold six launches of. Behind the pilot nothing: most
-        of its launches would have been in vain. Before it is over, what is guessed of one block
-        must be well beyond the budget. Of a block that was begun it was decided then."""
+        """Leaves out what the budget does not hold enough launches of. Behind the pilot nothing:
+        most of its launches would have been in vain. Before it is over, what is guessed of one
+        block must be well beyond the budget. Of a block that was begun it was decided then."""
         budget, blocks = self._budget, blocks_wanted(self._plan)
         first = max(1, self._state.begun_blocks)
         if self._state.amended or budget is None or not first <= block <= PILOT_BLOCKS:

@@ -13,7 +13,7 @@ from nearpeak.statistics.intervals import all_precise, precise
 from nearpeak.study.answers import Templates, believes
 from nearpeak.study.distances import Distances
 from nearpeak.study.estimate import Estimate, Manner, kind_of, parts_of
-from nearpeak.study.fit import LEAST_LAUNCHES, OVERTIME
+from nearpeak.study.fit import LEAST_LAUNCHES, OVERTIME, blocks_wanted
 from nearpeak.study.forecast import Forecast, forecast
 from nearpeak.study.plan import PILOT_BLOCKS, Group, LaunchId, Plan, PlannedLaunch, Spare
 from nearpeak.study.records import (
@@ -198,11 +198,13 @@ class State:
         """Whether the budget holds a block behind which so many seconds are spent.
 
         The first two are run in any case, as are the first two with what was added, and one that
-        was begun is completed; the six that the plan was fitted to may take longer than guessed.
+        was begun is completed; those that the plan was fitted to may take longer than guessed.
         """
         if self.budget_seconds is None or block < max(self._least_blocks, self.begun_blocks):
             return True
-        fitted = block < LEAST_BLOCKS and self.budget_seconds == self.plan.budget_seconds
+        fitted = (
+            block < blocks_wanted(self.plan) and self.budget_seconds == self.plan.budget_seconds
+        )
         return seconds <= self.budget_seconds * (OVERTIME if fitted else 1.0)
 
     def seconds_left(self, first: int, until: int) -> float:

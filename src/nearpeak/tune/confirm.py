@@ -47,7 +47,7 @@ def options(
 ) -> Options:
     """The study: all settings side by side where it was tuned, the first of the paths, and on those
     that are guarded, in the targets and in the benchmarks that are `usual`. Where the time does not
-    hold six blocks of all of it, only the targets are sure to stay. `moved`: further sizes."""
+    hold enough blocks of all of it, only the targets are sure to stay. `moved`: further sizes."""
     own = list(dict.fromkeys(target.benchmark for target in targets))
     messages = sorted({target.size for target in targets if target.of_messages})
     problems = by_benchmark([target for target in targets if not target.of_messages])

@@ -23,12 +23,11 @@ from nearpeak.numbers import count
 from nearpeak.statistics.intervals import interval
 from nearpeak.study import programs
 from nearpeak.study.estimate import APPLICATION_SECONDS, GUESSES
-from nearpeak.study.fit import OVERTIME, budget_for, rounded
+from nearpeak.study.fit import OVERTIME, blocks_wanted, budget_for, rounded
 from nearpeak.study.paths import select_paths
 from nearpeak.study.prepare import prepare as study
 from nearpeak.study.single import Single, beside, choose
 from nearpeak.terms.buffers import default_buffers, needs_gpu
-from nearpeak.terms.left_out import LEAST_BLOCKS
 from nearpeak.terms.sizes import format_seconds
 from nearpeak.tune import calibrate, confirm, thresholds, tuned
 from nearpeak.tune.budget import LEAST_SECONDS, SEARCHED
@@ -138,7 +137,7 @@ def _study_seconds(
     two = [_as_it_is(base), msgspec.structs.replace(base, name=TUNED)]
     wanted = confirm.options(mpi, two, paths, targets, usual, LEAST_SECONDS)
     _, plan = study(wanted, programs.TOOLS, lambda _: None, retry=False, dry_run=True)
-    return budget_for(plan, LEAST_BLOCKS) * OVERTIME
+    return budget_for(plan, blocks_wanted(plan)) * OVERTIME
 
 
 def least_seconds(buffers: str, launches: int, problems: int = 0) -> float:
