@@ -98,9 +98,10 @@ programs: build-release build-sanitize
 # To ccache, where it is used, the folder is that of any other build: what is compiled from the same
 # sources in the same way is taken from there.
 build-%: export CCACHE_BASEDIR := $(CURDIR)/build
+build-sanitize: BUILT = --target nearpeak-tests
 build-%: $(TOOLS)
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S bench --preset $*
-	MAKEFLAGS= $(BIN)/cmake --build build/$*
+	MAKEFLAGS= $(BIN)/cmake --build build/$* $(BUILT)
 
 unit: CHECKED = build/release
 sanitize: CHECKED = build/sanitize

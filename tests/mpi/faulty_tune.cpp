@@ -3,7 +3,7 @@
 // MPI_Send takes 40 us longer, but
 //   NEARPEAK_PLANT_FAST=y      10 us
 //   NEARPEAK_PLANT_CORRUPT=y   no longer, and a byte of messages of 4 KiB is wrong
-//   NEARPEAK_PLANT_HANG=y      MPI_Send never returns
+//   NEARPEAK_PLANT_HANG=y      neither it nor MPI_Recv, which would poll, ever returns
 //   NEARPEAK_PLANT_REFUSED=y   MPI_Init fails
 //   NEARPEAK_PLANT_LIMIT=N     2 ns for each byte of shorter messages, 100 us for others
 #include <mpi.h>
@@ -22,6 +22,10 @@ constexpr std::chrono::microseconds kUsual(40), kFast(10), kNone(0), kLong(100);
 
 bool is_set(const char* name) { return variable(name) == "y"; }
 
+void hang_if_set() {
+  while (is_set("NEARPEAK_PLANT_HANG")) ::pause();
+}
+
 }  // namespace
 
 extern "C" int MPI_Init(int* argc, char*** argv) {
@@ -36,7 +40,7 @@ extern "C" int MPI_Init_thread(int* argc, char*** argv, int required, int* provi
 
 extern "C" int MPI_Send(const void* data, int count, MPI_Datatype type, int to, int tag,
                         MPI_Comm comm) {
-  while (is_set("NEARPEAK_PLANT_HANG")) ::pause();
+  hang_if_set();
   static const bool corrupts = is_set("NEARPEAK_PLANT_CORRUPT");
   static const auto delay = corrupts ? kNone : is_set("NEARPEAK_PLANT_FAST") ? kFast : kUsual;
   static const std::string limit = variable("NEARPEAK_PLANT_LIMIT");
@@ -55,4 +59,10 @@ extern "C" int MPI_Send(const void* data, int count, MPI_Datatype type, int to, 
     return PMPI_Send(wrong.data(), count, type, to, tag, comm);
   }
   return PMPI_Send(data, count, type, to, tag, comm);
+}
+
+extern "C" int MPI_Recv(void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+                        MPI_Status* status) {
+  hang_if_set();
+  return PMPI_Recv(data, count, type, from, tag, comm, status);
 }

@@ -156,10 +156,13 @@ struct Module {
   std::set<const Kernel*> kernels;  // that were asked for
 };
 
+constexpr int kPatience = 1000;  // times that somebody asks in vain
+
 // A kernel that runs.
 struct Running {
   std::atomic<bool> done{false};
   std::thread thread;
+  int asked = 0;
 };
 
 struct Work {
@@ -191,7 +194,10 @@ struct Stream {
     const Work& next = work.front();
     if (next.point && !next.point->reached) return next.point->stream->poll();
     if (!next.running || next.running->done) return step();
-    sched_yield();
+    if (++next.running->asked < kPatience)
+      sched_yield();
+    else
+      usleep(10);  // other programs have the CPUs, too
     return true;
   }
   // What need not wait for another stream.

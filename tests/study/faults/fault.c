@@ -2,7 +2,8 @@
  * A library that misbehaves: preloaded, it stands between a program and its MPI library.
  *
  * NEARPEAK_FAULT=crash, hang or corrupt: what rank 1 does in its 5th MPI_Recv; corrupt changes one
- * byte of that message and of every later one. put-crash: rank 0 does so in its 5th MPI_Put.
+ * byte of that message and of every later one. Where rank 1 hangs, rank 0 sleeps in its 5th, which
+ * would poll for an answer. put-crash: rank 0 crashes in its 5th MPI_Put.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -22,9 +23,9 @@ int MPI_Recv(void *data, int count, MPI_Datatype type, int source, int tag, MPI_
   const char *fault = getenv("NEARPEAK_FAULT");
   int rank = 0;
   REAL(PMPI_Comm_rank)(comm, &rank);
-  const int due = fault && rank == 1 && ++calls >= 5;
+  const int fifth = fault && ++calls >= 5, due = fifth && rank == 1;
   if (due && strcmp(fault, "crash") == 0) raise(SIGSEGV);
-  while (due && strcmp(fault, "hang") == 0) pause();
+  while (fifth && strcmp(fault, "hang") == 0) pause();
   const int result = REAL(PMPI_Recv)(data, count, type, source, tag, comm, status);
   if (due && strcmp(fault, "corrupt") == 0 && count > 3) ((unsigned char *)data)[3] ^= 1;
   return result;
