@@ -74,16 +74,16 @@ class Launches:
         single = next((each for each in every if each.benchmark.one_message), None)
         if single is None:
             raise LaunchFailed("no benchmark of one message runs here")
-        main = single.benchmark.main
-        cases = _run([(single, ["--sizes", format_sizes(sizes), *SAMPLING])], env, limit_seconds)
-        found = {
-            each.case.size_bytes: cost(each.value, each.case.better)
-            for each in cases
-            if each.case.metric == main.name
-        }
-        if set(found) != set(sizes):
-            raise LaunchFailed("not all sizes had a figure")
+        (found,) = _curves([(single, sizes)], env, limit_seconds).values()
         return found
+
+    def curves(
+        self, env: Mapping[str, str], sizes: Mapping[str, Sequence[int]], limit_seconds: float
+    ) -> dict[str, dict[int, float]]:
+        """The cost of each of these sizes of benchmarks of the targets, of one launch within this
+        time; LaunchFailed."""
+        wanted = [(self.subjects[name], own) for name, own in sizes.items()]
+        return _curves(wanted, env, limit_seconds)
 
     def guard(
         self, env: Mapping[str, str], limit_seconds: float, seconds: float
@@ -134,6 +134,26 @@ class Launches:
             for each in _run(together, env, limit_seconds)
             if each.case.metric == mains[each.case.benchmark]
         ]
+
+
+def _curves(
+    wanted: Sequence[tuple[Single, Sequence[int]]], env: Mapping[str, str], limit_seconds: float
+) -> dict[str, dict[int, float]]:
+    """The cost of each size, by benchmark."""
+    parts = [(each, ["--sizes", format_sizes(sizes), *SAMPLING]) for each, sizes in wanted]
+    cases = [case for together in _launches(parts) for case in _run(together, env, limit_seconds)]
+    found = {
+        each.benchmark.name: {
+            case.case.size_bytes: cost(case.value, case.case.better)
+            for case in cases
+            if (case.case.benchmark, case.case.metric)
+            == (each.benchmark.name, each.benchmark.main.name)
+        }
+        for each, _ in wanted
+    }
+    if any(set(found[each.benchmark.name]) != set(sizes) for each, sizes in wanted):
+        raise LaunchFailed("not all sizes had a figure")
+    return found
 
 
 def _distance(each: Measured) -> float | None:
