@@ -258,8 +258,11 @@ def search(
     last = _last(prepared, hinted, tried)
     if last:
         tell(f"{count(len(last), 'value')} of UCX are tried last: it moves none of these messages")
+    in_files = [prepared.ruled.name] if prepared.ruled else []
     with single.mps():
-        return Search(trials, tried, prepared.asked.seed, tell, first, calibrated, last).run()
+        return Search(
+            trials, tried, prepared.asked.seed, tell, first, calibrated, last, in_files
+        ).run()
 
 
 def _crossed(
