@@ -10,6 +10,7 @@ import pytest
 
 from nearpeak.libraries.rules import Range
 from nearpeak.libraries.tunables import Offered, Ruled, Tunable
+from nearpeak.numbers import count
 from nearpeak.study.launching import LaunchFailed
 from nearpeak.tune.candidates import Env
 from nearpeak.tune.estimate import Estimate
@@ -127,8 +128,11 @@ def test_as_much_is_measured_as_there_is_time_for(seconds: float) -> None:
     """Of many ways the best has its rounds all the same."""
     planted = {f"odd{n}": (0.9,) * 4 for n in range(14)} | {"tree": (2.0,) * 4}
     launches = Planted({"bcast": planted}, seconds)
-    found = measure(launches, [operation(planted)], lambda _: None, 4.0, launches.left)
+    told: list[str] = []
+    found = measure(launches, [operation(planted)], told.append, 4.0, launches.left)
     assert len(launches.launched) <= seconds
+    if seconds < 40:  # and the others have what is left
+        assert told == [f"bcast: no time to decide, by {count(int(seconds > 4), 'launch')}"]
     assert found.named == ([("BCAST", "tree")] if seconds >= 40 else [])
 
 

@@ -109,7 +109,8 @@ def measure(
         chosen = winners(known, len(operation.sizes))
         at_targets = [chosen[operation.sizes.index(target)] for target in operation.targets]
         if not any(at_targets):
-            tell(f"{operation.name}: no algorithm is faster beyond chance, {race.words}")
+            why = "no algorithm is faster beyond chance" if race.timely else "no time to decide"
+            tell(f"{operation.name}: {why}, {race.words}")
             continue
         table = Table(
             name=operation.name,
@@ -232,6 +233,7 @@ class _Race:
         }
         self._longest = 0.0  # seconds of a launch
         self._done = 0  # launches
+        self.timely = True  # whether the time held rounds enough
 
     @property
     def words(self) -> str:
@@ -242,6 +244,7 @@ class _Race:
         """As many rounds as decide, or as there is time for."""
         for number in range(MOST_ROUNDS):
             if not self._round(backwards=number % 2 == 1):
+                self.timely = number >= LEAST_ROUNDS or not any(self._gains.values())
                 break
             for each in self._operations:
                 own = self._gains[each.name]
@@ -295,6 +298,8 @@ class _Race:
                     return False
                 for name, costs in before.items():
                     self._own[name].append(costs)
+                if self._done == 1 and not self._holds_least():
+                    return False
             chosen = {each: own[number] for each, own in order.items() if number < len(own)}
             if not self._fits():
                 return False
@@ -310,6 +315,13 @@ class _Race:
                 else:
                     del self._gains[each.name][way]
         return any(self._gains.values())
+
+    def _holds_least(self) -> bool:
+        """Whether there is time for what decides about one way: a round of all, and others of
+        it."""
+        ways = max(map(len, self._gains.values()))
+        launches = ways * (1 + 1 / SCREENED_BETWEEN) + 2 * (LEAST_ROUNDS - 1)
+        return self._left() >= launches * self._longest
 
     def _fits(self) -> bool:
         return self._left() >= (self._longest or self._limit)
