@@ -3,8 +3,9 @@
 
 import itertools
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from nearpeak.libraries.library import CommandLine
 from nearpeak.numbers import size
@@ -74,14 +75,14 @@ class Launches:
         single = next((each for each in every if each.benchmark.one_message), None)
         if single is None:
             raise LaunchFailed("no benchmark of one message runs here")
-        (found,) = _curves([(single, sizes)], env, limit_seconds).values()
-        return found
+        costs, _ = _curves([(single, sizes)], env, limit_seconds)
+        return costs[single.benchmark.name]
 
     def curves(
         self, env: Mapping[str, str], sizes: Mapping[str, Sequence[int]], limit_seconds: float
-    ) -> dict[str, dict[int, float]]:
+    ) -> tuple[dict[str, dict[int, float]], float | None]:
         """The cost of each of these sizes of benchmarks of the targets, of one launch within this
-        time; LaunchFailed."""
+        time, and how far apart its CPUs were (as of `Value`); LaunchFailed."""
         wanted = [(self.subjects[name], own) for name, own in sizes.items()]
         return _curves(wanted, env, limit_seconds)
 
@@ -138,8 +139,8 @@ class Launches:
 
 def _curves(
     wanted: Sequence[tuple[Single, Sequence[int]]], env: Mapping[str, str], limit_seconds: float
-) -> dict[str, dict[int, float]]:
-    """The cost of each size, by benchmark."""
+) -> tuple[dict[str, dict[int, float]], float | None]:
+    """The cost of each size, by benchmark, and how far apart the CPUs were."""
     parts = [(each, ["--sizes", format_sizes(sizes), *SAMPLING]) for each, sizes in wanted]
     cases = [case for together in _launches(parts) for case in _run(together, env, limit_seconds)]
     found = {
@@ -153,7 +154,13 @@ def _curves(
     }
     if any(set(found[each.benchmark.name]) != set(sizes) for each, sizes in wanted):
         raise LaunchFailed("not all sizes had a figure")
-    return found
+    return found, usual_distance(map(_distance, cases))
+
+
+def usual_distance(distances: Iterable[float | None]) -> float | None:
+    """That of a launch, of those of its cases; None: not known."""
+    known = [each for each in distances if each]
+    return median(known) if known else None
 
 
 def _distance(each: Measured) -> float | None:

@@ -18,6 +18,7 @@ from nearpeak.libraries.tunables import Offered, Ruled
 from nearpeak.numbers import count, size
 from nearpeak.study.launching import LaunchFailed
 from nearpeak.tune.candidates import Env
+from nearpeak.tune.distances import Distances
 from nearpeak.tune.estimate import HARM, LEAST_GAIN, LIKELY, SURE, Estimate, estimate, noise_of
 from nearpeak.tune.search import MOST_ROUNDS, SCREENED_BETWEEN
 
@@ -61,9 +62,9 @@ class Curves(Protocol):
 
     def curves(
         self, env: Env, sizes: Mapping[str, Sequence[int]], limit_seconds: float, /
-    ) -> dict[str, dict[int, float]]:
-        """The cost of each of these sizes of benchmarks, of one launch within this time;
-        LaunchFailed."""
+    ) -> tuple[dict[str, dict[int, float]], float | None]:
+        """The cost of each of these sizes of benchmarks, of one launch within this time, and how
+        far apart its CPUs were in ns (None: not known); LaunchFailed."""
 
 
 def ways(offered: Sequence[Offered], benchmark: str) -> list[Way]:
@@ -231,6 +232,7 @@ class _Race:
         self._gains: dict[str, dict[Way, list[Floats]]] = {
             each.name: {way: [] for way in each.ways} for each in operations
         }
+        self._distances = {each.name: Distances() for each in operations}
         self._longest = 0.0  # seconds of a launch
         self._done = 0  # launches
         self.timely = True  # whether the time held rounds enough
@@ -334,9 +336,10 @@ class _Race:
         before = self._left()
         self._done += 1
         ways = [way for way in chosen.values() if way]
+        env = {name: value for way in ways for name, value in way.env}
         try:
-            found = self._launches.curves(
-                {name: value for way in ways for name, value in way.env},
+            found, distance_ns = self._launches.curves(
+                env,
                 {each.name: each.sizes for each in chosen},
                 self._limit,
             )
@@ -345,7 +348,12 @@ class _Race:
             return {}
         self._longest = max(self._longest, before - self._left())
         return {
-            each.name: np.array([found[each.name][size] for size in each.sizes]) for each in chosen
+            each.name: self._distances[each.name].corrected(
+                dict(way.env) if way else {},
+                distance_ns,
+                np.array([found[each.name][size] for size in each.sizes]),
+            )
+            for each, way in chosen.items()
         }
 
 

@@ -32,7 +32,7 @@ from nearpeak.tune.journal import (
     TuneJournal,
     budget_of,
 )
-from nearpeak.tune.launches import Value
+from nearpeak.tune.launches import Value, usual_distance
 from nearpeak.tune.search import TO_COME, Bench, Failed
 from nearpeak.tune.targets import cost
 from nearpeak.tune.tuned import Ceiling
@@ -281,7 +281,7 @@ class Trials(Bench):
             units=[each.unit for each in values],
             better=[each.better for each in values],
             failed=failed,
-            distance_ns=_distance(values),
+            distance_ns=usual_distance(each.distance_ns for each in values),
             seconds=round(time.monotonic() - start, 3),
         )
         self._record(trial)
@@ -341,9 +341,3 @@ class Trials(Bench):
     def _count(self, seconds: float) -> None:
         self._spent += seconds
         self._tick(self.left())
-
-
-def _distance(values: Sequence[Value]) -> float | None:
-    """The usual one of a launch."""
-    known = [each.distance_ns for each in values if each.distance_ns]
-    return median(known) if known else None
