@@ -121,6 +121,17 @@ def test_settings_marks_what_the_installation_lacks(
     assert "whether it has it (1)" in shown
 
 
+def test_settings_tell_of_a_file(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(discover, "resolve", lambda _spec: made_library())
+    monkeypatch.setattr(tunables, "installed", lambda _library: {"openmpi": None, "ucx": None})
+    mpi.list_settings("made-up")
+    shown = capsys.readouterr().out
+    named = next(line for line in shown.splitlines() if "_dynamic_rules_filename" in line)
+    assert named.split()[2:5] == ["a", "file,", "openmpi-rules.conf"]
+
+
 def test_settings_as_json(nccl: Library, capsys: pytest.CaptureFixture[str]) -> None:
     mpi.list_settings("nccl", json=True)
     whole = json.loads(capsys.readouterr().out)

@@ -49,6 +49,18 @@ def test_what_is_written_is_read(file: Path) -> None:
     assert found.summary == "tuned on node1, 2026-01-02"
 
 
+def test_a_file_that_a_variable_names_is_the_one_beside_it(tmp_path: Path) -> None:
+    profile = msgspec.structs.replace(PROFILE, env={"RULES": "/a/b"}, files={"RULES": "r.conf"})
+    file = tmp_path / "profile.toml"
+    file.write_text(to_toml(profile))
+    own = tmp_path.resolve() / "r.conf"
+    words = f"{file} sets RULES to {own}, which is not there: copy it there"
+    with pytest.raises(UserError, match=re.escape(words)):
+        settings.find(LIBRARY, str(file))
+    own.touch()
+    assert settings.find(LIBRARY, str(file)).env == {"RULES": str(own)}
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

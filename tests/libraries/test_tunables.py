@@ -119,7 +119,7 @@ def test_every_setting_is_whole(tunable: Tunable) -> None:
     assert re.fullmatch(r"https?://\S+", tunable.source)
     assert tunable.summary
     assert "\n" not in tunable.summary + tunable.breaks
-    assert tunable.values
+    assert bool(tunable.values) != bool(tunable.file)
     assert len(set(tunable.values)) == len(tunable.values)
     assert tunable.default not in tunable.values
     assert set(tunable.gpu_values) <= set(tunable.values)
@@ -178,6 +178,13 @@ def test_what_may_break_is_told_once() -> None:
     assert tunables.may_break(library(family="intel"), env) == []
 
 
+def test_what_is_set_to_a_file_is_told() -> None:
+    env = {"OMPI_MCA_coll_tuned_dynamic_rules_filename": "/x/y", "OMPI_MCA_pml": "ob1"}
+    name, _ = env
+    assert tunables.files(library(), env) == {name: "openmpi-rules.conf"}
+    assert tunables.files(library(family="intel"), env) == {}
+
+
 def test_known_are_those_of_the_familys_components() -> None:
     def of(family: str) -> set[str]:
         return {tunable.component for tunable in tunables.known(library(family=family))}
@@ -208,6 +215,11 @@ def test_ucx_names_of_modules_that_did_not_load_are_hidden() -> None:
 def test_a_library_that_loads_no_ucx_has_none_of_its_settings() -> None:
     assert ucx.parse("") == Answer({})
     assert ucx.parse("").has("UCX_TLS") is False
+
+
+def test_openmpi_tells_the_numbers_of_words() -> None:
+    name = "OMPI_MCA_coll_tuned_bcast_algorithm"
+    assert openmpi.parse(OPENMPI).numbers == {name: {"ignore": 0}}
 
 
 def test_openmpi_tells_values_and_originals_of_synonyms() -> None:

@@ -21,7 +21,8 @@ from nearpeak.libraries import settings
 from nearpeak.libraries.build import build_mpi
 from nearpeak.libraries.launch import SEARCH_PATHS, join_paths, needed
 from nearpeak.libraries.library import Library
-from nearpeak.libraries.tunables import Offered, Threshold, Tunable, installed
+from nearpeak.libraries.rules import Range, Table, rules_text
+from nearpeak.libraries.tunables import Offered, Threshold, Tunable, installed, known
 from nearpeak.study.prepare import prepare
 from nearpeak.study.programs import TOOLS
 from nearpeak.tune import calibrate, confirm, launches, run, search, thresholds, trials
@@ -188,7 +189,10 @@ def test_ucx_takes_the_ceilings_that_are_measured(
 
 
 def mpirun(
-    library: Library, loaded: dict[str, str], preloaded: str = ""
+    library: Library,
+    loaded: dict[str, str],
+    preloaded: str = "",
+    words: Sequence[str] = ("latency", "--sizes", "4K"),
 ) -> subprocess.CompletedProcess[str]:
     """As a user types it, with what a module file sets alone; tests may run as root."""
     search = {
@@ -196,7 +200,7 @@ def mpirun(
         for name in SEARCH_PATHS
         if name in loaded
     }
-    measure = [str(build_mpi(library)), "latency", "--sizes", "4K", "--slot-ms", "1"]
+    measure = [str(build_mpi(library)), *words, "--slot-ms", "1"]
     program = ["env", f"LD_PRELOAD={preloaded}", *measure]
     return subprocess.run(
         ["mpirun", "-n", "2", *program],
@@ -209,9 +213,11 @@ def mpirun(
     )
 
 
-def module_of(library: Library, folder: Path, env: dict[str, str]) -> Path:
-    """The module file of a profile of a library with these variables."""
-    write(made_profile(env=env, needed=needed(library, gpu=False)), folder)
+def module_of(
+    library: Library, folder: Path, env: dict[str, str], files: dict[str, str] | None = None
+) -> Path:
+    """The module file of a profile of a library with these variables; `files`: as of it."""
+    write(made_profile(env=env, files=files or {}, needed=needed(library, gpu=False)), folder)
     return folder / "modulefile"
 
 
@@ -254,6 +260,35 @@ def test_a_library_says_that_it_has_the_settings_of_the_module_file(
     said = done.stdout + done.stderr
     assert re.search(r"btl_sm_eager_limit=8192 \(environment\)", said), said
     assert f"{anyway} (environment)" in said, said
+
+
+@pytest.mark.parametrize("measured_library", ["openmpi"], indirect=True)
+def test_open_mpi_takes_the_rules_of_its_file(
+    measured_library: Library,
+    tmp_path: Path,
+    environment_of_module: Callable[[Path], dict[str, str]],
+) -> None:
+    """It refuses an algorithm that there is not, of the second operation, from 1000 bytes on."""
+    tables = [
+        Table(name="allreduce", operation=2, ranks=2, ranges=[Range(first=0, algorithm=3)]),
+        Table(
+            name="bcast",
+            operation=7,
+            ranks=2,
+            ranges=[Range(first=0), Range(first=1000, algorithm=99)],
+        ),
+    ]
+    source = tmp_path / "tried.conf"
+    source.write_text(rules_text(tables, "by 1 test"))
+    (tunable,) = (each for each in known(measured_library) if each.file)
+    env = tunable.env(str(source))
+    module = module_of(measured_library, tmp_path / "tuned", env, {tunable.name: tunable.file})
+    source.unlink()  # what the module file names lies beside it
+    words = ("bcast", "--sizes", "8,4K")
+    done = mpirun(measured_library, environment_of_module(module), words=words)
+    assert re.search(r"^8 ", done.stdout, flags=re.MULTILINE), done.stderr
+    assert not re.search(r"^4096 |^4 KiB", done.stdout, flags=re.MULTILINE)
+    assert "MPI_ERR_ARG" in done.stderr
 
 
 @pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)

@@ -62,7 +62,13 @@ def test_a_curve_is_one_launch_of_the_benchmark_of_one_message(
         assert (chosen.benchmark.name, env) == ("latency", {"X": "1"})
         assert words[:2] == ["--sizes", "8,64"]
         cases = [
-            SimpleNamespace(metric=metric, size_bytes=size, better="lower")
+            SimpleNamespace(
+                benchmark="latency",
+                metric=metric,
+                size_bytes=size,
+                better="lower",
+                cache_line_ns=[],
+            )
             for size in measured
             for metric in ("latency", "other")
         ]
@@ -73,7 +79,8 @@ def test_a_curve_is_one_launch_of_the_benchmark_of_one_message(
         name: SimpleNamespace(
             benchmark=SimpleNamespace(
                 name=name, one_message=name == "latency", main=SimpleNamespace(name=name)
-            )
+            ),
+            native=False,
         )
         for name in ("bw", "latency", "jacobi2d")
     }
@@ -83,6 +90,38 @@ def test_a_curve_is_one_launch_of_the_benchmark_of_one_message(
             found.curve({"X": "1"}, [8, 64], 9.0)
     else:
         assert found.curve({"X": "1"}, [8, 64], 9.0) == {8: 1.0, 64: 1.0}
+
+
+def test_curves_of_several_targets_are_one_launch(monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = {"bcast": [8, 64], "reduce": [8]}
+
+    def run(parts: Sequence[Any], env: dict[str, str], _: float) -> list[Any]:
+        assert env == {"X": "1"}
+        assert [words[1] for _, words in parts] == ["8,64", "8"]
+        return [
+            SimpleNamespace(
+                case=SimpleNamespace(
+                    benchmark=name,
+                    metric="t",
+                    size_bytes=at,
+                    better="lower",
+                    cache_line_ns=[80.0 + at],
+                ),
+                value=math.exp(at),
+            )
+            for name, sizes in wanted.items()
+            for at in sizes
+        ]
+
+    monkeypatch.setattr(launches, "_run", run)
+    subjects: Any = {
+        name: SimpleNamespace(
+            benchmark=SimpleNamespace(name=name, main=SimpleNamespace(name="t")), native=False
+        )
+        for name in wanted
+    }
+    found = Launches(subjects, [], [], {}).curves({"X": "1"}, wanted, 9.0)
+    assert found == ({"bcast": {8: 8.0, 64: 64.0}, "reduce": {8: 8.0}}, 88.0)
 
 
 NEAR = ["latency H,H on near", "bw H,H on near", "barrier H,H on near"]

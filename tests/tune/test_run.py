@@ -3,8 +3,9 @@
 
 import contextlib
 from collections.abc import Sequence
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -13,20 +14,26 @@ from made_libraries import made_evidence, made_library
 from nearpeak.errors import UserError
 from nearpeak.libraries.library import Settings
 from nearpeak.libraries.profiles import Apart, At
-from nearpeak.libraries.tunables import Tunable
+from nearpeak.libraries.rules import Range, Table
+from nearpeak.libraries.tunables import Offered, Ruled, Tunable
 from nearpeak.tune import run, thresholds
 from nearpeak.tune.candidates import Candidate
 from nearpeak.tune.hints import Hints
+from nearpeak.tune.rules import Found
 from nearpeak.tune.run import (
     _calibrated,
     _calibration,
     _crossed,
     _last,
+    _operations,
+    _ruled,
     _with_crossed,
+    _with_file,
     profiles,
     settings,
 )
 from nearpeak.tune.search import Calibration, Outcome
+from nearpeak.tune.targets import Target
 from nearpeak.tune.tuned import Free
 from nearpeak.tune.written import about
 
@@ -182,6 +189,12 @@ def test_a_profile_without_a_network_is_for_jobs_on_one_host(value: str, scope: 
     assert f"Use: {scope}" in about(profile)
 
 
+def test_a_profile_names_the_file_that_a_variable_is_set_to() -> None:
+    name = "OMPI_MCA_coll_tuned_dynamic_rules_filename"
+    [profile] = written("taken", None, env={name: "/x/tried/openmpi-rules.conf"}).values()
+    assert profile.files == {name: "openmpi-rules.conf"}
+
+
 def test_a_profile_says_what_may_stop_working_with_it() -> None:
     [profile] = written("taken", None, env={"OMPI_MCA_coll_ucc_enable": "1"}).values()
     ucc, base = profile.breaks
@@ -292,6 +305,69 @@ def test_thresholds_of_what_moves_no_message_are_not_measured(
     trials: Any = SimpleNamespace(thresholds=lambda look: look(4.0, lambda: 100.0) or [])
     assert _crossed(prepared, trials, Hints([], over_ucx), lambda _: None) == []
     assert seen == many[-measured:]
+
+
+RULES = Tunable(
+    name="RULES",
+    component="x",
+    summary="",
+    source="x",
+    file="rules.conf",
+    with_={"ON": "true"},
+    benchmarks=["bcast"],
+)
+TABLE = Table(name="bcast", operation=7, ranks=2, ranges=[Range(first=0, algorithm=1)])
+
+
+@pytest.mark.parametrize("tables", [[TABLE], []])
+def test_rules_are_written_and_tried_as_a_value(tables: list[Table], tmp_path: Path) -> None:
+    single = SimpleNamespace(mps=contextlib.nullcontext, library=made_library())
+    prepared: Any = SimpleNamespace(ruled=RULES, operations=[None], single=single, launches=None)
+    asked: list[Path] = []
+    named = [] if tables else [("BCAST", "tree")]
+
+    def found(_: object, file: Path) -> Found:
+        asked.append(file)
+        return Found(tables, named)
+
+    trials: Any = SimpleNamespace(rules=found)
+    got = _ruled(prepared, trials, tmp_path, lambda _: None)
+    (file,) = asked
+    assert file == tmp_path.resolve() / "tried" / "rules.conf"
+    assert file.exists() == bool(tables)
+    assert got == ([("RULES", str(file))] if tables else named)
+    whole = [Candidate((("ON", "true"), ("RULES", str(file))))]
+    assert _with_file(prepared, got) == (whole if tables else [])
+    if tables:
+        assert "\n7 # bcast\n" in file.read_text()
+
+
+def test_what_a_library_has_no_rules_of_is_not_measured(tmp_path: Path) -> None:
+    trials: Any = SimpleNamespace(rules=lambda *_: pytest.fail("measured"))
+    for prepared in ({"operations": [], "ruled": RULES}, {"operations": [None], "ruled": None}):
+        assert _ruled(cast(Any, SimpleNamespace(**prepared)), trials, tmp_path, print) == []
+
+
+def test_operations_with_several_algorithms_are_those_of_the_targets() -> None:
+    def algorithms(benchmark: str, *values: str) -> Offered:
+        ruled = Ruled(operation=7)
+        name = benchmark.upper()
+        more: Any = {"values": list(values), "benchmarks": [benchmark], "ruled": ruled}
+        tunable = Tunable(name=name, component="x", summary="", source="x", **more)
+        return Offered(tunable, True, "", {value: n for n, value in enumerate(values)})
+
+    def single(least: int) -> Any:
+        benchmark = SimpleNamespace(sizes=lambda sizes: [each for each in sizes if each >= least])
+        return SimpleNamespace(benchmark=benchmark, path=SimpleNamespace(ends=("host",) * 4))
+
+    there = [algorithms("bcast", "a", "b"), algorithms("scan", "a"), algorithms("reduce", "a", "b")]
+    targets = [Target("bcast", 65536), Target("latency", 8), Target("bcast", 512)]
+    targets.append(Target("scan", 8))
+    subjects = {"bcast": single(4096), "latency": single(1), "scan": single(1)}
+    (found,) = _operations(there, subjects, targets)
+    assert (found.name, found.ranks, found.targets) == ("bcast", 4, (512, 65536))
+    assert found.sizes == (512, 4096, 65536, 1 << 20)
+    assert [way.words for way in found.ways] == ["a", "b"]
 
 
 def test_a_cost_model_that_moves_no_message_is_left_alone() -> None:

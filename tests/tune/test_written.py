@@ -12,6 +12,7 @@ from made_libraries import made_evidence, made_library, made_profile
 
 from nearpeak.errors import UserError
 from nearpeak.libraries import settings
+from nearpeak.libraries.profiles import Profile
 from nearpeak.tune.written import ANYWAY, NAMES, TUNED, withdraw, write
 
 ENV = {
@@ -34,6 +35,17 @@ PROFILE = made_profile(
     },
     breaks=["UCX_TLS: there is no network"],
 )
+
+
+RULES = "OMPI_MCA_coll_tuned_dynamic_rules_filename"
+
+
+def with_rules(source: Path) -> Profile:
+    """The same with a file that a variable names."""
+    source.write_text("0 # operations\n")
+    return msgspec.structs.replace(
+        PROFILE, env={**ENV, RULES: str(source)}, files={RULES: "openmpi-rules.conf"}
+    )
 
 
 @pytest.fixture
@@ -111,12 +123,38 @@ def test_files_that_a_library_has_no_use_for_are_left_out(tmp_path: Path) -> Non
     assert [file.name for file in found] == ["profile.toml", "profile.sh", "modulefile"]
 
 
+def test_a_file_that_a_variable_names_lies_beside_the_others(
+    tmp_path: Path, environment_of_module: Callable[[Path], dict[str, str]]
+) -> None:
+    folder = tmp_path / "tuned"
+    files = {file.name: file for file in write(with_rules(tmp_path / "tried.conf"), folder)}
+    own = folder.resolve() / "openmpi-rules.conf"
+    assert own.read_text() == "0 # operations\n"
+    assert sourced(files, RULES) == str(own)
+    assert environment_of_module(files["modulefile"])[RULES] == str(own)
+    mca = files["openmpi-mca-params.conf"].read_text()
+    assert f"\ncoll_tuned_dynamic_rules_filename = {own}\n" in mca
+    assert f"# {own} must be there: where it is moved, change {RULES}" in mca
+    library = made_library(version=PROFILE.version)
+    moved = folder.rename(tmp_path / "moved")
+    found = settings.find(library, str(moved / "profile.toml"))
+    assert found.env[RULES] == str(moved.resolve() / "openmpi-rules.conf")
+
+
+def test_a_file_that_a_variable_names_must_be_there(tmp_path: Path) -> None:
+    profile = with_rules(tmp_path / "tried.conf")
+    (tmp_path / "tried.conf").unlink()
+    with pytest.raises(UserError, match=r"tried.conf cannot be read \(.*\), which the settings"):
+        write(profile, tmp_path / "tuned")
+
+
 def test_profiles_that_hold_no_more_are_withdrawn(tmp_path: Path) -> None:
     here, own = tmp_path / "only-x-H-D", tmp_path / "only-mine"
-    for folder in (tmp_path, here):
-        assert {file.name for file in write(PROFILE, folder)} == set(NAMES)
     own.mkdir()
-    kept = {own / "notes", tmp_path / "tune.json"}
+    for folder in (tmp_path, here):
+        profile = with_rules(own / "tried.conf")
+        assert {file.name for file in write(profile, folder)} == set(NAMES)
+    kept = {own / "tried.conf", tmp_path / "tune.json"}
     for file in kept:
         file.touch()
     withdraw(tmp_path)

@@ -206,7 +206,8 @@ def _print_settings(library: Library, found: list[Offered]) -> None:
         with_ = " ".join(f"{key}={value}" for key, value in tunable.with_.items())
         what = tunable.summary + (f" (with {with_})" if with_ else "")
         what += f"\nMay break: {tunable.breaks}" if tunable.breaks else ""
-        row = (tunable.name, each.default, " ".join(each.values), tunable.since, scope, what)
+        tried = " ".join(each.values) or (tunable.file and f"a file, {tunable.file}")
+        row = (tunable.name, each.default, tried, tunable.since, scope, what)
         table.add_row(marks[each.there], *row)
     console.print(table)
     lacking = sum(each.there is False for each in found)

@@ -92,6 +92,8 @@ class Profile(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=T
     scope: str  # where it may be used
     breaks: list[str] = []  # what may stop working with it: `NAME: WHAT`
     env: dict[str, str]
+    # Of these, those that are set to a file: its name. The one beside this file is taken.
+    files: dict[str, str] = {}
     # What launches of the library need beside (`launch.needed`): Nearpeak's own set it anyway.
     needed: dict[str, str] = {}
     evidence: list[Evidence] = []
@@ -153,9 +155,22 @@ def load(file: Path, library: Library, say: Callable[[str], None] | None = None)
                 f" has {_with(name, here[name])}: tune anew, or write {name} ="
                 f' "{here[name]}" below [components] in it to use it all the same'
             )
+    env = {**found.env, **_beside(file, found)}
     if say and (other := elsewhere(found, discover())):
         say(f"{file} was tuned with {other}: what it does here is not known")
-    return Settings(name=found.name, env=found.env, summary=f"tuned on {found.host}, {found.made}")
+    return Settings(name=found.name, env=env, summary=f"tuned on {found.host}, {found.made}")
+
+
+def _beside(file: Path, profile: Profile) -> dict[str, str]:
+    """The variables that are set to files beside a profile; UserError where one is missing, as a
+    library may say nothing of it."""
+    found = {}
+    for variable, name in profile.files.items():
+        own = file.resolve().parent / name
+        if not own.is_file():
+            raise UserError(f"{file} sets {variable} to {own}, which is not there: copy it there")
+        found[variable] = str(own)
+    return found
 
 
 def _with(component: str, version: str) -> str:

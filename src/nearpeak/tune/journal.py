@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 
 from nearpeak import journal
+from nearpeak.libraries.rules import Table
 from nearpeak.terms.benchmarks import Better
 from nearpeak.tune.budget import Budget
 from nearpeak.tune.tuned import Ceiling
@@ -83,6 +84,15 @@ class Crossed(msgspec.Struct, kw_only=True, tag_field="record", tag="thresholds"
     seconds: float
 
 
+class Ruled(msgspec.Struct, kw_only=True, tag_field="record", tag="rules"):
+    """Which algorithms of collective operations are faster, by size: tried first."""
+
+    tables: list[Table]  # of the file that is tried
+    named: list[tuple[str, str]]  # variables and values, where these are as good as a file
+    file: str  # its path, which trials name
+    seconds: float
+
+
 class Checked(msgspec.Struct, kw_only=True, tag_field="record", tag="check"):
     """What works with these variables."""
 
@@ -119,7 +129,7 @@ class Amended(msgspec.Struct, kw_only=True, tag_field="record", tag="amendment")
     study: bool  # whether the study that confirms had begun, which has all of it then
 
 
-Record = Begin | Hinted | Crossed | Calibrated | Trial | Checked | Priced | Amended
+Record = Begin | Hinted | Crossed | Ruled | Calibrated | Trial | Checked | Priced | Amended
 
 
 FORM = journal.Form[Begin, Record](

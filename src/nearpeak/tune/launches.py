@@ -3,8 +3,9 @@
 
 import itertools
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from nearpeak.libraries.library import CommandLine
 from nearpeak.numbers import size
@@ -74,16 +75,16 @@ class Launches:
         single = next((each for each in every if each.benchmark.one_message), None)
         if single is None:
             raise LaunchFailed("no benchmark of one message runs here")
-        main = single.benchmark.main
-        cases = _run([(single, ["--sizes", format_sizes(sizes), *SAMPLING])], env, limit_seconds)
-        found = {
-            each.case.size_bytes: cost(each.value, each.case.better)
-            for each in cases
-            if each.case.metric == main.name
-        }
-        if set(found) != set(sizes):
-            raise LaunchFailed("not all sizes had a figure")
-        return found
+        costs, _ = _curves([(single, sizes)], env, limit_seconds)
+        return costs[single.benchmark.name]
+
+    def curves(
+        self, env: Mapping[str, str], sizes: Mapping[str, Sequence[int]], limit_seconds: float
+    ) -> tuple[dict[str, dict[int, float]], float | None]:
+        """The cost of each of these sizes of benchmarks of the targets, of one launch within this
+        time, and how far apart its CPUs were (as of `Value`); LaunchFailed."""
+        wanted = [(self.subjects[name], own) for name, own in sizes.items()]
+        return _curves(wanted, env, limit_seconds)
 
     def guard(
         self, env: Mapping[str, str], limit_seconds: float, seconds: float
@@ -134,6 +135,32 @@ class Launches:
             for each in _run(together, env, limit_seconds)
             if each.case.metric == mains[each.case.benchmark]
         ]
+
+
+def _curves(
+    wanted: Sequence[tuple[Single, Sequence[int]]], env: Mapping[str, str], limit_seconds: float
+) -> tuple[dict[str, dict[int, float]], float | None]:
+    """The cost of each size, by benchmark, and how far apart the CPUs were."""
+    parts = [(each, ["--sizes", format_sizes(sizes), *SAMPLING]) for each, sizes in wanted]
+    cases = [case for together in _launches(parts) for case in _run(together, env, limit_seconds)]
+    found = {
+        each.benchmark.name: {
+            case.case.size_bytes: cost(case.value, case.case.better)
+            for case in cases
+            if (case.case.benchmark, case.case.metric)
+            == (each.benchmark.name, each.benchmark.main.name)
+        }
+        for each, _ in wanted
+    }
+    if any(set(found[each.benchmark.name]) != set(sizes) for each, sizes in wanted):
+        raise LaunchFailed("not all sizes had a figure")
+    return found, usual_distance(map(_distance, cases))
+
+
+def usual_distance(distances: Iterable[float | None]) -> float | None:
+    """That of a launch, of those of its cases; None: not known."""
+    known = [each for each in distances if each]
+    return median(known) if known else None
 
 
 def _distance(each: Measured) -> float | None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from statistics import median
 
 import msgspec
@@ -13,12 +14,22 @@ import numpy as np
 
 import nearpeak
 from nearpeak.errors import UserError
+from nearpeak.files import write_whole
 from nearpeak.libraries.launch import needed
 from nearpeak.libraries.library import Settings
 from nearpeak.libraries.profiles import SCHEMA as PROFILE_SCHEMA
 from nearpeak.libraries.profiles import Apart, Evidence, Profile, build_of
+from nearpeak.libraries.rules import rules_text
 from nearpeak.libraries.settings import split
-from nearpeak.libraries.tunables import Tunable, for_one_host, may_break, offered, versions
+from nearpeak.libraries.tunables import (
+    Offered,
+    Tunable,
+    files,
+    for_one_host,
+    may_break,
+    offered,
+    versions,
+)
 from nearpeak.numbers import count
 from nearpeak.statistics.intervals import interval
 from nearpeak.study import programs
@@ -29,19 +40,20 @@ from nearpeak.study.prepare import prepare as study
 from nearpeak.study.single import Single, beside, choose
 from nearpeak.terms.buffers import default_buffers, needs_gpu
 from nearpeak.terms.sizes import format_seconds
-from nearpeak.tune import calibrate, confirm, thresholds, tuned
+from nearpeak.tune import calibrate, confirm, rules, thresholds, tuned
 from nearpeak.tune.budget import LEAST_SECONDS, SEARCHED
 from nearpeak.tune.candidates import Candidate, Env, candidates, idle, possible, with_named
 from nearpeak.tune.confirm import FREE, TUNED, Confirmed, Shown, apart
 from nearpeak.tune.hints import Hints, hints
-from nearpeak.tune.journal import SCHEMA, Asked, Begin, Calibrated, Trial, TuneJournal
+from nearpeak.tune.journal import SCHEMA, Asked, Begin, Calibrated, Ruled, Trial, TuneJournal
 from nearpeak.tune.launches import Launches
 from nearpeak.tune.search import CALIBRATED_ROUNDS, Outcome, Search
-from nearpeak.tune.targets import Target, parse_targets, resolved
+from nearpeak.tune.targets import Target, by_benchmark, parse_targets, resolved
 from nearpeak.tune.trials import Trials
 from nearpeak.tune.tried import tried
 from nearpeak.tune.written import ONLY
 
+TRIED = "tried"  # the folder of the file of rules that trials name, below the search's own
 BEFORE = "as-it-was"  # settings that were tuned before
 UCX = "ucx"  # the component whose cost model takes ceilings
 MOST_HINTED = 2  # sizes that are explained, the largest: some 10 s each
@@ -59,6 +71,8 @@ class Prepared:
     candidates: list[Candidate]
     calibrated: list[Tunable]  # those that take ceilings
     thresholds: list[Tunable]  # those between two protocols that can be forced within a host
+    operations: list[rules.Operation]  # the collective ones that a file of rules may say
+    ruled: Tunable | None  # what names it
     of_ucx: list[str]  # variables of UCX
     paths: list[str]  # ids of those that are guarded, the own one first
     usual: list[str]  # benchmarks that are guarded by the study
@@ -123,11 +137,36 @@ def prepare(asked: Asked, say: Callable[[str], None] = lambda _: None) -> Prepar
         candidates(there),
         [each.tunable for each in there if each.tunable.calibrated],
         [each.tunable for each in there if each.tunable.threshold and not first.path.between_hosts],
+        _operations(there, subjects, targets),
+        next((each.tunable for each in there if each.tunable.file), None),
         [each.tunable.name for each in there if each.tunable.component == UCX],
         list(paths),
         guarded,
         _study_seconds(split(asked.mpi)[0], first.settings, list(paths), targets, guarded),
     )
+
+
+def _operations(
+    there: Sequence[Offered], subjects: Mapping[str, Single], targets: Sequence[Target]
+) -> list[rules.Operation]:
+    """Those of the targets with several algorithms that a file of rules can say."""
+    found = []
+    for name, sizes in by_benchmark(targets).items():
+        single = subjects[name]
+        ways = rules.ways(there, name)
+        ruled = next(
+            (e.tunable.ruled for e in there if name in e.tunable.benchmarks and e.tunable.ruled),
+            None,
+        )
+        if ruled is None or len(ways) < 2:
+            continue
+        measured = rules.sizes_of(single.benchmark.sizes(confirm.GUARDED_SIZES), sizes)
+        found.append(
+            rules.Operation(
+                name, ruled, tuple(ways), tuple(measured), tuple(sizes), len(single.path.ends)
+            )
+        )
+    return found
 
 
 def _study_seconds(
@@ -210,15 +249,19 @@ def search(
         tell(f"{name}={value} is worth a try by what the time of its messages goes into")
     given = {*single.settings.env, *single.library.env}
     crossed = _crossed(prepared, trials, hinted, tell)
-    named = [*hinted.named, *((name, value) for name, value in crossed)]
-    known = _with_crossed(prepared, dict(crossed))
+    ruled = _ruled(prepared, trials, journal.folder, tell)
+    named = [*hinted.named, *((name, value) for name, value in crossed), *ruled]
+    known = [*_with_file(prepared, ruled), *_with_crossed(prepared, dict(crossed))]
     tried, first = with_named(known, list(dict.fromkeys(named)), given)
     calibrated = _calibrated(prepared, trials, tell, [UCX] if hinted.over_ucx else [])
     last = _last(prepared, hinted, tried)
     if last:
         tell(f"{count(len(last), 'value')} of UCX are tried last: it moves none of these messages")
+    in_files = [prepared.ruled.name] if prepared.ruled else []
     with single.mps():
-        return Search(trials, tried, prepared.asked.seed, tell, first, calibrated, last).run()
+        return Search(
+            trials, tried, prepared.asked.seed, tell, first, calibrated, last, in_files
+        ).run()
 
 
 def _crossed(
@@ -245,6 +288,40 @@ def _with_crossed(prepared: Prepared, crossed: Mapping[str, str]) -> list[Candid
         if each.name in crossed
     ]
     return list(dict.fromkeys([*own, *prepared.candidates]))
+
+
+def _ruled(
+    prepared: Prepared, trials: Trials, folder: Path, tell: Callable[[str], None]
+) -> list[tuple[str, str]]:
+    """A file of rules for collective operations, which is written, or single values that are as
+    good: variables with their values."""
+    if not prepared.operations or prepared.ruled is None:
+        return []
+    file = folder.resolve() / TRIED / prepared.ruled.file
+    with prepared.single.mps():
+        found = trials.rules(
+            lambda limit, left: rules.measure(
+                prepared.launches, prepared.operations, tell, limit, left
+            ),
+            file,
+        )
+    if not found.tables:
+        return found.named
+    library = prepared.single.library
+    file.parent.mkdir(exist_ok=True)
+    about = f"{library.family} {library.version}, by nearpeak tune"
+    write_whole(file, rules_text(found.tables, about))
+    return [(prepared.ruled.name, str(file))]
+
+
+def _with_file(prepared: Prepared, named: Sequence[tuple[str, str]]) -> list[Candidate]:
+    """The value of the file of rules, with what it needs."""
+    ruled = prepared.ruled
+    return [
+        Candidate(tuple(ruled.env(value).items()))
+        for name, value in named
+        if ruled and name == ruled.name
+    ]
 
 
 def _last(prepared: Prepared, hinted: Hints, tried: Sequence[Candidate]) -> list[Candidate]:
@@ -314,6 +391,11 @@ def summed_up(
     trials = [record for record in journal.records if isinstance(record, Trial)]
     calibration = _calibration(journal, outcome)
     by_ceilings = calibration.env.items() if calibration else ()
+    by_rules = [
+        prepared.ruled.env(record.file)
+        for record in journal.records
+        if isinstance(record, Ruled) and record.tables and prepared.ruled
+    ]
     return tuned.Tuned(
         schema=tuned.SCHEMA,
         nearpeak=begun.nearpeak,
@@ -352,7 +434,9 @@ def summed_up(
             for offer in outcome.offers
         ],
         lacking=outcome.lacking,
-        tried=tried(trials, [*begun.candidates, *({name: value} for name, value in by_ceilings)]),
+        tried=tried(
+            trials, [*begun.candidates, *by_rules, *({name: value} for name, value in by_ceilings)]
+        ),
         unused_seconds=round(unused_seconds, 1),
         refused=[tuned.Refused(setting=name, why=why) for name, why in outcome.refused.items()],
     )
@@ -468,6 +552,7 @@ def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> di
             scope=f"for jobs on one host, {scope}" if for_one_host(library, env) else scope,
             breaks=may_break(library, env),
             env=env,
+            files=files(library, env),
             needed=needed(library, gpu=needs_gpu(buffers)),
             evidence=evidence,
             slower=list(slower),

@@ -4,6 +4,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from statistics import median
 from typing import Protocol, TypeVar
 
@@ -12,6 +13,7 @@ import numpy as np
 from nearpeak.arrays import Floats
 from nearpeak.errors import UserError
 from nearpeak.study.launching import LaunchFailed
+from nearpeak.tune import rules
 from nearpeak.tune.budget import Work
 from nearpeak.tune.candidates import Env
 from nearpeak.tune.distances import Distances
@@ -25,11 +27,12 @@ from nearpeak.tune.journal import (
     Hinted,
     Priced,
     Record,
+    Ruled,
     Trial,
     TuneJournal,
     budget_of,
 )
-from nearpeak.tune.launches import Value
+from nearpeak.tune.launches import Value, usual_distance
 from nearpeak.tune.search import TO_COME, Bench, Failed
 from nearpeak.tune.targets import cost
 from nearpeak.tune.tuned import Ceiling
@@ -38,9 +41,10 @@ LEAST_LIMIT = 4.0  # seconds of a launch
 MOST_TIMES = 2.5  # as long as the usual launch without anything
 FIRST_SHARE = 0.2  # of what is left, at most, for a launch whose usual time is not known yet
 SWEPT_SHARE = 0.1  # of the search's, at most, for the protocols of thresholds
+RULED_SHARE = 1 / 3  # likewise, for the algorithms of collective operations
 LOOKED_SHARE = 0.05  # of all of it, at most, for a launch of the two looks before the first trial
 LIMIT_SECONDS = 60.0  # of such a launch, at most
-Played = TypeVar("Played", Hinted, Crossed, Calibrated, Trial, Checked, Priced)
+Played = TypeVar("Played", Hinted, Crossed, Ruled, Calibrated, Trial, Checked, Priced)
 
 
 class Launcher(Protocol):
@@ -110,12 +114,35 @@ class Trials(Bench):
         record = self._played(Crossed)
         if record is None:
             start = time.monotonic()
-            most = SWEPT_SHARE * (self._budget.until("search") - self._budget.begins)
-            found = look(self._look_limit(), lambda: most - (time.monotonic() - start))
+            found = look(self._look_limit(), self._share(SWEPT_SHARE))
             record = Crossed(found=found, seconds=round(time.monotonic() - start, 3))
             self._record(record)
         self._count(record.seconds)
         return record.found
+
+    def rules(
+        self, look: Callable[[float, Callable[[], float]], rules.Found], file: Path
+    ) -> rules.Found:
+        """What `look` finds for collective operations, or found before; it is given what that of
+        `thresholds` is. `file`: what trials name. UserError where they named another one."""
+        record = self._played(Ruled)
+        if record is None:
+            start = time.monotonic()
+            found = look(self._look_limit(), self._share(RULED_SHARE))
+            record = Ruled(
+                tables=found.tables,
+                named=found.named,
+                file=str(file),
+                seconds=round(time.monotonic() - start, 3),
+            )
+            self._record(record)
+        if record.tables and record.file != str(file):
+            raise UserError(
+                f"{self._journal.folder} was moved, and its trials name {record.file}: move it"
+                " back, or start anew in another folder"
+            )
+        self._count(record.seconds)
+        return rules.Found(record.tables, record.named)
 
     def measure(self, env: Env, why: str) -> Floats | Failed:
         """As Bench has it."""
@@ -254,7 +281,7 @@ class Trials(Bench):
             units=[each.unit for each in values],
             better=[each.better for each in values],
             failed=failed,
-            distance_ns=_distance(values),
+            distance_ns=usual_distance(each.distance_ns for each in values),
             seconds=round(time.monotonic() - start, 3),
         )
         self._record(trial)
@@ -272,6 +299,11 @@ class Trials(Bench):
     def _look_limit(self) -> float:
         left = self._budget.until("search") - self._budget.begins
         return max(LEAST_LIMIT, LOOKED_SHARE * left)
+
+    def _share(self, share: float) -> Callable[[], float]:
+        """What tells the seconds that are left of such a share of the search's time, from now."""
+        until = time.monotonic() + share * (self._budget.until("search") - self._budget.begins)
+        return lambda: until - time.monotonic()
 
     def _done(self) -> list[Record]:
         """What was asked for until now, be it played back."""
@@ -309,9 +341,3 @@ class Trials(Bench):
     def _count(self, seconds: float) -> None:
         self._spent += seconds
         self._tick(self.left())
-
-
-def _distance(values: Sequence[Value]) -> float | None:
-    """The usual one of a launch."""
-    known = [each.distance_ns for each in values if each.distance_ns]
-    return median(known) if known else None

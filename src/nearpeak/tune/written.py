@@ -6,13 +6,22 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from shlex import quote
 
+import msgspec
+
 from nearpeak.errors import UserError
 from nearpeak.files import write_whole
 from nearpeak.libraries.launch import SEARCH_PATHS
 from nearpeak.libraries.profiles import Evidence, Profile, to_toml
 
 ONLY = "only-"  # how the folders of profiles for one path alone begin
-NAMES = ("profile.toml", "profile.sh", "modulefile", "openmpi-mca-params.conf", "ucx.conf")
+NAMES = (
+    "profile.toml",
+    "profile.sh",
+    "modulefile",
+    "openmpi-mca-params.conf",
+    "openmpi-rules.conf",
+    "ucx.conf",
+)
 _MCA = "OMPI_MCA_"  # Open MPI's parameters as environment variables
 _UCX = "UCX_"
 ANYWAY = "What Nearpeak sets for this library in any case"
@@ -36,13 +45,26 @@ def withdraw(output: Path) -> None:
 
 
 def write(profile: Profile, folder: Path) -> list[Path]:
-    """Writes all of them; those that the library has no use for are left out."""
+    """Writes all of them; those that the library has no use for are left out. What a variable names
+    (`files`) is copied from where it is; UserError where it cannot be read."""
     folder.mkdir(exist_ok=True)
     written = []
-    for name, text in _files(profile):
+    texts = {name: _text(profile.env[each]) for each, name in profile.files.items()}
+    own = {each: str(folder.resolve() / name) for each, name in profile.files.items()}
+    here = msgspec.structs.replace(profile, env={**profile.env, **own})
+    for name, text in [*_files(here), *texts.items()]:
         write_whole(folder / name, text)
         written.append(folder / name)
     return written
+
+
+def _text(file: str) -> str:
+    try:
+        return Path(file).read_text("utf-8")
+    except OSError as error:
+        raise UserError(
+            f"{file} cannot be read ({error.strerror}), which the settings name: tune anew"
+        ) from None
 
 
 def _files(profile: Profile) -> Iterator[tuple[str, str]]:
@@ -135,6 +157,11 @@ def about(profile: Profile) -> list[str]:
     if profile.breaks:
         lines.append("May stop working with it:")
         lines += [f"  {each}" for each in profile.breaks]
+    lines += [
+        f"{profile.env[each]} must be there: where it is moved, change {each}. profile.toml takes"
+        " what lies beside it"
+        for each in profile.files
+    ]
     lines += [f"The search had no time for: {each}" for each in profile.lacking]
     return [line.replace("\n", " ") for line in lines]
 

@@ -31,13 +31,23 @@ class Threshold(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields
     most: int | None = None  # bytes up to which short ones can go so; None: any
 
 
+class Ruled(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+    """How a library's file of rules (libraries/rules.py) says the same for some sizes alone."""
+
+    operation: int  # as the library counts collective operations
+    whole: bool = False  # its sizes are those of the blocks of all ranks together
+    # Its values are bytes of the parts in which the algorithm in `with` sends; else algorithms.
+    segment: bool = False
+
+
 class Tunable(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """One environment variable with the values that are worth a try."""
 
     name: str
     component: str
     summary: str  # what it decides, in a line
-    values: list[str]  # other than the default
+    values: list[str] = []  # other than the default; none: `file`
+    file: str = ""  # the name of the file that it is set to, which a search writes
     gpu_values: list[str] = []  # of these, those that matter with a buffer in a GPU alone
     # Of these, those with which ranks on different hosts do not reach each other.
     one_host_values: list[str] = []
@@ -50,6 +60,7 @@ class Tunable(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=T
     # The value that follows from ceilings (tune/calibrate.py): `{memcpy MiB/s}MBps`.
     calibrated: str = ""
     threshold: Threshold | None = None  # where tune/thresholds.py measures both
+    ruled: Ruled | None = None  # where tune/rules.py measures all values
     breaks: str = ""  # what may stop working with it
     source: str  # where that was read
 
@@ -64,6 +75,7 @@ class Offered(NamedTuple):
     tunable: Tunable
     there: bool | None  # None: the installation cannot be asked
     default: str  # as the installation says, else as documented
+    numbers: Mapping[str, int] = {}  # of words that are values, as the installation counts them
 
     @property
     def values(self) -> list[str]:
@@ -107,6 +119,11 @@ def for_one_host(library: Library, env: Mapping[str, str]) -> bool:
     return any(env.get(each.name) in each.one_host_values for each in known(library))
 
 
+def files(library: Library, env: Mapping[str, str]) -> dict[str, str]:
+    """Those of these variables that are set to a file, with the name that it is known by."""
+    return {each.name: each.file for each in known(library) if each.file and each.name in env}
+
+
 def installed(library: Library) -> dict[str, Answer | None]:
     """What the installation says of each component: the variables that it reads, with the values
     that they have in a launch where nothing is set; None where it cannot be asked."""
@@ -132,7 +149,8 @@ def _offered(tunable: Tunable, answer: Answer | None) -> Offered:
         return Offered(tunable, None, tunable.default)
     said = [answer.has(name) for name in (tunable.name, *tunable.with_)]
     there = False if False in said else None if None in said else True
-    return Offered(tunable, there, answer.values.get(tunable.name) or tunable.default)
+    default = answer.values.get(tunable.name) or tunable.default
+    return Offered(tunable, there, default, answer.numbers.get(tunable.name, {}))
 
 
 def _ask(component: str, library: Library) -> Answer | None:

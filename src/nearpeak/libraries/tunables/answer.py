@@ -5,6 +5,7 @@ import mmap
 import os
 import re
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ class Answer(NamedTuple):
     values: dict[str, str]
     hidden: tuple[str, ...] = ()  # how the names begin of those that it cannot tell of here
     version: str = ""  # of a component that is no part of the library; "": the library loads none
+    numbers: Mapping[str, Mapping[str, int]] = {}  # of words that are values, by variable
 
     def has(self, name: str) -> bool | None:
         """Whether it reads this variable; None: it cannot tell here."""

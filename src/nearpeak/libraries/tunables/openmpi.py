@@ -15,11 +15,13 @@ def ask(library: Library) -> Answer:
 
 
 def parse(text: str) -> Answer:
-    """Lines like `mca:btl:sm:param:btl_sm_eager_limit:value:4096`.
+    """Lines like `mca:btl:sm:param:btl_sm_eager_limit:value:4096`, and of words that are values
+    `mca:coll:tuned:param:coll_tuned_bcast_algorithm:enumerator:value:1:basic_linear`.
 
     What components have in common is told as the original of a synonym of each alone.
     """
     values = {}
+    numbers: dict[str, dict[str, int]] = {}
     for line in text.splitlines():
         words = line.split(":", 6)
         if len(words) < 7 or (words[0], words[3]) != ("mca", "param"):
@@ -30,4 +32,8 @@ def parse(text: str) -> Answer:
         elif kind == "synonym_of":
             original = value.removeprefix("name:")
             values[f"OMPI_MCA_{original}"] = values.get(f"OMPI_MCA_{name}", "")
-    return Answer({**values, **{name: "" for name in UNTOLD if name in values}})
+        elif kind == "enumerator":
+            _, number, word = value.split(":", 2)
+            numbers.setdefault(f"OMPI_MCA_{name}", {})[word] = int(number)
+    untold = {name: "" for name in UNTOLD if name in values}
+    return Answer({**values, **untold}, numbers=numbers)

@@ -1,0 +1,371 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A file of rules: which algorithm a collective operation takes at which size.
+
+Each algorithm is forced alone, in launches that measure the operation at all sizes, between those
+of the library as it is. What is better at a size beyond chance becomes its rule; elsewhere the
+library's own choice stays. The file is a value of a setting like any other, for the search to try.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from nearpeak.arrays import Floats
+from nearpeak.libraries.rules import Range, Table
+from nearpeak.libraries.tunables import Offered, Ruled
+from nearpeak.numbers import count, size
+from nearpeak.study.launching import LaunchFailed
+from nearpeak.tune.candidates import Env
+from nearpeak.tune.distances import Distances
+from nearpeak.tune.estimate import HARM, LEAST_GAIN, LIKELY, SURE, Estimate, estimate, noise_of
+from nearpeak.tune.search import MOST_ROUNDS, SCREENED_BETWEEN
+
+LEAST_ROUNDS = 5  # more than of a race, as nothing proves each rule by itself
+
+
+class Way(NamedTuple):
+    """One algorithm of an operation, of all that are tried."""
+
+    env: tuple[tuple[str, str], ...]  # what forces it
+    algorithm: int  # as the library counts them
+    segment: int  # bytes of the parts in which it sends; 0: whole
+    words: str
+
+    @property
+    def label(self) -> str:
+        """`NAME=VALUE` of what chooses it."""
+        return "=".join(self.env[-1])
+
+
+class Operation(NamedTuple):
+    """A collective operation, and where it is measured."""
+
+    name: str  # of its benchmark
+    ruled: Ruled
+    ways: tuple[Way, ...]
+    sizes: tuple[int, ...]  # of its benchmark, ascending
+    targets: tuple[int, ...]  # of these, those that are to be faster
+    ranks: int
+
+
+class Found(NamedTuple):
+    """What came of it: tables, or single values that are as good."""
+
+    tables: list[Table]
+    named: list[tuple[str, str]]  # variables with their values
+
+
+class Curves(Protocol):
+    """Who measures (launches.Launches)."""
+
+    def curves(
+        self, env: Env, sizes: Mapping[str, Sequence[int]], limit_seconds: float, /
+    ) -> tuple[dict[str, dict[int, float]], float | None]:
+        """The cost of each of these sizes of benchmarks, of one launch within this time, and how
+        far apart its CPUs were in ns (None: not known); LaunchFailed."""
+
+
+def ways(offered: Sequence[Offered], benchmark: str) -> list[Way]:
+    """The algorithms of an operation that an installation has and a file of rules can say."""
+    mine = [each for each in offered if each.tunable.ruled and benchmark in each.tunable.benchmarks]
+    numbers = {each.tunable.name: each.numbers for each in mine if each.numbers}
+    found = []
+    for each in mine:
+        for value in each.values:
+            env = each.tunable.env(value)
+            chosen = next((name for name in env if name in numbers), None)
+            if chosen is None or env[chosen] not in numbers[chosen]:
+                continue
+            segment = int(value) if each.tunable.ruled and each.tunable.ruled.segment else 0
+            words = env[chosen] + (f" in parts of {size(segment)}" if segment else "")
+            number = numbers[chosen][env[chosen]]
+            found.append(Way(tuple(env.items()), number, segment, words))
+    return found
+
+
+def sizes_of(possible: Sequence[int], targets: Sequence[int]) -> list[int]:
+    """Those of the sizes of a study that matter: up to the first one above all targets, so that it
+    is known how far their rule reaches."""
+    above = [each for each in possible if each > max(targets)]
+    return sorted({*(each for each in possible if each < max(targets)), *targets, *above[:1]})
+
+
+def measure(
+    launches: Curves,
+    operations: Sequence[Operation],
+    tell: Callable[[str], None],
+    limit_seconds: float,
+    left: Callable[[], float],
+) -> Found:
+    """What is better than the library's own choice, as far as there is time. `limit_seconds`: of a
+    launch; `left`: seconds for all of them."""
+    race = _Race(launches, operations, tell, limit_seconds, left)
+    race.run()
+    tables: list[Table] = []
+    alone: list[Way | None] = []  # of each table, what is as good at all sizes
+    for operation in operations:
+        known = race.known(operation, LEAST_ROUNDS)
+        chosen = winners(known, len(operation.sizes))
+        at_targets = [chosen[operation.sizes.index(target)] for target in operation.targets]
+        if not any(at_targets):
+            why = "no algorithm is faster beyond chance" if race.timely else "no time to decide"
+            tell(f"{operation.name}: {why}, {race.words}")
+            continue
+        table = Table(
+            name=operation.name,
+            operation=operation.ruled.operation,
+            ranks=operation.ranks,
+            ranges=ranges(operation, chosen),
+        )
+        tables.append(table)
+        alone.append(as_good(known, chosen))
+        tell(f"{operation.name}: {_told(operation, chosen)}, {race.words}")
+    single = [way for way in alone if way]
+    if len(single) == len(tables):
+        return Found([], [way.env[-1] for way in single])
+    return Found(tables, [])
+
+
+def winners(known: Mapping[Way, Estimate], sizes: int) -> list[Way | None]:
+    """The way of each size, of so many; None: the library's own choice.
+
+    What is better beyond chance, and within a standard error of the best there; of these what is so
+    at most sizes, so that there are few rules.
+    """
+    tied: list[set[Way]] = []
+    for at in range(sizes):
+        better = {
+            way: own
+            for way, own in known.items()
+            if own.gains[at] > max(HARM, SURE * own.errors[at])
+        }
+        best = max(better.values(), key=lambda own: float(own.gains[at]), default=None)
+        tied.append(
+            {
+                way
+                for way, own in better.items()
+                if best and own.gains[at] >= best.gains[at] - best.errors[at]
+            }
+        )
+    found: list[Way | None] = [None] * sizes
+
+    def wins(way: Way) -> tuple[int, int, float]:
+        still = [at for at in range(sizes) if found[at] is None and way in tied[at]]
+        return len(still), -len(way.env), float(known[way].gains[still].sum())
+
+    while any(found[at] is None and tied[at] for at in range(sizes)):
+        chosen = max(known, key=wins)
+        found = [
+            chosen if own is None and chosen in tied[at] else own for at, own in enumerate(found)
+        ]
+    return found
+
+
+def as_good(known: Mapping[Way, Estimate], chosen: Sequence[Way | None]) -> Way | None:
+    """The one way that is as good as all that was chosen, within a standard error at each size;
+    None: there is none."""
+    several = set(chosen) - {None}
+    if len(several) != 1:
+        return None
+    (way,) = several
+    own = known[way] if way else None
+    if own is None or any(
+        own.gains[at] < -own.errors[at] for at, each in enumerate(chosen) if each is None
+    ):
+        return None
+    return way
+
+
+def ranges(operation: Operation, chosen: Sequence[Way | None]) -> list[Range]:
+    """The lines of its table. Between two sizes with other ways the border is their geometric mean,
+    as nothing is known of where they cross; beyond the largest one the library chooses."""
+    times = operation.ranks if operation.ruled.whole else 1
+    found: list[Range] = []
+    before: Way | None = None
+    for number, way in enumerate(chosen):
+        first = 0
+        if number:
+            first = round(times * math.sqrt(operation.sizes[number - 1] * operation.sizes[number]))
+        if not number or way != before:
+            found.append(_range(first, way))
+        before = way
+    if before is not None:
+        found.append(_range(times * operation.sizes[-1] + 1, None))
+    return found
+
+
+def _range(first: int, way: Way | None) -> Range:
+    if way is None:
+        return Range(first=first)
+    return Range(first=first, algorithm=way.algorithm, segment=way.segment, words=way.words)
+
+
+def _told(operation: Operation, chosen: Sequence[Way | None]) -> str:
+    found = [
+        f"{way.words} at {size(at)}"
+        for at, way in zip(operation.sizes, chosen, strict=True)
+        if way is not None
+    ]
+    return ", ".join(found)
+
+
+class _Race:
+    """Rounds of all ways of operations, one of each operation in a launch."""
+
+    def __init__(
+        self,
+        launches: Curves,
+        operations: Sequence[Operation],
+        tell: Callable[[str], None],
+        limit_seconds: float,
+        left: Callable[[], float],
+    ) -> None:
+        self._launches = launches
+        self._operations = operations
+        self._tell = tell
+        self._limit = limit_seconds
+        self._left = left
+        # By operation: launches of the library as it is, and the gains of each way that is left.
+        self._own: dict[str, list[Floats]] = {each.name: [] for each in operations}
+        self._gains: dict[str, dict[Way, list[Floats]]] = {
+            each.name: {way: [] for way in each.ways} for each in operations
+        }
+        self._distances = {each.name: Distances() for each in operations}
+        self._longest = 0.0  # seconds of a launch
+        self._done = 0  # launches
+        self.timely = True  # whether the time held rounds enough
+
+    @property
+    def words(self) -> str:
+        """`by 40 launches`."""
+        return f"by {count(self._done, 'launch')}"
+
+    def run(self) -> None:
+        """As many rounds as decide, or as there is time for."""
+        for number in range(MOST_ROUNDS):
+            if not self._round(backwards=number % 2 == 1):
+                self.timely = number >= LEAST_ROUNDS or not any(self._gains.values())
+                break
+            for each in self._operations:
+                own = self._gains[each.name]
+                for way, known in self.known(each, 1).items():
+                    if _hopeless(known, number):
+                        del own[way]
+            self._fit(max(1, LEAST_ROUNDS - number - 1))
+            if number + 1 >= LEAST_ROUNDS and not any(map(self._is_open, self._operations)):
+                break
+
+    def known(self, operation: Operation, rounds: int) -> dict[Way, Estimate]:
+        """What is known of the ways of an operation with so many rounds."""
+        own = self._own[operation.name]
+        if not own:
+            return {}
+        noise = noise_of(list(np.array(own) - np.median(own, axis=0)))
+        return {
+            way: estimate(np.array(gains), noise)
+            for way, gains in self._gains[operation.name].items()
+            if len(gains) >= rounds
+        }
+
+    def _is_open(self, operation: Operation) -> bool:
+        return any(map(_open, self.known(operation, LEAST_ROUNDS).values()))
+
+    def _fit(self, rounds: int) -> None:
+        """Leaves out the ways that seem worst, so that so many rounds of the others have their
+        time."""
+        one = max(self._longest, 1e-3) * (1 + 1 / SCREENED_BETWEEN)
+        fitting = max(1, int(self._left() / (one * rounds)))
+        for each in self._operations:
+            known = self.known(each, 1)
+            best_first = sorted(known, key=lambda way: -float(known[way].gains.max()))
+            self._gains[each.name] = {
+                way: self._gains[each.name][way] for way in best_first[:fitting]
+            }
+
+    def _round(self, *, backwards: bool) -> bool:
+        """Each way once; whether the time held it, and something is left. What fails is left
+        out."""
+        order = {
+            each: list(self._gains[each.name])[:: -1 if backwards else 1]
+            for each in self._operations
+            if self._gains[each.name]
+        }
+        before: dict[str, Floats] = {}
+        for number in range(max(map(len, order.values()), default=0)):
+            if number % SCREENED_BETWEEN == 0:
+                before = self._launch(dict.fromkeys(order))
+                if not before:
+                    return False
+                for name, costs in before.items():
+                    self._own[name].append(costs)
+                if self._done == 1 and not self._holds_least():
+                    return False
+            chosen = {each: own[number] for each, own in order.items() if number < len(own)}
+            if not self._fits():
+                return False
+            found = self._launch(chosen)
+            if not found and len(chosen) > 1:  # one of them fails
+                for each, way in chosen.items():
+                    if not self._fits():
+                        return False
+                    found |= self._launch({each: way})
+            for each, way in chosen.items():
+                if each.name in found:
+                    self._gains[each.name][way].append(before[each.name] - found[each.name])
+                else:
+                    del self._gains[each.name][way]
+        return any(self._gains.values())
+
+    def _holds_least(self) -> bool:
+        """Whether there is time for what decides about one way: a round of all, and others of
+        it."""
+        ways = max(map(len, self._gains.values()))
+        launches = ways * (1 + 1 / SCREENED_BETWEEN) + 2 * (LEAST_ROUNDS - 1)
+        return self._left() >= launches * self._longest
+
+    def _fits(self) -> bool:
+        return self._left() >= (self._longest or self._limit)
+
+    def _launch(self, chosen: Mapping[Operation, Way | None]) -> dict[str, Floats]:
+        """The cost of each size, by operation; nothing where it failed, or the time does not hold
+        it. None: the library as it is."""
+        if not self._fits():
+            return {}
+        before = self._left()
+        self._done += 1
+        ways = [way for way in chosen.values() if way]
+        env = {name: value for way in ways for name, value in way.env}
+        try:
+            found, distance_ns = self._launches.curves(
+                env,
+                {each.name: each.sizes for each in chosen},
+                self._limit,
+            )
+        except LaunchFailed as error:
+            self._tell(f"{' '.join(way.label for way in ways) or 'as it is'}: {error}")
+            return {}
+        self._longest = max(self._longest, before - self._left())
+        return {
+            each.name: self._distances[each.name].corrected(
+                dict(way.env) if way else {},
+                distance_ns,
+                np.array([found[each.name][size] for size in each.sizes]),
+            )
+            for each, way in chosen.items()
+        }
+
+
+def _hopeless(own: Estimate, rounds_before: int) -> bool:
+    """Whether it is faster at no size; by one round alone, which may be slow by chance, with more
+    room."""
+    most = own.gains + (LIKELY if rounds_before else SURE) * own.errors
+    return bool((most < LEAST_GAIN).all())
+
+
+def _open(own: Estimate) -> bool:
+    """Whether more rounds may decide about a size."""
+    better = own.gains > np.maximum(HARM, SURE * own.errors)
+    worse = own.gains + LIKELY * own.errors < HARM
+    return bool((~better & ~worse).any())

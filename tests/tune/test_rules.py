@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of rules, from planted operations whose best algorithm differs by size."""
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pytest
+
+from nearpeak.libraries.rules import Range
+from nearpeak.libraries.tunables import Offered, Ruled, Tunable
+from nearpeak.numbers import count
+from nearpeak.study.launching import LaunchFailed
+from nearpeak.tune.candidates import Env
+from nearpeak.tune.estimate import Estimate
+from nearpeak.tune.rules import Operation, Way, as_good, measure, ranges, sizes_of, ways, winners
+
+SIZES = (8, 4096, 65536, 1 << 20)
+ON = {"ON": "true"}
+Times = Mapping[str, Sequence[float]]  # as fast as the library's own choice at each size, by value
+
+
+def way(value: str, number: int = 1, name: str = "BCAST", segment: int = 0) -> Way:
+    return Way((*ON.items(), (name, value)), number, segment, value)
+
+
+def operation(times: Times, name: str = "bcast", **more: bool) -> Operation:
+    """For two targets, with an algorithm for each of these values."""
+    ruled = Ruled(operation=7, **more)
+    tried = tuple(way(each, n, name.upper()) for n, each in enumerate(times, 1))
+    return Operation(name, ruled, tried, SIZES, (8, 65536), ranks=2)
+
+
+class Planted:
+    """Launches scatter by 2 %, and one in twenty is slow; `crash` and `hang` fail. A launch takes a
+    second."""
+
+    def __init__(
+        self, planted: Mapping[str, Times], seconds: float = 1000.0, moved: bool = False
+    ) -> None:
+        """`moved`: from every seventh launch on CPUs are far apart for three, which take four times
+        as long."""
+        self.planted = planted
+        self.moved = moved
+        self.launched: list[Env] = []
+        self._seconds = seconds
+        self._chance = random.Random(1)
+
+    def left(self) -> float:
+        return self._seconds - len(self.launched)
+
+    def curves(
+        self, env: Env, sizes: Mapping[str, Sequence[int]], limit_seconds: float, /
+    ) -> tuple[dict[str, dict[int, float]], float | None]:
+        assert limit_seconds == 4.0
+        assert not env or env["ON"] == "true"
+        self.launched.append(env)
+        if "crash" in env.values():
+            raise LaunchFailed("signal 11")
+        slow = 0.4 if self._chance.random() < 0.05 else 0.0
+        far = self.moved and len(self.launched) % 7 < 3
+        slow += math.log(4) * far
+        found = {}
+        for name, own in sizes.items():
+            times = self.planted[name].get(env.get(name.upper(), ""), (1.0,) * len(own))
+            found[name] = {
+                size: -math.log(fast) + slow + self._chance.gauss(0, 0.02)
+                for size, fast in zip(own, times, strict=True)
+            }
+        return found, 300.0 if far else 80.0
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_what_differs_by_size_becomes_a_table(moved: bool) -> None:
+    planted = {"tree": (1.5, 1.0, 0.5, 0.5), "ring": (0.5, 1.0, 1.4, 1.5), "odd": (0.9,) * 4}
+    told: list[str] = []
+    launches = Planted({"bcast": planted}, moved=moved)
+    found = measure(launches, [operation(planted)], told.append, 4.0, launches.left)
+    (table,) = found.tables
+    assert (table.name, table.operation, table.ranks) == ("bcast", 7, 2)
+    assert table.ranges == [
+        Range(first=0, algorithm=1, words="tree"),
+        Range(first=181),
+        Range(first=16384, algorithm=2, words="ring"),
+        Range(first=(1 << 20) + 1),  # what is not measured
+    ]
+    assert not found.named
+    assert told == [
+        f"bcast: tree at 8 B, ring at 64 KiB, ring at 1 MiB, by {len(launches.launched)} launches"
+    ]
+    assert launches.launched[0] == {}
+
+
+def test_a_value_that_is_as_good_at_all_sizes_is_no_table() -> None:
+    planted = {"tree": (1.5, 1.0, 1.5, 1.5), "ring": (0.5, 0.5, 1.5, 1.5)}
+    launches = Planted({"bcast": planted})
+    found = measure(launches, [operation(planted)], lambda _: None, 4.0, launches.left)
+    assert (found.tables, found.named) == ([], [("BCAST", "tree")])
+
+
+def test_several_operations_share_launches_and_the_file() -> None:
+    planted = {
+        "bcast": {"tree": (1.5, 1.0, 0.5, 0.5), "ring": (0.5, 1.0, 1.4, 1.5)},
+        "reduce": {"linear": (2.0,) * 4},
+        "alltoall": {"bruck": (1.0,) * 4},
+    }
+    told: list[str] = []
+    launches = Planted(planted)
+    many = [operation(times, name) for name, times in planted.items()]
+    found = measure(launches, many, told.append, 4.0, launches.left)
+    assert [table.name for table in found.tables] == ["bcast", "reduce"]
+    assert {"ON": "true", "BCAST": "tree", "REDUCE": "linear", "ALLTOALL": "bruck"} in (
+        launches.launched
+    )
+    assert told[-1].startswith("alltoall: no algorithm is faster beyond chance, by ")
+
+
+@pytest.mark.parametrize("other", ["tree", "crash"])
+def test_what_fails_is_left_out_and_takes_nothing_with_it(other: str) -> None:
+    planted = {
+        "bcast": {"crash": (1.0,) * 4, "tree": (2.0,) * 4},
+        "reduce": {other: (2.0,) * 4, "ring": (1.0,) * 4},
+    }
+    told: list[str] = []
+    launches = Planted(planted)
+    many = [operation(times, name) for name, times in planted.items()]
+    found = measure(launches, many, told.append, 4.0, launches.left)
+    assert ("BCAST", "tree") in found.named
+    assert (("REDUCE", "tree") in found.named) == (other == "tree")
+    assert told.count("BCAST=crash: signal 11") == 1
+
+
+@pytest.mark.parametrize("seconds", [3.0, 12.0, 40.0, 60.0])
+def test_as_much_is_measured_as_there_is_time_for(seconds: float) -> None:
+    """Of many ways the best has its rounds all the same."""
+    planted = {f"odd{n}": (0.9,) * 4 for n in range(14)} | {"tree": (2.0,) * 4}
+    launches = Planted({"bcast": planted}, seconds)
+    told: list[str] = []
+    found = measure(launches, [operation(planted)], told.append, 4.0, launches.left)
+    assert len(launches.launched) <= seconds
+    if seconds < 40:  # and the others have what is left
+        assert told == [f"bcast: no time to decide, by {count(int(seconds > 4), 'launch')}"]
+    assert found.named == ([("BCAST", "tree")] if seconds >= 40 else [])
+
+
+def test_of_equal_algorithms_nothing_is_found() -> None:
+    planted = {f"same{n}": (1.0,) * 4 for n in range(13)}
+    launches = Planted({"bcast": planted})
+    found = measure(launches, [operation(planted)], lambda _: None, 4.0, launches.left)
+    assert (found.tables, found.named) == ([], [])
+
+
+def known(**gains: Sequence[float]) -> dict[Way, Estimate]:
+    """Ways with these gains, and errors of 1 %."""
+    return {
+        way(name): Estimate(np.array(own), np.full(len(own), 0.01), 0.0, 0.01)
+        for name, own in gains.items()
+    }
+
+
+def test_few_ways_win_where_several_are_as_good() -> None:
+    a, c = way("a"), way("c")
+    found = known(a=(0.5, 0.2, 0.0), b=(0.505, 0.0, 0.2), c=(0.0, 0.205, 0.302))
+    assert winners(found, 3) == [a, a, c]
+    assert winners(known(a=(0.02, 0.0, -0.3)), 3) == [None] * 3  # less than a harm elsewhere
+    assert winners({}, 2) == [None, None]
+
+
+@pytest.mark.parametrize(("elsewhere", "good"), [(-0.005, True), (-0.02, False)])
+def test_one_value_is_as_good_within_a_standard_error(elsewhere: float, good: bool) -> None:
+    found = known(a=(0.5, elsewhere))
+    assert as_good(found, winners(found, 2)) == (way("a") if good else None)
+    assert as_good(found, [None, None]) is None
+
+
+def test_sizes_of_all_blocks_are_those_of_all_ranks() -> None:
+    a = way("a", 3)
+    whole = operation({"a": ()}, whole=True)
+    assert ranges(whole, [a, None, None, a]) == [
+        Range(first=0, algorithm=3, words="a"),
+        Range(first=362),
+        Range(first=524288, algorithm=3, words="a"),
+        Range(first=(1 << 21) + 1),
+    ]
+
+
+def test_sizes_reach_beyond_the_targets() -> None:
+    assert sizes_of([8, 4096, 65536, 1 << 20, 1 << 24], [8, 65536]) == [8, 4096, 65536, 1 << 20]
+    assert sizes_of([8, 4096], [512, 4096]) == [8, 512, 4096]
+
+
+def test_ways_are_what_a_file_can_say() -> None:
+    def tunable(name: str, values: list[str], ruled: Ruled | None, **more: str) -> Tunable:
+        return Tunable(
+            name=name,
+            component="x",
+            summary="",
+            source="x",
+            values=values,
+            benchmarks=["bcast"],
+            ruled=ruled,
+            with_={**ON, **more},
+        )
+
+    chosen = tunable("BCAST", ["tree", "pipeline", "unknown"], Ruled(operation=7))
+    parts = tunable("PARTS", ["4096"], Ruled(operation=7, segment=True), BCAST="pipeline")
+    radix = tunable("RADIX", ["2"], None, BCAST="tree")
+    numbers = {"tree": 5, "pipeline": 3}
+    offered = [
+        Offered(chosen, True, "ignore", numbers),
+        Offered(parts, True, "0"),
+        Offered(radix, True, "4"),
+    ]
+    assert ways(offered, "bcast") == [
+        Way((*ON.items(), ("BCAST", "tree")), 5, 0, "tree"),
+        Way((*ON.items(), ("BCAST", "pipeline")), 3, 0, "pipeline"),
+        Way(
+            (*ON.items(), ("BCAST", "pipeline"), ("PARTS", "4096")),
+            3,
+            4096,
+            "pipeline in parts of 4 KiB",
+        ),
+    ]
+    assert ways(offered, "reduce") == []
