@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from nearpeak.libraries.build import build_mpi, build_native
 
 NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))
@@ -44,8 +46,19 @@ def ranks(slurm: Any, host: int) -> list[int]:
     return [pid for pid, line in slurm.hosts.processes(host).items() if "build/" in line]
 
 
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ([], [("interrupted", "ended by SIGTERM")]),
+        (["--signal=KILL", "--batch"], []),  # as what follows on it after KillWait
+    ],
+)
 def test_scancel_ends_a_study_and_the_same_script_completes_it(
-    slurm: Any, installed: Callable[[str], Any], tmp_path: Path
+    slurm: Any,
+    installed: Callable[[str], Any],
+    tmp_path: Path,
+    how: list[str],
+    told: list[tuple[str, str]],
 ) -> None:
     build_mpi(installed("mpich"))
     build_native()
@@ -57,12 +70,12 @@ def test_scancel_ends_a_study_and_the_same_script_completes_it(
     submit = ["sbatch", "--nodes=2", "--parsable", "--output=/dev/null", str(script)]
     job = slurm.run(submit).stdout.strip()
     wait(lambda: bool(records(study, "launch end")), "the first launch")
-    slurm.run(["scancel", job])
+    slurm.run(["scancel", *how, job])
     wait(lambda: not slurm.run(["squeue", "--noheader"]).stdout, "the end of the job")
-    [end] = records(study, "study end")
-    assert (end["status"], end["message"]) == ("interrupted", "ended by SIGTERM")
+    ends = [(end["status"], end["message"]) for end in records(study, "study end")]
+    assert ends == told
     assert not ranks(slurm, 0) + ranks(slurm, 1)
-    assert (study / "report.html").exists()
+    assert (study / "report.html").exists() == bool(told)
 
     done = slurm.run(slurm.job(2, ["sh", str(script)]))
     assert done.returncode == 0, done.stdout + done.stderr
