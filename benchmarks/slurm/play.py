@@ -3,11 +3,13 @@
 
     python benchmarks/slurm/play.py                           # a shell, as on a login node
     python benchmarks/slurm/play.py salloc -N3 --exclusive nearpeak run allreduce --mpi mpich
+    python benchmarks/slurm/play.py --nodes 4 sh script.sh    # four nodes, six at most
 
 Needs Debian's packages munge, slurmctld, slurmd, slurm-client and, for srun --mpi=pmix,
 libpmix-dev; no service of the machine is used. The nodes share its CPUs, so no figure means much.
 """
 
+import argparse
 import importlib
 import os
 import subprocess
@@ -15,7 +17,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-NODES = 3
 TESTS = Path(__file__).parents[2] / "tests"
 
 
@@ -23,12 +24,16 @@ def main() -> int:
     """Runs the command as on the first node; its exit status."""
     sys.path[:0] = [str(TESTS / "netns"), str(TESTS / "slurm")]
     netns, clusters = map(importlib.import_module, ("hosts", "cluster"))
-    argv = sys.argv[1:] or [os.environ.get("SHELL", "/bin/sh")]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--nodes", type=int, default=3, choices=range(1, len(netns.NAMES) + 1))
+    parser.add_argument("command", nargs=argparse.REMAINDER)
+    given = parser.parse_args()
+    argv = given.command or [os.environ.get("SHELL", "/bin/sh")]
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     with tempfile.TemporaryDirectory(prefix="nearpeak-slurm-") as folder:
         try:
             with (
-                netns.made(Path(folder), NODES) as hosts,
+                netns.made(Path(folder), given.nodes) as hosts,
                 clusters.cluster(hosts, Path(folder)) as slurm,
             ):
                 environment = {**slurm.environment, "PATH": path}

@@ -4,10 +4,14 @@
 import errno
 import json
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from nearpeak.conform.progress import Progress
 
 Nearpeak = Callable[..., tuple[int, str, str]]
 
@@ -25,6 +29,27 @@ def test_a_run_and_one_that_goes_on(nearpeak: Nearpeak, tmp_path: Path) -> None:
     (tmp_path / "c" / "conform.jsonl").write_text("".join(lines[:-3]))
     code, out, _ = nearpeak("conform", "--resume", "-o", "c")
     assert (code, out.splitlines()[-1]) == (0, "8 cases tried, none failed; c/conform.html")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_what_a_signal_ends_is_completed(
+    nearpeak: Nearpeak, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    """SIGTERM: the end of a job."""
+    tell = Progress.tell
+
+    def ending(self: Progress, *told: Any) -> None:
+        tell(self, *told)
+        signal.raise_signal(number)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Progress, "tell", ending)
+        code, out, _ = nearpeak("conform", "--mpi", "one", "--operations", "latency", "-o", "c")
+    assert code == 128 + number
+    assert "nearpeak: interrupted; complete it with: nearpeak conform --resume -o c\n" in out
+    assert (tmp_path / "c" / "conform.html").exists()
+    code, out, _ = nearpeak("conform", "--resume", "-o", "c")
+    assert (code, out.splitlines()[-1]) == (0, "4 cases tried, none failed; c/conform.html")
 
 
 def test_what_fails_is_told_and_the_status_is_1(

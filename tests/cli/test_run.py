@@ -133,6 +133,21 @@ def test_a_launch_that_ran_elsewhere_is_not_believed(
     assert err.splitlines()[-1] == f"nearpeak: no figure of this launch counts: {why}"
 
 
+def test_doctor_is_asked_for_the_ranks_of_a_host_alone(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def examine(*, ranks: int, **_: object) -> list[object]:
+        asked.append(ranks)
+        return []
+
+    monkeypatch.setattr(doctor, "examine", examine)
+    monkeypatch.setattr(paths, "check_hosts", lambda *_: ["a", "b"])
+    nearpeak("run", "allreduce", "--mpi", "one", "--hosts", "a,b", "--ranks", "4")
+    assert asked == [2]
+
+
 def test_a_launch_with_another_library_is_not_believed(nearpeak: Nearpeak) -> None:
     line = ["run", "latency", "--mpi", "one", "--sizes", "8"]
     code, _, err = nearpeak(*line, "--settings-env", "NEARPEAK_FAKE_LIBRARY=Fake 2")

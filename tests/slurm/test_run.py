@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from nearpeak.libraries.build import build_mpi
+from nearpeak.libraries.launch import environment
 from nearpeak.nodes.journal import read
 
 NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))
@@ -37,6 +38,10 @@ def bare(installed: Callable[[str], Any], tmp_path: Path) -> Callable[[str], Pat
         build_mpi(library)
         (tmp_path / name).mkdir()
         (tmp_path / name / "lib").symlink_to(library.prefix / "lib")
+        if name == "intel":  # its own is not in the wheel: MPICH's stands in for it, at its place
+            own = tmp_path / name / "libfabric/lib/libfabric.so.1"
+            own.parent.mkdir(parents=True)
+            own.symlink_to(environment(library)["I_MPI_OFI_LIBRARY"])
         return tmp_path / name
 
     return make
@@ -110,7 +115,9 @@ def test_all_pairs_of_the_nodes_of_a_job(
     assert {launch.end.status for launch in read(folder).launches} == {"ok"}
 
 
-@pytest.mark.parametrize(("name", "pmi"), [("mpich", "pmi2"), ("openmpi", "pmix")])
+@pytest.mark.parametrize(
+    ("name", "pmi"), [("mpich", "pmi2"), ("openmpi", "pmix"), ("intel", "pmi2")]
+)
 def test_srun_starts_what_has_no_launcher(
     slurm: Any, bare: Callable[[str], Path], name: str, pmi: str
 ) -> None:

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from nearpeak.errors import UserError
+from nearpeak.machine import allocation
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.places import Ranks
 from nearpeak.machine.sysfs import from_sysfs
@@ -59,6 +60,17 @@ def test_what_was_begun_on_a_host_goes_on_there() -> None:
     check_same_hosts(["localhost", "203.0.113.1"], "true")
     with pytest.raises(UserError, match=r"begun on 203\.0\.113\.1, which is another host"):
         check_same_hosts(["203.0.113.1", "localhost"], "true")
+
+
+def test_what_goes_on_needs_a_job_of_its_own_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = allocation.Allocation("7", ("n1", "n2"), "n1")
+    monkeypatch.setattr(allocation, "by_srun", lambda: True)
+    monkeypatch.setattr(allocation, "current", lambda: job)
+    lacking = r"'n3' is no node of job 7 \(n1,n2\): ask for a job with it \(--nodelist=n1,n3\)"
+    with pytest.raises(UserError, match=rf"{lacking}, or name nodes of this one$"):
+        check_hosts(["n1", "n3"], None)
+    with pytest.raises(UserError, match=rf"{lacking}$"):
+        check_same_hosts(["n1", "n3"], None)
 
 
 def test_one_path_of_each_kind_or_all_pairs(dgx: Machine) -> None:

@@ -351,11 +351,24 @@ def test_a_launch_that_ended_with_its_job_has_not_crashed(
     study: Any, standins: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The signal for the study itself may come later, or not at all."""
-    monkeypatch.setattr(allocation, "is_ending", lambda: True)
+    told = iter([False, True])
+    monkeypatch.setattr(allocation, "is_ending", lambda: next(told))
     monkeypatch.setattr("nearpeak.study.run.SIGNAL_SECONDS", 0.1)
     end = study.run(standins.small_plan(standins.contender("ended", "crash")))
     assert (end.status, end.message) == ("interrupted", "the job was ended")
     assert study.ends()[-1].status == "interrupted"
+
+
+def test_a_study_does_not_outlive_its_job(
+    study: Any, standins: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """salloc gives its command no signal, and launches within this node do not fail."""
+    told = iter([False, True])
+    monkeypatch.setattr(allocation, "is_ending", lambda: next(told))
+    monkeypatch.setattr("nearpeak.study.run.JOB_SECONDS", 0.0)
+    end = study.run(standins.small_plan())
+    assert (end.status, end.message) == ("interrupted", "the job was ended")
+    assert [end.status for end in study.ends()] == ["ok"]
 
 
 def test_a_study_that_was_killed_loses_its_half_line_alone(

@@ -114,6 +114,12 @@ REAL = {
     ("intel-segv", 139): "ended by SIGSEGV: KILLED BY SIGNAL: 11 (Segmentation fault)",
     ("openmpi-slots", 1): "exit status 1: There are not enough slots available in the system to"
     " satisfy the 9 slots that were requested by the application: ./c.openmpi",
+    # A node that died before and within a launch.
+    ("mpich-dead-node", 255): "exit status 255: srun: error: Task launch for StepId=1.6 failed on"
+    " node nearpeak-b: Communication connection failure",
+    ("openmpi-dead-node", 250): "exit status 250: srun returned non-zero exit status (59648) from"
+    " launching the per-node daemon.",
+    ("mpich-lost-node", 255): "exit status 255: mpiexec lost its connection to a node",
     # MPICH's error 0x...8f: its last byte is no signal.
     ("mpich-ucx", 143): "exit status 143: MPIDI_UCX_init_local(240): ucx function returned with"
     " failed status(ucx_init.c 240 MPIDI_UCX_init_local No such device)",

@@ -119,9 +119,11 @@ def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
     from nearpeak.conform.progress import Progress
     from nearpeak.machine.discover import discover
     from nearpeak.report.conformed.words import finding
+    from nearpeak.signals import ending, status_of
     from nearpeak.study.contenders import choose_contenders
     from nearpeak.study.options import library_choice
     from nearpeak.study.paths import paths_within
+    from nearpeak.study.prepare import start
     from nearpeak.study.programs import TOOLS, build_programs
 
     journal = None
@@ -135,20 +137,21 @@ def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
         run.check_library(contender)
         say_lacking(contender.library)
     machine = discover()
-    where = run.places(paths_within(machine), chosen)
     described = build_programs([contender.library for contender in contenders], TOOLS).described
+    contenders, lent = start(contenders, machine, [[]], None, TOOLS, say)
+    where = run.places(paths_within(lent), chosen)
     if journal is None:
         journal = ConformJournal(folder, run.begin(machine, chosen, described, list(where)))
     try:
         trials = run.Run(journal, described, where, TOOLS)
         left = sum(len(trials.left(contender)) for contender in contenders)
-        with Progress(left, finding) as progress:
+        with Progress(left, finding) as progress, ending():
             for contender in contenders:
                 trials.try_library(contender, progress.tell)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         print(f"nearpeak: interrupted; complete it with: nearpeak conform --resume -o {folder}")
         write(folder, journal.records)
-        raise typer.Exit(130) from None
+        raise typer.Exit(status_of(interrupt)) from None
     finally:
         journal.close()
     return write(folder, journal.records)

@@ -3,7 +3,6 @@
 
 import contextlib
 import random
-import signal
 import sys
 import time
 from pathlib import Path
@@ -14,6 +13,7 @@ import typer
 from nearpeak.cli import PathId, parsed, say, say_lacking, warn
 from nearpeak.errors import UserError
 from nearpeak.numbers import count
+from nearpeak.signals import ending, status_of
 from nearpeak.tune.targets import DEFAULT
 
 if TYPE_CHECKING:
@@ -157,13 +157,14 @@ def tune(
             for_study = added if amendment.study else None
         budget_left = budget_of(journal.records)
         try:
-            outcome = _search(prepared, journal)
-            spent = time.monotonic() - start
-            judged = _confirm(
-                prepared, outcome, output, budget_left.study_seconds(spent), for_study
-            )
-        except KeyboardInterrupt:
-            raise _interrupted(output, signal.SIGINT) from None
+            with ending():
+                outcome = _search(prepared, journal)
+                spent = time.monotonic() - start
+                judged = _confirm(
+                    prepared, outcome, output, budget_left.study_seconds(spent), for_study
+                )
+        except KeyboardInterrupt as interrupt:
+            raise _interrupted(output, status_of(interrupt)) from None
         unused = 0.0 if outcome.taken else budget_left.unused(time.monotonic() - start)
         found = run.summed_up(prepared, journal, outcome, judged, unused)
         profiles = run.profiles(prepared, journal, found)
@@ -273,7 +274,7 @@ def _confirm(
     )
     ended_by = measure(options, folder, added)
     if ended_by is not None:
-        raise _interrupted(output, ended_by)
+        raise _interrupted(output, 128 + ended_by)
     results = build_results(folder)
     write_report(results, folder)
     return {
@@ -290,11 +291,11 @@ def _confirm(
     }
 
 
-def _interrupted(output: Path, number: int) -> typer.Exit:
+def _interrupted(output: Path, status: int) -> typer.Exit:
     from nearpeak.tune.journal import resume_command
 
     say(f"nearpeak: interrupted; complete it with: {resume_command(output)}")
-    return typer.Exit(128 + number)
+    return typer.Exit(status)
 
 
 def _write(found: "Tuned", profiles: "dict[str, Profile]", output: Path) -> None:

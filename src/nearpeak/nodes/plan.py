@@ -69,8 +69,8 @@ def check(chosen: Chosen) -> None:
     number = len(chosen.nodes)
     if number < LEAST_NODES:
         raise UserError(
-            f"{count(number, 'node')}: name {LEAST_NODES} or more with --hosts, like --hosts a,b,c;"
-            " between two, `nearpeak study --hosts a,b` measures"
+            f"{count(number, 'node')}: it takes {LEAST_NODES} or more, by --hosts a,b,c, of a job,"
+            f" or by --nodes {LEAST_NODES} of its script; between two, `nearpeak study` measures"
         )
     if chosen.launches < LEAST_LAUNCHES:
         raise UserError(

@@ -68,6 +68,7 @@ def check_hosts(hosts: Sequence[str], remote_shell: str | None, *, call: bool = 
 
 def check_same_hosts(hosts: Sequence[str], remote_shell: str | None) -> None:
     """As `check_hosts`, of what has begun on the first of them, and goes on there."""
+    check_nodes(hosts, remote_shell, otherwise="")
     if check_hosts(hosts, remote_shell) != list(hosts):
         raise UserError(f"it was begun on {hosts[0]}, which is another host than this: go on there")
 
@@ -115,8 +116,15 @@ def _call(host: str, shell: str) -> None:
     )
 
 
-def check_nodes(hosts: Sequence[str], remote_shell: str | None) -> None:
-    """UserError for a host that is no node of the job, in one whose hosts srun reaches."""
+def check_nodes(
+    hosts: Sequence[str],
+    remote_shell: str | None,
+    otherwise: str = ", or name nodes of this one",
+) -> None:
+    """UserError for a host that is no node of the job, in one whose hosts srun reaches.
+
+    `otherwise`: what else may be done.
+    """
     if remote_shell is not None or not allocation.by_srun():
         return
     found = allocation.current()
@@ -125,7 +133,7 @@ def check_nodes(hosts: Sequence[str], remote_shell: str | None) -> None:
         if host not in found.nodes:
             raise UserError(
                 f"host {host!r} is no node of {found}: ask for a job with it (--nodelist="
-                f"{','.join(hosts)}), or name nodes of this one"
+                f"{','.join(hosts)}){otherwise}"
             )
 
 

@@ -2,6 +2,7 @@
 """Runs a plan, launch by launch, into a study folder; picks up where an earlier run stopped."""
 
 import contextlib
+import math
 import os
 import signal
 import time
@@ -54,7 +55,9 @@ from nearpeak.study.state import GIVE_UP_AFTER
 from nearpeak.terms.logs import BAD_INPUT, FAILED, WRONG_DATA, crash_words, last_words
 from nearpeak.terms.outcomes import Ending
 
+JOB_SECONDS = 30.0  # for which a job that goes on is taken to do so
 SIGNAL_SECONDS = 5.0  # from the end of a job's launch to the signal that ends the study
+JOB_ENDED = "the job was ended"
 _REFUSALS = (FAILED, BAD_INPUT, 126, 127)  # the last: could not be executed, not found
 _MEASURED = EnvironmentRecord | CaseRecord | SamplesRecord | ProblemRecord
 
@@ -86,7 +89,8 @@ class Interrupt:
 
     def __init__(self) -> None:
         self.signal: int | None = None
-        self.job_ended = False  # as `has_come` found it
+        self.job_ended = False  # as it was found last
+        self._asked = -math.inf
 
     def __call__(self, number: int, _frame: FrameType | None) -> None:
         self.signal = number
@@ -100,6 +104,14 @@ class Interrupt:
             while self.signal is None and time.monotonic() < deadline:
                 time.sleep(0.05)
         return self.signal is not None or self.job_ended
+
+    def job_is_over(self) -> bool:
+        """Whether the job has ended without us: a command of salloc's may get no signal, and what
+        it starts on its own node goes on, beside what other jobs run there."""
+        if (now := time.monotonic()) >= self._asked + JOB_SECONDS:
+            self._asked = now
+            self.job_ended = allocation.is_ending()
+        return self.job_ended
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
@@ -195,13 +207,15 @@ class StudyRun:
             for planned in self._state.remaining(block):
                 if planned not in self._state.remaining(block):
                     continue
+                if self._interrupt.job_is_over():
+                    return StudyEndRecord(status="interrupted", message=JOB_ENDED)
                 self._run_launch(planned)
                 if self._interrupt.signal is not None:
                     self.signal = self._interrupt.signal
                     name = signal.Signals(self.signal).name
                     return StudyEndRecord(status="interrupted", message=f"ended by {name}")
                 if self._interrupt.job_ended:
-                    return StudyEndRecord(status="interrupted", message="the job was ended")
+                    return StudyEndRecord(status="interrupted", message=JOB_ENDED)
         if len(looks) == 1:  # so many were asked for
             return StudyEndRecord(status="complete", message=f"all {last} blocks were run")
         return self._ending(f"all {last} blocks were run")

@@ -116,7 +116,8 @@ def choose(
     check_launcher(library)
     chosen = settings.find(library, wanted or "default", say)
     machine = here.discover()
-    diagnoses = doctor.examine(machine=machine, ranks=2 if oversubscribe else ranks or 2)
+    here_ranks = -(-(ranks or 2) // max(1, len(names)))  # of hosts, each has as many
+    diagnoses = doctor.examine(machine=machine, ranks=2 if oversubscribe else here_ranks)
     described = named(programs.describe_library(library, programs.TOOLS).benchmarks, benchmark)
     kinds = parse_buffers(buffers)
     if path and ranks:

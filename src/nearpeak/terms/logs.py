@@ -36,6 +36,9 @@ _OF_ANY_END = re.compile(
         Process\ received|End\ of\ error|reported\ by|on\ |MPI_ERRORS_ARE_FATAL|\ +and\ MPI))
     | (srun|slurmstepd\S*):\ (error:\ )?(                                             # Slurm
         \S+:\ task|Job\ step\ aborted|\*\*\*\ STEP|cluster\ configuration\ lacks)
+    | \[(mpiexec|proxy:\S+)@\S+\]\ .*(                        # Hydra's stack below a lost process
+        callback\ returned\ error\ status|error\ waiting\ for\ (event|completion)
+        |assert\ \(!closed\)\ failed)
     | \#\ (?!NOT\ SOLVED) | \d+\ +\d+\.\d                    # comments and rows of our own tables
     """,
     re.VERBOSE,
@@ -46,6 +49,11 @@ _WRONG = re.compile(
     r"|undefined|out of",
     re.IGNORECASE,
 )
+# srun names the node where it could not start a task; the line behind it does not.
+_OF_NODE = re.compile(r"srun: error: Task launch for \S+ failed on node ")
+# Hydra's mpiexec, when the proxy that it started on a node closes its connection.
+_LOST_NODE = re.compile(r"\[mpiexec@\S+\] control_cb .*assert \(!closed\) failed")
+LOST_NODE = "mpiexec lost its connection to a node"
 _FRAME = re.compile("-{20,}")  # around what Open MPI says
 
 
@@ -115,13 +123,15 @@ def fault(message: str) -> str:
 def last_words(*logs: Path) -> str:
     """The line of a launch's output that says why it ended.
 
-    The last one of our programs' own; else the last that names something wrong; else the last one.
-    What launchers say of any end does not count.
+    The last one of our programs' own; else the last that names a node on which nothing starts, or
+    something else wrong; else the last one. What launchers say of any end does not count.
     """
     words = _told(logs)
     own = [line for line in words if line.startswith(OWN)]
+    nodes = [line for line in words if _OF_NODE.match(line)]
     wrong = [line for line in words if _WRONG.search(line)]
-    return (own or wrong or words or [NOTHING_SAID])[-1][:300]
+    lost = [LOST_NODE for line in _all_lines(logs) if _LOST_NODE.match(line)]
+    return (own or nodes or wrong or words or lost or [NOTHING_SAID])[-1][:300]
 
 
 def _aborted(lines: Iterable[str]) -> set[int]:
@@ -151,10 +161,16 @@ def _told(logs: Sequence[Path]) -> list[str]:
 
 
 def _first_sentence(lines: Iterable[str]) -> str:
-    """The first paragraph, and the one behind it where that ends with a colon."""
+    """The first paragraph, and the one behind it where that ends with a colon, unless that is a
+    list of what to try: then the sentences before the colon's."""
     rest = iter(lines)
     words = " ".join(takewhile(bool, rest))
-    return " ".join([words, *takewhile(bool, rest)]) if words.endswith(":") else words
+    if not words.endswith(":"):
+        return words
+    more = [*takewhile(bool, rest)]
+    before, sentence, _ = words.rpartition(". ")
+    listed = sentence and all(line.startswith("* ") for line in more)
+    return f"{before}." if listed else " ".join([words, *more])
 
 
 def _named(lines: Iterable[str]) -> dict[int, str]:
