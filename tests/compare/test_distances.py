@@ -122,8 +122,8 @@ def test_few_launches_there_have_those_elsewhere_with_the_effect_of_their_side(
     assert library.levelled == CASES
     assert library.change.ratio == pytest.approx(3.7, rel=0.03)
     assert words.distances(found)[0].endswith(
-        "; compared at 60.0 ns, all 6 cases as if all launches were there, as a side has fewer than"
-        " 6 there"
+        "; compared at 60.0 ns: in all 6 cases a side has fewer than 6 launches there, so the"
+        " others are converted to it, by what the distance changes"
     )
 
 

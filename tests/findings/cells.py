@@ -207,12 +207,15 @@ def ceiling(cell: Cell) -> CeilingPoint:
 
 
 def seen(
-    kind: str, cells: Sequence[Cell], given: Mapping[Who, Settings] | None = None
+    kind: str,
+    cells: Sequence[Cell],
+    given: Mapping[Who, Settings] | None = None,
+    **observed: Any,
 ) -> list[Seen]:
     """What one rule finds in them: of each cell that loses in each block, the greatest loss."""
     (rule,) = [known for known in all_rules() if known.name == kind]
     greatest: dict[object, Seen] = {}
-    for found in rule.find(view(cells, given)):
+    for found in rule.find(view(cells, given, **observed)):
         if isinstance(found, Seen) and found.loss.everywhere:
             key = id(found.cell)
             greatest[key] = max(found, greatest.get(key, found), key=lambda each: each.loss.ratio)

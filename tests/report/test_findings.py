@@ -371,6 +371,14 @@ def test_the_time_lost_is_that_of_one_operation(finding: Finding) -> None:
     assert of(0.0, 1) == ""
 
 
+def test_what_a_dip_costs_is_told_by_the_gap_of_its_neighbour(by_hand: Any) -> None:
+    times = ((512, 3.0, 1.0), (4096, 12.0, 2.0), (32768, 6.0, 3.0))
+    cells = [by_hand.make_cell("latency", us, x=x, ceiling=best) for x, us, best in times]
+    [found] = [each for each in find_in(by_hand.view(cells)) if each.kind == "dip"]
+    assert "With the gap that it has at 512 B, each such operation would take 6." in lost(found)
+    assert "loses" not in lost(found)
+
+
 def test_what_has_the_same_reason_is_said_behind_the_remedy(by_hand: Any) -> None:
     cells = [
         by_hand.make_cell(benchmark, value, x=by_hand.MIB, place=place, ceiling=ceiling)

@@ -112,7 +112,12 @@ def study(
     mpi: Libraries = None,
     paths: Annotated[
         str | None,
-        typer.Option(metavar="ID,...", help="Data paths, as `nearpeak machine` names them."),
+        typer.Option(
+            "--paths",
+            "--path",
+            metavar="ID,...",
+            help="Data paths, as `nearpeak machine` names them.",
+        ),
     ] = None,
     all_pairs: Annotated[
         bool,

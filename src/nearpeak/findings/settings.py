@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings that rules name: which fit a library, and which contradict what it is run with."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
@@ -30,6 +31,7 @@ class Setting(NamedTuple):
     name: str
     value: str
     effect: str  # "each message asks for no handle"
+    most_bytes: float = math.inf  # of messages that it may help
 
 
 RENDEZVOUS = Setting(
@@ -38,7 +40,11 @@ RENDEZVOUS = Setting(
 
 
 EAGER = Setting(
-    SHARED, "OMPI_MCA_btl_sm_eager_limit", "8192", "less than 8 KiB at once, as a header counts too"
+    SHARED,
+    "OMPI_MCA_btl_sm_eager_limit",
+    "8192",
+    "less than 8 KiB at once, as a header counts too",
+    most_bytes=1 << 14,  # of two sizes that the limit is between, the larger
 )
 
 

@@ -40,13 +40,22 @@ def lost(finding: Finding) -> str:
         ""
         if finding.sure
         else f"Not certain: in {count(cost.blocks, 'block')} this may be chance.",
-        f"Each such operation loses {number(cost.lost_us)} µs." if cost.lost_us else "",
+        _lost_by(finding, cost.lost_us) if cost.lost_us else "",
         f"{count(more, 'more case')} {'loses' if more == 1 else 'lose'} in the same way, by"
         " smaller factors."
         if more
         else "",
     ]
     return " ".join(filter(None, words))
+
+
+def _lost_by(finding: Finding, us: float) -> str:
+    if finding.kind != "dip":
+        return f"Each such operation loses {number(us)} µs."
+    there = size(_other(finding).case.x)
+    return (
+        f"With the gap that it has at {there}, each such operation would take {number(us)} µs less."
+    )
 
 
 def _lost_of(message: InMessage, sure: bool) -> str:

@@ -514,7 +514,10 @@ def _not_far(found: tuned.Tuned) -> str:
     if not slower:
         return ""
     others = [apart.words for apart in own if apart.words not in slower]
-    return f", with the CPUs {' or '.join(others)} apart and not {' or '.join(slower)}"
+    return (
+        f", with the CPUs {' or '.join(others)} apart and not {' or '.join(slower)} (something is"
+        " slower there; on a virtual machine nobody can choose, so do not use it)"
+    )
 
 
 def _some(found: tuned.Tuned) -> str:
@@ -564,7 +567,7 @@ def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> di
     if found.unguarded:
         everywhere += f" (not measured: {', '.join(found.unguarded)})"
     here = f"for {begun.path} with buffers {buffers}{_some(found)} alone{_not_far(found)}"
-    if found.slower:
+    if any(each.verdict == "slower" or not each.slower_at for each in found.slower):
         here += ": elsewhere it is slower"
     if found.verdict == "taken":
         return {"": made(everywhere, found.env, found.evidence)}

@@ -4,7 +4,10 @@
 
 from typing import Any
 
+import msgspec
 import pytest
+
+from nearpeak.machine.machine import Cache
 
 
 def sizes(by_hand: Any, benchmark: str, part: float, whole: float, **how: Any) -> list[Any]:
@@ -60,6 +63,20 @@ def test_parts_that_lie_in_a_nearer_cache_tell_nothing(by_hand: Any) -> None:
     assert by_hand.seen("parts", [part, whole]) == []
     part.lies_in = "memory"
     assert len(by_hand.seen("parts", [part, whole])) == 1
+
+
+@pytest.mark.parametrize(
+    ("room_mib", "virtual", "told"), [(16, False, 1), (15, False, 0), (64, True, 0)]
+)
+def test_a_cache_that_is_shared_must_have_room_for_two_of_both(
+    by_hand: Any, room_mib: int, virtual: bool, told: int
+) -> None:
+    caches = [Cache(level=3, kind="unified", size_bytes=room_mib * by_hand.MIB, cpus=[0, 1])]
+    machine = msgspec.structs.replace(by_hand.MACHINE, caches=caches, virtual=virtual)
+    cells = sizes(by_hand, "latency", 100.0, 800.0)
+    for cell in cells:
+        cell.lies_in = "shared cache"
+    assert len(by_hand.seen("parts", cells, machine=machine)) == told
 
 
 def test_where_the_bytes_lie_must_be_known(by_hand: Any) -> None:

@@ -72,7 +72,10 @@ def test_the_distance_of_the_cpus_is_told(tuned: Tuned, capsys: pytest.CaptureFi
     assert f"faster {line}" in text
     assert "are medians over all of them; CPUs apart has each distance by itself" in text
     assert "faster here, and slower between CPUs at another distance:" in text
-    told = f"latency: 2.00 -> 1.00 us, 2.00 times as fast (CPUs apart: {line})"
+    told = (
+        "latency: 0.700 [0.650, 0.800] times as fast where the CPUs are 300 ns apart"
+        " (12 launches); over all distances 2.00 -> 1.00 us, 2.00"
+    )
     assert f"Slower at one of the distances of the CPUs: {told}" in text
 
 

@@ -9,6 +9,7 @@ from nearpeak.findings.sources import GUIDELINES, SHARED_MEMORY, THRESHOLDS
 from nearpeak.results.results import Cell
 
 LIMIT = 1.5  # times slower than its parts
+ENDS = 2  # that have a buffer in a cache
 
 
 def find(view: View) -> Iterator[Seen]:
@@ -17,13 +18,24 @@ def find(view: View) -> Iterator[Seen]:
         for place, whole in enumerate(curve):
             smaller = (part for part in reversed(curve[:place]) if _divides(part, whole))
             part = next(smaller, None)
-            if part is None or whole.lies_in is None or part.lies_in != whole.lies_in:
+            if part is None or part.lies_in != whole.lies_in or not _is_sure(view, whole):
                 continue  # what is cut from bytes in memory does not lie in a cache
             if whole.unit in ("us", "GB/s"):
                 # So many parts take the time of the whole; of a rate it is that of any number.
                 parts = float(whole.case.x // part.case.x) if whole.unit == "us" else 1.0
                 if found := above(view, whole, part, LIMIT, parts):
                     yield found
+
+
+def _is_sure(view: View, whole: Cell) -> bool:
+    """Whether it is known that its bytes lie where those of the smaller ones do. A cache that is
+    shared, on a virtual machine by others too, may not have room for two buffers."""
+    if whole.lies_in != "shared cache":
+        return whole.lies_in is not None
+    machine = view.observations.machine
+    last = max((cache.level for cache in machine.caches), default=0)
+    room = min((cache.size_bytes for cache in machine.caches if cache.level == last), default=0)
+    return not machine.virtual and 2 * ENDS * whole.case.x <= room
 
 
 def _divides(part: Cell, whole: Cell) -> bool:
@@ -35,7 +47,8 @@ RULE = Rule(
     tells=f"An operation takes more than {LIMIT:g} times as long as equal parts of it, one after"
     " the other, by the time of the next smaller size that was measured and divides it (a rate:"
     " that of the smaller size is so many times higher), beyond what the ceilings of both explain."
-    " Only where it is known that the bytes of both lie in the same caches, or in memory.",
+    " Only where it is known that the bytes of both lie in the same caches, or in memory: in a"
+    " cache that cores share, of at most a quarter of it, and not on a virtual machine.",
     find=find,
     remedy="Send such messages in parts, or change the size of the pieces in which the library"
     " moves them, or its threshold.",

@@ -329,8 +329,8 @@ def _at_distances(place: PlaceChange) -> str:
         return f"compared at {at} alone"
     cases = sum(len(curve.cells) for curve in place.curves)
     return (
-        f"compared at {at}, {portion(place.levelled, cases, 'case')} as if all launches were there,"
-        f" as a side has fewer than {ALONE} there"
+        f"compared at {at}: in {portion(place.levelled, cases, 'case')} a side has fewer than"
+        f" {ALONE} launches there, so the others are converted to it, by what the distance changes"
     )
 
 

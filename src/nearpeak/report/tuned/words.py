@@ -14,7 +14,8 @@ def sentence(found: Tuned) -> str:
     if found.lacking:
         nothing = "within the budget no setting was shown to make it faster."
     where = f"{found.library} {found.version}, {found.path}{_apart(found)}, buffers {found.buffers}"
-    elsewhere = "elsewhere" if found.slower else "between CPUs at another distance"
+    by_distance = all(_is_by_distance(row) for row in found.slower)
+    elsewhere = "between CPUs at another distance" if by_distance else "elsewhere"
     said = {
         "taken": "these settings make it faster, and nothing that was measured slower:",
         "taken here alone": f"these settings make it faster here, and slower {elsewhere}:",
@@ -54,10 +55,10 @@ def lists(found: Tuned) -> list[tuple[str, list[str]]]:
         title += f" ({assigned(found.calibration.env)})"
         told.append((title, _calibrated(found.calibration, found.targets)))
     told += [
-        ("Slower with it", [_changed(each) for each in found.slower]),
+        ("Slower with it", [_slower(each) for each in found.slower]),
         (
             "Slower at one of the distances of the CPUs",
-            [_changed(row) for row in found.evidence if row.slower_at],
+            [_slower(row) for row in found.evidence if row.slower_at],
         ),
         ("What no longer works with it", found.broken),
         ("May stop working with it", found.breaks),
@@ -134,6 +135,25 @@ def _calibrated(found: Calibration, targets: Sequence[str]) -> list[str]:
 def _faster(ci95: Sequence[float]) -> str:
     low, high = ci95
     return ": faster" if low > 1 else ": slower" if high < 1 else ", which is no difference"
+
+
+def _is_by_distance(row: Evidence) -> bool:
+    """Whether it is slower at some of several distances of the CPUs alone."""
+    return bool(row.slower_at) and row.verdict != "slower"
+
+
+def _slower(row: Evidence) -> str:
+    if not _is_by_distance(row):
+        return _changed(row)
+    there = ", ".join(
+        f"{number(at.times)}{interval(at.ci95)} times as fast where the CPUs are {at.words} apart"
+        f" ({count(at.launches, 'launch')})"
+        for at in row.slower_at
+    )
+    return (
+        f"{row.case}: {there}; over all distances {number(row.before)} -> {number(row.after)}"
+        f" {row.unit}, {number(row.times)}{interval(row.ci95)}"
+    )
 
 
 def _changed(row: Evidence) -> str:
