@@ -60,6 +60,10 @@ def test_the_script_of_a_job_is_written_and_nothing_run(nearpeak: Nearpeak, tmp_
     for more in (["--dry-run"], ["--require", "latency>=5"]):
         code, _, err = nearpeak(*words, *more, "--sbatch", "job.sh")
         assert (code, err.count("\n")) == (2, 1)
+    (tmp_path / "own.txt").write_text("mine\n")
+    code, _, err = nearpeak(*words, "--sbatch", "own.txt")
+    assert (code, err.count("\n")) == (2, 1)
+    assert (tmp_path / "own.txt").read_text() == "mine\n"
     (tmp_path / "there").mkdir()
     (tmp_path / "there" / "plan.json").touch()
     code, _, err = nearpeak(*words, "--sbatch", "job.sh")

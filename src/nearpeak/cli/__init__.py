@@ -140,7 +140,7 @@ def write_script(file: Path, asked: "Asked", lacking: Iterable[str], *left_out: 
     """Writes the script of a job that runs this command without --sbatch, and without `left_out`,
     options with a value. `lacking`: why libraries that are named are none here."""
     from nearpeak.files import put_whole
-    from nearpeak.study.batch import job_script, without
+    from nearpeak.study.batch import JOB_NAME, job_script, without
 
     program, *words = sys.argv
     if "/" in program:
@@ -156,6 +156,8 @@ def write_script(file: Path, asked: "Asked", lacking: Iterable[str], *left_out: 
     for why in lacking:
         say(f"nearpeak: not here, so that the job must have it: {why}")
     try:
+        if file.exists() and JOB_NAME not in file.read_text("utf-8", errors="replace"):
+            raise UserError(f"--sbatch {file} is no script of nearpeak's: name another file")
         put_whole(file, script.encode())
     except OSError as error:
         raise UserError(f"--sbatch {file}: {error.strerror}") from None

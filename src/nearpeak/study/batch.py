@@ -15,6 +15,7 @@ from nearpeak.study.planning import budget_of
 from nearpeak.terms.study_files import PLAN
 
 _NODES = re.compile(r"\b(\d{1,4})-nodes\b")
+JOB_NAME = "job-name=nearpeak"  # in every script
 PREPARE_SECONDS = 120.0  # to find the libraries and to try what starts them
 
 
@@ -42,7 +43,7 @@ def job_script(asked: Asked, command: Sequence[str], here: Path) -> str:
     in `here`. Where that has begun, it completes it."""
     seconds = (asked.seconds + PREPARE_SECONDS) / (1 - RESERVE) + LEAST_RESERVE_SECONDS
     minutes = math.ceil(seconds / 60)
-    asking = ["job-name=nearpeak", "exclusive", f"nodes={asked.nodes}"]
+    asking = [JOB_NAME, "exclusive", f"nodes={asked.nodes}"]
     asking += [f"nodelist={','.join(asked.hosts)}"] if asked.hosts else []
     asking.append(f"time={minutes // 60:02d}:{minutes % 60:02d}:00")
     lines = "\n".join(f"#SBATCH --{words}" for words in asking)
