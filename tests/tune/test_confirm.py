@@ -168,6 +168,27 @@ def test_at_a_distance_at_which_no_block_has_both_medians_are_compared(
     assert not found.everywhere
 
 
+@pytest.mark.parametrize(("far_us", "price"), [(2.0, False), (2.6, True)])
+def test_a_single_launch_between_far_cpus_tells_of_twice_the_time(
+    make_study: MakeStudy, far_us: float, price: bool
+) -> None:
+    study = make_study("alpha", "alpha@tuned")
+    for block in range(12):
+        for library, far, times in (
+            ("alpha", block in (0, 1, 2), (1.0, 1.1)),
+            ("alpha@tuned", block == 3, (0.5, far_us)),
+        ):
+            first = len(study.records)
+            study.launch(block, library, "latency", {8: times[0], 64 * KIB: times[far]})
+            for record in study.records[first:]:
+                if hasattr(record, "cache_line_ns"):
+                    record.cache_line_ns = [300.0 if far else 60.0]
+    found = judge(study.results(), "alpha", "default", TARGETS, [PATH], "H,H")
+    assert found.faster
+    assert bool(found.slower) == price
+    assert found.everywhere == (not price)
+
+
 def test_what_is_not_faster_is_not_taken(make_study: MakeStudy) -> None:
     assert not confirmed(make_study, {8: 1.0, KIB: 1.0}).faster
 

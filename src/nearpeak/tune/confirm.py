@@ -31,9 +31,9 @@ Key = TypeVar("Key", bound=Hashable)
 LEAST_SHARE = 0.05  # of launches at a distance, that it is told for
 PRICE = 1 / 1.05  # what is no faster than this is told as slower
 FEW = 1 / 1.25  # the same in each of launches that are too few for an interval
-# Of what is guarded, which are many cases: each launch with the settings against each one without,
-# of two of each at least.
-FEW_GUARDED = 1 / 1.5
+# Of what is guarded, which are many cases: each launch with the settings against each one without;
+# of a single one of either, which may be chance, the second.
+FEW_GUARDED, SINGLE_GUARDED = 1 / 1.5, 1 / 2
 
 
 def options(
@@ -252,7 +252,8 @@ def _are_apart(before: Cell, after: Cell, apart: Apart) -> bool:
     """Whether few launches at a distance leave no doubt that a guarded case is slower there."""
     first, second = (_at(cell, apart) for cell in (before, after))
     ratios = [better_by(new, old, before.better) for old in first for new in second]
-    return min(len(first), len(second)) > 1 and max(ratios) < FEW_GUARDED
+    limit = FEW_GUARDED if min(len(first), len(second)) > 1 else SINGLE_GUARDED
+    return max(ratios, default=1.0) < limit
 
 
 def _at(cell: Cell, apart: Apart) -> list[float]:
