@@ -66,6 +66,11 @@ class Evidence(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
         return slower_at(self.distances)
 
     @property
+    def is_slower_by_distance(self) -> bool:
+        """Whether it is slower at some of several distances of the CPUs, and not on the whole."""
+        return bool(self.slower_at) and self.verdict != "slower"
+
+    @property
     def apart(self) -> str:
         """`60.0 ns`; of several distances `60.0 ns: 2.00, 300 ns: 0.700 times as fast`."""
         if len(self.distances) < 2:

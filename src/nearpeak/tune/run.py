@@ -567,7 +567,7 @@ def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> di
     if found.unguarded:
         everywhere += f" (not measured: {', '.join(found.unguarded)})"
     here = f"for {begun.path} with buffers {buffers}{_some(found)} alone{_not_far(found)}"
-    if any(each.verdict == "slower" or not each.slower_at for each in found.slower):
+    if not all(each.is_slower_by_distance for each in found.slower):
         here += ": elsewhere it is slower"
     if found.verdict == "taken":
         return {"": made(everywhere, found.env, found.evidence)}

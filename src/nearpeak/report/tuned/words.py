@@ -14,7 +14,7 @@ def sentence(found: Tuned) -> str:
     if found.lacking:
         nothing = "within the budget no setting was shown to make it faster."
     where = f"{found.library} {found.version}, {found.path}{_apart(found)}, buffers {found.buffers}"
-    by_distance = all(_is_by_distance(row) for row in found.slower)
+    by_distance = all(row.is_slower_by_distance for row in found.slower)
     elsewhere = "between CPUs at another distance" if by_distance else "elsewhere"
     said = {
         "taken": "these settings make it faster, and nothing that was measured slower:",
@@ -137,13 +137,8 @@ def _faster(ci95: Sequence[float]) -> str:
     return ": faster" if low > 1 else ": slower" if high < 1 else ", which is no difference"
 
 
-def _is_by_distance(row: Evidence) -> bool:
-    """Whether it is slower at some of several distances of the CPUs alone."""
-    return bool(row.slower_at) and row.verdict != "slower"
-
-
 def _slower(row: Evidence) -> str:
-    if not _is_by_distance(row):
+    if not row.is_slower_by_distance:
         return _changed(row)
     there = ", ".join(
         f"{number(at.times)}{interval(at.ci95)} times as fast where the CPUs are {at.words} apart"
