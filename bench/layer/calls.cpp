@@ -13,7 +13,7 @@ namespace {
 template <typename Argument>
 bool is_on_device(Argument argument) {
   if constexpr (std::is_same_v<Argument, void*> || std::is_same_v<Argument, const void*>)
-    return argument != MPI_IN_PLACE && world.devices.on_device(argument);
+    return is_of_device(argument);
   else
     return false;
 }

@@ -47,10 +47,7 @@ Images images_of(Buffers buffers, const std::array<Needed, 2>& needed) {
 }
 
 void keep_collective(std::vector<Image> images, MPI_Comm comm, MPI_Request request) {
-  // Requests that are complete at once share a handle in some libraries.
-  int done = 0;
-  NEARPEAK_REAL(MPI_Request_get_status)(request, &done, MPI_STATUS_IGNORE);
-  if (done != 0) {
+  if (is_complete(request)) {
     for (Image& each : images) each.raise();
     return;
   }

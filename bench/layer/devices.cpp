@@ -45,8 +45,8 @@ void Devices::copy(int device, void* to, const void* from, std::size_t bytes) {
 }
 
 void Devices::copy(int device, const std::vector<Piece>& pieces) {
-  if (pieces.size() == 1) copy(device, pieces[0].to, pieces[0].from, pieces[0].bytes);
-  if (pieces.size() <= 1) return;
+  if (pieces.empty()) return;
+  if (pieces.size() == 1) return copy(device, pieces[0].to, pieces[0].from, pieces[0].bytes);
   Device& of = accelerator().device(device);
   auto& stream = streams_[device];
   if (!stream) stream = of.new_stream();

@@ -171,6 +171,12 @@ void advance_freed() {
 
 Operation* known(MPI_Request request) { return all.table.find(request); }
 
+bool is_complete(MPI_Request request) {
+  int done = 0;
+  NEARPEAK_REAL(MPI_Request_get_status)(request, &done, MPI_STATUS_IGNORE);
+  return done != 0;
+}
+
 Operation& keep(std::unique_ptr<Operation> operation, MPI_Request request) {
   if (operation->blind) ++all.blind;
   operation->request = request;

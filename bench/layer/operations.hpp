@@ -82,6 +82,9 @@ struct Operation {
 
 // The record of a request; null where the layer has nothing to do with it.
 Operation* known(MPI_Request request);
+// Whether a request is complete already: such ones share a handle in some libraries, by which
+// nothing can be kept.
+bool is_complete(MPI_Request request);
 // Keeps an operation by its request, until finished() or free_request().
 Operation& keep(std::unique_ptr<Operation> operation, MPI_Request request);
 // Before a receive is begun: nothing of another message is in its memory.

@@ -121,10 +121,7 @@ void keep_persistent(HostMemory memory, const Outgoing& message, MPI_Request req
 }
 
 void keep_staged(HostMemory memory, MPI_Comm comm, MPI_Request request) {
-  // Requests that are complete at once share a handle in some libraries.
-  int done = 0;
-  NEARPEAK_REAL(MPI_Request_get_status)(request, &done, MPI_STATUS_IGNORE);
-  if (done != 0) return;
+  if (is_complete(request)) return;
   auto operation = std::make_unique<Operation>();
   operation->kind = Operation::Kind::kStaged;
   operation->comm = comm;
