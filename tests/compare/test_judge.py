@@ -63,6 +63,7 @@ def test_what_is_better_depends_on_the_metric(better: Better, factor: float, ver
         assert (cell.old, cell.new) == pytest.approx((1.0, factor), rel=1e-3)
     assert found.of_ceiling is not None
     assert found.of_ceiling.ratio == pytest.approx(factor / 2, rel=1e-3)
+    assert found.of_ceiling.cases == 2
 
 
 def test_a_loss_within_the_tolerance_is_no_regression() -> None:

@@ -383,6 +383,12 @@ def test_unknown_name_lists_the_known_ones(
         resolve("nope")
 
 
+@pytest.mark.usefixtures("bare")
+def test_a_family_that_is_not_here_is_no_typo_of_another() -> None:
+    with pytest.raises(UserError, match=r"no MVAPICH was found here.* --mpi mvapich=/opt/mvapich"):
+        resolve("mvapich")
+
+
 @pytest.mark.parametrize("spec", ["/nowhere/at/all", "./nothing", "x=/nowhere", "~/no-such-mpi"])
 def test_no_such_path(spec: str) -> None:
     with pytest.raises(UserError, match="there is no /"):

@@ -43,6 +43,12 @@ class Ratio(msgspec.Struct, kw_only=True):
     p_value: float  # not adjusted for other comparisons
 
 
+class OfCeiling(Ratio, kw_only=True):
+    """The same of fractions of the ceiling."""
+
+    cases: int  # whose fractions both sides have
+
+
 class Change(Ratio, kw_only=True):
     """A ratio, and the verdict on it."""
 
@@ -74,7 +80,7 @@ class CurveChange(msgspec.Struct, kw_only=True):
 
     curve: Curve
     change: Change
-    of_ceiling: Ratio | None  # the same of the fractions of the ceiling, where both sides have it
+    of_ceiling: OfCeiling | None  # null: a side has no fractions
     cells: list[CellChange]
 
     @property
@@ -98,7 +104,7 @@ class PlaceChange(msgspec.Struct, kw_only=True):
     who: Who  # CEILING for what the path carries without MPI
     place: Place
     change: Change
-    of_ceiling: Ratio | None
+    of_ceiling: OfCeiling | None
     curves: list[CurveChange]
     # Empty where they do not differ. If all are known, figures are compared at one of them.
     distances: list[Distance]

@@ -8,7 +8,14 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from nearpeak.arrays import Floats
-from nearpeak.compare.compared import CellChange, Change, CurveChange, Distance, PlaceChange, Ratio
+from nearpeak.compare.compared import (
+    CellChange,
+    Change,
+    CurveChange,
+    Distance,
+    OfCeiling,
+    PlaceChange,
+)
 from nearpeak.compare.distances import Levelled
 from nearpeak.compare.figures import Both, Launch, Owner
 from nearpeak.statistics import sides
@@ -149,11 +156,11 @@ def _lacks(who: Who) -> Literal["control", "session"]:
     return "session" if who == CEILING else "control"
 
 
-def _of_ceiling(cases: Sequence[Both], prepared: _Prepared) -> Ratio | None:
+def _of_ceiling(cases: Sequence[Both], prepared: _Prepared) -> OfCeiling | None:
     """The mean over those cases whose fractions both sides have."""
     both = [case for case in cases if case.old.of_ceiling and case.new.of_ceiling]
     if not both:
         return None
     row = sides.mean_row(_fractions(both, prepared.launches))
     found = sides.shift(row, prepared.columns).comparison
-    return Ratio(ratio=found.ratio, ci95=found.ci95, p_value=found.p_value)
+    return OfCeiling(ratio=found.ratio, ci95=found.ci95, p_value=found.p_value, cases=len(both))

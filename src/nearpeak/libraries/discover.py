@@ -11,7 +11,7 @@ import msgspec
 
 from nearpeak.errors import UserError, closest
 from nearpeak.libraries import catalogue, launchers, modules, nccl
-from nearpeak.libraries.families import Family, is_native, natives, recognise
+from nearpeak.libraries.families import Family, all_families, is_native, natives, recognise
 from nearpeak.libraries.identify import LIMIT_SECONDS, CannotIdentify, version_text
 from nearpeak.libraries.launch import join_paths
 from nearpeak.libraries.library import Discovery, Library, Settings
@@ -99,6 +99,11 @@ def resolve(spec: str) -> Library:
     for library in libraries:
         if library.name == spec:
             return library
+    if spec in all_families():
+        raise UserError(
+            f"no {all_families()[spec].title} was found here, and none can be added: load its"
+            f" module, or name its prefix, like --mpi {spec}=/opt/{spec}"
+        )
     known = sorted({*catalogue.libraries(), *natives(), *(library.name for library in libraries)})
     raise UserError(f"unknown MPI library {spec!r}{closest(spec, known)}")
 

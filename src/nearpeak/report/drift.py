@@ -114,12 +114,12 @@ def changed_words(drift: Drift) -> str:
 
 
 def _less_or_more(off: float) -> str:
-    told = percent(abs(off)) if abs(off) >= LEAST_TOLD else number(0.0)
+    told = f"{100 * abs(off):.1f}" if abs(off) >= LEAST_TOLD else "0"
     return f"{told} % {'less' if off < 0 else 'more'}"
 
 
 def _span(low: float, high: float) -> str:
-    """`single ceilings: from 3.00 % less to 40.0 % more`."""
+    """`single ceilings: from 3.0 % less to 40.0 % more`."""
     return f"single ceilings: from {_less_or_more(low)} to {_less_or_more(high)}"
 
 

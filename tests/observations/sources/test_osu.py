@@ -254,6 +254,12 @@ def test_another_file_holds_no_observations(written: Path) -> None:
         load(written)
 
 
+def test_an_empty_file_is_called_so(written: Path) -> None:
+    written.write_text("\n")
+    with pytest.raises(UserError, match="is empty: run the program again"):
+        load(written)
+
+
 @pytest.mark.parametrize(
     ("text", "axes"),
     [

@@ -11,6 +11,7 @@ from nearpeak.compare.build import compare
 from nearpeak.compare.compared import Compared
 from nearpeak.compare.load import load_side
 from nearpeak.console import PlainConsole
+from nearpeak.report.compared.page import render
 from nearpeak.report.compared.terminal import history, print_compared
 from nearpeak.report.compared.words import DISTANCES
 
@@ -42,6 +43,17 @@ def test_what_is_missing_ends_the_output(make_sides: MakeSides) -> None:
     text = printed(compare(old, load_side([make_sides("new", day=2)]), 0.05), 400)
     assert "Not measured now:\n  library beta\n" in text
     assert text.splitlines()[-1].startswith("Not measured now: library beta. Measure it, or accept")
+
+
+def test_a_fraction_of_fewer_cases_says_so(make_sides: MakeSides) -> None:
+    compared = compare(load_side([make_sides("old")]), load_side([make_sides("new", day=2)]), 0.05)
+    assert "Cases without a ceiling" not in printed(compared)
+    [place] = compared.libraries
+    assert place.of_ceiling is not None
+    cases, place.of_ceiling.cases = place.of_ceiling.cases, 1
+    told = f"  alpha on host-host same-numa: fraction of 1 of {cases} cases\n"
+    assert f"Cases without a ceiling are in new/old alone:\n{told}" in printed(compared, 200)
+    assert told.strip() in render(compared)
 
 
 def test_what_one_session_cannot_tell(make_sides: MakeSides) -> None:

@@ -77,8 +77,8 @@ def test_what_is_far_from_its_ceiling_ends_with_what_to_do(
     explained.path = "host-host same-numa"
     print_explanation(explained, None)
     command = "nearpeak tune --mpi one --path 'host-host same-numa' --buffers H,H --for latency:1M"
-    assert f"To search for settings that avoid it: {command}" in capsys.readouterr().out
-    assert "<p>To search for settings that avoid it: <code>nearpeak tune" in render(explained)
+    assert f"To search for settings that make it faster: {command}" in capsys.readouterr().out
+    assert "<p>To search for settings that make it faster: <code>nearpeak tune" in render(explained)
 
 
 def test_outside_text_is_escaped_on_the_page(explained: Explanation) -> None:

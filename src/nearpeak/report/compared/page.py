@@ -44,6 +44,8 @@ def render(compared: Compared) -> str:
         failures=words.failures(compared.failures),
         missing=words.missing(compared),
         unmatched=words.unmatched(compared),
+        fractions=words.fractions(compared),
+        about_fractions=words.FRACTIONS,
         distances=words.distances(compared),
         about_distances=words.DISTANCES,
         css=templates.css(),

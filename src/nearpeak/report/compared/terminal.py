@@ -41,7 +41,7 @@ def print_compared(compared: Compared, console: PlainConsole | None = None) -> N
     console.print()
     console.print(
         "new/old: above 1, the new side is better, in latency too; [a, b] is a 95 % interval.\n"
-        "fraction: the same ratio for the fraction of the ceiling.\n"
+        "fraction: the same ratio for the fraction of the ceiling, where blocks measured both.\n"
         "verdict: ! means regressed, surely slower by more than the tolerance.\n"
         "history: a bar for each session, old | new.",
         style="dim",
@@ -53,6 +53,7 @@ def print_compared(compared: Compared, console: PlainConsole | None = None) -> N
         ("Failed now:", words.failures(compared.failures)),
         ("Not measured now:", words.missing(compared)),
         ("Not compared:", words.unmatched(compared)),
+        (words.FRACTIONS, words.fractions(compared)),
         (words.DISTANCES, words.distances(compared)),
     ):
         _list(console, title, lines)
@@ -133,7 +134,7 @@ def _verdicts(curves: Iterable[CurveChange]) -> str:
 def _row(table: Table, name: str, found: PlaceChange | CurveChange, compared: Compared) -> None:
     change = found.change
     style = {SLOWER: "red", FASTER: "green"}.get(change.verdict, "")
-    fraction = "" if found.of_ceiling is None else number(found.of_ceiling.ratio)
+    fraction = "" if found.of_ceiling is None else words.ratio(found.of_ceiling)
     verdict = Text(words.verdict(change) + ("!" if change.regressed else ""), style=style)
     table.add_row(name, words.ratio(change), fraction, verdict, history(change, compared))
 

@@ -17,6 +17,7 @@ from nearpeak.compare.compared import (
     Failing,
     Missing,
     PlaceChange,
+    Ratio,
     Side,
 )
 from nearpeak.numbers import count, extent, interval, number, percent, probability, span, unit
@@ -31,6 +32,7 @@ DISTANCES = (
     "How far apart the CPUs of neighbouring ranks were (the time of a cache line there and back),"
     " in how many measurements, and how figures are compared for it:"
 )
+FRACTIONS = "Cases without a ceiling are in new/old alone:"
 NO_DIFFERENCE = (
     "Machine, driver, libraries, build and inherited variables: no difference is recorded."
 )
@@ -306,6 +308,18 @@ def may_be_why(place: PlaceChange, compared: Compared) -> str:
     return f"its launches inherited other variables: {told}" if told else ""
 
 
+def fractions(compared: Compared) -> list[str]:
+    """Where the fraction is of fewer cases than the ratio beside it, so that they may differ."""
+    return [
+        f"{place.who.label} on {place.place.path}: fraction of {place.of_ceiling.cases} of"
+        f" {count(cases, 'case')}"
+        for place in compared.places
+        if place.of_ceiling is not None
+        for cases in [sum(len(curve.cells) for curve in place.curves)]
+        if place.of_ceiling.cases < cases
+    ]
+
+
 def distances(compared: Compared) -> list[str]:
     """Where launches had CPUs near to each other and far away, and what was done about it."""
     return [
@@ -344,7 +358,7 @@ def _range(distance: Distance) -> str:
     return span(*distance.range_ns, "ns")
 
 
-def ratio(change: Change) -> str:
+def ratio(change: Ratio) -> str:
     """`0.909 [0.88, 0.94]`."""
     return f"{number(change.ratio)} {interval(change.ci95)}".rstrip()
 

@@ -37,7 +37,7 @@ def print_explanation(found: Explanation, page: Path | None) -> None:
     for size in words.failed(found):
         console.print(f"\nNote: {size}", soft_wrap=True)
     if command := words.search(found):
-        console.print(f"\nTo search for settings that avoid it: {command}", soft_wrap=True)
+        console.print(f"\nTo search for settings that make it faster: {command}", soft_wrap=True)
     if page:
         console.print(f"\nReport: {page}", soft_wrap=True)
 
