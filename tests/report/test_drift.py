@@ -80,8 +80,8 @@ def test_distances_of_the_cpus_and_the_range_of_ceilings_are_told(results: Resul
     )
     assert drift.sentences(results)[-3:-1] == [
         "host-host same-numa: in 3 of 6 blocks its CPUs were 60.0 to 64.0 ns apart. It then"
-        " carried 20.0 % more than in the median block (single ceilings: from 10.0 % less to 250.0 %"
-        " more).",
+        " carried 20.0 % more than in the median block (single ceilings: from 10.0 % less to"
+        " 250.0 % more).",
         "host-host same-numa: in 3 of 6 blocks its CPUs were 300 ns apart. It then carried 8.0 %"
         " less than in the median block (single ceilings: from 30.0 % less to 10.0 % more).",
     ]
