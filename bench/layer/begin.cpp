@@ -279,8 +279,8 @@ void end() {
           " by envelope (" + std::to_string(counts.aside) + " set aside), " +
           std::to_string(counts.staged) + " through host memory; received " +
           std::to_string(counts.taken) + " by envelope, " + std::to_string(counts.raised) +
-          " through host memory; " + std::to_string(counts.collectives) +
-          " collectives through host memory");
+          " through host memory; " + std::to_string(counts.imaged) +
+          " collectives and other calls through host memory");
     NEARPEAK_REAL(MPI_Comm_free)(&world.own);
     world.on = false;
   }

@@ -42,12 +42,16 @@ Images images_of(Buffers buffers, const std::array<Needed, 2>& needed) {
   };
   if (is_of_device(buffers.data)) images.buffers.data = image(buffers.data, needed[0]);
   if (is_of_device(buffers.in)) images.buffers.in = image(buffers.in, needed[1]);
-  ++world.counts.collectives;
   return images;
 }
 
-void keep_collective(std::vector<Image> images, MPI_Comm comm, MPI_Request request) {
-  if (is_complete(request)) {
+void lower(Images& images) {
+  for (Image& each : images.made) each.lower();
+  ++world.counts.imaged;
+}
+
+void keep_collective(Begun begun, std::vector<Image> images, MPI_Comm comm, MPI_Request request) {
+  if (begun == Begun::kNow && is_complete(request)) {
     for (Image& each : images) each.raise();
     return;
   }
@@ -55,6 +59,8 @@ void keep_collective(std::vector<Image> images, MPI_Comm comm, MPI_Request reque
   operation->kind = Operation::Kind::kCollective;
   operation->comm = comm;
   operation->images = std::move(images);
+  operation->persistent = begun == Begun::kByStart;
+  operation->active = begun == Begun::kNow;
   keep(std::move(operation), request);
 }
 

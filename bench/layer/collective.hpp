@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives with buffers on devices: the MPI library is given images of them in host memory.
+// Collectives, and calls within a rank, with buffers on devices: the MPI library is given images of
+// them in host memory.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -100,17 +103,21 @@ struct Images {
 };
 // Host memory in the place of each that is on a device, and why.
 Images images_of(Buffers buffers, const std::array<Needed, 2>& needed);
-// A collective that was begun: its data is in its place when it is complete.
-void keep_collective(std::vector<Image> images, MPI_Comm comm, MPI_Request request);
+// With what it reads.
+void lower(Images& images);
+enum class Begun { kNow, kByStart };
+// Of one that does not wait: its data is in its place when it is complete.
+void keep_collective(Begun begun, std::vector<Image> images, MPI_Comm comm, MPI_Request request);
 
 // `needs()`: what it does with its buffers; `call(to)`: the call with others in their place.
 template <typename Needs, typename Call>
-int collective(Buffers buffers, const Needs& needs, const Call& call) {
+int with_images(Buffers buffers, const Needs& needs, const Call& call) {
   if (!is_of_device(buffers.data) && !is_of_device(buffers.in)) return call(buffers);
   Images images;
   {
     const Guard guard;
     images = images_of(buffers, needs());
+    lower(images);
   }
   const int code = call(images.buffers);
   const Guard guard;
@@ -119,16 +126,45 @@ int collective(Buffers buffers, const Needs& needs, const Call& call) {
   return code;
 }
 
-// The form that does not wait.
+// The forms that do not wait: one that is begun, and a persistent one, which is only started later.
 template <typename Needs, typename Call>
-int collective_later(Buffers buffers, MPI_Comm comm, const MPI_Request* request, const Needs& needs,
-                     const Call& call) {
+int with_images_later(Begun begun, Buffers buffers, MPI_Comm comm, const MPI_Request* request,
+                      const Needs& needs, const Call& call) {
   if (!is_of_device(buffers.data) && !is_of_device(buffers.in)) return call(buffers);
   const Guard guard;
   Images images = images_of(buffers, needs());
+  if (begun == Begun::kNow) lower(images);
   const int code = call(images.buffers);
-  if (code == MPI_SUCCESS) keep_collective(std::move(images.made), comm, *request);
+  if (code == MPI_SUCCESS) keep_collective(begun, std::move(images.made), comm, *request);
   return code;
+}
+
+// A rank packs n of a type into what it receives, from `place` on.
+template <typename Count, typename Call>
+int pack(Buffers buffers, MPI_Count n, MPI_Datatype type, MPI_Count bytes, const Count* place,
+         const Call& call) {
+  if (!is_of_device(buffers.data) && !is_of_device(buffers.in)) return call(buffers);
+  const Guard guard;
+  const Count before = *place;
+  Images images = images_of({buffers.data, nullptr}, {reads(n, type), nothing()});
+  lower(images);
+  if (!is_of_device(buffers.in)) return call({images.buffers.data, buffers.in});
+  const HostMemory packed = host_memory_of(static_cast<std::size_t>(std::max<MPI_Count>(bytes, 0)));
+  const int code = call({images.buffers.data, packed.get()});
+  if (code == MPI_SUCCESS)
+    world.devices.copy(world.devices.locate(buffers.in).device,
+                       static_cast<char*>(buffers.in) + before, packed.get() + before,
+                       static_cast<std::size_t>(*place - before));
+  return code;
+}
+
+// What unpacking does with its buffers, the packed one first.
+inline auto unpacking(MPI_Count bytes, MPI_Count place, MPI_Count n, MPI_Datatype type) {
+  return [=] {
+    const std::vector<Part> packed{
+        {static_cast<MPI_Aint>(place), std::max<MPI_Count>(bytes - place, 0), calls::byte_type()}};
+    return std::array<Needed, 2>{reads(packed), writes(false, n, type)};
+  };
 }
 
 }  // namespace nearpeak::layer

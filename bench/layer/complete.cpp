@@ -12,6 +12,10 @@
 namespace nearpeak::layer {
 namespace {
 
+bool is_collective_again(const Operation& operation) {
+  return operation.kind == Operation::Kind::kCollective && operation.persistent;
+}
+
 // The records of the requests of one call, which may be none of them.
 class Asked {
  public:
@@ -23,12 +27,15 @@ class Asked {
       if (at(i) == nullptr) continue;
       any_ = true;
       offered_ = offered_ || at(i)->kind == Operation::Kind::kOffered;
+      collective_again_ = collective_again_ || is_collective_again(*at(i));
     }
   }
   Asked(const Asked&) = delete;
   Asked& operator=(const Asked&) = delete;
 
   bool any() const { return any_; }
+  // Whether a persistent collective is among them.
+  bool collective_again() const { return collective_again_; }
   // Whether the MPI library alone would wait for ever, or make others wait.
   bool needs_help() const { return offered_ || busy(); }
   Operation* operator[](int i) { return at(static_cast<std::size_t>(i)); }
@@ -52,6 +59,7 @@ class Asked {
   int n_;
   bool any_ = false;
   bool offered_ = false;
+  bool collective_again_ = false;
   std::array<Operation*, 16> few_{};
   std::vector<Operation*> many_;
 };
@@ -175,7 +183,24 @@ int wait(MPI_Request* request, MPI_Status* status) {
   return NEARPEAK_REAL(MPI_Wait)(request, status);
 }
 
+namespace {
+
+// One after the other.
+int wait_each(int n, MPI_Request* requests, MPI_Status* statuses) {
+  Statuses told(n, statuses);
+  int code = MPI_SUCCESS;
+  for (int i = 0; i < n; ++i) {
+    const int error = wait(&requests[i], &told[i]);
+    told[i].MPI_ERROR = error;
+    if (error != MPI_SUCCESS) code = MPI_ERR_IN_STATUS;
+  }
+  return code;
+}
+
+}  // namespace
+
 int wait_all(int n, MPI_Request* requests, MPI_Status* statuses) {
+  bool by_one = false;
   Pause pause;
   for (int flag = 0;; pause()) {
     const Guard guard;
@@ -187,9 +212,13 @@ int wait_all(int n, MPI_Request* requests, MPI_Status* statuses) {
       const int code = NEARPEAK_REAL(MPI_Waitall)(n, requests, told.data());
       return end_several(asked, told, n, nullptr, code);
     }
+    // MPI_Testall of MPICH 5.0.2 says that these failed.
+    by_one = asked.collective_again();
+    if (by_one) break;
     const int code = try_all(asked, n, requests, &flag, told);
     if (code != MPI_SUCCESS || flag != 0) return code;
   }
+  if (by_one) return wait_each(n, requests, statuses);
   return NEARPEAK_REAL(MPI_Waitall)(n, requests, statuses);
 }
 
@@ -330,6 +359,9 @@ void prepare(Operation& operation) {
   if (operation.kind == Operation::Kind::kReceive) {
     check_not_held(operation);
     clear(operation);
+  } else if (operation.kind == Operation::Kind::kCollective) {
+    for (Image& image : operation.images) image.lower();
+    ++world.counts.imaged;
   } else {
     world.devices.copy(operation.device, operation.memory.get(), operation.data,
                        static_cast<std::size_t>(operation.bytes));
@@ -339,10 +371,12 @@ void prepare(Operation& operation) {
 
 void note_started(Operation* operation) {
   if (operation == nullptr) return;
-  if (operation->kind == Operation::Kind::kReceive)
+  if (operation->kind == Operation::Kind::kReceive) {
     open_receive(*operation);
-  else
+  } else {
     operation->active = true;
+    operation->settled = false;
+  }
 }
 
 }  // namespace

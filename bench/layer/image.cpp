@@ -2,6 +2,7 @@
 #include "layer/image.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "layer/world.hpp"
 
@@ -28,9 +29,12 @@ Image::Image(const void* buffer, const std::vector<Part>& parts, Use use)
       written_.push_back({part.offset, part.n, type.extent, runs_of(part.type)});
   }
   memory_ = host_memory_of(static_cast<std::size_t>(high - low_));
-  if (use == Use::kWrite) return;
+  if (use != Use::kWrite) read_ = std::move(spans);
+}
+
+void Image::lower() {
   std::vector<Piece> pieces;
-  for (const Span& span : spans)
+  for (const Span& span : read_)
     pieces.push_back({data() + span.low, buffer_ + span.low, span.bytes()});
   world.devices.copy(device_, pieces);
 }

@@ -23,11 +23,13 @@ enum class Use { kRead, kWrite, kBoth };
 
 class Image {
  public:
-  // Copies from the device what the call reads. The types may be freed then.
+  // The types may be freed then.
   Image(const void* buffer, const std::vector<Part>& parts, Use use);
 
   // What the call is given in the place of the buffer.
   char* data() const { return memory_.get() - low_; }
+  // Copies from the device what the call reads.
+  void lower();
   // Copies to the device what the call has written, and nothing between.
   void raise();
 
@@ -43,6 +45,7 @@ class Image {
   int device_;
   MPI_Aint low_ = 0;  // bytes from the buffer on, where the memory begins
   HostMemory memory_;
+  std::vector<Span> read_;
   std::vector<Written> written_;
 };
 

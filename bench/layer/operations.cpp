@@ -263,6 +263,7 @@ void put(Operation& operation, const void* from, std::size_t bytes) {
   if (bytes > target.room) operation.error = MPI_ERR_TRUNCATE;
   if (!target.dense && target.on_device) {
     Image image(target.data, {{0, target.n, target.type}}, Use::kBoth);
+    image.lower();
     unpack(from, fits, image.data(), target.n, target.type);
     image.raise();
   } else if (!target.dense) {
@@ -315,8 +316,10 @@ void take(Operation& operation, const Envelope& envelope) {
 }
 
 void settle(Operation& operation, const MPI_Status& status) {
-  for (Image& image : operation.images) image.raise();
-  operation.images.clear();
+  if (operation.kind == Operation::Kind::kCollective && operation.active && !operation.settled) {
+    for (Image& image : operation.images) image.raise();
+    operation.settled = true;
+  }
   if (operation.settled || operation.kind != Operation::Kind::kReceive || !operation.active) return;
   close_receive(operation);
   const Target& target = operation.target;

@@ -35,7 +35,7 @@ struct Target {
 
 struct Operation {
   // kStaged: a send from host memory of the layer's. kOffered: by an envelope. kHeld: a receive of
-  // what a probe has found. kCollective: with images.
+  // what a probe has found. kCollective: with images, also a persistent one.
   enum class Kind { kReceive, kStaged, kOffered, kHeld, kCollective };
 
   Kind kind = Kind::kReceive;

@@ -25,20 +25,24 @@ inline constexpr char kInUserOfDevices[] =
 #define FUNCTION(name) MPI_##name
 #define COUNT int
 #define OFFSET int
+#define PACKED MPI_Aint
 #include "layer/collectives.inc"
 #include "layer/counted.inc"
 #undef FUNCTION
 #undef COUNT
 #undef OFFSET
+#undef PACKED
 #if NEARPEAK_LARGE_COUNTS
 #define FUNCTION(name) MPI_##name##_c
 #define COUNT MPI_Count
 #define OFFSET MPI_Aint
+#define PACKED MPI_Count
 #include "layer/collectives.inc"
 #include "layer/counted.inc"
 #undef FUNCTION
 #undef COUNT
 #undef OFFSET
+#undef PACKED
 #endif
 
 inline int done(For<&MPI_Wait>, MPI_Request* request, MPI_Status* status) {

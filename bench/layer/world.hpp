@@ -25,7 +25,7 @@ struct Counts {
   std::uint64_t taken = 0;      // received by an envelope
   std::uint64_t raised = 0;     // received through host memory
 
-  std::uint64_t collectives = 0;
+  std::uint64_t imaged = 0;
 };
 
 struct World {

@@ -52,7 +52,7 @@ def test_a_payload_that_was_wrong_is_status_1(nearpeak: Nearpeak, tmp_path: Path
         ("other.txt", "other.txt holds no observations: give "),
         ("cut.txt", "cut.txt, line 3: '8     1.1' is not a whole row of the table"),
         ("binary.bin", "binary.bin holds no observations: give "),
-        ("empty.txt", "empty.txt holds no observations: give "),
+        ("empty.txt", "empty.txt is empty: run the program again"),
         ("new.txt", "new.txt is of nvbandwidth 'v7.0'; read are v0.6, v0.7, v0.8, v0.9"),
         ("huge.txt", "huge.txt has more than 64 MiB: give the output of one program alone"),
     ],

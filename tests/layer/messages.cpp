@@ -826,6 +826,18 @@ MPI_Datatype with_gaps() {
   return type;
 }
 
+// A persistent operation, started twice.
+void again(MPI_Request request) {
+  MPI_Wait(&request, MPI_STATUS_IGNORE);  // not started
+  MPI_Start(&request);
+  int flag = 0;
+  while (flag == 0) MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+  MPI_Startall(1, &request);
+  MPI_Waitall(1, &request, MPI_STATUSES_IGNORE);
+  CHECK(request != MPI_REQUEST_NULL);
+  MPI_Request_free(&request);
+}
+
 #define ALIKE(name, unwaiting, ...)                                                      \
   alike(bytes, [&]([[maybe_unused]] void* data, void* in) { MPI_##name(__VA_ARGS__); }); \
   alike(bytes, [&]([[maybe_unused]] void* data, void* in) {                              \
@@ -834,6 +846,11 @@ MPI_Datatype with_gaps() {
     int flag = 0;                                                                        \
     while (flag == 0) MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE);         \
     MPI_Wait(&request, MPI_STATUS_IGNORE);                                               \
+  });                                                                                    \
+  alike(bytes, [&]([[maybe_unused]] void* data, void* in) {                              \
+    MPI_Request request;                                                                 \
+    MPI_##name##_init(__VA_ARGS__, MPI_INFO_NULL, &request);                             \
+    again(request);                                                                      \
   })
 
 void collectives() {
@@ -915,6 +932,27 @@ void collectives() {
   MPI_Type_free(&freed);
 }
 
+// Calls within a rank.
+void packed() {
+  MPI_Datatype type = with_gaps();
+  constexpr int kN = 3, kBytes = 200, kAll = 36;
+  alike(kBytes, [&](void* data, void* in) {
+    int place = 5;
+    MPI_Pack(data, kN, type, in, kBytes, &place, MPI_COMM_WORLD);
+    CHECK(place == 5 + kAll);
+    place = 6;
+    MPI_Unpack(in, kBytes, &place, data, kN, type, MPI_COMM_WORLD);
+    CHECK(place == 6 + kAll);
+    MPI_Aint at = 60;
+    MPI_Pack_external("external32", data, kN, type, in, kBytes, &at);
+    CHECK(at == 60 + kAll);
+    at = 61;
+    MPI_Unpack_external("external32", in, kBytes, &at, data, kN, type);
+    MPI_Reduce_local(data, in, 10, MPI_INT, MPI_BXOR);
+  });
+  MPI_Type_free(&type);
+}
+
 // Messages of a type with gaps, from the host and from a device, short and long.
 void gaps() {
   MPI_Datatype type = with_gaps();
@@ -962,12 +1000,9 @@ void gaps() {
 void refused() {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   Buffer buffer('D', 1000);
-  std::vector<char> host(1000);
-  int place = 0;
-  CHECK(class_of(MPI_Pack(buffer.data(), 100, MPI_BYTE, host.data(), 1000, &place,
-                          MPI_COMM_WORLD)) == MPI_ERR_UNSUPPORTED_OPERATION);
-  CHECK(class_of(MPI_Reduce_local(host.data(), buffer.data(), 100, MPI_INT, MPI_SUM)) ==
-        MPI_ERR_UNSUPPORTED_OPERATION);
+  MPI_Request request;
+  CHECK(class_of(MPI_Precv_init(buffer.data(), 1, 100, MPI_BYTE, 0, kTag, MPI_COMM_WORLD,
+                                MPI_INFO_NULL, &request)) == MPI_ERR_UNSUPPORTED_OPERATION);
   MPI_Win window;
   CHECK(class_of(MPI_Win_create(buffer.data(), 1000, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window)) ==
         MPI_ERR_UNSUPPORTED_OPERATION);
@@ -1029,6 +1064,7 @@ int main(int argc, char** argv) {
                                                            {"modes", modes},
                                                            {"communicators", communicators},
                                                            {"collectives", collectives},
+                                                           {"packed", packed},
                                                            {"gaps", gaps},
                                                            {"refused", refused},
                                                            {"host_alone", host_alone}};
