@@ -45,7 +45,7 @@ PREPARED: Any = SimpleNamespace(
     single=SimpleNamespace(
         settings=Settings(name="base", env=BASE),
         library=made_library(),
-        path=SimpleNamespace(ends=("host", "host")),
+        path=SimpleNamespace(ends=("host", "host"), between_hosts=False),
     ),
     collective=["OMPI_MCA_coll_tuned_bcast_algorithm"],
 )
@@ -199,13 +199,14 @@ def test_a_profile_names_the_file_that_a_variable_is_set_to() -> None:
     name = "OMPI_MCA_coll_tuned_dynamic_rules_filename"
     [profile] = written("taken", None, env={name: "/x/tried/openmpi-rules.conf"}).values()
     assert profile.files == {name: "openmpi-rules.conf"}
+    assert profile.scope.endswith("(nothing is known of its rules for 2 ranks on several hosts)")
 
 
 def test_a_profile_says_of_what_ranks_nothing_is_known() -> None:
     """A variable that forces an algorithm does so for communicators of any number of ranks."""
     name = "OMPI_MCA_coll_tuned_bcast_algorithm"
     [profile] = written("taken", None, env={name: "chain"}).values()
-    unknown = f"(with other than 2 ranks nothing is known of {name})"
+    unknown = f"(nothing is known of {name} with other than 2 ranks)"
     assert profile.scope == f"on this machine, with this version of alpha {unknown}"
 
 

@@ -554,6 +554,19 @@ def _some(found: tuned.Tuned) -> str:
     return f", for {' and '.join(case.removeprefix(f'{found.path}, ') for case in cases)}"
 
 
+def _unknown(prepared: Prepared, env: Env) -> list[str]:
+    """What these variables do of which no launch tells: `A with other than 2 ranks`."""
+    path = prepared.single.path
+    found = [
+        f"{name} with other than {len(path.ends)} ranks"
+        for name in prepared.collective
+        if name in env
+    ]
+    if files(prepared.single.library, env) and not path.between_hosts:
+        found.append(f"its rules for {len(path.ends)} ranks on several hosts")
+    return found
+
+
 def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> dict[str, Profile]:
     """What was taken, by the folder below the search's own that it is written to: "" for what costs
     nothing elsewhere, so that it may be used for all."""
@@ -564,9 +577,8 @@ def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> di
         scope: str, found_env: Env, evidence: list[Evidence], slower: Sequence[Evidence] = ()
     ) -> Profile:
         env = {**base, **found_env}
-        if names := [name for name in prepared.collective if name in env]:
-            ranks = len(prepared.single.path.ends)
-            scope += f" (with other than {ranks} ranks nothing is known of {', '.join(names)})"
+        if unknown := _unknown(prepared, env):
+            scope += f" (nothing is known of {', '.join(unknown)})"
         return Profile(
             schema=PROFILE_SCHEMA,
             name=TUNED,
