@@ -15,17 +15,21 @@ import pytest
 from nearpeak.errors import UserError
 from nearpeak.findings.build import build_results
 from nearpeak.libraries import catalogue, nccl
+from nearpeak.libraries.rules import Range, Table, rules_text
 from nearpeak.machine.discover import discover
 from nearpeak.machine.machine import Gpu, GpuLink, Machine
 from nearpeak.report.notices import notices
 from nearpeak.results.results import Results
-from nearpeak.study import prepare
+from nearpeak.study import prepare, single
 from nearpeak.study.folder import create
 from nearpeak.study.history import History
+from nearpeak.study.launching import LaunchFailed
 from nearpeak.study.options import LibraryChoice, Options
 from nearpeak.study.programs import TOOLS
 from nearpeak.study.run import StudyRun
 from nearpeak.study.sessions import begin
+from nearpeak.tune import run
+from nearpeak.tune.journal import Asked
 
 
 def with_fake_gpus() -> Machine:
@@ -60,6 +64,26 @@ UUIDS = [
 ]
 
 
+def start_with(
+    library: str,
+    monkeypatch: pytest.MonkeyPatch,
+    fake_cuda: Path,
+    fake: str,
+    nvrtc: str | Path = "/nowhere/libnvrtc.so",
+) -> None:
+    """The library is there, and this machine has the devices."""
+    try:
+        catalogue.add(library)
+    except UserError as error:
+        pytest.skip(str(error))
+    if len(discover().allowed_cpus) < 2:
+        pytest.skip("needs two CPUs")
+    monkeypatch.setenv("NEARPEAK_CUDA_LIBRARY", str(fake_cuda))
+    monkeypatch.setenv("NEARPEAK_NVRTC_LIBRARY", str(nvrtc))
+    monkeypatch.setenv("NEARPEAK_FAKE_CUDA", fake)
+    monkeypatch.setattr(prepare, "discover", with_fake_gpus)
+
+
 def run_study(
     standins: ModuleType,
     folder: Path,
@@ -71,16 +95,7 @@ def run_study(
     others: Sequence[LibraryChoice] = (),
     benchmarks: Sequence[str] = ("latency", "bw"),
 ) -> Results:
-    try:
-        catalogue.add(library)
-    except UserError as error:
-        pytest.skip(str(error))
-    if len(discover().allowed_cpus) < 2:
-        pytest.skip("needs two CPUs")
-    monkeypatch.setenv("NEARPEAK_CUDA_LIBRARY", str(fake_cuda))
-    monkeypatch.setenv("NEARPEAK_NVRTC_LIBRARY", str(nvrtc))
-    monkeypatch.setenv("NEARPEAK_FAKE_CUDA", fake)
-    monkeypatch.setattr(prepare, "discover", with_fake_gpus)
+    start_with(library, monkeypatch, fake_cuda, fake, nvrtc)
     monkeypatch.setattr(prepare, "cache", lambda: folder.parent / "cache")
     options = Options(
         libraries=[LibraryChoice(mpi=library), *others],
@@ -103,6 +118,39 @@ def run_study(
         journal.close()
     assert end.status == "complete"
     return build_results(folder)
+
+
+@pytest.mark.parametrize("path", ["gpu-gpu nvlink", "gpu-gpu same-gpu"])
+def test_a_file_of_rules_holds_for_buffers_in_devices(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake_cuda: Path, path: str
+) -> None:
+    """As a search measures it; Open MPI refuses an algorithm that there is not, from 1000 bytes."""
+    start_with("openmpi", monkeypatch, fake_cuda, "reachable=1")
+    monkeypatch.setattr(single.here, "discover", with_fake_gpus)
+    asked = Asked(
+        mpi="openmpi",
+        targets="allreduce:8",
+        path=path,
+        buffers="D,D",
+        budget_seconds=3600.0,
+        seed=1,
+    )
+    prepared = run.prepare(asked)
+    (operation,) = prepared.operations
+    assert (operation.sizes, operation.ranks) == ((8, 4096), 2)
+    (way,) = (each for each in operation.ways if each.words == "recursive_doubling")
+    ranges = [Range(first=0, algorithm=way.algorithm), Range(first=1000, algorithm=99)]
+    file = tmp_path / "rules.conf"
+    table = Table(name="allreduce", operation=operation.ruled.operation, ranks=2, ranges=ranges)
+    file.write_text(rules_text([table], "by 1 test"))
+    assert prepared.ruled
+    env = prepared.ruled.env(str(file))
+    costs, _ = prepared.launches.curves(env, {"allreduce": [8]}, 60.0)
+    assert set(costs["allreduce"]) == {8}
+    with pytest.raises(LaunchFailed):
+        prepared.launches.curves(env, {"allreduce": [4096]}, 60.0)
+    forced, _ = prepared.launches.curves(dict(way.env), {"allreduce": [4096]}, 60.0)
+    assert set(forced["allreduce"]) == {4096}
 
 
 @pytest.mark.parametrize("library", ["mpich", "openmpi"])

@@ -16,10 +16,10 @@ from nearpeak.libraries.library import Settings
 from nearpeak.libraries.profiles import Apart, At
 from nearpeak.libraries.rules import Range, Table
 from nearpeak.libraries.tunables import Offered, Ruled, Tunable
-from nearpeak.tune import run, thresholds
+from nearpeak.tune import journal, run, thresholds
 from nearpeak.tune.candidates import Candidate
 from nearpeak.tune.hints import Hints
-from nearpeak.tune.rules import Found
+from nearpeak.tune.rules import Operation, Way
 from nearpeak.tune.run import (
     _calibrated,
     _calibration,
@@ -27,8 +27,9 @@ from nearpeak.tune.run import (
     _last,
     _operations,
     _ruled,
+    _unforced,
     _with_crossed,
-    _with_file,
+    borders,
     profiles,
     settings,
 )
@@ -41,7 +42,12 @@ BASE = {"UCX_TLS": "sm,self"}
 ALL, PART = {"FAST": "y", "SHORT": "y"}, {"FAST": "y"}
 PREPARED: Any = SimpleNamespace(
     asked=SimpleNamespace(buffers="H,D"),
-    single=SimpleNamespace(settings=Settings(name="base", env=BASE), library=made_library()),
+    single=SimpleNamespace(
+        settings=Settings(name="base", env=BASE),
+        library=made_library(),
+        path=SimpleNamespace(ends=("host", "host"), between_hosts=False),
+    ),
+    collective=["OMPI_MCA_coll_tuned_bcast_algorithm"],
 )
 
 
@@ -193,6 +199,15 @@ def test_a_profile_names_the_file_that_a_variable_is_set_to() -> None:
     name = "OMPI_MCA_coll_tuned_dynamic_rules_filename"
     [profile] = written("taken", None, env={name: "/x/tried/openmpi-rules.conf"}).values()
     assert profile.files == {name: "openmpi-rules.conf"}
+    assert profile.scope.endswith("(nothing is known of its rules for 2 ranks on several hosts)")
+
+
+def test_a_profile_says_of_what_ranks_nothing_is_known() -> None:
+    """A variable that forces an algorithm does so for communicators of any number of ranks."""
+    name = "OMPI_MCA_coll_tuned_bcast_algorithm"
+    [profile] = written("taken", None, env={name: "chain"}).values()
+    unknown = f"(nothing is known of {name} with other than 2 ranks)"
+    assert profile.scope == f"on this machine, with this version of alpha {unknown}"
 
 
 def test_a_profile_says_what_may_stop_working_with_it() -> None:
@@ -317,35 +332,57 @@ RULES = Tunable(
     with_={"ON": "true"},
     benchmarks=["bcast"],
 )
-TABLE = Table(name="bcast", operation=7, ranks=2, ranges=[Range(first=0, algorithm=1)])
+WAY = Way((("ON", "true"), ("BCAST", "tree")), 1, 0, "tree")
+BCAST = Operation("bcast", Ruled(operation=7), (WAY,), (8, 4096), (8,), ranks=2)
+TABLE = Table(
+    name="bcast", operation=7, ranks=2, ranges=[Range(first=0, algorithm=1), Range(first=181)]
+)
 
 
-@pytest.mark.parametrize("tables", [[TABLE], []])
-def test_rules_are_written_and_tried_as_a_value(tables: list[Table], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("tables", "targets", "share"),
+    [([TABLE], ["bcast"], 1 / 2), ([], ["bcast"], 1 / 2), ([TABLE], ["bcast", "latency"], 1 / 3)],
+)
+def test_rules_are_written_and_tried_as_a_value(
+    tables: list[Table], targets: list[str], share: float, tmp_path: Path
+) -> None:
     single = SimpleNamespace(mps=contextlib.nullcontext, library=made_library())
-    prepared: Any = SimpleNamespace(ruled=RULES, operations=[None], single=single, launches=None)
-    asked: list[Path] = []
-    named = [] if tables else [("BCAST", "tree")]
+    launches = SimpleNamespace(targets=[Target(name, 8) for name in targets])
+    prepared: Any = SimpleNamespace(
+        ruled=RULES, operations=[BCAST], single=single, launches=launches
+    )
+    asked: list[tuple[Path, float]] = []
 
-    def found(_: object, file: Path) -> Found:
-        asked.append(file)
-        return Found(tables, named)
+    def found(_: object, file: Path, share: float) -> list[Table]:
+        asked.append((file, share))
+        return tables
 
     trials: Any = SimpleNamespace(rules=found)
     got = _ruled(prepared, trials, tmp_path, lambda _: None)
-    (file,) = asked
-    assert file == tmp_path.resolve() / "tried" / "rules.conf"
+    file = tmp_path.resolve() / "tried" / "rules.conf"
+    assert asked == [(file, share)]
     assert file.exists() == bool(tables)
-    assert got == ([("RULES", str(file))] if tables else named)
-    whole = [Candidate((("ON", "true"), ("RULES", str(file))))]
-    assert _with_file(prepared, got) == (whole if tables else [])
+    assert got == ([Candidate((("ON", "true"), ("RULES", str(file))))] if tables else [])
     if tables:
         assert "\n7 # bcast\n" in file.read_text()
 
 
+@pytest.mark.parametrize("tables", [[TABLE], []])
+def test_what_has_rules_is_not_forced_too(tables: list[Table]) -> None:
+    prepared: Any = SimpleNamespace(operations=[BCAST], ruled=RULES)
+    record = journal.Ruled(tables=tables, file="/x", seconds=1.0)
+    done: Any = SimpleNamespace(records=[record])
+    on = ("ON", "true")
+    radix = Candidate((on, ("BCAST", "tree"), ("RADIX", "2")))
+    values = [Candidate((on, ("BCAST", "tree"))), radix, Candidate((on, ("REDUCE", "tree")))]
+    assert _unforced(prepared, done, values) == values[2 if tables else 0 :]
+    assert borders(prepared, done, {"RULES": "/x"}) == ([128, 256] if tables else [])
+    assert borders(prepared, done, {"OTHER": "x"}) == []
+
+
 def test_what_a_library_has_no_rules_of_is_not_measured(tmp_path: Path) -> None:
     trials: Any = SimpleNamespace(rules=lambda *_: pytest.fail("measured"))
-    for prepared in ({"operations": [], "ruled": RULES}, {"operations": [None], "ruled": None}):
+    for prepared in ({"operations": [], "ruled": RULES}, {"operations": [BCAST], "ruled": None}):
         assert _ruled(cast(Any, SimpleNamespace(**prepared)), trials, tmp_path, print) == []
 
 

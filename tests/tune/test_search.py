@@ -11,8 +11,7 @@ import pytest
 from nearpeak.arrays import Floats
 from nearpeak.tune.budget import Work
 from nearpeak.tune.candidates import Candidate, Env
-from nearpeak.tune.estimate import Estimate
-from nearpeak.tune.search import Bench, Failed, Outcome, Search, _simplest_first
+from nearpeak.tune.search import Bench, Failed, Outcome, Search
 
 Effect = Callable[[Env], "tuple[float, float] | str"]  # times as fast, by target; or why it fails
 
@@ -536,15 +535,3 @@ def test_a_library_against_itself() -> None:
     """Searches where nothing helps take nothing."""
     taken = sum(bool(search(lambda _: (1.0, 1.0), {}, seed)[0].taken) for seed in range(20))
     assert taken == 0
-
-
-def test_of_a_file_and_a_value_that_are_as_good_the_value_is_taken() -> None:
-    def own(mean: float) -> Estimate:
-        return Estimate(np.array([mean]), np.array([0.02]), mean, 0.02)
-
-    on = ("ON", "true")
-    file, value = Candidate((on, ("RULES", "/x"))), Candidate((on, ("BCAST", "tree")))
-    near = {file: own(0.31), value: own(0.30)}
-    assert _simplest_first(near, ["RULES"]) == [value, file]
-    assert _simplest_first(near) == [file, value]
-    assert _simplest_first({file: own(0.4), value: own(0.3)}, ["RULES"]) == [file, value]

@@ -28,7 +28,6 @@ from nearpeak.tune.journal import (
     read,
 )
 from nearpeak.tune.launches import GRACE_SECONDS, Value
-from nearpeak.tune.rules import Found
 from nearpeak.tune.search import Failed, Outcome, Search
 from nearpeak.tune.trials import Trials
 from nearpeak.tune.tuned import Ceiling
@@ -183,22 +182,23 @@ def test_thresholds_are_measured_once_within_their_share(tmp_path: Path) -> None
 
 def test_rules_are_measured_once(tmp_path: Path) -> None:
     table = Table(name="bcast", operation=7, ranks=2, ranges=[Range(first=0, algorithm=1)])
-    found = Found([table], [])
+    found = [table]
     file = tmp_path / "rules.conf"
 
-    def look(limit: float, left: Callable[[], float]) -> Found:
-        assert (limit, left() > 0) == (pytest.approx(55.0), True)
+    def look(limit: float, left: Callable[[], float]) -> list[Table]:
+        third = Budget(2000.0).until("search") / 3
+        assert (limit, left()) == (pytest.approx(55.0), pytest.approx(third, abs=5))
         return found
 
     journal = TuneJournal(tmp_path / "out", BEGIN)
-    assert Trials(journal, Launcher()).rules(look, file) == found
+    assert Trials(journal, Launcher()).rules(look, file, 1 / 3) == found
     journal.close()
     with closing(TuneJournal(tmp_path / "out")) as again:
         trials = Trials(again, Launcher())
-        assert trials.rules(lambda *_: pytest.fail("measured again"), file) == found
+        assert trials.rules(lambda *_: pytest.fail("measured again"), file, 0.5) == found
     moved = Trials(TuneJournal(tmp_path / "out"), Launcher())
     with pytest.raises(UserError, match=f"was moved, and its trials name {file}: move it back"):
-        moved.rules(lambda *_: pytest.fail("measured again"), tmp_path / "other.conf")
+        moved.rules(lambda *_: pytest.fail("measured again"), tmp_path / "other.conf", 0.5)
 
 
 def test_a_search_by_other_rules_is_not_played_back(tmp_path: Path) -> None:

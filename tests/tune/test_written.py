@@ -134,7 +134,8 @@ def test_a_file_that_a_variable_names_lies_beside_the_others(
     assert environment_of_module(files["modulefile"])[RULES] == str(own)
     mca = files["openmpi-mca-params.conf"].read_text()
     assert f"\ncoll_tuned_dynamic_rules_filename = {own}\n" in mca
-    assert f"# {own} must be there: where it is moved, change {RULES}" in mca
+    assert f"# {own} must be there on each host of a job: of ranks that find it" in mca
+    assert f"Where it is moved, change {RULES}" in mca
     library = made_library(version=PROFILE.version)
     moved = folder.rename(tmp_path / "moved")
     found = settings.find(library, str(moved / "profile.toml"))

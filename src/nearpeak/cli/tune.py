@@ -161,7 +161,7 @@ def tune(
                 outcome = _search(prepared, journal)
                 spent = time.monotonic() - start
                 judged = _confirm(
-                    prepared, outcome, output, budget_left.study_seconds(spent), for_study
+                    prepared, journal, outcome, output, budget_left.study_seconds(spent), for_study
                 )
         except KeyboardInterrupt as interrupt:
             raise _interrupted(output, status_of(interrupt)) from None
@@ -245,6 +245,7 @@ def _search(prepared: "Prepared", journal: "TuneJournal") -> "Outcome":
 
 def _confirm(
     prepared: "Prepared",
+    journal: "TuneJournal",
     outcome: "Outcome",
     output: Path,
     seconds: float,
@@ -270,7 +271,10 @@ def _confirm(
         prepared.launches.targets,
         prepared.usual,
         seconds,
-        thresholds.moved(known(single.library), outcome.taken),
+        [
+            *thresholds.moved(known(single.library), outcome.taken),
+            *run.borders(prepared, journal, outcome.taken),
+        ],
     )
     ended_by = measure(options, folder, added)
     if ended_by is not None:

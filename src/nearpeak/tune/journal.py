@@ -87,8 +87,7 @@ class Crossed(msgspec.Struct, kw_only=True, tag_field="record", tag="thresholds"
 class Ruled(msgspec.Struct, kw_only=True, tag_field="record", tag="rules"):
     """Which algorithms of collective operations are faster, by size: tried first."""
 
-    tables: list[Table]  # of the file that is tried
-    named: list[tuple[str, str]]  # variables and values, where these are as good as a file
+    tables: list[Table]  # of the file that is tried; none: nothing is faster
     file: str  # its path, which trials name
     seconds: float
 

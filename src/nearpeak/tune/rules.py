@@ -4,6 +4,7 @@
 Each algorithm is forced alone, in launches that measure the operation at all sizes, between those
 of the library as it is. What is better at a size beyond chance becomes its rule; elsewhere the
 library's own choice stays. The file is a value of a setting like any other, for the search to try.
+It holds for as many ranks as were measured, and a variable that forces an algorithm for any number.
 """
 
 import math
@@ -50,13 +51,6 @@ class Operation(NamedTuple):
     ranks: int
 
 
-class Found(NamedTuple):
-    """What came of it: tables, or single values that are as good."""
-
-    tables: list[Table]
-    named: list[tuple[str, str]]  # variables with their values
-
-
 class Curves(Protocol):
     """Who measures (launches.Launches)."""
 
@@ -98,16 +92,14 @@ def measure(
     tell: Callable[[str], None],
     limit_seconds: float,
     left: Callable[[], float],
-) -> Found:
+) -> list[Table]:
     """What is better than the library's own choice, as far as there is time. `limit_seconds`: of a
     launch; `left`: seconds for all of them."""
     race = _Race(launches, operations, tell, limit_seconds, left)
     race.run()
     tables: list[Table] = []
-    alone: list[Way | None] = []  # of each table, what is as good at all sizes
     for operation in operations:
-        known = race.known(operation, LEAST_ROUNDS)
-        chosen = winners(known, len(operation.sizes))
+        chosen = winners(race.known(operation, LEAST_ROUNDS), len(operation.sizes))
         at_targets = [chosen[operation.sizes.index(target)] for target in operation.targets]
         if not any(at_targets):
             why = "no algorithm is faster beyond chance" if race.timely else "no time to decide"
@@ -120,12 +112,35 @@ def measure(
             ranges=ranges(operation, chosen),
         )
         tables.append(table)
-        alone.append(as_good(known, chosen))
         tell(f"{operation.name}: {_told(operation, chosen)}, {race.words}")
-    single = [way for way in alone if way]
-    if len(single) == len(tables):
-        return Found([], [way.env[-1] for way in single])
-    return Found(tables, [])
+    return tables
+
+
+def forced(operations: Sequence[Operation], tables: Sequence[Table]) -> set[str]:
+    """The variables that would force an algorithm of what these tables are of, for any number of
+    ranks and at all sizes."""
+    named = {table.name for table in tables}
+    return {way.env[-1][0] for each in operations if each.name in named for way in each.ways}
+
+
+def borders(operations: Sequence[Operation], tables: Sequence[Table]) -> list[int]:
+    """Sizes of their benchmarks on both sides of where the algorithm changes, powers of two, as
+    nothing is measured there; beyond the largest size the library chooses as before."""
+    measured = {each.name: each for each in operations}
+    found: set[int] = set()
+    for table in tables:
+        operation = measured[table.name]
+        for each in table.ranges[1:]:
+            before = -(-each.first // _blocks(operation)) - 1
+            below = 1 << (before.bit_length() - 1)
+            if below < operation.sizes[-1]:
+                found.update((below, 2 * below))
+    return sorted(found)
+
+
+def _blocks(operation: Operation) -> int:
+    """How many of what its benchmark counts the library counts as one message."""
+    return operation.ranks if operation.ruled.whole else 1
 
 
 def winners(known: Mapping[Way, Estimate], sizes: int) -> list[Way | None]:
@@ -163,25 +178,10 @@ def winners(known: Mapping[Way, Estimate], sizes: int) -> list[Way | None]:
     return found
 
 
-def as_good(known: Mapping[Way, Estimate], chosen: Sequence[Way | None]) -> Way | None:
-    """The one way that is as good as all that was chosen, within a standard error at each size;
-    None: there is none."""
-    several = set(chosen) - {None}
-    if len(several) != 1:
-        return None
-    (way,) = several
-    own = known[way] if way else None
-    if own is None or any(
-        own.gains[at] < -own.errors[at] for at, each in enumerate(chosen) if each is None
-    ):
-        return None
-    return way
-
-
 def ranges(operation: Operation, chosen: Sequence[Way | None]) -> list[Range]:
     """The lines of its table. Between two sizes with other ways the border is their geometric mean,
     as nothing is known of where they cross; beyond the largest one the library chooses."""
-    times = operation.ranks if operation.ruled.whole else 1
+    times = _blocks(operation)
     found: list[Range] = []
     before: Way | None = None
     for number, way in enumerate(chosen):
@@ -295,14 +295,16 @@ class _Race:
         before: dict[str, Floats] = {}
         for number in range(max(map(len, order.values()), default=0)):
             if number % SCREENED_BETWEEN == 0:
-                before = self._launch(dict.fromkeys(order))
+                own = dict.fromkeys(order)
+                before = self._launch(own) or self._launch(own)  # one may be slow by chance
                 if not before:
                     return False
+                first = not any(self._own.values())
                 for name, costs in before.items():
                     self._own[name].append(costs)
-                if self._done == 1 and not self._holds_least():
+                if first and not self._holds_least():
                     return False
-            chosen = {each: own[number] for each, own in order.items() if number < len(own)}
+            chosen = {each: ways[number] for each, ways in order.items() if number < len(ways)}
             if not self._fits():
                 return False
             found = self._launch(chosen)

@@ -19,13 +19,14 @@ from nearpeak.libraries.launch import needed
 from nearpeak.libraries.library import Settings
 from nearpeak.libraries.profiles import SCHEMA as PROFILE_SCHEMA
 from nearpeak.libraries.profiles import Apart, Evidence, Profile, build_of
-from nearpeak.libraries.rules import rules_text
+from nearpeak.libraries.rules import Table, rules_text
 from nearpeak.libraries.settings import split
 from nearpeak.libraries.tunables import (
     Offered,
     Tunable,
     files,
     for_one_host,
+    known,
     may_break,
     offered,
     versions,
@@ -56,6 +57,8 @@ from nearpeak.tune.written import ONLY
 TRIED = "tried"  # the folder of the file of rules that trials name, below the search's own
 BEFORE = "as-it-was"  # settings that were tuned before
 UCX = "ucx"  # the component whose cost model takes ceilings
+SHARE_RULED = 1 / 3  # of the search's time, at most, for the algorithms of collective operations
+SHARE_RULED_ALONE = 1 / 2  # where all targets are such operations
 MOST_HINTED = 2  # sizes that are explained, the largest: some 10 s each
 # Launches of a search that may end with something taken: two looks and the library as it is, trials
 # by chance, a race of two, what is won proved twice, and what works with it and without.
@@ -73,6 +76,7 @@ class Prepared:
     thresholds: list[Tunable]  # those between two protocols that can be forced within a host
     operations: list[rules.Operation]  # the collective ones that a file of rules may say
     ruled: Tunable | None  # what names it
+    collective: list[str]  # variables that say how collective operations of any ranks are done
     of_ucx: list[str]  # variables of UCX
     paths: list[str]  # ids of those that are guarded, the own one first
     usual: list[str]  # benchmarks that are guarded by the study
@@ -108,7 +112,8 @@ def prepare(asked: Asked, say: Callable[[str], None] = lambda _: None) -> Prepar
         )
     described = programs.describe_library(first.library, programs.TOOLS)
     usual = list(dict.fromkeys(text.partition(":")[0] for text in described.defaults))
-    guards = _guards(first, usual, first.path.id, asked.buffers)
+    own = [target.benchmark for target in targets if target.of_messages]
+    guards = _guards(first, list(dict.fromkeys([*usual, *own])), first.path.id, asked.buffers)
     paths = {first.path.id: asked.buffers}
     for path in select_paths(first.machine, [], []):
         if path.transport == "memory" and len(path.ends) == 2 and path.id not in paths:
@@ -127,6 +132,7 @@ def prepare(asked: Asked, say: Callable[[str], None] = lambda _: None) -> Prepar
             f"nothing is known that could be set of {first.library.name} for these buffers: see"
             f" `nearpeak mpi settings {first.library.name}`"
         )
+    pairs = {each.name for each in described.benchmarks if each.is_pair}
     measured = [each for each in described.benchmarks if each.ceiling == "measured"]
     one = [each.name for each in measured if each.one_message or each.one_way]
     guarded = [each.name for each in measured if each.name in usual]
@@ -139,6 +145,11 @@ def prepare(asked: Asked, say: Callable[[str], None] = lambda _: None) -> Prepar
         [each.tunable for each in there if each.tunable.threshold and not first.path.between_hosts],
         _operations(there, subjects, targets),
         next((each.tunable for each in there if each.tunable.file), None),
+        [
+            each.name
+            for each in known(first.library)
+            if each.benchmarks and not each.file and pairs.isdisjoint(each.benchmarks)
+        ],
         [each.tunable.name for each in there if each.tunable.component == UCX],
         list(paths),
         guarded,
@@ -250,18 +261,15 @@ def search(
     given = {*single.settings.env, *single.library.env}
     crossed = _crossed(prepared, trials, hinted, tell)
     ruled = _ruled(prepared, trials, journal.folder, tell)
-    named = [*hinted.named, *((name, value) for name, value in crossed), *ruled]
-    known = [*_with_file(prepared, ruled), *_with_crossed(prepared, dict(crossed))]
-    tried, first = with_named(known, list(dict.fromkeys(named)), given)
+    named = [*hinted.named, *crossed, *(each.env[-1] for each in ruled)]
+    values = [*ruled, *_unforced(prepared, journal, _with_crossed(prepared, dict(crossed)))]
+    tried, first = with_named(values, list(dict.fromkeys(named)), given)
     calibrated = _calibrated(prepared, trials, tell, [UCX] if hinted.over_ucx else [])
     last = _last(prepared, hinted, tried)
     if last:
         tell(f"{count(len(last), 'value')} of UCX are tried last: it moves none of these messages")
-    in_files = [prepared.ruled.name] if prepared.ruled else []
     with single.mps():
-        return Search(
-            trials, tried, prepared.asked.seed, tell, first, calibrated, last, in_files
-        ).run()
+        return Search(trials, tried, prepared.asked.seed, tell, first, calibrated, last).run()
 
 
 def _crossed(
@@ -292,36 +300,52 @@ def _with_crossed(prepared: Prepared, crossed: Mapping[str, str]) -> list[Candid
 
 def _ruled(
     prepared: Prepared, trials: Trials, folder: Path, tell: Callable[[str], None]
-) -> list[tuple[str, str]]:
-    """A file of rules for collective operations, which is written, or single values that are as
-    good: variables with their values."""
+) -> list[Candidate]:
+    """The value of a file of rules for collective operations, with what it needs; the file is
+    written. Nothing where nothing is faster."""
     if not prepared.operations or prepared.ruled is None:
         return []
     file = folder.resolve() / TRIED / prepared.ruled.file
+    ruled = {operation.name for operation in prepared.operations}
+    alone = all(target.benchmark in ruled for target in prepared.launches.targets)
     with prepared.single.mps():
-        found = trials.rules(
+        tables = trials.rules(
             lambda limit, left: rules.measure(
                 prepared.launches, prepared.operations, tell, limit, left
             ),
             file,
+            SHARE_RULED_ALONE if alone else SHARE_RULED,
         )
-    if not found.tables:
-        return found.named
+    if not tables:
+        return []
     library = prepared.single.library
     file.parent.mkdir(exist_ok=True)
     about = f"{library.family} {library.version}, by nearpeak tune"
-    write_whole(file, rules_text(found.tables, about))
-    return [(prepared.ruled.name, str(file))]
+    write_whole(file, rules_text(tables, about))
+    return [Candidate(tuple(prepared.ruled.env(str(file)).items()))]
 
 
-def _with_file(prepared: Prepared, named: Sequence[tuple[str, str]]) -> list[Candidate]:
-    """The value of the file of rules, with what it needs."""
-    ruled = prepared.ruled
+def _tables(journal: TuneJournal) -> list[Table]:
+    """Those of the file of rules that trials name."""
     return [
-        Candidate(tuple(ruled.env(value).items()))
-        for name, value in named
-        if ruled and name == ruled.name
+        table for record in journal.records if isinstance(record, Ruled) for table in record.tables
     ]
+
+
+def _unforced(
+    prepared: Prepared, journal: TuneJournal, values: Sequence[Candidate]
+) -> list[Candidate]:
+    """Without those that force an algorithm of what has rules: they would have the last word over
+    these, at all sizes and with any number of ranks, of which those of the trials tell nothing."""
+    forced = rules.forced(prepared.operations, _tables(journal))
+    return [each for each in values if not any(name in forced for name, _ in each.env)]
+
+
+def borders(prepared: Prepared, journal: TuneJournal, env: Env) -> list[int]:
+    """Sizes between those that were measured, at which the file of rules of these variables changes
+    the algorithm."""
+    taken = prepared.ruled is not None and prepared.ruled.name in env
+    return rules.borders(prepared.operations, _tables(journal)) if taken else []
 
 
 def _last(prepared: Prepared, hinted: Hints, tried: Sequence[Candidate]) -> list[Candidate]:
@@ -413,6 +437,7 @@ def summed_up(
         launches=len(trials),
         seconds=round(sum(trial.seconds for trial in trials), 1),
         env=outcome.taken,
+        rules=_tables(journal) if files(single.library, outcome.taken) else [],
         verdict=_verdict(trials, outcome, confirmed),
         evidence=[_evidence(shown) for shown in confirmed.targets] if confirmed else [],
         slower=[_evidence(shown) for shown in confirmed.slower] if confirmed else [],
@@ -529,6 +554,19 @@ def _some(found: tuned.Tuned) -> str:
     return f", for {' and '.join(case.removeprefix(f'{found.path}, ') for case in cases)}"
 
 
+def _unknown(prepared: Prepared, env: Env) -> list[str]:
+    """What these variables do of which no launch tells: `A with other than 2 ranks`."""
+    path = prepared.single.path
+    found = [
+        f"{name} with other than {len(path.ends)} ranks"
+        for name in prepared.collective
+        if name in env
+    ]
+    if files(prepared.single.library, env) and not path.between_hosts:
+        found.append(f"its rules for {len(path.ends)} ranks on several hosts")
+    return found
+
+
 def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> dict[str, Profile]:
     """What was taken, by the folder below the search's own that it is written to: "" for what costs
     nothing elsewhere, so that it may be used for all."""
@@ -539,6 +577,8 @@ def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> di
         scope: str, found_env: Env, evidence: list[Evidence], slower: Sequence[Evidence] = ()
     ) -> Profile:
         env = {**base, **found_env}
+        if unknown := _unknown(prepared, env):
+            scope += f" (nothing is known of {', '.join(unknown)})"
         return Profile(
             schema=PROFILE_SCHEMA,
             name=TUNED,

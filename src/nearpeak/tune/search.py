@@ -19,7 +19,7 @@ import itertools
 import math
 import random
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -146,12 +146,10 @@ class Search:
         first: int = 0,
         calibrated: Sequence[Candidate] = (),
         last: Sequence[Candidate] = (),
-        files: Collection[str] = (),
     ) -> None:
         """`candidates`: single values, each with what it needs; so many `first` ones are tried
         alone before all else. `calibrated`: further values, which are tried all together then.
-        `last`: those of the values that are tried only when the others have had a turn. `files`:
-        the variables that are set to a file, which says more than a value."""
+        `last`: those of the values that are tried only when the others have had a turn."""
         self._bench = bench
         self._chance = random.Random(seed)
         self._seed = seed
@@ -159,7 +157,6 @@ class Search:
         self._candidates = list(dict.fromkeys([*candidates, *calibrated]))
         self._calibrated = calibrated
         self._first = first
-        self._files = frozenset(files)
         self._last = frozenset(last).difference(candidates[:first])
         self._checks = 1  # that are to come
         self._own: list[Floats] = []  # launches of what was taken so far
@@ -575,7 +572,7 @@ class Search:
         """Whether one of those that ran a race was taken."""
         noise = self._noise()
         found = {c: estimate(np.array(gains), noise) for c, gains in differences.items()}
-        for candidate in _simplest_first(found, self._files):
+        for candidate in _simplest_first(found):
             own = found[candidate]
             if not own.harms and not own.better and own.mean > LEAST_GAIN:
                 self._undecided[candidate] = list(differences[candidate])
@@ -743,12 +740,9 @@ class Search:
         return np.array(gains)
 
 
-def _simplest_first(
-    found: Mapping[Candidate, Estimate], files: Collection[str] = ()
-) -> list[Candidate]:
+def _simplest_first(found: Mapping[Candidate, Estimate]) -> list[Candidate]:
     """Best first, but of what is within a standard error of the best what sets least (the rule of
-    one standard error: Breiman et al., Classification and Regression Trees, 1984, 3.4.3): a
-    variable that is set to a file counts twice."""
+    one standard error: Breiman et al., Classification and Regression Trees, 1984, 3.4.3)."""
     if not found:
         return []
     best = max(found.values(), key=lambda each: each.mean)
@@ -756,8 +750,7 @@ def _simplest_first(
     def place(candidate: Candidate) -> tuple[int, float]:
         own = found[candidate]
         tied = own.mean >= best.mean - best.error and not own.harms
-        set_by_it = len(candidate.env) + sum(name in files for name, _ in candidate.env)
-        return set_by_it if tied else sys.maxsize, -own.mean
+        return len(candidate.env) if tied else sys.maxsize, -own.mean
 
     return sorted(found, key=place)
 

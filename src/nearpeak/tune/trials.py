@@ -12,8 +12,8 @@ import numpy as np
 
 from nearpeak.arrays import Floats
 from nearpeak.errors import UserError
+from nearpeak.libraries.rules import Table
 from nearpeak.study.launching import LaunchFailed
-from nearpeak.tune import rules
 from nearpeak.tune.budget import Work
 from nearpeak.tune.candidates import Env
 from nearpeak.tune.distances import Distances
@@ -41,7 +41,6 @@ LEAST_LIMIT = 4.0  # seconds of a launch
 MOST_TIMES = 2.5  # as long as the usual launch without anything
 FIRST_SHARE = 0.2  # of what is left, at most, for a launch whose usual time is not known yet
 SWEPT_SHARE = 0.1  # of the search's, at most, for the protocols of thresholds
-RULED_SHARE = 1 / 3  # likewise, for the algorithms of collective operations
 LOOKED_SHARE = 0.05  # of all of it, at most, for a launch of the two looks before the first trial
 LIMIT_SECONDS = 60.0  # of such a launch, at most
 Played = TypeVar("Played", Hinted, Crossed, Ruled, Calibrated, Trial, Checked, Priced)
@@ -121,20 +120,17 @@ class Trials(Bench):
         return record.found
 
     def rules(
-        self, look: Callable[[float, Callable[[], float]], rules.Found], file: Path
-    ) -> rules.Found:
-        """What `look` finds for collective operations, or found before; it is given what that of
-        `thresholds` is. `file`: what trials name. UserError where they named another one."""
+        self, look: Callable[[float, Callable[[], float]], list[Table]], file: Path, share: float
+    ) -> list[Table]:
+        """What `look` finds for collective operations, or found before, in such a share of the
+        search's time; it is given what that of `thresholds` is. `file`: what trials name.
+        UserError where they named another one."""
         record = self._played(Ruled)
         if record is None:
             start = time.monotonic()
-            found = look(self._look_limit(), self._share(RULED_SHARE))
-            record = Ruled(
-                tables=found.tables,
-                named=found.named,
-                file=str(file),
-                seconds=round(time.monotonic() - start, 3),
-            )
+            found = look(self._look_limit(), self._share(share))
+            seconds = round(time.monotonic() - start, 3)
+            record = Ruled(tables=found, file=str(file), seconds=seconds)
             self._record(record)
         if record.tables and record.file != str(file):
             raise UserError(
@@ -142,7 +138,7 @@ class Trials(Bench):
                 " back, or start anew in another folder"
             )
         self._count(record.seconds)
-        return rules.Found(record.tables, record.named)
+        return record.tables
 
     def measure(self, env: Env, why: str) -> Floats | Failed:
         """As Bench has it."""

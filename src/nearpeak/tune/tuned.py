@@ -6,6 +6,7 @@ from typing import Literal
 import msgspec
 
 from nearpeak.libraries.profiles import Apart, Evidence
+from nearpeak.libraries.rules import Table
 
 SCHEMA = 1
 Word = Literal["taken", "taken here alone", "not taken", "nothing helps", "fails"]
@@ -81,6 +82,7 @@ class Tuned(msgspec.Struct, kw_only=True):
     launches: int
     seconds: float  # of the search
     env: dict[str, str]  # what the search took
+    rules: list[Table] = []  # of the file that `env` names
     verdict: Word
     evidence: list[Evidence]
     slower: list[Evidence]

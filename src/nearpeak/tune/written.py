@@ -158,8 +158,9 @@ def about(profile: Profile) -> list[str]:
         lines.append("May stop working with it:")
         lines += [f"  {each}" for each in profile.breaks]
     lines += [
-        f"{profile.env[each]} must be there: where it is moved, change {each}. profile.toml takes"
-        " what lies beside it"
+        f"{profile.env[each]} must be there on each host of a job: of ranks that find it and ranks"
+        " that do not, each takes another algorithm, and they may hang. Where it is moved, change"
+        f" {each}. profile.toml takes what lies beside it"
         for each in profile.files
     ]
     lines += [f"The search had no time for: {each}" for each in profile.lacking]

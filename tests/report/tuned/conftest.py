@@ -5,6 +5,7 @@
 import pytest
 from made_libraries import made_evidence
 
+from nearpeak.libraries.rules import Range, Table
 from nearpeak.tune.tuned import Calibration, Ceiling, Free, Offered, Refused, Tried, Tuned
 
 FASTER = made_evidence(
@@ -34,6 +35,14 @@ def tuned() -> Tuned:
         launches=150,
         seconds=99.0,
         env={"UCX_TLS": "sm,self"},
+        rules=[
+            Table(
+                name="allreduce",
+                operation=2,
+                ranks=2,
+                ranges=[Range(first=0, algorithm=3, words="ring"), Range(first=16384)],
+            )
+        ],
         verdict="taken here alone",
         evidence=[FASTER],
         slower=[SLOWER],

@@ -20,6 +20,7 @@ def test_all_of_it_is_told(tuned: Tuned, tmp_path: Path) -> None:
         "alpha 5, host-gpu near, buffers H,D: these settings make it faster here, and slower",
         "<code>UCX_TLS=sm,self</code>",
         '<td class="n">5.00 [4.50, 5.50]</td><td>faster</td>',
+        '<td class="n">2</td><td class="n">16 KiB</td><td>the library&#39;s own choice</td>',
         "<code>--mpi alpha@tuned/profile.toml</code>",
         "<code>tuned/profile.sh</code>",
         "<h4>Slower with it</h4>",

@@ -33,6 +33,9 @@ def test_all_of_it_is_told(tuned: Tuned, capsys: pytest.CaptureFixture[str]) -> 
         "alpha 5, host-gpu near, buffers H,D: these settings make it faster here, and slower",
         "UCX_TLS=sm,self",
         "host-gpu near, latency H,D at 8 B 60.0 12.0 us 2.30 5.00 [4.50, 5.50] faster",
+        "by size, as the file of rules has them; with any other number of ranks the library chooses"
+        " as before: operation ranks from algorithm allreduce 2 0 B ring"
+        " allreduce 2 16 KiB the library's own choice",
         "With nothing but this machine's measured rates in the library's own cost model"
         " (UCX_CMA_BW=9537MBps): latency:8: 1.10"
         " [1.05, 1.15] times as fast in 6 rounds: faster bw:16M: 0.990 [0.970, 1.01] times as fast"
@@ -95,6 +98,7 @@ def test_nothing_is_an_answer(tuned: Tuned, capsys: pytest.CaptureFixture[str]) 
         tuned,
         verdict="nothing helps",
         env={},
+        rules=[],
         evidence=[],
         slower=[],
         uncertain=[],

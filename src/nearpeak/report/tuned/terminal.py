@@ -23,6 +23,9 @@ def print_tuned(found: Tuned, files: Mapping[str, Sequence[Path]], report: Path)
     console.print(f"\n{words.sentence(found)}", style="bold")
     for name, value in found.env.items():
         console.print(f"  {name}={value}")
+    if found.rules:
+        console.print(f"\n{words.OF_RULES}:")
+        console.print(_rules(found))
     if found.evidence:
         console.print()
         console.print(_table(found.evidence))
@@ -42,6 +45,15 @@ def print_tuned(found: Tuned, files: Mapping[str, Sequence[Path]], report: Path)
         console.print(f"Written: {', '.join(map(str, written))}", soft_wrap=True)
         console.print(f"To use it {scope}: --mpi {found.library}@{written[0]}", soft_wrap=True)
     console.print(f"Report: {report}", soft_wrap=True)
+
+
+def _rules(found: Tuned) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for title in words.RULES:
+        table.add_column(title, justify="right" if title in ("ranks", "from") else "left")
+    for row in words.rules(found):
+        table.add_row(*row)
+    return table
 
 
 def _table(rows: Sequence[Evidence]) -> Table:

@@ -4,8 +4,14 @@
 from collections.abc import Mapping, Sequence
 
 from nearpeak.libraries.profiles import Evidence
-from nearpeak.numbers import count, number
+from nearpeak.numbers import count, number, size
 from nearpeak.tune.tuned import Calibration, Tuned
+
+RULES = ("operation", "ranks", "from", "algorithm")  # what `rules` has
+OF_RULES = (
+    "Algorithms of collective operations by size, as the file of rules has them; with any other"
+    " number of ranks the library chooses as before"
+)
 
 
 def sentence(found: Tuned) -> str:
@@ -40,6 +46,15 @@ def of_distances(found: Tuned) -> str:
         "Where the CPUs were at several distances, the figures as it is and tuned, and how many"
         " times as fast, are medians over all of them; CPUs apart has each distance by itself"
     )
+
+
+def rules(found: Tuned) -> list[tuple[str, str, str, str]]:
+    """The lines of the file of rules: operation, ranks, from which size on, and what is done."""
+    return [
+        (table.name, str(table.ranks), size(each.first), each.words)
+        for table in found.rules
+        for each in table.ranges
+    ]
 
 
 def lists(found: Tuned) -> list[tuple[str, list[str]]]:
