@@ -331,7 +331,7 @@ void prepare(Operation& operation) {
     check_not_held(operation);
     clear(operation);
   } else {
-    world.devices.copy(operation.device, operation.memory.get(), operation.data,
+    world.devices.down(operation.device, operation.memory.get(), operation.data,
                        static_cast<std::size_t>(operation.bytes));
     ++world.counts.staged;
   }

@@ -32,7 +32,7 @@ Image::Image(const void* buffer, const std::vector<Part>& parts, Use use)
   std::vector<Piece> pieces;
   for (const Span& span : spans)
     pieces.push_back({data() + span.low, buffer_ + span.low, span.bytes()});
-  world.devices.copy(device_, pieces);
+  world.devices.down(device_, pieces);
 }
 
 void Image::raise() {
@@ -43,7 +43,7 @@ void Image::raise() {
         const MPI_Aint at = each.offset + static_cast<MPI_Aint>(i * each.extent) + run.offset;
         pieces.push_back({buffer_ + at, data() + at, run.bytes});
       }
-  world.devices.copy(device_, pieces);
+  world.devices.up(device_, pieces);
 }
 
 }  // namespace nearpeak::layer

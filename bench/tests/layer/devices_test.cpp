@@ -105,7 +105,7 @@ TEST_CASE("devices of the layer: an allocation of another process is opened once
     CHECK(devices.opened(0, 3, offer.allocation, offer.handle) == there);
     CHECK(FakeCuda::live() == live);
     std::array<char, 5> text{};
-    devices.copy(0, text.data(), there + 100, text.size());
+    devices.down(0, text.data(), there + 100, text.size());
     CHECK(std::strcmp(text.data(), "data") == 0);
     // Another allocation, if that has its place: it is another's name. At some point those that
     // were not used for longest are closed.
@@ -131,7 +131,7 @@ TEST_CASE("devices of the layer: of a block of small allocations one is open") {
     char* const there = devices.opened(0, 3, offer.allocation + 1, offer.handle);
     CHECK(FakeCuda::live() == live);
     std::array<char, 5> text{};
-    devices.copy(0, text.data(), there + 100, text.size());
+    devices.down(0, text.data(), there + 100, text.size());
     CHECK(std::strcmp(text.data(), "data") == 0);
     // What somebody else in this process has opened is not the layer's to close.
     CHECK_THROWS_AS(devices.opened(0, 4, offer.allocation, offer.handle), AcceleratorAlreadyMapped);
