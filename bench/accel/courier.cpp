@@ -42,7 +42,7 @@ Courier::Courier(Device& device, std::chrono::microseconds patience)
 }
 
 Courier::~Courier() {
-  board_->leave.store(number_, std::memory_order_release);
+  ring(Board::kLeave, nullptr, 0);
   try {
     stream_->synchronize();
   } catch (const std::exception&) {  // a broken context has said so before
@@ -191,8 +191,7 @@ bool Courier::up(void* to, const void* host, std::size_t bytes) {
     std::memcpy(&word, static_cast<const char*>(host) + 8 * i,
                 std::min<std::size_t>(8, bytes - 8 * i));
     board_->words[i].low.store(word, std::memory_order_relaxed);
-    board_->words[i].high.store(static_cast<std::uint64_t>(mark_) << 32,
-                                std::memory_order_release);
+    board_->words[i].high.store(static_cast<std::uint64_t>(mark_) << 32, std::memory_order_release);
   }
   ring(Board::kUp, to, bytes);
   return done();

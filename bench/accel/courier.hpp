@@ -17,14 +17,15 @@ namespace nearpeak {
 // What the CPU and the kernel share; all zero at first. One order is open at a time, and is known
 // by its mark: 1, 2, ... and never 0.
 struct CourierBoard {
-  static constexpr unsigned kWords = 32;           // of 8 bytes, that an order or answer has inside
+  static constexpr unsigned kWords = 32;  // of 8 bytes, that an order or answer has inside
   static constexpr std::size_t kInside = 8 * kWords;
-  static constexpr std::size_t kStaged = 16384;    // bytes that go through the board otherwise
+  static constexpr std::size_t kStaged = 16384;  // bytes that go through the board otherwise
 
   enum Kind : std::uint32_t {
     kUp = 1,    // what is inside goes to the address
     kDown = 2,  // what is at the address comes inside the answer
     kMove = 3,  // from the address to the one that is the first word inside
+    kLeave = 4,
   };
 
   // Four words of 32 bits, stored half by half, of which a GPU moves all at once.
@@ -34,14 +35,13 @@ struct CourierBoard {
   };
   // {address, address, kind and bytes, mark}, stored when the words are there.
   alignas(4096) Quad order;
-  Quad words[kWords];                        // {word, word, 0, mark}
-  alignas(4096) Quad answers[kWords];        // of kDown: {word, mark, word, mark}
+  Quad words[kWords];                            // {word, word, 0, mark}
+  alignas(4096) Quad answers[kWords];            // of kDown: {word, mark, word, mark}
   alignas(128) std::atomic<std::uint32_t> done;  // of the others: the mark
   alignas(128) std::atomic<std::uint32_t> here;  // the number of the last kernel that has begun
   // That of the last one that has ended, in the upper 32 bits, and the mark of the order that it
   // would have served next.
   alignas(128) std::atomic<std::uint64_t> left;
-  alignas(128) std::atomic<std::uint32_t> leave;  // the number of the kernel that is to end
   alignas(4096) unsigned char staged[kStaged + 16];
 
   static constexpr std::uint32_t kKindShift = 28;
@@ -101,7 +101,7 @@ class Courier {
   std::uint64_t before_ = 0;  // what was carried when it was launched
   unsigned close_ = 0;        // pieces that came close behind others, since there is no kernel
   unsigned wanted_ = kLeast;  // for which one is launched
-  std::uint32_t mark_ = 1;  // of the next order
+  std::uint32_t mark_ = 1;    // of the next order
   Clock::time_point last_{};
   int debt_ = 0;
   bool slow_ = false;

@@ -85,14 +85,15 @@ class TestShortCopies:
         variables = {
             **REPORT,
             "NEARPEAK_NVRTC_LIBRARY": str(nvrtc),
-            "NEARPEAK_LAYER_KERNEL": "5000",
+            "NEARPEAK_LAYER_KERNEL": "20000",
             **env,
         }
         return application.run(*words, fake="reachable=1,mps=1", env=variables)
 
-    def test_all_cases(self, application: Any, fake_nvrtc: Path) -> None:
-        done = self.run(application, fake_nvrtc, *CASES)
-        assert done.good() == CASES, done.err
+    def test_the_kernel_carries(self, application: Any, fake_nvrtc: Path) -> None:
+        cases = ["to_and_fro", "order", "crossed", "aside", "truncated"]
+        done = self.run(application, fake_nvrtc, *cases)
+        assert done.good() == cases, done.err
         carried = [int(found[0]) for found in CARRIED.findall(done.err)]
         assert len(carried) == 2
         assert min(carried) > 100, done.err

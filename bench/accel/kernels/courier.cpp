@@ -76,8 +76,7 @@ WAITING_KERNEL courier(u8* board, u64 next, u64 number, u64 patience_ns) {
       if (leading(lanes_where(order.w == mark)) != kWarp) {
         breathe();
         if (++idle % 16 == 0)
-          over = lanes_where(look((const u32*)(board + kLeave)) == (u32)number ||
-                             now_ns() - since > patience_ns) != 0;
+          over = lanes_where(now_ns() - since > patience_ns) != 0;
         continue;
       }
       u8* const address = (u8*)((u64)order.y << 32 | order.x);
@@ -98,6 +97,8 @@ WAITING_KERNEL courier(u8* board, u64 next, u64 number, u64 patience_ns) {
           store_word(address + 8 * i, (u64)mine.y << 32 | mine.x, bytes - 8 * i);
         }
         wide = count > kOfLine;
+      } else if (kind == kLeave) {
+        over = true;
       } else {
         while (lane == 0 && mine.w != mark) mine = look(words);
         own.to = (u8*)of_lane((u64)mine.y << 32 | mine.x, 0);
@@ -109,7 +110,7 @@ WAITING_KERNEL courier(u8* board, u64 next, u64 number, u64 patience_ns) {
           own.bytes = bytes;
       }
       warp_meets();
-      if (lane == 0 && kind != kDown && own.bytes == 0) {
+      if (lane == 0 && kind != kDown && own.bytes == 0 && !over) {
         fence();
         put(told, mark);
       }
@@ -146,6 +147,7 @@ std::string courier() {
   const std::pair<const char*, std::uint64_t> numbers[] = {
       {"kUp", Board::kUp},
       {"kDown", Board::kDown},
+      {"kLeave", Board::kLeave},
       {"kKindShift", Board::kKindShift},
       {"kOrder", offsetof(Board, order)},
       {"kOrderWords", offsetof(Board, words)},
@@ -153,7 +155,6 @@ std::string courier() {
       {"kDone", offsetof(Board, done)},
       {"kHere", offsetof(Board, here)},
       {"kLeft", offsetof(Board, left)},
-      {"kLeave", offsetof(Board, leave)},
       {"kRestNs", kRestNs},
       {"kWarpBytes", kWarpBytes},
   };

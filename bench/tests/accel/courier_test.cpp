@@ -115,8 +115,9 @@ TEST_CASE("a courier that serves no order has done nothing, and is asked for les
 
 TEST_CASE("a courier that never begins keeps nobody waiting") {
   const FakeCudaThatCarries fake;
-  const Variable defect("NEARPEAK_FAKE_NVRTC", "(u32*)(board + kHere), (u32)number=>"
-                                               "(u32*)(board + kHere), 0");
+  const Variable defect("NEARPEAK_FAKE_NVRTC",
+                        "(u32*)(board + kHere), (u32)number=>"
+                        "(u32*)(board + kHere), 0");
   const auto cuda = FakeCuda::load();
   Rig rig(cuda->device(0), std::chrono::microseconds(2'000));
   for (int i = 0; i < 500; ++i) CHECK_FALSE(rig.courier.up(rig.at(0), rig.pattern.data(), 8));
