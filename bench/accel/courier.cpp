@@ -123,12 +123,11 @@ bool Courier::answered(const Answered& all_there) {
   return served;
 }
 
-// Where kernels of several processes take turns an answer comes when it is this one's.
+// Where kernels of several processes take turns an answer comes when it is this one's turn.
 void Courier::note_time(bool quick) {
-  constexpr std::chrono::microseconds kSlow{50};
   constexpr int kOne = 16;
   constexpr int kTooMuch = 4 * kOne;
-  if (quick || Clock::now() - last_ < std::max(kSlow, patience_ / 4))
+  if (quick || Clock::now() - last_ < patience_)
     debt_ = std::max(debt_ - 1, 0);
   else
     debt_ += kOne;

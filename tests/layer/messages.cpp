@@ -220,8 +220,11 @@ void order() {
 // Short messages to and fro, in buffers that stay.
 void to_and_fro() {
   if (rank > 1) return;
+  Buffer out_of_device('D', 5000), into_device('D', 5000), out_of_host('H', 5000),
+      into_host('H', 5000);
   for (const auto& kind : kKinds) {
-    Buffer out(kind[rank], 5000), in(kind[rank], 5000);
+    Buffer& out = kind[rank] == 'D' ? out_of_device : out_of_host;
+    Buffer& in = kind[rank] == 'D' ? into_device : into_host;
     for (int round = 0; round < 40; ++round)
       for (const std::size_t bytes : {1, 8, 60, 61, 62, 256, 257, 4096}) {
         MPI_Status status;

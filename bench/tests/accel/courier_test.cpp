@@ -17,33 +17,41 @@ using namespace nearpeak;
 
 namespace {
 
-constexpr std::chrono::microseconds kPatience{100'000};
+constexpr std::chrono::seconds kPatience{60};
 
 struct FakeCudaThatCarries : FakeCuda {
   FakeCudaThatCarries() : FakeCuda("reachable=1", FAKE_CUDA, FAKE_NVRTC) {}
 };
 
+// Whether something comes true in a minute.
+template <typename Ready>
+bool wait(const Ready& ready) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (!ready()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
 // A device with memory, and what is expected there.
 struct Rig {
   static constexpr std::size_t kRoom = Courier::kMost + 256;
   explicit Rig(Device& device, std::chrono::microseconds patience = kPatience)
-      : courier(device, patience), memory(device.memory(BufferKind::kDevice), kRoom, 2) {
+      : memory(device.memory(BufferKind::kDevice), kRoom, 2), courier(device, patience) {
     for (std::size_t i = 0; i < kRoom; ++i) pattern.push_back(static_cast<char>(i * 131 + i / 251));
   }
   char* at(std::size_t offset) const { return memory.slot(0) + offset; }
   char* there(std::size_t offset) const { return memory.slot(1) + offset; }
 
+  bool carry_one() { return courier.up(at(0), pattern.data(), 8); }
   // Pieces until a kernel is there.
   bool begin() {
-    for (int i = 0; i < 100'000; ++i) {
-      if (courier.up(at(0), pattern.data(), 8)) return true;
-      std::this_thread::yield();
-    }
-    return false;
+    return wait([&] { return carry_one(); });
   }
 
-  Courier courier;
   SlotBuffer memory;
+  Courier courier;
   std::vector<char> pattern;
 };
 
@@ -96,9 +104,11 @@ TEST_CASE("an idle courier leaves, and comes back where pieces are close behind 
   const auto cuda = FakeCuda::load();
   Rig rig(cuda->device(0), std::chrono::microseconds(20'000));
   for (int round = 0; round < 2; ++round) {
-    CHECK_FALSE(rig.courier.up(rig.at(0), rig.pattern.data(), 8));
     REQUIRE(rig.begin());
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    CHECK(wait([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      return !rig.carry_one();
+    }));
   }
 }
 
@@ -108,7 +118,7 @@ TEST_CASE("a courier that serves no order has done nothing, and is asked for les
   const auto cuda = FakeCuda::load();
   Rig rig(cuda->device(0), std::chrono::microseconds(2'000));
   std::memset(rig.at(0), 'x', 8);
-  for (int i = 0; i < 500; ++i) CHECK_FALSE(rig.courier.up(rig.at(0), rig.pattern.data(), 8));
+  for (int i = 0; i < 500; ++i) CHECK_FALSE(rig.carry_one());
   CHECK(std::memcmp(rig.at(0), "xxxxxxxx", 8) == 0);
   CHECK(rig.courier.carried() == 0);
 }
@@ -120,20 +130,22 @@ TEST_CASE("a courier that never begins keeps nobody waiting") {
                         "(u32*)(board + kHere), 0");
   const auto cuda = FakeCuda::load();
   Rig rig(cuda->device(0), std::chrono::microseconds(2'000));
-  for (int i = 0; i < 500; ++i) CHECK_FALSE(rig.courier.up(rig.at(0), rig.pattern.data(), 8));
+  for (int i = 0; i < 500; ++i) CHECK_FALSE(rig.carry_one());
 }
 
 TEST_CASE("a courier whose answers take long is asked no more") {
   const FakeCudaThatCarries fake;
   const Variable defect("NEARPEAK_FAKE_NVRTC",
-                        "if (lane == 0 && kind=>for (u64 b = now_ns(); now_ns() - b < 10000000;) "
+                        "if (lane == 0 && kind=>for (u64 b = now_ns(); now_ns() - b < 30000000;) "
                         "breathe();\n if (lane == 0 && kind");
   const auto cuda = FakeCuda::load();
-  Rig rig(cuda->device(0), std::chrono::microseconds(30'000));
+  Rig rig(cuda->device(0), std::chrono::microseconds(20'000));
   REQUIRE(rig.begin());
-  for (int i = 0; i < 10; ++i) rig.courier.up(rig.at(0), rig.pattern.data(), 8);
-  CHECK(rig.courier.slow());
-  CHECK_FALSE(rig.courier.up(rig.at(0), rig.pattern.data(), 8));
+  CHECK(wait([&] {
+    rig.carry_one();
+    return rig.courier.slow();
+  }));
+  CHECK_FALSE(rig.carry_one());
 }
 
 TEST_CASE("without a compiler there is no courier") {
