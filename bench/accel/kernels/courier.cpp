@@ -14,7 +14,7 @@ namespace {
 // What an order has inside comes with the look that finds it, or, where it is more than a cache
 // line, with the next one; then the next look is at all of it. An answer with its data inside needs
 // no fence, as each word has its mark. More than a warp moves at once is the block's.
-const char* const kText = R"(
+const char* const kCourier = R"(
 struct Job {
   const u8* from;
   u8* to;
@@ -161,7 +161,7 @@ std::string courier() {
   std::string text = kCopy;
   for (const auto& [name, value] : numbers)
     text += "constexpr u32 " + std::string(name) + " = " + std::to_string(value) + ";\n";
-  return text + kText;
+  return text + kCourier;
 }
 
 }  // namespace nearpeak::kernels
