@@ -3,6 +3,7 @@
 // but for on_device(). What fails throws AcceleratorError or std::bad_alloc.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -79,16 +80,21 @@ class Devices {
   // CUpointer_attribute and CUmemorytype.
   static constexpr int kContext = 1;
   static constexpr int kMemoryType = 2;
+  static constexpr int kBufferId = 7;
   static constexpr int kIsManaged = 8;
-  static constexpr int kDevice = 9;
   static constexpr unsigned kTypeOfDevice = 2;
 
+  struct Known {
+    Located place;
+    void* context = nullptr;  // null: of none, as memory of a pool
+  };
   struct Opened {
     std::pair<std::uint32_t, std::uint64_t> name;  // rank and allocation
     std::unique_ptr<OpenedMemory> memory;
   };
   static constexpr std::size_t kMostOpened = 64;
   static constexpr std::size_t kMostHandles = 1024;
+  static constexpr std::size_t kMostKnown = 64;
 
   // What carries short copies on a device.
   struct Carrier {
@@ -103,7 +109,9 @@ class Devices {
   void copy(int device, const std::vector<Piece>& pieces);
   // Null where the copy engine is to do a short copy from or to this memory of a device.
   Courier* courier(int device, const void* address);
-  bool reached(const Carrier& carrier, int device, const void* address) const;
+  bool reached(const Carrier& carrier, int device, const void* address);
+  // What the driver knows of an address; valid until the next question.
+  const Known& know(const void* address);
   void begin_courier(int device, Carrier& carrier);
   void end_courier(Carrier& carrier, const std::string& why);
   std::unique_ptr<OpenedMemory> open(int device, std::uint32_t rank, const IpcHandle& handle);
@@ -115,7 +123,9 @@ class Devices {
   std::unique_ptr<Accelerator> accelerator_;
   std::map<int, std::unique_ptr<Stream>> streams_;  // by device
   std::map<std::uint64_t, IpcHandle> handles_;      // by allocation
-  std::list<Opened> opened_;                        // the last used first
+  std::array<Known, kMostKnown> known_;             // each at the place of its allocation
+  Known other_;
+  std::list<Opened> opened_;  // the last used first
   std::chrono::microseconds patience_{0};
   std::function<bool(int)> alone_;
   std::map<int, Carrier> carriers_;  // by device
