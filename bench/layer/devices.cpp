@@ -72,24 +72,26 @@ void Devices::copy(int device, const std::vector<Piece>& pieces) {
   stream->synchronize();
 }
 
-void Devices::down(int device, void* host, const void* from, std::size_t bytes) {
-  if (bytes <= CourierBoard::kStaged)
-    if (Courier* const by = courier(device, from); by != nullptr && by->down(host, from, bytes))
-      return;
+void Devices::down(int device, void* host, const void* from, std::size_t bytes, Source source) {
+  if (bytes > 0 && bytes <= CourierBoard::kStaged) {
+    Courier* const by = source == Source::kOwn ? courier(device, {from}) : courier(device, {});
+    if (by != nullptr && by->down(host, from, bytes)) return;
+  }
   copy(device, host, from, bytes);
 }
 
 void Devices::up(int device, void* to, const void* host, std::size_t bytes) {
-  if (bytes <= CourierBoard::kStaged)
-    if (Courier* const by = courier(device, to); by != nullptr && by->up(to, host, bytes)) return;
+  if (bytes > 0 && bytes <= CourierBoard::kStaged)
+    if (Courier* const by = courier(device, {to}); by != nullptr && by->up(to, host, bytes)) return;
   copy(device, to, host, bytes);
 }
 
-void Devices::across(int device, void* to, const void* from, std::size_t bytes) {
-  if (bytes <= Courier::kMost)
-    if (Courier* const by = courier(device, to);
-        by != nullptr && reached(carriers_[device], device, from) && by->across(to, from, bytes))
-      return;
+void Devices::across(int device, void* to, const void* from, std::size_t bytes, Source source) {
+  if (bytes > 0 && bytes <= Courier::kMost) {
+    Courier* const by =
+        source == Source::kOwn ? courier(device, {to, from}) : courier(device, {to});
+    if (by != nullptr && by->across(to, from, bytes)) return;
+  }
   copy(device, to, from, bytes);
 }
 
@@ -124,7 +126,7 @@ Devices::Short Devices::short_copies() const {
 
 // A kernel is compiled, and a device taken for it, only where short copies are many. The processes
 // of a device are not all known at first.
-Courier* Devices::courier(int device, const void* address) {
+Courier* Devices::courier(int device, std::initializer_list<const void*> addresses) {
   constexpr std::uint64_t kFirst = 32;
   constexpr std::uint64_t kAgain = 1024;
   ++short_.all;
@@ -141,13 +143,13 @@ Courier* Devices::courier(int device, const void* address) {
     end_courier(carrier, "its answers took long");
   else if (carrier.asked % kAgain == 0 && !alone_(device))
     end_courier(carrier, "processes that share the GPU take turns");
-  return reached(carrier, device, address) ? carrier.courier.get() : nullptr;
-}
-
-// Memory of a pool, or mapped by hand, belongs to no context.
-bool Devices::reached(const Carrier& carrier, int device, const void* address) {
-  const Known& known = know(address);
-  return known.context != nullptr ? known.context == carrier.context : known.place.device == device;
+  // Memory of a pool, or mapped by hand, belongs to no context.
+  for (const void* const address : addresses) {
+    const Known& known = know(address);
+    if (known.context != nullptr ? known.context != carrier.context : known.place.device != device)
+      return nullptr;
+  }
+  return carrier.courier.get();
 }
 
 // In a thread that captures a stream the driver would refuse what takes memory, or break the

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <list>
 #include <map>
 #include <memory>
@@ -49,10 +50,13 @@ class Devices {
   bool reached_by(int device, const std::string& uuid);
 
   // Copies from a device to host memory, to a device, and between devices that are reached by this
-  // one. Short ones are carried by a kernel, where one is there.
-  void down(int device, void* host, const void* from, std::size_t bytes);
+  // one. Short ones are carried by a kernel, where one is there. kOpened: the source is memory that
+  // this device has opened().
+  enum class Source { kOwn, kOpened };
+  void down(int device, void* host, const void* from, std::size_t bytes,
+            Source source = Source::kOwn);
   void up(int device, void* to, const void* host, std::size_t bytes);
-  void across(int device, void* to, const void* from, std::size_t bytes);
+  void across(int device, void* to, const void* from, std::size_t bytes, Source source);
   // All of these are under way together, where there are several.
   void down(int device, const std::vector<Piece>& pieces);
   void up(int device, const std::vector<Piece>& pieces);
@@ -107,9 +111,8 @@ class Devices {
   Accelerator& accelerator();
   void copy(int device, void* to, const void* from, std::size_t bytes);
   void copy(int device, const std::vector<Piece>& pieces);
-  // Null where the copy engine is to do a short copy from or to this memory of a device.
-  Courier* courier(int device, const void* address);
-  bool reached(const Carrier& carrier, int device, const void* address);
+  // Null where the copy engine is to do a short copy from or to memory of this process.
+  Courier* courier(int device, std::initializer_list<const void*> addresses);
   // What the driver knows of an address; valid until the next question.
   const Known& know(const void* address);
   void begin_courier(int device, Carrier& carrier);

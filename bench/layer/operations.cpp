@@ -289,12 +289,14 @@ void put(Operation& operation, const void* from, std::size_t bytes) {
 
 namespace {
 
-// Memory of a device that `home` reaches goes where a receive without gaps wants it.
-void fetch(const Target& target, const char* from, std::size_t bytes) {
-  if (target.on_device)
-    world.devices.across(target.device, target.data, from, bytes);
+// Memory of a device, own or opened by `home`, goes where a receive without gaps wants it.
+void fetch(const Target& target, const char* from, std::size_t bytes, Devices::Source source) {
+  if (!target.on_device)
+    world.devices.down(world.home, target.data, from, bytes, source);
+  else if (target.device == world.home)
+    world.devices.across(target.device, target.data, from, bytes, source);
   else
-    world.devices.down(world.home, target.data, from, bytes);
+    world.devices.across(target.device, target.data, from, bytes, Devices::Source::kOwn);
 }
 
 }  // namespace
@@ -325,14 +327,15 @@ void take(Operation& operation, const Envelope& envelope) {
         own ? reinterpret_cast<const char*>(slot.address)
             : world.devices.opened(world.home, envelope.rank, slot.allocation, slot.handle) +
                   slot.offset;
+    const auto source = own ? Devices::Source::kOwn : Devices::Source::kOpened;
     if (target.dense) {
-      fetch(target, from, fits);
+      fetch(target, from, fits, source);
       operation.replaced = true;
       operation.bytes = static_cast<MPI_Count>(fits);
       if (envelope.bytes > target.room) operation.error = MPI_ERR_TRUNCATE;
     } else {
       const HostMemory packed = host_memory_of(fits);
-      world.devices.down(world.home, packed.get(), from, fits);
+      world.devices.down(world.home, packed.get(), from, fits, source);
       put(operation, packed.get(), fits);
       if (envelope.bytes > target.room) operation.error = MPI_ERR_TRUNCATE;
     }
