@@ -6,8 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
-
-#include "accel/kernels/kernels.hpp"
+#include <exception>
 
 namespace nearpeak {
 namespace {
@@ -29,7 +28,7 @@ bool lie_alike(const void* a, const void* b) { return (number_of(a) - number_of(
 Courier::Courier(Device& device, std::chrono::microseconds patience)
     : device_(device),
       patience_(patience),
-      program_(kernels_of(device).compile(kernels::courier())),
+      program_(kernels_of(device).courier()),
       kernel_(program_->kernel("courier")),
       stream_(device.new_background_stream()),
       memory_(host_memory(), sizeof(Board), 1),
