@@ -194,6 +194,10 @@ class Kernels {
   virtual std::unique_ptr<Program> motion() {
     throw BackendUnavailable("this backend has no kernels that move data");
   }
+  // The one of accel/courier.hpp. Throws as compile() does.
+  virtual std::unique_ptr<Program> courier() {
+    throw BackendUnavailable("this backend has no kernel that carries short copies");
+  }
   // Those that pack blocks, compiled at the first call; they live as long as the device.
   virtual Program& packing() { throw AcceleratorError("this backend has no kernels that pack"); }
   // Source that is the same in every language (accel/kernels/kernels.hpp), compiled at the first

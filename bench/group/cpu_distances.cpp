@@ -24,8 +24,8 @@ constexpr std::size_t kPageBytes = 4096;
 constexpr int kBatches = 5;
 constexpr int kTrips = 40;  // of each batch
 constexpr auto kPatience = std::chrono::milliseconds(20);
-constexpr int kRounds = 2;            // of those that missed: something else had a CPU for so long
-constexpr char kTries = 3 * kRounds;  // misses in a row; then a pair is not waited for again
+constexpr int kTurns = 2;            // of those that missed: something else had a CPU for so long
+constexpr char kTries = 3 * kTurns;  // misses in a row; then a pair is not waited for again
 
 // Where a member's page is to be found, and what tells it from another file of that name.
 struct Offer {
@@ -138,7 +138,7 @@ double CpuDistances::trips(std::size_t first) {
 std::vector<std::optional<double>> CpuDistances::measure() {
   if (group_.size() < 2) return {};
   std::vector<std::optional<double>> out(reached_.size() - 1);
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kTurns; ++round) {
     bool missed = false;
     const auto all = tell();
     for (std::size_t first = 0; first < out.size(); ++first) {

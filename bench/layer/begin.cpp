@@ -21,7 +21,7 @@
 namespace nearpeak::layer {
 namespace {
 
-constexpr std::uint32_t kProtocol = 1;  // of envelopes, slots and this agreement
+constexpr std::uint32_t kProtocol = 2;  // of envelopes, slots and this agreement
 constexpr int kTag = 32749;             // on MPI_COMM_WORLD, before the application sends anything
 #ifdef OMPI_MAJOR_VERSION
 constexpr std::uint32_t kAbi = 1;
@@ -227,6 +227,24 @@ std::string agreed() {
   return "";
 }
 
+// Whether no rank that is known of has kernels that take turns with those of this one.
+bool is_alone(int device) {
+  if (world.devices.runs_several(device)) return true;
+  const std::string& uuid = world.devices.uuid(device);
+  for (std::size_t i = 0; i < world.areas.size(); ++i) {
+    if (!world.areas[i] || i == static_cast<std::size_t>(world.rank)) continue;
+    const Header& other = world.areas[i]->header();
+    if (other.able.load(std::memory_order_acquire) != 0 && uuid == other.uuid.data()) return false;
+  }
+  return true;
+}
+
+std::string of_kernels() {
+  const Devices::Short copies = world.devices.short_copies();
+  return std::to_string(copies.carried) + " of " + std::to_string(copies.all) +
+         " short copies by a kernel" + (copies.why_not.empty() ? "" : ": " + copies.why_not);
+}
+
 }  // namespace
 
 void begin() {
@@ -264,6 +282,7 @@ void begin() {
   NEARPEAK_REAL(MPI_Query_thread)(&given);
   world.multiple = given == MPI_THREAD_MULTIPLE;
   NEARPEAK_REAL(MPI_Comm_dup)(calls::comm_self(), &world.own);
+  world.devices.use_kernels(world.settings.kernel, is_alone);
   world.on = true;
 }
 
@@ -280,7 +299,7 @@ void end() {
           std::to_string(counts.staged) + " through host memory; received " +
           std::to_string(counts.taken) + " by envelope, " + std::to_string(counts.raised) +
           " through host memory; " + std::to_string(counts.imaged) +
-          " collectives and other calls through host memory");
+          " collectives and other calls through host memory; " + of_kernels());
     NEARPEAK_REAL(MPI_Comm_free)(&world.own);
     world.on = false;
   }

@@ -152,9 +152,9 @@ int pack(Buffers buffers, MPI_Count n, MPI_Datatype type, MPI_Count bytes, const
   const HostMemory packed = host_memory_of(static_cast<std::size_t>(std::max<MPI_Count>(bytes, 0)));
   const int code = call({images.buffers.data, packed.get()});
   if (code == MPI_SUCCESS)
-    world.devices.copy(world.devices.locate(buffers.in).device,
-                       static_cast<char*>(buffers.in) + before, packed.get() + before,
-                       static_cast<std::size_t>(*place - before));
+    world.devices.up(world.devices.locate(buffers.in).device,
+                     static_cast<char*>(buffers.in) + before, packed.get() + before,
+                     static_cast<std::size_t>(*place - before));
   return code;
 }
 

@@ -2,7 +2,9 @@
 #include "layer/devices.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
+#include <utility>
 
 #include "accel/library.hpp"
 
@@ -13,6 +15,9 @@ bool Devices::load(std::string& why) {
     const Library library("NEARPEAK_CUDA_LIBRARY", {"libcuda.so.1"});
     if (!library.find(ask_, "cuPointerGetAttribute"))
       why = library.name() + " has no cuPointerGetAttribute";
+    library.find(get_device_, "cuDeviceGet");
+    library.find(ask_device_, "cuDeviceGetAttribute");
+    library.find(exchange_capture_mode_, "cuThreadExchangeStreamCaptureMode");
   } catch (const BackendUnavailable& error) {
     why = error.what();
   }
@@ -24,10 +29,24 @@ Accelerator& Devices::accelerator() {
   return *accelerator_;
 }
 
-Located Devices::locate(const void* data) {
-  const auto found = accelerator().locate(data);
+Located Devices::locate(const void* data) { return know(data).place; }
+
+// One question instead of eight for what was asked before: no two allocations have one number. Of
+// memory that is put together by hand, or a pool's, it is not sure what has the number.
+const Devices::Known& Devices::know(const void* address) {
+  std::uint64_t id = 0;
+  if (ask_(&id, kBufferId, address) == 0 && id != 0) {
+    const Known& known = known_[id % kMostKnown];
+    const auto offset = reinterpret_cast<std::uintptr_t>(address) -
+                        reinterpret_cast<std::uintptr_t>(known.place.base);
+    if (known.place.allocation == id && offset < known.place.bytes) return known;
+  }
+  const auto found = accelerator().locate(address);
   if (!found) throw AcceleratorError("the driver does not know an address that it knew before");
-  return *found;
+  Known& known = found->shareable ? known_[found->allocation % kMostKnown] : other_;
+  known = {.place = *found, .context = nullptr};
+  if (ask_(&known.context, kContext, address) != 0) known.context = nullptr;
+  return known;
 }
 
 const std::string& Devices::uuid(int device) {
@@ -46,12 +65,128 @@ void Devices::copy(int device, void* to, const void* from, std::size_t bytes) {
 
 void Devices::copy(int device, const std::vector<Piece>& pieces) {
   if (pieces.empty()) return;
-  if (pieces.size() == 1) return copy(device, pieces[0].to, pieces[0].from, pieces[0].bytes);
   Device& of = accelerator().device(device);
   auto& stream = streams_[device];
   if (!stream) stream = of.new_stream();
   for (const Piece& piece : pieces) of.copy_async(piece.to, piece.from, piece.bytes, *stream);
   stream->synchronize();
+}
+
+void Devices::down(int device, void* host, const void* from, std::size_t bytes, Source source) {
+  if (bytes > 0 && bytes <= CourierBoard::kStaged) {
+    Courier* const by = source == Source::kOwn ? courier(device, {from}) : courier(device, {});
+    if (by != nullptr && by->down(host, from, bytes)) return;
+  }
+  copy(device, host, from, bytes);
+}
+
+void Devices::up(int device, void* to, const void* host, std::size_t bytes) {
+  if (bytes > 0 && bytes <= CourierBoard::kStaged)
+    if (Courier* const by = courier(device, {to}); by != nullptr && by->up(to, host, bytes)) return;
+  copy(device, to, host, bytes);
+}
+
+void Devices::across(int device, void* to, const void* from, std::size_t bytes, Source source) {
+  if (bytes > 0 && bytes <= Courier::kMost) {
+    Courier* const by =
+        source == Source::kOwn ? courier(device, {to, from}) : courier(device, {to});
+    if (by != nullptr && by->across(to, from, bytes)) return;
+  }
+  copy(device, to, from, bytes);
+}
+
+void Devices::down(int device, const std::vector<Piece>& pieces) {
+  if (pieces.size() == 1) return down(device, pieces[0].to, pieces[0].from, pieces[0].bytes);
+  copy(device, pieces);
+}
+
+void Devices::up(int device, const std::vector<Piece>& pieces) {
+  if (pieces.size() == 1) return up(device, pieces[0].to, pieces[0].from, pieces[0].bytes);
+  copy(device, pieces);
+}
+
+void Devices::use_kernels(std::chrono::microseconds patience, std::function<bool(int)> alone) {
+  patience_ = patience;
+  alone_ = std::move(alone);
+}
+
+bool Devices::runs_several(int device) const {
+  constexpr int kMpsEnabled = 133;  // of CUdevice_attribute; drivers before CUDA 12.2 have none
+  int number = 0, several = 0;
+  return get_device_ != nullptr && ask_device_ != nullptr && get_device_(&number, device) == 0 &&
+         ask_device_(&several, kMpsEnabled, number) == 0 && several != 0;
+}
+
+Devices::Short Devices::short_copies() const {
+  Short all = short_;
+  for (const auto& [_, carrier] : carriers_)
+    if (carrier.courier) all.carried += carrier.courier->carried();
+  return all;
+}
+
+// A kernel is compiled, and a device taken for it, only where short copies are many. The processes
+// of a device are not all known at first.
+Courier* Devices::courier(int device, std::initializer_list<const void*> addresses) {
+  constexpr std::uint64_t kFirst = 32;
+  constexpr std::uint64_t kAgain = 1024;
+  ++short_.all;
+  if (patience_.count() == 0) return nullptr;
+  Carrier& carrier = carriers_[device];
+  if (carrier.never) return nullptr;
+  ++carrier.asked;
+  if (!carrier.courier) {
+    if (carrier.asked < kFirst) return nullptr;
+    begin_courier(device, carrier);
+    if (!carrier.courier) return nullptr;
+  }
+  if (carrier.courier->slow())
+    end_courier(carrier, "its answers took long");
+  else if (carrier.asked % kAgain == 0 && !alone_(device))
+    end_courier(carrier, "processes that share the GPU take turns");
+  // Memory of a pool, or mapped by hand, belongs to no context.
+  for (const void* const address : addresses) {
+    const Known& known = know(address);
+    if (known.context != nullptr ? known.context != carrier.context : known.place.device != device)
+      return nullptr;
+  }
+  return carrier.courier.get();
+}
+
+// In a thread that captures a stream the driver would refuse what takes memory, or break the
+// capture.
+void Devices::begin_courier(int device, Carrier& carrier) {
+  constexpr int kRelaxed = 2;
+  int mode = kRelaxed;
+  if (exchange_capture_mode_ != nullptr) exchange_capture_mode_(&mode);
+  try {
+    if (alone_(device)) {
+      Device& of = accelerator().device(device);
+      carrier.courier = std::make_unique<Courier>(of, patience_);
+      const SlotBuffer own(of.memory(BufferKind::kDevice), 1, 1);
+      carrier.context = know(own.slot(0)).context;
+    } else {
+      end_courier(carrier, "processes that share the GPU take turns");
+    }
+  } catch (const std::exception& error) {
+    const std::string text = error.what();
+    end_courier(carrier, text.substr(0, text.find('\n')));
+  }
+  if (exchange_capture_mode_ != nullptr) exchange_capture_mode_(&mode);
+}
+
+void Devices::end_courier(Carrier& carrier, const std::string& why) {
+  if (carrier.courier) short_.carried += carrier.courier->carried();
+  carrier.courier.reset();
+  carrier.never = true;
+  short_.why_not = why;
+}
+
+void Devices::close_all() {
+  opened_.clear();
+  for (auto& [_, carrier] : carriers_) {
+    if (carrier.courier) short_.carried += carrier.courier->carried();
+    carrier.courier.reset();
+  }
 }
 
 IpcHandle Devices::handle_of(const Located& memory) {

@@ -3,8 +3,12 @@
 // but for on_device(). What fails throws AcceleratorError or std::bad_alloc.
 #pragma once
 
+#include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <initializer_list>
 #include <list>
 #include <map>
 #include <memory>
@@ -13,6 +17,7 @@
 #include <vector>
 
 #include "accel/accelerator.hpp"
+#include "accel/courier.hpp"
 
 namespace nearpeak::layer {
 
@@ -44,36 +49,90 @@ class Devices {
   // Whether the device that another process says it has can open memory of this one.
   bool reached_by(int device, const std::string& uuid);
 
-  void copy(int device, void* to, const void* from, std::size_t bytes);
-  // All of these are under way together.
-  void copy(int device, const std::vector<Piece>& pieces);
+  // Copies from a device to host memory, to a device, and between devices that are reached by this
+  // one. Short ones are carried by a kernel, where one is there. kOpened: the source is memory that
+  // this device has opened().
+  enum class Source { kOwn, kOpened };
+  void down(int device, void* host, const void* from, std::size_t bytes,
+            Source source = Source::kOwn);
+  void up(int device, void* to, const void* host, std::size_t bytes);
+  void across(int device, void* to, const void* from, std::size_t bytes, Source source);
+  // All of these are under way together, where there are several.
+  void down(int device, const std::vector<Piece>& pieces);
+  void up(int device, const std::vector<Piece>& pieces);
+
+  // From now on kernels may carry short copies, which wait so long for work, if `alone(device)`
+  // says that no other process's kernels take turns with them. They are begun when it is worth it.
+  void use_kernels(std::chrono::microseconds patience, std::function<bool(int device)> alone);
+  // Whether kernels of several processes run on a device at once, as those under MPS do.
+  bool runs_several(int device) const;
+  // Short copies, how many of them kernels carried, and why none did or does, if it is known.
+  struct Short {
+    std::uint64_t all = 0;
+    std::uint64_t carried = 0;
+    std::string why_not;
+  };
+  Short short_copies() const;
+
   IpcHandle handle_of(const Located& memory);
   // Where this process finds an allocation of another rank, opened by `device`.
   char* opened(int device, std::uint32_t rank, std::uint64_t allocation, const IpcHandle& handle);
-  void close_all() { opened_.clear(); }
+  void close_all();
 
  private:
   using Question = int (*)(void* answer, int attribute, const void* address);
   // CUpointer_attribute and CUmemorytype.
+  static constexpr int kContext = 1;
   static constexpr int kMemoryType = 2;
+  static constexpr int kBufferId = 7;
   static constexpr int kIsManaged = 8;
   static constexpr unsigned kTypeOfDevice = 2;
 
+  struct Known {
+    Located place;
+    void* context = nullptr;  // null: of none, as memory of a pool
+  };
   struct Opened {
     std::pair<std::uint32_t, std::uint64_t> name;  // rank and allocation
     std::unique_ptr<OpenedMemory> memory;
   };
   static constexpr std::size_t kMostOpened = 64;
   static constexpr std::size_t kMostHandles = 1024;
+  static constexpr std::size_t kMostKnown = 64;
+
+  // What carries short copies on a device.
+  struct Carrier {
+    std::unique_ptr<Courier> courier;
+    void* context = nullptr;  // whose memory its kernel reaches
+    std::uint64_t asked = 0;
+    bool never = false;
+  };
 
   Accelerator& accelerator();
+  void copy(int device, void* to, const void* from, std::size_t bytes);
+  void copy(int device, const std::vector<Piece>& pieces);
+  // Null where the copy engine is to do a short copy from or to memory of this process.
+  Courier* courier(int device, std::initializer_list<const void*> addresses);
+  // What the driver knows of an address; valid until the next question.
+  const Known& know(const void* address);
+  void begin_courier(int device, Carrier& carrier);
+  void end_courier(Carrier& carrier, const std::string& why);
   std::unique_ptr<OpenedMemory> open(int device, std::uint32_t rank, const IpcHandle& handle);
 
   Question ask_ = nullptr;
+  int (*get_device_)(int* device, int index) = nullptr;
+  int (*ask_device_)(int* answer, int attribute, int device) = nullptr;
+  int (*exchange_capture_mode_)(int* mode) = nullptr;
   std::unique_ptr<Accelerator> accelerator_;
   std::map<int, std::unique_ptr<Stream>> streams_;  // by device
   std::map<std::uint64_t, IpcHandle> handles_;      // by allocation
-  std::list<Opened> opened_;                        // the last used first
+  std::array<Known, kMostKnown> known_;             // each at the place of its allocation
+  Known other_;
+  std::list<Opened> opened_;  // the last used first
+  std::chrono::microseconds patience_{0};
+  std::function<bool(int)> alone_;
+  std::map<int, Carrier> carriers_;  // by device
+  Short short_;
 };
 
 }  // namespace nearpeak::layer

@@ -36,7 +36,7 @@ void Image::lower() {
   std::vector<Piece> pieces;
   for (const Span& span : read_)
     pieces.push_back({data() + span.low, buffer_ + span.low, span.bytes()});
-  world.devices.copy(device_, pieces);
+  world.devices.down(device_, pieces);
 }
 
 void Image::raise() {
@@ -47,7 +47,7 @@ void Image::raise() {
         const MPI_Aint at = each.offset + static_cast<MPI_Aint>(i * each.extent) + run.offset;
         pieces.push_back({buffer_ + at, data() + at, run.bytes});
       }
-  world.devices.copy(device_, pieces);
+  world.devices.up(device_, pieces);
 }
 
 }  // namespace nearpeak::layer

@@ -87,18 +87,29 @@ void complete_for_application(Operation& operation) {
   if (operation.has_request) NEARPEAK_REAL(MPI_Grequest_complete)(operation.request);
 }
 
+// How long a receiver is waited for: a short message is set aside soon, as many applications depend
+// on its send being complete.
+Clock::duration patience_for(const Operation& operation) {
+  constexpr std::chrono::microseconds kShort{5};
+  const Clock::duration usual = world.settings.patience;
+  return operation.envelope.bytes <= kPlaceBytes ? std::min<Clock::duration>(usual, kShort) : usual;
+}
+
 // The data goes where the receiver finds it whatever this rank does next.
 void set_aside(Operation& operation) {
+  const std::size_t bytes = operation.envelope.bytes;
+  char* const place = world.area().place(operation.envelope.slot, bytes);
   std::unique_ptr<Shared> memory;
   try {
-    memory = std::make_unique<Shared>(operation.envelope.bytes);
+    if (place == nullptr) memory = std::make_unique<Shared>(bytes);
   } catch (const std::exception&) {
     operation.since = Clock::now();  // later there may be some
     return;
   }
-  world.devices.copy(operation.device, memory->data(), operation.data, operation.envelope.bytes);
+  void* const there = place != nullptr ? place : memory->data();
+  world.devices.down(operation.device, there, operation.data, bytes);
   Slot& slot = slot_of(operation);
-  slot.aside = memory->fd();
+  slot.aside = place != nullptr ? kInPlace : memory->fd();
   State expected = State::kOffered;
   if (!slot.state.compare_exchange_strong(expected, State::kAside)) return;  // it is being taken
   operation.aside = std::move(memory);
@@ -120,7 +131,7 @@ void look_at_offered(Operation& operation) {
   } else if (state == State::kOffered && operation.awaited) {
     // A receiver that takes others will come to this one.
     const auto since = std::max(operation.since, all.taken_at[operation.to]);
-    if (Clock::now() - since > world.settings.patience) set_aside(operation);
+    if (Clock::now() - since > patience_for(operation)) set_aside(operation);
   }
 }
 
@@ -269,13 +280,27 @@ void put(Operation& operation, const void* from, std::size_t bytes) {
   } else if (!target.dense) {
     unpack(from, fits, target.data, target.n, target.type);
   } else if (target.on_device) {
-    world.devices.copy(target.device, target.data, from, fits);
+    world.devices.up(target.device, target.data, from, fits);
   } else {
     std::memcpy(target.data, from, fits);
   }
   operation.replaced = true;
   operation.bytes = static_cast<MPI_Count>(fits);
 }
+
+namespace {
+
+// Memory of a device, own or opened by `home`, goes where a receive without gaps wants it.
+void fetch(const Target& target, const char* from, std::size_t bytes, Devices::Source source) {
+  if (!target.on_device)
+    world.devices.down(world.home, target.data, from, bytes, source);
+  else if (target.device == world.home)
+    world.devices.across(target.device, target.data, from, bytes, source);
+  else
+    world.devices.across(target.device, target.data, from, bytes, Devices::Source::kOwn);
+}
+
+}  // namespace
 
 void take(Operation& operation, const Envelope& envelope) {
   const auto& area = world.areas[envelope.rank];
@@ -290,23 +315,28 @@ void take(Operation& operation, const Envelope& envelope) {
   State expected = State::kOffered;
   if (!slot.state.compare_exchange_strong(expected, State::kTaken)) {
     // Set aside: it stays so until it is taken.
-    const Shared aside(world.processes[envelope.rank], slot.aside, envelope.bytes);
     slot.state.store(State::kTaken, std::memory_order_relaxed);
-    put(operation, aside.data(), envelope.bytes);
+    if (slot.aside == kInPlace) {
+      put(operation, area->place(envelope.slot, envelope.bytes), envelope.bytes);
+    } else {
+      const Shared aside(world.processes[envelope.rank], slot.aside, envelope.bytes);
+      put(operation, aside.data(), envelope.bytes);
+    }
   } else {
     const bool own = envelope.rank == static_cast<std::uint32_t>(world.rank);
     const char* const from =
         own ? reinterpret_cast<const char*>(slot.address)
             : world.devices.opened(world.home, envelope.rank, slot.allocation, slot.handle) +
                   slot.offset;
+    const auto source = own ? Devices::Source::kOwn : Devices::Source::kOpened;
     if (target.dense) {
-      world.devices.copy(target.on_device ? target.device : world.home, target.data, from, fits);
+      fetch(target, from, fits, source);
       operation.replaced = true;
       operation.bytes = static_cast<MPI_Count>(fits);
       if (envelope.bytes > target.room) operation.error = MPI_ERR_TRUNCATE;
     } else {
       const HostMemory packed = host_memory_of(fits);
-      world.devices.copy(world.home, packed.get(), from, fits);
+      world.devices.down(world.home, packed.get(), from, fits, source);
       put(operation, packed.get(), fits);
       if (envelope.bytes > target.room) operation.error = MPI_ERR_TRUNCATE;
     }

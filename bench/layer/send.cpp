@@ -85,7 +85,7 @@ Operation* offer(const Outgoing& message, Mode mode) {
 
 HostMemory staged(const Outgoing& message) {
   HostMemory memory = host_memory_of(message.span.bytes());
-  world.devices.copy(message.place.device, memory.get(), data_of(message), message.span.bytes());
+  world.devices.down(message.place.device, memory.get(), data_of(message), message.span.bytes());
   ++world.counts.staged;
   return memory;
 }

@@ -11,10 +11,12 @@
 namespace nearpeak::layer {
 namespace {
 
-constexpr unsigned long kInlineBytes = 4096;
+constexpr unsigned long kInlineBytes = kEnvelopeBytes;
 constexpr unsigned long kMostInlineBytes = 1UL << 20;
 constexpr unsigned long kPatienceMs = 10;
 constexpr unsigned long kHandshakeSeconds = 30;
+constexpr unsigned long kKernelUs = 200;
+constexpr unsigned long kMostKernelUs = 1000000;
 constexpr unsigned long kMostSeconds = 86400;
 
 unsigned long number(const char* variable, unsigned long least, unsigned long most,
@@ -48,6 +50,8 @@ Settings settings_of_environment() {
       number("NEARPEAK_LAYER_PATIENCE", 0, 1000 * kMostSeconds, kPatienceMs));
   settings.handshake =
       std::chrono::seconds(number("NEARPEAK_LAYER_HANDSHAKE", 1, kMostSeconds, kHandshakeSeconds));
+  settings.kernel =
+      std::chrono::microseconds(number("NEARPEAK_LAYER_KERNEL", 0, kMostKernelUs, kKernelUs));
   settings.report = number("NEARPEAK_LAYER_REPORT", 0, 1, 0) != 0;
   return settings;
 }

@@ -13,6 +13,7 @@ struct Settings {
   std::size_t inline_bytes = 0;  // longer messages go by an envelope
   std::chrono::milliseconds patience{0};
   std::chrono::milliseconds handshake{0};
+  std::chrono::microseconds kernel{0};  // that a kernel without work stays; 0: there is none
   bool report = false;
 };
 

@@ -22,7 +22,7 @@ enum class State : std::uint32_t { kFree, kOffered, kAside, kTaken, kDone };
 
 struct alignas(64) Slot {
   std::atomic<State> state{State::kFree};
-  std::uint32_t aside = 0;    // a file descriptor of the sender
+  std::uint32_t aside = 0;    // a file descriptor of the sender, or kInPlace
   std::uint64_t number = 0;   // counts its uses
   std::uint64_t bytes = 0;    // of the message
   std::uint64_t address = 0;  // as the sender calls it
@@ -37,6 +37,10 @@ struct Header {
 };
 
 constexpr std::uint32_t kSlots = 16384;
+// So many of them have a place for a short message beside them.
+constexpr std::uint32_t kPlaces = 4096;
+constexpr std::size_t kPlaceBytes = 4096;
+constexpr std::uint32_t kInPlace = ~std::uint32_t{0};
 
 // Memory of a process that others of its machine may open. Throws std::system_error.
 class Shared {
@@ -69,10 +73,16 @@ class Area {
   Slot& slot(std::uint32_t index) const {
     return reinterpret_cast<Slot*>(static_cast<char*>(memory_.data()) + kHeaderBytes)[index];
   }
+  // Where a message of this slot may be set aside; null where it is too long for a place.
+  char* place(std::uint32_t index, std::size_t bytes) const {
+    if (index >= kPlaces || bytes > kPlaceBytes) return nullptr;
+    return static_cast<char*>(memory_.data()) + kSlotsEnd + index * kPlaceBytes;
+  }
 
  private:
   static constexpr std::size_t kHeaderBytes = 4096;
-  static constexpr std::size_t kBytes = kHeaderBytes + kSlots * sizeof(Slot);
+  static constexpr std::size_t kSlotsEnd = kHeaderBytes + kSlots * sizeof(Slot);
+  static constexpr std::size_t kBytes = kSlotsEnd + kPlaces * kPlaceBytes;
   Shared memory_;
 };
 

@@ -60,6 +60,7 @@ class Application:
         variables = {
             "NEARPEAK_CUDA_LIBRARY": str(self.fake_cuda),
             "NEARPEAK_FAKE_CUDA": fake,
+            "NEARPEAK_NVRTC_LIBRARY": "/nowhere/libnvrtc.so",
             "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1",
             **(env or {}),
         }

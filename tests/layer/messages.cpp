@@ -217,6 +217,30 @@ void order() {
   MPI_Waitall(kMessages, requests.data(), MPI_STATUSES_IGNORE);
 }
 
+// Short messages to and fro, in buffers that stay.
+void to_and_fro() {
+  if (rank > 1) return;
+  Buffer out_of_device('D', 5000), into_device('D', 5000), out_of_host('H', 5000),
+      into_host('H', 5000);
+  for (const auto& kind : kKinds) {
+    Buffer& out = kind[rank] == 'D' ? out_of_device : out_of_host;
+    Buffer& in = kind[rank] == 'D' ? into_device : into_host;
+    for (int round = 0; round < 40; ++round)
+      for (const std::size_t bytes : {1, 8, 60, 61, 62, 256, 257, 4096}) {
+        MPI_Status status;
+        if (rank == 1)
+          MPI_Recv(in.data(), length(bytes), MPI_BYTE, 0, kTag, MPI_COMM_WORLD, &status);
+        out.fill(round + rank);
+        MPI_Send(out.data(), length(bytes), MPI_BYTE, 1 - rank, kTag, MPI_COMM_WORLD);
+        if (rank == 0)
+          MPI_Recv(in.data(), length(bytes), MPI_BYTE, 1, kTag, MPI_COMM_WORLD, &status);
+        check(status, bytes, 1 - rank);
+        CHECK(in.has(round + 1 - rank, bytes));
+        in.fill(-1);
+      }
+  }
+}
+
 // Rank 0 receives from all others, from anyone, into devices and the host; each sender's come in
 // its own order.
 void wildcards() {
@@ -1047,6 +1071,7 @@ int main(int argc, char** argv) {
   const std::map<std::string, std::function<void()>> cases{{"kinds", kinds},
                                                            {"posted", posted},
                                                            {"order", order},
+                                                           {"to_and_fro", to_and_fro},
                                                            {"wildcards", wildcards},
                                                            {"truncated", truncated},
                                                            {"probed", probed},

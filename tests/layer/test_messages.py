@@ -12,6 +12,7 @@ SENT = re.compile(
     r"rank (\d+): sent (\d+) by envelope \((\d+) set aside\), (\d+) through host memory"
 )
 REPORT = {"NEARPEAK_LAYER_REPORT": "1"}
+CARRIED = re.compile(r"(\d+) of (\d+) short copies by a kernel(.*)")
 
 
 @pytest.fixture(scope="session")
@@ -74,3 +75,39 @@ class TestWays:
         done = application.run(*cases, env={**REPORT, "NEARPEAK_LAYER_PATIENCE": "0"})
         assert done.good() == cases, done.err
         assert done.code == 0
+
+
+@pytest.mark.parametrize("application", ["mpich"], indirect=True)
+class TestShortCopies:
+    """By a kernel, on devices whose memory the CPU that stands for them reaches."""
+
+    def run(self, application: Any, nvrtc: Path, *words: str, **env: str) -> Any:
+        variables = {
+            **REPORT,
+            "NEARPEAK_NVRTC_LIBRARY": str(nvrtc),
+            "NEARPEAK_LAYER_KERNEL": "500000",
+            **env,
+        }
+        return application.run(*words, fake="reachable=1,mps=1", env=variables)
+
+    def test_the_kernel_carries(self, application: Any, fake_nvrtc: Path) -> None:
+        cases = ["to_and_fro", "order"]
+        done = self.run(application, fake_nvrtc, *cases)
+        assert done.good() == cases, done.err
+        carried = [int(found[0]) for found in CARRIED.findall(done.err)]
+        assert len(carried) == 2
+        assert min(carried) > 100, done.err
+
+    def test_a_kernel_that_never_answers(self, application: Any, fake_nvrtc: Path) -> None:
+        defect = {
+            "NEARPEAK_FAKE_NVRTC": "order.w == mark=>false",
+            "NEARPEAK_LAYER_KERNEL": "5000",
+        }
+        done = self.run(application, fake_nvrtc, "kinds", "order", **defect)
+        assert done.good() == ["kinds", "order"], done.err
+        assert [(found[0], found[2]) for found in CARRIED.findall(done.err)] == [("0", "")] * 2
+
+    def test_off(self, application: Any, fake_nvrtc: Path) -> None:
+        done = self.run(application, fake_nvrtc, "kinds", NEARPEAK_LAYER_KERNEL="0")
+        assert done.good() == ["kinds"]
+        assert [found[0] for found in CARRIED.findall(done.err)] == ["0", "0"]

@@ -389,6 +389,7 @@ class GpuKernels final : public Kernels {
     return std::make_unique<GpuProgram>(context_, compile_(source));
   }
   std::unique_ptr<Program> motion() override { return compile(kernels::motion()); }
+  std::unique_ptr<Program> courier() override { return compile(kernels::courier()); }
   Program& packing() override { return compiled_once(packing_, kernels::kPack); }
   Program& arithmetic() override { return compiled_once(arithmetic_, kernels::kArithmetic); }
   Program& portable(const std::string& source) override {

@@ -51,6 +51,10 @@ std::string resident();
 // All that move data.
 std::string motion();
 
+//   courier(board, next, number, patience_ns)  one block; accel/courier.cpp launches it. What it
+//   shares with the CPU is in accel/courier.hpp
+std::string courier();
+
 // Source that is the same in OpenCL C and in languages like CUDA C++, as either. It uses C, GLOBAL
 // before what points to memory, UNALIASED behind the * of what nothing else points to,
 // STRUCT_OF_16, FUNCTION, thread_number(), thread_count() and block_number(). With PARTS_OF_SUM(p)

@@ -18,6 +18,7 @@
 //   them)  eager=1 (work of streams of the least priority is done as early as it can be, so that it
 //   gets ahead of others')  heedless=1 (no stream waits for another)  blocks=1 (all allocations
 //   below 2 MiB of a process share a block, of which another process maps one handle at a time)
+//   mps=1 (kernels of several processes run at once)
 // FAKE_CUDA_OLD builds a driver that lacks a symbol. As the real one does, it loads the library
 // that CUDA_INJECTION64_PATH names, and then tells the fake CUPTI (fake_cupti.cpp) of calls and
 // copies.
@@ -120,7 +121,8 @@ struct Allocation {
   char* storage;       // where the bytes are: elsewhere for device memory
   int fd = -1;
   std::uint64_t serial = 0;
-  pid_t owner = 0;  // of one that was opened
+  pid_t owner = 0;  // of one that was opened,
+  Device* opener = nullptr;
 };
 
 struct Device {
@@ -231,6 +233,7 @@ struct State {
   bool eager = false;
   bool blocks = false;
   bool heedless = false;
+  bool mps = false;
   std::map<std::string, Fault> faults;
   Device device[kMostDevices] = {{0}, {1}};
   std::map<char*, Allocation> allocations;  // by the address handed out
@@ -260,7 +263,8 @@ void configure() {
   all.driver = 12040;
   all.peer = true;
   all.prohibited = -1;
-  all.reachable = all.corrupt = all.reversed = all.eager = all.heedless = all.blocks = false;
+  all.reachable = all.corrupt = all.reversed = all.eager = all.heedless = all.blocks = all.mps =
+      false;
   all.faults.clear();
   const char* text = std::getenv("NEARPEAK_FAKE_CUDA");
   std::stringstream list(text == nullptr ? "" : text);
@@ -286,6 +290,8 @@ void configure() {
       all.blocks = value != 0;
     } else if (std::sscanf(item.c_str(), "heedless=%d", &value) == 1) {
       all.heedless = value != 0;
+    } else if (std::sscanf(item.c_str(), "mps=%d", &value) == 1) {
+      all.mps = value != 0;
     } else {
       char call[64] = "";
       Fault fault{0, 0};
@@ -570,7 +576,8 @@ EXPORT int cuDeviceGetAttribute(int* value, int which, int device) {
                                   {38, 1 << 20},        // L2 bytes
                                   {50, 0x10},           // PCI domain
                                   {75, 9},
-                                  {76, 0}};
+                                  {76, 0},
+                                  {133, state().mps ? 1 : 0}};
   const auto found = values.find(which);
   if (found == values.end()) return kInvalidValue;
   *value = found->second;
@@ -759,6 +766,9 @@ EXPORT int cuPointerGetAttribute(void* answer, int attribute, Address address) {
   if (found == nullptr) return kInvalidValue;
   const bool host = found->kind == Kind::kPinned || found->kind == Kind::kRegistered;
   switch (attribute) {
+    case 1:  // context
+      *static_cast<Device**>(answer) = found->opener == nullptr ? found->device : found->opener;
+      return kGood;
     case 2:  // memory type
       *static_cast<unsigned*>(answer) = host ? 1 : 2;
       return kGood;
@@ -960,6 +970,7 @@ EXPORT int cuIpcOpenMemHandle_v2(void** memory, Handle64 in, unsigned flags) {
   Allocation opened{Kind::kOpened, owner,  handle.bytes, (handle.bytes + kPage - 1) / kPage * kPage,
                     nullptr,       nullptr};
   opened.owner = handle.pid;
+  opened.opener = current;
   opened.storage = static_cast<char*>(map(opened.mapped, PROT_READ | PROT_WRITE, fd));
   opened.seen =
       state().reachable ? opened.storage : static_cast<char*>(map(opened.mapped, PROT_NONE, -1));

@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
 
 #include "accel/allocators.hpp"
+#include "accel/courier.hpp"
 #include "accel/resident.hpp"
 #include "tests/accel/fake.hpp"
 
@@ -171,6 +173,44 @@ TEST_CASE("a real device: a resident kernel moves messages, leaves and comes bac
             }
           }
           std::free(queue);
+          return good;
+        }) >= 0);
+}
+
+TEST_CASE("a real device: a courier carries pieces, also those that begin anywhere") {
+  CHECK(on_every_device([](const std::string& backend, Device& device) {
+          if (backend != "cuda" || !why_no_kernels(device).empty()) return true;
+          constexpr std::size_t kRoom = Courier::kMost + 64;
+          SlotBuffer memory(device.memory(BufferKind::kDevice), kRoom, 2);
+          Courier courier(device, std::chrono::milliseconds(50));
+          std::vector<char> pattern(kRoom), got(kRoom), zero(kRoom);
+          for (std::size_t i = 0; i < kRoom; ++i) pattern[i] = static_cast<char>(i * 131 + i / 251);
+          // No kernel is there at first, and at times.
+          const auto carried = [&](const auto& piece) {
+            const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+            bool done = false;
+            while (!done && std::chrono::steady_clock::now() < end) done = piece();
+            return done;
+          };
+          bool good = true;
+          for (const std::size_t offset : {0u, 1u, 4u, 8u})
+            for (const std::size_t bytes : {1u, 4u, 8u, 57u, 256u, 257u, 4096u, 5001u, 16384u}) {
+              char* const first = memory.slot(0) + offset;
+              char* const second = memory.slot(1) + offset;
+              for (const std::size_t slot : {0u, 1u})
+                device.copy(memory.slot(slot), zero.data(), kRoom);
+              std::vector<char> wanted(zero);
+              std::memcpy(wanted.data() + offset, pattern.data(), bytes);
+              good &= expect(carried([&] { return courier.up(first, pattern.data(), bytes); }) &&
+                                 carried([&] { return courier.down(got.data(), first, bytes); }) &&
+                                 carried([&] { return courier.across(second, first, bytes); }),
+                             "it carried", device);
+              good &= expect(std::memcmp(got.data(), pattern.data(), bytes) == 0, "down", device);
+              for (const std::size_t slot : {0u, 1u}) {
+                device.copy(got.data(), memory.slot(slot), kRoom);
+                good &= expect(got == wanted, slot == 0 ? "up" : "across", device);
+              }
+            }
           return good;
         }) >= 0);
 }

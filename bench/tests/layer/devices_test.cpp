@@ -7,6 +7,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 
@@ -52,6 +53,44 @@ TEST_CASE("devices of the layer: which memory the CPU does not reach") {
     const IpcHandle handle = devices.handle_of(found);
     CHECK(handle.bytes == devices.handle_of(found).bytes);
   }
+}
+
+// So many short copies down and up again, of which all must be right.
+Devices::Short short_copies(const std::string& nvrtc, bool alone, int count) {
+  const FakeCuda fake("reachable=1", FAKE_CUDA, nvrtc);
+  Devices devices;
+  std::string why;
+  REQUIRE(devices.load(why));
+  devices.use_kernels(std::chrono::seconds(60), [alone](int) { return alone; });
+  const auto cuda = FakeCuda::load();
+  const SlotBuffer memory(cuda->device(1).memory(BufferKind::kDevice), 64, 1);
+  bool good = true;
+  for (int i = 0; i < count; ++i) {
+    int got = 0;
+    devices.up(1, memory.slot(0) + 4, &i, sizeof(i));
+    devices.down(1, &got, memory.slot(0) + 4, sizeof(got));
+    good = good && got == i;
+  }
+  CHECK(good);
+  devices.close_all();
+  return devices.short_copies();
+}
+
+TEST_CASE("devices of the layer: many short copies are a kernel's") {
+  const Devices::Short many = short_copies(FAKE_NVRTC, true, 20'000);
+  CHECK(many.all == 40'000);
+  CHECK(many.carried > 0);
+  CHECK(many.carried < many.all);
+  CHECK(short_copies(FAKE_NVRTC, true, 15).carried == 0);
+}
+
+TEST_CASE("devices of the layer: where no kernel can be, the copy engine copies") {
+  const Devices::Short in_turns = short_copies(FAKE_NVRTC, false, 50);
+  CHECK(in_turns.carried == 0);
+  CHECK(in_turns.why_not == "processes that share the GPU take turns");
+  const Devices::Short without = short_copies(kNoNvrtc, true, 50);
+  CHECK(without.carried == 0);
+  CHECK(without.why_not.substr(0, 40) == "/nowhere/libnvrtc.so cannot be loaded: /");
 }
 
 // A process that has memory of a device, and waits until it is ended.
@@ -105,7 +144,7 @@ TEST_CASE("devices of the layer: an allocation of another process is opened once
     CHECK(devices.opened(0, 3, offer.allocation, offer.handle) == there);
     CHECK(FakeCuda::live() == live);
     std::array<char, 5> text{};
-    devices.copy(0, text.data(), there + 100, text.size());
+    devices.down(0, text.data(), there + 100, text.size());
     CHECK(std::strcmp(text.data(), "data") == 0);
     // Another allocation, if that has its place: it is another's name. At some point those that
     // were not used for longest are closed.
@@ -131,7 +170,7 @@ TEST_CASE("devices of the layer: of a block of small allocations one is open") {
     char* const there = devices.opened(0, 3, offer.allocation + 1, offer.handle);
     CHECK(FakeCuda::live() == live);
     std::array<char, 5> text{};
-    devices.copy(0, text.data(), there + 100, text.size());
+    devices.down(0, text.data(), there + 100, text.size());
     CHECK(std::strcmp(text.data(), "data") == 0);
     // What somebody else in this process has opened is not the layer's to close.
     CHECK_THROWS_AS(devices.opened(0, 4, offer.allocation, offer.handle), AcceleratorAlreadyMapped);

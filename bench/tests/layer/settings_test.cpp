@@ -14,6 +14,7 @@ TEST_CASE("the layer: what the environment says") {
   const Variable limit("NEARPEAK_LAYER_INLINE", "61");
   const Variable patience("NEARPEAK_LAYER_PATIENCE", "0");
   const Variable handshake("NEARPEAK_LAYER_HANDSHAKE", "2");
+  const Variable kernel("NEARPEAK_LAYER_KERNEL", "0");
   const Variable report("NEARPEAK_LAYER_REPORT", "1");
   const Settings settings = settings_of_environment();
   CHECK_FALSE(settings.off);
@@ -21,6 +22,7 @@ TEST_CASE("the layer: what the environment says") {
   CHECK(settings.inline_bytes == kEnvelopeBytes);
   CHECK(settings.patience.count() == 0);
   CHECK(settings.handshake.count() == 2000);
+  CHECK(settings.kernel.count() == 0);
   CHECK(settings.report);
 }
 
@@ -30,7 +32,8 @@ TEST_CASE("the layer: where the environment says nothing") {
   const Settings settings = settings_of_environment();
   CHECK_FALSE(settings.off);
   CHECK_FALSE(settings.required);
-  CHECK(settings.inline_bytes == 4096);
+  CHECK(settings.inline_bytes == kEnvelopeBytes);
+  CHECK(settings.kernel.count() == 200);
   CHECK_FALSE(settings.report);
 }
 

@@ -16,6 +16,7 @@ TEST_CASE("slots: another process sees what this one writes, and answers") {
   CHECK(slot.state.load() == State::kFree);
   slot.bytes = 1234;
   slot.state.store(State::kOffered);
+  std::strcpy(own.place(kPlaces - 1, 6), "short");
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child == 0) {
@@ -24,6 +25,7 @@ TEST_CASE("slots: another process sees what this one writes, and answers") {
     Slot& seen = theirs.slot(kSlots - 1);
     State expected = State::kOffered;
     const bool good = &seen != &slot && seen.bytes == 1234 &&
+                      std::strcmp(theirs.place(kPlaces - 1, 6), "short") == 0 &&
                       seen.state.compare_exchange_strong(expected, State::kTaken);
     if (good) seen.state.store(State::kDone);
     _exit(good ? 0 : 1);
@@ -33,6 +35,8 @@ TEST_CASE("slots: another process sees what this one writes, and answers") {
   CHECK(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == 0);
   CHECK(slot.state.load() == State::kDone);
+  CHECK(own.place(kPlaces, 6) == nullptr);
+  CHECK(own.place(0, kPlaceBytes + 1) == nullptr);
 }
 
 TEST_CASE("slots: what is no memory of another process is an error") {

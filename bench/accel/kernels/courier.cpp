@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "accel/courier.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "accel/kernels/kernels.hpp"
+
+namespace nearpeak::kernels {
+namespace {
+
+// One warp looks for orders, as that of accel/kernels/resident.cpp does and for the same reasons.
+// What an order has inside comes with the look that finds it, or, where it is more than a cache
+// line, with the next one; then the next look is at all of it. An answer with its data inside needs
+// no fence, as each word has its mark. More than a warp moves at once is the block's.
+const char* const kCourier = R"(
+struct Job {
+  const u8* from;
+  u8* to;
+  u32 bytes;
+  u32 mark;
+  u32 over;
+};
+
+DEVICE u32 mark_after(u32 mark) { return mark == ~0u ? 1 : mark + 1; }
+
+// A word of memory, and what is left of one: nothing beside it is touched.
+DEVICE u64 load_word(const u8* at, u32 bytes) {
+  if (bytes >= 8 && (u64)at % 8 == 0) return look((const u64*)at);
+  if (bytes == 4 && (u64)at % 4 == 0) return look((const u32*)at);
+  u64 word = 0;
+  for (u32 b = 0; b < 8 && b < bytes; ++b) word |= (u64)look(at + b) << (8 * b);
+  return word;
+}
+DEVICE void store_word(u8* at, u64 word, u32 bytes) {
+  if (bytes >= 8 && (u64)at % 8 == 0) {
+    put((u64*)at, word);
+    return;
+  }
+  for (u32 b = 0; b < 8 && b < bytes; ++b) at[b] = (u8)(word >> (8 * b));
+}
+
+// Addresses that lie alike between multiples of 16.
+template <int kDeep>
+DEVICE void carry(u8* to, const u8* from, u64 bytes, u64 first, u64 step) {
+  u64 head = (16 - (u64)to % 16) % 16;
+  if (head > bytes) head = bytes;
+  for (u64 b = first; b < head; b += step) to[b] = look(from + b);
+  copy_part<kDeep>(to + head, from + head, bytes - head, first, step);
+}
+
+WAITING_KERNEL courier(u8* board, u64 next, u64 number, u64 patience_ns) {
+  OF_BLOCK(Job, job);
+  constexpr u32 kOfLine = 7;  // words, beside the order
+  const bool front = threadIdx.x < kWarp;
+  const u32 lane = threadIdx.x % kWarp;
+  const Quad* const words = (const Quad*)(board + kOrderWords);
+  u32* const told = (u32*)(board + kDone);
+  u32 mark = (u32)next;
+  bool wide = false;
+  bool rests = false;
+  bool over = false;
+  if (threadIdx.x == 0) put((u32*)(board + kHere), (u32)number);
+  u64 since = now_ns();
+  while (!over) {
+    Job own{0, 0, 0, 0, 0};
+    u32 idle = 0;
+    while (front && own.bytes == 0 && !over) {
+      if (rests)
+        for (const u64 begin = now_ns(); now_ns() - begin < kRestNs;) breathe();
+      rests = false;
+      const Quad order = look((const Quad*)(board + kOrder));
+      Quad mine = quad(0, 0, 0, ~mark);
+      if (wide || lane < kOfLine) mine = look(words + lane);
+      if (leading(lanes_where(order.w == mark)) != kWarp) {
+        breathe();
+        if (++idle % 16 == 0)
+          over = lanes_where(now_ns() - since > patience_ns) != 0;
+        continue;
+      }
+      u8* const address = (u8*)((u64)order.y << 32 | order.x);
+      const u32 bytes = order.z & ((1u << kKindShift) - 1);
+      const u32 kind = order.z >> kKindShift;
+      const u32 count = (bytes + 7) / 8;
+      if (kind == kDown) {
+        for (u32 i = lane; i < count; i += kWarp) {
+          const u64 word = load_word(address + 8 * i, bytes - 8 * i);
+          put((Quad*)(board + kAnswers) + i, quad((u32)word, mark, (u32)(word >> 32), mark));
+        }
+      } else if (kind == kUp) {
+        for (u32 i = lane; i < count; i += kWarp) {
+          while (i != lane || mine.w != mark) {
+            mine = look(words + i);
+            if (mine.w == mark) break;
+          }
+          store_word(address + 8 * i, (u64)mine.y << 32 | mine.x, bytes - 8 * i);
+        }
+        wide = count > kOfLine;
+      } else if (kind == kLeave) {
+        over = true;
+      } else {
+        while (lane == 0 && mine.w != mark) mine = look(words);
+        own.to = (u8*)of_lane((u64)mine.y << 32 | mine.x, 0);
+        own.from = address;
+        own.mark = mark;
+        if (bytes <= kWarpBytes)
+          carry<8>(own.to, own.from, bytes, lane, kWarp);
+        else
+          own.bytes = bytes;
+      }
+      warp_meets();
+      if (lane == 0 && kind != kDown && own.bytes == 0 && !over) {
+        fence();
+        put(told, mark);
+      }
+      mark = mark_after(mark);
+      since = now_ns();
+      idle = 0;
+      rests = true;
+    }
+    if (threadIdx.x == 0) {
+      own.over = over;
+      job = own;
+    }
+    block_meets();
+    over = job.over != 0;
+    if (!over) carry<4>(job.to, job.from, job.bytes, threadIdx.x, blockDim.x);
+    block_meets();
+    if (threadIdx.x == 0 && !over) {
+      fence();
+      put(told, job.mark);
+    }
+  }
+  if (threadIdx.x > 0) return;
+  fence();
+  put((u64*)(board + kLeft), number << 32 | mark);
+}
+)";
+
+}  // namespace
+
+std::string courier() {
+  using Board = CourierBoard;
+  constexpr std::uint64_t kRestNs = 300;
+  constexpr std::uint64_t kWarpBytes = 4096;
+  const std::pair<const char*, std::uint64_t> numbers[] = {
+      {"kUp", Board::kUp},
+      {"kDown", Board::kDown},
+      {"kLeave", Board::kLeave},
+      {"kKindShift", Board::kKindShift},
+      {"kOrder", offsetof(Board, order)},
+      {"kOrderWords", offsetof(Board, words)},
+      {"kAnswers", offsetof(Board, answers)},
+      {"kDone", offsetof(Board, done)},
+      {"kHere", offsetof(Board, here)},
+      {"kLeft", offsetof(Board, left)},
+      {"kRestNs", kRestNs},
+      {"kWarpBytes", kWarpBytes},
+  };
+  std::string text = kCopy;
+  for (const auto& [name, value] : numbers)
+    text += "constexpr u32 " + std::string(name) + " = " + std::to_string(value) + ";\n";
+  return text + kCourier;
+}
+
+}  // namespace nearpeak::kernels

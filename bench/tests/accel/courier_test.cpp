@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// The courier on the fake driver, whose memory the CPU reaches: addresses stand in orders.
+#include "accel/courier.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "accel/kernels/kernels.hpp"
+#include "tests/accel/fake.hpp"
+#include "tests/accel/kernels/kernels.hpp"
+
+using namespace nearpeak;
+
+namespace {
+
+constexpr std::chrono::seconds kPatience{60};
+
+struct FakeCudaThatCarries : FakeCuda {
+  FakeCudaThatCarries() : FakeCuda("reachable=1", FAKE_CUDA, FAKE_NVRTC) {}
+};
+
+// Whether something comes true in a minute.
+template <typename Ready>
+bool wait(const Ready& ready) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (!ready()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+// A device with memory, and what is expected there.
+struct Rig {
+  static constexpr std::size_t kRoom = Courier::kMost + 256;
+  explicit Rig(Device& device, std::chrono::microseconds patience = kPatience)
+      : memory(device.memory(BufferKind::kDevice), kRoom, 2), courier(device, patience) {
+    for (std::size_t i = 0; i < kRoom; ++i) pattern.push_back(static_cast<char>(i * 131 + i / 251));
+  }
+  char* at(std::size_t offset) const { return memory.slot(0) + offset; }
+  char* there(std::size_t offset) const { return memory.slot(1) + offset; }
+
+  bool carry_one() { return courier.up(at(0), pattern.data(), 8); }
+  // Pieces until a kernel is there.
+  bool begin() {
+    return wait([&] { return carry_one(); });
+  }
+
+  SlotBuffer memory;
+  Courier courier;
+  std::vector<char> pattern;
+};
+
+constexpr std::size_t kSizes[] = {1, 3, 4, 8, 9, 56, 57, 255, 256, 257, 1000, 4096, 5001, 16384};
+
+}  // namespace
+
+TEST_CASE("the courier's kernel compiles for GPUs") {
+  compile_for_gpus(kernels::courier(), {"courier"});
+}
+
+TEST_CASE("a courier carries whole pieces up, down and across, and nothing beside them") {
+  const FakeCudaThatCarries fake;
+  const auto cuda = FakeCuda::load();
+  Rig rig(cuda->device(0));
+  REQUIRE(rig.begin());
+  for (const std::size_t offset : {0u, 1u, 4u, 8u, 40u})
+    for (const std::size_t bytes : kSizes) {
+      std::vector<char> expected(Rig::kRoom, 'x'), got(bytes + 1, 'y');
+      std::memset(rig.at(0), 'x', Rig::kRoom);
+      std::memset(rig.there(0), 'x', Rig::kRoom);
+      std::memcpy(expected.data() + offset, rig.pattern.data(), bytes);
+      const std::uint64_t before = rig.courier.carried();
+      CHECK(rig.courier.up(rig.at(offset), rig.pattern.data(), bytes));
+      CHECK(std::memcmp(rig.at(0), expected.data(), Rig::kRoom) == 0);
+      CHECK(rig.courier.down(got.data(), rig.at(offset), bytes));
+      CHECK(std::memcmp(got.data(), rig.pattern.data(), bytes) == 0);
+      CHECK(got[bytes] == 'y');
+      CHECK(rig.courier.across(rig.there(offset), rig.at(offset), bytes));
+      CHECK(std::memcmp(rig.there(0), expected.data(), Rig::kRoom) == 0);
+      CHECK(rig.courier.carried() == before + 3);
+    }
+  CHECK(rig.courier.across(rig.there(16), rig.pattern.data(), Courier::kMost));
+  CHECK(std::memcmp(rig.there(16), rig.pattern.data(), Courier::kMost) == 0);
+}
+
+TEST_CASE("what a courier does not carry is left to others") {
+  const FakeCudaThatCarries fake;
+  const auto cuda = FakeCuda::load();
+  Rig rig(cuda->device(0));
+  REQUIRE(rig.begin());
+  CHECK_FALSE(rig.courier.up(rig.at(0), rig.pattern.data(), 0));
+  CHECK_FALSE(rig.courier.up(rig.at(0), rig.pattern.data(), CourierBoard::kStaged + 1));
+  CHECK_FALSE(rig.courier.across(rig.there(1), rig.at(0), 64));
+  CHECK_FALSE(rig.courier.across(rig.there(0), rig.at(0), Courier::kMost + 1));
+}
+
+TEST_CASE("an idle courier leaves, and comes back where pieces are close behind one another") {
+  const FakeCudaThatCarries fake;
+  const auto cuda = FakeCuda::load();
+  Rig rig(cuda->device(0), std::chrono::microseconds(20'000));
+  for (int round = 0; round < 2; ++round) {
+    REQUIRE(rig.begin());
+    CHECK(wait([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      return !rig.carry_one();
+    }));
+  }
+}
+
+TEST_CASE("a courier that serves no order has done nothing, and is asked for less and less") {
+  const FakeCudaThatCarries fake;
+  const Variable defect("NEARPEAK_FAKE_NVRTC", "order.w == mark=>false");
+  const auto cuda = FakeCuda::load();
+  Rig rig(cuda->device(0), std::chrono::microseconds(2'000));
+  std::memset(rig.at(0), 'x', 8);
+  for (int i = 0; i < 500; ++i) CHECK_FALSE(rig.carry_one());
+  CHECK(std::memcmp(rig.at(0), "xxxxxxxx", 8) == 0);
+  CHECK(rig.courier.carried() == 0);
+}
+
+TEST_CASE("a courier that never begins keeps nobody waiting") {
+  const FakeCudaThatCarries fake;
+  const Variable defect("NEARPEAK_FAKE_NVRTC",
+                        "(u32*)(board + kHere), (u32)number=>"
+                        "(u32*)(board + kHere), 0");
+  const auto cuda = FakeCuda::load();
+  Rig rig(cuda->device(0), std::chrono::microseconds(2'000));
+  for (int i = 0; i < 500; ++i) CHECK_FALSE(rig.carry_one());
+}
+
+TEST_CASE("a courier whose answers take long is asked no more") {
+  const FakeCudaThatCarries fake;
+  const Variable defect("NEARPEAK_FAKE_NVRTC",
+                        "if (lane == 0 && kind=>for (u64 b = now_ns(); now_ns() - b < 30000000;) "
+                        "breathe();\n if (lane == 0 && kind");
+  const auto cuda = FakeCuda::load();
+  Rig rig(cuda->device(0), std::chrono::microseconds(20'000));
+  REQUIRE(rig.begin());
+  CHECK(wait([&] {
+    rig.carry_one();
+    return rig.courier.slow();
+  }));
+  CHECK_FALSE(rig.carry_one());
+}
+
+TEST_CASE("without a compiler there is no courier") {
+  const FakeCuda fake("reachable=1");
+  const auto cuda = FakeCuda::load();
+  CHECK_THROWS_AS(Courier(cuda->device(0), kPatience), BackendUnavailable);
+}
