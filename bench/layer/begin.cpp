@@ -15,13 +15,14 @@
 #include <thread>
 
 #include "layer/operations.hpp"
+#include "layer/process_memory.hpp"
 #include "layer/world.hpp"
 #include "options/options.hpp"
 
 namespace nearpeak::layer {
 namespace {
 
-constexpr std::uint32_t kProtocol = 1;  // of envelopes, slots and this agreement
+constexpr std::uint32_t kProtocol = 2;  // of envelopes, slots and this agreement
 constexpr int kTag = 32749;             // on MPI_COMM_WORLD, before the application sends anything
 #ifdef OMPI_MAJOR_VERSION
 constexpr std::uint32_t kAbi = 1;
@@ -185,6 +186,9 @@ int meet(bool driver) {
   Info own{.place = own_place(), .process = getpid(), .driver = driver ? 1 : 0};
   try {
     world.areas[self] = std::make_unique<Area>();
+    Header& header = world.areas[self]->header();
+    header.self = reinterpret_cast<std::uint64_t>(&header);
+    if (driver) let_others_reach();
     own.fd = world.areas[self]->fd();
     own.shares = 1;
   } catch (const std::exception&) {
@@ -272,6 +276,8 @@ void end() {
   {
     const Guard guard;
     finish_all();
+    world.pieces.clear();
+    world.kept.end();
     world.devices.close_all();
     const Counts& counts = world.counts;
     if (world.settings.report && world.able.load())

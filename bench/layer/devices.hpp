@@ -44,6 +44,17 @@ class Devices {
   // Whether the device that another process says it has can open memory of this one.
   bool reached_by(int device, const std::string& uuid);
 
+  // Of the application, in this thread; -1: none, or not known.
+  int current() const {
+    int device = -1;
+    return ask_current_ != nullptr && ask_current_(&device) == 0 ? device : -1;
+  }
+  // Whether the driver has pinned these bytes of the host.
+  bool pinned(const void* data, std::size_t bytes);
+  // Whole pages.
+  std::unique_ptr<RegisteredMemory> pin(int device, void* pages, std::size_t bytes);
+  Device& device(int index) { return accelerator().device(index); }
+
   void copy(int device, void* to, const void* from, std::size_t bytes);
   // All of these are under way together.
   void copy(int device, const std::vector<Piece>& pieces);
@@ -54,6 +65,7 @@ class Devices {
 
  private:
   using Question = int (*)(void* answer, int attribute, const void* address);
+  using CurrentQuestion = int (*)(int* device);
   // CUpointer_attribute and CUmemorytype.
   static constexpr int kMemoryType = 2;
   static constexpr int kIsManaged = 8;
@@ -70,6 +82,7 @@ class Devices {
   std::unique_ptr<OpenedMemory> open(int device, std::uint32_t rank, const IpcHandle& handle);
 
   Question ask_ = nullptr;
+  CurrentQuestion ask_current_ = nullptr;
   std::unique_ptr<Accelerator> accelerator_;
   std::map<int, std::unique_ptr<Stream>> streams_;  // by device
   std::map<std::uint64_t, IpcHandle> handles_;      // by allocation

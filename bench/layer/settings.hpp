@@ -7,13 +7,19 @@
 
 namespace nearpeak::layer {
 
+// How long messages between memory of the host and of a device go: as all others; in pieces; the
+// same, and with memory of the application that is kept pinned.
+enum class HostWay { kStaged, kPieces, kKept };
+
 struct Settings {
   bool off = false;
   bool required = false;         // the application ends where the layer is off
   std::size_t inline_bytes = 0;  // longer messages go by an envelope
+  std::size_t long_bytes = 0;    // of host memory, from this length on
   std::chrono::milliseconds patience{0};
   std::chrono::milliseconds handshake{0};
   bool report = false;
+  HostWay host = HostWay::kPieces;
 };
 
 // Throws BadInput.

@@ -12,12 +12,13 @@ SENT = re.compile(
     r"rank (\d+): sent (\d+) by envelope \((\d+) set aside\), (\d+) through host memory"
 )
 REPORT = {"NEARPEAK_LAYER_REPORT": "1"}
+LONG = {"NEARPEAK_LAYER_LONG": "20000"}  # so that messages of all cases go piece by piece
 
 
 @pytest.fixture(scope="session")
 def of_two(application: Any) -> Any:
     """All cases between two ranks, which have a device each."""
-    return application.run(*CASES, env=REPORT)
+    return application.run(*CASES, env={**REPORT, **LONG})
 
 
 @pytest.fixture(scope="session")
