@@ -7,8 +7,8 @@
 
 namespace nearpeak::layer {
 
-// How long messages between memory of the host and of a device go: as all others; in pieces; the
-// same, and with memory of the application that is kept pinned.
+// How long messages between memory of the host and of a device go: through host memory in one
+// piece; in pieces; the same, and memory of the application is kept pinned.
 enum class HostWay { kStaged, kPieces, kKept };
 
 struct Settings {

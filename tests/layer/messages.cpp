@@ -517,9 +517,9 @@ void completed() {
 
 // A receiver that waits in a call of another kind: its peer's send ends all the same.
 void aside() {
-  for (const char kind : {'D', 'H'})
+  for (const auto& kind : {"DD", "DH", "HD", "HH"})
     for (const int form : {0, 1, 2}) {
-      Buffer buffer(rank == 0 ? 'D' : kind, kLong);
+      Buffer buffer(kind[rank % 2], kLong);
       MPI_Request request;
       if (rank == 0) {
         buffer.fill(6);
