@@ -33,11 +33,17 @@ Range pinned_of(int device, const Range& bytes, bool again) {
   return world.kept.part_of(bytes);
 }
 
+// So that two CPUs and the copy engine have something to do, and none of them too often.
+std::size_t step_of(std::size_t message) {
+  constexpr std::size_t kLeast = std::size_t{32} << 10;
+  return std::clamp(message / 8, kLeast, kPieceBytes);
+}
+
 // Moves what the other end leaves of a message.
 void move_rest(Slot& slot, int device, const Ends& ends) {
   Mover mover(pieces_of(device), ends);
   // The copy engine needs no help with what is pinned.
-  const std::size_t step = ends.pinned.bytes() > 0 ? slot.fits : kPieceBytes;
+  const std::size_t step = ends.pinned.bytes() > 0 ? slot.fits : step_of(slot.fits);
   std::size_t done = 0;
   for (;;) {
     const std::size_t at = slot.claimed.fetch_add(step, std::memory_order_relaxed);
