@@ -39,19 +39,22 @@ std::size_t step_of(std::size_t message) {
   return std::clamp(message / 8, kLeast, kPieceBytes);
 }
 
-// Moves what the other end leaves of a message.
-void move_rest(Slot& slot, int device, const Ends& ends) {
-  Mover mover(pieces_of(device), ends);
+// Moves what the other end leaves of a message. `ends()` is asked when a piece is left: from then
+// on until it is moved the other end waits, and has its memory.
+template <typename MakeEnds>
+void move_rest(Slot& slot, int device, const Range& pinned, const MakeEnds& ends) {
   // The copy engine needs no help with what is pinned.
-  const std::size_t step = ends.pinned.bytes() > 0 ? slot.fits : step_of(slot.fits);
+  const std::size_t step = pinned.bytes() > 0 ? slot.fits : step_of(slot.fits);
+  std::size_t at = slot.claimed.fetch_add(step, std::memory_order_relaxed);
+  if (at >= slot.fits) return;
+  Mover mover(pieces_of(device), ends());
   std::size_t done = 0;
-  for (;;) {
-    const std::size_t at = slot.claimed.fetch_add(step, std::memory_order_relaxed);
-    if (at >= slot.fits) break;
+  do {
     const std::size_t bytes = std::min(step, slot.fits - at);
     mover.move(at, bytes);
     done += bytes;
-  }
+    at = slot.claimed.fetch_add(step, std::memory_order_relaxed);
+  } while (at < slot.fits);
   mover.finish();
   slot.moved.fetch_add(done, std::memory_order_release);
 }
@@ -76,6 +79,13 @@ void begin_moving(Slot& slot, std::size_t bytes) {
 
 void share(Slot& slot) { slot.state.store(State::kShared, std::memory_order_release); }
 
+// What that rank has on a device.
+char* opened(int rank, const Slot& slot) {
+  return world.devices.opened(world.home, static_cast<std::uint32_t>(rank), slot.allocation,
+                              slot.handle) +
+         slot.offset;
+}
+
 // Whether that rank can open memory of a device here.
 bool opens(int rank, const Located& place) {
   const Header& header = area_of(rank).header();
@@ -95,11 +105,12 @@ void bring_up(const Target& target, int sender, Slot& slot, std::size_t bytes) {
     share(slot);
     if (slot.kept != 0) await_sender(slot);
   }
-  move_rest(slot, target.device,
-            {.direction = Direction::kToDevice,
-             .device = device,
-             .host = host,
-             .process = process_of(sender)});
+  move_rest(slot, target.device, {}, [&] {
+    return Ends{.direction = Direction::kToDevice,
+                .device = device,
+                .host = host,
+                .process = process_of(sender)};
+  });
   await_moved(slot);
 }
 
@@ -114,12 +125,12 @@ void bring_down(const Target& target, int sender, Slot& slot, std::size_t bytes)
     if (can_read(getpid(), host, bytes)) share(slot);
     pinned = pinned_of(world.home, range, again);
   }
-  char* const device = world.devices.opened(world.home, static_cast<std::uint32_t>(sender),
-                                            slot.allocation, slot.handle) +
-                       slot.offset;
-  move_rest(
-      slot, world.home,
-      {.direction = Direction::kFromDevice, .device = device, .host = host, .pinned = pinned});
+  move_rest(slot, world.home, pinned, [&] {
+    return Ends{.direction = Direction::kFromDevice,
+                .device = opened(sender, slot),
+                .host = host,
+                .pinned = pinned};
+  });
   await_moved(slot);
 }
 
@@ -186,20 +197,22 @@ void help(Operation& offered, Slot& slot) {
   auto* const own = static_cast<char*>(const_cast<void*>(offered.data));  // NOLINT: alone read
   if (slot.on_host == 0) {
     if (!reaches(offered.to)) return;
-    move_rest(slot, offered.device,
-              {.direction = Direction::kFromDevice,
-               .device = own,
-               .host = reinterpret_cast<char*>(slot.target),
-               .process = process_of(offered.to)});
+    move_rest(slot, offered.device, {}, [&] {
+      return Ends{.direction = Direction::kFromDevice,
+                  .device = own,
+                  .host = reinterpret_cast<char*>(slot.target),
+                  .process = process_of(offered.to)};
+    });
     return;
   }
   const Range pinned = pinned_of(world.home, {own, own + slot.fits}, offered.again);
   offered.again = false;
-  char* const device = world.devices.opened(world.home, static_cast<std::uint32_t>(offered.to),
-                                            slot.allocation, slot.handle) +
-                       slot.offset;
-  move_rest(slot, world.home,
-            {.direction = Direction::kToDevice, .device = device, .host = own, .pinned = pinned});
+  move_rest(slot, world.home, pinned, [&] {
+    return Ends{.direction = Direction::kToDevice,
+                .device = opened(offered.to, slot),
+                .host = own,
+                .pinned = pinned};
+  });
 }
 
 }  // namespace nearpeak::layer
