@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "layer/operations.hpp"
+#include "layer/process_memory.hpp"
 #include "layer/world.hpp"
 #include "options/options.hpp"
 
@@ -185,6 +186,9 @@ int meet(bool driver) {
   Info own{.place = own_place(), .process = getpid(), .driver = driver ? 1 : 0};
   try {
     world.areas[self] = std::make_unique<Area>();
+    Header& header = world.areas[self]->header();
+    header.self = reinterpret_cast<std::uint64_t>(&header);
+    if (driver) let_others_reach();
     own.fd = world.areas[self]->fd();
     own.shares = 1;
   } catch (const std::exception&) {
@@ -291,6 +295,8 @@ void end() {
   {
     const Guard guard;
     finish_all();
+    world.pieces.clear();
+    world.kept.end();
     world.devices.close_all();
     const Counts& counts = world.counts;
     if (world.settings.report && world.able.load())

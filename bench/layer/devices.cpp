@@ -18,6 +18,7 @@ bool Devices::load(std::string& why) {
     library.find(get_device_, "cuDeviceGet");
     library.find(ask_device_, "cuDeviceGetAttribute");
     library.find(exchange_capture_mode_, "cuThreadExchangeStreamCaptureMode");
+    library.find(ask_current_, "cuCtxGetDevice");
   } catch (const BackendUnavailable& error) {
     why = error.what();
   }
@@ -57,6 +58,18 @@ bool Devices::reached_by(int device, const std::string& uuid) {
   for (const DeviceInfo& info : accelerator().devices())
     if (info.uuid == uuid) return accelerator().reaches(info.index, device);
   return false;  // one that this process does not see
+}
+
+bool Devices::pinned(const void* data, std::size_t bytes) {
+  const auto found = accelerator().locate(data);
+  if (!found || found->kind != BufferKind::kPinned) return false;
+  const auto offset = static_cast<std::size_t>(static_cast<const char*>(data) -
+                                               static_cast<const char*>(found->base));
+  return offset + bytes <= found->bytes;
+}
+
+std::unique_ptr<RegisteredMemory> Devices::pin(int device, void* pages, std::size_t bytes) {
+  return registration_of(accelerator().device(device)).register_memory(pages, bytes);
 }
 
 void Devices::copy(int device, void* to, const void* from, std::size_t bytes) {

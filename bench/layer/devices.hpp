@@ -74,6 +74,17 @@ class Devices {
   };
   Short short_copies() const;
 
+  // Of the application, in this thread; -1: none, or not known.
+  int current() const {
+    int device = -1;
+    return ask_current_ != nullptr && ask_current_(&device) == 0 ? device : -1;
+  }
+  // Whether the driver has pinned these bytes of the host.
+  bool pinned(const void* data, std::size_t bytes);
+  // Whole pages.
+  std::unique_ptr<RegisteredMemory> pin(int device, void* pages, std::size_t bytes);
+  Device& device(int index) { return accelerator().device(index); }
+
   IpcHandle handle_of(const Located& memory);
   // Where this process finds an allocation of another rank, opened by `device`.
   char* opened(int device, std::uint32_t rank, std::uint64_t allocation, const IpcHandle& handle);
@@ -81,6 +92,7 @@ class Devices {
 
  private:
   using Question = int (*)(void* answer, int attribute, const void* address);
+  using CurrentQuestion = int (*)(int* device);
   // CUpointer_attribute and CUmemorytype.
   static constexpr int kContext = 1;
   static constexpr int kMemoryType = 2;
@@ -123,6 +135,7 @@ class Devices {
   int (*get_device_)(int* device, int index) = nullptr;
   int (*ask_device_)(int* answer, int attribute, int device) = nullptr;
   int (*exchange_capture_mode_)(int* mode) = nullptr;
+  CurrentQuestion ask_current_ = nullptr;
   std::unique_ptr<Accelerator> accelerator_;
   std::map<int, std::unique_ptr<Stream>> streams_;  // by device
   std::map<std::uint64_t, IpcHandle> handles_;      // by allocation

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "layer/host.hpp"
 #include "layer/request_table.hpp"
 #include "layer/types.hpp"
 #include "layer/world.hpp"
@@ -107,7 +108,10 @@ void set_aside(Operation& operation) {
     return;
   }
   void* const there = place != nullptr ? place : memory->data();
-  world.devices.down(operation.device, there, operation.data, bytes);
+  if (operation.on_host)
+    std::memcpy(there, operation.data, bytes);
+  else
+    world.devices.down(operation.device, there, operation.data, bytes);
   Slot& slot = slot_of(operation);
   slot.aside = place != nullptr ? kInPlace : memory->fd();
   State expected = State::kOffered;
@@ -123,11 +127,14 @@ void look_at_offered(Operation& operation) {
     NEARPEAK_REAL(MPI_Test)(&operation.sending, &done, MPI_STATUS_IGNORE);
     operation.sent = done != 0;
   }
-  const State state = slot_of(operation).state.load(std::memory_order_acquire);
+  Slot& slot = slot_of(operation);
+  const State state = slot.state.load(std::memory_order_acquire);
   if (operation.done || !operation.sent) return;
   if (state == State::kDone) {
     all.taken_at[operation.to] = Clock::now();
     complete_for_application(operation);
+  } else if (state == State::kShared) {
+    help(operation, slot);
   } else if (state == State::kOffered && operation.awaited) {
     // A receiver that takes others will come to this one.
     const auto since = std::max(operation.since, all.taken_at[operation.to]);
@@ -322,7 +329,7 @@ void take(Operation& operation, const Envelope& envelope) {
       const Shared aside(world.processes[envelope.rank], slot.aside, envelope.bytes);
       put(operation, aside.data(), envelope.bytes);
     }
-  } else {
+  } else if (!bring(operation, envelope, slot)) {
     const bool own = envelope.rank == static_cast<std::uint32_t>(world.rank);
     const char* const from =
         own ? reinterpret_cast<const char*>(slot.address)
@@ -368,7 +375,10 @@ void settle(Operation& operation, const MPI_Status& status) {
     take(operation, envelope_at(operation.memory.get()));
   } else {
     put(operation, operation.memory.get(), bytes);
-    if (target.on_device) ++world.counts.raised;
+    if (target.on_device) {
+      ++world.counts.raised;
+      note_raised(operation, status.MPI_SOURCE, bytes);
+    }
   }
 }
 

@@ -73,6 +73,8 @@ struct Operation {
   std::chrono::steady_clock::time_point since{};  // from then on
   const void* data = nullptr;
   int device = 0;
+  bool on_host = false;  // the data
+  bool again = false;    // a message used it before
   std::unique_ptr<Shared> aside;
 
   // In the list of those that are advanced.

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layer/send.hpp"
 
+#include <unistd.h>
+
 #include <string>
 
+#include "layer/process_memory.hpp"
 #include "layer/types.hpp"
 
 namespace nearpeak::layer {
@@ -26,6 +29,49 @@ bool takes(int rank, const Located& place) {
          world.devices.reached_by(place.device, std::string(area->header().uuid.data()));
 }
 
+// Whether the rank expects long messages of this one's host memory.
+bool expects(int rank) {
+  const auto& area = world.areas[static_cast<std::size_t>(rank)];
+  return area && area->expects(world.rank);
+}
+
+std::uint32_t free_slot() {
+  const std::uint32_t index = world.free_slots.take();
+  if (index != FreeSlots::kNone) return index;
+  advance();
+  return world.free_slots.take();
+}
+
+// Sends the envelope; the slot says where the data is, but for its address.
+Operation* offer_in(std::uint32_t index, std::unique_ptr<Operation> operation,
+                    const Outgoing& message, int rank) {
+  operation->kind = Operation::Kind::kOffered;
+  operation->comm = message.comm;
+  operation->to = rank;
+  operation->data = message.data;
+  Slot& slot = world.area().slot(index);
+  slot.address = reinterpret_cast<std::uint64_t>(message.data);
+  slot.bytes = message.span.bytes();
+  ++slot.number;
+  slot.state.store(State::kOffered, std::memory_order_release);
+  operation->envelope = {.nonce = world.nonce,
+                         .rank = static_cast<std::uint32_t>(world.rank),
+                         .slot = index,
+                         .number = slot.number,
+                         .bytes = slot.bytes,
+                         .unused = {}};
+  const int code = NEARPEAK_REAL(MPI_Isend)(&operation->envelope, static_cast<int>(kEnvelopeBytes),
+                                            calls::byte_type(), message.to, message.tag,
+                                            message.comm, &operation->sending);
+  if (code != MPI_SUCCESS) {  // as the send itself will say
+    slot.state.store(State::kFree, std::memory_order_relaxed);
+    world.free_slots.give(index);
+    return nullptr;
+  }
+  ++world.counts.enveloped;
+  return &keep_offered(std::move(operation));
+}
+
 const char* data_of(const Outgoing& message) {
   return static_cast<const char*>(message.data) + message.span.low;
 }
@@ -44,43 +90,38 @@ Operation* offer(const Outgoing& message, Mode mode) {
     return nullptr;
   const int rank = world_rank(message.comm, message.to);
   if (rank < 0 || !takes(rank, message.place)) return nullptr;
-  std::uint32_t index = world.free_slots.take();
-  if (index == FreeSlots::kNone) {
-    advance();
-    index = world.free_slots.take();
-    if (index == FreeSlots::kNone) return nullptr;
-  }
-  auto operation = std::make_unique<Operation>();
-  operation->kind = Operation::Kind::kOffered;
-  operation->comm = message.comm;
-  operation->to = rank;
-  operation->data = message.data;
-  operation->device = message.place.device;
+  const std::uint32_t index = free_slot();
+  if (index == FreeSlots::kNone) return nullptr;
   Slot& slot = world.area().slot(index);
-  slot.address = reinterpret_cast<std::uint64_t>(message.data);
-  slot.bytes = bytes;
+  slot.on_host = 0;
   slot.allocation = message.place.allocation;
   slot.offset = static_cast<std::uint64_t>(static_cast<const char*>(message.data) -
                                            static_cast<const char*>(message.place.base));
   if (rank != world.rank) slot.handle = world.devices.handle_of(message.place);
-  ++slot.number;
-  slot.state.store(State::kOffered, std::memory_order_release);
-  operation->envelope = {.nonce = world.nonce,
-                         .rank = static_cast<std::uint32_t>(world.rank),
-                         .slot = index,
-                         .number = slot.number,
-                         .bytes = bytes,
-                         .unused = {}};
-  const int code = NEARPEAK_REAL(MPI_Isend)(&operation->envelope, static_cast<int>(kEnvelopeBytes),
-                                            calls::byte_type(), message.to, message.tag,
-                                            message.comm, &operation->sending);
-  if (code != MPI_SUCCESS) {  // as the send itself will say
-    slot.state.store(State::kFree, std::memory_order_relaxed);
-    world.free_slots.give(index);
-    return nullptr;
-  }
-  ++world.counts.enveloped;
-  return &keep_offered(std::move(operation));
+  auto operation = std::make_unique<Operation>();
+  operation->device = message.place.device;
+  return offer_in(index, std::move(operation), message, rank);
+}
+
+Operation* offer_from_host(Outgoing& message, Mode mode) {
+  if (mode != Mode::kUsual || message.to < 0 || !type_of(message.type).dense) return nullptr;
+  message.span = span_of(message.n, message.type);
+  const std::size_t bytes = message.span.bytes();
+  if (bytes < world.settings.long_bytes) return nullptr;
+  const int rank = world_rank(message.comm, message.to);
+  if (rank < 0 || !expects(rank) || !can_read(getpid(), message.data, bytes)) return nullptr;
+  const std::uint32_t index = free_slot();
+  if (index == FreeSlots::kNone) return nullptr;
+  if (!world.able.load()) join();
+  auto* const data = static_cast<char*>(const_cast<void*>(message.data));  // NOLINT: alone read
+  const Range range{data, data + bytes};
+  Slot& slot = world.area().slot(index);
+  slot.on_host = 1;
+  slot.kept = world.kept.had(range) ? 1 : 0;
+  auto operation = std::make_unique<Operation>();
+  operation->on_host = true;
+  operation->again = world.kept.used(range);
+  return offer_in(index, std::move(operation), message, rank);
 }
 
 HostMemory staged(const Outgoing& message) {

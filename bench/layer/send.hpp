@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "layer/complete.hpp"
+#include "layer/host.hpp"
 #include "layer/operations.hpp"
 #include "layer/world.hpp"
 
@@ -31,6 +32,8 @@ enum class Mode { kUsual, kHostMemory };
 void locate(Outgoing& message);
 // Sends an envelope in its place; null where it is to go through host memory.
 Operation* offer(const Outgoing& message, Mode mode);
+// The same of a long message from host memory that its receiver expects.
+Operation* offer_from_host(Outgoing& message, Mode mode);
 // The data in host memory; all between as well, where its type has gaps.
 HostMemory staged(const Outgoing& message);
 // What a send is given in the place of the buffer.
@@ -98,11 +101,32 @@ int send_again(Outgoing message, MPI_Request* request, const Begin& begin) {
 
 // From host memory: envelopes are taken while it waits.
 template <typename Begin, typename Now>
-int send_from_host(const void* data, const Begin& begin, const Now& now) {
+int send_from_host(Outgoing message, Mode mode, const Begin& begin, const Now& now) {
+  if (is_expected()) {
+    Operation* offered = nullptr;
+    {
+      const Guard guard;
+      offered = offer_from_host(message, mode);
+    }
+    if (offered != nullptr) {
+      await_offered(*offered);
+      return MPI_SUCCESS;
+    }
+  }
   if (!busy()) return now();
   MPI_Request request{};
-  const int code = begin(data, &request);
+  const int code = begin(message.data, &request);
   return code == MPI_SUCCESS ? wait(&request, MPI_STATUS_IGNORE) : code;
+}
+
+template <typename Begin>
+int send_later_from_host(Outgoing message, Mode mode, MPI_Request* request, const Begin& begin) {
+  if (is_expected()) {
+    const Guard guard;
+    if (Operation* const offered = offer_from_host(message, mode))
+      return keep_offered_by_request(*offered, request);
+  }
+  return begin(message.data, request);
 }
 
 }  // namespace nearpeak::layer

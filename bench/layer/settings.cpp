@@ -13,6 +13,9 @@ namespace {
 
 constexpr unsigned long kInlineBytes = kEnvelopeBytes;
 constexpr unsigned long kMostInlineBytes = 1UL << 20;
+// From here on an envelope and the start of the copies cost less than the way through host memory.
+constexpr unsigned long kLongBytes = 1UL << 16;
+constexpr unsigned long kMostLongBytes = 1UL << 40;
 constexpr unsigned long kPatienceMs = 10;
 constexpr unsigned long kHandshakeSeconds = 30;
 constexpr unsigned long kKernelUs = 200;
@@ -33,6 +36,16 @@ unsigned long number(const char* variable, unsigned long least, unsigned long mo
   return value;
 }
 
+HostWay host_way() {
+  const char* const variable = "NEARPEAK_LAYER_HOST";
+  const char* const word = std::getenv(variable);
+  const std::string way = word == nullptr || *word == '\0' ? "pieces" : word;
+  if (way == "staged") return HostWay::kStaged;
+  if (way == "pieces") return HostWay::kPieces;
+  if (way == "kept") return HostWay::kKept;
+  throw BadInput(std::string(variable) + " is '" + way + "': give staged, pieces or kept");
+}
+
 }  // namespace
 
 Settings settings_of_environment() {
@@ -46,6 +59,7 @@ Settings settings_of_environment() {
   // Where an envelope does not fit, the message must not fit either.
   settings.inline_bytes =
       number("NEARPEAK_LAYER_INLINE", kEnvelopeBytes, kMostInlineBytes, kInlineBytes);
+  settings.long_bytes = number("NEARPEAK_LAYER_LONG", kEnvelopeBytes, kMostLongBytes, kLongBytes);
   settings.patience = std::chrono::milliseconds(
       number("NEARPEAK_LAYER_PATIENCE", 0, 1000 * kMostSeconds, kPatienceMs));
   settings.handshake =
@@ -53,6 +67,7 @@ Settings settings_of_environment() {
   settings.kernel =
       std::chrono::microseconds(number("NEARPEAK_LAYER_KERNEL", 0, kMostKernelUs, kKernelUs));
   settings.report = number("NEARPEAK_LAYER_REPORT", 0, 1, 0) != 0;
+  settings.host = host_way();
   return settings;
 }
 

@@ -7,14 +7,20 @@
 
 namespace nearpeak::layer {
 
+// How long messages between memory of the host and of a device go: through host memory in one
+// piece; in pieces; the same, and memory of the application is kept pinned.
+enum class HostWay { kStaged, kPieces, kKept };
+
 struct Settings {
   bool off = false;
   bool required = false;         // the application ends where the layer is off
   std::size_t inline_bytes = 0;  // longer messages go by an envelope
+  std::size_t long_bytes = 0;    // of host memory, from this length on
   std::chrono::milliseconds patience{0};
   std::chrono::milliseconds handshake{0};
   std::chrono::microseconds kernel{0};  // that a kernel without work stays; 0: there is none
   bool report = false;
+  HostWay host = HostWay::kPieces;
 };
 
 // Throws BadInput.

@@ -17,8 +17,9 @@
 namespace nearpeak::layer {
 
 // Of a slot. The sender alone makes it offered or free, and of offered set aside; the receiver
-// takes it from either of both, and has done when the data is there.
-enum class State : std::uint32_t { kFree, kOffered, kAside, kTaken, kDone };
+// takes it from either of both, shares the work of one that it has taken where the sender may help
+// (host.hpp), and has done when the data is there.
+enum class State : std::uint32_t { kFree, kOffered, kAside, kTaken, kShared, kDone };
 
 struct alignas(64) Slot {
   std::atomic<State> state{State::kFree};
@@ -29,11 +30,23 @@ struct alignas(64) Slot {
   std::uint64_t allocation = 0;
   std::uint64_t offset = 0;  // in its allocation
   IpcHandle handle;
+  std::uint32_t on_host = 0;  // the sender's memory: of the three above, its address alone
+  std::uint32_t kept = 0;     // it is pinned, and the sender will be quick
+  // While it is taken or shared. What the receiver has on a device is in the three above then.
+  std::uint64_t fits = 0;                 // bytes that are moved
+  std::uint64_t target = 0;               // where to on the receiver's host
+  std::atomic<std::uint64_t> claimed{0};  // of those, from the first on, by one or the other,
+  std::atomic<std::uint64_t> moved{0};    // and that are in their place
 };
 
 struct Header {
   std::atomic<std::uint32_t> able{0};  // whether others may send it envelopes
   std::array<char, 60> uuid{};         // then: of the device by which it opens memory
+  std::uint64_t self = 0;              // where the rank itself has this
+  // Written by others: whether one takes envelopes, and whether one expects long messages of this
+  // rank's host memory.
+  std::atomic<std::uint32_t> company{0};
+  std::atomic<std::uint32_t> expected{0};
 };
 
 constexpr std::uint32_t kSlots = 16384;
@@ -70,6 +83,14 @@ class Area {
 
   unsigned fd() const { return memory_.fd(); }
   Header& header() const { return *static_cast<Header*>(memory_.data()); }
+  // Whether this rank expects long messages of another one's host memory in that of a device. Of
+  // ranks beyond the room for it, it does not.
+  bool expects(int sender) const {
+    return sender < kSenders && expected_of(sender).load(std::memory_order_relaxed);
+  }
+  void expect(int sender, bool so) const {
+    if (sender < kSenders) expected_of(sender).store(so, std::memory_order_relaxed);
+  }
   Slot& slot(std::uint32_t index) const {
     return reinterpret_cast<Slot*>(static_cast<char*>(memory_.data()) + kHeaderBytes)[index];
   }
@@ -80,9 +101,17 @@ class Area {
   }
 
  private:
-  static constexpr std::size_t kHeaderBytes = 4096;
+  static constexpr std::size_t kHeaderBytes = 65536;
+  static constexpr std::size_t kExpected = 4096;
+  static constexpr int kSenders = kHeaderBytes - kExpected;
   static constexpr std::size_t kSlotsEnd = kHeaderBytes + kSlots * sizeof(Slot);
   static constexpr std::size_t kBytes = kSlotsEnd + kPlaces * kPlaceBytes;
+
+  std::atomic<bool>& expected_of(int sender) const {
+    return reinterpret_cast<std::atomic<bool>*>(static_cast<char*>(memory_.data()) +
+                                                kExpected)[sender];
+  }
+
   Shared memory_;
 };
 

@@ -81,6 +81,9 @@ void become_able(int device) {
   std::copy_n(uuid.begin(), std::min(uuid.size(), header.uuid.size() - 1), header.uuid.begin());
   world.able.store(true);
   header.able.store(1, std::memory_order_release);
+  for (const auto& area : world.areas)
+    if (area && area.get() != &world.area())
+      area->header().company.store(1, std::memory_order_relaxed);
 }
 
 }  // namespace nearpeak::layer

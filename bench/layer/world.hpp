@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -12,6 +13,8 @@
 #include "calls/real.hpp"
 #include "layer/devices.hpp"
 #include "layer/envelope.hpp"
+#include "layer/kept.hpp"
+#include "layer/pieces.hpp"
 #include "layer/settings.hpp"
 #include "layer/slots.hpp"
 
@@ -42,6 +45,8 @@ struct World {
   bool mapped = false;                       // all of this machine
   MPI_Comm own{};                            // this rank alone
   Devices devices;
+  Kept kept{devices};
+  std::map<int, std::unique_ptr<Pieces>> pieces;  // by device
   int home = 0;  // the device that opens the memory of other ranks, where it is able
   FreeSlots free_slots;
   Counts counts;

@@ -541,9 +541,9 @@ void completed() {
 
 // A receiver that waits in a call of another kind: its peer's send ends all the same.
 void aside() {
-  for (const char kind : {'D', 'H'})
+  for (const auto& kind : {"DD", "DH", "HD", "HH"})
     for (const int form : {0, 1, 2}) {
-      Buffer buffer(rank == 0 ? 'D' : kind, kLong);
+      Buffer buffer(kind[rank % 2], kLong);
       MPI_Request request;
       if (rank == 0) {
         buffer.fill(6);
@@ -736,6 +736,32 @@ void cancelled() {
     CHECK(flag != 0);
     CHECK(in.has(-1, kLong));
   }
+}
+
+// Messages of many pieces between memory of all kinds: of buffers that are used again and again,
+// and of others that come where those were; received into the host and a device in turn.
+void pieces() {
+  constexpr std::size_t kBytes = (1 << 20) + 4097;
+  constexpr int kUses = 4;
+  int seed = 0;
+  for (const auto& kind : {"HD", "DH", "HH", "HD", "DH", "HX"}) {
+    const bool turns = kind[1] == 'X';
+    Buffer buffer(turns ? 'D' : kind[rank % 2], kBytes, 3);
+    Buffer host('H', kBytes, 3);
+    for (int use = 0; use < kUses; ++use) {
+      Buffer& used = turns && (rank == 0 || use % 2 == 0) ? host : buffer;
+      const std::size_t bytes = use == 2 ? kBytes - 1000 : kBytes;
+      used.fill(++seed + (rank == 1 ? 100 : 0));
+      MPI_Status status;
+      if (rank == 0) MPI_Send(used.data(), length(bytes), MPI_BYTE, 1, kTag, MPI_COMM_WORLD);
+      if (rank != 1) continue;
+      MPI_Recv(used.data(), length(kBytes), MPI_BYTE, use == 1 ? MPI_ANY_SOURCE : 0, kTag,
+               MPI_COMM_WORLD, &status);
+      check(status, bytes, 0);
+      CHECK(used.has(seed, bytes, seed + 100));
+    }
+  }
+  barrier();
 }
 
 // Memory that is freed, and allocated anew where it was.
@@ -1085,6 +1111,7 @@ int main(int argc, char** argv) {
                                                            {"sent_again", sent_again},
                                                            {"types", types},
                                                            {"cancelled", cancelled},
+                                                           {"pieces", pieces},
                                                            {"churned", churned},
                                                            {"modes", modes},
                                                            {"communicators", communicators},

@@ -13,12 +13,14 @@ SENT = re.compile(
 )
 REPORT = {"NEARPEAK_LAYER_REPORT": "1"}
 CARRIED = re.compile(r"(\d+) of (\d+) short copies by a kernel(.*)")
+STAGED = {**REPORT, "NEARPEAK_LAYER_HOST": "staged"}  # no envelopes of host memory
+LONG = {"NEARPEAK_LAYER_LONG": "20000"}  # so that messages of all cases go piece by piece
 
 
 @pytest.fixture(scope="session")
 def of_two(application: Any) -> Any:
     """All cases between two ranks, which have a device each."""
-    return application.run(*CASES, env=REPORT)
+    return application.run(*CASES, env={**REPORT, **LONG})
 
 
 @pytest.fixture(scope="session")
@@ -56,23 +58,29 @@ class TestWays:
     """Where device memory cannot be shared, all goes through host memory."""
 
     def test_devices_that_do_not_reach_each_other(self, application: Any) -> None:
-        done = application.run("kinds", "order", fake="peer=0", env=REPORT)
+        done = application.run("kinds", "order", fake="peer=0", env=STAGED)
         assert done.good() == ["kinds", "order"], done.err
         assert [counts[1] for counts in SENT.findall(done.err)] == ["0", "0"]
 
     def test_another_limit(self, application: Any) -> None:
         few, many = (
-            application.run("kinds", env={**REPORT, "NEARPEAK_LAYER_INLINE": limit})
+            application.run("kinds", env={**STAGED, "NEARPEAK_LAYER_INLINE": limit})
             for limit in ("100000", "61")
         )
         assert few.good() == many.good() == ["kinds"]
         [of_few, of_many] = [max(int(c[1]) for c in SENT.findall(d.err)) for d in (few, many)]
         assert (of_few, of_many) == (0, 20)  # of two kinds, twice: 62 B and four longer ones
 
+    def test_memory_that_is_kept_pinned(self, application: Any) -> None:
+        """Of an application whose copies begin and end in the same allocation."""
+        apart = {"MALLOC_MMAP_THRESHOLD_": "65536"}  # pages of their own, which go when it is freed
+        done = application.run("pieces", "churned", env={**apart, "NEARPEAK_LAYER_HOST": "kept"})
+        assert done.good() == ["pieces", "churned"], done.err
+
     def test_without_patience(self, application: Any) -> None:
         """What can be set aside is: the receiver finds it there."""
         cases = [case for case in CASES if case not in ("many", "truncated")]
-        done = application.run(*cases, env={**REPORT, "NEARPEAK_LAYER_PATIENCE": "0"})
+        done = application.run(*cases, env={**LONG, "NEARPEAK_LAYER_PATIENCE": "0"})
         assert done.good() == cases, done.err
         assert done.code == 0
 

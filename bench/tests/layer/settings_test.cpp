@@ -16,6 +16,8 @@ TEST_CASE("the layer: what the environment says") {
   const Variable handshake("NEARPEAK_LAYER_HANDSHAKE", "2");
   const Variable kernel("NEARPEAK_LAYER_KERNEL", "0");
   const Variable report("NEARPEAK_LAYER_REPORT", "1");
+  const Variable length("NEARPEAK_LAYER_LONG", "1000000");
+  const Variable host("NEARPEAK_LAYER_HOST", "kept");
   const Settings settings = settings_of_environment();
   CHECK_FALSE(settings.off);
   CHECK(settings.required);
@@ -24,6 +26,8 @@ TEST_CASE("the layer: what the environment says") {
   CHECK(settings.handshake.count() == 2000);
   CHECK(settings.kernel.count() == 0);
   CHECK(settings.report);
+  CHECK(settings.long_bytes == 1000000);
+  CHECK(settings.host == HostWay::kKept);
 }
 
 TEST_CASE("the layer: where the environment says nothing") {
@@ -35,6 +39,8 @@ TEST_CASE("the layer: where the environment says nothing") {
   CHECK(settings.inline_bytes == kEnvelopeBytes);
   CHECK(settings.kernel.count() == 200);
   CHECK_FALSE(settings.report);
+  CHECK(settings.long_bytes == 65536);
+  CHECK(settings.host == HostWay::kPieces);
 }
 
 TEST_CASE("the layer: what the environment may not say") {
@@ -42,6 +48,11 @@ TEST_CASE("the layer: what the environment may not say") {
     const Variable mode("NEARPEAK_LAYER", "yes");
     CHECK_THROWS_WITH_AS(settings_of_environment(),
                          "NEARPEAK_LAYER is 'yes': give on, off or require", BadInput);
+  }
+  {
+    const Variable host("NEARPEAK_LAYER_HOST", "pinned");
+    CHECK_THROWS_WITH_AS(settings_of_environment(),
+                         "NEARPEAK_LAYER_HOST is 'pinned': give staged, pieces or kept", BadInput);
   }
   for (const char* const text : {"60", "1048577", "-1", " 100", "4K", "99999999999999999999"}) {
     const Variable limit("NEARPEAK_LAYER_INLINE", text);
