@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import sys
@@ -44,7 +45,7 @@ def ranks(slurm: Any, host: int) -> list[int]:
     return [pid for pid, line in slurm.hosts.processes(host).items() if "build/" in line]
 
 
-def test_the_same_script_completes_a_study_that_was_cancelled_and_killed(
+def test_the_same_script_completes_a_study_that_was_put_back_and_killed(
     slurm: Any, installed: Callable[[str], Any], tmp_path: Path
 ) -> None:
     build_mpi(installed("mpich"))
@@ -53,23 +54,28 @@ def test_the_same_script_completes_a_study_that_was_cancelled_and_killed(
     study, script = tmp_path / "study", tmp_path / "job.sh"
     words = [str(tmp_path / "study.toml"), "-o", str(study), "--sbatch", str(script)]
     assert slurm.run([NEARPEAK, "study", *words]).returncode == 0
+    submit = ["sbatch", "--nodes=2", "--parsable", "--output=/dev/null", str(script)]
+    job = slurm.run(submit).stdout.strip()
 
-    def ended_after(kind: str, *how: str) -> None:
-        """A job of the script, ended by scancel behind its first record of a kind."""
-        before = len(records(study, kind))
-        submit = ["sbatch", "--nodes=2", "--parsable", "--output=/dev/null", str(script)]
-        job = slurm.run(submit).stdout.strip()
-        wait(lambda: len(records(study, kind)) > before, f"the first {kind}")
-        slurm.run(["scancel", *how, job])
-        wait(lambda: not slurm.run(["squeue", "--noheader"]).stdout, "the end of the job")
-        assert not ranks(slurm, 0) + ranks(slurm, 1)
+    def state() -> str:
+        return str(slurm.run(["squeue", "--noheader", f"--jobs={job}", "--format=%T"]).stdout)
 
-    ended_after("launch end")
+    wait(lambda: bool(records(study, "launch end")), "the first launch")
+    slurm.run(["scontrol", "requeue", job])
+    wait(lambda: state().strip() == "PENDING", "the job in the queue")
+    assert not ranks(slurm, 0) + ranks(slurm, 1)
     [end] = records(study, "study end")
-    assert (end["status"], end["message"]) == ("interrupted", "ended by SIGTERM")
+    told = "the job was put back into the queue"
+    assert (end["status"], end["message"]) == ("interrupted", told)
     assert (study / "report.html").exists()
-    # As what follows on SIGTERM after KillWait, in the middle of a launch.
-    ended_after("environment", "--signal=KILL", "--batch")
+
+    # It goes on by itself, and is ended as by what follows on SIGTERM after KillWait.
+    begun = len(records(study, "environment"))
+    slurm.run(["scontrol", "update", f"jobid={job}", "starttime=now"])  # not in two minutes
+    wait(lambda: len(records(study, "environment")) > begun, "another launch")
+    slurm.run(["scancel", "--signal=KILL", "--batch", job])
+    wait(lambda: not state(), "the end of the job")
+    assert not ranks(slurm, 0) + ranks(slurm, 1)
     assert records(study, "study end") == [end]
 
     done = slurm.run(slurm.job(2, ["sh", str(script)]))
@@ -109,7 +115,7 @@ def test_what_a_job_had_no_time_for_is_measured_in_another(
     assert (study / "report.html").exists()
 
     words = [NEARPEAK, "study", "--resume", "-o", str(study)]
-    done = slurm.run(slurm.job(1, words), PATH=with_left(tmp_path / "again", "0:34"))
+    done = slurm.run(slurm.job(1, words), PATH=with_left(tmp_path / "again", "0:31"))
     assert re.search(r"; 9m\d\ds of the budget are left", done.stdout), done.stdout
     assert len(records(study, "session")) == 2
 
@@ -136,19 +142,28 @@ def test_nodes_that_a_job_had_no_time_for_are_measured_in_another(
     assert "launch 4 of 4: 3 of 3 rounds" in done.stdout
 
 
-def test_a_node_that_dies_ends_the_launch(
+def test_a_node_that_dies_ends_the_launch_and_then_the_job(
     slurm: Any, installed: Callable[[str], Any], tmp_path: Path
 ) -> None:
     build_mpi(installed("mpich"))
-    words = ["latency", "--mpi", "mpich", "--sizes", "8", "--slot-ms", "60000"]
-    running = slurm.start(slurm.job(2, [NEARPEAK, "run", *words]), tmp_path / "log")
+    build_native()
+    (tmp_path / "study.toml").write_text(OPTIONS.replace("slot_ms = 100", "slot_ms = 60000"))
+    study, dead = tmp_path / "study", slurm.hosts.names[1]
+    command = ["exec", NEARPEAK, "study", str(tmp_path / "study.toml"), "-o", str(study)]
+    asked = ["--nodes=2", "--exclusive", "--time=30", "--no-requeue", "--output=/dev/null"]
+    assert slurm.run(["sbatch", *asked, "--wrap", shlex.join(command)]).returncode == 0
     try:
-        wait(lambda: "--slot-ms 60000" in str(slurm.hosts.processes(1)), "the ranks")
+        wait(lambda: bool(records(study, "environment")), "a launch")
         for pid in slurm.hosts.processes(1):  # its daemon among them
             os.kill(pid, signal.SIGKILL)
-        assert running.wait(WAIT_SECONDS) == 1
+        wait(lambda: bool(records(study, "launch end")), "the end of the launch")
+        # As Slurm does when a node has not answered for SlurmdTimeout.
+        slurm.run(["scontrol", "update", f"nodename={dead}", "state=down", "reason=died"])
+        wait(lambda: not slurm.run(["squeue", "--noheader"]).stdout, "the end of the job")
     finally:
-        running.kill()
         slurm.start_node(1)
-    assert "nearpeak: the launch failed (mpirun" in (tmp_path / "log").read_text()
+    assert records(study, "launch end")[0]["status"] in ("crashed", "failed")
+    [end] = records(study, "study end")
+    assert (end["status"], end["message"]) == ("interrupted", "a node of the job failed")
+    assert (study / "report.html").exists()
     assert not ranks(slurm, 0) + ranks(slurm, 1)
