@@ -206,7 +206,7 @@ def test_a_job_that_is_being_ended(slurm: Slurm, state: str, ending: bool) -> No
     assert is_ending() == ending
 
 
-# What Slurm 22.05 said within jobs that it was ending, shortened; of the others by its documents.
+# What Slurm 22.05 said within jobs that it was ending, shortened.
 @pytest.mark.parametrize(
     ("said", "restarts", "why"),
     [
