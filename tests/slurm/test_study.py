@@ -116,7 +116,8 @@ def test_what_a_job_had_no_time_for_is_measured_in_another(
 
     words = [NEARPEAK, "study", "--resume", "-o", str(study)]
     done = slurm.run(slurm.job(1, words), PATH=with_left(tmp_path / "again", "0:31"))
-    assert re.search(r"; 9m\d\ds of the budget are left", done.stdout), done.stdout
+    left = r"; 9m\d\ds of the budget are left, 1.0 s in this job"
+    assert re.search(left, done.stdout), done.stdout
     assert len(records(study, "session")) == 2
 
 

@@ -631,7 +631,8 @@ def test_the_job_in_which_a_study_begins_bounds_what_it_measures_and_not_its_bud
     # Another job has all that was not spent, and time enough for what the first one had not.
     state = History(study.folder, plan).state
     assert state.budget_seconds == 1000.0
-    assert f"{format_seconds(1000.0)} of the budget are left" in str(what_is_left(state))
+    assert f"{format_seconds(1000.0)} of the budget are left'" in str(what_is_left(state))
+    assert "of the budget are left, 0.0 s in this job'" in str(what_is_left(state, 0.001))
     assert study.run(plan, seconds=1000.0).status == "complete"
     assert [left.spare for left in study.records() if isinstance(left, LeftOutRecord)] == []
 
