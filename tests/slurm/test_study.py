@@ -83,6 +83,33 @@ def test_the_same_script_completes_a_study_that_was_cancelled_and_killed(
         assert [rank["host"] for rank in record["ranks"]] == list(slurm.hosts.names[:2])
 
 
+def test_a_node_that_dies_ends_the_launch_and_then_the_job(
+    slurm: Any, installed: Callable[[str], Any], tmp_path: Path
+) -> None:
+    build_mpi(installed("mpich"))
+    build_native()
+    (tmp_path / "study.toml").write_text(OPTIONS.replace("slot_ms = 100", "slot_ms = 60000"))
+    study, dead = tmp_path / "study", slurm.hosts.names[1]
+    command = ["exec", NEARPEAK, "study", str(tmp_path / "study.toml"), "-o", str(study)]
+    asked = ["--nodes=2", "--exclusive", "--time=30", "--no-requeue", "--output=/dev/null"]
+    assert slurm.run(["sbatch", *asked, "--wrap", shlex.join(command)]).returncode == 0
+    try:
+        wait(lambda: bool(records(study, "environment")), "a launch")
+        for pid in slurm.hosts.processes(1):  # its daemon among them
+            os.kill(pid, signal.SIGKILL)
+        wait(lambda: bool(records(study, "launch end")), "the end of the launch")
+        # As Slurm does when a node has not answered for SlurmdTimeout.
+        slurm.run(["scontrol", "update", f"nodename={dead}", "state=down", "reason=died"])
+        wait(lambda: not slurm.run(["squeue", "--noheader"]).stdout, "the end of the job")
+    finally:
+        slurm.start_node(1)
+    assert records(study, "launch end")[0]["status"] in ("crashed", "failed")
+    [end] = records(study, "study end")
+    assert (end["status"], end["message"]) == ("interrupted", "a node of the job failed")
+    assert (study / "report.html").exists()
+    assert not ranks(slurm, 0) + ranks(slurm, 1)
+
+
 def with_left(folder: Path, left: str) -> str:
     """A PATH on which Slurm says that jobs have so much time left, and all else as it is."""
     folder.mkdir()
@@ -136,30 +163,3 @@ def test_nodes_that_a_job_had_no_time_for_are_measured_in_another(
     done = slurm.run(slurm.job(3, ["sh", str(script)]))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "launch 4 of 4: 3 of 3 rounds" in done.stdout
-
-
-def test_a_node_that_dies_ends_the_launch_and_then_the_job(
-    slurm: Any, installed: Callable[[str], Any], tmp_path: Path
-) -> None:
-    build_mpi(installed("mpich"))
-    build_native()
-    (tmp_path / "study.toml").write_text(OPTIONS.replace("slot_ms = 100", "slot_ms = 60000"))
-    study, dead = tmp_path / "study", slurm.hosts.names[1]
-    command = ["exec", NEARPEAK, "study", str(tmp_path / "study.toml"), "-o", str(study)]
-    asked = ["--nodes=2", "--exclusive", "--time=30", "--no-requeue", "--output=/dev/null"]
-    assert slurm.run(["sbatch", *asked, "--wrap", shlex.join(command)]).returncode == 0
-    try:
-        wait(lambda: bool(records(study, "environment")), "a launch")
-        for pid in slurm.hosts.processes(1):  # its daemon among them
-            os.kill(pid, signal.SIGKILL)
-        wait(lambda: bool(records(study, "launch end")), "the end of the launch")
-        # As Slurm does when a node has not answered for SlurmdTimeout.
-        slurm.run(["scontrol", "update", f"nodename={dead}", "state=down", "reason=died"])
-        wait(lambda: not slurm.run(["squeue", "--noheader"]).stdout, "the end of the job")
-    finally:
-        slurm.start_node(1)
-    assert records(study, "launch end")[0]["status"] in ("crashed", "failed")
-    [end] = records(study, "study end")
-    assert (end["status"], end["message"]) == ("interrupted", "a node of the job failed")
-    assert (study / "report.html").exists()
-    assert not ranks(slurm, 0) + ranks(slurm, 1)
