@@ -391,11 +391,11 @@ def test_unknown_name_lists_the_known_ones(
 
 
 @pytest.mark.usefixtures("bare")
-<<<<<<< HEAD
 def test_a_family_that_is_not_here_is_no_typo_of_another() -> None:
     with pytest.raises(UserError, match=r"no MVAPICH was found here.* --mpi mvapich=/opt/mvapich"):
         resolve("mvapich")
-=======
+
+
 @pytest.mark.parametrize(
     ("spec", "elsewhere"),
     [
@@ -414,7 +414,6 @@ def test_what_no_other_machine_can_have_is_told_apart(spec: str, elsewhere: bool
     with pytest.raises(UserError) as raised:
         resolve(spec)
     assert isinstance(raised.value, UnknownNameError) != elsewhere
->>>>>>> 00250b0dfed2a6adca0ebd55bc485d0315d34458
 
 
 @pytest.mark.parametrize("spec", ["/nowhere/at/all", "./nothing", "x=/nowhere", "~/no-such-mpi"])

@@ -106,7 +106,7 @@ def resolve(spec: str) -> Library:
         if library.name == spec:
             return library
     if spec in all_families():
-        raise UserError(
+        raise UnknownNameError(
             f"no {all_families()[spec].title} was found here, and none can be added: load its"
             f" module, or name its prefix, like --mpi {spec}=/opt/{spec}"
         )
