@@ -396,6 +396,7 @@ def test_a_family_that_is_not_here_is_no_typo_of_another() -> None:
         resolve("mvapich")
 
 
+@pytest.mark.usefixtures("bare")
 @pytest.mark.parametrize(
     ("spec", "elsewhere"),
     [
