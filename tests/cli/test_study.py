@@ -15,6 +15,7 @@ import msgspec
 import pytest
 
 from nearpeak.errors import UserError
+from nearpeak.libraries.discover import UnknownNameError
 from nearpeak.machine.discover import discover
 from nearpeak.machine.machine import Diagnosis
 from nearpeak.study import contenders, paths, prepare, progress
@@ -75,16 +76,20 @@ def test_the_script_of_a_job_is_written_and_nothing_run(nearpeak: Nearpeak, tmp_
 
 
 def test_a_library_that_is_not_here_is_the_jobs_to_have(
-    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
+    nearpeak: Nearpeak, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def resolve(spec: str) -> None:
-        raise UserError(f"no library {spec!r}")
+        error = UnknownNameError if spec == "mpitch" else UserError
+        raise error(f"no library {spec!r}")
 
     monkeypatch.setattr("nearpeak.study.contenders.resolve", resolve)
-    words = ["study", "--mpi", "mpitch", "--budget", "10m", "--sbatch", "job.sh"]
-    code, _, err = nearpeak(*words)
+    words = ["study", "--budget", "10m", "--sbatch", "job.sh", "--mpi"]
+    code, _, err = nearpeak(*words, "mpitch")
+    assert (code, err) == (2, "nearpeak: no library 'mpitch'\n")
+    assert not (tmp_path / "job.sh").exists()
+    code, _, err = nearpeak(*words, "mpich-4")
     assert code == 0
-    assert "nearpeak: not here, so that the job must have it: no library 'mpitch'\n" in err
+    assert "nearpeak: not here, so that the job must have it: no library 'mpich-4'\n" in err
 
 
 def test_several_settings_of_one_library(

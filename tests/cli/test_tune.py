@@ -14,6 +14,7 @@ import pytest
 
 from nearpeak.libraries.profiles import Profile
 from nearpeak.libraries.tunables import Offered, Tunable
+from nearpeak.study import single
 from nearpeak.study.journal import read_records as read_study
 from nearpeak.study.records import AmendmentRecord
 from nearpeak.tune import confirm, launches, run, search, trials
@@ -50,6 +51,16 @@ def test_bad_input_is_one_line(
     assert (code, out, err.count("\n")) == (2, "", 1), err
     assert message in err
     assert list(tmp_path.iterdir()) == before
+
+
+def test_a_budget_that_is_too_short_is_refused_before_launchers_are_tried(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[str] = []
+    monkeypatch.setattr(single, "starting_here", lambda library, *_: tried.append(library.name))
+    code, _, err = nearpeak("tune", "--mpi", "one", "--budget", "1s")
+    assert (code, tried) == (2, [])
+    assert "1.0 s is too short for a search and its confirmation: give " in err
 
 
 def test_a_folder_that_has_a_search_already(nearpeak: Nearpeak, tmp_path: Path) -> None:

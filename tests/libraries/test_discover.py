@@ -10,7 +10,14 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.libraries import catalogue
-from nearpeak.libraries.discover import LACKS, discover, find_libraries, resolve, usual_prefixes
+from nearpeak.libraries.discover import (
+    LACKS,
+    UnknownNameError,
+    discover,
+    find_libraries,
+    resolve,
+    usual_prefixes,
+)
 from nearpeak.libraries.families import is_native
 from nearpeak.libraries.launch import check_launcher, environment, launcher_of
 from nearpeak.libraries.library import Library
@@ -387,6 +394,27 @@ def test_unknown_name_lists_the_known_ones(
 def test_a_family_that_is_not_here_is_no_typo_of_another() -> None:
     with pytest.raises(UserError, match=r"no MVAPICH was found here.* --mpi mvapich=/opt/mvapich"):
         resolve("mvapich")
+
+
+@pytest.mark.usefixtures("bare")
+@pytest.mark.parametrize(
+    ("spec", "elsewhere"),
+    [
+        ("cray-8.1.29.8", True),
+        ("mpich-4.2.1-2", True),
+        ("mpich", True),  # not installed
+        ("nccl-2.27.5", True),
+        ("/nowhere/at/all", True),
+        ("openmpi/4.1.6", True),
+        ("mpihc-4.2.1", False),
+        ("mine=mpihc+layer", False),
+        ("cray", False),
+    ],
+)
+def test_what_no_other_machine_can_have_is_told_apart(spec: str, elsewhere: bool) -> None:
+    with pytest.raises(UserError) as raised:
+        resolve(spec)
+    assert isinstance(raised.value, UnknownNameError) != elsewhere
 
 
 @pytest.mark.parametrize("spec", ["/nowhere/at/all", "./nothing", "x=/nowhere", "~/no-such-mpi"])

@@ -21,6 +21,7 @@ from nearpeak.machine.allocation import (
     measuring_seconds,
     parse_left,
     seconds_left,
+    why_ending,
 )
 
 Slurm = Callable[..., None]
@@ -34,12 +35,12 @@ def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Slurm:
     allocation._asked.cache_clear()
     monkeypatch.delenv("SLURMD_NODENAME", raising=False)
 
-    def make(*nodes: str, described: str = "", left: str = "") -> None:
+    def make(*nodes: str, described: str = "", left: str = "", job: str = "") -> None:
         monkeypatch.setenv("SLURM_JOB_ID", "7")
         monkeypatch.setenv("SLURM_JOB_NODELIST", "n[1-9]")
         for name, script in {
             "scontrol": f'case "$2" in hostnames) printf "%s\\n" {" ".join(nodes)} ;;'
-            f' node) echo "{described}" ;; esac',
+            f' node) echo "{described}" ;; job) echo "{job}" ;; esac',
             "squeue": f"echo '{left}'",
         }.items():
             (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
@@ -203,6 +204,34 @@ def test_a_job_that_ends_has_no_time_to_measure(slurm: Slurm) -> None:
 def test_a_job_that_is_being_ended(slurm: Slurm, state: str, ending: bool) -> None:
     slurm(HERE, left=state)
     assert is_ending() == ending
+
+
+# What Slurm 22.05 said within jobs that it was ending, shortened.
+@pytest.mark.parametrize(
+    ("said", "restarts", "why"),
+    [
+        ("JobState=COMPLETING Reason=TimeLimit X=1 Restarts=0", None, "reached its time limit"),
+        ("JobState=COMPLETING Reason=None X=(null) Restarts=0", None, "the job was cancelled"),
+        ("JobState=CANCELLED Reason=None X=(null) Restarts=0", None, "the job was cancelled"),
+        ("JobState=COMPLETING Reason=NodeDown X=1 Restarts=0", None, "a node of the job failed"),
+        ("JobState=COMPLETING Reason=None X=1 Restarts=1", None, "was put back into the queue"),
+        ("JobState=COMPLETING Reason=None X=1 Restarts=1", "1", "the job was cancelled"),
+        ("JobState=COMPLETING Reason=None PreemptTime=2026-11-26T16:19:46", None, "preempted"),
+        ("JobState=RUNNING Reason=None X=1 Restarts=0", None, None),  # scancel --signal=TERM
+        ("JobState=COMPLETING Reason=SomethingNew Restarts=0", None, None),
+        ("slurm_load_jobs error: Invalid job id specified", None, None),
+        ("", None, None),
+    ],
+)
+def test_why_a_job_is_being_ended(
+    slurm: Slurm, monkeypatch: pytest.MonkeyPatch, said: str, restarts: str | None, why: str | None
+) -> None:
+    slurm(HERE, job=f"JobId=7 JobName=job.sh Nice=0 QOS=(null) {said} BatchFlag=1")
+    monkeypatch.delenv("SLURM_RESTART_COUNT", raising=False)
+    if restarts:
+        monkeypatch.setenv("SLURM_RESTART_COUNT", restarts)
+    told = why_ending()
+    assert (why in told) if told and why else (told is why)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 """What spoils a measurement, on recorded machines."""
 
 import errno
+import os
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -62,6 +64,30 @@ def test_a_job_with_fewer_cpus_than_it_may_use(
     said = [finding.message for finding in found if finding.id == "job-cpus"]
     assert [words in message for message in said if words] == ([True] if words else [])
     assert bool(said) == bool(words)
+
+
+@pytest.mark.parametrize(
+    ("told", "severity", "words"),
+    [
+        ("n1\\nn2", "bad", "this is a login node of Slurm's"),
+        (f"n1\\n{socket.gethostname()}", "warn", "this is a node of Slurm's, but no job"),
+        ("", None, ""),  # nobody answers
+    ],
+)
+def test_outside_of_a_job_of_slurm(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, told: str, severity: str | None, words: str
+) -> None:
+    (tmp_path / "sinfo").write_text(f"#!/bin/sh\nprintf '{told}\\n'\n")
+    (tmp_path / "sinfo").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    for name in ("FLUX_URI", "SLURM_JOB_ID", "PBS_JOBID"):
+        monkeypatch.delenv(name, raising=False)
+    said = [found for found in examine(settings_files=[]) if found.id == "outside-job"]
+    assert [found.severity for found in said] == ([severity] if severity else [])
+    assert all(words in found.message for found in said)
+    assert all("srun --nodes=1 --exclusive nearpeak doctor" in found.hint for found in said)
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    assert "outside-job" not in [found.id for found in examine(settings_files=[])]
 
 
 def test_siblings_that_belong_to_others(recorded: Recorded, put: Put) -> None:

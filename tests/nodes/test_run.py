@@ -131,10 +131,11 @@ def machine() -> Machine:
 
 
 def measure(
-    folder: Path, machine: Machine, seconds: float | None, *, hangs: bool = False
+    folder: Path, machine: Machine, seconds: float | None, *, hangs: bool = False, **more: object
 ) -> tuple[Run, list[str]]:
-    """A run of three nodes on the stand-in, that is begun or goes on, and what it has told."""
-    of = made.chosen(3, launches=4)
+    """A run of three nodes on the stand-in, that is begun or goes on, and what it has told.
+    `more`: of what is chosen."""
+    of = made.chosen(3, launches=4, **more)
     path = path_of(machine, of.nodes)
     program = folder / "program.py"
     cpus = [end.cpus for end in path.ends]
@@ -172,6 +173,13 @@ def test_the_time_of_a_job_bounds_a_run_and_another_one_completes_it(
     assert told[-1] == "launch 4 of 4: 3 of 3 rounds"
     assert len(read(tmp_path).launches) == 4
     assert run.expected() == 0
+
+
+def test_a_launch_that_ends_no_round_is_ended(tmp_path: Path, machine: Machine) -> None:
+    run, told = measure(tmp_path, machine, None, hangs=True, launch_limit_seconds=0.3)
+    assert not run.cut_short
+    assert told[-1].startswith("launch 1 hung: no round within 0.3 s; ")
+    assert [end.status for end in read(tmp_path).failed] == ["hung"]
 
 
 def test_how_long_launches_take_is_learnt_from_the_last_one(

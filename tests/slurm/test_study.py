@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import sys
@@ -66,7 +67,7 @@ def test_the_same_script_completes_a_study_that_was_cancelled_and_killed(
 
     ended_after("launch end")
     [end] = records(study, "study end")
-    assert (end["status"], end["message"]) == ("interrupted", "ended by SIGTERM")
+    assert (end["status"], end["message"]) == ("interrupted", "the job was cancelled")
     assert (study / "report.html").exists()
     # As what follows on SIGTERM after KillWait, in the middle of a launch.
     ended_after("environment", "--signal=KILL", "--batch")
@@ -80,6 +81,33 @@ def test_the_same_script_completes_a_study_that_was_cancelled_and_killed(
     assert records(study, "study end")[-1]["status"] == "complete"
     for record in records(study, "environment"):
         assert [rank["host"] for rank in record["ranks"]] == list(slurm.hosts.names[:2])
+
+
+def test_a_node_that_dies_ends_the_launch_and_then_the_job(
+    slurm: Any, installed: Callable[[str], Any], tmp_path: Path
+) -> None:
+    build_mpi(installed("mpich"))
+    build_native()
+    (tmp_path / "study.toml").write_text(OPTIONS.replace("slot_ms = 100", "slot_ms = 60000"))
+    study, dead = tmp_path / "study", slurm.hosts.names[1]
+    command = ["exec", NEARPEAK, "study", str(tmp_path / "study.toml"), "-o", str(study)]
+    asked = ["--nodes=2", "--exclusive", "--time=30", "--no-requeue", "--output=/dev/null"]
+    assert slurm.run(["sbatch", *asked, "--wrap", shlex.join(command)]).returncode == 0
+    try:
+        wait(lambda: bool(records(study, "environment")), "a launch")
+        for pid in slurm.hosts.processes(1):  # its daemon among them
+            os.kill(pid, signal.SIGKILL)
+        wait(lambda: bool(records(study, "launch end")), "the end of the launch")
+        # As Slurm does when a node has not answered for SlurmdTimeout.
+        slurm.run(["scontrol", "update", f"nodename={dead}", "state=down", "reason=died"])
+        wait(lambda: not slurm.run(["squeue", "--noheader"]).stdout, "the end of the job")
+    finally:
+        slurm.start_node(1)
+    assert records(study, "launch end")[0]["status"] in ("crashed", "failed")
+    [end] = records(study, "study end")
+    assert (end["status"], end["message"]) == ("interrupted", "a node of the job failed")
+    assert (study / "report.html").exists()
+    assert not ranks(slurm, 0) + ranks(slurm, 1)
 
 
 def with_left(folder: Path, left: str) -> str:
@@ -109,8 +137,9 @@ def test_what_a_job_had_no_time_for_is_measured_in_another(
     assert (study / "report.html").exists()
 
     words = [NEARPEAK, "study", "--resume", "-o", str(study)]
-    done = slurm.run(slurm.job(1, words), PATH=with_left(tmp_path / "again", "0:34"))
-    assert re.search(r"; 9m\d\ds of the budget are left", done.stdout), done.stdout
+    done = slurm.run(slurm.job(1, words), PATH=with_left(tmp_path / "again", "0:31"))
+    left = r"; 9m\d\ds of the budget are left, 1.0 s in this job"
+    assert re.search(left, done.stdout), done.stdout
     assert len(records(study, "session")) == 2
 
 
@@ -134,21 +163,3 @@ def test_nodes_that_a_job_had_no_time_for_are_measured_in_another(
     done = slurm.run(slurm.job(3, ["sh", str(script)]))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "launch 4 of 4: 3 of 3 rounds" in done.stdout
-
-
-def test_a_node_that_dies_ends_the_launch(
-    slurm: Any, installed: Callable[[str], Any], tmp_path: Path
-) -> None:
-    build_mpi(installed("mpich"))
-    words = ["latency", "--mpi", "mpich", "--sizes", "8", "--slot-ms", "60000"]
-    running = slurm.start(slurm.job(2, [NEARPEAK, "run", *words]), tmp_path / "log")
-    try:
-        wait(lambda: "--slot-ms 60000" in str(slurm.hosts.processes(1)), "the ranks")
-        for pid in slurm.hosts.processes(1):  # its daemon among them
-            os.kill(pid, signal.SIGKILL)
-        assert running.wait(WAIT_SECONDS) == 1
-    finally:
-        running.kill()
-        slurm.start_node(1)
-    assert "nearpeak: the launch failed (mpirun" in (tmp_path / "log").read_text()
-    assert not ranks(slurm, 0) + ranks(slurm, 1)

@@ -62,6 +62,21 @@ def test_it_starts_a_study_and_completes_one_that_has_begun(tmp_path: Path, begu
     assert said.splitlines() == [str(tmp_path), *words]
 
 
+@pytest.mark.parametrize(("there", "status"), [("2", 2), ("3", 0), ("4", 0), (None, 0)])
+def test_a_job_of_fewer_nodes_is_refused(there: str | None, status: int) -> None:
+    options = Options(budget_seconds=60, hosts=["a", "b", "c"])
+    script = job_script(of_study(options, Path("s")), ["echo", "begun"], Path("/"))
+    job = {} if there is None else {"SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": there}
+    argv = ["sh", "-c", script]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, env=job)
+    assert (done.returncode, done.stdout) == (status, "" if status else "begun\n")
+    line = (
+        "nearpeak: this is for 3 nodes, and job 7 has 2: submit it with --nodes=3, or write a "
+        "script for fewer\n"
+    )
+    assert done.stderr == (line if status else "")
+
+
 def test_the_option_that_asked_for_it_is_left_out() -> None:
     for given in (["--sbatch", "f"], ["--sbatch=f"]):
         assert without(["study", *given, "-o", "f"], "--sbatch") == ["study", "-o", "f"]

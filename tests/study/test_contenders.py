@@ -7,9 +7,10 @@ import pytest
 from made_libraries import made_library
 
 from nearpeak.errors import UserError
+from nearpeak.libraries.discover import UnknownNameError
 from nearpeak.libraries.library import Library
 from nearpeak.study import contenders
-from nearpeak.study.contenders import choose_contenders
+from nearpeak.study.contenders import choose_contenders, not_here
 from nearpeak.study.options import LibraryChoice
 
 
@@ -41,3 +42,25 @@ def test_what_srun_starts_is_left_out_outside_of_a_job(monkeypatch: pytest.Monke
     assert line.endswith("; it is left out")
     with pytest.raises(UserError, match=r"srun starts cray-8\.1 in a Slurm job alone"):
         choose_contenders([LibraryChoice(mpi="cray-8.1")], said.append)
+
+
+def test_names_that_no_machine_knows_are_refused_and_others_are_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def resolve(spec: str) -> Library:
+        if spec == "mpihc":
+            raise UnknownNameError("unknown 'mpihc'")
+        if spec == "cray-8.1":
+            raise UserError("no 'cray-8.1' here")
+        return MPICH
+
+    monkeypatch.setattr(contenders, "resolve", resolve)
+    away = LibraryChoice(mpi="cray-8.1", settings=("no-such",))  # of which nothing is known here
+    profile = LibraryChoice(mpi="mpich", settings=("there/profile.toml",))
+    assert [*not_here([away, profile])] == ["no 'cray-8.1' here"]
+    for wrong, message in (
+        (LibraryChoice(mpi="mpihc"), "unknown 'mpihc'"),
+        (LibraryChoice(mpi="mpich", settings=("no-such",)), "unknown settings 'no-such' of mpich"),
+    ):
+        with pytest.raises(UserError, match=message):
+            list(not_here([away, wrong]))

@@ -359,6 +359,26 @@ def test_a_launch_that_ended_with_its_job_has_not_crashed(
     assert study.ends()[-1].status == "interrupted"
 
 
+@pytest.mark.parametrize(
+    ("number", "why", "reason"),
+    [
+        (signal.SIGTERM, "the job was cancelled", "the job was cancelled"),
+        (signal.SIGTERM, None, "ended by SIGTERM"),
+        (None, "the job was cancelled", "the job was cancelled"),
+        (None, None, "the job was ended"),
+        (signal.SIGINT, "the job was cancelled", "ended by SIGINT"),  # no job sends that
+    ],
+)
+def test_of_a_job_it_is_told_why_it_ends(
+    monkeypatch: pytest.MonkeyPatch, number: int | None, why: str | None, reason: str
+) -> None:
+    monkeypatch.setattr(allocation, "why_ending", lambda: why)
+    interrupt = run.Interrupt()
+    if number is not None:
+        interrupt(number, None)
+    assert interrupt.reason() == reason
+
+
 def test_a_study_does_not_outlive_its_job(
     study: Any, standins: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -611,7 +631,8 @@ def test_the_job_in_which_a_study_begins_bounds_what_it_measures_and_not_its_bud
     # Another job has all that was not spent, and time enough for what the first one had not.
     state = History(study.folder, plan).state
     assert state.budget_seconds == 1000.0
-    assert f"{format_seconds(1000.0)} of the budget are left" in str(what_is_left(state))
+    assert f"{format_seconds(1000.0)} of the budget are left'" in str(what_is_left(state))
+    assert "of the budget are left, 0.0 s in this job'" in str(what_is_left(state, 0.001))
     assert study.run(plan, seconds=1000.0).status == "complete"
     assert [left.spare for left in study.records() if isinstance(left, LeftOutRecord)] == []
 

@@ -98,6 +98,13 @@ def nodes(
     large: Annotated[
         str | None, typer.Option(metavar="SIZE", help="A message of bandwidth. Default: 1M.")
     ] = None,
+    launch_limit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="A launch that ends no round for this time is ended as hung. Default: 2m.",
+        ),
+    ] = None,
     seed: Annotated[
         int | None, typer.Option(metavar="N", min=0, help="Repeat a run in the same order.")
     ] = None,
@@ -122,9 +129,10 @@ def nodes(
     from nearpeak.nodes import plan
     from nearpeak.study.options import split_list
     from nearpeak.study.paths import hosts_of_job
-    from nearpeak.terms.sizes import parse_sizes
+    from nearpeak.terms.sizes import parse_seconds, parse_sizes
 
-    given = (mpi, hosts, number, remote_shell, rounds, launches, slot_ms, small, large, seed)
+    of_plan = (rounds, launches, slot_ms, small, large, launch_limit, seed)
+    given = (mpi, hosts, number, remote_shell, *of_plan)
     if sbatch is not None and (resume or dry_run):
         raise UserError(
             "--sbatch writes a script that completes its run by itself: leave --resume and "
@@ -168,6 +176,9 @@ def nodes(
         small_bytes=size("--small", small, usual.small_bytes),
         large_bytes=size("--large", large, usual.large_bytes),
         seed=random.SystemRandom().getrandbits(32) if seed is None else seed,
+        launch_limit_seconds=usual.launch_limit_seconds
+        if launch_limit is None
+        else parsed("--launch-limit", parse_seconds, launch_limit),
         remote_shell=remote_shell,
     )
     if not chosen.nodes:
@@ -183,20 +194,19 @@ def nodes(
 
 
 def _write_script(file: Path, chosen: "Chosen", folder: Path) -> None:
-    from nearpeak.libraries.settings import split
     from nearpeak.nodes import plan
     from nearpeak.nodes.journal import NAME
     from nearpeak.study.batch import Asked
     from nearpeak.study.contenders import not_here
-    from nearpeak.study.options import LibraryChoice
+    from nearpeak.study.options import library_choice
 
+    lacking = [*not_here([library_choice(chosen.mpi)])]
     seconds = plan.cost(chosen, plan.planned(chosen)).seconds
     hosts = [node for node in chosen.nodes if node]
     asked = Asked(LONGER * seconds, len(chosen.nodes), hosts, folder, NAME)
     for line in plan.words(chosen):
         print(printable(line))
-    spec, _ = split(chosen.mpi)
-    write_script(file, asked, not_here([LibraryChoice(mpi=spec)]), "--nodes")
+    write_script(file, asked, lacking, "--nodes")
 
 
 def _run(folder: Path, chosen: "Chosen | None", dry_run: bool) -> "Found | None":

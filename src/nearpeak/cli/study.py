@@ -450,6 +450,7 @@ def _resume(
     explain: int | None,
     dry_run: bool,
 ) -> None:
+    from nearpeak.machine.allocation import measuring_seconds
     from nearpeak.machine.discover import discover
     from nearpeak.results.requirements import check
     from nearpeak.study.amendments import what_is_left
@@ -478,7 +479,7 @@ def _resume(
             return
         session = _session(folder, plan, discover(), history, force=force)
         expected = History(folder, plan)  # of its own: the session is fed to the other as it runs
-        _print(what_is_left(_begun(expected, amendment)), sys.stdout)
+        _print(what_is_left(_begun(expected, amendment), measuring_seconds()), sys.stdout)
         print(_session_words(session, history, amendment), flush=True)
         ended_by = _run(folder, plan, journal, history, session, amendment, explain=explain)
         _conclude(folder, plan, requirements, history, ended_by)

@@ -32,7 +32,12 @@ NEEDED_VARIABLES = re.compile(
 LAYER = "+layer"  # behind what names a library: with the layer loaded before it
 LACKS = "nearpeak-lacks.txt"  # in a prefix: what was left out of the library (bundle/trim.py)
 SRUN = "srun"
+FOUND_NAME = re.compile(r"(.+?)-\d.*")  # of what is found on any machine: its family and version
 LAUNCHERS = ("mpirun", "mpiexec", "mpiexec.hydra", "mpirun.*", "mpiexec.*")
+
+
+class UnknownNameError(UserError):
+    """No library is called so, on this machine or on another."""
 
 
 def find_libraries() -> list[Library]:
@@ -67,7 +72,8 @@ def resolve(spec: str) -> Library:
     path to a prefix or to its mpirun, `ceiling`, `nccl` or the path of a libnccl.so, SPEC+layer for
     an MPI library with the layer, or NAME=SPEC for any of these under another name.
 
-    UserError for anything else, saying what would do.
+    UserError for anything else, saying what would do; UnknownNameError where no other machine can
+    have it either.
     """
     alias = re.fullmatch(r"([A-Za-z0-9][A-Za-z0-9._+-]*)=(.+)", spec)
     if alias:
@@ -100,12 +106,14 @@ def resolve(spec: str) -> Library:
         if library.name == spec:
             return library
     if spec in all_families():
-        raise UserError(
+        raise UnknownNameError(
             f"no {all_families()[spec].title} was found here, and none can be added: load its"
             f" module, or name its prefix, like --mpi {spec}=/opt/{spec}"
         )
     known = sorted({*catalogue.libraries(), *natives(), *(library.name for library in libraries)})
-    raise UserError(f"unknown MPI library {spec!r}{closest(spec, known)}")
+    wrong = f"unknown MPI library {spec!r}{closest(spec, known)}"
+    named = FOUND_NAME.fullmatch(spec)
+    raise UserError(wrong) if named and named[1] in all_families() else UnknownNameError(wrong)
 
 
 def _with_layer(library: Library) -> Library:

@@ -8,18 +8,25 @@ import re
 import socket
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
 from nearpeak.errors import UserError
 
 LIMIT_SECONDS = 20.0  # for a command of a manager to answer
+QUICK_SECONDS = 3.0  # where all else goes on without an answer
 # For srun, whoever calls it, like mpirun: a step does not wait for others of the job to end.
 SHARING_STEPS = {"SLURM_OVERLAP": "1"}
 # Of the time that is left: for what comes behind the measuring, its report, and what it is late by.
 RESERVE, LEAST_RESERVE_SECONDS = 0.1, 30.0
 _GOING_ON = ("RUNNING", "SUSPENDED", "CONFIGURING", "RESIZING", "SIGNALING", "STOPPED")
+_ENDED_BEFORE_US = ("COMPLETING", "TIMEOUT", "CANCELLED", "NODE_FAIL", "PREEMPTED", "PENDING")
+_WHY = {  # by Slurm's word for it
+    "TimeLimit": "the job reached its time limit",
+    "NodeDown": "a node of the job failed",
+    "None": "the job was cancelled",
+}
 _LEFT = re.compile(r"(?:(?:(\d+)-)?(\d+):)?(\d+):(\d+)", re.ASCII)  # days, hours, minutes, seconds
 SLURM, FLUX, PBS = "Slurm", "Flux", "PBS"
 UNLIMITED = 2**32 - 1  # seconds that Flux has left where there is no limit
@@ -46,6 +53,7 @@ class _Manager:
     nodes: Callable[[], tuple[str, ...]]
     left: Callable[[str], float | None]  # seconds; None: for ever, or nobody tells
     is_ending: Callable[[str], bool]
+    why: Callable[[str], str | None]  # it is being ended; None: it is not, or nobody tells
     start: str  # how nearpeak is started on a node: the end of a sentence
 
 
@@ -87,6 +95,19 @@ def by_srun() -> bool:
     return manager() == SLURM and has_nodes()
 
 
+def hosts_outside() -> set[str]:
+    """Outside of any job: the hosts of the cluster whose Slurm answers here; none elsewhere."""
+    if manager() is not None:
+        return set()
+    told = ["sinfo", "--noheader", "--all", "--Node", "--format=%n"]
+    return set(_told(told, QUICK_SECONDS).split())
+
+
+def is_this(hosts: Collection[str]) -> bool:
+    """Whether this host is one of these."""
+    return any(name in hosts for name in _names())
+
+
 def seconds_left() -> float | None:
     """How long the job may still run; None: for ever, or nobody tells."""
     name, number = manager(), job()
@@ -97,6 +118,13 @@ def is_ending() -> bool:
     """Whether the job is being ended: cancelled, out of time, or without a node that it had."""
     name, number = manager(), job()
     return name is not None and number is not None and _MANAGERS[name].is_ending(number)
+
+
+def why_ending() -> str | None:
+    """Why the job is being ended, for people; None: it is not, or nobody tells within a few
+    seconds."""
+    name, number = manager(), job()
+    return None if name is None or number is None else _MANAGERS[name].why(number)
 
 
 def measuring_seconds() -> float | None:
@@ -147,6 +175,19 @@ def _slurm_left(number: str) -> float | None:
 def _slurm_ends(number: str) -> bool:
     told = _told(["squeue", "--noheader", f"--jobs={number}", "--states=all", "--format=%T"])
     return told.strip() not in ("", *_GOING_ON)
+
+
+def _slurm_why(number: str) -> str | None:
+    """scontrol(1): the state of a job whose processes end is COMPLETING, whatever has ended it."""
+    told = _told(["scontrol", "show", "job", number, "--oneliner"], QUICK_SECONDS)
+    found = dict(re.findall(r"(?:^| )(\w+)=(\S*)", told))
+    if found.get("JobState") not in _ENDED_BEFORE_US:
+        return None
+    if int(found.get("Restarts", "0")) > int(os.environ.get("SLURM_RESTART_COUNT", "0")):
+        return "the job was put back into the queue"
+    if found.get("PreemptTime", "None") != "None":
+        return "the job was preempted"
+    return _WHY.get(found.get("Reason", ""))
 
 
 def _flux_job() -> str | None:
@@ -216,6 +257,7 @@ _MANAGERS = {
         nodes=_flux_nodes,
         left=_flux_left,
         is_ending=_flux_ends,
+        why=lambda _: None,
         start="in a batch script (flux batch), or in `flux alloc`",
     ),
     SLURM: _Manager(
@@ -223,6 +265,7 @@ _MANAGERS = {
         nodes=_slurm_nodes,
         left=_slurm_left,
         is_ending=_slurm_ends,
+        why=_slurm_why,
         start="in a batch script (sbatch), or by `srun --nodes=1 --ntasks=1 --pty`",
     ),
     PBS: _Manager(
@@ -230,6 +273,7 @@ _MANAGERS = {
         nodes=_pbs_nodes,
         left=_pbs_left,
         is_ending=_pbs_ends,
+        why=lambda _: None,
         start="in a batch script (qsub)",
     ),
 }
@@ -241,7 +285,7 @@ def _names() -> list[str]:
     return [whole, whole.partition(".")[0]]
 
 
-def _told(argv: list[str]) -> str:
+def _told(argv: list[str], limit_seconds: float = LIMIT_SECONDS) -> str:
     """What a command of a manager prints; "" where there is none, or it fails."""
     try:
         done = subprocess.run(
@@ -249,7 +293,7 @@ def _told(argv: list[str]) -> str:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=LIMIT_SECONDS,
+            timeout=limit_seconds,
             check=False,
             env={**os.environ, "LC_ALL": "C"},
         )

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from nearpeak.machine import allocation
 from nearpeak.machine.attempts import bind_memory, read_sibling
 from nearpeak.machine.discover import discover
 from nearpeak.machine.gpu_doctor import gpu_checks
@@ -128,6 +129,24 @@ def _job(patient: Patient) -> Iterator[Diagnosis]:
             "run on the rest, which ranks are bound to as well",
             "ask for whole nodes (Slurm: --exclusive)",
         )
+
+
+def _outside_job(patient: Patient) -> Iterator[Diagnosis]:
+    """Where Slurm answers, and this is no job of it: what is found is of no node that a job has."""
+    hosts = allocation.hosts_outside() if patient.tree.live else set()
+    if not hosts:
+        return
+    if allocation.is_this(hosts):
+        found, message = warn, "this is a node of Slurm's, but no job: others may run here too"
+    else:
+        found, message = bad, "this is a login node of Slurm's: jobs run on others, which differ"
+    yield found(
+        "outside-job",
+        message,
+        "look at a node from within a job, with the partition, account and GPUs that you have: "
+        "`srun --nodes=1 --exclusive nearpeak doctor`; at several, `sbatch --nodes=2 --exclusive "
+        "--wrap 'nearpeak doctor'`",
+    )
 
 
 def _smt(patient: Patient) -> Iterator[Diagnosis]:
@@ -395,6 +414,7 @@ def _steal(patient: Patient) -> Iterator[Diagnosis]:
 
 
 CHECKS: list[Callable[[Patient], Iterator[Diagnosis]]] = [
+    _outside_job,
     _cores,
     _job,
     _smt,

@@ -5,6 +5,7 @@ import itertools
 
 from nearpeak.machine.machine import Core, Gpu, GpuLink, Machine, Nic
 from nearpeak.machine.places import (
+    NO_HOSTS,
     Cores,
     Ranks,
     distance,
@@ -232,8 +233,7 @@ def _pairs(machine: Machine, cores: Cores) -> list[DataPath]:
 def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> list[DataPath | Missing]:
     """Between two hosts: from the first GPU with an adapter near it, or from the first of all."""
     if not hosts:
-        return [Missing(name, "no hosts given; name two with --hosts A,B") for name in
-                (TWO_NODES, HOST_TWO_NODES)]  # fmt: skip
+        return [Missing(name, NO_HOSTS) for name in (TWO_NODES, HOST_TWO_NODES)]
     route = towards(machine, hosts)
     nics = [route] if route else []
     if route and route.kind == "infiniband" and ":" in route.name:

@@ -9,6 +9,7 @@ from nearpeak.errors import UserError
 from nearpeak.machine.gpu_paths import gpu_paths
 from nearpeak.machine.machine import Core, Machine, Nic, NumaNode
 from nearpeak.machine.places import (
+    NO_HOSTS,
     USUAL_RANKS,
     Cores,
     Ranks,
@@ -150,7 +151,7 @@ def _loopback(machine: Machine, cores: Cores) -> DataPath | Missing:
 def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> DataPath | Missing:
     """Between the first two hosts."""
     if not hosts:
-        return Missing(TWO_NODES, "no hosts given; name two with --hosts A,B")
+        return Missing(TWO_NODES, NO_HOSTS)
     if not cores:
         return Missing(TWO_NODES, "this process may use no core")
     nic = towards(machine, hosts)

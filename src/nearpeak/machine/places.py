@@ -9,6 +9,7 @@ from typing import NamedTuple
 from nearpeak.machine.machine import Core, Machine, Nic
 from nearpeak.terms.path import Endpoint, Missing
 
+NO_HOSTS = "no hosts given; name two with --hosts A,B, or start it in a job of two nodes"
 USUAL_RANKS = 4  # between two, which most paths have, and as many as there can be
 
 

@@ -24,6 +24,7 @@ LEAST_NODES = 3
 MOST_WHOLE = 64
 LAUNCHES, LEAST_LAUNCHES = 5, 4
 SLOT_MS, SMALL, LARGE, WINDOW = 10.0, 8, 1 << 20, 16
+LAUNCH_LIMIT_SECONDS = 120.0
 # Of a launch that measures suspects: rounds more than a node has suspects, so that it has others to
 # be known by; and how often each is measured, as disturbed values, two of five, do not matter.
 AGAIN_ROUNDS, REPEATED = 6, 5
@@ -45,6 +46,7 @@ class Chosen(msgspec.Struct, kw_only=True, frozen=True):
     large_bytes: int = LARGE
     window: int = WINDOW
     seed: int = 0
+    launch_limit_seconds: float = LAUNCH_LIMIT_SECONDS  # of a launch without a round
     remote_shell: str | None = None
 
 

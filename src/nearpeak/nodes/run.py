@@ -28,8 +28,8 @@ from nearpeak.study.run import Interrupt
 from nearpeak.terms.buffers import HOST
 from nearpeak.terms.logs import crash_words, last_words
 from nearpeak.terms.path import DataPath
+from nearpeak.terms.sizes import format_seconds
 
-LIMIT_SECONDS = 120.0  # without a round
 LOGS = "logs"
 NO_TIME = "the job has no time left for it"
 Tell = Callable[[str], None]
@@ -173,7 +173,7 @@ class Run:
             line.argv,
             env={**os.environ, **line.env},
             log=log,
-            limit_seconds=LIMIT_SECONDS,
+            limit_seconds=self._chosen.launch_limit_seconds,
             tick=records.read,
             stop=lambda: bool(records.wrong) or self._is_over(),
         )
@@ -184,15 +184,16 @@ class Run:
 
         if self._is_over() and ended.end == "stopped":
             self.cut_short = self._interrupt.signal is None
-            return end("stopped", NO_TIME if self.cut_short else "interrupted")
+            return end("stopped", NO_TIME if self.cut_short else self._interrupt.reason())
         if ended.exit_status and self._interrupt.has_come():
-            return end("stopped", "interrupted")
+            return end("stopped", self._interrupt.reason())
         if records.wrong:
             return end("failed", records.wrong)
         if ended.end == "not started":
             return end("failed", ended.reason)
         if ended.end == "hung":
-            return end("hung", f"no round within {LIMIT_SECONDS:g} s; {last_words(log)}")
+            limit = format_seconds(self._chosen.launch_limit_seconds)
+            return end("hung", f"no round within {limit}; {last_words(log)}")
         # A pair that received wrong data is told; the others count.
         if ended.exit_status and not records.wrong_data:
             return end("failed", crash_words(ended.exit_status, log))

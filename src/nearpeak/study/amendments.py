@@ -85,9 +85,9 @@ def what_follows(plan: Plan, made: AmendmentRecord) -> Plan:
     )
 
 
-def what_is_left(state: State) -> list[str]:
+def what_is_left(state: State, job_seconds: float | None = None) -> list[str]:
     """A study in a few lines for people: what is measured, and what another session, which `state`
-    has read of, would still run."""
+    has read of, would still run. `job_seconds`: in which that can be measured; None: for ever."""
     blocks = state.expected_blocks()
     left = [launches for launches in map(state.remaining, range(blocks)) if launches]
     launches = f"{count(sum(map(len, left)), 'launch')} left in {count(len(left), 'block')}"
@@ -100,6 +100,8 @@ def what_is_left(state: State) -> list[str]:
     elif len(state.looks) > 1:
         launches = f"at most {launches}, until every cell is precise"
         estimate = f"at most {estimate}"
+    if job_seconds is not None and job_seconds < seconds:
+        estimate += f", {format_seconds(job_seconds)} in this job"
     return [
         *what_is_measured(state.plan),
         f"launches:   {launches}",

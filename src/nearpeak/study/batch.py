@@ -43,21 +43,35 @@ def job_script(asked: Asked, command: Sequence[str], here: Path) -> str:
     in `here`. Where that has begun, it completes it."""
     seconds = (asked.seconds + PREPARE_SECONDS) / (1 - RESERVE) + LEAST_RESERVE_SECONDS
     minutes = math.ceil(seconds / 60)
-    asking = [JOB_NAME, "exclusive", f"nodes={asked.nodes}"]
+    # A job that is put back into the queue writes into the same file.
+    asking = [JOB_NAME, "open-mode=append", "exclusive", f"nodes={asked.nodes}"]
     asking += [f"nodelist={','.join(asked.hosts)}"] if asked.hosts else []
     asking.append(f"time={minutes // 60:02d}:{minutes % 60:02d}:00")
     lines = "\n".join(f"#SBATCH --{words}" for words in asking)
+    refusing = _on_too_few(asked.nodes) if asked.nodes > 1 else ""
     resume = [*command[:2], "--resume", "-o", str(asked.folder)]
     return f"""\
 #!/bin/sh
 # Submitted again, it completes what the end of a job has cut short; of several nodes, on the same
-# ones (sbatch --nodelist). On other numbers of nodes: sbatch --nodes=2
+# ones (sbatch --nodelist). On more nodes: sbatch --nodes=N
 {lines}
-cd {shlex.quote(str(here))} || exit
+{refusing}cd {shlex.quote(str(here))} || exit
 if [ -e {shlex.quote(str(asked.folder / asked.begun))} ]; then
   exec {shlex.join(resume)}
 fi
 exec {shlex.join(command)}
+"""
+
+
+def _on_too_few(nodes: int) -> str:
+    """What ends a job of fewer nodes, which `sbatch --nodes` asks for whatever stands in the
+    script: it would measure something else."""
+    return f"""\
+if [ "${{SLURM_JOB_NUM_NODES:-{nodes}}}" -lt {nodes} ]; then
+  echo "nearpeak: this is for {nodes} nodes, and job $SLURM_JOB_ID has $SLURM_JOB_NUM_NODES:" \\
+    "submit it with --nodes={nodes}, or write a script for fewer" >&2
+  exit 2
+fi
 """
 
 

@@ -7,9 +7,10 @@ import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.libraries import nccl
-from nearpeak.libraries.discover import find_libraries, resolve
+from nearpeak.libraries.discover import UnknownNameError, find_libraries, resolve
 from nearpeak.libraries.launch import check_launcher
 from nearpeak.libraries.library import Library, Settings
+from nearpeak.libraries.profiles import is_profile
 from nearpeak.libraries.settings import find
 from nearpeak.study.options import LibraryChoice
 from nearpeak.study.plan import Contender
@@ -50,12 +51,19 @@ def choose_contenders(
 
 
 def not_here(choices: Sequence[LibraryChoice]) -> Iterator[str]:
-    """Why libraries that are named are none here."""
+    """Why libraries that are named are none here. UserError for names that no machine knows, of
+    libraries or of settings."""
     for choice in choices:
         try:
-            resolve(choice.mpi)
+            library = resolve(choice.mpi)
+        except UnknownNameError:
+            raise
         except UserError as error:
             yield str(error)
+            continue
+        for chosen in choice.settings:
+            if isinstance(chosen, str) and not is_profile(chosen):
+                find(library, chosen)
 
 
 def _starts(library: Library, say: Callable[[str], None]) -> bool:

@@ -113,6 +113,13 @@ class Interrupt:
             self.job_ended = allocation.is_ending()
         return self.job_ended
 
+    def reason(self) -> str:
+        """What has come, for people: of the end of a job why it is, where its manager says so."""
+        told = None if self.signal == signal.SIGINT else allocation.why_ending()
+        if told is not None:
+            return told
+        return JOB_ENDED if self.signal is None else f"ended by {signal.Signals(self.signal).name}"
+
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
         """Takes the signals, and gives them back."""
@@ -207,15 +214,11 @@ class StudyRun:
             for planned in self._state.remaining(block):
                 if planned not in self._state.remaining(block):
                     continue
-                if self._interrupt.job_is_over():
-                    return StudyEndRecord(status="interrupted", message=JOB_ENDED)
-                self._run_launch(planned)
-                if self._interrupt.signal is not None:
-                    self.signal = self._interrupt.signal
-                    name = signal.Signals(self.signal).name
-                    return StudyEndRecord(status="interrupted", message=f"ended by {name}")
-                if self._interrupt.job_ended:
-                    return StudyEndRecord(status="interrupted", message=JOB_ENDED)
+                if not self._interrupt.job_is_over():
+                    self._run_launch(planned)
+                self.signal = self._interrupt.signal
+                if self.signal is not None or self._interrupt.job_ended:
+                    return StudyEndRecord(status="interrupted", message=self._interrupt.reason())
         if len(looks) == 1:  # so many were asked for
             return StudyEndRecord(status="complete", message=f"all {last} blocks were run")
         return self._ending(f"all {last} blocks were run")

@@ -100,9 +100,11 @@ def choose(
     remote_shell: str | None = None,
     settings_env: Sequence[str] = (),
     say: Callable[[str], None] = lambda _: None,
+    check: Callable[[Library, Sequence[Benchmark]], None] = lambda _library, _measured: None,
 ) -> Single:
     """What options ask for; `command`: how it is named in a message. `say`: told what starts the
-    ranks in a job, and where settings are from another machine. UserError."""
+    ranks in a job, and where settings are from another machine. `check`: raises UserError for what
+    else is wrong with them, before anything is started. UserError."""
     check_name(benchmark)
     if not mpi:
         raise UserError(
@@ -118,7 +120,9 @@ def choose(
     machine = here.discover()
     here_ranks = -(-(ranks or 2) // max(1, len(names)))  # of hosts, each has as many
     diagnoses = doctor.examine(machine=machine, ranks=2 if oversubscribe else here_ranks)
-    described = named(programs.describe_library(library, programs.TOOLS).benchmarks, benchmark)
+    measured = programs.describe_library(library, programs.TOOLS).benchmarks
+    described = named(measured, benchmark)
+    check(library, measured)
     kinds = parse_buffers(buffers)
     if path and ranks:
         raise UserError("--ranks chooses a path by itself: leave out one of --path and --ranks")

@@ -15,8 +15,9 @@ import numpy as np
 import nearpeak
 from nearpeak.errors import UserError
 from nearpeak.files import write_whole
+from nearpeak.libraries.families import is_native
 from nearpeak.libraries.launch import needed
-from nearpeak.libraries.library import Settings
+from nearpeak.libraries.library import Library, Settings
 from nearpeak.libraries.profiles import SCHEMA as PROFILE_SCHEMA
 from nearpeak.libraries.profiles import Apart, Evidence, Profile, build_of
 from nearpeak.libraries.rules import Table, rules_text
@@ -39,6 +40,7 @@ from nearpeak.study.fit import OVERTIME, blocks_wanted, budget_for, rounded
 from nearpeak.study.paths import select_paths
 from nearpeak.study.prepare import prepare as study
 from nearpeak.study.single import Single, beside, choose
+from nearpeak.terms.benchmarks import Benchmark, named
 from nearpeak.terms.buffers import default_buffers, needs_gpu
 from nearpeak.terms.sizes import format_seconds
 from nearpeak.tune import calibrate, confirm, rules, thresholds, tuned
@@ -98,18 +100,30 @@ def prepare(asked: Asked, say: Callable[[str], None] = lambda _: None) -> Prepar
     `choose`."""
     wanted = parse_targets(asked.targets)
     names = list(dict.fromkeys(each.benchmark for each in wanted))
-    first = choose(names[0], asked.mpi, "tune", path=asked.path, buffers=asked.buffers, say=say)
+
+    def check_budget(library: Library, benchmarks: Sequence[Benchmark]) -> None:
+        targets = resolved(wanted, {name: named(benchmarks, name) for name in names})
+        launches = len(names) if is_native(library) else 1
+        least = least_seconds(asked.buffers, launches, _problems(targets))
+        if asked.budget_seconds < least:
+            raise UserError(
+                f"--budget: {format_seconds(asked.budget_seconds)} is too short for a search and"
+                f" its confirmation: give {format_seconds(least)} or more"
+            )
+
+    first = choose(
+        names[0],
+        asked.mpi,
+        "tune",
+        path=asked.path,
+        buffers=asked.buffers,
+        say=say,
+        check=check_budget,
+    )
     subjects = {names[0]: first} | {
         name: beside(first, name, path=first.path.id, buffers=asked.buffers) for name in names[1:]
     }
     targets = resolved(wanted, {name: single.benchmark for name, single in subjects.items()})
-    problems = sum(not target.of_messages for target in targets)
-    least = least_seconds(asked.buffers, len(names) if first.native else 1, problems)
-    if asked.budget_seconds < least:
-        raise UserError(
-            f"--budget: {format_seconds(asked.budget_seconds)} is too short for a search and its"
-            f" confirmation: give {format_seconds(least)} or more"
-        )
     described = programs.describe_library(first.library, programs.TOOLS)
     usual = list(dict.fromkeys(text.partition(":")[0] for text in described.defaults))
     own = [target.benchmark for target in targets if target.of_messages]
@@ -122,7 +136,7 @@ def prepare(asked: Asked, say: Callable[[str], None] = lambda _: None) -> Prepar
         guards += _guards(first, usual, None, "H,H")
     there = possible(
         offered(first.library),
-        None if problems else names,
+        None if _problems(targets) else names,
         {**first.library.env, **first.settings.env},
         gpu=needs_gpu(asked.buffers),
         network=first.path.between_hosts,
@@ -188,6 +202,11 @@ def _study_seconds(
     wanted = confirm.options(mpi, two, paths, targets, usual, LEAST_SECONDS)
     _, plan = study(wanted, programs.TOOLS, lambda _: None, retry=False, dry_run=True)
     return budget_for(plan, blocks_wanted(plan)) * OVERTIME
+
+
+def _problems(targets: Sequence[Target]) -> int:
+    """How many of them are problems of applications."""
+    return sum(not target.of_messages for target in targets)
 
 
 def least_seconds(buffers: str, launches: int, problems: int = 0) -> float:
