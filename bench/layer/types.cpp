@@ -63,14 +63,14 @@ Runs found_runs(MPI_Datatype type) {
   int place = 0;
   NEARPEAK_REAL(MPI_Unpack)
   (packed.data(), static_cast<int>(bytes), &place, laid.data() - of.span.low, 1, type, world.own);
-  Runs runs;
+  Runs out;
   for (auto at = laid.begin(); at != laid.end();) {
     const auto begin = std::find(at, laid.end(), kMark);
     at = std::find(begin, laid.end(), 0);
     if (begin != at)
-      runs.push_back({of.span.low + (begin - laid.begin()), static_cast<std::size_t>(at - begin)});
+      out.push_back({of.span.low + (begin - laid.begin()), static_cast<std::size_t>(at - begin)});
   }
-  return runs;
+  return out;
 }
 
 }  // namespace
