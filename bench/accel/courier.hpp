@@ -33,7 +33,8 @@ struct CourierBoard {
     std::atomic<std::uint64_t> low;
     std::atomic<std::uint64_t> high;
   };
-  // {address, address, kind and bytes, mark}, stored when the words are there.
+  // {address, address, kind and bytes, mark}, stored when the words are there. They lie behind it,
+  // so that one look finds both.
   alignas(4096) Quad order;
   Quad words[kWords];                            // {word, word, 0, mark}
   alignas(4096) Quad answers[kWords];            // of kDown: {word, mark, word, mark}

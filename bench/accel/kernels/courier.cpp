@@ -10,10 +10,11 @@
 namespace nearpeak::kernels {
 namespace {
 
-// One warp looks for orders, as that of accel/kernels/resident.cpp does and for the same reasons.
-// What an order has inside comes with the look that finds it, or, where it is more than a cache
-// line, with the next one; then the next look is at all of it. An answer with its data inside needs
-// no fence, as each word has its mark. More than a warp moves at once is the block's.
+// One warp looks for orders, as that of accel/kernels/resident.cpp does and for the same reasons:
+// by one load, as two that meet in a sector are served one after the other, a microsecond each.
+// What an order has inside comes with it, or, where it is more than a cache line, with the next
+// look; then later looks are at all of it. An answer with its data inside needs no fence, as each
+// word has its mark. More than a warp moves at once is the block's.
 const char* const kCourier = R"(
 struct Job {
   const u8* from;
@@ -52,10 +53,12 @@ DEVICE void carry(u8* to, const u8* from, u64 bytes, u64 first, u64 step) {
 
 WAITING_KERNEL courier(u8* board, u64 next, u64 number, u64 patience_ns) {
   OF_BLOCK(Job, job);
-  constexpr u32 kOfLine = 7;  // words, beside the order
+  constexpr u32 kOfLine = 8;  // the order and words
   const bool front = threadIdx.x < kWarp;
   const u32 lane = threadIdx.x % kWarp;
-  const Quad* const words = (const Quad*)(board + kOrderWords);
+  // Of this lane, in the line: the first one finds the order there.
+  const u32 word = (lane + kWarp - 1) % kWarp;
+  const Quad* const line = (const Quad*)(board + kOrder);
   u32* const told = (u32*)(board + kDone);
   u32 mark = (u32)next;
   bool wide = false;
@@ -70,38 +73,38 @@ WAITING_KERNEL courier(u8* board, u64 next, u64 number, u64 patience_ns) {
       if (rests)
         for (const u64 begin = now_ns(); now_ns() - begin < kRestNs;) breathe();
       rests = false;
-      const Quad order = look((const Quad*)(board + kOrder));
       Quad mine = quad(0, 0, 0, ~mark);
-      if (wide || lane < kOfLine) mine = look(words + lane);
-      if (leading(lanes_where(order.w == mark)) != kWarp) {
+      if (wide || lane < kOfLine) mine = look(line + lane);
+      const Quad order = quad(of_lane(mine.x, 0), of_lane(mine.y, 0), of_lane(mine.z, 0),
+                              of_lane(mine.w, 0));
+      if (order.w != mark) {
         breathe();
         if (++idle % 16 == 0)
           over = lanes_where(now_ns() - since > patience_ns) != 0;
         continue;
       }
+      if (lane == 0) mine.w = ~mark;  // it is no word
       u8* const address = (u8*)((u64)order.y << 32 | order.x);
       const u32 bytes = order.z & ((1u << kKindShift) - 1);
       const u32 kind = order.z >> kKindShift;
       const u32 count = (bytes + 7) / 8;
       if (kind == kDown) {
         for (u32 i = lane; i < count; i += kWarp) {
-          const u64 word = load_word(address + 8 * i, bytes - 8 * i);
-          put((Quad*)(board + kAnswers) + i, quad((u32)word, mark, (u32)(word >> 32), mark));
+          const u64 got = load_word(address + 8 * i, bytes - 8 * i);
+          put((Quad*)(board + kAnswers) + i, quad((u32)got, mark, (u32)(got >> 32), mark));
         }
       } else if (kind == kUp) {
-        for (u32 i = lane; i < count; i += kWarp) {
-          while (i != lane || mine.w != mark) {
-            mine = look(words + i);
-            if (mine.w == mark) break;
-          }
+        for (u32 i = word; i < count; i += kWarp) {
+          while (mine.w != mark) mine = look(line + 1 + i);
           store_word(address + 8 * i, (u64)mine.y << 32 | mine.x, bytes - 8 * i);
+          mine.w = ~mark;
         }
-        wide = count > kOfLine;
+        wide = count >= kOfLine;
       } else if (kind == kLeave) {
         over = true;
       } else {
-        while (lane == 0 && mine.w != mark) mine = look(words);
-        own.to = (u8*)of_lane((u64)mine.y << 32 | mine.x, 0);
+        while (word == 0 && mine.w != mark) mine = look(line + 1);
+        own.to = (u8*)of_lane((u64)mine.y << 32 | mine.x, 1 % kWarp);
         own.from = address;
         own.mark = mark;
         if (bytes <= kWarpBytes)
@@ -142,6 +145,7 @@ WAITING_KERNEL courier(u8* board, u64 next, u64 number, u64 patience_ns) {
 
 std::string courier() {
   using Board = CourierBoard;
+  static_assert(offsetof(Board, words) == offsetof(Board, order) + sizeof(Board::Quad));
   constexpr std::uint64_t kRestNs = 300;
   constexpr std::uint64_t kWarpBytes = 4096;
   const std::pair<const char*, std::uint64_t> numbers[] = {
@@ -150,7 +154,6 @@ std::string courier() {
       {"kLeave", Board::kLeave},
       {"kKindShift", Board::kKindShift},
       {"kOrder", offsetof(Board, order)},
-      {"kOrderWords", offsetof(Board, words)},
       {"kAnswers", offsetof(Board, answers)},
       {"kDone", offsetof(Board, done)},
       {"kHere", offsetof(Board, here)},

@@ -114,7 +114,7 @@ TEST_CASE("an idle courier leaves, and comes back where pieces are close behind 
 
 TEST_CASE("a courier that serves no order has done nothing, and is asked for less and less") {
   const FakeCudaThatCarries fake;
-  const Variable defect("NEARPEAK_FAKE_NVRTC", "order.w == mark=>false");
+  const Variable defect("NEARPEAK_FAKE_NVRTC", "order.w != mark=>true");
   const auto cuda = FakeCuda::load();
   Rig rig(cuda->device(0), std::chrono::microseconds(2'000));
   std::memset(rig.at(0), 'x', 8);
