@@ -108,7 +108,7 @@ class TestShortCopies:
 
     def test_a_kernel_that_never_answers(self, application: Any, fake_nvrtc: Path) -> None:
         defect = {
-            "NEARPEAK_FAKE_NVRTC": "order.w == mark=>false",
+            "NEARPEAK_FAKE_NVRTC": "order.w != mark=>true",
             "NEARPEAK_LAYER_KERNEL": "5000",
         }
         done = self.run(application, fake_nvrtc, "kinds", "order", **defect)
