@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -97,6 +98,14 @@ class Stream {
   virtual void* native() { return nullptr; }
   virtual std::string native_type() const { return ""; }  // as its manual has it: "cudaStream_t"
 };
+
+// A stream as its backend knows it: a device is given its own alone. It is verified where there is
+// no NDEBUG.
+template <class Own>
+Own& own_stream(Stream& stream) {
+  assert(dynamic_cast<Own*>(&stream) != nullptr);
+  return static_cast<Own&>(stream);
+}
 
 // A point in a stream.
 class Event {

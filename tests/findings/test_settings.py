@@ -113,7 +113,8 @@ def test_every_setting_is_of_a_known_component_and_says_what_it_does() -> None:
     ("env", "ends", "times", "named"),
     [
         ({}, ("host", "host"), 1, [("OMPI_MCA_btl_sm_eager_limit", "8192")]),
-        ({}, ("host", "host"), 1024, []),  # no message of these goes at once
+        ({}, ("host", "host"), 2, []),  # no message of these goes at once
+        ({}, ("host", "host"), 1 / 16, []),  # all of these do as it is
         ({"OMPI_MCA_btl_sm_eager_limit": "4096"}, ("host", "host"), 1, []),
         ({}, ("gpu", "gpu"), 1, []),
         (OVER_UCX, ("host", "host"), 1, [("UCX_RNDV_THRESH", "intra:1,inter:auto")]),
@@ -124,7 +125,7 @@ def test_the_threshold_of_open_mpi_without_ucx_in_shared_memory(
 ) -> None:
     place = Place(path="p", ends=ends)
     cells = [
-        by_hand.make_cell("latency", us, x=times * x, library="one", place=place)
+        by_hand.make_cell("latency", us, x=int(times * x), library="one", place=place)
         for us, x in ((20.0, 4096), (2.0, 5000))
     ]
     [library] = by_hand.EXPLAINED["libraries"]

@@ -109,8 +109,8 @@ def test_where_nothing_that_was_measured_helps(plain: Results, advised: Advised)
     (text,) = advised(plain)
     assert text == (
         "No library comes near the ceiling on host-host same-numa in bw at 64 MiB (14.0 GB/s by"
-        " single copy): the best one, openmpi (tied with mpich), reaches 60.0 % of it. Try other"
-        " settings or libraries."
+        " single copy): the best one, openmpi (tied with mpich), reaches 60.0 % of it. Search for"
+        " settings (`nearpeak tune`), or try other libraries."
     )
 
 

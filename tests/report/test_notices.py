@@ -9,6 +9,7 @@ from nearpeak.report.notices import notices
 from nearpeak.report.sections import Notice
 from nearpeak.results.results import Results, Skip
 from nearpeak.terms.identity import CEILING
+from nearpeak.terms.left_out import LeftOut
 
 
 def _one(results: Results, words: str) -> Notice:
@@ -167,5 +168,13 @@ def test_a_figure_without_a_percentage_says_why_and_what_to_do(collective: Resul
     )
     blocks = max(block.number for each in collective.cells for block in each.blocks) + 1
     assert found.command == f"nearpeak study --resume -o DIR --launches {blocks + 6}"
+    collective.left_out = [
+        LeftOut(
+            kind="path", name=cell.place.path, why="", paths=[cell.place.path], budget_seconds=9
+        )
+    ]
+    found = _one(collective, "1 figure has no percentage")
+    assert found.text.endswith("The budget left them out since: study them alone.")
+    assert found.command == ""
     collective.complete = False
     assert _one(collective, "1 figure has no").command == "nearpeak study --resume -o DIR"

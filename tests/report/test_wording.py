@@ -36,7 +36,8 @@ def test_a_headline_has_size_value_interval_and_fraction(plain: Results) -> None
     openmpi, mpich = _told(plain)["host-host same-numa"].sentences
     assert openmpi == (
         "openmpi: latency 4 B 0.236 µs (0.229 to 0.240), 85.0 % of the ceiling;"
-        " bw 64 MiB 11.9 GB/s (11.5 to 12.1), 70.4 % of the ceiling's plateau 16.9 GB/s (256 KiB)."
+        " bw 64 MiB 11.9 GB/s (11.5 to 12.1), 85.0 % of the ceiling at this size, 70.4 % of the"
+        " ceiling's plateau 16.9 GB/s (256 KiB)."
     )
     assert mpich.startswith("mpich: latency 4 B 0.286 µs")
     loopback = _told(plain)["host-host tcp-loopback"].sentences
@@ -152,7 +153,7 @@ def test_a_failed_cell_is_named(plain: Results) -> None:
         if cell.who == Who("openmpi") and cell.case.figure == "bw":
             cell.status, cell.failed = "hung", 1
     told = _told(plain)["host-host same-numa"].sentences[0]
-    assert "12.1), hung in 1 of 7 launches, 70.4 %" in told
+    assert "12.1), hung in 1 of 7 launches, 85.0 % of the ceiling at this size, 70.4 %" in told
 
 
 def test_a_defect_of_the_ceiling_is_no_merit(plain: Results) -> None:

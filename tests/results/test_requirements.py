@@ -304,6 +304,25 @@ def test_strict_wants_the_whole_interval(results: Results) -> None:
         assert missed.words.startswith("missed it, as it has no 95 % interval (strict): ")
 
 
+def test_one_value_is_met_and_not_enough(results: Results) -> None:
+    cell = next(cell for cell in results.cells if cell.case.x == 1024 and cell.case.metric == "bw")
+    cell.ci95, cell.range = None, (5.0, 5.0)
+    cell.median = 5.0
+    found = judged(results, f"{SAME}:bw:1K>=1GB/s")[cell.who.label]
+    assert found.met
+    assert found.words.startswith("met it by one value alone, measure more: 5.00 GB/s (one value)")
+
+
+def test_one_of_several_curves_is_named_in_full(results: Results) -> None:
+    for cell in list(results.cells):
+        if cell.case.metric == "bw":
+            axes = {**cell.case.axes, "calls": "nonblocking"}
+            case = msgspec.structs.replace(cell.case, axes=axes)
+            results.cells.append(msgspec.structs.replace(cell, case=case))
+    found = judged(results, f"{SAME}:bw:1K>=0.9")["beta"]
+    assert "bw (H,H, calls=blocking" in found.words
+
+
 def test_an_application_is_judged_by_its_time(made_applications: Any) -> None:
     """It passed the check of the plan, had no judgement, and counted as met."""
     made = made_applications.Made()

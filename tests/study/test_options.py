@@ -137,6 +137,13 @@ def test_a_file_that_is_no_toml_is_bad_input(tmp_path: Path) -> None:
         read_study_file(tmp_path / "missing.toml")
 
 
+def test_an_empty_study_file_is_no_wish_for_all_there_is(tmp_path: Path) -> None:
+    file = tmp_path / "study.toml"
+    file.write_text("# nothing\n")
+    with pytest.raises(UserError, match="is empty: name in it what is to be measured"):
+        read_study_file(file)
+
+
 def test_the_command_line_wins() -> None:
     file = Options(seed=7, launches=6, sizes=[1], output="there")
     line = Options(seed=0, sizes=[2])

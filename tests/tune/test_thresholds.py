@@ -102,7 +102,9 @@ def test_a_threshold_of_what_is_not_there_makes_no_difference() -> None:
 
     told: list[str] = []
     assert measure(Idle(), [tunable("LIMIT")], told.append, 4.0, lambda: 100.0) == []
-    assert told == ["LIMIT: it makes no difference here"]
+    assert told == [
+        "LIMIT: its two protocols are as fast at most sizes, by 4 launches of single messages"
+    ]
 
 
 def test_what_cannot_be_launched_keeps_its_values() -> None:

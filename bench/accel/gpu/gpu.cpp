@@ -40,7 +40,7 @@ class GpuStream final : public Stream {
   // A wait keeps the point at which the event was recorded then: it can be recorded anew at once.
   void wait_for(Stream& other) override {
     if (passed_ == nullptr) context_.call(&Driver::create_event, &passed_, kEventDisableTiming);
-    context_.call(&Driver::record_event, passed_, static_cast<GpuStream&>(other).handle());
+    context_.call(&Driver::record_event, passed_, own_stream<GpuStream>(other).handle());
     context_.call(&Driver::wait_for_event, handle_, passed_, 0u);
   }
   bool finished() override { return context_.ready(&Driver::query_stream, handle_); }
@@ -64,7 +64,7 @@ class GpuEvent final : public Event {
   GpuEvent& operator=(const GpuEvent&) = delete;
 
   void record(Stream& stream) override {
-    const StreamHandle on = static_cast<GpuStream&>(stream).handle();
+    const StreamHandle on = own_stream<GpuStream>(stream).handle();
     context_.call(&Driver::record_event, handle_, on);
   }
   bool reached() override { return context_.ready(&Driver::query_event, handle_); }
@@ -81,7 +81,7 @@ class GpuKernel final : public Kernel {
 
   void launch(const LaunchShape& shape, std::initializer_list<const void*> arguments,
               Stream& stream) override {
-    const StreamHandle on = static_cast<GpuStream&>(stream).handle();
+    const StreamHandle on = own_stream<GpuStream>(stream).handle();
     auto** values = const_cast<void**>(arguments.begin());
     context_.call_of(name_, &Driver::launch, handle_, shape.blocks, 1, 1, shape.threads, 1, 1, 0,
                      on, values, nullptr);
@@ -460,7 +460,7 @@ class GpuDevice final : public Device {
     context_.check(driver.synchronize_stream(copies_.handle()), driver.synchronize_stream.name);
   }
   void copy_async(void* to, const void* from, std::size_t bytes, Stream& stream) override {
-    const StreamHandle on = static_cast<GpuStream&>(stream).handle();
+    const StreamHandle on = own_stream<GpuStream>(stream).handle();
     context_.call_of(Bytes{bytes}, &Driver::copy, to, from, bytes, on);
   }
 

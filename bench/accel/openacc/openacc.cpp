@@ -90,7 +90,7 @@ class AccQueue final : public Stream {
   AccQueue(const Runtime& runtime, int number) : runtime_(runtime), number_(number) {}
   void synchronize() override { runtime_.acc_wait(number_); }
   void wait_for(Stream& other) override {
-    runtime_.acc_wait_async(static_cast<AccQueue&>(other).number(), number_);
+    runtime_.acc_wait_async(own_stream<AccQueue>(other).number(), number_);
   }
   bool finished() override { return runtime_.acc_async_test(number_) != 0; }
   int number() const { return number_; }
@@ -105,7 +105,7 @@ class QueueEvent final : public Event {
  public:
   QueueEvent(const Runtime& runtime, int number) : runtime_(runtime), number_(number) {}
   void record(Stream& stream) override {
-    runtime_.acc_wait_async(static_cast<AccQueue&>(stream).number(), number_);
+    runtime_.acc_wait_async(own_stream<AccQueue>(stream).number(), number_);
   }
   bool reached() override { return runtime_.acc_async_test(number_) != 0; }
 
@@ -140,7 +140,7 @@ class HostDevice final : public Device {
     runtime_.acc_memcpy_to_device(to, from, bytes);
   }
   void copy_async(void* to, const void* from, std::size_t bytes, Stream& stream) override {
-    runtime_.acc_memcpy_to_device_async(to, from, bytes, static_cast<AccQueue&>(stream).number());
+    runtime_.acc_memcpy_to_device_async(to, from, bytes, own_stream<AccQueue>(stream).number());
   }
   std::unique_ptr<Stream> new_stream() override {
     return std::make_unique<AccQueue>(runtime_, queues_++);

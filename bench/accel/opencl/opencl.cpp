@@ -98,7 +98,7 @@ class OpenClStream final : public Stream {
 
   void synchronize() override { context_.check(context_.driver().clFinish(handle()), "clFinish"); }
   void wait_for(Stream& other) override {
-    const Held<EventHandle> passed = static_cast<OpenClStream&>(other).marker();
+    const Held<EventHandle> passed = own_stream<OpenClStream>(other).marker();
     const EventHandle event = passed.get();
     context_.check(context_.driver().clEnqueueBarrierWithWaitList(handle(), 1, &event, nullptr),
                    "clEnqueueBarrierWithWaitList");
@@ -127,7 +127,7 @@ class OpenClEvent final : public Event {
   explicit OpenClEvent(const Context& context)
       : context_(context), handle_(nullptr, context.driver().clReleaseEvent) {}
 
-  void record(Stream& stream) override { handle_ = static_cast<OpenClStream&>(stream).marker(); }
+  void record(Stream& stream) override { handle_ = own_stream<OpenClStream>(stream).marker(); }
   // An event that was never recorded is a point that was reached.
   bool reached() override {
     if (!handle_) return true;
@@ -393,7 +393,7 @@ class OpenClDevice final : public Device {
   // A copy that another device has a part in is done before this returns.
   void copy_async(void* to, const void* from, std::size_t bytes, Stream& stream) override {
     if (bytes == 0) return;
-    auto& on = static_cast<OpenClStream&>(stream);
+    auto& on = own_stream<OpenClStream>(stream);
     const End target = end(to, bytes);
     const End source = end(from, bytes);
     if (target.of_other(this) || source.of_other(this)) {
@@ -737,7 +737,7 @@ void OpenClKernel::launch(const LaunchShape& shape, std::initializer_list<const 
     throw AcceleratorError("launch(" + name_ + ") with " + std::to_string(arguments.size()) +
                            " arguments: it has " + std::to_string(parameters_.size()));
   const Driver& driver = context_.driver();
-  auto& on = static_cast<OpenClStream&>(stream);
+  auto& on = own_stream<OpenClStream>(stream);
   std::map<void*, std::size_t> managed;  // the start and bytes of what the CPU gives up meanwhile
   for (unsigned i = 0; i < parameters_.size(); ++i) {
     const void* const argument = arguments.begin()[i];

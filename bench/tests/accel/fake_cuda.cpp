@@ -19,9 +19,8 @@
 //   gets ahead of others')  heedless=1 (no stream waits for another)  blocks=1 (all allocations
 //   below 2 MiB of a process share a block, of which another process maps one handle at a time)
 //   mps=1 (kernels of several processes run at once)
-// FAKE_CUDA_OLD builds a driver that lacks a symbol. As the real one does, it loads the library
-// that CUDA_INJECTION64_PATH names, and then tells the fake CUPTI (fake_cupti.cpp) of calls and
-// copies.
+// As the real one does, it loads the library that CUDA_INJECTION64_PATH names, and then tells the
+// fake CUPTI (fake_cupti.cpp) of calls and copies.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -628,7 +627,6 @@ EXPORT int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   return kGood;
 }
 
-#ifndef FAKE_CUDA_OLD
 EXPORT int cuMemAllocAsync(void** memory, std::size_t bytes, Stream*) {
   BEGIN_CONTEXT_CALL();
   return allocate(Kind::kAsync, bytes, memory);
@@ -703,7 +701,6 @@ EXPORT int cuMemSetAccess(Address begin, std::size_t bytes, const void*, std::si
   const Allocation* found = find(begin);
   return found != nullptr && found->bytes == bytes && count == 1 ? kGood : kInvalidValue;
 }
-#endif
 
 EXPORT int cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) {
   BEGIN_CONTEXT_CALL();
@@ -742,13 +739,11 @@ EXPORT int cuMemHostGetDevicePointer_v2(Address* on_device, void* memory, unsign
   return kGood;
 }
 
-#ifndef FAKE_CUDA_OLD
 EXPORT int cuMemAllocManaged(void** memory, std::size_t bytes, unsigned flags) {
   BEGIN_CONTEXT_CALL();
   if (flags != 1) return kInvalidValue;
   return allocate(Kind::kManaged, bytes, memory);
 }
-#endif
 
 EXPORT int cuMemGetAddressRange_v2(Address* base, std::size_t* bytes, Address address) {
   BEGIN_CONTEXT_CALL();

@@ -121,10 +121,17 @@ def _sessions(studies: Sequence[Study], side: Side) -> dict[tuple[int, int], Ses
             session=session.session,
             started=session.started,
             host=study.results.machine.hostname,
+            loaded=_loaded(study, session.session),
         )
         for index, study in enumerate(studies)
         for session in study.results.measuring_sessions
     }
+
+
+def _loaded(study: Study, session: int) -> bool:
+    """As the study itself says it: of all sessions where it names none."""
+    found = study.results.conditions
+    return found is not None and found.loaded and session in (found.sessions or [session])
 
 
 def _numbers(sessions: Mapping[tuple[int, int], Session], first: int) -> Numbers:

@@ -23,6 +23,7 @@ class Session(msgspec.Struct, kw_only=True):
     session: int  # in its study
     started: str
     host: str
+    loaded: bool = False  # other work took the ranks' time
 
 
 class Difference(msgspec.Struct, kw_only=True):

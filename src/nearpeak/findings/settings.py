@@ -31,7 +31,8 @@ class Setting(NamedTuple):
     name: str
     value: str
     effect: str  # "each message asks for no handle"
-    most_bytes: float = math.inf  # of messages that it may help
+    least_bytes: float = 0.0  # of messages that it may help,
+    most_bytes: float = math.inf
 
 
 RENDEZVOUS = Setting(
@@ -44,7 +45,9 @@ EAGER = Setting(
     "OMPI_MCA_btl_sm_eager_limit",
     "8192",
     "less than 8 KiB at once, as a header counts too",
-    most_bytes=1 << 14,  # of two sizes that the limit is between, the larger
+    # Between its default and this value messages go in another way, and no others do.
+    least_bytes=(1 << 12) - 128,
+    most_bytes=(1 << 13) - 1,
 )
 
 

@@ -69,7 +69,11 @@ def _words(results: Results, advice: Advice) -> str:
                 " (docs/ceilings.md says what each takes)."
             )
             return f"{reached} Measure the idle machine first." if loaded else reached
-        remedy = "Measure the idle machine first" if loaded else "Try other settings or libraries"
+        remedy = (
+            "Measure the idle machine first"
+            if loaded
+            else "Search for settings (`nearpeak tune`), or try other libraries"
+        )
         return f"{reached} {remedy}."
     low, high = advice.fraction_ci95 or (0.0, 0.0)
     why = " and ".join(_cause(results, advice, cause) for cause in advice.why)

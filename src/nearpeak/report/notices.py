@@ -108,18 +108,21 @@ def _no_fraction(results: Results, folder: Path) -> Iterator[Notice]:
     """Figures without a percentage, why, and what brings one."""
     if found := [cell for cell in results.cells if cell.no_fraction]:
         what = " or ".join(sorted({_held_against(cell, results) for cell in found}))
+        remedy, command = "More blocks may have both:", sessions.more_blocks(results.cells, folder)
+        if not results.complete:
+            command = resume_study(folder)
+        elif all(is_left_out(cell, results) for cell in found):  # more blocks have none of them
+            remedy, command = "The budget left them out since: study them alone.", ""
         yield Notice(
             f"{count(len(found), 'figure')} {'has' if len(found) == 1 else 'have'} no percentage,"
-            f" as no block has both the figure and its {what}. More blocks may have both:",
+            f" as no block has both the figure and its {what}. {remedy}",
             tuple(
                 f"{cell.who.label}, {cell.place.path}, {case(cell.case)} at {size(cell.case.x)}:"
                 f" {no_fraction(cell)}"
                 for cell in found
             ),
             tone="note",
-            command=sessions.more_blocks(results.cells, folder)
-            if results.complete
-            else resume_study(folder),
+            command=command,
         )
 
 

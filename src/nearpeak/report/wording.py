@@ -141,8 +141,11 @@ def _figure_words(figure: Headline, cell: Cell) -> str:
     plateau = figure.plateau
     if cell.of_plateau is not None and plateau is not None:
         cached = f", {where}" if (where := in_cache(plateau)) else ""
+        own = ""
+        if cell.fraction is not None and plateau.x != cell.case.x:
+            own = f"{percent(cell.fraction)} % of the ceiling at this size, "
         return (
-            f"{words}, {percent(cell.of_plateau.fraction)} % of the ceiling's plateau"
+            f"{words}, {own}{percent(cell.of_plateau.fraction)} % of the ceiling's plateau"
             f" {number(plateau.value)} {unit(figure.unit)} ({size(plateau.x)}{cached})"
         )
     if cell.ceiling is not None and cell.ceiling.kind == "bound":

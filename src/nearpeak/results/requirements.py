@@ -16,7 +16,7 @@ from nearpeak.numbers import count, extent, number, percent, spread, unit
 from nearpeak.results.best import best_point
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import is_defect
-from nearpeak.results.names import case, loses, no_fraction, reference, status
+from nearpeak.results.names import case, label, loses, no_fraction, reference, status
 from nearpeak.results.results import CeilingPoint, Cell, Results
 from nearpeak.terms.axes import staging
 from nearpeak.terms.benchmarks import QUOTED_BYTES
@@ -240,8 +240,9 @@ def _judge(
         ]
     found = []
     for subject in _first_curves(named):
+        what = label(subject.curve) if _is_one_of_several(subject, named) else case(subject.curve)
         for who in owners:
-            figure = measured.figure(requirement, who, subject)
+            figure = measured.figure(requirement, who, subject, what)
             if isinstance(figure, str):
                 met, words = False, f"missed it: {figure}"
             else:
@@ -257,6 +258,18 @@ def _first_curves(named: Sequence[Subject]) -> list[Subject]:
     for subject in sorted(named, key=lambda each: staging(each.curve.axes) is not None):
         first.setdefault(subject.curve.buffers, subject)
     return list(first.values())
+
+
+def _is_one_of_several(subject: Subject, named: Iterable[Subject]) -> bool:
+    """Whether libraries have further curves of the same name and buffers, with other axes."""
+    return any(
+        each.who != CEILING
+        and each.curve.buffers == subject.curve.buffers
+        and each.curve != subject.curve
+        and staging(each.curve.axes) is None
+        for each in named
+        if subject.who != CEILING
+    )
 
 
 class _Figure(NamedTuple):
@@ -277,9 +290,10 @@ class _Measured:
         self._ceilings = Ceilings(results.ceilings)
         self._failures = results.failures
 
-    def figure(self, requirement: Requirement, who: Who, subject: Subject) -> _Figure | str:
-        """Of somebody; or why there is none."""
-        what = case(subject.curve)
+    def figure(
+        self, requirement: Requirement, who: Who, subject: Subject, what: str
+    ) -> _Figure | str:
+        """Of somebody; or why there is none. `what`: its name for people."""
         x = requirement.size
         if x is None:
             points = self._ceilings.curve(subject.place, subject.curve)
@@ -398,6 +412,8 @@ def _judged(bound: Bound, figure: _Figure) -> tuple[bool, str]:
         return False, f"missed it, as the interval reaches {beyond} (strict): {figure.words}"
     if figure.defect:
         return False, f"missed it, as {figure.defect}: {figure.words}"
+    if figure.ci95 is None and span[0] == span[1]:
+        return True, f"met it by one value alone, measure more: {figure.words}"
     if all(map(bound.holds, span)):
         return True, f"met it: {figure.words}"
     return True, f"met it by its median, but the {name} reaches {beyond}: {figure.words}"

@@ -9,8 +9,8 @@ do not make a node slow, nor a slow node its links. docs/nodes.md says why these
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from nearpeak.arrays import Floats, Indices
 from nearpeak.statistics.intervals import Interval
@@ -135,7 +135,7 @@ def excess(values: Floats, margin: float) -> Excess:
     least = np.where(counts > 0, np.min(np.where(np.isfinite(values), values, np.inf), axis=1), 0.0)
     beyond = len(noise) - np.searchsorted(noise, values - margin, side="left")
     shares = np.where(np.isfinite(values), (1 + beyond) / (len(noise) + 1), 1.0)
-    fisher = special.chdtrc(2 * counts, -2 * np.log(shares).sum(axis=1))
+    fisher = scipy.special.chdtrc(2 * counts, -2 * np.log(shares).sum(axis=1))
     largest = np.max(np.where(np.isfinite(values), shares, 0.0), axis=1) ** counts
     p_values = np.minimum(2 * np.minimum(fisher, largest), 1.0)
     return Excess(middle, np.where((counts > 1) & (least > margin), p_values, 1.0), noise)

@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import TypeVar
 
 import numpy as np
+import scipy  # scipy.special is loaded when it is used first, which takes a while
 from numpy.typing import ArrayLike
-from scipy import special
 
 from nearpeak.arrays import Floats
 from nearpeak.statistics.sessions import apart, medians, student
@@ -33,11 +33,11 @@ def weights(n: int, level: float = LEVEL) -> tuple[int, float] | None:
     distribution, near to it for many others. None where not even all n values reach the level
     (95 %: below 6).
     """
-    cumulative = special.bdtr(np.arange(n + 1), n, 0.5)  # scipy.stats takes a second to import
+    cumulative = scipy.special.bdtr(np.arange(n + 1), n, 0.5)
     k = int(np.searchsorted(cumulative, (1 - level) / 2))
     if k == 0:
         return None
-    wide, narrow = (1 - 2 * float(special.bdtr(j, n, 0.5)) for j in (k - 1, k))
+    wide, narrow = (1 - 2 * float(scipy.special.bdtr(j, n, 0.5)) for j in (k - 1, k))
     share = (wide - level) / (wide - narrow)
     return k, (n - k) * share / (k + (n - 2 * k) * share)
 
@@ -141,7 +141,7 @@ def expected_half_width(deviation: float, n: int) -> float | None:
     if found is None:
         return None
     k, share = found
-    outer, inner = (-float(special.ndtri((rank - 0.375) / (n + 0.25))) for rank in (k, k + 1))
+    outer, inner = (-float(scipy.special.ndtri((rank - 0.375) / (n + 0.25))) for rank in (k, k + 1))
     return deviation * (outer - share * (outer - inner))
 
 

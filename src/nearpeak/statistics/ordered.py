@@ -14,7 +14,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special
+import scipy
 
 from nearpeak.arrays import Booleans, Floats, Indices
 
@@ -38,17 +38,17 @@ def surely_above(rows: Floats) -> Booleans:
     counted = rows[:, first:]
     blocks = (~np.isnan(counted)).sum(axis=1)
     sure = np.zeros(len(rows), dtype=bool)
-    able = blocks[special.bdtr(0, blocks, 0.5) <= LEVEL]
+    able = blocks[scipy.special.bdtr(0, blocks, 0.5) <= LEVEL]
     if not len(able):
         return sure
 
     # m, by the numbers of blocks alone: in half of the rows one block in 10 may be against. More
     # than all questions cannot fail.
     usual = int(np.sort(able)[(len(able) - 1) // 2])
-    failures = min(int(LEVEL / special.bdtr(usual // DISTURBED, usual, 0.5)), len(able))
+    failures = min(int(LEVEL / scipy.special.bdtr(usual // DISTURBED, usual, 0.5)), len(able))
     each = LEVEL / failures
-    asked = np.flatnonzero(special.bdtr(0, blocks, 0.5) <= each)
-    p = special.bdtr(blocks - (counted > 0).sum(axis=1), blocks, 0.5)
+    asked = np.flatnonzero(scipy.special.bdtr(0, blocks, 0.5) <= each)
+    p = scipy.special.bdtr(blocks - (counted > 0).sum(axis=1), blocks, 0.5)
     for row in _in_order(rows, asked):
         sure[row] = p[row] <= each
         failures -= not sure[row]

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from nearpeak.arrays import Floats
 
@@ -89,4 +89,4 @@ def _of_a_median(values: Floats) -> tuple[float, int] | None:
 
 def _central(variance: float, freedom: int) -> float:
     """An estimate of a variance, made so that its median, not its mean, is the variance."""
-    return variance * freedom / float(special.chdtri(freedom, 0.5))
+    return variance * freedom / float(scipy.special.chdtri(freedom, 0.5))

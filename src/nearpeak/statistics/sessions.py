@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from nearpeak.arrays import Floats, Indices
 
@@ -53,7 +53,7 @@ def apart(values: ArrayLike, sessions: Sequence[int], *, positive: bool = False)
     means = np.bincount(which, weights=data) / sizes
     within = float(np.sum((data - means[which]) ** 2)) / (count - groups)
     between = float(np.sum(sizes * (means - data.mean()) ** 2)) / (groups - 1)
-    return between > float(special.fdtri(groups - 1, count - groups, POOLED)) * within
+    return between > float(scipy.special.fdtri(groups - 1, count - groups, POOLED)) * within
 
 
 def medians(values: ArrayLike, sessions: Sequence[int]) -> Floats:
@@ -76,7 +76,7 @@ def student(values: ArrayLike, level: float, *, positive: bool = False) -> tuple
 
 def reach(uncertain: Part, level: float) -> float:
     """Half the width of Student's interval of a mean."""
-    quantile = float(special.stdtrit(uncertain.freedom, (1 + level) / 2))
+    quantile = float(scipy.special.stdtrit(uncertain.freedom, (1 + level) / 2))
     return quantile * math.sqrt(uncertain.variance)
 
 
@@ -98,7 +98,7 @@ def t_test(mean: float, uncertain: Part) -> float:
     if uncertain.variance <= 0:
         return 1.0 if mean == 0 else 0.0
     t = abs(mean) / math.sqrt(uncertain.variance)
-    return float(2 * special.stdtr(uncertain.freedom, -t))
+    return float(2 * scipy.special.stdtr(uncertain.freedom, -t))
 
 
 def _scaled(values: ArrayLike, positive: bool) -> Floats:

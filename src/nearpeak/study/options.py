@@ -176,6 +176,8 @@ def read_study_file(file: Path) -> Options:
     # Python's reader of TOML lets others through than its own, of numbers with thousands of digits.
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise UserError(f"{file} is not TOML: {error}") from None
+    if not table:
+        raise UserError(f"{file} is empty: name in it what is to be measured, or leave it out")
     try:
         return _options(msgspec.convert(table, _StudyFile))
     except (msgspec.ValidationError, UserError) as error:

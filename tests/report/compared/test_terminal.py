@@ -14,6 +14,7 @@ from nearpeak.console import PlainConsole
 from nearpeak.report.compared.page import render
 from nearpeak.report.compared.terminal import history, print_compared
 from nearpeak.report.compared.words import DISTANCES
+from nearpeak.results.results import Conditions
 
 MakeSides = Callable[..., Path]
 
@@ -43,6 +44,14 @@ def test_what_is_missing_ends_the_output(make_sides: MakeSides) -> None:
     text = printed(compare(old, load_side([make_sides("new", day=2)]), 0.05), 400)
     assert "Not measured now:\n  library beta\n" in text
     assert text.splitlines()[-1].startswith("Not measured now: library beta. Measure it, or accept")
+
+
+def test_sessions_beside_other_work_are_named(make_sides: MakeSides) -> None:
+    old, new = load_side([make_sides("old")]), load_side([make_sides("new", day=2)])
+    assert "Other work" not in printed(compare(old, new, 0.05))
+    old[0].results.conditions = Conditions(cores=2, loaded=True)
+    told = f"Other work took the ranks' time in 1 session ({old[0].folder}): measure again"
+    assert told in printed(compare(old, new, 0.05), 2000)
 
 
 def test_a_fraction_of_fewer_cases_says_so(make_sides: MakeSides) -> None:

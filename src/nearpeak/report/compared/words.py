@@ -206,7 +206,21 @@ def sessions(compared: Compared) -> str:
     words += _unfounded(compared)
     if min(old, new) < ENOUGH:
         words += f" Measure {ENOUGH} sessions of each side to tell more."
-    return " ".join(filter(None, [words, _unexplained(compared), _moved(compared)]))
+    return " ".join(
+        filter(None, [words, _loaded(compared), _unexplained(compared), _moved(compared)])
+    )
+
+
+def _loaded(compared: Compared) -> str:
+    """Sessions in which other work took the ranks' time, as their studies say."""
+    loaded = [session for session in compared.sessions if session.loaded]
+    if not loaded:
+        return ""
+    folders = ", ".join(dict.fromkeys(session.folder for session in loaded))
+    return (
+        f"Other work took the ranks' time in {count(len(loaded), 'session')} ({folders}): measure"
+        " again when the machine is idle."
+    )
 
 
 def _unfounded(compared: Compared) -> str:

@@ -25,7 +25,7 @@ def sentence(found: Tuned) -> str:
     said = {
         "taken": "these settings make it faster, and nothing that was measured slower:",
         "taken here alone": f"these settings make it faster here, and slower {elsewhere}:",
-        "not taken": "the search took these settings, and fresh launches did not confirm them:",
+        "not taken": "fresh launches did not confirm what the search took, so do not use it:",
         "nothing helps": nothing,
         "fails": "it does not work as it is, so that nothing could be tried.",
     }
