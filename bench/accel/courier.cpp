@@ -34,10 +34,10 @@ Courier::Courier(Device& device, std::chrono::microseconds patience)
       memory_(host_memory(), sizeof(Board), 1),
       board_(reinterpret_cast<Board*>(memory_.slot(0))) {
   static_assert(sizeof(Board) % 4096 == 0);
-  // A process that is forked would leave one of both with a copy that the device does not see.
-  madvise(board_, sizeof(Board), MADV_DONTFORK);
   std::memset(static_cast<void*>(board_), 0, sizeof(Board));
   registered_ = registration_of(device).register_memory(board_, sizeof(Board));
+  // A process that is forked would leave one of both with a copy that the device does not see.
+  madvise(board_, sizeof(Board), MADV_DONTFORK);
 }
 
 Courier::~Courier() {
@@ -46,6 +46,8 @@ Courier::~Courier() {
     stream_->synchronize();
   } catch (const std::exception&) {  // a broken context has said so before
   }
+  // Others get these pages from malloc, and forked processes have them.
+  madvise(board_, sizeof(Board), MADV_DOFORK);
 }
 
 void Courier::launch() {

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -146,6 +147,23 @@ TEST_CASE("a courier whose answers take long is asked no more") {
     return rig.courier.slow();
   }));
   CHECK_FALSE(rig.carry_one());
+}
+
+TEST_CASE("a courier leaves no memory that forked processes do not have") {
+  const auto uncopied = [] {
+    std::ifstream maps("/proc/self/smaps");
+    int count = 0;
+    for (std::string line; std::getline(maps, line);)
+      if (line.starts_with("VmFlags:") && line.find(" dc") != std::string::npos) ++count;
+    return count;
+  };
+  const FakeCudaThatCarries fake;
+  const auto cuda = FakeCuda::load();
+  const int before = uncopied();
+  {
+    const Courier courier(cuda->device(0), kPatience);
+  }
+  CHECK(uncopied() == before);
 }
 
 TEST_CASE("without a compiler there is no courier") {

@@ -2,7 +2,6 @@
 #include "layer/watch.hpp"
 
 #include <doctest/doctest.h>
-#include <malloc.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -78,14 +77,13 @@ TEST_CASE("watch: the kernel tells of pages that go, whatever they go by") {
 #ifndef NEARPEAK_SANITIZED  // whose malloc keeps what is freed
 TEST_CASE("watch: what malloc gives, and gives back") {
   Watch watch;
-  constexpr std::size_t kBytes = std::size_t{4} << 20;
-  // Of itself malloc keeps what is as large as something that was freed before.
-  mallopt(M_MMAP_THRESHOLD, kBytes / 4);
+  constexpr std::size_t kBytes = std::size_t{64} << 20;  // it keeps less than 32 MiB, at times
+  constexpr std::size_t kUsed = std::size_t{4} << 20;
   auto* const memory = static_cast<char*>(std::malloc(kBytes));
-  std::memset(memory, 1, kBytes);
+  std::memset(memory, 1, kUsed);
   char* const begin =
       memory + page_bytes() - reinterpret_cast<std::uintptr_t>(memory) % page_bytes();
-  const Range pages{begin, begin + kBytes / 2 / page_bytes() * page_bytes()};
+  const Range pages{begin, begin + kUsed / 2};
   if (watch.begin(pages)) {
     CHECK(Watch::are_private(pages));
     std::free(memory);
