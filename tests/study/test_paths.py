@@ -12,7 +12,13 @@ from nearpeak.machine import allocation
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.places import Ranks
 from nearpeak.machine.sysfs import from_sysfs
-from nearpeak.study.paths import check_hosts, check_same_hosts, fitting_path, select_paths
+from nearpeak.study.paths import (
+    check_hosts,
+    check_same_hosts,
+    fitting_path,
+    select_paths,
+    why_not,
+)
 from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule
 
 PAIR = Benchmark("pair", [Metric("pair", "us", "lower")], RankRule("exactly", 2))
@@ -94,6 +100,17 @@ def test_one_pair_can_be_named(dgx: Machine) -> None:
     assert path.ends[0].gpu != path.ends[1].gpu
     with pytest.raises(UserError, match="unknown path 'gpu-gpu pair 2-9'"):
         select_paths(dgx, [], ["gpu-gpu pair 2-9"])
+
+
+def test_why_a_study_has_no_path_that_is_known(dgx: Machine) -> None:
+    hosts = ["a", "b"]
+    within = "it is within a node, and this study is between nodes: a job of one node measures it"
+    more = f"{within}, or a study with --path 'host-host same-numa'"
+    assert why_not("host-host same-numa", dgx, hosts) == more
+    named = "name it with --path 'host-host same-numa' in a new one"
+    assert why_not("host-host same-numa", dgx, []) == named
+    assert "host" in str(why_not("host-host two-nodes", dgx, []))
+    assert why_not("host-host same-nume", dgx, hosts) is None
 
 
 def test_a_launch_takes_the_first_path_that_its_buffers_fit(dgx: Machine) -> None:

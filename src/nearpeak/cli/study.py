@@ -378,6 +378,7 @@ def _start(
     from nearpeak.study.folder import check_new, create
     from nearpeak.study.history import History
     from nearpeak.study.hosts import remarks
+    from nearpeak.study.paths import why_not
     from nearpeak.study.prepare import prepare
     from nearpeak.study.programs import TOOLS
     from nearpeak.study.state import State
@@ -394,7 +395,7 @@ def _start(
         kept_benchmarks=[requirement.figure.partition(" ")[0] for requirement in requirements],
     )
     machine, plan = prepare(options, TOOLS, say, retry=retry, dry_run=dry_run)
-    check(requirements, planned(plan))
+    check(requirements, planned(plan), lambda path: why_not(path, machine, plan.hosts))
     plan.requirements = required
     _show(plan, dry_run)
     if dry_run:
@@ -456,11 +457,12 @@ def _resume(
     from nearpeak.study.amendments import what_is_left
     from nearpeak.study.folder import read_plan, reopen
     from nearpeak.study.history import History
+    from nearpeak.study.paths import why_not
     from nearpeak.study.subjects import planned
 
     plan = read_plan(folder)
     requirements = _requirements(required or plan.requirements)
-    check(requirements, planned(plan))
+    check(requirements, planned(plan), lambda path: why_not(path, discover(), plan.hosts))
     if dry_run:
         history = History(folder, plan)
         amendment = _amendment(history, more)
@@ -501,6 +503,7 @@ def _extend(
     from nearpeak.study.amendments import extend, what_follows
     from nearpeak.study.folder import read_plan, reopen
     from nearpeak.study.history import History
+    from nearpeak.study.paths import why_not
     from nearpeak.study.programs import TOOLS
     from nearpeak.study.subjects import planned
 
@@ -520,7 +523,7 @@ def _extend(
         amendment = extend(before.state, before.ended, adds, more.budget_seconds, more.launches)
         plan = plan.grown(adds)
         requirements = _requirements(required or plan.requirements)
-        check(requirements, planned(plan))
+        check(requirements, planned(plan), lambda path: why_not(path, machine, plan.hosts))
         history = History(folder, plan)
         _show(what_follows(plan, amendment), dry_run)
         if dry_run:

@@ -3,6 +3,7 @@
 
 import contextlib
 import re
+import shlex
 import socket
 import subprocess
 from collections.abc import Sequence
@@ -188,6 +189,21 @@ def select_paths(
         whys = "; ".join(map(str, missing)) or "choose another"
         raise UserError(f"no path for MPI is left: {whys}")
     return chosen
+
+
+def why_not(path_id: str, machine: Machine, hosts: Sequence[str]) -> str | None:
+    """Why a study of these hosts, or of this machine alone, may have no path that is known, and
+    what to do; None: the path is not known."""
+    paths, missing = discover_paths(machine, list(hosts), True)
+    found = next((path for path in paths if path.id == path_id), None)
+    if found is None:
+        return next((reason.why for reason in missing if reason.path == path_id), None)
+    if hosts and not found.between_hosts:
+        return (
+            "it is within a node, and this study is between nodes: a job of one node measures it, "
+            f"or a study with --path {shlex.quote(path_id)}"
+        )
+    return f"name it with --path {shlex.quote(path_id)} in a new one"
 
 
 def _of_so_many(
