@@ -340,7 +340,7 @@ def study(
     options = merge(read_study_file(file), line) if file else line
     folder = Path(output or options.output or DEFAULT_FOLDER)
     if sbatch is not None:
-        from nearpeak.study.batch import of_study
+        from nearpeak.study.batch import check_paths, of_study
         from nearpeak.study.contenders import not_here
 
         if dry_run:
@@ -348,7 +348,8 @@ def study(
                 "--sbatch writes a script, and --dry-run nothing: leave one of them out"
             )
         options = replace(options, require=require or options.require)
-        _requirements(options.require)
+        requirements = _requirements(options.require)
+        check_paths(options, [requirement.path for requirement in requirements])
         write_script(sbatch, of_study(options, folder), not_here(options.libraries))
         return
     _start(options, folder, require or options.require, retry, explain, dry_run)
