@@ -115,10 +115,7 @@ class Interrupt:
 
     def reason(self) -> str:
         """What has come, for people: of the end of a job why it is, where its manager says so."""
-        told = None if self.signal == signal.SIGINT else allocation.why_ending()
-        if told is not None:
-            return told
-        return JOB_ENDED if self.signal is None else f"ended by {signal.Signals(self.signal).name}"
+        return why_ended(self.signal)
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
@@ -128,6 +125,14 @@ class Interrupt:
             taken.append(signal.SIGHUP)
         with handled(taken, self):
             yield
+
+
+def why_ended(number: int | None) -> str:
+    """What a signal came for, for people; None: there was none, and the job has ended."""
+    told = None if number == signal.SIGINT else allocation.why_ending()
+    if told is not None:
+        return told
+    return JOB_ENDED if number is None else f"ended by {signal.Signals(number).name}"
 
 
 class StudyRun:
