@@ -61,6 +61,19 @@ def test_hosts_are_not_looked_at_where_nothing_is_measured() -> None:
     assert check_hosts(hosts, "false", call=False) == hosts
 
 
+@pytest.mark.parametrize("outside", [set[str](), {"n1"}])
+def test_a_job_is_named_where_slurm_has_hosts(
+    monkeypatch: pytest.MonkeyPatch, outside: set[str]
+) -> None:
+    monkeypatch.setattr(allocation, "hosts_outside", lambda: outside)
+    for hosts in (["localhost", "203.0.113.1"], ["203.0.113.1", "203.0.113.2"]):
+        with pytest.raises(UserError) as refused:
+            check_hosts(hosts, "false")
+        assert str(refused.value).endswith(", or start it in a job (sbatch, salloc)") == bool(
+            outside
+        )
+
+
 def test_what_was_begun_on_a_host_goes_on_there() -> None:
     check_same_hosts([], None)
     check_same_hosts(["localhost", "203.0.113.1"], "true")

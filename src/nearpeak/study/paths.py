@@ -56,7 +56,7 @@ def check_hosts(hosts: Sequence[str], remote_shell: str | None, *, call: bool = 
     if not mine:
         raise UserError(
             f"--hosts {named}: this host, {socket.gethostname()}, is none of them: start nearpeak "
-            "on one of them"
+            f"on one of them{_or_in_a_job()}"
         )
     if len(mine) > 1:
         raise UserError(f"--hosts {named}: {' and '.join(mine)} are both this host: name it once")
@@ -113,8 +113,13 @@ def _call(host: str, shell: str) -> None:
     raise UserError(
         f"host {host!r} cannot be reached ({why[-1] if why else 'no reason given'}): "
         f"make `{shell} {host} true` work without a password (--remote-shell names another "
-        "program)"
+        f"program){_or_in_a_job()}"
     )
+
+
+def _or_in_a_job() -> str:
+    """What else may be done where Slurm has hosts and this is no job of it, as on a login node."""
+    return ", or start it in a job (sbatch, salloc)" if allocation.hosts_outside() else ""
 
 
 def check_nodes(
