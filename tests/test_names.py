@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from nearpeak.terms.benchmarks import FAMILIES
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "nearpeak"
 IMPORTERS = PACKAGE / "observations" / "sources"  # which say what other tools' names are here
@@ -32,6 +34,12 @@ def test_the_document_lists_what_the_program_has() -> None:
 def test_what_is_suggested_before_a_program_is_built() -> None:
     file = PACKAGE / "terms" / "names.txt"
     assert file.read_text(encoding="utf-8").split() == sorted(names())
+
+
+def test_the_document_lists_the_families_that_are_known_before_a_program_is_built() -> None:
+    text = (ROOT / "docs" / "describe.md").read_text(encoding="utf-8")
+    [row] = re.findall(r"^\| `family` \| (.*) \|$", text, re.MULTILINE)
+    assert re.findall(r"`(\w+)`", row) == list(FAMILIES)
 
 
 def test_the_documents_name_every_benchmark() -> None:

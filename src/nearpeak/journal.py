@@ -146,6 +146,12 @@ First = TypeVar("First", bound=Begun)
 Line = TypeVar("Line")
 
 
+class Interrupted(msgspec.Struct, kw_only=True, tag_field="record", tag="interrupted"):
+    """A line of any run: something ended it before its time. What goes on does not ask why."""
+
+    reason: str
+
+
 @dataclass(frozen=True)
 class Form(Generic[First, Line]):
     """The file of one run in its folder."""
@@ -170,11 +176,13 @@ class Form(Generic[First, Line]):
             )
 
     def read(self, folder: Path) -> list[Line]:
-        """All records of a folder, a half line at the end left out; UserError for another file."""
+        """All records of a folder but Interrupted, a half line at the end left out; UserError for
+        another file."""
         file = folder / self.name
-        decode = msgspec.json.Decoder(self.lines).decode
+        decode = msgspec.json.Decoder(self.lines | Interrupted).decode
         try:
-            records: list[Line] = [decode(line) for line in whole_lines(file)]
+            decoded = map(decode, whole_lines(file))
+            records: list[Line] = [line for line in decoded if not isinstance(line, Interrupted)]
         except OSError as error:
             raise UserError(
                 f"{file} cannot be read ({error.strerror}): name the folder of {self.whose} with -o"
@@ -229,6 +237,10 @@ class RunJournal(Generic[First, Line]):
         """
         self._lines.append(msgspec.json.encode(record) + b"\n", sync=True)
         self.records.append(record)  # type: ignore[arg-type]  # a first line is a line
+
+    def interrupt(self, reason: str) -> None:
+        """Adds the line that says what has ended the run early. CannotWriteError."""
+        self._lines.append(msgspec.json.encode(Interrupted(reason=reason)) + b"\n", sync=True)
 
     def close(self) -> None:
         """Gives the file and its lock back."""

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from nearpeak.conform.progress import Progress
+from nearpeak.machine import allocation
 
 Nearpeak = Callable[..., tuple[int, str, str]]
 
@@ -35,7 +36,9 @@ def test_a_run_and_one_that_goes_on(nearpeak: Nearpeak, tmp_path: Path) -> None:
 def test_what_a_signal_ends_is_completed(
     nearpeak: Nearpeak, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
-    """SIGTERM: the end of a job."""
+    """SIGTERM: the end of a job, which says why; Ctrl-C is what it is."""
+    monkeypatch.setattr(allocation, "why_ending", lambda: "the job was cancelled")
+    why = "ended by SIGINT" if number == signal.SIGINT else "the job was cancelled"
     tell = Progress.tell
 
     def ending(self: Progress, *told: Any) -> None:
@@ -46,7 +49,12 @@ def test_what_a_signal_ends_is_completed(
         patched.setattr(Progress, "tell", ending)
         code, out, _ = nearpeak("conform", "--mpi", "one", "--operations", "latency", "-o", "c")
     assert code == 128 + number
+    assert f"interrupted: {why}\n" in out
     assert "nearpeak: interrupted; complete it with: nearpeak conform --resume -o c\n" in out
+    *_, last = (tmp_path / "c" / "conform.jsonl").read_text().splitlines()
+    assert json.loads(last) == {"record": "interrupted", "reason": why}
+    assert nearpeak("publish", "c", "-o", "copy")[0] == 0
+    assert last in (tmp_path / "copy" / "conform.jsonl").read_text().splitlines()
     assert (tmp_path / "c" / "conform.html").exists()
     code, out, _ = nearpeak("conform", "--resume", "-o", "c")
     assert (code, out.splitlines()[-1]) == (0, "4 cases tried, none failed; c/conform.html")

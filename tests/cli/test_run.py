@@ -51,6 +51,15 @@ def test_a_benchmark_that_is_named_twice_needs_a_plus() -> None:
     assert done.stderr.count("\n") == 1
 
 
+def test_a_second_library_is_not_taken_for_the_first(nearpeak: Nearpeak) -> None:
+    code, out, err = nearpeak("run", "latency", "--mpi", "one", "--mpi", "two")
+    assert (code, out) == (2, "")
+    assert err == (
+        "nearpeak: nearpeak run starts one library: give one --mpi; several are compared by"
+        " `nearpeak study --mpi one --mpi two`\n"
+    )
+
+
 def test_run_prints_its_line_and_the_programs_exit_status(
     nearpeak: Nearpeak,
 ) -> None:

@@ -3,6 +3,7 @@
 
 import itertools
 import json
+import signal
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ import pytest
 
 from nearpeak.libraries.profiles import Profile
 from nearpeak.libraries.tunables import Offered, Tunable
+from nearpeak.machine import allocation
 from nearpeak.study import single
 from nearpeak.study.journal import read_records as read_study
 from nearpeak.study.records import AmendmentRecord
@@ -168,7 +170,7 @@ def _with_profiles() -> set[Path]:
 def test_what_of_the_budget_is_not_used_is_said(
     nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The time is over before the first trial, and more is added."""
+    """The time is over before the first trial, and more is added. Before, its job was ended."""
     monkeypatch.setattr(run, "offered", lambda _: [setting("NOTHING")])
     monkeypatch.setattr(run, "hints", lambda *_: Hints([], over_ucx=False))
     clock = itertools.count(step=14)  # seconds that a launch counts
@@ -176,7 +178,15 @@ def test_what_of_the_budget_is_not_used_is_said(
     monkeypatch.setattr(launches, "GUARD_SIZES", "8")
     monkeypatch.setattr(search, "MOST_TURNS", 1)
     words = ["tune", "--mpi", "one", "--for", "latency:8", "--seed", "1"]
-    code, out, err = nearpeak(*words, "--budget", "3m")
+    with monkeypatch.context() as ended:
+        ended.setattr(run, "search", lambda *_: signal.raise_signal(signal.SIGTERM))
+        ended.setattr(allocation, "why_ending", lambda: "the job was cancelled")
+        code, _, err = nearpeak(*words, "--budget", "3m")
+    assert code == 128 + signal.SIGTERM
+    assert "interrupted: the job was cancelled\nnearpeak: interrupted; complete it with: " in err
+    last = json.loads(Path("tuned/tune.jsonl").read_text().splitlines()[-1])
+    assert last == {"record": "interrupted", "reason": "the job was cancelled"}
+    code, out, err = nearpeak("tune", "--resume", "-o", "tuned")
     assert code == 0, err
     found = msgspec.json.decode(Path("tuned/tune.json").read_bytes(), type=Tuned)
     assert (found.env, bool(found.lacking), found.unused_seconds > 10) == ({}, True, True)

@@ -131,6 +131,7 @@ def test_three_nodes_are_too_few_to_judge(tmp_path: Path) -> None:
     usual = words.usual(found, latency)
     assert usual.startswith("latency, each pair alone: ")  # each round is one pair
     assert usual.endswith(" us, the median of pairs")
+    assert "so that nothing was judged" in words.conclusion(found)
 
 
 def test_of_a_run_that_ended_before_a_launch_did_nothing_is_told(tmp_path: Path) -> None:

@@ -471,6 +471,17 @@ def test_whatever_passes_the_check_is_judged(results: Results) -> None:
             )
 
 
+def test_a_path_that_is_known_but_not_measured_is_said_to_be(results: Results) -> None:
+    subjects = measured(results)
+    known = {"host-host cross-numa": "it has one NUMA node"}
+    for path, said in (
+        ("host-host cross-numa", "'host-host cross-numa': it has one NUMA node$"),
+        ("host-host cross-numb", "'host-host cross-numb'; did you mean '"),
+    ):
+        with pytest.raises(UserError, match=f"the study has no path {said}"):
+            check([parse_requirement(f"{path}:bw:8>=0.5")], subjects, known.get)
+
+
 def test_a_library_that_fails_now_and_then_is_said_to(results: Results) -> None:
     for cell in results.cells:
         cell.failed, cell.status = 2, "crashed"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.study.batch import job_script, of_study, without
+from nearpeak.study.batch import check_paths, job_script, of_study, without
 from nearpeak.study.options import Options
 
 TEN_MINUTES = Options(budget_seconds=600.0)
@@ -40,6 +40,32 @@ def test_paths_between_nodes_take_as_many(said: dict[str, list[str]], nodes: int
     options = Options(budget_seconds=60, **said)
     script = job_script(of_study(options, Path("s")), COMMAND, Path("/"))
     assert f"#SBATCH --nodes={nodes}\n" in script
+
+
+WITHIN, BETWEEN = "host-host same-numa", "host-host two-nodes"
+
+
+@pytest.mark.parametrize(
+    ("said", "required", "why"),
+    [
+        ({}, [WITHIN], ""),
+        ({}, [BETWEEN, "host x3 3-nodes"], ""),
+        ({"paths": [BETWEEN, WITHIN]}, [WITHIN, BETWEEN], ""),
+        ({}, [WITHIN, BETWEEN], f"--paths '{BETWEEN},{WITHIN}'$"),
+        ({"hosts": ["a", "b"]}, [WITHIN], f"the job is of 2, .*--paths '{WITHIN}'$"),
+        ({"paths": [BETWEEN]}, [WITHIN], f"'{WITHIN}' is none of the paths of --paths"),
+    ],
+)
+def test_a_job_that_cannot_measure_all_that_is_required_is_refused(
+    said: dict[str, list[str]], required: list[str], why: str
+) -> None:
+    texts = [f"{path}:latency:8<=5us" for path in required]
+    options = Options(budget_seconds=60, require=texts, **said)
+    if not why:
+        check_paths(options, required)
+        return
+    with pytest.raises(UserError, match=why):
+        check_paths(options, required)
 
 
 def test_a_study_of_unknown_time_is_refused() -> None:

@@ -12,7 +12,13 @@ from nearpeak.machine import allocation
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.places import Ranks
 from nearpeak.machine.sysfs import from_sysfs
-from nearpeak.study.paths import check_hosts, check_same_hosts, fitting_path, select_paths
+from nearpeak.study.paths import (
+    check_hosts,
+    check_same_hosts,
+    fitting_path,
+    select_paths,
+    why_not,
+)
 from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule
 
 PAIR = Benchmark("pair", [Metric("pair", "us", "lower")], RankRule("exactly", 2))
@@ -55,6 +61,19 @@ def test_hosts_are_not_looked_at_where_nothing_is_measured() -> None:
     assert check_hosts(hosts, "false", call=False) == hosts
 
 
+@pytest.mark.parametrize("outside", [set[str](), {"n1"}])
+def test_a_job_is_named_where_slurm_has_hosts(
+    monkeypatch: pytest.MonkeyPatch, outside: set[str]
+) -> None:
+    monkeypatch.setattr(allocation, "hosts_outside", lambda: outside)
+    for hosts in (["localhost", "203.0.113.1"], ["203.0.113.1", "203.0.113.2"]):
+        with pytest.raises(UserError) as refused:
+            check_hosts(hosts, "false")
+        assert str(refused.value).endswith(", or start it in a job (sbatch, salloc)") == bool(
+            outside
+        )
+
+
 def test_what_was_begun_on_a_host_goes_on_there() -> None:
     check_same_hosts([], None)
     check_same_hosts(["localhost", "203.0.113.1"], "true")
@@ -94,6 +113,17 @@ def test_one_pair_can_be_named(dgx: Machine) -> None:
     assert path.ends[0].gpu != path.ends[1].gpu
     with pytest.raises(UserError, match="unknown path 'gpu-gpu pair 2-9'"):
         select_paths(dgx, [], ["gpu-gpu pair 2-9"])
+
+
+def test_why_a_study_has_no_path_that_is_known(dgx: Machine) -> None:
+    hosts = ["a", "b"]
+    within = "it is within a node, and this study is between nodes: a job of one node measures it"
+    more = f"{within}, or a study with --path 'host-host same-numa'"
+    assert why_not("host-host same-numa", dgx, hosts) == more
+    named = "name it with --path 'host-host same-numa' in a new one"
+    assert why_not("host-host same-numa", dgx, []) == named
+    assert "host" in str(why_not("host-host two-nodes", dgx, []))
+    assert why_not("host-host same-nume", dgx, hosts) is None
 
 
 def test_a_launch_takes_the_first_path_that_its_buffers_fit(dgx: Machine) -> None:

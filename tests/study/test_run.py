@@ -195,6 +195,41 @@ def test_the_end_of_a_job_comes_before_a_budget(study: Any, standins: ModuleType
     assert study.ends()
 
 
+class Told:
+    """Progress that keeps the time left as it is told."""
+
+    def __init__(self) -> None:
+        self.left: list[float] = []
+
+    def begin(self, _planned: object, left: float) -> None:
+        self.left.append(left)
+
+    def tick(self) -> None: ...
+
+    def end(self, *_: object) -> None: ...
+
+
+@pytest.mark.parametrize("budget", [1000.0, None])
+@pytest.mark.parametrize(("seconds", "most"), [(0.5, 0.5), (None, 1000.0)])
+def test_no_more_time_is_left_than_budget_and_job_have(
+    study: Any,
+    standins: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    budget: float | None,
+    seconds: float | None,
+    most: float,
+) -> None:
+    """Whatever the blocks that are run anyhow are expected to take."""
+    plan = standins.small_plan(launches=2)
+    plan.budget_seconds = budget
+    monkeypatch.setattr(State, "seconds_left", lambda *_: 400.0 if budget is None else 9000.0)
+    monkeypatch.setattr(run.StudyRun, "_in_time", lambda *_: True)
+    told = Told()
+    study.run(plan, told, seconds=seconds)
+    assert len(told.left) == 4
+    assert 0 <= min(told.left) <= max(told.left) <= most
+
+
 def test_trials_count_in_the_budget(study: Any, standins: ModuleType) -> None:
     plan = standins.small_plan(launches=5)
     plan.budget_seconds, plan.trial_seconds = 1000.0, 1250.0

@@ -33,7 +33,8 @@ on in another job of the same nodes. --sbatch writes the script of such a job.
 The folder has nodes.jsonl (all that was measured), nodes.json and nodes.html;
 `nearpeak report DIR` makes both again.
 
-Exit status: 0 nothing is slow; 1 a node or a link is, data was wrong, a launch
+Exit status: 0 nothing is slow, or there are fewer than five nodes, of which
+nothing is judged slow (the last line says so); 1 a node or a link is, data was wrong, a launch
 failed or was not run (the last line says which); 2 bad input.
 
 Examples:

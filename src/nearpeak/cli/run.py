@@ -89,7 +89,7 @@ def run(
         str | None, typer.Argument(metavar="BENCHMARK", help="latency, bw, allreduce, ...")
     ] = None,
     mpi: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             metavar="SPEC[@SETTINGS]",
             help="The library: its name, or a path. Settings: see `nearpeak mpi show`.",
@@ -131,10 +131,16 @@ def run(
         bool, typer.Option("--help", "-h", help="Show this, and the options of BENCHMARK.")
     ] = False,
 ) -> None:
+    spec = mpi[0] if mpi else None
+    if mpi and len(mpi) > 1:
+        raise UserError(
+            "nearpeak run starts one library: give one --mpi; several are compared by"
+            f" `nearpeak study{''.join(f' --mpi {each}' for each in mpi)}`"
+        )
     if show_help:
         typer.echo(context.get_help())
         if benchmark:
-            _show_options(benchmark, mpi)
+            _show_options(benchmark, spec)
         return
     if not benchmark:
         raise UserError("name a benchmark, like `nearpeak run latency --mpi openmpi`")
@@ -145,7 +151,7 @@ def run(
         )
     status = launch(
         benchmark,
-        mpi,
+        spec,
         context.args,
         path=path,
         ranks=ranks,

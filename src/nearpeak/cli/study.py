@@ -340,15 +340,18 @@ def study(
     options = merge(read_study_file(file), line) if file else line
     folder = Path(output or options.output or DEFAULT_FOLDER)
     if sbatch is not None:
-        from nearpeak.study.batch import of_study
+        from nearpeak.study.batch import check_paths, of_study
         from nearpeak.study.contenders import not_here
+        from nearpeak.study.prepare import check_names
 
         if dry_run:
             raise UserError(
                 "--sbatch writes a script, and --dry-run nothing: leave one of them out"
             )
+        check_names(options)
         options = replace(options, require=require or options.require)
-        _requirements(options.require)
+        requirements = _requirements(options.require)
+        check_paths(options, [requirement.path for requirement in requirements])
         write_script(sbatch, of_study(options, folder), not_here(options.libraries))
         return
     _start(options, folder, require or options.require, retry, explain, dry_run)
@@ -378,6 +381,7 @@ def _start(
     from nearpeak.study.folder import check_new, create
     from nearpeak.study.history import History
     from nearpeak.study.hosts import remarks
+    from nearpeak.study.paths import why_not
     from nearpeak.study.prepare import prepare
     from nearpeak.study.programs import TOOLS
     from nearpeak.study.state import State
@@ -394,7 +398,7 @@ def _start(
         kept_benchmarks=[requirement.figure.partition(" ")[0] for requirement in requirements],
     )
     machine, plan = prepare(options, TOOLS, say, retry=retry, dry_run=dry_run)
-    check(requirements, planned(plan))
+    check(requirements, planned(plan), lambda path: why_not(path, machine, plan.hosts))
     plan.requirements = required
     _show(plan, dry_run)
     if dry_run:
@@ -456,11 +460,12 @@ def _resume(
     from nearpeak.study.amendments import what_is_left
     from nearpeak.study.folder import read_plan, reopen
     from nearpeak.study.history import History
+    from nearpeak.study.paths import why_not
     from nearpeak.study.subjects import planned
 
     plan = read_plan(folder)
     requirements = _requirements(required or plan.requirements)
-    check(requirements, planned(plan))
+    check(requirements, planned(plan), lambda path: why_not(path, discover(), plan.hosts))
     if dry_run:
         history = History(folder, plan)
         amendment = _amendment(history, more)
@@ -501,6 +506,7 @@ def _extend(
     from nearpeak.study.amendments import extend, what_follows
     from nearpeak.study.folder import read_plan, reopen
     from nearpeak.study.history import History
+    from nearpeak.study.paths import why_not
     from nearpeak.study.programs import TOOLS
     from nearpeak.study.subjects import planned
 
@@ -520,7 +526,7 @@ def _extend(
         amendment = extend(before.state, before.ended, adds, more.budget_seconds, more.launches)
         plan = plan.grown(adds)
         requirements = _requirements(required or plan.requirements)
-        check(requirements, planned(plan))
+        check(requirements, planned(plan), lambda path: why_not(path, machine, plan.hosts))
         history = History(folder, plan)
         _show(what_follows(plan, amendment), dry_run)
         if dry_run:

@@ -18,7 +18,7 @@ import nearpeak
 from nearpeak.conform import journal as conforming
 from nearpeak.errors import UserError
 from nearpeak.files import put_whole, sync
-from nearpeak.journal import whole_lines
+from nearpeak.journal import Interrupted, whole_lines
 from nearpeak.libraries.library import Settings
 from nearpeak.machine.machine import Machine
 from nearpeak.nodes import journal as pairing
@@ -126,7 +126,8 @@ def publish(
     for study in studies:
         files |= _copied(study, names, logs=logs)
     for module, run in runs:
-        records = [_convert(_replaced(line, names), module.Record) for line in run]
+        kinds = module.Record | Interrupted
+        records = [_convert(_replaced(line, names), kinds) for line in run]
         if isinstance(records[0], (conforming.Begin, pairing.Begin)):
             records[0].published = nearpeak.__version__
         files[Path(module.NAME)] = b"".join(msgspec.json.encode(each) + b"\n" for each in records)

@@ -7,7 +7,7 @@ docs/study.md tells what it means.
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -29,6 +29,8 @@ FORM = re.compile(
     r"(?P<relation>[<>]=)(?P<amount>[^<>=]+?)(?P<strict>\s+strict)?\s*"
 )
 AMOUNT = re.compile(r"(?P<number>\d*\.?\d+)\s*(?P<percent>%?)\s*(?P<unit>\D.*)?")
+# Why a study has no path of this id, though there is one; None: nobody knows such a path.
+WhyNot = Callable[[str], str | None]
 OF_CEILING, OF_THEORETICAL = "of ceiling", "of theoretical"  # what a fraction is one of
 FRACTIONS = {"": OF_CEILING, OF_CEILING: OF_CEILING, OF_THEORETICAL: OF_THEORETICAL}
 # As they may be written; as results have them, and how many of these that is. Gb/s would be
@@ -132,17 +134,23 @@ def _bound(text: str, *, at_most: bool, strict: bool) -> Bound:
     return Bound(amount * scale, unit_of_results, at_most, strict)
 
 
-def check(requirements: Iterable[Requirement], subjects: Sequence[Subject]) -> None:
+def check(
+    requirements: Iterable[Requirement],
+    subjects: Sequence[Subject],
+    why_not: WhyNot = lambda _path: None,
+) -> None:
     """UserError for a requirement that names nothing of what is measured, with what there is."""
     for wanted in requirements:
-        _named(wanted, subjects)
+        _named(wanted, subjects, why_not)
 
 
-def _named(wanted: Requirement, subjects: Sequence[Subject]) -> list[Subject]:
+def _named(
+    wanted: Requirement, subjects: Sequence[Subject], why_not: WhyNot = lambda _path: None
+) -> list[Subject]:
     """What a requirement names: figures of libraries; of the ceiling where it says so, or where no
     library has such a figure. UserError when there is none."""
     try:
-        found = _find(wanted, subjects)
+        found = _find(wanted, subjects, why_not)
         for subject in found:
             _check_bound(wanted, subject)
         _check_size(wanted, found)
@@ -151,7 +159,7 @@ def _named(wanted: Requirement, subjects: Sequence[Subject]) -> list[Subject]:
     return found
 
 
-def _find(wanted: Requirement, subjects: Sequence[Subject]) -> list[Subject]:
+def _find(wanted: Requirement, subjects: Sequence[Subject], why_not: WhyNot) -> list[Subject]:
     labels = dict.fromkeys(subject.who.label for subject in subjects)
     if wanted.library is not None and wanted.library not in labels:
         raise UserError(
@@ -159,7 +167,9 @@ def _find(wanted: Requirement, subjects: Sequence[Subject]) -> list[Subject]:
         )
     paths = dict.fromkeys(subject.place.path for subject in subjects)
     if wanted.path not in paths:
-        raise UserError(f"the study has no path {wanted.path!r}{closest(wanted.path, paths)}")
+        why = why_not(wanted.path)
+        other = f": {why}" if why else closest(wanted.path, paths)
+        raise UserError(f"the study has no path {wanted.path!r}{other}")
     ceiling = wanted.library == CEILING.label
     here = [subject for subject in subjects if subject.place.path == wanted.path]
     if ceiling:

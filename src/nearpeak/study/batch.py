@@ -38,6 +38,29 @@ def of_study(options: Options, folder: Path) -> Asked:
     return Asked(budget, _nodes(options), options.hosts, folder, PLAN)
 
 
+def check_paths(options: Options, required: Sequence[str]) -> None:
+    """UserError for paths that are required, and that a job of so many nodes as others take would
+    not measure."""
+    nodes, named = _nodes(options), options.paths
+    for path in required:
+        if path in named:
+            continue
+        if named:
+            raise UserError(f"--require: {path!r} is none of the paths of --paths: name it there")
+        if nodes > 1 and not between_nodes(path):
+            both = ",".join(dict.fromkeys([*filter(between_nodes, required), path]))
+            raise UserError(
+                f"--require: {path!r} is within a node, and the job is of {nodes}, which measures"
+                " such a path only where it is named: write a script for each of the two, or name"
+                f" all paths with --paths {shlex.quote(both)}"
+            )
+
+
+def between_nodes(path: str) -> bool:
+    """Whether a path with this id is between nodes."""
+    return "two-nodes" in path or _NODES.search(path) is not None
+
+
 def job_script(asked: Asked, command: Sequence[str], here: Path) -> str:
     """The script for `command`, of which the second word names what nearpeak does, when it is run
     in `here`. Where that has begun, it completes it."""

@@ -10,10 +10,9 @@ import msgspec
 
 from nearpeak.errors import UserError, closest
 from nearpeak.study.plan import Variant
-from nearpeak.terms.benchmarks import Benchmark, named
+from nearpeak.terms.benchmarks import EVERYTHING, Benchmark, named
 
 SCHEMA = 3
-EVERYTHING = "all"  # in the place of families
 
 
 class Operation(msgspec.Struct, frozen=True):

@@ -3,6 +3,7 @@
 
 import contextlib
 import re
+import shlex
 import socket
 import subprocess
 from collections.abc import Sequence
@@ -55,7 +56,7 @@ def check_hosts(hosts: Sequence[str], remote_shell: str | None, *, call: bool = 
     if not mine:
         raise UserError(
             f"--hosts {named}: this host, {socket.gethostname()}, is none of them: start nearpeak "
-            "on one of them"
+            f"on one of them{_or_in_a_job()}"
         )
     if len(mine) > 1:
         raise UserError(f"--hosts {named}: {' and '.join(mine)} are both this host: name it once")
@@ -112,8 +113,13 @@ def _call(host: str, shell: str) -> None:
     raise UserError(
         f"host {host!r} cannot be reached ({why[-1] if why else 'no reason given'}): "
         f"make `{shell} {host} true` work without a password (--remote-shell names another "
-        "program)"
+        f"program){_or_in_a_job()}"
     )
+
+
+def _or_in_a_job() -> str:
+    """What else may be done where Slurm has hosts and this is no job of it, as on a login node."""
+    return ", or start it in a job (sbatch, salloc)" if allocation.hosts_outside() else ""
 
 
 def check_nodes(
@@ -188,6 +194,21 @@ def select_paths(
         whys = "; ".join(map(str, missing)) or "choose another"
         raise UserError(f"no path for MPI is left: {whys}")
     return chosen
+
+
+def why_not(path_id: str, machine: Machine, hosts: Sequence[str]) -> str | None:
+    """Why a study of these hosts, or of this machine alone, may have no path that is known, and
+    what to do; None: the path is not known."""
+    paths, missing = discover_paths(machine, list(hosts), True)
+    found = next((path for path in paths if path.id == path_id), None)
+    if found is None:
+        return next((reason.why for reason in missing if reason.path == path_id), None)
+    if hosts and not found.between_hosts:
+        return (
+            "it is within a node, and this study is between nodes: a job of one node measures it, "
+            f"or a study with --path {shlex.quote(path_id)}"
+        )
+    return f"name it with --path {shlex.quote(path_id)} in a new one"
 
 
 def _of_so_many(

@@ -32,7 +32,7 @@ from nearpeak.study.programs import Programs, build_programs
 from nearpeak.study.starting import as_lent, places_of, starting_here
 from nearpeak.study.variants import Awarenesses, asked_for
 from nearpeak.terms.awareness import Awareness
-from nearpeak.terms.benchmarks import check_name
+from nearpeak.terms.benchmarks import check_family, check_name
 from nearpeak.terms.path import DataPath
 from nearpeak.terms.sizes import format_seconds
 
@@ -47,8 +47,7 @@ def prepare(
 
     UserError for everything that the user can mend.
     """
-    for benchmark in options.benchmarks:
-        check_name(benchmark.partition(":")[0].strip())
+    check_names(options)
     if not (options.hosts or options.ranks or options.all_pairs):
         options = replace(options, hosts=hosts_of_job())
     hosts = check_hosts(options.hosts, options.remote_shell, call=not dry_run)
@@ -109,6 +108,14 @@ def prepare(
     if not any(launch.role == "mpi" for launch in plan.launches):
         raise measures_nothing(contenders)
     return machine, plan
+
+
+def check_names(options: Options) -> None:
+    """UserError for benchmarks and families that no program has, before one is asked."""
+    for benchmark in options.benchmarks:
+        check_name(benchmark.partition(":")[0].strip())
+    for family in options.operations:
+        check_family(family)
 
 
 def within_job(options: Options, say: Callable[[str], None]) -> Options:

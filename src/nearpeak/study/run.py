@@ -26,7 +26,7 @@ from nearpeak.signals import handled
 from nearpeak.study import mps
 from nearpeak.study.answers import Answers, launch_record
 from nearpeak.study.commands import Tools, make_command
-from nearpeak.study.fit import LEAST_LAUNCHES, OVERTIME, blocks_wanted, rounded
+from nearpeak.study.fit import OVERTIME, blocks_wanted, rounded
 from nearpeak.study.forecast import Forecast, imprecise
 from nearpeak.study.growing import GrowingLines
 from nearpeak.study.history import History
@@ -66,7 +66,7 @@ class Progress(Protocol):
     """Who is told how the study goes. Times in seconds."""
 
     def begin(self, planned: PlannedLaunch, left: float, /) -> None:
-        """A launch begins; `left` is the estimate for it and all that follow."""
+        """A launch begins; `left`: for it and all that follow, at most what budget and job have."""
 
     def tick(self) -> None:
         """Called a few times a second."""
@@ -115,10 +115,7 @@ class Interrupt:
 
     def reason(self) -> str:
         """What has come, for people: of the end of a job why it is, where its manager says so."""
-        told = None if self.signal == signal.SIGINT else allocation.why_ending()
-        if told is not None:
-            return told
-        return JOB_ENDED if self.signal is None else f"ended by {signal.Signals(self.signal).name}"
+        return why_ended(self.signal)
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
@@ -128,6 +125,14 @@ class Interrupt:
             taken.append(signal.SIGHUP)
         with handled(taken, self):
             yield
+
+
+def why_ended(number: int | None) -> str:
+    """What a signal came for, for people; None: there was none, and the job has ended."""
+    told = None if number == signal.SIGINT else allocation.why_ending()
+    if told is not None:
+        return told
+    return JOB_ENDED if number is None else f"ended by {signal.Signals(number).name}"
 
 
 class StudyRun:
@@ -279,17 +284,16 @@ class StudyRun:
         return self._before + time.monotonic() - self._started
 
     def _time_left(self, block: int) -> float:
-        """To the end of the budget, or of the blocks that are run anyhow; without one, to the next
-        look."""
+        """To the end of the budget; without one, to the next look. Never beyond the end of the
+        job, nor what the budget holds, though the blocks that are run anyhow may take longer."""
         if self._state.budget_seconds is not None:
-            least = self._state.seconds_left(block, LEAST_LAUNCHES)
             left = self._state.budget_seconds - self._spent()
-            if self._deadline is not None:
-                left = min(left, self._deadline - time.monotonic())
-            return max(left, least)
-        return self._state.seconds_left(
-            block, min(look for look in self._state.looks if look > block)
-        )
+        else:
+            look = min(look for look in self._state.looks if look > block)
+            left = self._state.seconds_left(block, look)
+        if self._deadline is not None:
+            left = min(left, self._deadline - time.monotonic())
+        return max(left, 0.0)
 
     def _run_launch(self, planned: PlannedLaunch) -> None:
         number = self._state.next_launch

@@ -19,6 +19,8 @@ QUOTED_BYTES = 8  # the size that latencies are told at, as everywhere in the fi
 # Metrics of `nearpeak-native gpu` that no benchmark of MPI has: facts of a path that its times are
 # made of, and no ceilings of anything.
 GPU_FACTS = ("device_latency", "flag_latency", "ipc_open")
+FAMILIES = ("pt2pt", "collective", "rma", "datatype", "overlap", "stream", "app")
+EVERYTHING = "all"  # in the place of families
 Better = Literal["lower", "higher"]
 # What there is to hold it against: what is measured without MPI, a bound, its own or one that
 # follows from that (results/bounds.py), or nothing.
@@ -247,6 +249,12 @@ def check_name(name: str) -> None:
     of the user's own only a program knows."""
     if not os.environ.get("NEARPEAK_BENCHMARKS"):
         _check(name, resources.files("nearpeak.terms").joinpath("names.txt").read_text().split())
+
+
+def check_family(name: str) -> None:
+    """The same of families of benchmarks, or `all`."""
+    if not os.environ.get("NEARPEAK_BENCHMARKS") and name not in (*FAMILIES, EVERYTHING):
+        raise UserError(f"there are no operations {name!r}{closest(name, FAMILIES)}")
 
 
 def _check(name: str, known: list[str]) -> None:

@@ -48,7 +48,10 @@ def conclusion(found: Found) -> str:
         return "Nothing was measured"
     many = f"{len(found.nodes):,} nodes"
     if not found.told_apart:
-        return f"{many}: too few to tell a slow node from slow links; here is every pair"
+        return (
+            f"{many}: too few to tell a slow node from slow links, so that nothing was judged; here"
+            " is every pair"
+        )
     if not found.verdicts:
         unfinished = "" if found.complete else " in what was measured so far"
         return f"{many}: no node and no link is slow{unfinished}"
