@@ -81,6 +81,14 @@ def test_what_an_axis_tells_apart_is_named_with_it(of_family: Results, tell: Tel
     assert "; hung: allgather (win=created) of mpich" in families(of_family)[0].sentences[0]
 
 
+def test_where_nothing_is_furthest_the_sentence_is_not_empty(of_family: Results) -> None:
+    """As of a family that was left out after its first block."""
+    of_family.furthest = []
+    of_family.cells = [cell for cell in of_family.cells if cell.fraction is not None]
+    (sentence,) = families(of_family)[0].sentences
+    assert sentence.endswith(": in too few blocks to say more than the table.")
+
+
 def test_what_has_no_size_is_told_where_it_is_alone(of_family: Results, tell: Tell) -> None:
     of_family.cells = [cell for cell in of_family.cells if cell.case.benchmark != "allgather"]
     tell(of_family)

@@ -3,6 +3,8 @@
 
 import io
 
+from msgspec import structs
+
 from nearpeak.console import PlainConsole
 from nearpeak.report import left_out
 from nearpeak.report.page import render
@@ -51,3 +53,11 @@ def test_each_has_its_reason_and_the_budget_that_keeps_it(plain: Results) -> Non
         assert "1h06m" in text
         assert "before the start" in text
         assert "after 1 block" in text
+
+
+def test_what_was_measured_since_says_how_much_all_of_it_is_at_least(plain: Results) -> None:
+    guessed = structs.replace(FAMILY, whole_seconds=900.0)
+    plain.left_out = [guessed]
+    assert " All of it: --budget 15m00s." in left_out.table(plain).caption
+    plain.left_out = [guessed, MEMORY]
+    assert " All of it: more than --budget 1h06m" in left_out.table(plain).caption

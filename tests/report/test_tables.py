@@ -59,10 +59,10 @@ def test_every_value_of_the_ceiling_has_its_size(plain: Results) -> None:
     assert own.ceiling
 
 
-def test_a_plateau_below_the_ceiling_at_its_size_is_of_no_one_size(plain: Results) -> None:
+def test_a_plateau_that_is_not_the_ceiling_at_its_size_is_of_no_one_size(plain: Results) -> None:
     """The blocks disagree which size is the best: what counts of each is another size."""
     for headline in plain.headlines:
-        headline.plateau_low = headline.plateau is not None
+        headline.plateau_of_several = headline.plateau is not None
     plateau = _row(plain, "host-host same-numa", "plateau")
     assert plateau.values["bw value"].notes == ("of several sizes",)
 

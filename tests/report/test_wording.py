@@ -14,6 +14,7 @@ from nearpeak.results.results import (
     Fact,
     FactOf,
     Finding,
+    Headline,
     Mode,
     Remedy,
     Results,
@@ -67,6 +68,26 @@ def test_a_plateau_below_the_ceiling_beside_it_says_so(plain: Results) -> None:
             figure.plateau_low = True
     told = wording.low_plateaus([group])
     assert told.endswith("to tell which that is: host-host same-numa, bw. Go by the intervals.")
+
+
+def test_a_plateau_is_of_one_size_where_it_is_the_ceiling_there(
+    plain: Results, tell: Callable[[Results], None]
+) -> None:
+    def figure() -> Headline:
+        (group,) = [g for g in headlines.groups(plain) if g.place.path == "host-host same-numa"]
+        return group.figures["bw"]
+
+    assert figure().plateau_of_several is False
+    plateau = figure().plateau
+    assert plateau is not None
+    for point in plain.ceilings:
+        if point.case.benchmark == "bw" and point.case.x == plateau.x:
+            point.value += 1.0  # its blocks say another
+    tell(plain)
+    assert figure().plateau_of_several is True
+    assert "ceiling's plateau 16.9 GB/s (of several sizes)" in "".join(
+        _told(plain)["host-host same-numa"].sentences
+    )
 
 
 def test_a_ceiling_in_caches_beside_a_plateau_of_memory_scatters_not(

@@ -336,7 +336,8 @@ def _sentences(results: Results, name: str, cells: list[Cell]) -> Iterator[str]:
         told = [far for far in furthest if (far.place, far.case.buffers) == (place, buffers)]
         curves = list(dict.fromkeys(cell.case.curve for cell in here))
         parts = [*_furthest(told, curves), *_figures(mine, curves), *_failed(here, curves)]
-        yield f"{_where(place, buffers, kinds)}: {'; '.join(parts)}."
+        told_of = "; ".join(parts) or "in too few blocks to say more than the table"
+        yield f"{_where(place, buffers, kinds)}: {told_of}."
 
 
 def _failed(cells: Sequence[Cell], curves: Sequence[Curve]) -> Iterator[str]:

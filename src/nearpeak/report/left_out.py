@@ -22,13 +22,19 @@ def table(results: Results) -> Table:
         for left in results.left_out
     ]
     whole = max((left.whole_seconds for left in results.left_out), default=0.0)
+    # What was measured since says more than the guess of all of it before the start.
+    measured = max(
+        (left.budget_seconds for left in results.left_out if left.after_blocks), default=0.0
+    )
+    all_of_it = f"--budget {format_seconds(whole)}"
+    if measured:
+        all_of_it = f"more than --budget {format_seconds(max(whole, measured))}"
     return Table(
         title="Left out, so that the budget holds enough launches of all else.",
         caption=(
             "Budget: the --budget with which it would be measured, guessed before the start or"
             " estimated from the blocks measured by then. What --benchmarks or --paths name is"
-            " always measured."
-            + (f" All of it: --budget {format_seconds(whole)}." if whole else "")
+            " always measured." + (f" All of it: {all_of_it}." if whole else "")
         ),
         head="What",
         columns=[

@@ -222,9 +222,10 @@ def _rows(group: Group, order: list[str]) -> list[Row]:
         found.append(Row("attainable", _points(attainable, sized=False), ceiling=True))
     plateaus = {name: figure.plateau for name, figure in figures.items() if figure.plateau}
     if plateaus:
-        # Of one size it would be no less than the ceiling at that size.
         at = {
-            name: "of several sizes" if figures[name].plateau_low else f"at {size(plateau.x)}"
+            name: "of several sizes"
+            if figures[name].plateau_of_several
+            else f"at {size(plateau.x)}"
             for name, plateau in plateaus.items()
         }
         found.append(Row("plateau", _points(plateaus, at), ceiling=True))

@@ -141,12 +141,13 @@ def _figure_words(figure: Headline, cell: Cell) -> str:
     plateau = figure.plateau
     if cell.of_plateau is not None and plateau is not None:
         cached = f", {where}" if (where := in_cache(plateau)) else ""
+        at = "of several sizes" if figure.plateau_of_several else size(plateau.x)
         own = ""
         if cell.fraction is not None and plateau.x != cell.case.x:
             own = f"{percent(cell.fraction)} % of the ceiling at this size, "
         return (
             f"{words}, {own}{percent(cell.of_plateau.fraction)} % of the ceiling's plateau"
-            f" {number(plateau.value)} {unit(figure.unit)} ({size(plateau.x)}{cached})"
+            f" {number(plateau.value)} {unit(figure.unit)} ({at}{cached})"
         )
     if cell.ceiling is not None and cell.ceiling.kind == "bound":
         return f"{words}, bound {number(cell.ceiling.value)} {unit(cell.unit)}"

@@ -57,6 +57,8 @@ def _hold(headline: Headline, ceilings: Ceilings) -> None:
         headline.attainable = _reference(point, point.attainable) if point.attainable else None
     if plateau := ceilings.plateau(place, case.curve, headline.better):
         headline.plateau = _reference(plateau, plateau)
+        own = ceilings.of(place, case.curve.at(plateau.case.x))
+        headline.plateau_of_several = own is None or own.value != plateau.value
         if ceiling := headline.ceiling:
             both = {point.lies_in in HOST_CACHES for point in (ceiling, plateau)}
             headline.plateau_low = len(both) == 1 and plateau.value < ceiling.value

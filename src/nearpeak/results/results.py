@@ -455,6 +455,8 @@ class Headline(msgspec.Struct, kw_only=True):
     plateau: Reference | None = None  # of a rate: the best of its ceiling at any size
     # It came out below the ceiling beside it, which lies where it does: blocks scatter too much.
     plateau_low: bool = False
+    # It is not the ceiling at its size: in some blocks another size is the best.
+    plateau_of_several: bool = False
 
 
 class Share(msgspec.Struct, kw_only=True):
