@@ -19,6 +19,7 @@ from nearpeak.results.requirements import (
 from nearpeak.results.results import CeilingPoint, Failure, Results
 from nearpeak.results.subjects import measured
 from nearpeak.terms.identity import CEILING, Curve, Place, Who
+from nearpeak.terms.left_out import LeftOut
 from nearpeak.terms.subjects import Subject
 
 MakeStudy = Any
@@ -302,6 +303,15 @@ def test_strict_wants_the_whole_interval(results: Results) -> None:
         missed = judged(results, f"{wide}{amount} strict")["alpha"]
         assert not missed.met
         assert missed.words.startswith("missed it, as it has no 95 % interval (strict): ")
+
+
+def test_what_the_budget_left_out_is_told(results: Results) -> None:
+    left = LeftOut(kind="benchmark", name="bibw", why="", benchmarks=["bibw"], budget_seconds=310.0)
+    wanted = parse_requirement(f"{SAME}:bibw:1M>=0.2")
+    with pytest.raises(UserError, match=r"left out bibw, as its budget was .* 5m10s has it"):
+        check([wanted], measured(results), left_out=[left])
+    with pytest.raises(UserError, match="'bibw' is not measured on that path"):
+        check([wanted], measured(results))
 
 
 def test_one_value_is_met_and_not_enough(results: Results) -> None:

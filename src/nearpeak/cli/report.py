@@ -156,7 +156,7 @@ def _report_study(
     if plan:
         requirements = [parse_requirement(text) for text in plan.requirements]
         measured = planned(plan)
-    check(requirements, measured)
+    check(requirements, measured, left_out=results.left_out)
     judged = judge(requirements, measured, results)
     target = _target(folder, output, open_it)
     page = write_report(results, target, machines, folder) if target else None

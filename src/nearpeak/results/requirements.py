@@ -21,7 +21,8 @@ from nearpeak.results.results import CeilingPoint, Cell, Results
 from nearpeak.terms.axes import staging
 from nearpeak.terms.benchmarks import QUOTED_BYTES
 from nearpeak.terms.identity import CEILING, Case, Curve, Place, Who
-from nearpeak.terms.sizes import format_sizes, parse_bytes
+from nearpeak.terms.left_out import LeftOut
+from nearpeak.terms.sizes import format_seconds, format_sizes, parse_bytes
 from nearpeak.terms.subjects import Subject
 
 FORM = re.compile(
@@ -138,10 +139,21 @@ def check(
     requirements: Iterable[Requirement],
     subjects: Sequence[Subject],
     why_not: WhyNot = lambda _path: None,
+    left_out: Sequence[LeftOut] = (),
 ) -> None:
-    """UserError for a requirement that names nothing of what is measured, with what there is."""
+    """UserError for a requirement that names nothing of what is measured, with what there is, or
+    that a study left it out."""
     for wanted in requirements:
-        _named(wanted, subjects, why_not)
+        try:
+            _named(wanted, subjects, why_not)
+        except UserError:
+            for left in left_out:
+                if wanted.figure.split()[0] in left.benchmarks or wanted.path in left.paths:
+                    raise UserError(
+                        f"--require {wanted.text!r}: the study left out {left.label}, as its budget"
+                        f" was too short: --budget {format_seconds(left.budget_seconds)} has it"
+                    ) from None
+            raise
 
 
 def _named(
