@@ -45,9 +45,15 @@ def test_what_a_signal_ends_is_completed(
         tell(self, *told)
         signal.raise_signal(number)
 
-    with monkeypatch.context() as patched:
-        patched.setattr(Progress, "tell", ending)
-        code, out, _ = nearpeak("conform", "--mpi", "one", "--operations", "latency", "-o", "c")
+    before = signal.signal(
+        number, signal.default_int_handler
+    )  # where it was ignored from the start
+    try:
+        with monkeypatch.context() as patched:
+            patched.setattr(Progress, "tell", ending)
+            code, out, _ = nearpeak("conform", "--mpi", "one", "--operations", "latency", "-o", "c")
+    finally:
+        signal.signal(number, before)
     assert code == 128 + number
     assert f"interrupted: {why}\n" in out
     assert "nearpeak: interrupted; complete it with: nearpeak conform --resume -o c\n" in out

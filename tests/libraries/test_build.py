@@ -238,6 +238,7 @@ def meddling(project: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, s
         )
         wrapper.chmod(0o755)
         monkeypatch.setenv("CXX", str(wrapper))
+        monkeypatch.setenv("CCACHE_DISABLE", "1")  # it would keep what was meddled with
 
     return meddle
 
