@@ -4,7 +4,7 @@
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeVar
 
 import typer
 
@@ -12,6 +12,7 @@ from nearpeak.errors import UserError
 from nearpeak.numbers import count, printable
 
 if TYPE_CHECKING:
+    from nearpeak.journal import RunJournal
     from nearpeak.libraries.library import Library
     from nearpeak.machine.machine import Diagnosis
     from nearpeak.results.requirements import Judgement
@@ -74,6 +75,16 @@ Require = Annotated[
 def say(line: str) -> None:
     """Tells the user, beside what a command prints."""
     print(printable(line), file=sys.stderr, flush=True)
+
+
+def keep_reason(interrupt: KeyboardInterrupt, journal: "RunJournal[Any, Any]") -> str:
+    """What has ended a run early, for people; its journal keeps it."""
+    from nearpeak.signals import status_of
+    from nearpeak.study.run import why_ended
+
+    reason = why_ended(status_of(interrupt) - 128)
+    journal.interrupt(reason)
+    return reason
 
 
 def print_json(whole: object) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nearpeak.cli import Libraries, say, say_lacking
+from nearpeak.cli import Libraries, keep_reason, say, say_lacking
 from nearpeak.errors import UserError
 
 if TYPE_CHECKING:
@@ -125,7 +125,6 @@ def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
     from nearpeak.study.paths import paths_within
     from nearpeak.study.prepare import start
     from nearpeak.study.programs import TOOLS, build_programs
-    from nearpeak.study.run import why_ended
 
     journal = None
     if chosen is None:
@@ -150,9 +149,7 @@ def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
             for contender in contenders:
                 trials.try_library(contender, progress.tell)
     except KeyboardInterrupt as interrupt:
-        reason = why_ended(status_of(interrupt) - 128)
-        journal.interrupt(reason)
-        print(f"interrupted: {reason}")
+        print(f"interrupted: {keep_reason(interrupt, journal)}")
         print(f"nearpeak: interrupted; complete it with: nearpeak conform --resume -o {folder}")
         write(folder, journal.records)
         raise typer.Exit(status_of(interrupt)) from None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nearpeak.cli import PathId, parsed, say, say_lacking, warn
+from nearpeak.cli import PathId, keep_reason, parsed, say, say_lacking, warn
 from nearpeak.errors import UserError
 from nearpeak.numbers import count
 from nearpeak.signals import ending, status_of
@@ -120,7 +120,6 @@ def tune(
     ] = False,
 ) -> None:
     """Searches, confirms, writes and prints."""
-    from nearpeak.study.run import why_ended
     from nearpeak.terms.sizes import parse_seconds
     from nearpeak.tune import run
     from nearpeak.tune.journal import FORM, TuneJournal, budget_of, seconds_of
@@ -165,9 +164,7 @@ def tune(
                     prepared, journal, outcome, output, budget_left.study_seconds(spent), for_study
                 )
         except KeyboardInterrupt as interrupt:
-            reason = why_ended(status_of(interrupt) - 128)
-            journal.interrupt(reason)
-            say(f"interrupted: {reason}")
+            say(f"interrupted: {keep_reason(interrupt, journal)}")
             raise _interrupted(output, status_of(interrupt)) from None
         unused = 0.0 if outcome.taken else budget_left.unused(time.monotonic() - start)
         found = run.summed_up(prepared, journal, outcome, judged, unused)

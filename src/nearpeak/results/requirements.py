@@ -283,14 +283,12 @@ def _first_curves(named: Sequence[Subject]) -> list[Subject]:
 
 
 def _is_one_of_several(subject: Subject, named: Iterable[Subject]) -> bool:
-    """Whether libraries have further curves of the same name and buffers, with other axes."""
-    return any(
-        each.who != CEILING
-        and each.curve.buffers == subject.curve.buffers
-        and each.curve != subject.curve
-        and staging(each.curve.axes) is None
-        for each in named
-        if subject.who != CEILING
+    """Whether it is of a library, and libraries have further curves of the same name and buffers,
+    with other axes."""
+    curve = subject.curve
+    others = (each.curve for each in named if each.who != CEILING and each.curve != curve)
+    return subject.who != CEILING and any(
+        other.buffers == curve.buffers and staging(other.axes) is None for other in others
     )
 
 
