@@ -94,8 +94,13 @@ class Cluster:
             )
 
     def job(self, nodes: int, argv: Sequence[str]) -> list[str]:
-        """The command that runs `argv` in a job of so many whole nodes, on the first of them."""
-        return ["salloc", "--quiet", f"--nodes={nodes}", "--exclusive", "--time=5", *argv]
+        """The command that runs `argv` on the first host, in a job of so many whole nodes.
+
+        salloc runs it where it was called, so the job has to have that host, and to wait for it
+        where the job before still completes there.
+        """
+        asked = [f"--nodes={nodes}", f"--nodelist={self.hosts.names[0]}", "--exclusive"]
+        return ["salloc", "--quiet", *asked, "--time=5", *argv]
 
     def start_node(self, host: int) -> None:
         """Starts the daemon of a node, and waits until jobs can run on all."""

@@ -77,7 +77,7 @@ def test_a_path_of_one_node_stays_on_it(
 ) -> None:
     """A launcher that is told of no hosts starts ranks on all of the job's nodes."""
     installed(name)
-    job = ["salloc", "--quiet", "--nodes=2", "--ntasks-per-node=1"]
+    job = ["salloc", "--quiet", "--nodes=2", "--nodelist=nearpeak-a", "--ntasks-per-node=1"]
     done = slurm.run([*job, sys.executable, "-c", WITHIN, name])
     assert done.stdout.split() == [slurm.hosts.names[0]] * 2, done.stderr
 

@@ -52,13 +52,14 @@ def test_the_same_script_completes_a_study_that_was_cancelled_and_killed(
     build_native()
     (tmp_path / "study.toml").write_text(OPTIONS)
     study, script = tmp_path / "study", tmp_path / "job.sh"
+    nodes = f"--nodelist={','.join(slurm.hosts.names[:2])}"
     words = [str(tmp_path / "study.toml"), "-o", str(study), "--sbatch", str(script)]
     assert slurm.run([NEARPEAK, "study", *words]).returncode == 0
 
     def ended_after(kind: str, *how: str) -> None:
         """A job of the script, ended by scancel behind its first record of a kind."""
         before = len(records(study, kind))
-        submit = ["sbatch", "--nodes=2", "--parsable", "--output=/dev/null", str(script)]
+        submit = ["sbatch", "--nodes=2", nodes, "--parsable", "--output=/dev/null", str(script)]
         job = slurm.run(submit).stdout.strip()
         wait(lambda: len(records(study, kind)) > before, f"the first {kind}")
         slurm.run(["scancel", *how, job])
@@ -91,7 +92,8 @@ def test_a_node_that_dies_ends_the_launch_and_then_the_job(
     (tmp_path / "study.toml").write_text(OPTIONS.replace("slot_ms = 100", "slot_ms = 60000"))
     study, dead = tmp_path / "study", slurm.hosts.names[1]
     command = ["exec", NEARPEAK, "study", str(tmp_path / "study.toml"), "-o", str(study)]
-    asked = ["--nodes=2", "--exclusive", "--time=30", "--no-requeue", "--output=/dev/null"]
+    nodes = f"--nodelist={','.join(slurm.hosts.names[:2])}"
+    asked = [nodes, "--exclusive", "--time=30", "--no-requeue", "--output=/dev/null"]
     assert slurm.run(["sbatch", *asked, "--wrap", shlex.join(command)]).returncode == 0
     try:
         wait(lambda: bool(records(study, "environment")), "a launch")
