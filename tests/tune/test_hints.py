@@ -91,6 +91,31 @@ def test_another_librarys_setting_is_not_named(monkeypatch: pytest.MonkeyPatch) 
     assert [name for name, _ in found if name.startswith("UCX_")] == []
 
 
+@pytest.mark.parametrize(
+    ("size", "env", "memory", "acts"),
+    [
+        (4096, {}, "host", True),
+        (2048, {}, "host", False),
+        (4096, {"OMPI_MCA_pml": "ucx"}, "host", False),
+        (4096, {"OMPI_MCA_btl_sm_eager_limit": "2048"}, "host", False),
+        (4096, {}, "gpu", False),
+    ],
+)
+def test_a_setting_that_acts_at_such_sizes_is_named(
+    monkeypatch: pytest.MonkeyPatch, size: int, env: dict[str, str], memory: Any, *, acts: bool
+) -> None:
+    one = single("openmpi", "openmpi", env)
+    ends = tuple(msgspec.structs.replace(end, memory=memory) for end in one.path.ends)
+    one.path = msgspec.structs.replace(one.path, ends=ends)
+
+    def fails(*_: object, **__: object) -> Explanation:
+        raise LaunchFailed("nothing is known of what it does")
+
+    monkeypatch.setattr(hints, "explain", fails)
+    found = hints.hints(one, [64, size], lambda _: None, 9.0).named
+    assert found == [("OMPI_MCA_btl_sm_eager_limit", "8192")] * acts
+
+
 def test_what_cannot_be_looked_at_names_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*_: object, launches: int, limit_seconds: float) -> Explanation:
         assert (launches, limit_seconds) == (1, 9)

@@ -279,8 +279,7 @@ def _remedy(view: View, rule: Rule, seen: Seen) -> Remedy:
     if other is None or not rule.by_settings:
         place = seen.cell.place
         shared = place.transport == "memory" and {*place.ends} == {"host"}
-        x = seen.cell.case.x
-        helping = [each for each in rule.settings if each.least_bytes <= x <= each.most_bytes]
+        helping = [each for each in rule.settings if each.helps(seen.cell.case.x)]
         named = suggested(helping, who, view.observations, shared=shared)
         tried = view.tried(seen.cell, rule.axes)
         return Remedy(

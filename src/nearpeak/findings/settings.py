@@ -34,6 +34,10 @@ class Setting(NamedTuple):
     least_bytes: float = 0.0  # of messages that it may help,
     most_bytes: float = math.inf
 
+    def helps(self, size: float) -> bool:
+        """Whether it may help messages of so many bytes."""
+        return self.least_bytes <= size <= self.most_bytes
+
 
 RENDEZVOUS = Setting(
     "ucx", "UCX_RNDV_THRESH", "intra:1,inter:auto", "inside a node rendezvous from 1 byte on"

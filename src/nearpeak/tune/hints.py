@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What to try first: the settings that rules name for what an explanation shows, and the cost model
-of UCX where messages go over it."""
+"""What to try first: the settings that rules name for what an explanation shows, or that act at
+sizes like these, and the cost model of UCX where messages go over it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import nearpeak
 from nearpeak.explain.launches import explain
 from nearpeak.findings.evidence import View
 from nearpeak.findings.find import find_in
-from nearpeak.findings.settings import named_settings, over_ucx
+from nearpeak.findings.rules import all_rules
+from nearpeak.findings.settings import named_settings, over_ucx, suggested
 from nearpeak.observations.explained import Explanation
 from nearpeak.observations.observed import Library, Observations
 from nearpeak.results.ceilings import Ceilings
@@ -30,8 +31,8 @@ class Hints(NamedTuple):
 def hints(
     single: Single, sizes: list[int], tell: Callable[[str], None], limit_seconds: float
 ) -> Hints:
-    """What rules name for messages of these sizes, and by what they go; nothing is looked at where
-    there is no size, or the library cannot be. `limit_seconds`: of a launch."""
+    """What rules name for messages of these sizes in bytes, and by what they go; nothing is looked
+    at where there is no size, or the library cannot be. `limit_seconds`: of a launch."""
     seen: list[Explanation] = []
     if sizes:
         try:
@@ -40,7 +41,24 @@ def hints(
             tell(f"Nothing is known of what its messages go through: {error}")
     who = Who(single.library.name, single.settings.name)
     view = _view(single, who, seen)
-    return Hints(named_settings(find_in(view)), over_ucx(who, view.observations))
+    named = [*named_settings(find_in(view)), *_acting(single, sizes, who, view)]
+    return Hints(list(dict.fromkeys(named)), over_ucx(who, view.observations))
+
+
+def _acting(single: Single, sizes: list[int], who: Who, view: View) -> Iterable[tuple[str, str]]:
+    """What rules name for messages of such sizes alone, as where two protocols meet: only a study
+    with the sizes beside them shows whether they lose there."""
+    place = single.path.place
+    shared = place.transport == "memory" and {*place.ends} == {"host"}
+    settings = [
+        each
+        for rule in all_rules()
+        for each in rule.settings
+        if each.least_bytes and any(map(each.helps, sizes))
+    ]
+    for change in suggested(settings, who, view.observations, shared=shared):
+        if change.name and change.value is not None:
+            yield change.name, change.value
 
 
 def _view(single: Single, who: Who, explanations: list[Explanation]) -> View:
