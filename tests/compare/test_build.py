@@ -12,8 +12,10 @@ from nearpeak.compare.build import compare
 from nearpeak.compare.compared import Compared
 from nearpeak.compare.load import Study, load_side
 from nearpeak.errors import UserError
+from nearpeak.report.compared import words
 from nearpeak.report.compared.page import render
 from nearpeak.terms.identity import CEILING, Who
+from nearpeak.terms.left_out import LeftOut
 
 MakeSides = Callable[..., Path]
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -266,6 +268,23 @@ def test_a_benchmark_that_is_gone_is_named(make_sides: MakeSides) -> None:
         (Who("alpha"), "bw", "benchmark"),
         (CEILING, "bw", "benchmark"),
     }
+
+
+def test_what_a_budget_left_out_is_named_as_such(make_sides: MakeSides) -> None:
+    old, new = load_side([make_sides("old")]), load_side([make_sides("new", day=2)])
+    results = new[0].results
+    results.cells = [cell for cell in results.cells if cell.case.benchmark != "bw"]
+    results.ceilings = [each for each in results.ceilings if each.case.benchmark != "bw"]
+    results.left_out = [
+        LeftOut(kind="benchmark", name="bw", why="", benchmarks=["bw"], budget_seconds=700.0)
+    ]
+    found = compare(old, new, 0.05)
+    assert {missing.budget_seconds for missing in found.missing} == {700.0}
+    left = "benchmark bw (left out by the budget: --budget 11m40s has it)"
+    assert words.missing(found) == [left]
+    assert left in words.conclusion(found)
+    found.missing.append(msgspec.structs.replace(found.missing[0], budget_seconds=None))
+    assert words.missing(found) == ["benchmark bw"]  # not all of it
 
 
 def test_cells_that_could_not_be_measured_are_missing(make_sides: MakeSides) -> None:

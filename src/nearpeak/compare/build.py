@@ -29,6 +29,7 @@ from nearpeak.results.cells import FAILED
 from nearpeak.statistics.verdicts import SLOWER
 from nearpeak.terms.benchmarks import x_unit
 from nearpeak.terms.identity import CEILING, Curve, Place, Who
+from nearpeak.terms.left_out import LeftOut
 
 OwnCurve = tuple[Who, Place, Curve]
 Numbers = dict[tuple[int, int], int]  # of each study of a side (its index) and session of it
@@ -52,7 +53,8 @@ def compare(
     )
     then, now = gather(old, _numbers(before, 0)), gather(new, _numbers(after, len(before)))
     failed = _failed(new) - now.keys()
-    missing = _missing(then, now, failed)
+    left_out = [left for study in new for left in study.results.left_out]
+    missing = _missing(then, now, failed, left_out)
     both, unmatched = _match(then, now, failed, missing)
     if not both and not failing:
         raise UserError(
@@ -180,8 +182,10 @@ def _apart(old: Figures | None, new: Figures | None, *, failed: bool) -> str:
     return "measured in different units"
 
 
-def _missing(old: Iterable[Key], new: Iterable[Key], failed: Collection[Key]) -> list[Missing]:
-    """The curves that the old side alone has any case of."""
+def _missing(
+    old: Iterable[Key], new: Iterable[Key], failed: Collection[Key], left_out: Sequence[LeftOut]
+) -> list[Missing]:
+    """The curves that the old side alone has any case of. `left_out`: by the new side."""
     now, tried = _curves(new), _curves(failed)
     return [
         Missing(
@@ -190,10 +194,23 @@ def _missing(old: Iterable[Key], new: Iterable[Key], failed: Collection[Key]) ->
             curve=curve,
             lacks=_lacks((who, place, curve), now),
             failed=(who, place, curve) in tried,
+            budget_seconds=_with_budget(place, curve, left_out),
         )
         for who, place, curve in _curves(old)
         if (who, place, curve) not in now
     ]
+
+
+def _with_budget(place: Place, curve: Curve, left_out: Iterable[LeftOut]) -> float | None:
+    """The largest budget that one of these studies, which left a curve out, would need for it."""
+    return max(
+        (
+            left.budget_seconds
+            for left in left_out
+            if left.holds(place.path, curve.benchmark, curve.axes)
+        ),
+        default=None,
+    )
 
 
 def _curves(keys: Iterable[Key]) -> dict[OwnCurve, None]:

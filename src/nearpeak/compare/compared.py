@@ -164,6 +164,8 @@ class Missing(msgspec.Struct, kw_only=True):
     lacks: Lacks  # the most that the new side lacks
     # Its launches failed on the new side, which is judged by their counts: Compared.failures.
     failed: bool = False
+    # The budget of the new side left it out: a --budget that has it, by that study's estimate.
+    budget_seconds: float | None = None
 
 
 class Unmatched(msgspec.Struct, kw_only=True):

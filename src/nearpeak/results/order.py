@@ -109,9 +109,5 @@ def of_headlines(results: Results) -> list[Cell]:
 
 def is_left_out(cell: Cell, results: Results) -> bool:
     """Whether no more of it was measured, so that the budget holds the rest."""
-    return any(
-        cell.place.path in left.paths
-        or cell.case.benchmark in left.benchmarks
-        or (left.kind == "staging" and staging(cell.case.axes) == left.name)
-        for left in results.left_out
-    )
+    path, case = cell.place.path, cell.case
+    return any(left.holds(path, case.benchmark, case.axes) for left in results.left_out)

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a study leaves out for want of time."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
 
 from nearpeak.numbers import count
+from nearpeak.terms.axes import staging
 
 # Fewer launches give no interval: of all that a plan keeps, its budget holds so many blocks. Local
 # memory, and where a path's ceiling ends to grow, are measured in no more.
@@ -24,6 +26,14 @@ class LeftOut(msgspec.Struct, kw_only=True, frozen=True):
     budget_seconds: float  # that holds six blocks with it, by what was known then
     whole_seconds: float = 0.0  # a budget that holds all that was asked for; 0: not known
     after_blocks: int = 0  # that were measured then; 0: before the start, by a guess
+
+    def holds(self, path: str, benchmark: str, axes: Mapping[str, str]) -> bool:
+        """Whether it has what a benchmark with these axes measures of libraries on a path."""
+        return (
+            path in self.paths
+            or benchmark in self.benchmarks
+            or (self.kind == "staging" and staging(axes) == self.name)
+        )
 
     @property
     def label(self) -> str:

@@ -276,7 +276,7 @@ def search(
     single = prepared.single
     hinted = trials.hints(lambda limit: _hints(prepared, tell, limit))
     for name, value in hinted.named:
-        tell(f"{name}={value} is tried first: what its messages take time for, or their size, names it")
+        tell(f"{name}={value} is tried first: the time or the size of its messages names it")
     given = {*single.settings.env, *single.library.env}
     crossed = _crossed(prepared, trials, hinted, tell)
     ruled = _ruled(prepared, trials, journal.folder, tell)

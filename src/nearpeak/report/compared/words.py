@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the terminal, the page and JUnit all say of a comparison."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 import msgspec
@@ -27,6 +27,7 @@ from nearpeak.statistics.strata import ALONE
 from nearpeak.statistics.verdicts import FASTER, SLOWER, UNDECIDED
 from nearpeak.terms.fingerprints import shown
 from nearpeak.terms.identity import CEILING, Curve, Place
+from nearpeak.terms.sizes import format_seconds
 
 DISTANCES = (
     "How far apart the CPUs of neighbouring ranks were (the time of a cache line there and back),"
@@ -129,7 +130,16 @@ def missing(compared: Compared) -> list[str]:
 
 
 def _names(found: Iterable[Missing]) -> list[str]:
-    return list(dict.fromkeys(map(_lacking, found)))
+    """Each once, and where a budget left all of it out, with which one it would be measured."""
+    budgets: dict[str, list[float | None]] = defaultdict(list)
+    for missing in found:
+        budgets[_lacking(missing)].append(missing.budget_seconds)
+    names = []
+    for name, needed in budgets.items():
+        known = [each for each in needed if each is not None]
+        budget = f"--budget {format_seconds(max(known))}" if len(known) == len(needed) else ""
+        names.append(f"{name} (left out by the budget: {budget} has it)" if budget else name)
+    return names
 
 
 def _lacking(missing: Missing) -> str:
