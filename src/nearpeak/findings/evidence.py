@@ -328,6 +328,7 @@ class Noticed:
     command: str = ""  # shows it
     sure: bool = True
     message: InMessage | None = None  # that it is about
+    remedy: str = ""  # of these facts alone; empty: that of the rule
 
 
 @dataclass(frozen=True)

@@ -264,7 +264,7 @@ def _fact(view: View, rule: Rule, noticed: Noticed) -> Finding:
         ],
         message=noticed.message,
         remedy=Remedy(
-            text=rule.remedy,
+            text=noticed.remedy or rule.remedy,
             changes=suggested(rule.settings, noticed.who, known),
             tune=_tune(view, rule, noticed),
         ),

@@ -120,9 +120,13 @@ def _about(results: Results, name: str) -> Iterator[str]:
     """Which operations are held against what."""
     found: dict[str, list[str]] = defaultdict(list)
     measured = {cell.case.benchmark for cell in results.cells}
+    judged = {cell.case.benchmark for cell in results.cells if cell.fraction is not None}
     for benchmark in results.benchmarks:
         if benchmark.family == name and benchmark.name in measured:
-            found[benchmark.ceiling if benchmark.bound is None else "ideal"].append(benchmark.name)
+            kind: str = benchmark.ceiling if benchmark.bound is None else "ideal"
+            if kind == "bound" and benchmark.name not in judged:  # what bounds it is not measured
+                kind = "none"
+            found[kind].append(benchmark.name)
     for kind, operations in found.items():
         whose = "" if len(found) == 1 else f"{', '.join(operations)}: "
         yield f"{whose}{'compared' if whose else 'Compared'} with {AGAINST.get(kind, kind)}."

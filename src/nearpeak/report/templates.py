@@ -5,10 +5,11 @@ import base64
 import functools
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from nearpeak import numbers
 from nearpeak.picture.svg import palette
@@ -34,8 +35,14 @@ def environment(folder: Path) -> jinja2.Environment:
         "count": numbers.count,
         "unit": numbers.unit,
         "probability": numbers.probability,
+        "marked": marked,
     }
     return made
+
+
+def marked(words: str) -> Markup:
+    """Words with what stands between backticks as code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(words))))
 
 
 def script(name: str) -> Markup:

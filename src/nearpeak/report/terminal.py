@@ -129,7 +129,10 @@ def _print_links(results: Results, console: PlainConsole) -> None:
         table.add_row(name, _text(row.ends), at, _text(row.figures), _text(row.share))
     console.print()
     console.print(table)
-    said = "Rate in one direction at this size: the best library, and its fraction of the ceiling"
+    said = (
+        "Rate in one direction at this size: the best library, and its fraction of the ceiling (the"
+        " median over blocks, which may differ from the ratio of both figures)"
+    )
     if any(row.path.transport == "local" for row in rows):
         said += "; of memory, what a copy moves, with each byte counted once"
     console.print(_text(said, "dim"))

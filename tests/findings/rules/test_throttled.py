@@ -30,6 +30,7 @@ def test_both_figures_are_shown_where_there_are_both(by_hand: Any) -> None:
         ("alternative", 10.0),
     ]
     assert found.case == cell.case
+    assert found.remedy == "Let what is too hot cool. Then measure again."
 
 
 @pytest.mark.parametrize("first", [True, False])

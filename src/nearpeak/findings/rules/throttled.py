@@ -2,7 +2,7 @@
 """Launches while a CPU or a GPU was held down: too hot, out of power, or taken by others."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from statistics import median
 
 from nearpeak.findings.evidence import Noticed, Rule, View, summed
@@ -14,6 +14,15 @@ from nearpeak.terms.identity import Case, Place, Who
 
 FEWEST = 2  # blocks of either kind that a figure of them takes
 LEAST = 1.05  # times slower, that a figure is shown for
+
+AGAIN = "Then measure again."
+# By what is in the name of a reason.
+REMEDIES = {
+    "too hot": "let what is too hot cool",
+    "power": "raise the power limit of the GPU (nvidia-smi -q -d PERFORMANCE,POWER)",
+    "stolen": "use a machine with CPUs of its own",
+}
+OTHERWISE = "have the GPU looked at (nvidia-smi -q -d PERFORMANCE,ECC)"
 
 Slowed = Set[tuple[Who, Place, Case, Block]]
 
@@ -45,11 +54,25 @@ def find(view: View) -> Iterator[Noticed]:
         ]
         hit = [each for each in hit if _slower(*each) > LEAST]
         if not hit:
-            yield Noticed(facts, who, place)
+            yield Noticed(facts, who, place, remedy=_remedy(reasons))
             continue
         cell, parted = max(hit, key=lambda each: _slower(*each))
         evidence = [summed("own", cell, parted[0]), summed("alternative", cell, parted[1])]
-        yield Noticed(facts, who, place, cell.case, evidence, command=cell.command)
+        yield Noticed(facts, who, place, cell.case, evidence, cell.command, remedy=_remedy(reasons))
+
+
+def _remedy(reasons: Iterable[str]) -> str:
+    """What to do about these, each once."""
+    found = dict.fromkeys(
+        next((words for part, words in REMEDIES.items() if part in reason), OTHERWISE)
+        for reason in sorted(reasons)
+    )
+    return _sentences(found)
+
+
+def _sentences(words: Iterable[str]) -> str:
+    text = "; ".join(words)
+    return f"{text[0].upper()}{text[1:]}. {AGAIN}"
 
 
 def _parted(cell: Cell, slowed: Slowed) -> tuple[list[Block], list[Block]]:
@@ -70,8 +93,7 @@ RULE = Rule(
     " hypervisor took CPU time, as states around them show. Where some launches of a case were"
     " slowed and others were not, both figures are shown, if these are worse by 5 % or more.",
     find=find,
-    remedy="Too hot: let it cool; out of power: raise the limit of the GPU (nvidia-smi -q -d"
-    " PERFORMANCE,POWER); CPU time taken: use a machine with CPUs of its own. Then measure again.",
+    remedy=_sentences([*REMEDIES.values(), OTHERWISE]),
     sources=[
         Reference(
             Source(
