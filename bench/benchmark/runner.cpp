@@ -94,9 +94,15 @@ void Runner::heading(const std::string& text) {
 }
 
 void Runner::note_window(const Benchmark& benchmark) {
-  if (!group_.leads() || window_noted_ || !benchmark.info.moves.window) return;
+  if (!group_.leads() || window_noted_) return;
   window_noted_ = true;
-  if (const std::string note = common_.window_note(); !note.empty()) table_.heading(note);
+  std::string note;
+  if (benchmark.info.moves.window) {
+    note = common_.window_note();
+  } else if (common_.window != CommonOptions{}.window) {
+    note = "window: " + benchmark.info.name + " has none, --window changes nothing";
+  }
+  if (!note.empty()) table_.heading(note);
 }
 
 CaseName Runner::name_of(const Benchmark& benchmark, const Metric& metric,
