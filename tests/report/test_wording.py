@@ -298,7 +298,10 @@ def test_the_widest_interval_is_that_which_misses_its_aim_most(
         cell.ci95 = (cell.median * (1 - off), cell.median * (1 + off))
     rate.flags = ["imprecise"]
     tell(plain)
-    assert f"1 interval is wider, at most +- 2.50 % ({rate.who.label}," in wording.precision(plain)
+    assert (
+        f"1 interval is wider, the furthest from its aim +- 2.50 % ({rate.who.label},"
+        in wording.precision(plain)
+    )
 
 
 def test_how_precise_the_cells_are(results: Results, tell: Callable[[Results], None]) -> None:
@@ -314,7 +317,7 @@ def test_how_precise_the_cells_are(results: Results, tell: Callable[[Results], N
     wide.ci95 = (wide.median * 0.5, wide.median * 1.5)
     tell(results)
     assert wording.precision(results).endswith(
-        f" {aim} 3 intervals are wider, at most +- 50.0 % ({wide.who.label},"
+        f" {aim} 3 intervals are wider, the furthest from its aim +- 50.0 % ({wide.who.label},"
         f" {wide.place.path}, {case(wide.case)} at {size(wide.case.x)})."
     )
     for cell in results.cells:

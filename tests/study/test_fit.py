@@ -151,6 +151,7 @@ def test_families_go_before_paths_and_like_paths_before_unlike_ones(
         ("family", "rma"),
         ("family", "collective"),
         ("benchmark", "bibw"),
+        ("memory", "of its own NUMA node"),
         ("path", "host-host tcp-loopback"),
         ("path", "gpu x8"),
         ("path", "host-gpu far"),
@@ -162,7 +163,6 @@ def test_families_go_before_paths_and_like_paths_before_unlike_ones(
         ("path", "gpu-gpu same-gpu mps"),
         ("path", "gpu-gpu same-gpu"),
         ("path", "host-gpu near"),
-        ("memory", "of its own NUMA node"),
     ]
     plan = plan_of(standins, described, "dgx-h100", 2, budget_seconds=90)
     [wide] = [left.paths for left in plan.left_out if left.name == "collective"]

@@ -40,6 +40,7 @@ def _parts(rule: Rule) -> Iterator[str]:
     yield _filled(f"**Remedy.** {rule.remedy}")
     for setting in rule.settings:
         where = ", host memory inside a host," if setting.component == SHARED else ""
+        where = ", buffers in a GPU," if setting.of_device else where
         words = f"{COMPONENTS[setting.component]}{where} `{setting.name}={setting.value}`"
         yield _filled(f"**Setting.** {words}: {setting.effect}.")
     for setting in rule.reasons:

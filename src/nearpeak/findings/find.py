@@ -265,7 +265,7 @@ def _fact(view: View, rule: Rule, noticed: Noticed) -> Finding:
         message=noticed.message,
         remedy=Remedy(
             text=noticed.remedy or rule.remedy,
-            changes=suggested(rule.settings, noticed.who, known),
+            changes=suggested(rule.settings, noticed.who, known, noticed.place),
             tune=_tune(view, rule, noticed),
         ),
         check=[Check(of="own", command=command)] if command else [],
@@ -277,10 +277,8 @@ def _fact(view: View, rule: Rule, noticed: Noticed) -> Finding:
 def _remedy(view: View, rule: Rule, seen: Seen) -> Remedy:
     other, who = seen.other, seen.cell.who
     if other is None or not rule.by_settings:
-        place = seen.cell.place
-        shared = place.transport == "memory" and {*place.ends} == {"host"}
         helping = [each for each in rule.settings if each.helps(seen.cell.case.x)]
-        named = suggested(helping, who, view.observations, shared=shared)
+        named = suggested(helping, who, view.observations, seen.cell.place)
         tried = view.tried(seen.cell, rule.axes)
         return Remedy(
             text=rule.remedy, changes=named, tried=tried, tune=_tune(view, rule, seen.cell)

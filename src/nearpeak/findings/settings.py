@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from nearpeak.observations.observed import Observations
 from nearpeak.results.results import Fact, Finding, SettingChange
-from nearpeak.terms.identity import Who
+from nearpeak.terms.identity import Place, Who
 
 Component = Literal["ucx", "intel", "mpich", "openmpi", "ob1"]  # a family, or what several stand on
 COMPONENTS: dict[Component, str] = {
@@ -33,6 +33,7 @@ class Setting(NamedTuple):
     effect: str  # "each message asks for no handle"
     least_bytes: float = 0.0  # of messages that it may help,
     most_bytes: float = math.inf
+    of_device: bool = False  # only messages with a buffer in a GPU
 
     def helps(self, size: float) -> bool:
         """Whether it may help messages of so many bytes."""
@@ -40,7 +41,11 @@ class Setting(NamedTuple):
 
 
 RENDEZVOUS = Setting(
-    "ucx", "UCX_RNDV_THRESH", "intra:1,inter:auto", "inside a node rendezvous from 1 byte on"
+    "ucx",
+    "UCX_RNDV_THRESH",
+    "intra:1,inter:auto",
+    "inside a node rendezvous from 1 byte on",
+    of_device=True,  # in host memory large messages go so without it, and small ones lose by it
 )
 
 
@@ -56,17 +61,21 @@ EAGER = Setting(
 
 
 def suggested(
-    settings: Iterable[Setting], who: Who | None, known: Observations, *, shared: bool = False
+    settings: Iterable[Setting], who: Who | None, known: Observations, place: Place | None
 ) -> list[SettingChange]:
-    """Those that fit a library and that nothing in force sets, one way or the other. `shared`: what
-    is asked for moves between ranks in host memory of one node."""
+    """Those that fit a library and what moves at a place, and that nothing in force sets, one way
+    or the other."""
     set_ = in_force(who, known)
+    shared = place is not None and place.transport == "memory" and {*place.ends} == {"host"}
+    device = place is not None and "gpu" in place.ends
     return [
         SettingChange(
             kind="env", name=each.name, value=each.value, instead=None, effect=each.effect
         )
         for each in _fitting(settings, who, known)
-        if each.name not in set_ and (shared or each.component != SHARED)
+        if each.name not in set_
+        and (shared or each.component != SHARED)
+        and (device or not each.of_device)
     ]
 
 

@@ -38,7 +38,7 @@ def _words(results: Results, advice: Advice) -> str:
     if advice.kind == "loss":
         finding = results.findings[advice.finding or 0]
         # Parts of a message may move its bytes, so that not all of them are lost.
-        what = "Largest loss" if finding.cost else "Look first at"
+        what = "Largest loss that a rule knows" if finding.cost else "Look first at"
         return f"{what}: {sentence(finding)} {remedied(finding)}"
     if advice.kind == "launches":
         return (

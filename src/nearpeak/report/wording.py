@@ -304,9 +304,9 @@ def precision(results: Results) -> str:
     if not found.wider:
         return f"{text} all intervals reach it."
     return (
-        f"{text} {count(found.wider, 'interval')} {'is' if found.wider == 1 else 'are'} wider, at"
-        f" most +- {percent(found.widest)} % ({found.who.label}, {found.place.path},"
-        f" {case(found.case)} at {size(found.case.x)})."
+        f"{text} {count(found.wider, 'interval')} {'is' if found.wider == 1 else 'are'} wider,"
+        f" the furthest from its aim +- {percent(found.widest)} % ({found.who.label},"
+        f" {found.place.path}, {case(found.case)} at {size(found.case.x)})."
     )
 
 

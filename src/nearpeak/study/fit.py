@@ -218,11 +218,11 @@ def cuts(plan: Plan, options: Options) -> Iterator[Cut]:
     yield from _families(plan, options)
     yield from _messages(plan, options)
     yield from _stagings(plan, options)
-    yield from _paths(plan, options)
     own = [memory for memory in memories if memory not in remote]
     # With applications they are the roofline.
     if own and all(benchmark.over_bytes for benchmark in plan.benchmarks):
         yield Cut("memory", "of its own NUMA node", "no library is held against it", paths=own)
+    yield from _paths(plan, options)
 
 
 def _named_benchmarks(options: Options) -> set[str]:

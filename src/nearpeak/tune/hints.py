@@ -48,15 +48,13 @@ def hints(
 def _acting(single: Single, sizes: list[int], who: Who, view: View) -> Iterable[tuple[str, str]]:
     """What rules name for messages of such sizes alone, as where two protocols meet: only a study
     with the sizes beside them shows whether they lose there."""
-    place = single.path.place
-    shared = place.transport == "memory" and {*place.ends} == {"host"}
     settings = [
         each
         for rule in all_rules()
         for each in rule.settings
         if each.least_bytes and any(map(each.helps, sizes))
     ]
-    for change in suggested(settings, who, view.observations, shared=shared):
+    for change in suggested(settings, who, view.observations, single.path.place):
         if change.name and change.value is not None:
             yield change.name, change.value
 
