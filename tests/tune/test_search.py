@@ -3,6 +3,7 @@
 
 import math
 import random
+import re
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -463,6 +464,26 @@ def test_where_nothing_is_taken_what_seems_better_races_on() -> None:
 
     with pytest.MonkeyPatch.context() as monkeypatch:
         assert taken(14, monkeypatch) > taken(0, monkeypatch)
+
+
+def test_what_the_time_left_undecided_is_named() -> None:
+    def effect(env: Env) -> tuple[float, float]:
+        return (1.2, 1.2) if "FAST" in env else (1.0, 1.0)
+
+    def lacking(most: float) -> list[str]:
+        bench = Planted(effect, 1, noise=0.15, launches=30)
+        bench.most = most
+        found = Search(bench, candidates({"FAST": ["y"], "OTHER": ["y"]}), 1).run()
+        assert not found.taken
+        return [each for each in found.lacking if each.startswith("rounds that tell")]
+
+    [told] = lacking(50)
+    assert re.fullmatch(
+        r"rounds that tell whether FAST=y OTHER=y is better: 1\.\d\d 1\.\d\d times as fast in"
+        r" \d rounds so far",
+        told,
+    )
+    assert lacking(1000) == []  # all rounds that any time would have
 
 
 def test_what_was_not_seen_to_work_is_not_taken() -> None:

@@ -26,6 +26,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from nearpeak.arrays import Floats
+from nearpeak.numbers import count
 from nearpeak.terms.logs import brief
 from nearpeak.terms.sizes import format_seconds
 from nearpeak.tune.budget import Work
@@ -184,7 +185,18 @@ class Search:
             if not self.outcome.taken and self._take_best(self._best(self._known())):
                 self._prune()
             self._go_on()
+        self._tell_undecided()
         return self.outcome
+
+    def _tell_undecided(self) -> None:
+        """What seemed to be best when the time ended its race, where nothing was taken."""
+        if self.outcome.taken or not self._undecided:
+            return
+        candidate, gains = max(self._undecided.items(), key=lambda pair: float(np.mean(pair[1])))
+        if len(gains) < MOST_ROUNDS + MOST_MORE:
+            rounds = f"rounds that tell whether {candidate.label} is better"
+            times = words(np.mean(gains, axis=0))
+            self._lack(f"{rounds}: {times} times as fast in {count(len(gains), 'round')} so far")
 
     def _foresee(self) -> None:
         """Tells what time would hold each value, where this one does not."""
