@@ -202,6 +202,17 @@ def test_what_is_held_against_nothing_has_its_figures(of_family: Results) -> Non
     assert family.sentences[0].endswith("; barrier: openmpi 1.00 µs, mpich 1.00 µs.")
 
 
+def test_rates_of_short_messages_are_not_told_beside_bounds_of_longer_ones(
+    of_family: Results,
+) -> None:
+    for cell in of_family.cells:
+        if cell.case.benchmark == "allgather":
+            cell.better, cell.unit = "higher", "GB/s"
+            if cell.case.x == 8:
+                cell.fraction = None
+    assert "allgather at 8 B" not in families(of_family)[0].sentences[0]
+
+
 def test_a_metric_may_be_a_ratio(of_family: Results) -> None:
     for cell in of_family.cells:
         if cell.case.benchmark == "barrier":

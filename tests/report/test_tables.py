@@ -95,6 +95,11 @@ def test_a_failed_cell_and_a_defect_are_marked(plain: Results) -> None:
     assert _row(plain, "host-host same-numa", "mpich").values["bw value"].text == "crashed"
     defect = _row(plain, "host-host same-numa", "openmpi").values["bw fraction"]
     assert (defect.text, defect.remark, defect.tone) == ("150", "(defect)", "bad")
+    for cell in plain.cells:
+        if cell.case.figure == "bw":
+            cell.fraction_ci95, cell.fraction_range, cell.fraction_blocks = None, (1.4, 1.6), 2
+    defect = _row(plain, "host-host same-numa", "openmpi").values["bw fraction"]
+    assert defect.remark == "(defect in 2 blocks)"
 
 
 def test_a_cell_that_some_launches_lost_says_so(plain: Results) -> None:

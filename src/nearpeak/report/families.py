@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from nearpeak.numbers import count, number, percent, size, unit
 from nearpeak.report.sections import NO_COMMON_BLOCK, PAIRED, Column, Row, Rows, Table, Value
+from nearpeak.report.wording import defect
 from nearpeak.results import order
-from nearpeak.results.cells import is_defect
 from nearpeak.results.names import axes_words, loses, status
 from nearpeak.results.results import Cell, Furthest, Results
 from nearpeak.terms.awareness import Awareness
@@ -280,7 +280,7 @@ def _value(cell: Cell, bus: str) -> Value:
         detail = f"{percent(cell.fraction)} %"
     elif cell.no_fraction:
         detail = NO_COMMON_BLOCK
-    remark = loses(cell) or ("(defect)" if is_defect(cell) else "")
+    remark = loses(cell) or defect(cell)
     return Value(
         cell.median,
         detail=detail,
@@ -357,10 +357,14 @@ def _failed(cells: Sequence[Cell], curves: Sequence[Curve]) -> Iterator[str]:
 
 
 def _figures(cells: Sequence[Cell], curves: Sequence[Curve]) -> Iterator[str]:
-    """What is held against nothing: a time at the smallest size, all else at the largest."""
+    """What is held against nothing: a time at the smallest size, all else at the largest, but where
+    larger ones are held against something: a rate of short messages says little."""
+    held = {(cell.who, cell.case.curve) for cell in cells if cell.fraction is not None}
     found: dict[str, dict[Who, list[Cell]]] = defaultdict(lambda: defaultdict(list))
     for cell in cells:
-        if cell.median is not None and cell.fraction is None:
+        if cell.median is None or cell.fraction is not None:
+            continue
+        if cell.better == "lower" or (cell.who, cell.case.curve) not in held:
             found[_named(cell.case, curves)][cell.who].append(cell)
     for figure, by_who in list(found.items())[:_TOLD]:
         values: dict[str, list[str]] = defaultdict(list)

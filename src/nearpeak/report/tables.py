@@ -7,9 +7,9 @@ from itertools import groupby
 from nearpeak.numbers import number, percent, size, unit
 from nearpeak.report.headlines import Group
 from nearpeak.report.sections import NO_COMMON_BLOCK, PAIRED, Column, Row, Rows, Table, Value
-from nearpeak.report.wording import convention
+from nearpeak.report.wording import convention, defect
 from nearpeak.results import methods, names
-from nearpeak.results.cells import FEWEST, is_defect
+from nearpeak.results.cells import FEWEST
 from nearpeak.results.peaks import HEALTHY, JUDGED_FROM
 from nearpeak.results.results import CeilingPoint, Cell, Kind, Peak, Reference, Results
 
@@ -262,8 +262,8 @@ def _reached(name: str, cell: Cell | None) -> dict[str, Value]:
             few="blocks",
             blocks=cell.fraction_blocks,
             notes=_below(cell),
-            tone="bad" if is_defect(cell) else "",
-            remark="(defect)" if is_defect(cell) else "",
+            tone="bad" if defect(cell) else "",
+            remark=defect(cell),
         ),
     }
     if cell.overlap is not None:

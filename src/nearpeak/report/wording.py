@@ -291,6 +291,15 @@ def mode_words(found: Sequence[Mode], unit: str = "") -> str:
     return "; ".join(parts)
 
 
+def defect(cell: Cell) -> str:
+    """`(defect)` where a figure is above its ceiling, in how many blocks where these are few; empty
+    where none is."""
+    if not is_defect(cell):
+        return ""
+    few = "" if cell.fraction_ci95 else f" in {count(cell.fraction_blocks, 'block')}"
+    return f"(defect{few})"
+
+
 def precision(results: Results) -> str:
     """How narrow the intervals are, and how many missed the aim; empty where there is none."""
     found = results.precision
