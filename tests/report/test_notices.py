@@ -90,6 +90,8 @@ def test_few_launches_are_counted(results: Results) -> None:
     assert _one(results, "fewer than 6 launches").text == (
         "1 of 1 cell has fewer than 6 launches: it has a range instead of a 95 % interval."
     )
+    measured.launches = 1
+    assert "it has a range, or one value, instead" in _one(results, "fewer than 6 launches").text
 
 
 def test_fractions_of_few_blocks_are_counted(plain: Results) -> None:

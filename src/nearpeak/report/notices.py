@@ -185,12 +185,14 @@ def _few_launches(results: Results) -> Iterator[Notice]:
     imported = guests(results)
     cells = [cell for cell in results.cells if cell.who.library not in imported]
     measured = [cell for cell in cells if cell.median is not None]
-    if few := sum(cell.ci95 is None for cell in measured):
-        left = sum(cell.ci95 is None and is_left_out(cell, results) for cell in measured)
+    lacking = [cell for cell in measured if cell.ci95 is None]
+    if few := len(lacking):
+        one = any(cell.launches == 1 for cell in lacking)
+        left = sum(is_left_out(cell, results) for cell in lacking)
         yield Notice(
             f"{few} of {count(len(measured), 'cell')} {'has' if few == 1 else 'have'} fewer than"
-            f" {FEWEST} launches: {'it has' if few == 1 else 'they have'} a range instead of a 95 %"
-            " interval."
+            f" {FEWEST} launches: {'it has' if few == 1 else 'they have'} a range"
+            f"{', or one value,' if one else ''} instead of a 95 % interval."
             + (
                 f" Of these, {left} were left out, so that the budget holds the rest."
                 if left
