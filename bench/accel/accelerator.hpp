@@ -165,6 +165,7 @@ struct Located {
   std::size_t bytes = 0;
   std::uint64_t allocation = 0;  // a number that no other one of this process has had or will have
   bool shareable = false;        // whether Ipc::export_memory takes it
+  void* context = nullptr;  // of the driver, that it belongs to; null: none, as a pool's memory
 };
 
 // What not every device can do; each is asked for with the functions of Device of the same name.

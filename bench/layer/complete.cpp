@@ -363,7 +363,7 @@ void prepare(Operation& operation) {
     for (Image& image : operation.images) image.lower();
     ++world.counts.imaged;
   } else {
-    world.devices.down(operation.device, operation.memory.get(), operation.data,
+    world.devices.down(operation.place, operation.memory.get(), operation.data,
                        static_cast<std::size_t>(operation.bytes));
     ++world.counts.staged;
   }

@@ -13,8 +13,8 @@ namespace nearpeak::layer {
 bool Devices::load(std::string& why) {
   try {
     const Library library("NEARPEAK_CUDA_LIBRARY", {"libcuda.so.1"});
-    if (!library.find(ask_, "cuPointerGetAttribute"))
-      why = library.name() + " has no cuPointerGetAttribute";
+    if (!library.find(ask_, "cuPointerGetAttributes"))
+      why = library.name() + " has no cuPointerGetAttributes";
     library.find(get_device_, "cuDeviceGet");
     library.find(ask_device_, "cuDeviceGetAttribute");
     library.find(exchange_capture_mode_, "cuThreadExchangeStreamCaptureMode");
@@ -30,24 +30,18 @@ Accelerator& Devices::accelerator() {
   return *accelerator_;
 }
 
-Located Devices::locate(const void* data) { return know(data).place; }
-
-// One question instead of eight for what was asked before: no two allocations have one number. Of
-// memory that is put together by hand, or a pool's, it is not sure what has the number.
-const Devices::Known& Devices::know(const void* address) {
-  std::uint64_t id = 0;
-  if (ask_(&id, kBufferId, address) == 0 && id != 0) {
-    const Known& known = known_[id % kMostKnown];
-    const auto offset = reinterpret_cast<std::uintptr_t>(address) -
-                        reinterpret_cast<std::uintptr_t>(known.place.base);
-    if (known.place.allocation == id && offset < known.place.bytes) return known;
+// No more is asked of an allocation that was asked after before: no two have one number. Of memory
+// that is put together by hand, or a pool's, it is not sure what has the number.
+const Located& Devices::locate(const void* data, const Found& found) {
+  if (found.allocation != 0) {
+    const Located& known = known_[found.allocation % kMostKnown];
+    const auto offset =
+        reinterpret_cast<std::uintptr_t>(data) - reinterpret_cast<std::uintptr_t>(known.base);
+    if (known.allocation == found.allocation && offset < known.bytes) return known;
   }
-  const auto found = accelerator().locate(address);
-  if (!found) throw AcceleratorError("the driver does not know an address that it knew before");
-  Known& known = found->shareable ? known_[found->allocation % kMostKnown] : other_;
-  known = {.place = *found, .context = nullptr};
-  if (ask_(&known.context, kContext, address) != 0) known.context = nullptr;
-  return known;
+  const auto located = accelerator().locate(data);
+  if (!located) throw AcceleratorError("the driver does not know an address that it knew before");
+  return (located->shareable ? known_[located->allocation % kMostKnown] : other_) = *located;
 }
 
 const std::string& Devices::uuid(int device) {
@@ -85,37 +79,39 @@ void Devices::copy(int device, const std::vector<Piece>& pieces) {
   stream->synchronize();
 }
 
-void Devices::down(int device, void* host, const void* from, std::size_t bytes, Source source) {
-  if (bytes > 0 && bytes <= CourierBoard::kStaged) {
-    Courier* const by = source == Source::kOwn ? courier(device, {from}) : courier(device, {});
-    if (by != nullptr && by->down(host, from, bytes)) return;
-  }
-  copy(device, host, from, bytes);
-}
-
-void Devices::up(int device, void* to, const void* host, std::size_t bytes) {
+void Devices::down(const Located& place, void* host, const void* from, std::size_t bytes) {
   if (bytes > 0 && bytes <= CourierBoard::kStaged)
-    if (Courier* const by = courier(device, {to}); by != nullptr && by->up(to, host, bytes)) return;
-  copy(device, to, host, bytes);
+    if (Courier* const by = courier(place.device, {&place});
+        by != nullptr && by->down(host, from, bytes))
+      return;
+  copy(place.device, host, from, bytes);
 }
 
-void Devices::across(int device, void* to, const void* from, std::size_t bytes, Source source) {
-  if (bytes > 0 && bytes <= Courier::kMost) {
-    Courier* const by =
-        source == Source::kOwn ? courier(device, {to, from}) : courier(device, {to});
-    if (by != nullptr && by->across(to, from, bytes)) return;
-  }
-  copy(device, to, from, bytes);
+void Devices::up(const Located& place, void* to, const void* host, std::size_t bytes) {
+  if (bytes > 0 && bytes <= CourierBoard::kStaged)
+    if (Courier* const by = courier(place.device, {&place});
+        by != nullptr && by->up(to, host, bytes))
+      return;
+  copy(place.device, to, host, bytes);
 }
 
-void Devices::down(int device, const std::vector<Piece>& pieces) {
-  if (pieces.size() == 1) return down(device, pieces[0].to, pieces[0].from, pieces[0].bytes);
-  copy(device, pieces);
+void Devices::across(const Located& place, void* to, const Located& source, const void* from,
+                     std::size_t bytes) {
+  if (bytes > 0 && bytes <= Courier::kMost)
+    if (Courier* const by = courier(place.device, {&place, &source});
+        by != nullptr && by->across(to, from, bytes))
+      return;
+  copy(place.device, to, from, bytes);
 }
 
-void Devices::up(int device, const std::vector<Piece>& pieces) {
-  if (pieces.size() == 1) return up(device, pieces[0].to, pieces[0].from, pieces[0].bytes);
-  copy(device, pieces);
+void Devices::down(const Located& place, const std::vector<Piece>& pieces) {
+  if (pieces.size() == 1) return down(place, pieces[0].to, pieces[0].from, pieces[0].bytes);
+  copy(place.device, pieces);
+}
+
+void Devices::up(const Located& place, const std::vector<Piece>& pieces) {
+  if (pieces.size() == 1) return up(place, pieces[0].to, pieces[0].from, pieces[0].bytes);
+  copy(place.device, pieces);
 }
 
 void Devices::use_kernels(std::chrono::microseconds patience, std::function<bool(int)> alone) {
@@ -139,7 +135,7 @@ Devices::Short Devices::short_copies() const {
 
 // A kernel is compiled, and a device taken for it, only where short copies are many. The processes
 // of a device are not all known at first.
-Courier* Devices::courier(int device, std::initializer_list<const void*> addresses) {
+Courier* Devices::courier(int device, std::initializer_list<const Located*> places) {
   constexpr std::uint64_t kFirst = 32;
   constexpr std::uint64_t kAgain = 1024;
   ++short_.all;
@@ -157,11 +153,9 @@ Courier* Devices::courier(int device, std::initializer_list<const void*> address
   else if (carrier.asked % kAgain == 0 && !alone_(device))
     end_courier(carrier, "processes that share the GPU take turns");
   // Memory of a pool, or mapped by hand, belongs to no context.
-  for (const void* const address : addresses) {
-    const Known& known = know(address);
-    if (known.context != nullptr ? known.context != carrier.context : known.place.device != device)
+  for (const Located* const place : places)
+    if (place->context != nullptr ? place->context != carrier.context : place->device != device)
       return nullptr;
-  }
   return carrier.courier.get();
 }
 
@@ -176,7 +170,7 @@ void Devices::begin_courier(int device, Carrier& carrier) {
       Device& of = accelerator().device(device);
       carrier.courier = std::make_unique<Courier>(of, patience_);
       const SlotBuffer own(of.memory(BufferKind::kDevice), 1, 1);
-      carrier.context = know(own.slot(0)).context;
+      carrier.context = locate(own.slot(0)).context;
     } else {
       end_courier(carrier, "processes that share the GPU take turns");
     }

@@ -8,10 +8,10 @@
 
 namespace nearpeak::layer {
 
-Image::Image(const void* buffer, const std::vector<Part>& parts, Use use)
+Image::Image(const void* buffer, const Located& place, const std::vector<Part>& parts, Use use)
     : buffer_(static_cast<char*>(const_cast<void*>(buffer))),  // NOLINT: read alone where it is
-      device_(world.devices.locate(buffer).device) {
-  become_able(device_);
+      place_(place) {
+  become_able(place_.device);
   MPI_Aint high = 0;
   std::vector<Span> spans;
   for (const Part& part : parts) {
@@ -36,7 +36,7 @@ void Image::lower() {
   std::vector<Piece> pieces;
   for (const Span& span : read_)
     pieces.push_back({data() + span.low, buffer_ + span.low, span.bytes()});
-  world.devices.down(device_, pieces);
+  world.devices.down(place_, pieces);
 }
 
 void Image::raise() {
@@ -47,7 +47,7 @@ void Image::raise() {
         const MPI_Aint at = each.offset + static_cast<MPI_Aint>(i * each.extent) + run.offset;
         pieces.push_back({buffer_ + at, data() + at, run.bytes});
       }
-  world.devices.up(device_, pieces);
+  world.devices.up(place_, pieces);
 }
 
 }  // namespace nearpeak::layer

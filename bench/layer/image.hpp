@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "layer/devices.hpp"
 #include "layer/memory.hpp"
 #include "layer/types.hpp"
 
@@ -24,7 +25,7 @@ enum class Use { kRead, kWrite, kBoth };
 class Image {
  public:
   // The types may be freed then.
-  Image(const void* buffer, const std::vector<Part>& parts, Use use);
+  Image(const void* buffer, const Located& place, const std::vector<Part>& parts, Use use);
 
   // What the call is given in the place of the buffer.
   char* data() const { return memory_.get() - low_; }
@@ -42,7 +43,7 @@ class Image {
   };
 
   char* buffer_;
-  int device_;
+  Located place_;
   MPI_Aint low_ = 0;  // bytes from the buffer on, where the memory begins
   HostMemory memory_;
   std::vector<Span> read_;

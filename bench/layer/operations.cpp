@@ -111,7 +111,7 @@ void set_aside(Operation& operation) {
   if (operation.on_host)
     std::memcpy(there, operation.data, bytes);
   else
-    world.devices.down(operation.device, there, operation.data, bytes);
+    world.devices.down(operation.place, there, operation.data, bytes);
   Slot& slot = slot_of(operation);
   slot.aside = place != nullptr ? kInPlace : memory->fd();
   State expected = State::kOffered;
@@ -280,14 +280,14 @@ void put(Operation& operation, const void* from, std::size_t bytes) {
   const std::size_t fits = std::min(bytes, target.room);
   if (bytes > target.room) operation.error = MPI_ERR_TRUNCATE;
   if (!target.dense && target.on_device) {
-    Image image(target.data, {{0, target.n, target.type}}, Use::kBoth);
+    Image image(target.data, target.place, {{0, target.n, target.type}}, Use::kBoth);
     image.lower();
     unpack(from, fits, image.data(), target.n, target.type);
     image.raise();
   } else if (!target.dense) {
     unpack(from, fits, target.data, target.n, target.type);
   } else if (target.on_device) {
-    world.devices.up(target.device, target.data, from, fits);
+    world.devices.up(target.place, target.data, from, fits);
   } else {
     std::memcpy(target.data, from, fits);
   }
@@ -297,14 +297,12 @@ void put(Operation& operation, const void* from, std::size_t bytes) {
 
 namespace {
 
-// Memory of a device, own or opened by `home`, goes where a receive without gaps wants it.
-void fetch(const Target& target, const char* from, std::size_t bytes, Devices::Source source) {
-  if (!target.on_device)
-    world.devices.down(world.home, target.data, from, bytes, source);
-  else if (target.device == world.home)
-    world.devices.across(target.device, target.data, from, bytes, source);
+// Memory of a device goes where a receive without gaps wants it.
+void fetch(const Target& target, const Located& source, const char* from, std::size_t bytes) {
+  if (target.on_device)
+    world.devices.across(target.place, target.data, source, from, bytes);
   else
-    world.devices.across(target.device, target.data, from, bytes, Devices::Source::kOwn);
+    world.devices.down(source, target.data, from, bytes);
 }
 
 }  // namespace
@@ -335,15 +333,15 @@ void take(Operation& operation, const Envelope& envelope) {
         own ? reinterpret_cast<const char*>(slot.address)
             : world.devices.opened(world.home, envelope.rank, slot.allocation, slot.handle) +
                   slot.offset;
-    const auto source = own ? Devices::Source::kOwn : Devices::Source::kOpened;
+    const Located source = own ? world.devices.locate(from) : Devices::place_of_opened(world.home);
     if (target.dense) {
-      fetch(target, from, fits, source);
+      fetch(target, source, from, fits);
       operation.replaced = true;
       operation.bytes = static_cast<MPI_Count>(fits);
       if (envelope.bytes > target.room) operation.error = MPI_ERR_TRUNCATE;
     } else {
       const HostMemory packed = host_memory_of(fits);
-      world.devices.down(world.home, packed.get(), from, fits, source);
+      world.devices.down(source, packed.get(), from, fits);
       put(operation, packed.get(), fits);
       if (envelope.bytes > target.room) operation.error = MPI_ERR_TRUNCATE;
     }

@@ -26,7 +26,7 @@ struct Target {
   bool dense = true;
   bool named = true;  // the type
   bool on_device = false;
-  int device = 0;  // there
+  Located place{};  // there
 
   // Whether an envelope can be received where the application wants the message. MPICH takes no
   // part of a number into a type with gaps.
@@ -72,7 +72,7 @@ struct Operation {
   bool awaited = false;                           // somebody waits for it,
   std::chrono::steady_clock::time_point since{};  // from then on
   const void* data = nullptr;
-  int device = 0;
+  Located place{};
   bool on_host = false;  // the data
   bool again = false;    // a message used it before
   std::unique_ptr<Shared> aside;

@@ -80,7 +80,7 @@ const char* data_of(const Outgoing& message) {
 
 void locate(Outgoing& message) {
   message.span = span_of(message.n, message.type);
-  message.place = world.devices.locate(message.data);
+  message.place = world.devices.locate(message.data, message.found);
   become_able(message.place.device);
 }
 
@@ -99,7 +99,7 @@ Operation* offer(const Outgoing& message, Mode mode) {
                                            static_cast<const char*>(message.place.base));
   if (rank != world.rank) slot.handle = world.devices.handle_of(message.place);
   auto operation = std::make_unique<Operation>();
-  operation->device = message.place.device;
+  operation->place = message.place;
   return offer_in(index, std::move(operation), message, rank);
 }
 
@@ -126,7 +126,7 @@ Operation* offer_from_host(Outgoing& message, Mode mode) {
 
 HostMemory staged(const Outgoing& message) {
   HostMemory memory = host_memory_of(message.span.bytes());
-  world.devices.down(message.place.device, memory.get(), data_of(message), message.span.bytes());
+  world.devices.down(message.place, memory.get(), data_of(message), message.span.bytes());
   ++world.counts.staged;
   return memory;
 }
@@ -156,7 +156,7 @@ void keep_persistent(HostMemory memory, const Outgoing& message, MPI_Request req
   operation->active = false;
   operation->data = data_of(message);
   operation->bytes = static_cast<MPI_Count>(message.span.bytes());
-  operation->device = message.place.device;
+  operation->place = message.place;
   operation->memory = std::move(memory);
   keep(std::move(operation), request);
 }

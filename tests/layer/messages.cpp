@@ -241,6 +241,25 @@ void to_and_fro() {
   }
 }
 
+// About a buffer the driver is asked once for each call.
+void asked() {
+  if (rank > 1) return;
+  constexpr int kMessages = 20;
+  for (const auto& kind : kKinds)
+    for (const int n : {8, 100, 5000}) {
+      Buffer buffer(kind[rank], 5000);
+      int before = 0;
+      for (int i = -1; i < kMessages; ++i) {
+        if (i == 0) before = cuda("fake_cuda_questions");
+        if (rank == 0)
+          MPI_Send(buffer.data(), n, MPI_BYTE, 1, kTag, MPI_COMM_WORLD);
+        else
+          MPI_Recv(buffer.data(), n, MPI_BYTE, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      }
+      CHECK(cuda("fake_cuda_questions") == before + kMessages);
+    }
+}
+
 // Rank 0 receives from all others, from anyone, into devices and the host; each sender's come in
 // its own order.
 void wildcards() {
@@ -1098,6 +1117,7 @@ int main(int argc, char** argv) {
                                                            {"posted", posted},
                                                            {"order", order},
                                                            {"to_and_fro", to_and_fro},
+                                                           {"asked", asked},
                                                            {"wildcards", wildcards},
                                                            {"truncated", truncated},
                                                            {"probed", probed},

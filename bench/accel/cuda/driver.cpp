@@ -27,6 +27,7 @@ constexpr int kLastMpsError = 810;
 constexpr int kCapabilityMajor = 75;
 constexpr int kCapabilityMinor = 76;
 // CUpointer_attribute and CUmemorytype.
+constexpr int kContext = 1;
 constexpr int kMemoryType = 2;
 constexpr int kBufferId = 7;
 constexpr int kIsManaged = 8;
@@ -184,6 +185,7 @@ std::optional<Located> CudaDriver::locate(const void* address) const {
   if (get_pointer_attribute_(&type, kMemoryType, address) != kSuccess) return std::nullopt;
   Located found;
   get_pointer_attribute_(&managed, kIsManaged, address);
+  get_pointer_attribute_(&found.context, kContext, address);
   get_pointer_attribute_(&found.device, kDeviceOrdinal, address);
   get_pointer_attribute_(&found.allocation, kBufferId, address);
   get_pointer_attribute_(&found.base, kRangeStart, address);

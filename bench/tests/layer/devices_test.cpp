@@ -22,7 +22,7 @@ TEST_CASE("devices of the layer: without a driver every buffer is the host's") {
   std::string why;
   CHECK_FALSE(devices.load(why));
   CHECK(why.substr(0, 45) == "/nowhere/libcuda.so cannot be loaded: /nowher");
-  CHECK_FALSE(devices.on_device(&why));
+  CHECK_FALSE(devices.find(&why).on_device);
 }
 
 TEST_CASE("devices of the layer: which memory the CPU does not reach") {
@@ -31,18 +31,18 @@ TEST_CASE("devices of the layer: which memory the CPU does not reach") {
   std::string why;
   REQUIRE(devices.load(why));
   int mine = 0;
-  CHECK_FALSE(devices.on_device(&mine));  // the driver is not initialised
+  CHECK_FALSE(devices.find(&mine).on_device);  // the driver is not initialised
   {
     const auto cuda = FakeCuda::load();
     Device& device = cuda->device(1);
     SlotBuffer plain(device.memory(BufferKind::kDevice), 1000, 1);
     SlotBuffer pinned(device.memory(BufferKind::kPinned), 1000, 1);
     SlotBuffer managed(device.memory(BufferKind::kManaged), 1000, 1);
-    CHECK(devices.on_device(plain.slot(0) + 999));
-    CHECK_FALSE(devices.on_device(pinned.slot(0)));
-    CHECK_FALSE(devices.on_device(managed.slot(0)));
-    CHECK_FALSE(devices.on_device(&mine));
-    CHECK_FALSE(devices.on_device(nullptr));
+    CHECK(devices.find(plain.slot(0) + 999).on_device);
+    CHECK_FALSE(devices.find(pinned.slot(0)).on_device);
+    CHECK_FALSE(devices.find(managed.slot(0)).on_device);
+    CHECK_FALSE(devices.find(&mine).on_device);
+    CHECK_FALSE(devices.find(nullptr).on_device);
     const Located found = devices.locate(plain.slot(0) + 5);
     CHECK(found.device == 1);
     CHECK(found.base == plain.slot(0));
@@ -52,6 +52,17 @@ TEST_CASE("devices of the layer: which memory the CPU does not reach") {
     // The same again is not asked for again.
     const IpcHandle handle = devices.handle_of(found);
     CHECK(handle.bytes == devices.handle_of(found).bytes);
+    const int before = count_of(FAKE_CUDA, "fake_cuda_questions");
+    const Found again = devices.find(plain.slot(0) + 7);
+    CHECK(again.allocation == found.allocation);
+    CHECK(again.context == found.context);
+    const Located& place = devices.locate(plain.slot(0) + 7, again);
+    CHECK(place.base == found.base);
+    devices.down(place, &mine, plain.slot(0) + 7, sizeof(mine));
+    CHECK(count_of(FAKE_CUDA, "fake_cuda_questions") == before + 1);
+    // Where it was is an allocation of another kind: the number is another one.
+    const SlotBuffer other(device.memory(BufferKind::kDevice), 1000, 1);
+    CHECK(devices.find(other.slot(0)).allocation != found.allocation);
   }
 }
 
@@ -64,11 +75,12 @@ Devices::Short short_copies(const std::string& nvrtc, bool alone, int count) {
   devices.use_kernels(std::chrono::seconds(60), [alone](int) { return alone; });
   const auto cuda = FakeCuda::load();
   const SlotBuffer memory(cuda->device(1).memory(BufferKind::kDevice), 64, 1);
+  const Located place = devices.locate(memory.slot(0));
   bool good = true;
   for (int i = 0; i < count; ++i) {
     int got = 0;
-    devices.up(1, memory.slot(0) + 4, &i, sizeof(i));
-    devices.down(1, &got, memory.slot(0) + 4, sizeof(got));
+    devices.up(place, memory.slot(0) + 4, &i, sizeof(i));
+    devices.down(place, &got, memory.slot(0) + 4, sizeof(got));
     good = good && got == i;
   }
   CHECK(good);
@@ -144,7 +156,7 @@ TEST_CASE("devices of the layer: an allocation of another process is opened once
     CHECK(devices.opened(0, 3, offer.allocation, offer.handle) == there);
     CHECK(FakeCuda::live() == live);
     std::array<char, 5> text{};
-    devices.down(0, text.data(), there + 100, text.size());
+    devices.down(Devices::place_of_opened(0), text.data(), there + 100, text.size());
     CHECK(std::strcmp(text.data(), "data") == 0);
     // Another allocation, if that has its place: it is another's name. At some point those that
     // were not used for longest are closed.
@@ -170,7 +182,7 @@ TEST_CASE("devices of the layer: of a block of small allocations one is open") {
     char* const there = devices.opened(0, 3, offer.allocation + 1, offer.handle);
     CHECK(FakeCuda::live() == live);
     std::array<char, 5> text{};
-    devices.down(0, text.data(), there + 100, text.size());
+    devices.down(Devices::place_of_opened(0), text.data(), there + 100, text.size());
     CHECK(std::strcmp(text.data(), "data") == 0);
     // What somebody else in this process has opened is not the layer's to close.
     CHECK_THROWS_AS(devices.opened(0, 4, offer.allocation, offer.handle), AcceleratorAlreadyMapped);
