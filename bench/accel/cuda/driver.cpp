@@ -203,9 +203,10 @@ std::unique_ptr<gpu::Context> CudaDriver::take(int index, DeviceNumber number) c
 }
 
 gpu::Driver::Compile CudaDriver::load_compiler(const gpu::Context& context) const {
-  return [nvrtc = Nvrtc(), &context](const std::string& source) {
-    return nvrtc.compile(kPrelude + source, context.attribute(kCapabilityMajor),
-                         context.attribute(kCapabilityMinor));
+  return [nvrtc = std::shared_ptr<const Nvrtc>(), major = context.attribute(kCapabilityMajor),
+          minor = context.attribute(kCapabilityMinor)](const std::string& source) mutable {
+    if (!nvrtc) nvrtc = std::make_shared<const Nvrtc>();
+    return nvrtc->compile(kPrelude + source, major, minor);
   };
 }
 
