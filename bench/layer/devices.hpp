@@ -17,7 +17,9 @@
 #include <vector>
 
 #include "accel/accelerator.hpp"
+#include "accel/block_mover.hpp"
 #include "accel/courier.hpp"
+#include "accel/layout.hpp"
 
 namespace nearpeak::layer {
 
@@ -26,6 +28,33 @@ struct Found {
   bool on_device = false;        // where the CPU does not reach it: of its memory
   std::uint64_t allocation = 0;  // its number,
   void* context = nullptr;       // and that which it belongs to, if any
+};
+
+class Devices;
+
+// Memory of a device that the layer has for a while. It goes back at its end.
+class Scratch {
+ public:
+  Scratch() = default;
+  Scratch(Devices& devices, Located place, void* data)
+      : devices_(&devices), place_(place), data_(data) {}
+  Scratch(Scratch&& other) noexcept { *this = std::move(other); }
+  Scratch& operator=(Scratch&& other) noexcept {
+    std::swap(devices_, other.devices_);
+    std::swap(place_, other.place_);
+    std::swap(data_, other.data_);
+    return *this;
+  }
+  ~Scratch();
+
+  explicit operator bool() const { return data_ != nullptr; }
+  const Located& place() const { return place_; }
+  char* data() const { return static_cast<char*>(data_); }
+
+ private:
+  Devices* devices_ = nullptr;
+  Located place_;
+  void* data_ = nullptr;
 };
 
 // A copy.
@@ -58,7 +87,7 @@ class Devices {
   }
 
   // More of what is on a device.
-  const Located& locate(const void* data, const Found& found);
+  Located locate(const void* data, const Found& found);
   Located locate(const void* data) { return locate(data, find(data)); }
   const std::string& uuid(int device);
   // Whether the device that another process says it has can open memory of this one.
@@ -70,12 +99,34 @@ class Devices {
   void up(const Located& place, void* to, const void* host, std::size_t bytes);
   void across(const Located& place, void* to, const Located& source, const void* from,
               std::size_t bytes);
+  // A long one between devices that goes on beside others: which of these lanes it has until
+  // land(), which waits for it.
+  static constexpr std::size_t kLanes = 4;
+  std::size_t depart(const Located& place, void* to, const void* from, std::size_t bytes);
+  bool landed(std::size_t lane) { return lanes_[lane].stream->finished(); }
+  void land(std::size_t lane);
   // All of these are under way together, where there are several.
   void down(const Located& place, const std::vector<Piece>& pieces);
   void up(const Located& place, const std::vector<Piece>& pieces);
 
-  // From now on kernels may carry short copies, which wait so long for work, if `alone(device)`
-  // says that no other process's kernels take turns with them. They are begun when it is worth it.
+  // What lies regularly, packed into memory of this device, out of that of any that its kernels
+  // reach, or copied into the same places from the host, where it lies alike from `from` on; by a
+  // kernel. Empty or false where none does it: there is none, or not yet and it is worth no
+  // waiting, or it does not reach the memory, or the device has no room.
+  Scratch pack(const Located& place, const Layout& layout, const void* data);
+  bool unpack(const Located& place, const Layout& layout, void* data, const Located& source,
+              const void* packed, std::size_t bytes);
+  bool unpack_from_host(const Located& place, const Layout& layout, void* data, const void* packed,
+                        std::size_t bytes);
+  bool copy_from_host(const Located& place, const Layout& layout, void* data, const void* from);
+  std::uint64_t moved_by_kernel() const { return moved_by_kernel_; }
+
+  // Memory of a device, from its start; empty where there is no more.
+  Scratch scratch(int device, std::size_t bytes);
+
+  // From now on kernels pack, and may carry short copies, which wait so long for work, if
+  // `alone(device)` says that no other process's kernels take turns with them. They are compiled
+  // beside all else from when a buffer of a device is seen, and begun when it is worth it.
   void use_kernels(std::chrono::microseconds patience, std::function<bool(int device)> alone);
   // Whether kernels of several processes run on a device at once, as those under MPS do.
   bool runs_several(int device) const;
@@ -108,6 +159,7 @@ class Devices {
   void close_all();
 
  private:
+  friend class Scratch;
   using Question = int (*)(unsigned count, const int* attributes, void* const* answers,
                            const void* address);
   using CurrentQuestion = int (*)(int* device);
@@ -129,10 +181,13 @@ class Devices {
   // What carries short copies on a device.
   struct Carrier {
     std::unique_ptr<Courier> courier;
-    void* context = nullptr;  // whose memory its kernel reaches
+    std::unique_ptr<BlockMover> mover;
+    void* context = nullptr;  // whose memory their kernels reach
     std::uint64_t asked = 0;
     bool never = false;
+    bool moves_never = false;
   };
+  static constexpr std::size_t kMostScratch = std::size_t{1} << 30;  // of a device
 
   Accelerator& accelerator();
   void copy(int device, void* to, const void* from, std::size_t bytes);
@@ -140,6 +195,12 @@ class Devices {
   // Null where the copy engine is to do a short copy from or to memory of this process.
   Courier* courier(int device, std::initializer_list<const Located*> places);
   void begin_courier(int device, Carrier& carrier);
+  // Null where no kernel moves so many blocks.
+  BlockMover* mover(int device, const Layout& layout, std::initializer_list<const Located*> places);
+  void begin_mover(int device, Carrier& carrier);
+  void find_context(int device, Carrier& carrier);
+  void await_lanes();
+  void give_back(const Located& place, void* data);
   void end_courier(Carrier& carrier, const std::string& why);
   std::unique_ptr<OpenedMemory> open(int device, std::uint32_t rank, const IpcHandle& handle);
 
@@ -157,6 +218,20 @@ class Devices {
   std::chrono::microseconds patience_{0};
   std::function<bool(int)> alone_;
   std::map<int, Carrier> carriers_;  // by device
+  // By device: memory that nobody has now, by its bytes, and what there is in all.
+  struct Store {
+    std::multimap<std::size_t, void*> free;
+    std::map<void*, std::size_t> rooms;  // of all
+    std::size_t all = 0;
+  };
+  std::map<int, Store> stores_;
+  std::uint64_t moved_by_kernel_ = 0;
+  struct Lane {
+    int device = 0;
+    std::unique_ptr<Stream> stream;
+    bool taken = false;
+  };
+  std::array<Lane, kLanes> lanes_;
   Short short_;
 };
 

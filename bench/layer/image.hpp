@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "layer/devices.hpp"
@@ -39,7 +40,8 @@ class Image {
     MPI_Aint offset;
     MPI_Count n;
     MPI_Count extent;
-    std::shared_ptr<const Runs> runs;
+    std::shared_ptr<const Runs> runs;  // or, of all elements together:
+    std::optional<Layout> layout;
   };
 
   char* buffer_;

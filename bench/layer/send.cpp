@@ -84,10 +84,38 @@ void locate(Outgoing& message) {
   become_able(message.place.device);
 }
 
-Operation* offer(const Outgoing& message, Mode mode) {
-  const std::size_t bytes = message.span.bytes();
-  if (mode != Mode::kUsual || bytes <= world.settings.inline_bytes || !type_of(message.type).dense)
+namespace {
+
+// Of a type with gaps: packed by a kernel, and sent from there. What a short copy brings to the
+// host is not worth a kernel's launch.
+Operation* offer_packed(const Outgoing& message, Mode mode) {
+  const std::size_t bytes = room_of(message.n, message.type);
+  if (mode != Mode::kUsual || message.span.bytes() <= CourierBoard::kStaged ||
+      bytes <= world.settings.inline_bytes)
     return nullptr;
+  const int rank = world_rank(message.comm, message.to);
+  if (rank < 0 || !takes(rank, message.place)) return nullptr;
+  const auto layout = layout_of(message.n, message.type);
+  if (!layout) return nullptr;
+  Scratch packed = world.devices.pack(message.place, *layout, message.data);
+  if (!packed) return nullptr;
+  Outgoing whole = message;
+  whole.data = packed.data();
+  whole.n = static_cast<MPI_Count>(bytes);
+  whole.type = calls::byte_type();
+  whole.span = {0, static_cast<MPI_Aint>(bytes)};
+  whole.place = packed.place();
+  Operation* const operation = offer(whole, mode);
+  if (operation != nullptr) operation->packed = std::move(packed);
+  return operation;
+}
+
+}  // namespace
+
+Operation* offer(const Outgoing& message, Mode mode) {
+  if (!type_of(message.type).dense) return offer_packed(message, mode);
+  const std::size_t bytes = message.span.bytes();
+  if (mode != Mode::kUsual || bytes <= world.settings.inline_bytes) return nullptr;
   const int rank = world_rank(message.comm, message.to);
   if (rank < 0 || !takes(rank, message.place)) return nullptr;
   const std::uint32_t index = free_slot();
@@ -140,7 +168,7 @@ int keep_offered_by_request(Operation& operation, MPI_Request* request) {
 }
 
 void await_offered(Operation& operation) {
-  for (Pause pause;; pause()) {
+  for (Waiting pause;; pause()) {
     const Guard guard;
     advance_awaited(operation);
     if (busy()) advance();
