@@ -110,6 +110,11 @@ Registration& registration_of(Device& device) {
   throw AcceleratorError("host memory cannot be registered with this backend");
 }
 
+Kernels& kernels_of(Device& device) {
+  if (device.kernels() == nullptr) throw BackendUnavailable("this backend has no kernels");
+  return *device.kernels();
+}
+
 std::string why_no_kernels(Device& device) {
   Kernels* const kernels = device.kernels();
   return kernels == nullptr ? "this backend has no kernels" : kernels->unavailable();

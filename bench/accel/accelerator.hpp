@@ -165,6 +165,7 @@ struct Located {
   std::size_t bytes = 0;
   std::uint64_t allocation = 0;  // a number that no other one of this process has had or will have
   bool shareable = false;        // whether Ipc::export_memory takes it
+  void* context = nullptr;  // of the driver, that it belongs to; null: none, as a pool's memory
 };
 
 // What not every device can do; each is asked for with the functions of Device of the same name.
@@ -203,7 +204,10 @@ class Kernels {
   virtual std::unique_ptr<Program> motion() {
     throw BackendUnavailable("this backend has no kernels that move data");
   }
-  // The one of accel/courier.hpp. Throws as compile() does.
+  // Those of accel/courier.hpp and accel/block_mover.hpp. Throws as compile() does. They are
+  // compiled in a thread of its own from begin_courier() on, for which it waits.
+  virtual void begin_courier() {}
+  virtual bool courier_ready() { return true; }
   virtual std::unique_ptr<Program> courier() {
     throw BackendUnavailable("this backend has no kernel that carries short copies");
   }
@@ -260,6 +264,8 @@ Memory& memory_of(BufferKind kind, Memory& pinned, Memory& device, Memory& manag
 // backend has none.
 Ipc& ipc_of(Device& device);
 Registration& registration_of(Device& device);
+// Throws BackendUnavailable where it has none.
+Kernels& kernels_of(Device& device);
 
 // Why kernels cannot run on a device, in one line; empty where they can.
 std::string why_no_kernels(Device& device);

@@ -14,11 +14,6 @@ namespace {
 using Board = CourierBoard;
 constexpr unsigned kThreads = 512;
 
-Kernels& kernels_of(Device& device) {
-  if (device.kernels() == nullptr) throw BackendUnavailable("this backend has no kernels");
-  return *device.kernels();
-}
-
 std::uint64_t number_of(const void* address) { return reinterpret_cast<std::uint64_t>(address); }
 
 bool lie_alike(const void* a, const void* b) { return (number_of(a) - number_of(b)) % 16 == 0; }

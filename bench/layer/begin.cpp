@@ -246,7 +246,8 @@ bool is_alone(int device) {
 std::string of_kernels() {
   const Devices::Short copies = world.devices.short_copies();
   return std::to_string(copies.carried) + " of " + std::to_string(copies.all) +
-         " short copies by a kernel" + (copies.why_not.empty() ? "" : ": " + copies.why_not);
+         " short copies by a kernel, " + std::to_string(world.devices.moved_by_kernel()) +
+         " of datatypes" + (copies.why_not.empty() ? "" : ": " + copies.why_not);
 }
 
 }  // namespace

@@ -9,13 +9,13 @@
 
 namespace nearpeak::layer {
 
-int copy_of(const char* call, const void* data, MPI_Count n, MPI_Datatype type, MPI_Comm comm,
-            Copy& copy) {
+int copy_of(const char* call, const void* data, const Found& found, MPI_Count n, MPI_Datatype type,
+            MPI_Comm comm, Copy& copy) {
   const Guard guard;
-  Outgoing message{data, n, type, 0, 0, comm};
+  Outgoing message{data, n, type, 0, 0, comm, found};
   copy.n = n;
   copy.type = type;
-  if (world.devices.on_device(data)) {
+  if (found.on_device) {
     locate(message);
     copy.memory = staged(message);
     copy.data = begin_of(copy.memory, message);

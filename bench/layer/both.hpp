@@ -30,7 +30,7 @@ struct Copy {
   MPI_Count n = 0;
   MPI_Datatype type{};
 };
-int copy_of(const char* call, const void* data, MPI_Count n, MPI_Datatype type, MPI_Comm comm,
-            Copy& copy);
+int copy_of(const char* call, const void* data, const Found& found, MPI_Count n, MPI_Datatype type,
+            MPI_Comm comm, Copy& copy);
 
 }  // namespace nearpeak::layer

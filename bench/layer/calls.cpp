@@ -13,7 +13,7 @@ namespace {
 template <typename Argument>
 bool is_on_device(Argument argument) {
   if constexpr (std::is_same_v<Argument, void*> || std::is_same_v<Argument, const void*>)
-    return is_of_device(argument);
+    return find(argument).on_device;
   else
     return false;
 }

@@ -34,14 +34,16 @@ Neighbours::Neighbours(MPI_Comm comm) {
   }
 }
 
-Images images_of(Buffers buffers, const std::array<Needed, 2>& needed) {
+Images images_of(Buffers buffers, const FoundBuffers& found, const std::array<Needed, 2>& needed) {
   Images images{buffers, {}};
-  const auto image = [&](const void* data, const Needed& of) {
-    images.made.emplace_back(data, of.parts, of.use);
+  const auto image = [&](const void* data, const Found& at, const Needed& of) {
+    images.made.emplace_back(data, world.devices.locate(data, at), of.parts, of.use);
     return images.made.back().data();
   };
-  if (is_of_device(buffers.data)) images.buffers.data = image(buffers.data, needed[0]);
-  if (is_of_device(buffers.in)) images.buffers.in = image(buffers.in, needed[1]);
+  if (buffers.data != nullptr && found.data.on_device)
+    images.buffers.data = image(buffers.data, found.data, needed[0]);
+  if (buffers.in != nullptr && found.in.on_device)
+    images.buffers.in = image(buffers.in, found.in, needed[1]);
   return images;
 }
 

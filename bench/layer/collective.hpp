@@ -56,8 +56,8 @@ class Neighbours {
 };
 
 inline bool is_in_place(const void* data) { return data == MPI_IN_PLACE; }
-inline bool is_of_device(const void* data) {
-  return !is_in_place(data) && world.devices.on_device(data);
+inline Found find(const void* data) {
+  return is_in_place(data) ? Found{} : world.devices.find(data);
 }
 
 inline Needed nothing() { return {}; }
@@ -97,12 +97,19 @@ struct Buffers {
   const void* data;
   void* in;
 };
+// Where these are.
+struct FoundBuffers {
+  Found data;
+  Found in;
+  explicit FoundBuffers(const Buffers& buffers) : data(find(buffers.data)), in(find(buffers.in)) {}
+  bool none_on_device() const { return !data.on_device && !in.on_device; }
+};
 struct Images {
   Buffers buffers;
   std::vector<Image> made;
 };
 // Host memory in the place of each that is on a device, and why.
-Images images_of(Buffers buffers, const std::array<Needed, 2>& needed);
+Images images_of(Buffers buffers, const FoundBuffers& found, const std::array<Needed, 2>& needed);
 // With what it reads.
 void lower(Images& images);
 enum class Begun { kNow, kByStart };
@@ -112,11 +119,12 @@ void keep_collective(Begun begun, std::vector<Image> images, MPI_Comm comm, MPI_
 // `needs()`: what it does with its buffers; `call(to)`: the call with others in their place.
 template <typename Needs, typename Call>
 int with_images(Buffers buffers, const Needs& needs, const Call& call) {
-  if (!is_of_device(buffers.data) && !is_of_device(buffers.in)) return call(buffers);
+  const FoundBuffers found(buffers);
+  if (found.none_on_device()) return call(buffers);
   Images images;
   {
     const Guard guard;
-    images = images_of(buffers, needs());
+    images = images_of(buffers, found, needs());
     lower(images);
   }
   const int code = call(images.buffers);
@@ -130,9 +138,10 @@ int with_images(Buffers buffers, const Needs& needs, const Call& call) {
 template <typename Needs, typename Call>
 int with_images_later(Begun begun, Buffers buffers, MPI_Comm comm, const MPI_Request* request,
                       const Needs& needs, const Call& call) {
-  if (!is_of_device(buffers.data) && !is_of_device(buffers.in)) return call(buffers);
+  const FoundBuffers found(buffers);
+  if (found.none_on_device()) return call(buffers);
   const Guard guard;
-  Images images = images_of(buffers, needs());
+  Images images = images_of(buffers, found, needs());
   if (begun == Begun::kNow) lower(images);
   const int code = call(images.buffers);
   if (code == MPI_SUCCESS) keep_collective(begun, std::move(images.made), comm, *request);
@@ -143,16 +152,17 @@ int with_images_later(Begun begun, Buffers buffers, MPI_Comm comm, const MPI_Req
 template <typename Count, typename Call>
 int pack(Buffers buffers, MPI_Count n, MPI_Datatype type, MPI_Count bytes, const Count* place,
          const Call& call) {
-  if (!is_of_device(buffers.data) && !is_of_device(buffers.in)) return call(buffers);
+  const FoundBuffers found(buffers);
+  if (found.none_on_device()) return call(buffers);
   const Guard guard;
   const Count before = *place;
-  Images images = images_of({buffers.data, nullptr}, {reads(n, type), nothing()});
+  Images images = images_of({buffers.data, nullptr}, found, {reads(n, type), nothing()});
   lower(images);
-  if (!is_of_device(buffers.in)) return call({images.buffers.data, buffers.in});
+  if (!found.in.on_device) return call({images.buffers.data, buffers.in});
   const HostMemory packed = host_memory_of(static_cast<std::size_t>(std::max<MPI_Count>(bytes, 0)));
   const int code = call({images.buffers.data, packed.get()});
   if (code == MPI_SUCCESS)
-    world.devices.up(world.devices.locate(buffers.in).device,
+    world.devices.up(world.devices.locate(buffers.in, found.in),
                      static_cast<char*>(buffers.in) + before, packed.get() + before,
                      static_cast<std::size_t>(*place - before));
   return code;

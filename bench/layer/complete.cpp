@@ -106,6 +106,10 @@ int end_several(Asked& asked, Statuses& statuses, int count, const int* which, i
   if (code != MPI_SUCCESS && !each) return code;
   MPI_Comm comm = calls::comm_world();
   bool wrong = false;
+  // Their copies are under way together.
+  for (int i = 0; i < count && !each; ++i)
+    if (Operation* const operation = asked[which == nullptr ? i : which[i]])
+      settle(*operation, statuses[i]);
   for (int i = 0; i < count; ++i) {
     MPI_Status& status = statuses[i];
     const int before = each ? status.MPI_ERROR : MPI_SUCCESS;
@@ -161,7 +165,7 @@ int try_some(Asked& asked, int n, MPI_Request* requests, int* done, int* which,
 int wait(MPI_Request* request, MPI_Status* status) {
   MPI_Status own;
   MPI_Status& told = status == MPI_STATUS_IGNORE ? own : *status;
-  Pause pause;
+  Waiting pause;
   for (int flag = 0;; pause()) {
     {
       const Guard guard;
@@ -175,11 +179,13 @@ int wait(MPI_Request* request, MPI_Status* status) {
       asked.mark_waited(true);
     }
     // Nothing but this request, of which the MPI library knows all.
+    pause.end();
     const MPI_Request before = *request;
     const int code = NEARPEAK_REAL(MPI_Wait)(request, &told);
     const Guard guard;
     return end_one(known(before), told, code);
   }
+  pause.end();
   return NEARPEAK_REAL(MPI_Wait)(request, status);
 }
 
@@ -201,7 +207,7 @@ int wait_each(int n, MPI_Request* requests, MPI_Status* statuses) {
 
 int wait_all(int n, MPI_Request* requests, MPI_Status* statuses) {
   bool by_one = false;
-  Pause pause;
+  Waiting pause;
   for (int flag = 0;; pause()) {
     const Guard guard;
     Asked asked(n, requests);
@@ -218,6 +224,7 @@ int wait_all(int n, MPI_Request* requests, MPI_Status* statuses) {
     const int code = try_all(asked, n, requests, &flag, told);
     if (code != MPI_SUCCESS || flag != 0) return code;
   }
+  pause.end();
   if (by_one) return wait_each(n, requests, statuses);
   return NEARPEAK_REAL(MPI_Waitall)(n, requests, statuses);
 }
@@ -225,7 +232,7 @@ int wait_all(int n, MPI_Request* requests, MPI_Status* statuses) {
 int wait_any(int n, MPI_Request* requests, int* which, MPI_Status* status) {
   MPI_Status own;
   MPI_Status& told = status == MPI_STATUS_IGNORE ? own : *status;
-  Pause pause;
+  Waiting pause;
   for (int flag = 0;; pause()) {
     const Guard guard;
     Asked asked(n, requests);
@@ -233,11 +240,12 @@ int wait_any(int n, MPI_Request* requests, int* which, MPI_Status* status) {
     const int code = try_any(asked, n, requests, which, &flag, told);
     if (code != MPI_SUCCESS || flag != 0) return code;
   }
+  pause.end();
   return NEARPEAK_REAL(MPI_Waitany)(n, requests, which, status);
 }
 
 int wait_some(int n, MPI_Request* requests, int* done, int* which, MPI_Status* statuses) {
-  Pause pause;
+  Waiting pause;
   for (;; pause()) {
     const Guard guard;
     Asked asked(n, requests);
@@ -246,6 +254,7 @@ int wait_some(int n, MPI_Request* requests, int* done, int* which, MPI_Status* s
     const int code = try_some(asked, n, requests, done, which, told);
     if (code != MPI_SUCCESS || *done != 0) return code;
   }
+  pause.end();
   return NEARPEAK_REAL(MPI_Waitsome)(n, requests, done, which, statuses);
 }
 
@@ -290,6 +299,7 @@ namespace {
 void note(Operation* operation, MPI_Status& status) {
   if (operation == nullptr) return;
   settle(*operation, status);
+  land(*operation);
   if (operation->active) correct(*operation, status);
 }
 
@@ -363,7 +373,7 @@ void prepare(Operation& operation) {
     for (Image& image : operation.images) image.lower();
     ++world.counts.imaged;
   } else {
-    world.devices.down(operation.device, operation.memory.get(), operation.data,
+    world.devices.down(operation.place, operation.memory.get(), operation.data,
                        static_cast<std::size_t>(operation.bytes));
     ++world.counts.staged;
   }

@@ -2,6 +2,7 @@
 #include "layer/devices.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <exception>
 #include <iterator>
 #include <utility>
@@ -9,12 +10,41 @@
 #include "accel/library.hpp"
 
 namespace nearpeak::layer {
+namespace {
+
+// In a thread that captures a stream the driver would refuse what takes memory, or break the
+// capture.
+class Relaxed {
+ public:
+  explicit Relaxed(int (*exchange)(int* mode)) : exchange_(exchange) { swap(); }
+  ~Relaxed() { swap(); }
+  Relaxed(const Relaxed&) = delete;
+  Relaxed& operator=(const Relaxed&) = delete;
+
+ private:
+  void swap() {
+    if (exchange_ != nullptr) exchange_(&mode_);
+  }
+
+  int (*exchange_)(int* mode);
+  int mode_ = 2;
+};
+
+// Whether kernels of this context and device reach memory. That of a pool, or mapped by hand,
+// belongs to no context.
+bool reaches(const void* context, int device, std::initializer_list<const Located*> places) {
+  return std::all_of(places.begin(), places.end(), [&](const Located* place) {
+    return place->context != nullptr ? place->context == context : place->device == device;
+  });
+}
+
+}  // namespace
 
 bool Devices::load(std::string& why) {
   try {
     const Library library("NEARPEAK_CUDA_LIBRARY", {"libcuda.so.1"});
-    if (!library.find(ask_, "cuPointerGetAttribute"))
-      why = library.name() + " has no cuPointerGetAttribute";
+    if (!library.find(ask_, "cuPointerGetAttributes"))
+      why = library.name() + " has no cuPointerGetAttributes";
     library.find(get_device_, "cuDeviceGet");
     library.find(ask_device_, "cuDeviceGetAttribute");
     library.find(exchange_capture_mode_, "cuThreadExchangeStreamCaptureMode");
@@ -30,24 +60,21 @@ Accelerator& Devices::accelerator() {
   return *accelerator_;
 }
 
-Located Devices::locate(const void* data) { return know(data).place; }
-
-// One question instead of eight for what was asked before: no two allocations have one number. Of
-// memory that is put together by hand, or a pool's, it is not sure what has the number.
-const Devices::Known& Devices::know(const void* address) {
-  std::uint64_t id = 0;
-  if (ask_(&id, kBufferId, address) == 0 && id != 0) {
-    const Known& known = known_[id % kMostKnown];
-    const auto offset = reinterpret_cast<std::uintptr_t>(address) -
-                        reinterpret_cast<std::uintptr_t>(known.place.base);
-    if (known.place.allocation == id && offset < known.place.bytes) return known;
+// No more is asked of an allocation that was asked after before: no two have one number. Of memory
+// that is put together by hand, or a pool's, it is not sure what has the number.
+Located Devices::locate(const void* data, const Found& found) {
+  if (found.allocation != 0) {
+    const Located& known = known_[found.allocation % kMostKnown];
+    const auto offset =
+        reinterpret_cast<std::uintptr_t>(data) - reinterpret_cast<std::uintptr_t>(known.base);
+    if (known.allocation == found.allocation && offset < known.bytes) return known;
   }
-  const auto found = accelerator().locate(address);
-  if (!found) throw AcceleratorError("the driver does not know an address that it knew before");
-  Known& known = found->shareable ? known_[found->allocation % kMostKnown] : other_;
-  known = {.place = *found, .context = nullptr};
-  if (ask_(&known.context, kContext, address) != 0) known.context = nullptr;
-  return known;
+  const auto located = accelerator().locate(data);
+  if (!located) throw AcceleratorError("the driver does not know an address that it knew before");
+  if (patience_.count() > 0)
+    if (Kernels* const kernels = accelerator().device(located->device).kernels())
+      kernels->begin_courier();
+  return (located->shareable ? known_[located->allocation % kMostKnown] : other_) = *located;
 }
 
 const std::string& Devices::uuid(int device) {
@@ -85,37 +112,65 @@ void Devices::copy(int device, const std::vector<Piece>& pieces) {
   stream->synchronize();
 }
 
-void Devices::down(int device, void* host, const void* from, std::size_t bytes, Source source) {
-  if (bytes > 0 && bytes <= CourierBoard::kStaged) {
-    Courier* const by = source == Source::kOwn ? courier(device, {from}) : courier(device, {});
-    if (by != nullptr && by->down(host, from, bytes)) return;
-  }
-  copy(device, host, from, bytes);
-}
-
-void Devices::up(int device, void* to, const void* host, std::size_t bytes) {
+void Devices::down(const Located& place, void* host, const void* from, std::size_t bytes) {
   if (bytes > 0 && bytes <= CourierBoard::kStaged)
-    if (Courier* const by = courier(device, {to}); by != nullptr && by->up(to, host, bytes)) return;
-  copy(device, to, host, bytes);
+    if (Courier* const by = courier(place.device, {&place});
+        by != nullptr && by->down(host, from, bytes))
+      return;
+  copy(place.device, host, from, bytes);
 }
 
-void Devices::across(int device, void* to, const void* from, std::size_t bytes, Source source) {
-  if (bytes > 0 && bytes <= Courier::kMost) {
-    Courier* const by =
-        source == Source::kOwn ? courier(device, {to, from}) : courier(device, {to});
-    if (by != nullptr && by->across(to, from, bytes)) return;
+void Devices::up(const Located& place, void* to, const void* host, std::size_t bytes) {
+  if (bytes > 0 && bytes <= CourierBoard::kStaged)
+    if (Courier* const by = courier(place.device, {&place});
+        by != nullptr && by->up(to, host, bytes))
+      return;
+  copy(place.device, to, host, bytes);
+}
+
+void Devices::across(const Located& place, void* to, const Located& source, const void* from,
+                     std::size_t bytes) {
+  if (bytes > 0 && bytes <= Courier::kMost)
+    if (Courier* const by = courier(place.device, {&place, &source});
+        by != nullptr && by->across(to, from, bytes))
+      return;
+  copy(place.device, to, from, bytes);
+}
+
+std::size_t Devices::depart(const Located& place, void* to, const void* from, std::size_t bytes) {
+  std::size_t free = kLanes;
+  for (std::size_t i = 0; i < kLanes; ++i) {
+    if (lanes_[i].taken) continue;
+    free = i;
+    if (lanes_[i].stream && lanes_[i].device == place.device) break;
   }
-  copy(device, to, from, bytes);
+  Lane& lane = lanes_.at(free);
+  Device& of = accelerator().device(place.device);
+  if (!lane.stream || lane.device != place.device) lane.stream = of.new_stream();
+  lane.device = place.device;
+  of.copy_async(to, from, bytes, *lane.stream);
+  lane.taken = true;
+  return free;
 }
 
-void Devices::down(int device, const std::vector<Piece>& pieces) {
-  if (pieces.size() == 1) return down(device, pieces[0].to, pieces[0].from, pieces[0].bytes);
-  copy(device, pieces);
+void Devices::land(std::size_t lane) {
+  lanes_[lane].stream->synchronize();
+  lanes_[lane].taken = false;
 }
 
-void Devices::up(int device, const std::vector<Piece>& pieces) {
-  if (pieces.size() == 1) return up(device, pieces[0].to, pieces[0].from, pieces[0].bytes);
-  copy(device, pieces);
+void Devices::await_lanes() {
+  for (const Lane& lane : lanes_)
+    if (lane.taken) lane.stream->synchronize();
+}
+
+void Devices::down(const Located& place, const std::vector<Piece>& pieces) {
+  if (pieces.size() == 1) return down(place, pieces[0].to, pieces[0].from, pieces[0].bytes);
+  copy(place.device, pieces);
+}
+
+void Devices::up(const Located& place, const std::vector<Piece>& pieces) {
+  if (pieces.size() == 1) return up(place, pieces[0].to, pieces[0].from, pieces[0].bytes);
+  copy(place.device, pieces);
 }
 
 void Devices::use_kernels(std::chrono::microseconds patience, std::function<bool(int)> alone) {
@@ -137,9 +192,9 @@ Devices::Short Devices::short_copies() const {
   return all;
 }
 
-// A kernel is compiled, and a device taken for it, only where short copies are many. The processes
-// of a device are not all known at first.
-Courier* Devices::courier(int device, std::initializer_list<const void*> addresses) {
+// It takes memory that is pinned, and a stream, only where short copies are many. The processes of
+// a device are not all known at first.
+Courier* Devices::courier(int device, std::initializer_list<const Located*> places) {
   constexpr std::uint64_t kFirst = 32;
   constexpr std::uint64_t kAgain = 1024;
   ++short_.all;
@@ -148,7 +203,8 @@ Courier* Devices::courier(int device, std::initializer_list<const void*> address
   if (carrier.never) return nullptr;
   ++carrier.asked;
   if (!carrier.courier) {
-    if (carrier.asked < kFirst) return nullptr;
+    if (carrier.asked < kFirst || !kernels_of(accelerator().device(device)).courier_ready())
+      return nullptr;
     begin_courier(device, carrier);
     if (!carrier.courier) return nullptr;
   }
@@ -157,26 +213,15 @@ Courier* Devices::courier(int device, std::initializer_list<const void*> address
   else if (carrier.asked % kAgain == 0 && !alone_(device))
     end_courier(carrier, "processes that share the GPU take turns");
   // Memory of a pool, or mapped by hand, belongs to no context.
-  for (const void* const address : addresses) {
-    const Known& known = know(address);
-    if (known.context != nullptr ? known.context != carrier.context : known.place.device != device)
-      return nullptr;
-  }
-  return carrier.courier.get();
+  return reaches(carrier.context, device, places) ? carrier.courier.get() : nullptr;
 }
 
-// In a thread that captures a stream the driver would refuse what takes memory, or break the
-// capture.
 void Devices::begin_courier(int device, Carrier& carrier) {
-  constexpr int kRelaxed = 2;
-  int mode = kRelaxed;
-  if (exchange_capture_mode_ != nullptr) exchange_capture_mode_(&mode);
+  const Relaxed relaxed(exchange_capture_mode_);
   try {
     if (alone_(device)) {
-      Device& of = accelerator().device(device);
-      carrier.courier = std::make_unique<Courier>(of, patience_);
-      const SlotBuffer own(of.memory(BufferKind::kDevice), 1, 1);
-      carrier.context = know(own.slot(0)).context;
+      find_context(device, carrier);
+      carrier.courier = std::make_unique<Courier>(accelerator().device(device), patience_);
     } else {
       end_courier(carrier, "processes that share the GPU take turns");
     }
@@ -184,7 +229,126 @@ void Devices::begin_courier(int device, Carrier& carrier) {
     const std::string text = error.what();
     end_courier(carrier, text.substr(0, text.find('\n')));
   }
-  if (exchange_capture_mode_ != nullptr) exchange_capture_mode_(&mode);
+}
+
+void Devices::find_context(int device, Carrier& carrier) {
+  if (carrier.context != nullptr) return;
+  const SlotBuffer own(accelerator().device(device).memory(BufferKind::kDevice), 1, 1);
+  carrier.context = find(own.slot(0)).context;
+}
+
+// So many blocks, each copied by itself, take longer than the compiler needs.
+BlockMover* Devices::mover(int device, const Layout& layout,
+                           std::initializer_list<const Located*> places) {
+  constexpr std::uint64_t kLeast = 4;
+  constexpr std::uint64_t kWorthWaiting = 1024;
+  if (patience_.count() == 0 || layout.blocks() < kLeast || !BlockMover::takes(layout))
+    return nullptr;
+  Carrier& carrier = carriers_[device];
+  if (!carrier.mover) {
+    if (carrier.moves_never || (layout.blocks() < kWorthWaiting &&
+                                !kernels_of(accelerator().device(device)).courier_ready()))
+      return nullptr;
+    begin_mover(device, carrier);
+    if (!carrier.mover) return nullptr;
+  }
+  if (!reaches(carrier.context, device, places)) return nullptr;
+  return carrier.mover.get();
+}
+
+void Devices::begin_mover(int device, Carrier& carrier) {
+  const Relaxed relaxed(exchange_capture_mode_);
+  try {
+    find_context(device, carrier);
+    carrier.mover = std::make_unique<BlockMover>(accelerator().device(device));
+  } catch (const std::exception&) {  // the courier says why
+    carrier.moves_never = true;
+  }
+}
+
+Scratch Devices::pack(const Located& place, const Layout& layout, const void* data) {
+  BlockMover* const by = mover(place.device, layout, {&place});
+  Scratch packed = by != nullptr ? scratch(place.device, layout.bytes()) : Scratch();
+  if (!packed) return packed;
+  ++moved_by_kernel_;
+  by->pack(packed.data(), layout, data, layout.bytes());
+  return packed;
+}
+
+bool Devices::unpack(const Located& place, const Layout& layout, void* data, const Located& source,
+                     const void* packed, std::size_t bytes) {
+  if (bytes == 0) return true;
+  BlockMover* const by = mover(place.device, layout, {&place, &source});
+  if (by == nullptr) return false;
+  ++moved_by_kernel_;
+  by->unpack(layout, data, packed, bytes);
+  return true;
+}
+
+bool Devices::unpack_from_host(const Located& place, const Layout& layout, void* data,
+                               const void* packed, std::size_t bytes) {
+  if (bytes == 0) return true;
+  BlockMover* const by = mover(place.device, layout, {&place});
+  const Scratch there = by != nullptr ? scratch(place.device, bytes) : Scratch();
+  if (!there) return false;
+  ++moved_by_kernel_;
+  up(there.place(), there.data(), packed, bytes);
+  by->unpack(layout, data, there.data(), bytes);
+  return true;
+}
+
+bool Devices::copy_from_host(const Located& place, const Layout& layout, void* data,
+                             const void* from) {
+  BlockMover* const by = mover(place.device, layout, {&place});
+  const std::int64_t low = layout.low();
+  const auto bytes = static_cast<std::size_t>(layout.high() - low);
+  const Scratch there = by != nullptr ? scratch(place.device, bytes) : Scratch();
+  if (!there) return false;
+  ++moved_by_kernel_;
+  up(there.place(), there.data(), static_cast<const char*>(from) + low, bytes);
+  by->copy(layout, data, there.data() - low);
+  return true;
+}
+
+Scratch::~Scratch() {
+  if (data_ != nullptr) devices_->give_back(place_, data_);
+}
+
+Scratch Devices::scratch(int device, std::size_t bytes) {
+  constexpr std::size_t kLeast = std::size_t{64} << 10;
+  if (bytes > kMostScratch) return {};
+  const std::size_t room = std::bit_ceil(std::max(bytes, kLeast));
+  Store& store = stores_[device];
+  const Relaxed relaxed(exchange_capture_mode_);
+  void* data = nullptr;
+  if (const auto found = store.free.find(room); found != store.free.end()) {
+    data = found->second;
+    store.free.erase(found);
+  } else {
+    Memory& memory = accelerator().device(device).memory(BufferKind::kDevice);
+    if (store.all + room > kMostScratch) {
+      for (const auto& [size, unused] : store.free) {
+        memory.release(unused);
+        store.rooms.erase(unused);
+        store.all -= size;
+      }
+      store.free.clear();
+    }
+    if (store.all + room > kMostScratch) return {};
+    try {
+      data = memory.allocate(room);
+    } catch (const std::bad_alloc&) {
+      return {};
+    }
+    store.rooms[data] = room;
+    store.all += room;
+  }
+  return {*this, locate(data), data};
+}
+
+void Devices::give_back(const Located& place, void* data) {
+  Store& store = stores_[place.device];
+  store.free.emplace(store.rooms[data], data);
 }
 
 void Devices::end_courier(Carrier& carrier, const std::string& why) {
@@ -195,10 +359,19 @@ void Devices::end_courier(Carrier& carrier, const std::string& why) {
 }
 
 void Devices::close_all() {
+  await_lanes();
+  for (Lane& lane : lanes_) lane.stream.reset();
   opened_.clear();
   for (auto& [_, carrier] : carriers_) {
     if (carrier.courier) short_.carried += carrier.courier->carried();
     carrier.courier.reset();
+    carrier.mover.reset();
+    carrier.never = carrier.moves_never = true;
+  }
+  for (auto& [device, store] : stores_) {
+    for (const auto& [_, data] : store.free)
+      accelerator().device(device).memory(BufferKind::kDevice).release(data);
+    store = {};
   }
 }
 
@@ -218,14 +391,17 @@ char* Devices::opened(int device, std::uint32_t rank, std::uint64_t allocation,
   if (known != opened_.end()) {
     opened_.splice(opened_.begin(), opened_, known);
   } else {
-    if (opened_.size() >= kMostOpened) opened_.pop_back();
+    if (opened_.size() >= kMostOpened) {
+      await_lanes();
+      opened_.pop_back();
+    }
     opened_.push_front({name, open(device, rank, handle)});
   }
   return static_cast<char*>(opened_.front().memory->data());
 }
 
 // Small allocations share a block, which a driver maps once: another of the rank, freed meanwhile
-// or not, is closed for this one. No copy is under way.
+// or not, is closed for this one when no copy is under way.
 std::unique_ptr<OpenedMemory> Devices::open(int device, std::uint32_t rank,
                                             const IpcHandle& handle) {
   for (;;) {
@@ -236,6 +412,7 @@ std::unique_ptr<OpenedMemory> Devices::open(int device, std::uint32_t rank,
         return each.name.first == rank;
       });
       if (other == opened_.rend()) throw;
+      await_lanes();
       opened_.erase(std::next(other).base());
     }
   }

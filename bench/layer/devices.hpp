@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The devices of this process: where buffers are, and copies between any two. One thread at a time,
-// but for on_device(). What fails throws AcceleratorError or std::bad_alloc.
+// but for find(). What fails throws AcceleratorError or std::bad_alloc.
 #pragma once
 
 #include <array>
@@ -17,9 +17,45 @@
 #include <vector>
 
 #include "accel/accelerator.hpp"
+#include "accel/block_mover.hpp"
 #include "accel/courier.hpp"
+#include "accel/layout.hpp"
 
 namespace nearpeak::layer {
+
+// What one question to the driver tells of an address.
+struct Found {
+  bool on_device = false;        // where the CPU does not reach it: of its memory
+  std::uint64_t allocation = 0;  // its number,
+  void* context = nullptr;       // and that which it belongs to, if any
+};
+
+class Devices;
+
+// Memory of a device that the layer has for a while. It goes back at its end.
+class Scratch {
+ public:
+  Scratch() = default;
+  Scratch(Devices& devices, Located place, void* data)
+      : devices_(&devices), place_(place), data_(data) {}
+  Scratch(Scratch&& other) noexcept { *this = std::move(other); }
+  Scratch& operator=(Scratch&& other) noexcept {
+    std::swap(devices_, other.devices_);
+    std::swap(place_, other.place_);
+    std::swap(data_, other.data_);
+    return *this;
+  }
+  ~Scratch();
+
+  explicit operator bool() const { return data_ != nullptr; }
+  const Located& place() const { return place_; }
+  char* data() const { return static_cast<char*>(data_); }
+
+ private:
+  Devices* devices_ = nullptr;
+  Located place_;
+  void* data_ = nullptr;
+};
 
 // A copy.
 struct Piece {
@@ -35,34 +71,62 @@ class Devices {
   bool load(std::string& why);
   bool loaded() const { return ask_ != nullptr; }
 
-  // Whether a buffer is where the CPU does not reach it.
-  bool on_device(const void* data) const {
-    if (ask_ == nullptr || data == nullptr) return false;
-    unsigned type = 0;  // an address that the driver does not know is the host's
-    if (ask_(&type, kMemoryType, data) != 0 || type != kTypeOfDevice) return false;
-    unsigned managed = 0;
-    return ask_(&managed, kIsManaged, data) != 0 || managed == 0;
+  // Where a buffer is. All at once, and by the one function that takes an address of which the
+  // driver knows nothing for no error: to make one takes ten times as long. Nothing is remembered,
+  // as an address can be the host's and a device's in turn without the layer seeing it.
+  Found find(const void* data) const {
+    Found found;
+    if (ask_ == nullptr || data == nullptr) return found;
+    unsigned type = 0, managed = 0;
+    constexpr std::array kAsked{kMemoryType, kIsManaged, kBufferId, kContext};
+    const std::array<void*, kAsked.size()> answers{&type, &managed, &found.allocation,
+                                                   &found.context};
+    if (ask_(kAsked.size(), kAsked.data(), answers.data(), data) != 0) return {};
+    found.on_device = type == kTypeOfDevice && managed == 0;
+    return found;
   }
 
-  Located locate(const void* data);
+  // More of what is on a device.
+  Located locate(const void* data, const Found& found);
+  Located locate(const void* data) { return locate(data, find(data)); }
   const std::string& uuid(int device);
   // Whether the device that another process says it has can open memory of this one.
   bool reached_by(int device, const std::string& uuid);
 
-  // Copies from a device to host memory, to a device, and between devices that are reached by this
-  // one. Short ones are carried by a kernel, where one is there. kOpened: the source is memory that
-  // this device has opened().
-  enum class Source { kOwn, kOpened };
-  void down(int device, void* host, const void* from, std::size_t bytes,
-            Source source = Source::kOwn);
-  void up(int device, void* to, const void* host, std::size_t bytes);
-  void across(int device, void* to, const void* from, std::size_t bytes, Source source);
+  // Copies from a device to host memory, to a device, and between devices by that of the target.
+  // Short ones are carried by a kernel, where one is there.
+  void down(const Located& place, void* host, const void* from, std::size_t bytes);
+  void up(const Located& place, void* to, const void* host, std::size_t bytes);
+  void across(const Located& place, void* to, const Located& source, const void* from,
+              std::size_t bytes);
+  // A long one between devices that goes on beside others: which of these lanes it has until
+  // land(), which waits for it.
+  static constexpr std::size_t kLanes = 4;
+  std::size_t depart(const Located& place, void* to, const void* from, std::size_t bytes);
+  bool landed(std::size_t lane) { return lanes_[lane].stream->finished(); }
+  void land(std::size_t lane);
   // All of these are under way together, where there are several.
-  void down(int device, const std::vector<Piece>& pieces);
-  void up(int device, const std::vector<Piece>& pieces);
+  void down(const Located& place, const std::vector<Piece>& pieces);
+  void up(const Located& place, const std::vector<Piece>& pieces);
 
-  // From now on kernels may carry short copies, which wait so long for work, if `alone(device)`
-  // says that no other process's kernels take turns with them. They are begun when it is worth it.
+  // What lies regularly, packed into memory of this device, out of that of any that its kernels
+  // reach, or copied into the same places from the host, where it lies alike from `from` on; by a
+  // kernel. Empty or false where none does it: there is none, or not yet and it is worth no
+  // waiting, or it does not reach the memory, or the device has no room.
+  Scratch pack(const Located& place, const Layout& layout, const void* data);
+  bool unpack(const Located& place, const Layout& layout, void* data, const Located& source,
+              const void* packed, std::size_t bytes);
+  bool unpack_from_host(const Located& place, const Layout& layout, void* data, const void* packed,
+                        std::size_t bytes);
+  bool copy_from_host(const Located& place, const Layout& layout, void* data, const void* from);
+  std::uint64_t moved_by_kernel() const { return moved_by_kernel_; }
+
+  // Memory of a device, from its start; empty where there is no more.
+  Scratch scratch(int device, std::size_t bytes);
+
+  // From now on kernels pack, and may carry short copies, which wait so long for work, if
+  // `alone(device)` says that no other process's kernels take turns with them. They are compiled
+  // beside all else from when a buffer of a device is seen, and begun when it is worth it.
   void use_kernels(std::chrono::microseconds patience, std::function<bool(int device)> alone);
   // Whether kernels of several processes run on a device at once, as those under MPS do.
   bool runs_several(int device) const;
@@ -86,12 +150,18 @@ class Devices {
   Device& device(int index) { return accelerator().device(index); }
 
   IpcHandle handle_of(const Located& memory);
-  // Where this process finds an allocation of another rank, opened by `device`.
+  // Where this process finds an allocation of another rank, opened by `device`. To copies it is
+  // place_of_opened(device).
+  static Located place_of_opened(int device) {
+    return {.kind = BufferKind::kDevice, .device = device};
+  }
   char* opened(int device, std::uint32_t rank, std::uint64_t allocation, const IpcHandle& handle);
   void close_all();
 
  private:
-  using Question = int (*)(void* answer, int attribute, const void* address);
+  friend class Scratch;
+  using Question = int (*)(unsigned count, const int* attributes, void* const* answers,
+                           const void* address);
   using CurrentQuestion = int (*)(int* device);
   // CUpointer_attribute and CUmemorytype.
   static constexpr int kContext = 1;
@@ -100,10 +170,6 @@ class Devices {
   static constexpr int kIsManaged = 8;
   static constexpr unsigned kTypeOfDevice = 2;
 
-  struct Known {
-    Located place;
-    void* context = nullptr;  // null: of none, as memory of a pool
-  };
   struct Opened {
     std::pair<std::uint32_t, std::uint64_t> name;  // rank and allocation
     std::unique_ptr<OpenedMemory> memory;
@@ -115,19 +181,26 @@ class Devices {
   // What carries short copies on a device.
   struct Carrier {
     std::unique_ptr<Courier> courier;
-    void* context = nullptr;  // whose memory its kernel reaches
+    std::unique_ptr<BlockMover> mover;
+    void* context = nullptr;  // whose memory their kernels reach
     std::uint64_t asked = 0;
     bool never = false;
+    bool moves_never = false;
   };
+  static constexpr std::size_t kMostScratch = std::size_t{1} << 30;  // of a device
 
   Accelerator& accelerator();
   void copy(int device, void* to, const void* from, std::size_t bytes);
   void copy(int device, const std::vector<Piece>& pieces);
   // Null where the copy engine is to do a short copy from or to memory of this process.
-  Courier* courier(int device, std::initializer_list<const void*> addresses);
-  // What the driver knows of an address; valid until the next question.
-  const Known& know(const void* address);
+  Courier* courier(int device, std::initializer_list<const Located*> places);
   void begin_courier(int device, Carrier& carrier);
+  // Null where no kernel moves so many blocks.
+  BlockMover* mover(int device, const Layout& layout, std::initializer_list<const Located*> places);
+  void begin_mover(int device, Carrier& carrier);
+  void find_context(int device, Carrier& carrier);
+  void await_lanes();
+  void give_back(const Located& place, void* data);
   void end_courier(Carrier& carrier, const std::string& why);
   std::unique_ptr<OpenedMemory> open(int device, std::uint32_t rank, const IpcHandle& handle);
 
@@ -139,12 +212,26 @@ class Devices {
   std::unique_ptr<Accelerator> accelerator_;
   std::map<int, std::unique_ptr<Stream>> streams_;  // by device
   std::map<std::uint64_t, IpcHandle> handles_;      // by allocation
-  std::array<Known, kMostKnown> known_;             // each at the place of its allocation
-  Known other_;
+  std::array<Located, kMostKnown> known_;           // each at the place of its allocation
+  Located other_;
   std::list<Opened> opened_;  // the last used first
   std::chrono::microseconds patience_{0};
   std::function<bool(int)> alone_;
   std::map<int, Carrier> carriers_;  // by device
+  // By device: memory that nobody has now, by its bytes, and what there is in all.
+  struct Store {
+    std::multimap<std::size_t, void*> free;
+    std::map<void*, std::size_t> rooms;  // of all
+    std::size_t all = 0;
+  };
+  std::map<int, Store> stores_;
+  std::uint64_t moved_by_kernel_ = 0;
+  struct Lane {
+    int device = 0;
+    std::unique_ptr<Stream> stream;
+    bool taken = false;
+  };
+  std::array<Lane, kLanes> lanes_;
   Short short_;
 };
 

@@ -94,7 +94,7 @@ bool opens(int rank, const Located& place) {
 }
 
 void bring_up(const Target& target, int sender, Slot& slot, std::size_t bytes) {
-  const Located place = world.devices.locate(target.data);
+  const Located& place = target.place;
   auto* const host = reinterpret_cast<char*>(slot.address);
   auto* const device = static_cast<char*>(target.data);
   begin_moving(slot, bytes);
@@ -105,7 +105,7 @@ void bring_up(const Target& target, int sender, Slot& slot, std::size_t bytes) {
     share(slot);
     if (slot.kept != 0) await_sender(slot);
   }
-  move_rest(slot, target.device, {}, [&] {
+  move_rest(slot, place.device, {}, [&] {
     return Ends{.direction = Direction::kToDevice,
                 .device = device,
                 .host = host,
@@ -197,7 +197,7 @@ void help(Operation& offered, Slot& slot) {
   auto* const own = static_cast<char*>(const_cast<void*>(offered.data));  // NOLINT: alone read
   if (slot.on_host == 0) {
     if (!reaches(offered.to)) return;
-    move_rest(slot, offered.device, {}, [&] {
+    move_rest(slot, offered.place.device, {}, [&] {
       return Ends{.direction = Direction::kFromDevice,
                   .device = own,
                   .host = reinterpret_cast<char*>(slot.target),

@@ -8,10 +8,10 @@
 
 namespace nearpeak::layer {
 
-Image::Image(const void* buffer, const std::vector<Part>& parts, Use use)
+Image::Image(const void* buffer, const Located& place, const std::vector<Part>& parts, Use use)
     : buffer_(static_cast<char*>(const_cast<void*>(buffer))),  // NOLINT: read alone where it is
-      device_(world.devices.locate(buffer).device) {
-  become_able(device_);
+      place_(place) {
+  become_able(place_.device);
   MPI_Aint high = 0;
   std::vector<Span> spans;
   for (const Part& part : parts) {
@@ -24,9 +24,11 @@ Image::Image(const void* buffer, const std::vector<Part>& parts, Use use)
     if (use == Use::kRead) continue;
     const Type& type = type_of(part.type);
     if (type.dense)  // all elements are one run
-      written_.push_back({there.low, 1, 0, std::make_shared<Runs>(Runs{{0, span.bytes()}})});
+      written_.push_back({there.low, 1, 0, std::make_shared<Runs>(Runs{{0, span.bytes()}}), {}});
+    else if (const auto layout = layout_of(part.n, part.type))
+      written_.push_back({part.offset, 0, 0, nullptr, layout});
     else
-      written_.push_back({part.offset, part.n, type.extent, runs_of(part.type)});
+      written_.push_back({part.offset, part.n, type.extent, runs_of(part.type), {}});
   }
   memory_ = host_memory_of(static_cast<std::size_t>(high - low_));
   if (use != Use::kWrite) read_ = std::move(spans);
@@ -36,18 +38,27 @@ void Image::lower() {
   std::vector<Piece> pieces;
   for (const Span& span : read_)
     pieces.push_back({data() + span.low, buffer_ + span.low, span.bytes()});
-  world.devices.down(device_, pieces);
+  world.devices.down(place_, pieces);
 }
 
 void Image::raise() {
   std::vector<Piece> pieces;
-  for (const Written& each : written_)
+  for (const Written& each : written_) {
+    if (each.layout && world.devices.copy_from_host(place_, *each.layout, buffer_ + each.offset,
+                                                    data() + each.offset))
+      continue;
+    const std::uint64_t blocks = each.layout ? each.layout->blocks() : 0;
+    for (std::uint64_t i = 0; i < blocks; ++i) {
+      const MPI_Aint at = each.offset + static_cast<MPI_Aint>(each.layout->place(i));
+      pieces.push_back({buffer_ + at, data() + at, each.layout->block});
+    }
     for (MPI_Count i = 0; i < each.n; ++i)
       for (const Run& run : *each.runs) {
         const MPI_Aint at = each.offset + static_cast<MPI_Aint>(i * each.extent) + run.offset;
         pieces.push_back({buffer_ + at, data() + at, run.bytes});
       }
-  world.devices.up(device_, pieces);
+  }
+  world.devices.up(place_, pieces);
 }
 
 }  // namespace nearpeak::layer

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "layer/devices.hpp"
 #include "layer/memory.hpp"
 #include "layer/types.hpp"
 
@@ -24,7 +26,7 @@ enum class Use { kRead, kWrite, kBoth };
 class Image {
  public:
   // The types may be freed then.
-  Image(const void* buffer, const std::vector<Part>& parts, Use use);
+  Image(const void* buffer, const Located& place, const std::vector<Part>& parts, Use use);
 
   // What the call is given in the place of the buffer.
   char* data() const { return memory_.get() - low_; }
@@ -38,11 +40,12 @@ class Image {
     MPI_Aint offset;
     MPI_Count n;
     MPI_Count extent;
-    std::shared_ptr<const Runs> runs;
+    std::shared_ptr<const Runs> runs;  // or, of all elements together:
+    std::optional<Layout> layout;
   };
 
   char* buffer_;
-  int device_;
+  Located place_;
   MPI_Aint low_ = 0;  // bytes from the buffer on, where the memory begins
   HostMemory memory_;
   std::vector<Span> read_;

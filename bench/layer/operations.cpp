@@ -62,10 +62,13 @@ struct All {
   std::uint64_t freed = 0;  // by the application, and not yet complete
   std::uint64_t blind = 0;
   std::map<int, Clock::time_point> taken_at;  // by receiver: the last of its sends
+  std::vector<Operation*> landing;            // in the order in which their copies began
+  int waiting = 0;
 };
 All& all = *new All;
 
 void drop(Operation& operation) {
+  land(operation);
   if (operation.blind) --all.blind;
   if (operation.owns_type) {
     forget_type(operation.target.type);
@@ -111,7 +114,7 @@ void set_aside(Operation& operation) {
   if (operation.on_host)
     std::memcpy(there, operation.data, bytes);
   else
-    world.devices.down(operation.device, there, operation.data, bytes);
+    world.devices.down(operation.place, there, operation.data, bytes);
   Slot& slot = slot_of(operation);
   slot.aside = place != nullptr ? kInPlace : memory->fd();
   State expected = State::kOffered;
@@ -240,16 +243,60 @@ void release_offered(Operation& operation) {
 bool blind() { return all.blind > 0; }
 
 bool busy() {
-  return all.freed > 0 || (world.able.load(std::memory_order_relaxed) && !all.receives.empty());
+  return all.freed > 0 || !all.landing.empty() ||
+         (world.able.load(std::memory_order_relaxed) && !all.receives.empty());
+}
+
+void land(Operation& operation) {
+  if (operation.landing == nullptr) return;
+  world.devices.land(operation.lane);
+  std::erase(all.landing, &operation);
+  std::exchange(operation.landing, nullptr)->state.store(State::kDone, std::memory_order_release);
+}
+
+namespace {
+
+void land_all() {
+  while (!all.landing.empty()) land(*all.landing.front());
+}
+
+// Those of which the copy has ended by itself.
+void note_landed() {
+  for (std::size_t i = 0; i < all.landing.size();) {
+    if (world.devices.landed(all.landing[i]->lane))
+      land(*all.landing[i]);
+    else
+      ++i;
+  }
+}
+
+}  // namespace
+
+Waiting::Waiting() {
+  const Guard guard;
+  ++all.waiting;
+}
+
+void Waiting::end() {
+  if (std::exchange(ended_, true)) return;
+  const Guard guard;
+  if (--all.waiting > 0) return;
+  try {
+    land_all();
+  } catch (const std::exception& error) {
+    end_job(std::string("a copy of a message failed: ") + error.what());
+  }
 }
 
 void advance() {
+  note_landed();
   all.offered.some([](Operation& operation) {
     look_at_offered(operation);
     end_offered(operation);
   });
   if (world.able.load(std::memory_order_relaxed)) all.receives.some(advance_receive);
   if (all.freed > 0) advance_freed();
+  if (all.waiting == 0) land_all();
 }
 
 void advance_awaited(Operation& operation) {
@@ -280,14 +327,20 @@ void put(Operation& operation, const void* from, std::size_t bytes) {
   const std::size_t fits = std::min(bytes, target.room);
   if (bytes > target.room) operation.error = MPI_ERR_TRUNCATE;
   if (!target.dense && target.on_device) {
-    Image image(target.data, {{0, target.n, target.type}}, Use::kBoth);
+    const auto layout = layout_of(target.n, target.type);
+    if (layout && world.devices.unpack_from_host(target.place, *layout, target.data, from, fits)) {
+      operation.replaced = true;
+      operation.bytes = static_cast<MPI_Count>(fits);
+      return;
+    }
+    Image image(target.data, target.place, {{0, target.n, target.type}}, Use::kBoth);
     image.lower();
     unpack(from, fits, image.data(), target.n, target.type);
     image.raise();
   } else if (!target.dense) {
     unpack(from, fits, target.data, target.n, target.type);
   } else if (target.on_device) {
-    world.devices.up(target.device, target.data, from, fits);
+    world.devices.up(target.place, target.data, from, fits);
   } else {
     std::memcpy(target.data, from, fits);
   }
@@ -297,19 +350,33 @@ void put(Operation& operation, const void* from, std::size_t bytes) {
 
 namespace {
 
-// Memory of a device, own or opened by `home`, goes where a receive without gaps wants it.
-void fetch(const Target& target, const char* from, std::size_t bytes, Devices::Source source) {
-  if (!target.on_device)
-    world.devices.down(world.home, target.data, from, bytes, source);
-  else if (target.device == world.home)
-    world.devices.across(target.device, target.data, from, bytes, source);
+// Memory of a device goes where a receive without gaps wants it.
+void fetch(const Target& target, const Located& source, const char* from, std::size_t bytes) {
+  if (target.on_device)
+    world.devices.across(target.place, target.data, source, from, bytes);
   else
-    world.devices.across(target.device, target.data, from, bytes, Devices::Source::kOwn);
+    world.devices.down(source, target.data, from, bytes);
+}
+
+// The same, of which the copy goes on beside others.
+void depart(Operation& operation, Slot& slot, const char* from, std::size_t bytes) {
+  if (all.landing.size() == Devices::kLanes) land(*all.landing.front());
+  const Target& target = operation.target;
+  operation.lane = world.devices.depart(target.place, target.data, from, bytes);
+  operation.landing = &slot;
+  all.landing.push_back(&operation);
+}
+
+// The same of a type with gaps. False where a kernel does not do it.
+bool fetch_apart(const Target& target, const Located& source, const char* from, std::size_t bytes) {
+  if (!target.on_device) return false;
+  const auto layout = layout_of(target.n, target.type);
+  return layout && world.devices.unpack(target.place, *layout, target.data, source, from, bytes);
 }
 
 }  // namespace
 
-void take(Operation& operation, const Envelope& envelope) {
+void take(Operation& operation, const Envelope& envelope, Until until) {
   const auto& area = world.areas[envelope.rank];
   if (!area)
     end_job("an envelope came from rank " + std::to_string(envelope.rank) +
@@ -335,20 +402,23 @@ void take(Operation& operation, const Envelope& envelope) {
         own ? reinterpret_cast<const char*>(slot.address)
             : world.devices.opened(world.home, envelope.rank, slot.allocation, slot.handle) +
                   slot.offset;
-    const auto source = own ? Devices::Source::kOwn : Devices::Source::kOpened;
-    if (target.dense) {
-      fetch(target, from, fits, source);
+    const Located source = own ? world.devices.locate(from) : Devices::place_of_opened(world.home);
+    if (target.dense || fetch_apart(target, source, from, fits)) {
+      if (until == Until::kUnderWay && target.dense && target.on_device && fits > Courier::kMost)
+        depart(operation, slot, from, fits);
+      else if (target.dense)
+        fetch(target, source, from, fits);
       operation.replaced = true;
       operation.bytes = static_cast<MPI_Count>(fits);
       if (envelope.bytes > target.room) operation.error = MPI_ERR_TRUNCATE;
     } else {
       const HostMemory packed = host_memory_of(fits);
-      world.devices.down(world.home, packed.get(), from, fits, source);
+      world.devices.down(source, packed.get(), from, fits);
       put(operation, packed.get(), fits);
       if (envelope.bytes > target.room) operation.error = MPI_ERR_TRUNCATE;
     }
   }
-  slot.state.store(State::kDone, std::memory_order_release);
+  if (operation.landing == nullptr) slot.state.store(State::kDone, std::memory_order_release);
   ++world.counts.taken;
 }
 
@@ -372,7 +442,7 @@ void settle(Operation& operation, const MPI_Status& status) {
   if (cancelled != 0) return;
   const std::size_t bytes = bytes_of(status);
   if (bytes == kEnvelopeBytes && begins_as_envelope(operation.memory.get(), world.nonce)) {
-    take(operation, envelope_at(operation.memory.get()));
+    take(operation, envelope_at(operation.memory.get()), Until::kUnderWay);
   } else {
     put(operation, operation.memory.get(), bytes);
     if (target.on_device) {
@@ -393,6 +463,7 @@ int finished(Operation& operation, MPI_Status& status, int error) {
     settle(operation, status);
   else
     close_receive(operation);
+  land(operation);
   correct(operation, status);
   const int own = error == MPI_SUCCESS ? operation.error : error;
   operation.waited = false;

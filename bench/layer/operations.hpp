@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "calls/real.hpp"
+#include "layer/devices.hpp"
 #include "layer/envelope.hpp"
 #include "layer/image.hpp"
 #include "layer/memory.hpp"
@@ -26,7 +27,7 @@ struct Target {
   bool dense = true;
   bool named = true;  // the type
   bool on_device = false;
-  int device = 0;  // there
+  Located place{};  // there
 
   // Whether an envelope can be received where the application wants the message. MPICH takes no
   // part of a number into a type with gaps.
@@ -60,6 +61,10 @@ struct Operation {
   int source = MPI_ANY_SOURCE;  // of one that was held
   int tag = MPI_ANY_TAG;
 
+  // Of one whose message is being copied.
+  Slot* landing = nullptr;
+  std::size_t lane = 0;
+
   std::vector<Image> images;  // of a collective
 
   // Of a send by an envelope.
@@ -72,10 +77,11 @@ struct Operation {
   bool awaited = false;                           // somebody waits for it,
   std::chrono::steady_clock::time_point since{};  // from then on
   const void* data = nullptr;
-  int device = 0;
+  Located place{};
   bool on_host = false;  // the data
   bool again = false;    // a message used it before
   std::unique_ptr<Shared> aside;
+  Scratch packed;  // what is sent, where the application's is not
 
   // In the list of those that are advanced.
   Operation* before = nullptr;
@@ -105,7 +111,8 @@ bool blind();
 
 // Whether somebody waits for what advance() does.
 bool busy();
-// Takes envelopes that came, and notes sends that were taken: a part of all that there are.
+// Takes envelopes that came, and notes sends that were taken: a part of all that there are. Copies
+// are under way then only while somebody is Waiting.
 void advance();
 // The same for one send by an envelope, which somebody waits for.
 void advance_awaited(Operation& operation);
@@ -113,8 +120,12 @@ void advance_awaited(Operation& operation);
 // A receive or a collective whose request the MPI library says is complete: puts the data in its
 // place.
 void settle(Operation& operation, const MPI_Status& status);
-// What a received envelope stands for is put where the receive wants it.
-void take(Operation& operation, const Envelope& envelope);
+// What a received envelope stands for is put where the receive wants it, or, later, is on its way
+// there until land().
+enum class Until { kThere, kUnderWay };
+void take(Operation& operation, const Envelope& envelope, Until until = Until::kThere);
+// Waits until its message is there.
+void land(Operation& operation);
 // Bytes in host memory likewise.
 void put(Operation& operation, const void* from, std::size_t bytes);
 // Writes the number of bytes where the layer knows better than the MPI library.
@@ -139,6 +150,24 @@ class Pause {
 
  private:
   int tries_ = 0;
+};
+
+// Who calls advance() again and again: copies may be under way between. When it ends they are done,
+// as their senders would wait for ever for an application that does something else.
+class Waiting {
+ public:
+  Waiting();
+  ~Waiting() { end(); }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+  void operator()() { pause_(); }
+  // Before the MPI library waits.
+  void end();
+
+ private:
+  Pause pause_;
+  bool ended_ = false;
 };
 
 }  // namespace nearpeak::layer

@@ -108,7 +108,7 @@ int probe_now(int from, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
 
 int probe(int from, int tag, MPI_Comm comm, MPI_Status* status) {
   if (!world.able.load()) return NEARPEAK_REAL(MPI_Probe)(from, tag, comm, status);
-  Pause pause;
+  Waiting pause;
   for (int flag = 0;; pause()) {
     const int code = probe_now(from, tag, comm, &flag, status);
     if (code != MPI_SUCCESS || flag != 0) return code;
@@ -143,7 +143,7 @@ int matched_probe_now(int from, int tag, MPI_Comm comm, int* flag, MPI_Message* 
 
 int matched_probe(int from, int tag, MPI_Comm comm, MPI_Message* one, MPI_Status* status) {
   if (!world.able.load()) return NEARPEAK_REAL(MPI_Mprobe)(from, tag, comm, one, status);
-  Pause pause;
+  Waiting pause;
   for (int flag = 0;; pause()) {
     const int code = matched_probe_now(from, tag, comm, &flag, one, status);
     if (code != MPI_SUCCESS || flag != 0) return code;

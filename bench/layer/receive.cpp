@@ -25,20 +25,20 @@ void hold_type(Operation& operation) {
 
 }  // namespace
 
-std::unique_ptr<Operation> receiving(void* data, MPI_Count n, MPI_Datatype type, MPI_Comm comm) {
+std::unique_ptr<Operation> receiving(const Incoming& in, MPI_Comm comm) {
   auto operation = std::make_unique<Operation>();
   operation->comm = comm;
   Target& target = operation->target;
-  target.data = data;
-  target.n = n;
-  target.type = type;
-  target.room = room_of(n, type);
-  target.dense = type_of(type).dense;
-  target.named = type_of(type).named;
-  target.on_device = world.devices.on_device(data);
+  target.data = in.data;
+  target.n = in.n;
+  target.type = in.type;
+  target.room = room_of(in.n, in.type);
+  target.dense = type_of(in.type).dense;
+  target.named = type_of(in.type).named;
+  target.on_device = in.found.on_device;
   if (!target.on_device) return operation;
-  target.device = world.devices.locate(data).device;
-  become_able(target.device);
+  target.place = world.devices.locate(in.data, in.found);
+  become_able(target.place.device);
   return operation;
 }
 
@@ -56,10 +56,10 @@ bool may_be_begun_elsewhere(MPI_Count n, MPI_Datatype type) {
   return !world.able.load() || (of.named && of.dense) || room_of(n, type) < kEnvelopeBytes;
 }
 
-void keep_begun(void* data, MPI_Count n, MPI_Datatype type, MPI_Comm comm, MPI_Request request) {
+void keep_begun(const Incoming& in, MPI_Comm comm, MPI_Request request) {
   const Guard guard;
-  if (room_of(n, type) < kEnvelopeBytes) return;
-  auto operation = receiving(data, n, type, comm);
+  if (room_of(in.n, in.type) < kEnvelopeBytes) return;
+  auto operation = receiving(in, comm);
   operation->blind = !operation->target.named || !operation->target.dense;
   keep_posted(std::move(operation), request);
 }

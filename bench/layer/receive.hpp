@@ -15,6 +15,14 @@
 
 namespace nearpeak::layer {
 
+// What a receive is given.
+struct Incoming {
+  void* data;
+  MPI_Count n;
+  MPI_Datatype type;
+  Found found;  // of the data
+};
+
 // Where a message comes from.
 struct Origin {
   int from;
@@ -26,18 +34,18 @@ struct Origin {
 inline bool nothing_comes() { return !world.able.load(std::memory_order_relaxed) && !holds_any(); }
 
 // Whether a receive that is begun needs no record: it is in host memory, where no envelope fits.
-inline bool is_unwatched(const void* data, MPI_Count n, MPI_Datatype type) {
+inline bool is_unwatched(const Incoming& in) {
   return !world.devices.loaded() ||
-         (!holds_any() && room_of(n, type) < kEnvelopeBytes && !world.devices.on_device(data));
+         (!in.found.on_device && !holds_any() && room_of(in.n, in.type) < kEnvelopeBytes);
 }
 
-std::unique_ptr<Operation> receiving(void* data, MPI_Count n, MPI_Datatype type, MPI_Comm comm);
+std::unique_ptr<Operation> receiving(const Incoming& in, MPI_Comm comm);
 // Keeps a receive that was posted.
 void keep_posted(std::unique_ptr<Operation> operation, MPI_Request request);
 // Of a call that has no other form: whether the MPI library may begin a receive of this kind in
 // host memory by itself, and then its record.
 bool may_be_begun_elsewhere(MPI_Count n, MPI_Datatype type);
-void keep_begun(void* data, MPI_Count n, MPI_Datatype type, MPI_Comm comm, MPI_Request request);
+void keep_begun(const Incoming& in, MPI_Comm comm, MPI_Request request);
 // Gives a receive that is done already a request that says so.
 int keep_done(std::unique_ptr<Operation> operation, MPI_Request* request);
 // Ends a receive without a request: its status, and its error, which is raised.
@@ -75,13 +83,12 @@ int post_receive(std::unique_ptr<Operation> operation, MPI_Request* request, con
 
 // A persistent one, which begins at each start.
 template <typename Post>
-int receive_again(void* data, MPI_Count n, MPI_Datatype type, Origin origin, MPI_Request* request,
-                  const Post& post) {
-  if (origin.from == MPI_PROC_NULL) return post(data, n, type, request);
+int receive_again(const Incoming& in, Origin origin, MPI_Request* request, const Post& post) {
+  if (origin.from == MPI_PROC_NULL) return post(in.data, in.n, in.type, request);
   const Guard guard;
-  auto operation = receiving(data, n, type, origin.comm);
+  auto operation = receiving(in, origin.comm);
   if (!operation->target.on_device && operation->target.room < kEnvelopeBytes)
-    return post(data, n, type, request);
+    return post(in.data, in.n, in.type, request);
   operation->persistent = true;
   operation->source = origin.from;
   operation->tag = origin.tag;
@@ -89,26 +96,25 @@ int receive_again(void* data, MPI_Count n, MPI_Datatype type, Origin origin, MPI
 }
 
 template <typename Post>
-int receive_later(void* data, MPI_Count n, MPI_Datatype type, Origin origin, MPI_Request* request,
-                  const Post& post) {
-  if (origin.from == MPI_PROC_NULL) return post(data, n, type, request);
+int receive_later(const Incoming& in, Origin origin, MPI_Request* request, const Post& post) {
+  if (origin.from == MPI_PROC_NULL) return post(in.data, in.n, in.type, request);
   const Guard guard;
-  auto operation = receiving(data, n, type, origin.comm);
+  auto operation = receiving(in, origin.comm);
   if (holds_any() && receive_held(*operation, origin.from, origin.tag, origin.comm))
     return keep_done(std::move(operation), request);
   if (!operation->target.on_device && operation->target.room < kEnvelopeBytes)
-    return post(data, n, type, request);
+    return post(in.data, in.n, in.type, request);
   return post_receive(std::move(operation), request, post);
 }
 
 // `now`: the form that waits, now(status), for host memory where nothing else is to be done.
 template <typename Post, typename Now>
-int receive(void* data, MPI_Count n, MPI_Datatype type, Origin origin, MPI_Status* status,
-            const Post& post, const Now& now) {
+int receive(const Incoming& in, Origin origin, MPI_Status* status, const Post& post,
+            const Now& now) {
   MPI_Request request{};
   {
     const Guard guard;
-    auto operation = receiving(data, n, type, origin.comm);
+    auto operation = receiving(in, origin.comm);
     const Target& target = operation->target;
     const bool proc_null = origin.from == MPI_PROC_NULL;
     if (!proc_null && holds_any() && receive_held(*operation, origin.from, origin.tag, origin.comm))
@@ -134,10 +140,10 @@ int receive(void* data, MPI_Count n, MPI_Datatype type, Origin origin, MPI_Statu
 
 // Of a matched probe.
 template <typename Post>
-int receive_matched_later(void* data, MPI_Count n, MPI_Datatype type, MPI_Message* one,
-                          MPI_Request* request, const Post& post) {
+int receive_matched_later(const Incoming& in, MPI_Message* one, MPI_Request* request,
+                          const Post& post) {
   const Guard guard;
-  auto operation = receiving(data, n, type, calls::comm_world());
+  auto operation = receiving(in, calls::comm_world());
   if (receive_matched(*operation, one)) return keep_done(std::move(operation), request);
   return post_receive(std::move(operation), request, post);
 }

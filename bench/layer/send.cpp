@@ -80,14 +80,42 @@ const char* data_of(const Outgoing& message) {
 
 void locate(Outgoing& message) {
   message.span = span_of(message.n, message.type);
-  message.place = world.devices.locate(message.data);
+  message.place = world.devices.locate(message.data, message.found);
   become_able(message.place.device);
 }
 
-Operation* offer(const Outgoing& message, Mode mode) {
-  const std::size_t bytes = message.span.bytes();
-  if (mode != Mode::kUsual || bytes <= world.settings.inline_bytes || !type_of(message.type).dense)
+namespace {
+
+// Of a type with gaps: packed by a kernel, and sent from there. What a short copy brings to the
+// host is not worth a kernel's launch.
+Operation* offer_packed(const Outgoing& message, Mode mode) {
+  const std::size_t bytes = room_of(message.n, message.type);
+  if (mode != Mode::kUsual || message.span.bytes() <= CourierBoard::kStaged ||
+      bytes <= world.settings.inline_bytes)
     return nullptr;
+  const int rank = world_rank(message.comm, message.to);
+  if (rank < 0 || !takes(rank, message.place)) return nullptr;
+  const auto layout = layout_of(message.n, message.type);
+  if (!layout) return nullptr;
+  Scratch packed = world.devices.pack(message.place, *layout, message.data);
+  if (!packed) return nullptr;
+  Outgoing whole = message;
+  whole.data = packed.data();
+  whole.n = static_cast<MPI_Count>(bytes);
+  whole.type = calls::byte_type();
+  whole.span = {0, static_cast<MPI_Aint>(bytes)};
+  whole.place = packed.place();
+  Operation* const operation = offer(whole, mode);
+  if (operation != nullptr) operation->packed = std::move(packed);
+  return operation;
+}
+
+}  // namespace
+
+Operation* offer(const Outgoing& message, Mode mode) {
+  if (!type_of(message.type).dense) return offer_packed(message, mode);
+  const std::size_t bytes = message.span.bytes();
+  if (mode != Mode::kUsual || bytes <= world.settings.inline_bytes) return nullptr;
   const int rank = world_rank(message.comm, message.to);
   if (rank < 0 || !takes(rank, message.place)) return nullptr;
   const std::uint32_t index = free_slot();
@@ -99,7 +127,7 @@ Operation* offer(const Outgoing& message, Mode mode) {
                                            static_cast<const char*>(message.place.base));
   if (rank != world.rank) slot.handle = world.devices.handle_of(message.place);
   auto operation = std::make_unique<Operation>();
-  operation->device = message.place.device;
+  operation->place = message.place;
   return offer_in(index, std::move(operation), message, rank);
 }
 
@@ -126,7 +154,7 @@ Operation* offer_from_host(Outgoing& message, Mode mode) {
 
 HostMemory staged(const Outgoing& message) {
   HostMemory memory = host_memory_of(message.span.bytes());
-  world.devices.down(message.place.device, memory.get(), data_of(message), message.span.bytes());
+  world.devices.down(message.place, memory.get(), data_of(message), message.span.bytes());
   ++world.counts.staged;
   return memory;
 }
@@ -140,7 +168,7 @@ int keep_offered_by_request(Operation& operation, MPI_Request* request) {
 }
 
 void await_offered(Operation& operation) {
-  for (Pause pause;; pause()) {
+  for (Waiting pause;; pause()) {
     const Guard guard;
     advance_awaited(operation);
     if (busy()) advance();
@@ -156,7 +184,7 @@ void keep_persistent(HostMemory memory, const Outgoing& message, MPI_Request req
   operation->active = false;
   operation->data = data_of(message);
   operation->bytes = static_cast<MPI_Count>(message.span.bytes());
-  operation->device = message.place.device;
+  operation->place = message.place;
   operation->memory = std::move(memory);
   keep(std::move(operation), request);
 }

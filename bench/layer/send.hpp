@@ -21,6 +21,7 @@ struct Outgoing {
   int to;
   int tag;
   MPI_Comm comm;
+  Found found{};  // of the data
   Span span{};
   Located place{};
 };

@@ -5,16 +5,21 @@
 #include <climits>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
 #include "calls/handles.hpp"
 #include "layer/world.hpp"
+// Behind mpi.h.
+#include "calls/level.hpp"
 
 namespace nearpeak::layer {
 namespace {
 
 auto& types = *new calls::Handles<MPI_Datatype, Type>;
+// Of one; of none where it is not regular.
+auto& layouts = *new calls::Handles<MPI_Datatype, std::optional<Layout>>;
 auto& runs = *new calls::Handles<MPI_Datatype, std::shared_ptr<const Runs>>;  // of those with gaps
 
 // Whether one of a type without gaps is packed as it lies there: its parts may be in another order.
@@ -73,7 +78,109 @@ Runs found_runs(MPI_Datatype type) {
   return out;
 }
 
+// What a type was made of.
+class Contents {
+ public:
+  explicit Contents(MPI_Datatype type) {
+    int integers = 0, addresses = 0, inner = 0;
+    NEARPEAK_REAL(MPI_Type_get_envelope)(type, &integers, &addresses, &inner, &combiner);
+    if (!is_regular() || inner != 1) return;
+    numbers.resize(static_cast<std::size_t>(integers));
+    places.resize(static_cast<std::size_t>(addresses));
+    NEARPEAK_REAL(MPI_Type_get_contents)
+    (type, integers, addresses, inner, numbers.data(), places.data(), &of);
+    found = true;
+    derived_ = is_derived(of);
+    // A type is made of others that need not be; to look at them they are packed.
+    if (derived_) NEARPEAK_REAL(MPI_Type_commit)(&of);
+  }
+  Contents(const Contents&) = delete;
+  Contents& operator=(const Contents&) = delete;
+  ~Contents() {
+    if (!derived_) return;
+    forget_type(of);
+    NEARPEAK_REAL(MPI_Type_free)(&of);
+  }
+
+  bool found = false;
+  int combiner = 0;
+  std::vector<int> numbers;
+  std::vector<MPI_Aint> places;
+  MPI_Datatype of{};  // elements
+
+ private:
+  // Others are the library's own, and not to be freed.
+  static bool is_derived(MPI_Datatype type) {
+    int integers = 0, addresses = 0, inner = 0, combiner = 0;
+    NEARPEAK_REAL(MPI_Type_get_envelope)(type, &integers, &addresses, &inner, &combiner);
+#if NEARPEAK_MPI_LEVEL >= 41
+    if (combiner == MPI_COMBINER_VALUE_INDEX) return false;
+#endif
+    return inner > 0;
+  }
+  bool is_regular() const {
+    for (const int each : {MPI_COMBINER_DUP, MPI_COMBINER_CONTIGUOUS, MPI_COMBINER_VECTOR,
+                           MPI_COMBINER_HVECTOR, MPI_COMBINER_SUBARRAY, MPI_COMBINER_RESIZED})
+      if (combiner == each) return true;
+    return false;
+  }
+
+  bool derived_ = false;
+};
+
+void lay_subarray(const std::vector<int>& numbers, std::int64_t extent, Layout& out) {
+  const auto dimensions = static_cast<std::size_t>(numbers[0]);
+  const bool in_c = numbers[1 + 3 * dimensions] == MPI_ORDER_C;
+  for (std::size_t i = 0; i < dimensions; ++i) {
+    const std::size_t at = 1 + (in_c ? dimensions - 1 - i : i);
+    out.repeat(static_cast<std::uint64_t>(numbers[at + dimensions]), extent);
+    out.offset += numbers[at + 2 * dimensions] * extent;
+    extent *= numbers[at];
+  }
+}
+
+bool lay(MPI_Datatype type, Layout& out) {
+  if (const Type& of = type_of(type); of.dense) {
+    out.block = static_cast<std::uint64_t>(of.bytes);
+    return of.bytes > 0;
+  }
+  const Contents contents(type);
+  if (!contents.found || !lay(contents.of, out)) return false;
+  const std::int64_t extent = type_of(contents.of).extent;
+  const auto count = [&](std::size_t i) { return static_cast<std::uint64_t>(contents.numbers[i]); };
+  if (contents.combiner == MPI_COMBINER_CONTIGUOUS) {
+    out.repeat(count(0), extent);
+  } else if (contents.combiner == MPI_COMBINER_VECTOR ||
+             contents.combiner == MPI_COMBINER_HVECTOR) {
+    out.repeat(count(1), extent);
+    out.repeat(count(0), contents.combiner == MPI_COMBINER_VECTOR ? contents.numbers[2] * extent
+                                                                  : contents.places[0]);
+  } else if (contents.combiner == MPI_COMBINER_SUBARRAY) {
+    lay_subarray(contents.numbers, extent, out);
+  }
+  return true;
+}
+
+std::optional<Layout> found_layout(MPI_Datatype type) {
+  Layout out;
+  if (!lay(type, out)) return std::nullopt;
+  // As the library has it, or it is not what was understood.
+  const Type& of = type_of(type);
+  const bool same = out.bytes() == static_cast<std::uint64_t>(of.bytes) &&
+                    out.low() == of.span.low && out.high() == of.span.high;
+  return same ? std::optional(out) : std::nullopt;
+}
+
 }  // namespace
+
+std::optional<Layout> layout_of(MPI_Count n, MPI_Datatype type) {
+  const auto* known = layouts.find(type);
+  if (known == nullptr) known = layouts.put(type, found_layout(type));
+  std::optional<Layout> out = *known;
+  if (n <= 0) return std::nullopt;
+  if (out) out->repeat(static_cast<std::uint64_t>(n), type_of(type).extent);
+  return out;
+}
 
 std::shared_ptr<const Runs> runs_of(MPI_Datatype type) {
   if (const auto* const known = runs.find(type)) return *known;
@@ -94,6 +201,7 @@ const Type& type_of(MPI_Datatype type) {
 
 void forget_type(MPI_Datatype type) {
   types.drop(type);
+  layouts.drop(type);
   runs.drop(type);
 }
 

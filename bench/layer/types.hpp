@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "accel/layout.hpp"
 #include "calls/real.hpp"
 
 namespace nearpeak::layer {
@@ -36,6 +38,8 @@ void forget_type(MPI_Datatype type);
 
 // Throws std::runtime_error for a type that spans more than 1 GiB.
 std::shared_ptr<const Runs> runs_of(MPI_Datatype type);
+// Where n elements lie, if that is regular.
+std::optional<Layout> layout_of(MPI_Count n, MPI_Datatype type);
 Span span_of(MPI_Count n, MPI_Datatype type);
 
 // Of a receive, in bytes.

@@ -241,6 +241,26 @@ void to_and_fro() {
   }
 }
 
+// About a buffer the driver is asked once for each call.
+void asked() {
+  if (rank > 1) return;
+  constexpr int kMessages = 20;
+  for (const auto& kind : kKinds)
+    for (const int n : {8, 100, 5000}) {
+      Buffer buffer(kind[rank], 5000);
+      int before = 0;
+      for (int i = -1; i < kMessages; ++i) {
+        if (i == 0) before = cuda("fake_cuda_questions");
+        if (rank == 0)
+          MPI_Send(buffer.data(), n, MPI_BYTE, 1, kTag, MPI_COMM_WORLD);
+        else
+          MPI_Recv(buffer.data(), n, MPI_BYTE, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      }
+      // Once more where the kernel for short copies is begun meanwhile.
+      CHECK(cuda("fake_cuda_questions") <= before + kMessages + 1);
+    }
+}
+
 // Rank 0 receives from all others, from anyone, into devices and the host; each sender's come in
 // its own order.
 void wildcards() {
@@ -566,6 +586,70 @@ void aside() {
         barrier();
       }
     }
+}
+
+// Long messages of which several are under way at once, both ways.
+void several() {
+  constexpr int kMessages = 14;
+  constexpr std::size_t kBytes = 200000;
+  if (rank < 2)
+    for (int form = 0; form < 4; ++form) {
+      std::vector<std::unique_ptr<Buffer>> buffers;
+      std::vector<MPI_Request> requests(2 * kMessages, MPI_REQUEST_NULL);
+      for (int i = 0; i < 2 * kMessages; ++i) {
+        buffers.push_back(std::make_unique<Buffer>('D', kBytes));
+        buffers.back()->fill(i < kMessages ? -1 : i + 7 * rank);
+      }
+      for (int i = 0; i < 2 * kMessages; ++i) {
+        auto& request = requests[static_cast<std::size_t>(i)];
+        void* const data = buffers[static_cast<std::size_t>(i)]->data();
+        if (i < kMessages)
+          MPI_Irecv(data, length(kBytes), MPI_BYTE, 1 - rank, i, MPI_COMM_WORLD, &request);
+        else
+          MPI_Isend(data, length(kBytes), MPI_BYTE, 1 - rank, i - kMessages, MPI_COMM_WORLD,
+                    &request);
+      }
+      const auto good = [&](int i) {
+        if (i >= kMessages) return;
+        CHECK(buffers[static_cast<std::size_t>(i)]->has(i + kMessages + 7 * (1 - rank), kBytes));
+      };
+      const int n = 2 * kMessages;
+      int left = form == 0 ? 0 : n, some = 0, which[n];
+      if (form == 0) {
+        MPI_Waitall(n, requests.data(), MPI_STATUSES_IGNORE);
+        for (int i = 0; i < n; ++i) good(i);
+      }
+      for (; left > 0; left -= some) {
+        some = 1;
+        if (form == 1) MPI_Waitany(n, requests.data(), which, MPI_STATUS_IGNORE);
+        if (form == 2) MPI_Testsome(n, requests.data(), &some, which, MPI_STATUSES_IGNORE);
+        if (form == 3) {
+          which[0] = n - left;
+          int flag = 0;
+          auto& request = requests[static_cast<std::size_t>(which[0])];
+          while (flag == 0) MPI_Request_get_status(request, &flag, MPI_STATUS_IGNORE);
+          good(which[0]);
+          MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }
+        for (int i = 0; i < some; ++i) good(which[i]);
+      }
+    }
+  barrier();
+  // A receiver that has begun with both, and then waits elsewhere, keeps no sender waiting.
+  Buffer one('D', kBytes), two('D', kBytes);
+  MPI_Request requests[2];
+  int flag = 0;
+  for (int i = 0; i < 2 && rank < 2; ++i) {
+    void* const data = (i == 0 ? one : two).data();
+    if (rank == 0)
+      MPI_Isend(data, length(kBytes), MPI_BYTE, 1, kTag, MPI_COMM_WORLD, &requests[i]);
+    else
+      MPI_Irecv(data, length(kBytes), MPI_BYTE, 0, kTag, MPI_COMM_WORLD, &requests[i]);
+  }
+  if (rank == 0) MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  while (rank == 1 && flag == 0) MPI_Test(&requests[0], &flag, MPI_STATUS_IGNORE);
+  barrier();
+  if (rank == 1) MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
 }
 
 // Both send at once, and have begun to receive.
@@ -1046,6 +1130,73 @@ void gaps() {
   MPI_Type_free(&type);
 }
 
+// Types that lie regularly, and others that do not quite.
+void regular() {
+  MPI_Datatype row, tight, cells, columns, deep, threes, rows;
+  const int sizes[] = {12, 14, 16}, some[] = {5, 6, 7}, starts[] = {2, 3, 4};
+  MPI_Type_vector(2000, 1, 3, MPI_DOUBLE, &row);
+  MPI_Type_contiguous(3, MPI_INT, &threes);  // of which others are made: it is not committed
+  MPI_Type_vector(500, 2, 3, threes, &rows);
+  MPI_Type_free(&threes);
+  MPI_Type_vector(20, 3, 5, MPI_SHORT, &deep);
+  MPI_Type_create_resized(deep, -3, 300, &tight);
+  MPI_Type_free(&deep);
+  MPI_Type_create_subarray(3, sizes, some, starts, MPI_ORDER_C, MPI_INT, &cells);
+  MPI_Type_create_subarray(3, sizes, some, starts, MPI_ORDER_FORTRAN, MPI_INT, &columns);
+  MPI_Type_vector(2, 1, 2, MPI_BYTE, &deep);
+  for (const MPI_Aint stride : {7, 19, 61, 127, 311}) {
+    MPI_Datatype inner = deep;
+    MPI_Type_create_hvector(2, 1, stride, inner, &deep);
+    MPI_Type_free(&inner);
+  }
+  struct Case {
+    MPI_Datatype type;
+    int n;
+    std::size_t part;  // of its bytes
+  };
+  for (Case each : {Case{row, 1, 8000},
+                    {tight, 1, 2},
+                    {tight, 90, 5122},
+                    {cells, 3, 1000},
+                    {columns, 3, 1000},
+                    {rows, 2, 4000},
+                    {deep, 60, 100}}) {
+    MPI_Aint low = 0, extent = 0;
+    int packed = 0;
+    MPI_Type_commit(&each.type);
+    MPI_Type_get_extent(each.type, &low, &extent);
+    MPI_Type_size(each.type, &packed);
+    const int n = each.n, bytes = n * packed, part = length(each.part);
+    alike(static_cast<std::size_t>(extent) * static_cast<std::size_t>(n) + 100,
+          [&](void* data, void* in) {
+            if (rank == 0) {
+              MPI_Send(data, n, each.type, 1, kTag, MPI_COMM_WORLD);
+              MPI_Send(data, n, each.type, 1, kTag, MPI_COMM_WORLD);
+              MPI_Send(data, part, MPI_BYTE, 1, kTag, MPI_COMM_WORLD);
+              MPI_Request request;
+              MPI_Isend(data, n, each.type, 1, kTag, MPI_COMM_WORLD, &request);
+              barrier();
+              MPI_Wait(&request, MPI_STATUS_IGNORE);
+            } else if (rank == 1) {
+              MPI_Status status;
+              MPI_Recv(in, n, each.type, 0, kTag, MPI_COMM_WORLD, &status);
+              CHECK(count_of(status, each.type) == n);
+              MPI_Recv(in, bytes, MPI_BYTE, 0, kTag, MPI_COMM_WORLD, &status);
+              MPI_Recv(in, n, each.type, 0, kTag, MPI_COMM_WORLD, &status);
+              CHECK(count_of(status, MPI_BYTE) == part);
+              barrier();
+              MPI_Recv(in, n, each.type, 0, kTag, MPI_COMM_WORLD, &status);
+            }
+            if (rank > 1) barrier();
+            MPI_Bcast(in, n, each.type, 1, MPI_COMM_WORLD);
+            if (rank > 1) return;
+            MPI_Sendrecv(data, n, each.type, 1 - rank, 1, in, n, each.type, 1 - rank, 1,
+                         MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+          });
+    if (n > 1 || each.type == row) MPI_Type_free(&each.type);
+  }
+}
+
 // What the layer does not do with device buffers is an error with a line, and no crash.
 void refused() {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -1098,6 +1249,7 @@ int main(int argc, char** argv) {
                                                            {"posted", posted},
                                                            {"order", order},
                                                            {"to_and_fro", to_and_fro},
+                                                           {"asked", asked},
                                                            {"wildcards", wildcards},
                                                            {"truncated", truncated},
                                                            {"probed", probed},
@@ -1107,6 +1259,7 @@ int main(int argc, char** argv) {
                                                            {"completed", completed},
                                                            {"aside", aside},
                                                            {"crossed", crossed},
+                                                           {"several", several},
                                                            {"persistent", persistent},
                                                            {"sent_again", sent_again},
                                                            {"types", types},
@@ -1118,6 +1271,7 @@ int main(int argc, char** argv) {
                                                            {"collectives", collectives},
                                                            {"packed", packed},
                                                            {"gaps", gaps},
+                                                           {"regular", regular},
                                                            {"refused", refused},
                                                            {"host_alone", host_alone}};
   bool device = false;

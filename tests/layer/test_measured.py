@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -15,21 +16,26 @@ from nearpeak.libraries.preload import command_line
 
 LIMIT = 120  # seconds
 CALLS = ("nonblocking", "blocking", "persistent")
+SHAPES = ("vector", "nas_lu", "nas_mg")
+MOVED = re.compile(r"(\d+) of datatypes")
 QUICK = ("--sizes", "8,100001", "--slot-ms", "1", "--in-flight", "4M", "--cache", "4M")
 
 
-@pytest.mark.parametrize("buffers", ["D,D", "H,D"])
-def test_what_arrives_is_what_was_sent(application: Any, tmp_path: Path, buffers: str) -> None:
-    """Each form of a window of messages both ways: the program verifies the payload."""
-    library, file = application.library, tmp_path / "records.jsonl"
-    whole = ("--buffers", buffers, *QUICK, "--jsonl", str(file))
-    words = ["latency", *whole]
-    for calls in CALLS:
-        words += ["+", "bibw", "--calls", calls, *whole]
+def measured(
+    application: Any,
+    file: Path,
+    words: list[str],
+    nvrtc: str = "/nowhere/libnvrtc.so",
+    fake: str = "",
+) -> list[dict[str, Any]]:
+    """The samples of a launch between two ranks."""
+    library = application.library
     cpus = sorted(os.sched_getaffinity(0))
     fakes = {
         "NEARPEAK_CUDA_LIBRARY": str(application.fake_cuda),
-        "NEARPEAK_NVRTC_LIBRARY": "/nowhere/libnvrtc.so",
+        "NEARPEAK_FAKE_CUDA": fake,
+        "NEARPEAK_NVRTC_LIBRARY": nvrtc,
+        "NEARPEAK_LAYER_REPORT": "1",
     }
     launch = Launch(
         program=[str(build_mpi(library)), *words],
@@ -50,7 +56,33 @@ def test_what_arrives_is_what_was_sent(application: Any, tmp_path: Path, buffers
     records = [json.loads(text) for text in file.read_text().splitlines()]
     assert not [record for record in records if record["record"] == "problem"]
     samples = [record for record in records if record["record"] == "samples"]
+    assert all(record["verified"] for record in samples)
+    if fake:
+        assert min(int(found) for found in MOVED.findall(done.stderr)) > 0, done.stderr
+    return samples
+
+
+@pytest.mark.parametrize("buffers", ["D,D", "H,D"])
+def test_what_arrives_is_what_was_sent(application: Any, tmp_path: Path, buffers: str) -> None:
+    """Each form of a window of messages both ways: the program verifies the payload."""
+    file = tmp_path / "records.jsonl"
+    whole = ("--buffers", buffers, *QUICK, "--jsonl", str(file))
+    words = ["latency", *whole]
+    for calls in CALLS:
+        words += ["+", "bibw", "--calls", calls, *whole]
+    samples = measured(application, file, words)
     assert {record["size_bytes"] for record in samples} == {8, 100001}
     assert {record["benchmark"] for record in samples} == {"latency", "bibw"}
     assert {record["axes"]["calls"] for record in samples} == {*CALLS}
-    assert all(record["verified"] for record in samples)
+
+
+@pytest.mark.parametrize("application", ["mpich"], indirect=True)
+def test_datatypes_of_applications(application: Any, tmp_path: Path, fake_nvrtc: Path) -> None:
+    """Regular ones, by a kernel."""
+    file = tmp_path / "records.jsonl"
+    words = []
+    for shape in SHAPES:
+        words += ["+", shape, "--buffers", "D,D", *QUICK, "--budget-ms", "10000"]
+        words += ["--jsonl", str(file)]
+    samples = measured(application, file, words[1:], str(fake_nvrtc), "reachable=1,mps=1")
+    assert {record["benchmark"] for record in samples} == {*SHAPES}

@@ -27,6 +27,7 @@ constexpr int kLastMpsError = 810;
 constexpr int kCapabilityMajor = 75;
 constexpr int kCapabilityMinor = 76;
 // CUpointer_attribute and CUmemorytype.
+constexpr int kContext = 1;
 constexpr int kMemoryType = 2;
 constexpr int kBufferId = 7;
 constexpr int kIsManaged = 8;
@@ -184,6 +185,7 @@ std::optional<Located> CudaDriver::locate(const void* address) const {
   if (get_pointer_attribute_(&type, kMemoryType, address) != kSuccess) return std::nullopt;
   Located found;
   get_pointer_attribute_(&managed, kIsManaged, address);
+  get_pointer_attribute_(&found.context, kContext, address);
   get_pointer_attribute_(&found.device, kDeviceOrdinal, address);
   get_pointer_attribute_(&found.allocation, kBufferId, address);
   get_pointer_attribute_(&found.base, kRangeStart, address);
@@ -201,9 +203,10 @@ std::unique_ptr<gpu::Context> CudaDriver::take(int index, DeviceNumber number) c
 }
 
 gpu::Driver::Compile CudaDriver::load_compiler(const gpu::Context& context) const {
-  return [nvrtc = Nvrtc(), &context](const std::string& source) {
-    return nvrtc.compile(kPrelude + source, context.attribute(kCapabilityMajor),
-                         context.attribute(kCapabilityMinor));
+  return [nvrtc = std::shared_ptr<const Nvrtc>(), major = context.attribute(kCapabilityMajor),
+          minor = context.attribute(kCapabilityMinor)](const std::string& source) mutable {
+    if (!nvrtc) nvrtc = std::make_shared<const Nvrtc>();
+    return nvrtc->compile(kPrelude + source, major, minor);
   };
 }
 

@@ -4,6 +4,8 @@
 #include <memory>
 #include <utility>
 
+#include "accel/background.hpp"
+
 namespace nearpeak::gpu {
 
 Compiler::Compiler(Library library, const std::string& word, const std::string& code)
@@ -21,6 +23,7 @@ Compiler::Compiler(Library library, const std::string& word, const std::string& 
   need(log_, "GetProgramLog");
   need(code_size_, code_name_ + "Size");
   need(code_, code_name_);
+  Background::outlives_libraries();
 }
 
 void Compiler::check(int result, const std::string& function) const {

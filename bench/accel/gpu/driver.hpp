@@ -77,8 +77,8 @@ class Driver {
   // Takes the device for this process.
   virtual std::unique_ptr<Context> take(int index, DeviceNumber number) const = 0;
   // Makes machine code for this device of a source, which uses the functions of the vendor's
-  // prelude. Throws BackendUnavailable where there is no compiler; what is returned throws
-  // AcceleratorError with its log.
+  // prelude. Where there is no compiler it, or what is returned, throws
+  // BackendUnavailable; that throws AcceleratorError with its log, and is for any one thread.
   using Compile = std::function<std::string(const std::string& source)>;
   virtual Compile load_compiler(const Context& context) const = 0;
   // Of the vendor's allocators of device memory the one of this name; null where there is none.

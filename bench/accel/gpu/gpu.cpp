@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "accel/background.hpp"
 #include "accel/gpu/context.hpp"
 #include "accel/host_payload.hpp"
 #include "accel/kernels/kernels.hpp"
@@ -389,7 +390,16 @@ class GpuKernels final : public Kernels {
     return std::make_unique<GpuProgram>(context_, compile_(source));
   }
   std::unique_ptr<Program> motion() override { return compile(kernels::motion()); }
-  std::unique_ptr<Program> courier() override { return compile(kernels::courier()); }
+  void begin_courier() override {
+    if (courier_) return;
+    courier_.emplace(
+        [compile = driver_.load_compiler(context_)] { return compile(kernels::courier()); });
+  }
+  bool courier_ready() override { return courier_ && courier_->ready(); }
+  std::unique_ptr<Program> courier() override {
+    begin_courier();
+    return std::make_unique<GpuProgram>(context_, courier_->get());
+  }
   Program& packing() override { return compiled_once(packing_, kernels::kPack); }
   Program& arithmetic() override { return compiled_once(arithmetic_, kernels::kArithmetic); }
   Program& portable(const std::string& source) override {
@@ -409,6 +419,7 @@ class GpuKernels final : public Kernels {
   const Driver& driver_;
   const Context& context_;
   Driver::Compile compile_;
+  std::optional<Background> courier_;
   std::string unavailable_;
   std::optional<PatternKernels> pattern_;
   std::unique_ptr<Program> packing_;

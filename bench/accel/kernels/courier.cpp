@@ -164,7 +164,7 @@ std::string courier() {
   std::string text = kCopy;
   for (const auto& [name, value] : numbers)
     text += "constexpr u32 " + std::string(name) + " = " + std::to_string(value) + ";\n";
-  return text + kCourier;
+  return text + kCourier + kBlocks;
 }
 
 }  // namespace nearpeak::kernels

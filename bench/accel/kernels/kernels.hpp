@@ -51,8 +51,16 @@ std::string resident();
 // All that move data.
 std::string motion();
 
+//   move_blocks(to, from, bytes, word, block, count0, to0, from0, count1, to1, from1, count2, to2,
+//               from2, to3, from3)
+//     `bytes` in blocks of `block`: `count0` of them are `to0` bytes from one to the next in one
+//     and `from0` in the other, `count1` times that `to1` and `from1`, and so on; `word` bytes are
+//     copied at once (16, 8, 4, 2 or 1), which divides all of these but the counts
+extern const char* const kBlocks;
+
 //   courier(board, next, number, patience_ns)  one block; accel/courier.cpp launches it. What it
 //   shares with the CPU is in accel/courier.hpp
+// With kBlocks behind it, so that both are compiled together.
 std::string courier();
 
 // Source that is the same in OpenCL C and in languages like CUDA C++, as either. It uses C, GLOBAL

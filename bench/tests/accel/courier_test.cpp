@@ -61,7 +61,7 @@ constexpr std::size_t kSizes[] = {1, 3, 4, 8, 9, 56, 57, 255, 256, 257, 1000, 40
 }  // namespace
 
 TEST_CASE("the courier's kernel compiles for GPUs") {
-  compile_for_gpus(kernels::courier(), {"courier"});
+  compile_for_gpus(kernels::courier(), {"courier", "move_blocks"});
 }
 
 TEST_CASE("a courier carries whole pieces up, down and across, and nothing beside them") {

@@ -755,10 +755,7 @@ EXPORT int cuMemGetAddressRange_v2(Address* base, std::size_t* bytes, Address ad
 }
 
 // CUpointer_attribute by number, as wide as the manual says.
-EXPORT int cuPointerGetAttribute(void* answer, int attribute, Address address) {
-  BEGIN_CALL();
-  const Allocation* found = find(address);
-  if (found == nullptr) return kInvalidValue;
+int tell(void* answer, int attribute, const Allocation* found) {
   const bool host = found->kind == Kind::kPinned || found->kind == Kind::kRegistered;
   switch (attribute) {
     case 1:  // context
@@ -774,7 +771,7 @@ EXPORT int cuPointerGetAttribute(void* answer, int attribute, Address address) {
       *static_cast<unsigned*>(answer) = found->kind == Kind::kManaged ? 1 : 0;
       return kGood;
     case 9:  // device ordinal
-      *static_cast<int*>(answer) = found->device->number;
+      *static_cast<int*>(answer) = found->device == nullptr ? -2 : found->device->number;
       return kGood;
     case 10:  // can be given to other processes
       *static_cast<unsigned*>(answer) = found->kind == Kind::kDevice ? 1 : 0;
@@ -789,6 +786,33 @@ EXPORT int cuPointerGetAttribute(void* answer, int attribute, Address address) {
       return kInvalidValue;
   }
 }
+
+int questions = 0;
+
+EXPORT int cuPointerGetAttribute(void* answer, int attribute, Address address) {
+  BEGIN_CALL();
+  ++questions;
+  const Allocation* found = find(address);
+  return found == nullptr ? kInvalidValue : tell(answer, attribute, found);
+}
+
+// Of an address that it does not know all answers are zero.
+EXPORT int cuPointerGetAttributes(unsigned count, const int* attributes, void** answers,
+                                  Address address) {
+  BEGIN_CALL();
+  ++questions;
+  static Allocation none{};
+  const Allocation* found = find(address);
+  for (unsigned i = 0; i < count; ++i) {
+    const int result = tell(answers[i], attributes[i], found != nullptr ? found : &none);
+    if (result != kGood) return result;
+    if (found == nullptr && attributes[i] == 2) *static_cast<unsigned*>(answers[i]) = 0;
+  }
+  return kGood;
+}
+
+// How often it was asked about an address.
+EXPORT int fake_cuda_questions() { return questions; }
 
 EXPORT int cuDeviceCanAccessPeer(int* reached, int from, int to) {
   BEGIN_CALL();
