@@ -24,7 +24,6 @@ struct Target {
   MPI_Datatype type{};
   std::size_t room = 0;  // bytes
   bool dense = true;
-  bool named = true;  // the type
   bool on_device = false;
   int device = 0;  // there
 

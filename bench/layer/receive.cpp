@@ -34,7 +34,6 @@ std::unique_ptr<Operation> receiving(void* data, MPI_Count n, MPI_Datatype type,
   target.type = type;
   target.room = room_of(n, type);
   target.dense = type_of(type).dense;
-  target.named = type_of(type).named;
   target.on_device = world.devices.on_device(data);
   if (!target.on_device) return operation;
   target.device = world.devices.locate(data).device;
@@ -52,15 +51,20 @@ void keep_posted(std::unique_ptr<Operation> operation, MPI_Request request) {
 }
 
 bool may_be_begun_elsewhere(MPI_Count n, MPI_Datatype type) {
-  const Type& of = type_of(type);
-  return !world.able.load() || (of.named && of.dense) || room_of(n, type) < kEnvelopeBytes;
+  return !world.able.load() || room_of(n, type) < kEnvelopeBytes || type_of(type).dense;
+}
+
+Elements begun_elsewhere(MPI_Count n, MPI_Datatype type) {
+  const std::size_t room = room_of(n, type);
+  if (room < kEnvelopeBytes || room > INT_MAX || !type_of(type).dense) return {n, type};
+  return {static_cast<MPI_Count>(room), calls::byte_type()};
 }
 
 void keep_begun(void* data, MPI_Count n, MPI_Datatype type, MPI_Comm comm, MPI_Request request) {
   const Guard guard;
   if (room_of(n, type) < kEnvelopeBytes) return;
   auto operation = receiving(data, n, type, comm);
-  operation->blind = !operation->target.named || !operation->target.dense;
+  operation->blind = !operation->target.dense;
   keep_posted(std::move(operation), request);
 }
 
