@@ -287,6 +287,7 @@ void begin() {
   NEARPEAK_REAL(MPI_Query_thread)(&given);
   world.multiple = given == MPI_THREAD_MULTIPLE;
   NEARPEAK_REAL(MPI_Comm_dup)(calls::comm_self(), &world.own);
+  NEARPEAK_REAL(MPI_Comm_dup)(calls::comm_world(), &world.everyone);
   world.devices.use_kernels(world.settings.kernel, is_alone);
   world.on = true;
 }
@@ -308,6 +309,7 @@ void end() {
           " through host memory; " + std::to_string(counts.imaged) +
           " collectives and other calls through host memory; " + of_kernels());
     NEARPEAK_REAL(MPI_Comm_free)(&world.own);
+    NEARPEAK_REAL(MPI_Comm_free)(&world.everyone);
     world.on = false;
   }
 }

@@ -25,7 +25,6 @@ struct Target {
   MPI_Datatype type{};
   std::size_t room = 0;  // bytes
   bool dense = true;
-  bool named = true;  // the type
   bool on_device = false;
   Located place{};  // there
 

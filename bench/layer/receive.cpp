@@ -34,7 +34,6 @@ std::unique_ptr<Operation> receiving(const Incoming& in, MPI_Comm comm) {
   target.type = in.type;
   target.room = room_of(in.n, in.type);
   target.dense = type_of(in.type).dense;
-  target.named = type_of(in.type).named;
   target.on_device = in.found.on_device;
   if (!target.on_device) return operation;
   target.place = world.devices.locate(in.data, in.found);
@@ -52,15 +51,20 @@ void keep_posted(std::unique_ptr<Operation> operation, MPI_Request request) {
 }
 
 bool may_be_begun_elsewhere(MPI_Count n, MPI_Datatype type) {
-  const Type& of = type_of(type);
-  return !world.able.load() || (of.named && of.dense) || room_of(n, type) < kEnvelopeBytes;
+  return !world.able.load() || room_of(n, type) < kEnvelopeBytes || type_of(type).dense;
+}
+
+Elements begun_elsewhere(MPI_Count n, MPI_Datatype type) {
+  const std::size_t room = room_of(n, type);
+  if (room < kEnvelopeBytes || room > INT_MAX || !type_of(type).dense) return {n, type};
+  return {static_cast<MPI_Count>(room), calls::byte_type()};
 }
 
 void keep_begun(const Incoming& in, MPI_Comm comm, MPI_Request request) {
   const Guard guard;
   if (room_of(in.n, in.type) < kEnvelopeBytes) return;
   auto operation = receiving(in, comm);
-  operation->blind = !operation->target.named || !operation->target.dense;
+  operation->blind = !operation->target.dense;
   keep_posted(std::move(operation), request);
 }
 

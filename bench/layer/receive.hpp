@@ -45,16 +45,21 @@ void keep_posted(std::unique_ptr<Operation> operation, MPI_Request request);
 // Of a call that has no other form: whether the MPI library may begin a receive of this kind in
 // host memory by itself, and then its record.
 bool may_be_begun_elsewhere(MPI_Count n, MPI_Datatype type);
+// What the MPI library is given then.
+struct Elements {
+  MPI_Count n;
+  MPI_Datatype type;
+};
+Elements begun_elsewhere(MPI_Count n, MPI_Datatype type);
 void keep_begun(const Incoming& in, MPI_Comm comm, MPI_Request request);
 // Gives a receive that is done already a request that says so.
 int keep_done(std::unique_ptr<Operation> operation, MPI_Request* request);
 // Ends a receive without a request: its status, and its error, which is raised.
 int end_unkept(Operation& operation, MPI_Status* status);
 
-// Whether a receive of this type is begun as one of bytes: a part of it may be an envelope's.
-inline bool as_bytes(const Target& target) {
-  return !(target.named && target.dense) && target.room <= INT_MAX;
-}
+// Whether a receive may be begun as one of bytes: of numbers, MPICH takes whole ones alone, which
+// an envelope is none of.
+inline bool as_bytes(const Target& target) { return target.room <= INT_MAX; }
 
 // Begins the receive, whose message is none that is held.
 template <typename Post>
@@ -107,24 +112,25 @@ int receive_later(const Incoming& in, Origin origin, MPI_Request* request, const
   return post_receive(std::move(operation), request, post);
 }
 
-// `now`: the form that waits, now(status), for host memory where nothing else is to be done.
+// `now`: the form that waits, now(n, type, status), for host memory where nothing else is to be
+// done.
 template <typename Post, typename Now>
 int receive(const Incoming& in, Origin origin, MPI_Status* status, const Post& post,
             const Now& now) {
+  if (origin.from == MPI_PROC_NULL) return now(in.n, in.type, status);
   MPI_Request request{};
+  bool small = false;
   {
     const Guard guard;
     auto operation = receiving(in, origin.comm);
     const Target& target = operation->target;
-    const bool proc_null = origin.from == MPI_PROC_NULL;
-    if (!proc_null && holds_any() && receive_held(*operation, origin.from, origin.tag, origin.comm))
+    if (holds_any() && receive_held(*operation, origin.from, origin.tag, origin.comm))
       return end_unkept(*operation, status);
-    const bool small = !target.on_device && target.room < kEnvelopeBytes;
-    if (proc_null || (small && !busy())) return now(status);
-    if (!target.on_device && target.named && target.dense && !busy() && !world.multiple) {
+    small = !target.on_device && target.room < kEnvelopeBytes && !busy();
+    if (!small && target.takes_envelope() && as_bytes(target) && !busy() && !world.multiple) {
       MPI_Status own;
       MPI_Status& told = status == MPI_STATUS_IGNORE ? own : *status;
-      const int code = now(&told);
+      const int code = now(static_cast<MPI_Count>(target.room), calls::byte_type(), &told);
       Envelope envelope;
       if (code != MPI_SUCCESS || !got_envelope(target, told, envelope)) return code;
       take(*operation, envelope);
@@ -132,10 +138,13 @@ int receive(const Incoming& in, Origin origin, MPI_Status* status, const Post& p
       operation->tag = told.MPI_TAG;
       return end_unkept(*operation, status);
     }
-    const int code = post_receive(std::move(operation), &request, post);
-    if (code != MPI_SUCCESS) return code;
+    if (!small) {
+      const int code = post_receive(std::move(operation), &request, post);
+      if (code != MPI_SUCCESS) return code;
+    }
   }
-  return wait(&request, status);
+  // Without the guard: what it waits for may come only when another thread has gone on.
+  return small ? now(in.n, in.type, status) : wait(&request, status);
 }
 
 // Of a matched probe.

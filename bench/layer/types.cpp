@@ -47,11 +47,10 @@ Type found(MPI_Datatype type) {
   out.span = {static_cast<MPI_Aint>(true_low), static_cast<MPI_Aint>(true_low + true_extent)};
   int integers = 0, addresses = 0, inner = 0, combiner = 0;
   NEARPEAK_REAL(MPI_Type_get_envelope)(type, &integers, &addresses, &inner, &combiner);
-  out.named = combiner == MPI_COMBINER_NAMED;
   const bool whole =
       low == 0 && true_low == 0 && out.extent == out.bytes && true_extent == out.bytes;
-  out.dense = out.bytes == 0 ||
-              (whole && (out.named || in_order(type, static_cast<std::size_t>(out.bytes))));
+  out.dense = out.bytes == 0 || (whole && (combiner == MPI_COMBINER_NAMED ||
+                                           in_order(type, static_cast<std::size_t>(out.bytes))));
   return out;
 }
 

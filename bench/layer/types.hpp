@@ -28,8 +28,7 @@ struct Span {
 struct Type {
   MPI_Count bytes = 0;
   MPI_Count extent = 0;
-  Span span;  // of one
-  bool named = false;
+  Span span;           // of one
   bool dense = false;  // any number of them lies in memory as it is packed, from the start on
 };
 

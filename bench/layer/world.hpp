@@ -44,6 +44,7 @@ struct World {
   std::vector<pid_t> processes;              // by rank, where there is an area
   bool mapped = false;                       // all of this machine
   MPI_Comm own{};                            // this rank alone
+  MPI_Comm everyone{};                       // all ranks, for the layer alone
   Devices devices;
   Kept kept{devices};
   std::map<int, std::unique_ptr<Pieces>> pieces;  // by device
