@@ -41,7 +41,7 @@ $(READY): requirements.lock pyproject.toml
 	@touch $@
 
 $(TOOLS): $(READY) requirements-dev.lock
-	$(PIP) --require-hashes -r requirements-dev.lock
+	$(PIP) --no-compile --require-hashes -r requirements-dev.lock
 	@touch $@
 
 setup: $(READY)
