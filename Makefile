@@ -41,7 +41,7 @@ $(READY): requirements.lock pyproject.toml
 	@touch $@
 
 $(TOOLS): $(READY) requirements-dev.lock
-	$(PIP) --require-hashes -r requirements-dev.lock
+	$(PIP) --no-compile --require-hashes -r requirements-dev.lock
 	@touch $@
 
 setup: $(READY)
@@ -96,8 +96,9 @@ programs: build-release build-sanitize
 	$(BIN)/nearpeak build --mpi openmpi --mpi mpich
 
 # To ccache, where it is used, the folder is that of any other build: what is compiled from the same
-# sources in the same way is taken from there.
+# sources in the same way is taken from there; and what uses a precompiled header, if it is told so.
 build-%: export CCACHE_BASEDIR := $(CURDIR)/build
+build-%: export CCACHE_SLOPPINESS := pch_defines,time_macros
 build-sanitize: BUILT = --target nearpeak-tests
 build-%: $(TOOLS)
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S bench --preset $*

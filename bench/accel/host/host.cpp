@@ -9,13 +9,13 @@
 namespace nearpeak {
 namespace {
 
-constexpr std::size_t kPage = 4096;
+constexpr std::size_t kAlignment = 4096;
 
 class PlainMemory final : public HostReachable {
  public:
   void* allocate(std::size_t bytes) override {
     void* memory = nullptr;
-    if (posix_memalign(&memory, kPage, bytes) != 0) throw std::bad_alloc();
+    if (posix_memalign(&memory, kAlignment, bytes) != 0) throw std::bad_alloc();
     return memory;
   }
   void release(void* memory) override { std::free(memory); }
