@@ -21,6 +21,10 @@ Nearpeak = Any
         (["nosuch"], "No such command 'nosuch'; see nearpeak --help"),
         (["report", "DIR", "--opn"], "No such option: --opn"),
         (["export"], "Missing argument 'DIR'; see nearpeak export --help"),
+        (
+            ["study", "--paths", "a", "--path", "b"],
+            "--paths is given twice: give all it is to have",
+        ),
         (["study", "--launches", "many"], "see nearpeak study --help"),
         (["study", "--window", "32"], "; a study file has it as window = ... (docs/study.md); see"),
         (["study", "--in-flight", "1M"], "a study file has it as in_flight = ..."),

@@ -12,6 +12,7 @@ from nearpeak.tune.candidates import (
     agreeing,
     by_variable,
     candidates,
+    chosen_with,
     possible,
     together,
     with_named,
@@ -68,6 +69,14 @@ def test_what_is_named_comes_first() -> None:
     found, first = with_named(known, [("B", "1"), ("C", "5"), ("SET", "1")], {"SET"})
     assert [each.label for each in found] == ["RULES=y B=1", "C=5", "A=1"]
     assert first == 2
+
+
+def test_what_moves_no_message_is_tried_with_what_chooses_it() -> None:
+    own, other = Candidate((("UCX_TLS", "sm"),)), Candidate((("CELLS", "64"),))
+    choice = Candidate((("OMPI_MCA_pml", "ucx"),))
+    with_it = Candidate((("OMPI_MCA_pml", "ucx"), ("UCX_TLS", "sm")))
+    assert chosen_with([own, other, choice], "ucx", ["UCX_TLS"]) == [with_it, other, choice]
+    assert chosen_with([own, other], "ucx", ["UCX_TLS"]) == [own, other]
 
 
 def test_several_are_one() -> None:

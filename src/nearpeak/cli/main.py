@@ -5,12 +5,13 @@ import importlib
 import io
 import pkgutil
 import sys
+from collections import Counter
 from typing import Annotated, Any
 
 import typer
 from typer._click import Context
 from typer._click.exceptions import UsageError  # typer shows it as a box of several lines
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 import nearpeak.cli
 from nearpeak.errors import UserError
@@ -30,6 +31,22 @@ class Commands(TyperGroup):
             raise
 
 
+class Once(TyperCommand):
+    """A command whose options are given once, but for those that may be repeated: of two values the
+    last alone would count, and nobody would be told."""
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        """UsageError where one is given twice."""
+        _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        for param, times in Counter(order).items():
+            if not isinstance(param, TyperOption) or param.multiple or param.is_flag:
+                continue
+            if times > 1:
+                told = f"{param.opts[0]} is given twice: give all it is to have at once"
+                raise UsageError(told, ctx=ctx)
+        return super().parse_args(ctx, args)
+
+
 def build_app() -> typer.Typer:
     """The application with every command of this folder."""
     app = typer.Typer(
@@ -43,6 +60,10 @@ def build_app() -> typer.Typer:
     for module in pkgutil.iter_modules(nearpeak.cli.__path__):
         if module.name != "main":
             importlib.import_module(f"nearpeak.cli.{module.name}").register(app)
+    groups = [group.typer_instance for group in app.registered_groups]
+    for own in [app, *(group for group in groups if group is not None)]:
+        for command in own.registered_commands:
+            command.cls = Once
     return app
 
 

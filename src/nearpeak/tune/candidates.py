@@ -89,6 +89,28 @@ def with_named(
     return [*first, *(each for each in known if each not in first)], len(first)
 
 
+def chosen_with(
+    candidates: Sequence[Candidate], component: str, variables: Collection[str]
+) -> list[Candidate]:
+    """The same, each value of a component that moves none of the messages, `variables` being its
+    own, with the value of another variable that chooses it by its name (`OMPI_MCA_pml=ucx`): alone
+    it does nothing. Unchanged where there is none."""
+    choice = next(
+        (
+            each.env
+            for each in candidates
+            if each.variable not in variables and any(value == component for _, value in each.env)
+        ),
+        (),
+    )
+    return [
+        Candidate(tuple({**dict(choice), **dict(each.env)}.items()))
+        if each.variable in variables
+        else each
+        for each in candidates
+    ]
+
+
 def idle(
     candidates: Sequence[Candidate], component: str, variables: Collection[str]
 ) -> list[Candidate]:

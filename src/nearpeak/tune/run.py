@@ -45,7 +45,15 @@ from nearpeak.terms.buffers import default_buffers, needs_gpu
 from nearpeak.terms.sizes import format_seconds
 from nearpeak.tune import calibrate, confirm, rules, thresholds, tuned
 from nearpeak.tune.budget import LEAST_SECONDS, SEARCHED
-from nearpeak.tune.candidates import Candidate, Env, candidates, idle, possible, with_named
+from nearpeak.tune.candidates import (
+    Candidate,
+    Env,
+    candidates,
+    chosen_with,
+    idle,
+    possible,
+    with_named,
+)
 from nearpeak.tune.confirm import FREE, TUNED, Confirmed, Shown, apart
 from nearpeak.tune.hints import Hints, hints
 from nearpeak.tune.journal import SCHEMA, Asked, Begin, Calibrated, Ruled, Trial, TuneJournal
@@ -283,6 +291,8 @@ def search(
     named = [*hinted.named, *crossed, *(each.env[-1] for each in ruled)]
     values = [*ruled, *_unforced(prepared, journal, _with_crossed(prepared, dict(crossed)))]
     tried, first = with_named(values, list(dict.fromkeys(named)), given)
+    if hinted.over_ucx is False:
+        tried = chosen_with(tried, UCX, prepared.of_ucx)
     calibrated = _calibrated(prepared, trials, tell, [UCX] if hinted.over_ucx else [])
     last = _last(prepared, hinted, tried)
     if last:

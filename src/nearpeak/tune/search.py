@@ -630,6 +630,7 @@ class Search:
 
         For each that is left the gain of each round, by target.
         """
+        racing = count(len(gains), "candidate")
         for done in range(1, rounds + 1):
             if not gains or not self._holds(len(gains) + 1 + WON, self._race_work):
                 break
@@ -650,7 +651,11 @@ class Search:
                 (best.better and near == 1) or not any(map(self._open_still, gains.values()))
             ):
                 break
-        return {c: found for c, found in gains.items() if len(found) >= LEAST_ROUNDS}
+        left = {c: found for c, found in gains.items() if len(found) >= LEAST_ROUNDS}
+        against = "what is taken" if self.outcome.taken else "the library as it is"
+        means = "; ".join(f"{c.label}: {words(np.mean(left[c], axis=0))}" for c in left)
+        self._tell(f"race of {racing} against {against}, in rounds: {means or 'none is ahead'}")
+        return left
 
     def _open_still(self, found: Sequence[Floats]) -> bool:
         """Whether more rounds may decide about a candidate."""

@@ -27,6 +27,7 @@ def test_it_is_told_against_the_further_neighbour(by_hand: Any) -> None:
         ((2.0, 1.0), (8.0, 2.0), (9.0, 3.0)),  # 4 of 3: by less than the limit
         ((2.0, 1.0), (12.0, 2.0), (18.0, 3.0)),  # it goes on so
         ((6.0, 1.0), (12.0, 2.0), (9.0, 3.0)),  # it was so before
+        ((2.0, 1.0), (6.0, 0.5), (30.0, 15.0)),  # the ceiling alone is better there
         ((2.0, None), (12.0, 2.0), (9.0, 3.0)),  # nothing is known of what is natural
     ],
 )

@@ -2,6 +2,7 @@
 """A size at which a library falls behind what it reaches at smaller and at larger ones: where two
 protocols meet."""
 
+import math
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Rule, Seen, View, expected
@@ -18,6 +19,8 @@ def find(view: View) -> Iterator[Seen]:
     """Every figure between two sizes of its curve that have a measured ceiling too."""
     for curve in view.curves:
         for smaller, cell, larger in zip(curve, curve[1:], curve[2:], strict=False):
+            if not _stands_out(smaller, cell, larger):
+                continue
             left, right = _away(view, smaller), _away(view, larger)
             ratios = {
                 block: away / max(left[block], right[block])
@@ -27,6 +30,16 @@ def find(view: View) -> Iterator[Seen]:
             if found := expected(cell, ratios, dict.fromkeys(ratios, LIMIT)):
                 further = max((smaller, larger), key=lambda each: 1 / (each.fraction or 1.0))
                 yield Seen(cell, further, found)
+
+
+def _stands_out(smaller: Cell, cell: Cell, larger: Cell) -> bool:
+    """Whether a figure is worse than the line between both neighbours, of logarithms. A ceiling
+    that is better at one size alone, as of a copy within a cache, is no fault of a library."""
+    values = [each.median for each in (smaller, cell, larger)]
+    first, own, last = (math.log(value) if value else math.nan for value in values)
+    low, at, high = (math.log(max(each.case.x, 1)) for each in (smaller, cell, larger))
+    beyond = own - first - (last - first) * (at - low) / (high - low)
+    return beyond > 0 if cell.better == "lower" else beyond < 0
 
 
 def _away(view: View, cell: Cell) -> dict[Block, float]:
@@ -39,7 +52,8 @@ def _away(view: View, cell: Cell) -> dict[Block, float]:
 RULE = Rule(
     name="dip",
     tells=f"A figure is more than {LIMIT:g} times further from its measured ceiling (ceiling /"
-    " rate, or time / ceiling) than both the next smaller and the next larger size.",
+    " rate, or time / ceiling) than both the next smaller and the next larger size, and worse than"
+    " the line between both in a plot of logarithms.",
     find=find,
     remedy="Here two protocols of the library may meet: move the threshold between them, or avoid"
     " such messages.",
