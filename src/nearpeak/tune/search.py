@@ -630,11 +630,12 @@ class Search:
 
         For each that is left the gain of each round, by target.
         """
-        racing = count(len(gains), "candidate")
+        racing, run = count(len(gains), "candidate"), 0
         for done in range(1, rounds + 1):
             if not gains or not self._holds(len(gains) + 1 + WON, self._race_work):
                 break
             self._round(gains)
+            run = done
             noise = self._noise()
             known = {c: estimate(np.array(found), noise) for c, found in gains.items() if found}
             if not known or done < 2:
@@ -652,9 +653,11 @@ class Search:
             ):
                 break
         left = {c: found for c, found in gains.items() if len(found) >= LEAST_ROUNDS}
-        against = "what is taken" if self.outcome.taken else "the library as it is"
-        means = "; ".join(f"{c.label}: {words(np.mean(left[c], axis=0))}" for c in left)
-        self._tell(f"race of {racing} against {against}, in rounds: {means or 'none is ahead'}")
+        if run:
+            against = "what is taken" if self.outcome.taken else "the library as it is"
+            means = "; ".join(f"{c.label}: {words(np.mean(left[c], axis=0))}" for c in left)
+            told = f"race of {racing} against {against}, {count(run, 'round')}"
+            self._tell(f"{told}: {means or 'none is ahead'}")
         return left
 
     def _open_still(self, found: Sequence[Floats]) -> bool:

@@ -33,9 +33,9 @@ RULE = Rule(
     " gather and scatter them, and how long that takes was not measured. Only where the study"
     " packed the blocks by no other means: then it is `datatypes` that tells.",
     find=find,
-    remedy="Measure it with `--pack kernel` (`nearpeak run`), which gathers the blocks by itself, in"
-    " host memory by the CPU; if that is faster, gather them in the application and send them as"
-    " one.",
+    remedy="Measure it with `--pack kernel` (`nearpeak run`), which gathers the blocks by itself,"
+    " in host memory by the CPU; if that is faster, gather them in the application and send them"
+    " as one.",
     sources=BLOCK_BY_BLOCK,
     does_less=True,
 )
