@@ -154,6 +154,14 @@ def test_ranks_that_no_path_has_are_bad_input(dgx: Machine) -> None:
     assert fitting_path(select_paths(dgx, [], []), ANY, "H,H")[0].id == "host-host same-numa"
 
 
+def test_ranks_that_no_named_path_has_are_bad_input(dgx: Machine) -> None:
+    named = ["host-host same-numa", "gpu x8"]
+    found = select_paths(dgx, [], named, ranks=Ranks((8,)))
+    assert [path.id for path in found] == ["gpu x8"]
+    with pytest.raises(UserError, match=r"--ranks 4: of the paths host-host .* none has so many"):
+        select_paths(dgx, [], named, ranks=Ranks((4,)))
+
+
 def test_paths_of_so_many_ranks(dgx: Machine) -> None:
     found = [path.id for path in select_paths(dgx, [], [], ranks=Ranks((4, 16)))]
     assert [name for name in found if not name.startswith("host-memory")] == [

@@ -152,8 +152,8 @@ def select_paths(
 ) -> list[DataPath]:
     """The data paths asked for; without any, those of this machine, or between the hosts.
 
-    Without any, `all_pairs`: those between all pairs of GPUs, and of NUMA nodes and GPUs; `ranks`:
-    those of so many ranks.
+    Without any, `all_pairs`: those between all pairs of GPUs, and of NUMA nodes and GPUs. `ranks`:
+    of all these those of so many ranks.
     UserError names one that is not there, and why.
     """
     if hosts and (uneven := [n for n in ranks.counts if n < len(hosts) or n % len(hosts)]):
@@ -161,11 +161,12 @@ def select_paths(
             f"--ranks {','.join(map(str, uneven))}: {len(hosts)} hosts have as many ranks each: "
             f"give a multiple of {len(hosts)}, or leave --ranks out for one on each"
         )
+    counts = ranks.counts
     usual, missing = discover_paths(machine, list(hosts), all_pairs, ranks)
     known = {path.id: path for path in usual}
     if any(path_id not in known for path_id in wanted):  # one of all pairs, or of a number of ranks
-        counts = [int(match[1]) for match in map(_SO_MANY.fullmatch, wanted) if match]
-        ranks = Ranks([*ranks.counts, *counts], ranks.oversubscribe)
+        named_counts = [int(match[1]) for match in map(_SO_MANY.fullmatch, wanted) if match]
+        ranks = Ranks([*counts, *named_counts], ranks.oversubscribe)
         paths, lacking = discover_paths(machine, list(hosts), True, ranks)
         known |= {path.id: path for path in paths}
         missing += [reason for reason in lacking if reason not in missing]
@@ -181,9 +182,13 @@ def select_paths(
             why = "".join(f" ({note})" for note in machine.gpu_notes)
             raise UserError(f"--all-pairs measures pairs of GPUs, and no GPU can be used here{why}")
     named = [msgspec.structs.replace(known[path_id], named=True) for path_id in wanted]
-    if hosts and ranks.counts:
+    for number in counts if named else ():
+        if not any(len(path.ends) == number for path in named):
+            told = f"--ranks {number}: of the paths {', '.join(wanted)} none has so many"
+            raise UserError(f"{told}: leave --ranks out, or choose other paths")
+    if hosts and counts:
         chosen = [path for path in chosen if path.place.hosts == len(hosts)]
-    chosen = named or _of_so_many(chosen, ranks.counts, missing, hosts)
+    chosen = _of_so_many(named or chosen, counts, missing, hosts)
     if wanted and all(path.transport == "local" for path in chosen):
         others = ", ".join(path.id for path in usual if path.transport != "local")
         raise UserError(
