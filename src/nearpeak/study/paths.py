@@ -182,13 +182,9 @@ def select_paths(
             why = "".join(f" ({note})" for note in machine.gpu_notes)
             raise UserError(f"--all-pairs measures pairs of GPUs, and no GPU can be used here{why}")
     named = [msgspec.structs.replace(known[path_id], named=True) for path_id in wanted]
-    for number in counts if named else ():
-        if not any(len(path.ends) == number for path in named):
-            told = f"--ranks {number}: of the paths {', '.join(wanted)} none has so many"
-            raise UserError(f"{told}: leave --ranks out, or choose other paths")
     if hosts and counts:
         chosen = [path for path in chosen if path.place.hosts == len(hosts)]
-    chosen = _of_so_many(named or chosen, counts, missing, hosts)
+    chosen = _of_so_many(named or chosen, counts, missing, hosts, wanted)
     if wanted and all(path.transport == "local" for path in chosen):
         others = ", ".join(path.id for path in usual if path.transport != "local")
         raise UserError(
@@ -217,14 +213,22 @@ def why_not(path_id: str, machine: Machine, hosts: Sequence[str]) -> str | None:
 
 
 def _of_so_many(
-    paths: list[DataPath], counts: Sequence[int], missing: Sequence[Missing], hosts: Sequence[str]
+    paths: list[DataPath],
+    counts: Sequence[int],
+    missing: Sequence[Missing],
+    hosts: Sequence[str],
+    wanted: Sequence[str],
 ) -> list[DataPath]:
     """The paths between so many ranks; UserError for a number of which there is none, and in a job
-    of several nodes, of which none was named, how to have ranks on all of them."""
+    of several nodes, of which none was named, how to have ranks on all of them. `wanted`: what the
+    paths were named by, if they were."""
     if not counts:
         return paths
     for number in counts:
         if not any(len(path.ends) == number for path in paths if path.transport != "local"):
+            if wanted:
+                told = f"--ranks {number}: of the paths {', '.join(wanted)} none has so many"
+                raise UserError(f"{told}: leave --ranks out, or choose other paths")
             whys = [str(reason) for reason in missing if reason.ranks == number]
             if not hosts and (nodes := hosts_of_job()):
                 whys.append(
