@@ -66,7 +66,7 @@ def suggested(
     """Those that fit a library and what moves at a place, and that nothing in force sets, one way
     or the other."""
     set_ = in_force(who, known)
-    shared = place is not None and place.transport == "memory" and {*place.ends} == {"host"}
+    shared = place is not None and place.in_host_memory
     device = place is not None and "gpu" in place.ends
     return [
         SettingChange(

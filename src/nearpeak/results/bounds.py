@@ -135,7 +135,7 @@ def _crosses(machine: Machine, paths: Mapping[Place, DataPath], observation: Obs
     place, case = observation.launch.place, observation.case
     if case.axes.get(SYNC) == LOCALLY_COMPLETE:
         return False
-    if place.transport != "memory" or set(place.ends) != {"host"}:
+    if not place.in_host_memory:
         return True
     where = lies_in(machine, paths[place], case, observation.window)
     wrote = case.axes.get("touch", "none") != "none"

@@ -75,6 +75,11 @@ class Place(msgspec.Struct, kw_only=True, frozen=True, order=True):
         """`host-host`, `host-gpu`, `gpu-gpu`: the memories of its first rank and its last."""
         return f"{self.ends[0]}-{self.ends[-1]}"
 
+    @property
+    def in_host_memory(self) -> bool:
+        """Whether data moves through memory of a host alone, by whatever MPI chooses."""
+        return self.transport == "memory" and set(self.ends) == {"host"}
+
 
 class Curve(msgspec.Struct, kw_only=True, frozen=True, order=True):
     """One metric of a benchmark, with its buffers and axes: what is measured over the x axis."""
