@@ -159,6 +159,9 @@ def test_who_is_first_is_said_where_it_is_known(
     told = _told(plain)
     assert told["host-host same-numa"].first == "First: openmpi (tied with mpich) in latency, bw."
     assert told["host-host tcp-loopback"].first == ""  # too few launches
+    (headline,) = (each for each in plain.headlines if each.tied and each.case.metric == "bw")
+    headline.standing, headline.unjudged = "undecided", headline.tied[:1]
+    assert wording.best_words(headline) == "openmpi (not judged against mpich)"
     for comparison in plain.comparisons:
         comparison.verdict = "slower"
     tell(plain)

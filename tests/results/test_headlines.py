@@ -11,7 +11,7 @@ import pytest
 from nearpeak.observations.observed import Block
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.headlines import find
-from nearpeak.results.results import Cell, Comparison, Headline
+from nearpeak.results.results import Cell, Comparison, Headline, Unjudged
 from nearpeak.terms.identity import Case, Place, Who
 
 PLACE = Place(path="host-host same-numa")
@@ -111,6 +111,18 @@ def test_first_is_who_is_first_beyond_doubt() -> None:
     # However often it is ahead.
     unsure = [verdict(alpha, beta, "undecided")]
     assert standing(beta, alpha, verdicts=unsure) == (ALPHA, [BETA], "undecided")
+
+
+def test_of_whom_no_verdict_was_sought_is_told_apart() -> None:
+    alpha, beta, gamma = (
+        make_cell(who, times(factor)) for who, factor in ((ALPHA, 1.2), (BETA, 1), (GAMMA, 0.1))
+    )
+    left_out = [Unjudged(first=other, second=ALPHA) for other in (BETA, GAMMA)]
+    for word, unjudged in (("undecided", [BETA, GAMMA]), ("equivalent", [GAMMA])):
+        verdicts = [verdict(alpha, beta, word), verdict(alpha, gamma, "undecided")]
+        (found,) = find([alpha, beta, gamma], verdicts, (), Ceilings([]), left_out)
+        assert (found.standing, found.tied) == ("undecided", [BETA, GAMMA])
+        assert found.unjudged == unjudged
 
 
 def test_of_times_the_least_is_best() -> None:

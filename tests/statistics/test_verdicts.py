@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from nearpeak.statistics.verdicts import Curve, judge, pairs_judged
+from nearpeak.statistics.verdicts import Curve, blocks_of, judge, pairs_judged
 
 SIX = np.array([-2.0, -1, 0, 0, 1, 2])  # scatter without a shift
 
@@ -82,6 +82,16 @@ def test_blocks_that_are_too_few_for_all_pairs_judge_the_first() -> None:
     more = [[Curve(np.tile(c.log_ratios, 2), "higher") for c in family] for family in apart]
     assert pairs_judged(more) == 3
     assert {family[0].curve.verdict for family in judge(more)} == {"faster"}
+
+
+def test_a_block_that_was_cut_off_takes_no_verdicts_away() -> None:
+    """Ten pairs need nine blocks: with eight, and a ninth of one pair, six are judged."""
+    apart = 0.1 + 0.001 * np.arange(8.0)
+    longer = Curve(np.append(apart, 0.1)[None], "higher")
+    families = [[Curve(apart[None], "higher")] for _ in range(9)] + [[longer]]
+    found = [family[0].curve.verdict for family in judge(families)]
+    assert found == ["faster"] * 6 + ["undecided"] * 4
+    assert (pairs_judged(families), blocks_of(families)) == (6, 8)
 
 
 def test_the_order_of_curves_does_not_matter() -> None:

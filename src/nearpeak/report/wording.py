@@ -172,9 +172,16 @@ def best_words(headline: Headline) -> str:
     """`mpich`; `mpich (tied with openmpi)` where they are equivalent: who is best, empty where
     nobody is."""
     who = headline.best.label if headline.best else ""
-    tied = " and ".join(owner.label for owner in headline.tied)
     how = "tied with" if headline.standing == "tie" else "no proven difference from"
-    return f"{who} ({how} {tied})" if tied else who
+    parts = [
+        f"{words} {' and '.join(owner.label for owner in owners)}"
+        for words, owners in (
+            (how, [owner for owner in headline.tied if owner not in headline.unjudged]),
+            ("not judged against", headline.unjudged),
+        )
+        if owners
+    ]
+    return f"{who} ({', '.join(parts)})" if parts else who
 
 
 def _ceiling_alone(results: Results, place: Place) -> str:

@@ -119,7 +119,7 @@ def summarise(observations: Observations) -> Results:
         curves=compared.curves,
         judging=compared.judging,
         conditions=conditions.find(observations),
-        headlines=headlines.find(own, compared.cases, native, limits),
+        headlines=headlines.find(own, compared.cases, native, limits, compared.judging.left_out),
         failures=failed,
         failure_kinds=failures.kinds(failed),
         skipped=skipped,

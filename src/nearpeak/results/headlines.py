@@ -20,6 +20,7 @@ from nearpeak.results.results import (
     Comparison,
     Headline,
     Reference,
+    Unjudged,
 )
 from nearpeak.statistics import ranks
 from nearpeak.statistics.comparisons import better_by
@@ -36,15 +37,24 @@ def find(
     comparisons: Iterable[Comparison],
     native: Collection[Who],
     ceilings: Ceilings,
+    left_out: Iterable[Unjudged] = (),
 ) -> list[Headline]:
     """One for each path and curve. `native`: the ceiling in the place of a library, which is no
-    rival of one."""
+    rival of one. `left_out`: the pairs that blocks are too few for."""
     curves: dict[tuple[Place, Curve], list[Cell]] = defaultdict(list)
     for cell in cells:
         curves[cell.place, bare(cell.case.curve)].append(cell)
     judged = {(frozenset({two.first, two.second}), two.place, two.case): two for two in comparisons}
     found = [_headline(_at_one_size(mine), judged, native) for mine in curves.values()]
+    without = [{pair.first, pair.second} for pair in left_out]
     for headline in found:
+        headline.unjudged = [
+            who
+            for who in headline.tied
+            if headline.best is not None
+            and (pair := frozenset({who, headline.best})) in without
+            and judged[pair, headline.place, headline.case].verdict == UNDECIDED
+        ]
         _hold(headline, ceilings)
     return found
 

@@ -443,6 +443,8 @@ class Headline(msgspec.Struct, kw_only=True):
     better: Better
     best: Who | None  # null: nobody has a figure that can be believed
     tied: list[Who]  # whom nothing sets apart from the best
+    # Of these, between whom and the best no verdict was sought: the blocks were too few for all.
+    unjudged: list[Who] = []
     # "first": the best one is first beyond doubt; "tie": all in `tied` are equivalent to it;
     # "undecided": not all are, but nothing tells them apart; "alone": nobody else was measured
     # there; "unknown": there is too little to tell whether it is

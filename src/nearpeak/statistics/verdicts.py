@@ -9,6 +9,7 @@ for all pairs, the first ones are judged, in the order given, and no others.
 """
 
 from collections.abc import Collection, Sequence
+from statistics import median_low
 from typing import Final, Literal, NamedTuple
 
 import numpy as np
@@ -58,8 +59,16 @@ class Judged(NamedTuple):
 
 
 def pairs_judged(families: Sequence[Sequence[Curve]]) -> int:
-    """How many of these pairs of alternatives, the first ones, their blocks can judge together."""
-    return min(len(families), flips.most_families(blocks_of(families)))
+    """How many of these pairs of alternatives, the first ones, are judged together: as many as let
+    most curves be judged. More pairs need more blocks, which curves that end early do not have."""
+    blocks = [[_blocks(curve) for curve in family] for family in families]
+
+    def curves(pairs: int) -> int:
+        needed = flips.blocks_needed(pairs)
+        return sum(own >= needed for family in blocks[:pairs] for own in family)
+
+    most = min(len(families), flips.most_families(flips.EXACT_BLOCKS))
+    return max(range(most + 1), key=curves)
 
 
 def judge(families: Sequence[Sequence[Curve]]) -> list[list[Judged]]:
@@ -129,10 +138,13 @@ def means(rows: Floats) -> Floats:
 
 
 def blocks_of(families: Sequence[Sequence[Curve]]) -> int:
-    """Of the curve with the most: in how many it was measured."""
-    return max(
-        (int((~np.isnan(c.log_ratios)).any(axis=0).sum()) for f in families for c in f), default=0
-    )
+    """In how many most curves were measured; 0 without any."""
+    blocks = [_blocks(curve) for family in families for curve in family]
+    return median_low(blocks) if blocks else 0
+
+
+def _blocks(curve: Curve) -> int:
+    return int((~np.isnan(curve.log_ratios)).any(axis=0).sum())
 
 
 def _rows(curve: Curve, blocks: int) -> Floats:
