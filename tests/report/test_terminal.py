@@ -82,7 +82,7 @@ def test_the_most_serious_is_read_last(results: Results) -> None:
     lines = _printed(results).splitlines()
     failed = next(number for number, line in enumerate(lines) if line == "2 launches failed.")
     assert lines[failed + 1].startswith("  launch 17")
-    drifted = [line.startswith("The machine drifted during the study.") for line in lines]
+    drifted = [line.startswith("The machine drifted during the study on host-") for line in lines]
     assert failed > drifted.index(True)
 
 

@@ -155,8 +155,8 @@ def _unaware(results: Results) -> Iterator[Notice]:
 
 def _drift(results: Results) -> Iterator[Notice]:
     lines = tuple(drift.sentences(results))
-    if any(drift.changed for drift in results.drift):
-        text = f"The machine drifted during the study. {drift.WHAT_TO_DO}"
+    if where := [each.place.path for each in results.drift if each.changed]:
+        text = f"The machine drifted during the study on {', '.join(where)}. {drift.WHAT_TO_DO}"
         yield Notice(text, lines, tone="note", details="drift")
     elif lines:
         yield Notice(f"Drift: {lines[0]}", lines[1:], details="drift")
