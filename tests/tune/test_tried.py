@@ -21,7 +21,8 @@ def test_what_a_value_does_is_told_though_others_were_beside_it() -> None:
     trials = []
     for _ in range(50):
         trials += [trial(4.0), trial(1.0, A="1"), trial(1.0, A="1", B="2"), trial(4.0, B="2")]
-    first, second = tried(trials, [{"A": "1"}, {"B": "2"}, {"C": "3"}])
+    first, second = tried(trials, [{"A": "1"}, {"B": "2"}, {"C": "3"}], [("B", "2")])
+    assert (first.named, second.named) == (False, True)
     assert (first.setting, first.launches, second.launches) == ("A=1", 100, 100)
     assert first.times == pytest.approx([4.0, 1.0], rel=0.05)
     assert second.times == pytest.approx([1.0, 1.0], rel=0.05)

@@ -56,7 +56,17 @@ from nearpeak.tune.candidates import (
 )
 from nearpeak.tune.confirm import FREE, TUNED, Confirmed, Shown, apart
 from nearpeak.tune.hints import Hints, hints
-from nearpeak.tune.journal import SCHEMA, Asked, Begin, Calibrated, Ruled, Trial, TuneJournal
+from nearpeak.tune.journal import (
+    SCHEMA,
+    Asked,
+    Begin,
+    Calibrated,
+    Crossed,
+    Hinted,
+    Ruled,
+    Trial,
+    TuneJournal,
+)
 from nearpeak.tune.launches import Launches
 from nearpeak.tune.search import CALIBRATED_ROUNDS, Outcome, Search
 from nearpeak.tune.targets import Target, by_benchmark, parse_targets, resolved
@@ -444,6 +454,14 @@ def summed_up(
     trials = [record for record in journal.records if isinstance(record, Trial)]
     calibration = _calibration(journal, outcome)
     by_ceilings = calibration.env.items() if calibration else ()
+    named: list[tuple[str, str]] = []
+    for record in journal.records:
+        if isinstance(record, Hinted | Crossed):
+            named += record.named if isinstance(record, Hinted) else record.found
+    known = {pair for env in begun.candidates for pair in env.items()}
+    further = [
+        {name: value} for name, value in [*named, *by_ceilings] if (name, value) not in known
+    ]
     by_rules = [
         prepared.ruled.env(record.file)
         for record in journal.records
@@ -488,9 +506,7 @@ def summed_up(
             for offer in outcome.offers
         ],
         lacking=outcome.lacking,
-        tried=tried(
-            trials, [*begun.candidates, *by_rules, *({name: value} for name, value in by_ceilings)]
-        ),
+        tried=tried(trials, [*begun.candidates, *by_rules, *further], named),
         unused_seconds=round(unused_seconds, 1),
         refused=[tuned.Refused(setting=name, why=why) for name, why in outcome.refused.items()],
     )

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What each value did in the search, by all of its launches."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -11,8 +11,13 @@ from nearpeak.tune.targets import cost
 from nearpeak.tune.tuned import Tried
 
 
-def tried(trials: Sequence[Trial], values: Iterable[Mapping[str, str]]) -> list[Tried]:
-    """Those of these values, each a few variables, that a launch had, in their order.
+def tried(
+    trials: Sequence[Trial],
+    values: Iterable[Mapping[str, str]],
+    named: Collection[tuple[str, str]] = (),
+) -> list[Tried]:
+    """Those of these values, each a few variables, that a launch had, in their order. `named`: the
+    variables with values that were tried first.
 
     Most launches have many values at once. So what one does is what the search's own regression of
     all launches says (`estimate.effects_of`), which shrinks towards nothing what few of them had.
@@ -33,6 +38,7 @@ def tried(trials: Sequence[Trial], values: Iterable[Mapping[str, str]]) -> list[
             if any(_has(trial, env) for trial in worked)
             else [],
             failed=failed.get(frozenset(env.items()), ""),
+            named=list(env.items())[-1] in named,
         )
         for env, own in zip(given, times, strict=True)
     ]

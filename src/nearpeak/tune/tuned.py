@@ -34,6 +34,8 @@ class Tried(msgspec.Struct, kw_only=True):
     # As fast, of each target, by a regression; none where no launch that had it worked.
     times: list[float]
     failed: str = ""  # how the last launch with it alone failed
+    # Whether rules, or where protocols cross, named it for these messages: it was tried first.
+    named: bool = False
 
 
 class Ceiling(msgspec.Struct, kw_only=True, frozen=True):

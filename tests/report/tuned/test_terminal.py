@@ -28,6 +28,8 @@ def test_all_of_it_is_told(tuned: Tuned, capsys: pytest.CaptureFixture[str]) -> 
         "everywhere": [Path("tuned/profile.toml"), Path("tuned/profile.sh")],
         "for host-gpu near alone": [here],
     }
+    for value in tuned.tried[:3]:
+        value.named = True
     text = printed(tuned, capsys, files)
     for words in (
         "alpha 5, host-gpu near, buffers H,D: these settings make it faster here, and slower",
@@ -40,6 +42,10 @@ def test_all_of_it_is_told(tuned: Tuned, capsys: pytest.CaptureFixture[str]) -> 
         " (UCX_CMA_BW=9537MBps): latency:8: 1.10"
         " [1.05, 1.15] times as fast in 6 rounds: faster bw:16M: 0.990 [0.970, 1.01] times as fast"
         " in 6 rounds, which is no difference",
+        "Named for what was seen of its messages:"
+        " UCX_TLS=sm,self: 5.00 0.900 times as fast (latency:8 bw:16M) in 9 launches, taken"
+        " A=<b>: failed: signal 11, not taken"
+        " Z=0: 1.00 1.00 times as fast (latency:8 bw:16M) in 1 launch, not taken",
         "Slower with it: host-host, bw H,H at 1 MiB: 10.0 -> 5.00 GB/s, 0.500 times as fast",
         "May stop working with it: UCX_TLS: there is no network",
         "Not taken, as it is faster for some targets and slower for others (latency:8 bw:16M):"

@@ -70,6 +70,7 @@ def lists(found: Tuned) -> list[tuple[str, list[str]]]:
         title += f" ({assigned(found.calibration.env)})"
         told.append((title, _calibrated(found.calibration, found.targets)))
     told += [
+        ("Named for what was seen of its messages", _named(found)),
         ("Slower with it", [_slower(each) for each in found.slower]),
         (
             "Slower at one of the distances of the CPUs",
@@ -134,6 +135,20 @@ def _uncertain(found: Tuned) -> list[str]:
     least = found.uncertain[0]
     many = f"{len(found.uncertain)} of {count(found.guarded, 'other case')}"
     return [f"{many}, the least known {_changed(least)}"]
+
+
+def _named(found: Tuned) -> list[str]:
+    """What became of the values that were tried first, as the search's launches tell."""
+    told = []
+    for value in found.tried:
+        if value.named:
+            did = f"failed: {value.failed}"
+            if value.times:
+                did = f"{' '.join(map(number, value.times))} times as fast"
+                did += f" ({' '.join(found.targets)}) in {count(value.launches, 'launch')}"
+            taken = set(value.setting.split()) <= {f"{n}={v}" for n, v in found.env.items()}
+            told.append(f"{value.setting}: {did}, {'taken' if taken else 'not taken'}")
+    return told
 
 
 def _calibrated(found: Calibration, targets: Sequence[str]) -> list[str]:
