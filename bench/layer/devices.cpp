@@ -81,10 +81,20 @@ const std::string& Devices::uuid(int device) {
   return accelerator().devices().at(static_cast<std::size_t>(device)).uuid;
 }
 
-bool Devices::reached_by(int device, const std::string& uuid) {
+int Devices::seen(const std::string& uuid) {
   for (const DeviceInfo& info : accelerator().devices())
-    if (info.uuid == uuid) return accelerator().reaches(info.index, device);
-  return false;  // one that this process does not see
+    if (info.uuid == uuid) return info.index;
+  return -1;
+}
+
+bool Devices::reached_by(int device, const std::string& uuid) {
+  const int other = seen(uuid);
+  return other >= 0 && accelerator().reaches(other, device);
+}
+
+bool Devices::opens(int device, const std::string& uuid) {
+  const int other = seen(uuid);
+  return other >= 0 && accelerator().reaches(device, other);
 }
 
 bool Devices::pinned(const void* data, std::size_t bytes) {

@@ -92,6 +92,10 @@ class Devices {
   const std::string& uuid(int device);
   // Whether the device that another process says it has can open memory of this one.
   bool reached_by(int device, const std::string& uuid);
+  // One of another process: which this one sees it as, or -1; whether a device of this one reaches
+  // its memory.
+  int seen(const std::string& uuid);
+  bool opens(int device, const std::string& uuid);
 
   // Copies from a device to host memory, to a device, and between devices by that of the target.
   // Short ones are carried by a kernel, where one is there.

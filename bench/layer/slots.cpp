@@ -53,7 +53,14 @@ Shared::~Shared() {
   if (fd_ >= 0) close(fd_);
 }
 
-Area::Area() : memory_(kBytes) {}
+Area::Area() : memory_(kBytes) {
+  pthread_mutexattr_t kind;
+  pthread_mutexattr_init(&kind);
+  pthread_mutexattr_setpshared(&kind, PTHREAD_PROCESS_SHARED);
+  pthread_mutexattr_setrobust(&kind, PTHREAD_MUTEX_ROBUST);
+  pthread_mutex_init(&header().combining, &kind);
+  pthread_mutexattr_destroy(&kind);
+}
 Area::Area(pid_t process, unsigned fd) : memory_(process, fd, kBytes) {}
 
 }  // namespace nearpeak::layer

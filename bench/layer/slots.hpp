@@ -3,6 +3,7 @@
 // no name, and is opened by /proc/PID/fd: nothing of it is left whoever crashes.
 #pragma once
 
+#include <pthread.h>
 #include <sys/types.h>
 
 #include <array>
@@ -47,6 +48,8 @@ struct Header {
   // rank's host memory.
   std::atomic<std::uint32_t> company{0};
   std::atomic<std::uint32_t> expected{0};
+  // Who combines numbers in the rank's memory of a device has it (access.cpp).
+  pthread_mutex_t combining;
 };
 
 constexpr std::uint32_t kSlots = 16384;
