@@ -117,10 +117,38 @@ void scatter(const char* from, MPI_Count n, MPI_Datatype as, const Side& side) {
   }
 }
 
+// By kernels, where they do it: elements with gaps, both on devices.
+bool copy_apart(const Side& to, const Side& from) {
+  const bool apart = !type_of(from.type).dense;
+  const Side& gaps = apart ? from : to;
+  // What a short copy brings to the host is not worth a kernel's launch.
+  if (!to.on_device || !from.on_device ||
+      span_of(gaps.n, gaps.type).bytes() <= CourierBoard::kStaged)
+    return false;
+  Scratch packed;
+  const char* data = from.data;
+  Located place = from.place;
+  if (apart) {
+    const auto layout = layout_of(from.n, from.type);
+    if (layout) packed = world.devices.pack(from.place, *layout, from.data);
+    if (!packed) return false;
+    data = packed.data();
+    place = packed.place();
+  }
+  const std::size_t bytes = bytes_of(from);
+  if (type_of(to.type).dense) {
+    world.devices.across(to.place, to.data, place, data, bytes);
+    return true;
+  }
+  const auto layout = layout_of(to.n, to.type);
+  return layout && world.devices.unpack(to.place, *layout, to.data, place, data, bytes);
+}
+
 // One of both is on a device.
-void copy(const Side& to, const Side& from) {
+void copy(const Side& to, const Side& from, Done when) {
   const std::size_t bytes = bytes_of(from);
   if (!type_of(to.type).dense || !type_of(from.type).dense) {
+    if (copy_apart(to, from)) return;
     const auto n = static_cast<MPI_Count>(bytes);
     const HostMemory packed = gathered(from, n, calls::byte_type());
     scatter(packed.get(), n, calls::byte_type(), to);
@@ -128,6 +156,8 @@ void copy(const Side& to, const Side& from) {
     world.devices.down(from.place, to.data, from.data, bytes);
   } else if (!from.on_device) {
     world.devices.up(to.place, to.data, from.data, bytes);
+  } else if (when == Done::kLater && bytes > Courier::kMost) {
+    world.devices.begin_across(to.place, to.data, from.data, bytes);
   } else {
     world.devices.across(to.place, to.data, from.place, from.data, bytes);
   }
@@ -190,7 +220,7 @@ void compare_and_swap(const Access& access, const Side& there) {
 
 }  // namespace
 
-int access_device(Window& window, const Access& access) {
+int access_device(Window& window, const Access& access, Done when) {
   const Remote& remote = access.there;
   const Span span = span_of(remote.n, remote.type);
   if (span.bytes() == 0) return MPI_SUCCESS;
@@ -204,9 +234,9 @@ int access_device(Window& window, const Access& access) {
   const Side there{at.base + offset, remote.n, remote.type, true, at.place};
   ++world.counts.accesses;
   if (access.form == Form::kPut) {
-    copy(there, side_of(access.data));
+    copy(there, side_of(access.data), when);
   } else if (access.form == Form::kGet) {
-    copy(side_of(access.in), there);
+    copy(side_of(access.in), there, when);
   } else {
     const Combining alone(part.rank);
     if (access.form == Form::kAccumulate)

@@ -45,8 +45,10 @@ constexpr std::size_t kLocals = 3;
 // What the MPI library is given in the place of the buffers: data, in, expected.
 using Places = std::array<const void*, kLocals>;
 
-// Done when it returns. Returns the error that it has raised.
-int access_device(Window& window, const Access& access);
+// Done when it returns, or, later, when copies have been awaited. Returns the error that it has
+// raised.
+enum class Done { kNow, kLater };
+int access_device(Window& window, const Access& access, Done when);
 // A request that is complete.
 int completed_request(MPI_Request* request);
 
@@ -66,16 +68,20 @@ int accessed(const Access& access, MPI_Request* request, const Call& call) {
   Window* const window = known_window(there.window);
   if (window != nullptr && window->has_on_device(there.rank)) {
     const Guard guard;
-    const int code = access_device(*window, access);
+    const int code = access_device(*window, access, request == nullptr ? Done::kLater : Done::kNow);
     return code == MPI_SUCCESS && request != nullptr ? completed_request(request) : code;
   }
   const bool on_device =
       find(given[0]).on_device || find(given[1]).on_device || find(given[2]).on_device;
   if (!on_device || there.rank == MPI_PROC_NULL) return call(given);
-  const Guard guard;
-  ImagesOfAccess images = images_of(access);
+  ImagesOfAccess images;
+  {
+    const Guard guard;
+    images = images_of(access);
+  }
   const int code = call(images.places);
   if (code != MPI_SUCCESS) return code;
+  const Guard guard;
   if (request != nullptr)
     keep_collective(Begun::kNow, std::move(images.made), calls::comm_world(), *request);
   else

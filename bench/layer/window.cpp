@@ -184,6 +184,11 @@ Window::There Window::reach(int rank) {
   return {allocation + theirs.offset, Devices::place_of_opened(device)};
 }
 
+void Window::await_copies() {
+  const Guard guard;
+  world.devices.await_begun();
+}
+
 void Window::hold(int rank, std::vector<Image> images) {
   held_.push_back({rank, std::move(images)});
 }
@@ -206,6 +211,7 @@ int fence_window(int assertion, MPI_Win window) {
 }
 
 int free_window(MPI_Win* window) {
+  if (known_window(*window) != nullptr) Window::await_copies();
   // The library has the stand-in until then, and may give the handle again from then on.
   const std::unique_ptr<Window> kept(known_window(*window));
   windows.drop(*window);

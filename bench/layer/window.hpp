@@ -42,6 +42,8 @@ class Window {
   // Of a rank that has it on a device.
   There reach(int rank);
 
+  // Those that this rank has begun.
+  static void await_copies();
   // Images of buffers until the access to a rank's host memory is complete.
   void hold(int rank, std::vector<Image> images);
   // Those of a rank, or of all: what they have received goes to the device.
@@ -96,10 +98,12 @@ int create_window(const Given& given, const MPI_Win* made, const Create& create)
   return code;
 }
 
-// A call that completes accesses to a rank, or to all.
+// A call that completes accesses to a rank, or to all. Copies are done before other ranks hear of
+// it.
 template <typename Call>
 int complete_accesses(MPI_Win window, int rank, const Call& call) {
   Window* const known = known_window(window);
+  if (known != nullptr) known->await_copies();
   const int code = call();
   if (known != nullptr && code == MPI_SUCCESS) known->complete(rank);
   return code;

@@ -51,6 +51,22 @@ def test_all_are_told_why_a_window_is_not_made(of_three: Any) -> None:
 
 
 @pytest.mark.parametrize("windows", ["mpich"], indirect=True)
+def test_kernels_copy(windows: Any, fake_nvrtc: Path) -> None:
+    """What is short, and regular types."""
+    variables = {
+        "NEARPEAK_LAYER_REPORT": "1",
+        "NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc),
+        "NEARPEAK_LAYER_KERNEL": "500000",
+    }
+    cases = ["gaps", "added"]
+    done = windows.run(*cases, fake="reachable=1,mps=1", env=variables)
+    assert done.good() == cases, done.err
+    kinds = re.findall(r"(\d+) of \d+ short copies by a kernel, (\d+) of datatypes", done.err)
+    assert len(kinds) == 2
+    assert min(int(moved) for _, moved in kinds) >= 3, done.err
+
+
+@pytest.mark.parametrize("windows", ["mpich"], indirect=True)
 def test_devices_that_do_not_reach_each_other(windows: Any) -> None:
     done = windows.run("apart", fake="peer=0")
     assert done.good() == ["apart"], done.err

@@ -7,7 +7,7 @@
 
 namespace {
 
-constexpr std::size_t kBytes = 70000;  // of a window: more than a short copy
+constexpr std::size_t kBytes = 200000;  // of a window: of half of it copies go on beside others
 constexpr std::size_t kOffset = 40;    // of an access in it, and of the window in its allocation
 constexpr int kUnit = 4;
 
@@ -162,7 +162,7 @@ void moved() {
 
 // Types with gaps, of the origin and of the target, which are others.
 void gaps() {
-  constexpr int kN = 300;
+  constexpr int kN = 1500;  // more than is copied piece by piece
   MPI_Datatype pairs, thirds;
   MPI_Type_vector(kN, 2, 4, MPI_INT, &pairs);
   MPI_Type_vector(2 * kN, 1, 3, MPI_INT, &thirds);
