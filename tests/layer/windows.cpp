@@ -7,7 +7,8 @@
 
 namespace {
 
-constexpr std::size_t kBytes = 200000;  // of a window: of half of it copies go on beside others
+constexpr std::size_t kShort = 100;
+constexpr std::size_t kLong = 100000;  // of such ones copies go on beside others
 constexpr std::size_t kOffset = 40;    // of an access in it, and of the window in its allocation
 constexpr int kUnit = 4;
 
@@ -119,17 +120,18 @@ void end(Epoch epoch, MPI_Win window) {
 
 // Each rank writes into its right neighbour's memory, and reads what is behind that there.
 void move_all(const char* mixture, char origin, std::size_t bytes, Epoch epoch) {
-  constexpr std::size_t kHalf = kBytes / 2;
+  const std::size_t half = bytes / 4 * 4 + 100, whole = 2 * half;
   const char kind = mixture[rank % 3];
-  Buffer memory(kind, kBytes, kOffset);
-  for (std::size_t i = 0; i < kHalf; ++i) memory.bytes()[kHalf + i] = pattern(i, rank);
+  Buffer memory(kind, whole, kOffset);
+  for (std::size_t i = 0; i < half; ++i) memory.bytes()[half + i] = pattern(i, rank);
   memory.write();
   MPI_Win window;
-  MPI_Win_create(memory.data(), kBytes, kUnit, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  MPI_Win_create(memory.data(), static_cast<MPI_Aint>(whole), kUnit, MPI_INFO_NULL, MPI_COMM_WORLD,
+                 &window);
   Buffer out(origin, bytes, 3), in(origin, bytes + 5, 7);
   out.fill(100 + rank);
   const int n = static_cast<int>(bytes);
-  const MPI_Aint at = kOffset / kUnit, behind = kHalf / kUnit;
+  const MPI_Aint at = kOffset / kUnit, behind = static_cast<MPI_Aint>(half) / kUnit;
   begin(epoch, window);
   if (epoch == Epoch::kRequest) {
     MPI_Request requests[2];
@@ -145,9 +147,9 @@ void move_all(const char* mixture, char origin, std::size_t bytes, Epoch epoch) 
   end(epoch, window);
   CHECK(in.has(right(), bytes));
   memory.read();
-  for (std::size_t i = 0; i < kBytes; ++i) {
+  for (std::size_t i = 0; i < whole; ++i) {
     const bool written = i >= kOffset && i < kOffset + bytes;
-    const unsigned char was = i < kHalf ? pattern(i, -1) : pattern(i - kHalf, rank);
+    const unsigned char was = i < half ? pattern(i, -1) : pattern(i - half, rank);
     CHECK(memory.bytes()[i] == (written ? pattern(i - kOffset, 100 + left()) : was));
   }
   MPI_Win_free(&window);
@@ -155,9 +157,12 @@ void move_all(const char* mixture, char origin, std::size_t bytes, Epoch epoch) 
 
 void moved() {
   for (const char* const mixture : kMixtures)
-    for (const char origin : {'D', 'H'})
-      for (const std::size_t bytes : {std::size_t{1}, std::size_t{100}, kBytes / 2 - kOffset})
-        for (const Epoch epoch : kEpochs) move_all(mixture, origin, bytes, epoch);
+    for (const char origin : {'D', 'H'}) {
+      for (const Epoch epoch : kEpochs) move_all(mixture, origin, kShort, epoch);
+      for (const std::size_t bytes : {std::size_t{1}, kLong})
+        for (const Epoch epoch : {Epoch::kFence, Epoch::kLockAll})
+          move_all(mixture, origin, bytes, epoch);
+    }
 }
 
 // Types with gaps, of the origin and of the target, which are others.
@@ -359,6 +364,41 @@ void again() {
   }
 }
 
+// A rank without a device reaches that of another one all the same, and takes one only then.
+void host_alone() {
+  if (rank == 0) take_device();
+  Numbers<int> numbers(4, rank == 0 ? 'D' : 'H');
+  const int one = 1;
+  int was = 0;
+  MPI_Win_fence(0, numbers.window);
+  for (int to = 0; to < size; ++to)
+    MPI_Accumulate(&one, 1, MPI_INT, to, 1, 1, MPI_INT, MPI_SUM, numbers.window);
+  MPI_Put(&rank, 1, MPI_INT, right(), 2, 1, MPI_INT, numbers.window);
+  MPI_Win_fence(0, numbers.window);
+  CHECK(numbers.at(1) == size && numbers.at(2) == left());
+  MPI_Win_fence(0, numbers.window);
+  MPI_Get(&was, 1, MPI_INT, 0, 2, 1, MPI_INT, numbers.window);
+  MPI_Win_fence(0, numbers.window);
+  CHECK(was == size - 1);
+}
+
+// Ranks of a window are those of its communicator.
+void turned() {
+  MPI_Comm comm;
+  MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comm);
+  Buffer memory('D', 1000);
+  MPI_Win window;
+  MPI_Win_create(memory.data(), 1000, 1, MPI_INFO_NULL, comm, &window);
+  MPI_Comm_free(&comm);
+  Buffer out('D', 1000);
+  out.fill(rank);
+  MPI_Win_fence(0, window);
+  MPI_Put(out.data(), 1000, MPI_BYTE, size - 1 - right(), 0, 1000, MPI_BYTE, window);
+  MPI_Win_fence(0, window);
+  CHECK(memory.has(left(), 1000));
+  MPI_Win_free(&window);
+}
+
 // Windows of host memory, and buffers on devices: of one that was created, and of the library's.
 void of_the_host() {
   constexpr int kN = 20000;
@@ -432,9 +472,17 @@ void apart() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Cases cases{{"moved", moved},       {"gaps", gaps},       {"added", added},
-                    {"combined", combined}, {"locked", locked},   {"told", told},
-                    {"again", again},       {"refused", refused}, {"of_the_host", of_the_host},
+  const Cases cases{{"host_alone", host_alone},
+                    {"moved", moved},
+                    {"gaps", gaps},
+                    {"added", added},
+                    {"combined", combined},
+                    {"locked", locked},
+                    {"told", told},
+                    {"again", again},
+                    {"turned", turned},
+                    {"refused", refused},
+                    {"of_the_host", of_the_host},
                     {"apart", apart}};
   return run(argc, argv, cases, [] {});
 }
