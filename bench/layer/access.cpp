@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layer/access.hpp"
 
-#include <pthread.h>
-
-#include <cerrno>
 #include <climits>
 #include <cstring>
 #include <memory>
@@ -44,22 +41,6 @@ bool leaves(MPI_Op op) {
   return op == MPI_NO_OP;
 #endif
 }
-
-// What may be combined in a rank's memory, by one rank of the machine at a time.
-class Combining {
- public:
-  explicit Combining(int rank)
-      : mutex_(world.areas[static_cast<std::size_t>(rank)]->header().combining) {
-    // Of a rank that has ended with it, elements are as far as it came.
-    if (pthread_mutex_lock(&mutex_) == EOWNERDEAD) pthread_mutex_consistent(&mutex_);
-  }
-  ~Combining() { pthread_mutex_unlock(&mutex_); }
-  Combining(const Combining&) = delete;
-  Combining& operator=(const Combining&) = delete;
-
- private:
-  pthread_mutex_t& mutex_;
-};
 
 Side side_of(const Local& local) {
   Side side{static_cast<char*>(writable(local.data)), local.n, local.type};
@@ -238,7 +219,7 @@ int access_device(Window& window, const Access& access, Done when) {
   } else if (access.form == Form::kGet) {
     copy(side_of(access.in), there, when);
   } else {
-    const Combining alone(part.rank);
+    const Combining alone(world.areas[static_cast<std::size_t>(part.rank)]->header());
     if (access.form == Form::kAccumulate)
       combine(access, there);
     else
