@@ -57,6 +57,7 @@ bool of_this_world(MPI_Comm comm, int ranks) {
 }
 
 Said own_part(const Given& given, const Found& found, Window& window) {
+  const Guard guard;
   Said said;
   Window::Part& part = said.part;
   part.rank = world.rank;
@@ -102,6 +103,7 @@ unsigned char hindrances(Window& window, const std::vector<Said>& all) {
   }
   if (why != 0) return static_cast<unsigned char>(why);
   if (!world.devices.loaded()) return kDriver;
+  const Guard guard;
   try {
     window.opener = opener_of(window, all);
     if (window.opener < 0) return kReach;
@@ -156,7 +158,6 @@ std::unique_ptr<Window> agree_on_window(const Given& given, int& code) {
     return nullptr;
   }
   if (any_of(found.on_device ? 1 : 0, given.comm) == 0) return nullptr;
-  const Guard guard;
   auto window = std::make_unique<Window>();
   NEARPEAK_REAL(MPI_Comm_rank)(given.comm, &window->self);
   const Said own = own_part(given, found, *window);
