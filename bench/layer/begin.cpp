@@ -22,7 +22,7 @@
 namespace nearpeak::layer {
 namespace {
 
-constexpr std::uint32_t kProtocol = 2;  // of envelopes, slots and this agreement
+constexpr std::uint32_t kProtocol = 3;  // of envelopes, slots and this agreement
 constexpr int kTag = 32749;             // on MPI_COMM_WORLD, before the application sends anything
 #ifdef OMPI_MAJOR_VERSION
 constexpr std::uint32_t kAbi = 1;
@@ -307,7 +307,8 @@ void end() {
           std::to_string(counts.staged) + " through host memory; received " +
           std::to_string(counts.taken) + " by envelope, " + std::to_string(counts.raised) +
           " through host memory; " + std::to_string(counts.imaged) +
-          " collectives and other calls through host memory; " + of_kernels());
+          " collectives and other calls through host memory; " + std::to_string(counts.accesses) +
+          " accesses to windows; " + of_kernels());
     NEARPEAK_REAL(MPI_Comm_free)(&world.own);
     NEARPEAK_REAL(MPI_Comm_free)(&world.everyone);
     world.on = false;

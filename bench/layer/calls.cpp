@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every function of MPI that moves data, waits or frees (calls/calls.inc), with the name of the
-// library's: this one is loaded before it.
+// Every function of MPI that moves data, waits or frees (calls/calls.inc), and some that ask
+// (asked.inc), with the name of the library's: this one is loaded before it.
 
 #include <exception>
 #include <type_traits>
@@ -50,3 +50,4 @@ struct Call {
   }
 
 #include "calls/calls.inc"
+#include "layer/asked.inc"

@@ -81,10 +81,20 @@ const std::string& Devices::uuid(int device) {
   return accelerator().devices().at(static_cast<std::size_t>(device)).uuid;
 }
 
-bool Devices::reached_by(int device, const std::string& uuid) {
+int Devices::seen(const std::string& uuid) {
   for (const DeviceInfo& info : accelerator().devices())
-    if (info.uuid == uuid) return accelerator().reaches(info.index, device);
-  return false;  // one that this process does not see
+    if (info.uuid == uuid) return info.index;
+  return -1;
+}
+
+bool Devices::reached_by(int device, const std::string& uuid) {
+  const int other = seen(uuid);
+  return other >= 0 && accelerator().reaches(other, device);
+}
+
+bool Devices::opens(int device, const std::string& uuid) {
+  const int other = seen(uuid);
+  return other >= 0 && accelerator().reaches(device, other);
 }
 
 bool Devices::pinned(const void* data, std::size_t bytes) {
@@ -161,6 +171,23 @@ void Devices::land(std::size_t lane) {
 void Devices::await_lanes() {
   for (const Lane& lane : lanes_)
     if (lane.taken) lane.stream->synchronize();
+  await_begun();
+}
+
+void Devices::begin_across(const Located& place, void* to, const void* from, std::size_t bytes) {
+  Begun& begun = begun_[place.device];
+  auto& stream = begun.streams.at(begun.copies++ % kLanes);
+  Device& of = accelerator().device(place.device);
+  if (!stream) stream = of.new_stream();
+  of.copy_async(to, from, bytes, *stream);
+}
+
+void Devices::await_begun() {
+  for (auto& [_, begun] : begun_) {
+    for (std::size_t i = 0; i < std::min(begun.copies, kLanes); ++i)
+      begun.streams.at(i)->synchronize();
+    begun.copies = 0;
+  }
 }
 
 void Devices::down(const Located& place, const std::vector<Piece>& pieces) {
@@ -361,6 +388,7 @@ void Devices::end_courier(Carrier& carrier, const std::string& why) {
 void Devices::close_all() {
   await_lanes();
   for (Lane& lane : lanes_) lane.stream.reset();
+  begun_.clear();
   opened_.clear();
   for (auto& [_, carrier] : carriers_) {
     if (carrier.courier) short_.carried += carrier.courier->carried();

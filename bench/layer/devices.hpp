@@ -92,6 +92,10 @@ class Devices {
   const std::string& uuid(int device);
   // Whether the device that another process says it has can open memory of this one.
   bool reached_by(int device, const std::string& uuid);
+  // One of another process: which this one sees it as, or -1; whether a device of this one reaches
+  // its memory.
+  int seen(const std::string& uuid);
+  bool opens(int device, const std::string& uuid);
 
   // Copies from a device to host memory, to a device, and between devices by that of the target.
   // Short ones are carried by a kernel, where one is there.
@@ -105,6 +109,9 @@ class Devices {
   std::size_t depart(const Located& place, void* to, const void* from, std::size_t bytes);
   bool landed(std::size_t lane) { return lanes_[lane].stream->finished(); }
   void land(std::size_t lane);
+  // The same without a lane, of any number, until all of them have been awaited.
+  void begin_across(const Located& place, void* to, const void* from, std::size_t bytes);
+  void await_begun();
   // All of these are under way together, where there are several.
   void down(const Located& place, const std::vector<Piece>& pieces);
   void up(const Located& place, const std::vector<Piece>& pieces);
@@ -232,6 +239,12 @@ class Devices {
     bool taken = false;
   };
   std::array<Lane, kLanes> lanes_;
+  // Of copies that were begun, by device: each takes the next one.
+  struct Begun {
+    std::array<std::unique_ptr<Stream>, kLanes> streams;
+    std::size_t copies = 0;  // that were not awaited
+  };
+  std::map<int, Begun> begun_;
   Short short_;
 };
 

@@ -53,7 +53,24 @@ Shared::~Shared() {
   if (fd_ >= 0) close(fd_);
 }
 
-Area::Area() : memory_(kBytes) {}
+Area::Area() : memory_(kBytes) {
+  pthread_mutexattr_t kind;
+  pthread_mutexattr_init(&kind);
+  pthread_mutexattr_setpshared(&kind, PTHREAD_PROCESS_SHARED);
+  pthread_mutexattr_setrobust(&kind, PTHREAD_MUTEX_ROBUST);
+  pthread_mutex_init(&header().combining, &kind);
+  pthread_mutexattr_destroy(&kind);
+}
+Combining::Combining(Header& header) : mutex_(header.combining) {
+  const int error = pthread_mutex_lock(&mutex_);
+  if (error == EOWNERDEAD)
+    pthread_mutex_consistent(&mutex_);
+  else if (error != 0)
+    throw std::system_error(error, std::generic_category(), "pthread_mutex_lock");
+}
+
+Combining::~Combining() { pthread_mutex_unlock(&mutex_); }
+
 Area::Area(pid_t process, unsigned fd) : memory_(process, fd, kBytes) {}
 
 }  // namespace nearpeak::layer

@@ -3,6 +3,7 @@
 // no name, and is opened by /proc/PID/fd: nothing of it is left whoever crashes.
 #pragma once
 
+#include <pthread.h>
 #include <sys/types.h>
 
 #include <array>
@@ -47,6 +48,20 @@ struct Header {
   // rank's host memory.
   std::atomic<std::uint32_t> company{0};
   std::atomic<std::uint32_t> expected{0};
+  pthread_mutex_t combining;
+};
+
+// Who has it may combine numbers in the memory that a rank has on a device: one at a time of all
+// ranks of the machine. Of one that has ended with it, the next one has it.
+class Combining {
+ public:
+  explicit Combining(Header& header);
+  ~Combining();
+  Combining(const Combining&) = delete;
+  Combining& operator=(const Combining&) = delete;
+
+ private:
+  pthread_mutex_t& mutex_;
 };
 
 constexpr std::uint32_t kSlots = 16384;

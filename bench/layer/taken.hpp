@@ -3,6 +3,7 @@
 // docs/layer.md lists them, and a test compares.
 #pragma once
 
+#include "layer/access.hpp"
 #include "layer/both.hpp"
 #include "layer/collective.hpp"
 #include "layer/complete.hpp"
@@ -11,6 +12,7 @@
 #include "layer/receive.hpp"
 #include "layer/send.hpp"
 #include "layer/types.hpp"
+#include "layer/window_calls.hpp"
 #include "layer/world.hpp"
 // Behind mpi.h.
 #include "calls/level.hpp"
@@ -25,23 +27,29 @@ inline constexpr char kInUserOfDevices[] =
 #define FUNCTION(name) MPI_##name
 #define COUNT int
 #define OFFSET int
+#define UNIT int
 #define PACKED MPI_Aint
+#include "layer/access.inc"
 #include "layer/collectives.inc"
 #include "layer/counted.inc"
 #undef FUNCTION
 #undef COUNT
 #undef OFFSET
+#undef UNIT
 #undef PACKED
 #if NEARPEAK_LARGE_COUNTS
 #define FUNCTION(name) MPI_##name##_c
 #define COUNT MPI_Count
 #define OFFSET MPI_Aint
+#define UNIT MPI_Aint
 #define PACKED MPI_Count
+#include "layer/access.inc"
 #include "layer/collectives.inc"
 #include "layer/counted.inc"
 #undef FUNCTION
 #undef COUNT
 #undef OFFSET
+#undef UNIT
 #undef PACKED
 #endif
 

@@ -29,6 +29,7 @@ struct Counts {
   std::uint64_t raised = 0;     // received through host memory
 
   std::uint64_t imaged = 0;
+  std::uint64_t accesses = 0;  // to memory of devices, by windows
 };
 
 struct World {

@@ -15,7 +15,7 @@ from nearpeak.libraries.library import Launch, Library, Rank, Settings
 from nearpeak.libraries.preload import command_line
 
 LIMIT = 60  # seconds
-MESSAGES = Path(__file__).with_name("messages.cpp")
+HERE = Path(__file__).parent
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Ended:
 
 @dataclass
 class Application:
-    """messages.cpp, for one library."""
+    """One of the programs beside this file, for one library."""
 
     library: Library  # with the layer
     program: Path
@@ -84,6 +84,17 @@ class Application:
         return Ended(done.returncode, done.stdout, done.stderr)
 
 
+def built(library: Library, name: str, folder: Path, fake_cuda: Path) -> Application:
+    """The program of this name, with the layer."""
+    kit = kit_for(library)
+    program = folder / name
+    flags = ["-std=c++20", "-O0", f"-I{kit.header.parent}", "-DOMPI_SKIP_MPICXX"]
+    link = [str(kit.library), "-Wl,--allow-shlib-undefined", "-ldl"]
+    source = HERE / f"{name}.cpp"
+    subprocess.run([*compiler(), *flags, str(source), "-o", str(program), *link], check=True)
+    return Application(msgspec.structs.replace(library, layer=True), program, fake_cuda)
+
+
 @pytest.fixture(scope="session", params=["openmpi", "mpich"])
 def application(
     request: pytest.FixtureRequest,
@@ -91,11 +102,18 @@ def application(
     fake_cuda: Path,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Application:
-    """The application with each library in turn."""
-    library = installed(request.param)
-    kit = kit_for(library)
-    program = tmp_path_factory.mktemp("messages") / "messages"
-    flags = ["-std=c++20", "-O0", f"-I{kit.header.parent}", "-DOMPI_SKIP_MPICXX"]
-    link = [str(kit.library), "-Wl,--allow-shlib-undefined", "-ldl"]
-    subprocess.run([*compiler(), *flags, str(MESSAGES), "-o", str(program), *link], check=True)
-    return Application(msgspec.structs.replace(library, layer=True), program, fake_cuda)
+    """That which exchanges messages, with each library in turn."""
+    folder = tmp_path_factory.mktemp("messages")
+    return built(installed(request.param), "messages", folder, fake_cuda)
+
+
+@pytest.fixture(scope="session", params=["openmpi", "mpich"])
+def windows(
+    request: pytest.FixtureRequest,
+    installed: Callable[[str], Library],
+    fake_cuda: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Application:
+    """That which has windows."""
+    folder = tmp_path_factory.mktemp("windows")
+    return built(installed(request.param), "windows", folder, fake_cuda)

@@ -1,116 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// An MPI application with buffers on devices of the fake CUDA driver (NEARPEAK_CUDA_LIBRARY), as
-// the standard lets one be written: each case is run by its name, and says "CASE: good" on rank 0
-// where all ranks found what they must. Ends with 1 at the first difference.
-#include <dlfcn.h>
-#include <mpi.h>
-
+// Messages, collectives and packing of an MPI application with buffers on devices, as the standard
+// lets one be written.
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <functional>
-#include <map>
 #include <memory>
-#include <string>
 #include <thread>
-#include <vector>
+
+#include "application.hpp"
 
 namespace {
-
-int rank = 0, size = 0;
-std::string current;
-
-#define CHECK(what)                                                                               \
-  do {                                                                                            \
-    if (!(what)) {                                                                                \
-      std::fprintf(stderr, "rank %d: %s: line %d: %s\n", rank, current.c_str(), __LINE__, #what); \
-      MPI_Abort(MPI_COMM_WORLD, 1);                                                               \
-    }                                                                                             \
-  } while (false)
-
-template <typename... Parameters>
-int cuda(const char* name, Parameters... parameters) {
-  static void* const library = dlopen(std::getenv("NEARPEAK_CUDA_LIBRARY"), RTLD_NOW | RTLD_LOCAL);
-  auto* const function = reinterpret_cast<int (*)(Parameters...)>(dlsym(library, name));
-  return function(parameters...);
-}
-
-void* stream = nullptr;
-
-void take_device() {
-  void* context = nullptr;
-  CHECK(cuda("cuInit", 0U) == 0);
-  CHECK(cuda("cuDevicePrimaryCtxRetain", &context, rank % 2) == 0);
-  CHECK(cuda("cuCtxSetCurrent", context) == 0);
-  CHECK(cuda("cuStreamCreateWithPriority", &stream, 1U, 0) == 0);
-}
-
-void copy(void* to, const void* from, std::size_t bytes) {
-  CHECK(cuda("cuMemcpyAsync", to, const_cast<void*>(from), bytes, stream) == 0);
-  CHECK(cuda("cuStreamSynchronize", stream) == 0);
-}
-
-unsigned char pattern(std::size_t i, int seed) {
-  return static_cast<unsigned char>(
-      (i * 131 + (i >> 8) * 17 + static_cast<std::size_t>(seed) * 29) & 0xff);
-}
-
-// Memory on a device ('D') or of the host ('H'); at least one byte.
-class Buffer {
- public:
-  Buffer(char kind, std::size_t bytes, std::size_t offset = 0)
-      : kind_(kind), bytes_(bytes), offset_(offset), seen_(bytes) {
-    if (kind == 'D')
-      CHECK(cuda("cuMemAlloc_v2", &base_, bytes + offset + 1) == 0);
-    else
-      base_ = std::malloc(bytes + offset + 1);
-    fill(-1);
-  }
-  ~Buffer() {
-    if (kind_ == 'D')
-      CHECK(cuda("cuMemFree_v2", base_) == 0);
-    else
-      std::free(base_);
-  }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-
-  void* data() const { return static_cast<char*>(base_) + offset_; }
-  void fill(int seed) {
-    for (std::size_t i = 0; i < bytes_; ++i) seen_[i] = pattern(i, seed);
-    write();
-  }
-  // Whether `bytes` of it are those of a seed, and the rest as it was.
-  bool has(int seed, std::size_t bytes, int rest = -1) {
-    read();
-    for (std::size_t i = 0; i < bytes_; ++i)
-      if (seen_[i] != pattern(i, i < bytes ? seed : rest)) return false;
-    return true;
-  }
-  std::vector<unsigned char>& bytes() { return seen_; }
-  void write() {
-    if (kind_ == 'D')
-      copy(data(), seen_.data(), bytes_);
-    else
-      std::memcpy(data(), seen_.data(), bytes_);
-  }
-  void read() {
-    if (kind_ == 'D')
-      copy(seen_.data(), data(), bytes_);
-    else
-      std::memcpy(seen_.data(), data(), bytes_);
-  }
-
- private:
-  char kind_;
-  std::size_t bytes_;
-  std::size_t offset_;
-  void* base_ = nullptr;
-  std::vector<unsigned char> seen_;
-};
 
 const std::size_t kSizes[] = {0, 1, 60, 61, 62, 1000, 4096, 4097, 100000};
 const char kKinds[][2] = {{'D', 'D'}, {'D', 'H'}, {'H', 'D'}, {'H', 'H'}};
@@ -130,8 +28,6 @@ void check(MPI_Status& status, std::size_t bytes, int source, int tag = kTag) {
 }
 
 int length(std::size_t bytes) { return static_cast<int>(bytes); }
-
-void barrier() { MPI_Barrier(MPI_COMM_WORLD); }
 
 // So that both ends take envelopes: the first use of a device goes through host memory.
 void become_able() {
@@ -343,12 +239,6 @@ void wildcards() {
     }
   }
   barrier();
-}
-
-int class_of(int code) {
-  int found = 0;
-  MPI_Error_class(code, &found);
-  return found;
 }
 
 void truncated() {
@@ -1263,8 +1153,9 @@ void refused() {
   CHECK(class_of(MPI_Precv_init(buffer.data(), 1, 100, MPI_BYTE, 0, kTag, MPI_COMM_WORLD,
                                 MPI_INFO_NULL, &request)) == MPI_ERR_UNSUPPORTED_OPERATION);
   MPI_Win window;
-  CHECK(class_of(MPI_Win_create(buffer.data(), 1000, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window)) ==
-        MPI_ERR_UNSUPPORTED_OPERATION);
+  MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  CHECK(class_of(MPI_Win_attach(window, buffer.data(), 1000)) == MPI_ERR_UNSUPPORTED_OPERATION);
+  MPI_Win_free(&window);
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
   // In place, and nothing at all, are no buffers.
   int sum = 1;
@@ -1336,16 +1227,6 @@ void not_started() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Of several threads, where one calls MPI: other ways through the layer, and the same results.
-  const bool multiple = argc > 1 && std::string(argv[1]) == "--multiple";
-  int given = 0;
-  if (multiple)
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &given);
-  else
-    MPI_Init(&argc, &argv);
-  if (multiple && given != MPI_THREAD_MULTIPLE) return 3;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
   const std::map<std::string, std::function<void()>> cases{{"kinds", kinds},
                                                            {"numbers", numbers},
                                                            {"posted", posted},
@@ -1378,19 +1259,5 @@ int main(int argc, char** argv) {
                                                            {"threads", threads},
                                                            {"host_alone", host_alone},
                                                            {"not_started", not_started}};
-  bool device = false;
-  for (int i = multiple ? 2 : 1; i < argc; ++i) {
-    current = argv[i];
-    if (current != "host_alone" && !device) {
-      take_device();
-      become_able();
-      device = true;
-    }
-    cases.at(current)();
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == 0) std::printf("%s: good\n", argv[i]);
-    std::fflush(stdout);
-  }
-  MPI_Finalize();
-  return 0;
+  return run(argc, argv, cases, become_able);
 }

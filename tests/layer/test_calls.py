@@ -16,6 +16,7 @@ INCLUDING = """
 #include "layer/taken.hpp"
 #define CALL(kind, function, operation, parameters, arguments, ...) @ function parameters @
 #include "calls/calls.inc"
+#include "layer/asked.inc"
 """
 SKIPPED = ("-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX")
 HEADINGS = ("Done", "Refused", "Passed on")

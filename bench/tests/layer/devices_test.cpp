@@ -48,6 +48,9 @@ TEST_CASE("devices of the layer: which memory the CPU does not reach") {
     CHECK(found.base == plain.slot(0));
     CHECK(devices.reached_by(1, devices.uuid(0)));
     CHECK_FALSE(devices.reached_by(1, "GPU-of-another-container"));
+    CHECK(devices.opens(1, devices.uuid(0)));
+    CHECK_FALSE(devices.opens(1, "GPU-of-another-container"));
+    CHECK(devices.seen(devices.uuid(1)) == 1);
     CHECK_THROWS_AS(devices.locate(&mine), AcceleratorError);
     // The same again is not asked for again.
     const IpcHandle handle = devices.handle_of(found);
@@ -131,6 +134,14 @@ TEST_CASE("devices of the layer: several long copies are under way at once") {
       CHECK(got == std::vector<char>(1000, static_cast<char>('a' + 10 * round + i)));
     }
   }
+  // Or any number, of which all are awaited.
+  const std::size_t last = 2 * Devices::kLanes - 1;
+  for (std::size_t i = 0; i < last; ++i)
+    devices.begin_across(place, memory.slot(i + 1), memory.slot(0), 1000);
+  devices.await_begun();
+  std::vector<char> got(1000);
+  device.copy(got.data(), memory.slot(last), got.size());
+  CHECK(got == std::vector<char>(1000, 'k'));
   devices.close_all();
 }
 

@@ -54,4 +54,19 @@ TEST_CASE("slots: all can be taken, and those given back are taken first") {
   CHECK(slots.take() == FreeSlots::kNone);
 }
 
+TEST_CASE("slots: one that ends while it combines keeps nobody waiting") {
+  const Area own;
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child == 0) {
+    const Area theirs(parent, own.fd());
+    new Combining(theirs.header());
+    _exit(0);
+  }
+  int status = 0;
+  CHECK(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  for (int i = 0; i < 2; ++i) const Combining again(own.header());
+}
+
 }  // namespace nearpeak::layer

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layer/access.hpp"
+
+#include <climits>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "calls/handles.hpp"
+#include "layer/receive.hpp"
+#include "layer/types.hpp"
+// Behind mpi.h.
+#include "calls/level.hpp"
+
+namespace nearpeak::layer {
+namespace {
+
+// Elements in memory that this rank reaches.
+struct Side {
+  char* data;
+  MPI_Count n;
+  MPI_Datatype type;
+  bool on_device = false;
+  Located place{};
+};
+
+// Operations that do not combine: the others are done by the MPI library.
+bool replaces(MPI_Op op) {
+#ifdef OMPI_MAJOR_VERSION
+  static const auto found = calls::handle<MPI_Op>("ompi_mpi_op_replace");
+  return op == found;
+#else
+  return op == MPI_REPLACE;
+#endif
+}
+bool leaves(MPI_Op op) {
+#ifdef OMPI_MAJOR_VERSION
+  static const auto found = calls::handle<MPI_Op>("ompi_mpi_op_no_op");
+  return op == found;
+#else
+  return op == MPI_NO_OP;
+#endif
+}
+
+Side side_of(const Local& local) {
+  Side side{static_cast<char*>(writable(local.data)), local.n, local.type};
+  const Found found = find(local.data);
+  side.on_device = found.on_device;
+  if (!found.on_device) return side;
+  side.place = world.devices.locate(local.data, found);
+  become_able(side.place.device);
+  return side;
+}
+
+std::size_t bytes_of(const Side& side) { return room_of(side.n, side.type); }
+
+// Elements of one type in host memory go where those of another are: a message to itself.
+void convert(const void* from, MPI_Count n, MPI_Datatype type, void* to, MPI_Count m,
+             MPI_Datatype as) {
+  if (n > INT_MAX || m > INT_MAX)
+    end_job("an access of more than 2 GiB to memory of a device is not done with these datatypes");
+  NEARPEAK_REAL(MPI_Sendrecv)
+  (from, static_cast<int>(n), type, 0, 0, to, static_cast<int>(m), as, 0, 0, world.own,
+   MPI_STATUS_IGNORE);
+}
+
+// n elements of `as`, one behind the other, in host memory.
+HostMemory gathered(const Side& side, MPI_Count n, MPI_Datatype as) {
+  HostMemory out = host_memory_of(static_cast<std::size_t>(n * type_of(as).extent));
+  if (type_of(side.type).dense && type_of(as).dense) {
+    if (side.on_device)
+      world.devices.down(side.place, out.get(), side.data, bytes_of(side));
+    else
+      std::memcpy(out.get(), side.data, bytes_of(side));
+  } else if (side.on_device) {
+    Image image(side.data, side.place, {{0, side.n, side.type}}, Use::kRead);
+    image.lower();
+    convert(image.data(), side.n, side.type, out.get(), n, as);
+  } else {
+    convert(side.data, side.n, side.type, out.get(), n, as);
+  }
+  return out;
+}
+
+// The other way.
+void scatter(const char* from, MPI_Count n, MPI_Datatype as, const Side& side) {
+  if (type_of(side.type).dense && type_of(as).dense) {
+    if (side.on_device)
+      world.devices.up(side.place, side.data, from, bytes_of(side));
+    else
+      std::memcpy(side.data, from, bytes_of(side));
+  } else if (side.on_device) {
+    Image image(side.data, side.place, {{0, side.n, side.type}}, Use::kWrite);
+    convert(from, n, as, image.data(), side.n, side.type);
+    image.raise();
+  } else {
+    convert(from, n, as, side.data, side.n, side.type);
+  }
+}
+
+// By kernels, where they do it: elements with gaps, both on devices.
+bool copy_apart(const Side& to, const Side& from) {
+  const bool apart = !type_of(from.type).dense;
+  const Side& gaps = apart ? from : to;
+  // What a short copy brings to the host is not worth a kernel's launch.
+  if (!to.on_device || !from.on_device ||
+      span_of(gaps.n, gaps.type).bytes() <= CourierBoard::kStaged)
+    return false;
+  Scratch packed;
+  const char* data = from.data;
+  Located place = from.place;
+  if (apart) {
+    const auto layout = layout_of(from.n, from.type);
+    if (layout) packed = world.devices.pack(from.place, *layout, from.data);
+    if (!packed) return false;
+    data = packed.data();
+    place = packed.place();
+  }
+  const std::size_t bytes = bytes_of(from);
+  if (type_of(to.type).dense) {
+    world.devices.across(to.place, to.data, place, data, bytes);
+    return true;
+  }
+  const auto layout = layout_of(to.n, to.type);
+  return layout && world.devices.unpack(to.place, *layout, to.data, place, data, bytes);
+}
+
+// One of both is on a device.
+void copy(const Side& to, const Side& from, Done when) {
+  const std::size_t bytes = bytes_of(from);
+  if (!type_of(to.type).dense || !type_of(from.type).dense) {
+    if (copy_apart(to, from)) return;
+    const auto n = static_cast<MPI_Count>(bytes);
+    const HostMemory packed = gathered(from, n, calls::byte_type());
+    scatter(packed.get(), n, calls::byte_type(), to);
+  } else if (!to.on_device) {
+    world.devices.down(from.place, to.data, from.data, bytes);
+  } else if (!from.on_device) {
+    world.devices.up(to.place, to.data, from.data, bytes);
+  } else if (when == Done::kLater && bytes > Courier::kMost) {
+    world.devices.begin_across(to.place, to.data, from.data, bytes);
+  } else {
+    world.devices.across(to.place, to.data, from.place, from.data, bytes);
+  }
+}
+
+// Whether a type was made of others, by the application; others are the library's own.
+bool is_derived(int inner, [[maybe_unused]] int combiner) {
+#if NEARPEAK_MPI_LEVEL >= 41
+  if (combiner == MPI_COMBINER_VALUE_INDEX) return false;
+#endif
+  return inner > 0;
+}
+
+// The numbers that a type is made of, which are of one kind in an access that combines.
+MPI_Datatype numbers_of(MPI_Datatype type) {
+  int integers = 0, addresses = 0, inner = 0, combiner = 0;
+  NEARPEAK_REAL(MPI_Type_get_envelope)(type, &integers, &addresses, &inner, &combiner);
+  if (!is_derived(inner, combiner)) return type;
+  std::vector<int> counts(static_cast<std::size_t>(integers));
+  std::vector<MPI_Aint> places(static_cast<std::size_t>(addresses));
+  std::vector<MPI_Datatype> of(static_cast<std::size_t>(inner));
+  NEARPEAK_REAL(MPI_Type_get_contents)
+  (type, integers, addresses, inner, counts.data(), places.data(), of.data());
+  const MPI_Datatype found = numbers_of(of[0]);
+  // Those that were made of others are copies.
+  for (MPI_Datatype& each : of) {
+    NEARPEAK_REAL(MPI_Type_get_envelope)(each, &integers, &addresses, &inner, &combiner);
+    if (is_derived(inner, combiner)) NEARPEAK_REAL(MPI_Type_free)(&each);
+  }
+  return found;
+}
+
+void combine(const Access& access, const Side& there) {
+  const MPI_Datatype number = numbers_of(there.type);
+  const MPI_Count size = type_of(number).bytes;
+  const MPI_Count n = size > 0 ? static_cast<MPI_Count>(bytes_of(there)) / size : 0;
+  if (n > INT_MAX)
+    end_job("an access that combines more than 2^31 numbers on a device is not done");
+  HostMemory were = gathered(there, n, number);
+  if (access.in.n > 0) scatter(were.get(), n, number, side_of(access.in));
+  if (leaves(access.op)) return;
+  HostMemory own = gathered(side_of(access.data), n, number);
+  if (replaces(access.op))
+    std::swap(were, own);
+  else
+    NEARPEAK_REAL(MPI_Reduce_local)
+  (own.get(), were.get(), static_cast<int>(n), number, access.op);
+  scatter(were.get(), n, number, there);
+}
+
+void compare_and_swap(const Access& access, const Side& there) {
+  const std::size_t bytes = bytes_of(there);
+  const MPI_Datatype type = there.type;
+  const HostMemory expected = gathered(side_of(access.expected), 1, type);
+  const HostMemory was = gathered(there, 1, type);
+  if (std::memcmp(was.get(), expected.get(), bytes) == 0)
+    scatter(gathered(side_of(access.data), 1, type).get(), 1, type, there);
+  scatter(was.get(), 1, type, side_of(access.in));
+}
+
+}  // namespace
+
+int access_device(Window& window, const Access& access, Done when) {
+  const Remote& remote = access.there;
+  const Span span = span_of(remote.n, remote.type);
+  if (span.bytes() == 0) return MPI_SUCCESS;
+  const Window::Part& part = window.part(remote.rank);
+  const MPI_Count offset = remote.place * part.unit;
+  if (offset + span.low < 0 || offset + span.high > part.bytes) {
+    NEARPEAK_REAL(MPI_Win_call_errhandler)(remote.window, MPI_ERR_RMA_RANGE);
+    return MPI_ERR_RMA_RANGE;
+  }
+  const Window::There at = window.reach(remote.rank);
+  const Side there{at.base + offset, remote.n, remote.type, true, at.place};
+  ++world.counts.accesses;
+  if (access.form == Form::kPut) {
+    copy(there, side_of(access.data), when);
+  } else if (access.form == Form::kGet) {
+    copy(side_of(access.in), there, when);
+  } else {
+    const Combining alone(world.areas[static_cast<std::size_t>(part.rank)]->header());
+    if (access.form == Form::kAccumulate)
+      combine(access, there);
+    else
+      compare_and_swap(access, there);
+  }
+  return MPI_SUCCESS;
+}
+
+int completed_request(MPI_Request* request) {
+  auto operation = std::make_unique<Operation>();
+  operation->comm = calls::comm_world();
+  operation->source = operation->tag = MPI_UNDEFINED;
+  return keep_done(std::move(operation), request);
+}
+
+ImagesOfAccess images_of(const Access& access) {
+  ImagesOfAccess images{};
+  const auto image = [&](std::size_t at, const Local& local, Use use) {
+    images.places[at] = local.data;
+    const Found found = find(local.data);
+    if (!found.on_device) return;
+    images.made.emplace_back(local.data, world.devices.locate(local.data, found),
+                             std::vector<Part>{{0, local.n, local.type}}, use);
+    if (use != Use::kWrite) images.made.back().lower();
+    images.places[at] = images.made.back().data();
+  };
+  image(0, access.data, Use::kRead);
+  image(1, access.in, Use::kWrite);
+  image(2, access.expected, Use::kRead);
+  ++world.counts.imaged;
+  return images;
+}
+
+}  // namespace nearpeak::layer

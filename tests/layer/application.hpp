@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// What applications with buffers on devices of the fake CUDA driver (NEARPEAK_CUDA_LIBRARY) have in
+// common: each case is run by its name, and says "CASE: good" on rank 0 where all ranks found what
+// they must. Ends with 1 at the first difference. Included once.
+#pragma once
+
+#include <dlfcn.h>
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace {
+
+int rank = 0, size = 0;
+std::string current;
+
+#define CHECK(what)                                                                               \
+  do {                                                                                            \
+    if (!(what)) {                                                                                \
+      std::fprintf(stderr, "rank %d: %s: line %d: %s\n", rank, current.c_str(), __LINE__, #what); \
+      MPI_Abort(MPI_COMM_WORLD, 1);                                                               \
+    }                                                                                             \
+  } while (false)
+
+template <typename... Parameters>
+int cuda(const char* name, Parameters... parameters) {
+  static void* const library = dlopen(std::getenv("NEARPEAK_CUDA_LIBRARY"), RTLD_NOW | RTLD_LOCAL);
+  auto* const function = reinterpret_cast<int (*)(Parameters...)>(dlsym(library, name));
+  return function(parameters...);
+}
+
+void* stream = nullptr;
+
+void take_device() {
+  void* context = nullptr;
+  CHECK(cuda("cuInit", 0U) == 0);
+  CHECK(cuda("cuDevicePrimaryCtxRetain", &context, rank % 2) == 0);
+  CHECK(cuda("cuCtxSetCurrent", context) == 0);
+  CHECK(cuda("cuStreamCreateWithPriority", &stream, 1U, 0) == 0);
+}
+
+void copy(void* to, const void* from, std::size_t bytes) {
+  CHECK(cuda("cuMemcpyAsync", to, const_cast<void*>(from), bytes, stream) == 0);
+  CHECK(cuda("cuStreamSynchronize", stream) == 0);
+}
+
+unsigned char pattern(std::size_t i, int seed) {
+  return static_cast<unsigned char>(
+      (i * 131 + (i >> 8) * 17 + static_cast<std::size_t>(seed) * 29) & 0xff);
+}
+
+// Memory on a device ('D') or of the host ('H'); at least one byte.
+class Buffer {
+ public:
+  Buffer(char kind, std::size_t bytes, std::size_t offset = 0)
+      : kind_(kind), bytes_(bytes), offset_(offset), seen_(bytes) {
+    if (kind == 'D')
+      CHECK(cuda("cuMemAlloc_v2", &base_, bytes + offset + 1) == 0);
+    else
+      base_ = std::malloc(bytes + offset + 1);
+    fill(-1);
+  }
+  ~Buffer() {
+    if (kind_ == 'D')
+      CHECK(cuda("cuMemFree_v2", base_) == 0);
+    else
+      std::free(base_);
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  void* data() const { return static_cast<char*>(base_) + offset_; }
+  void fill(int seed) {
+    for (std::size_t i = 0; i < bytes_; ++i) seen_[i] = pattern(i, seed);
+    write();
+  }
+  // Whether `bytes` of it are those of a seed, and the rest as it was.
+  bool has(int seed, std::size_t bytes, int rest = -1) {
+    read();
+    for (std::size_t i = 0; i < bytes_; ++i)
+      if (seen_[i] != pattern(i, i < bytes ? seed : rest)) return false;
+    return true;
+  }
+  std::vector<unsigned char>& bytes() { return seen_; }
+  void write() {
+    if (kind_ == 'D')
+      copy(data(), seen_.data(), bytes_);
+    else
+      std::memcpy(data(), seen_.data(), bytes_);
+  }
+  void read() {
+    if (kind_ == 'D')
+      copy(seen_.data(), data(), bytes_);
+    else
+      std::memcpy(seen_.data(), data(), bytes_);
+  }
+
+ private:
+  char kind_;
+  std::size_t bytes_;
+  std::size_t offset_;
+  void* base_ = nullptr;
+  std::vector<unsigned char> seen_;
+};
+
+int class_of(int code) {
+  int found = 0;
+  MPI_Error_class(code, &found);
+  return found;
+}
+
+void barrier() { MPI_Barrier(MPI_COMM_WORLD); }
+
+using Cases = std::map<std::string, std::function<void()>>;
+
+// `begin`: before the first case that has a device.
+int run(int argc, char** argv, const Cases& cases, const std::function<void()>& begin) {
+  // Of several threads, where one calls MPI: other ways through the layer, and the same results.
+  const bool multiple = argc > 1 && std::string(argv[1]) == "--multiple";
+  int given = 0;
+  if (multiple)
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &given);
+  else
+    MPI_Init(&argc, &argv);
+  if (multiple && given != MPI_THREAD_MULTIPLE) return 3;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  bool device = false;
+  for (int i = multiple ? 2 : 1; i < argc; ++i) {
+    current = argv[i];
+    if (current != "host_alone" && !device) {
+      take_device();
+      begin();
+      device = true;
+    }
+    cases.at(current)();
+    barrier();
+    if (rank == 0) std::printf("%s: good\n", argv[i]);
+    std::fflush(stdout);
+  }
+  MPI_Finalize();
+  return 0;
+}
+
+}  // namespace
