@@ -400,6 +400,20 @@ class GpuKernels final : public Kernels {
     begin_courier();
     return std::make_unique<GpuProgram>(context_, courier_->get());
   }
+  void begin(const std::string& source) override {
+    if (background_.count(source) > 0) return;
+    background_.try_emplace(source, [source, compile = driver_.load_compiler(context_)]() mutable {
+      return compile(source);
+    });
+  }
+  bool finished(const std::string& source) override {
+    const auto found = background_.find(source);
+    return found != background_.end() && found->second.ready();
+  }
+  std::unique_ptr<Program> finish(const std::string& source) override {
+    begin(source);
+    return std::make_unique<GpuProgram>(context_, background_.at(source).get());
+  }
   Program& packing() override { return compiled_once(packing_, kernels::kPack); }
   Program& arithmetic() override { return compiled_once(arithmetic_, kernels::kArithmetic); }
   Program& portable(const std::string& source) override {
@@ -420,6 +434,7 @@ class GpuKernels final : public Kernels {
   const Context& context_;
   Driver::Compile compile_;
   std::optional<Background> courier_;
+  std::map<std::string, Background> background_;  // by source
   std::string unavailable_;
   std::optional<PatternKernels> pattern_;
   std::unique_ptr<Program> packing_;

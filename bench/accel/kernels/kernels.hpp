@@ -58,6 +58,12 @@ std::string motion();
 //     copied at once (16, 8, 4, 2 or 1), which divides all of these but the counts
 extern const char* const kBlocks;
 
+//   reduce(to, from0, ..., from7, ranks, count, quads)
+//     `count` elements, each of the first `ranks` vectors combined in their order; the first `quads`
+//     16 bytes, 0 unless all addresses are multiples of that, in one piece
+// `element` is a type of the language, of at most 8 bytes, and `combined` what becomes of a and b.
+std::string reduction(const std::string& element, const std::string& combined);
+
 //   courier(board, next, number, patience_ns)  one block; accel/courier.cpp launches it. What it
 //   shares with the CPU is in accel/courier.hpp
 // With kBlocks behind it, so that both are compiled together.
