@@ -167,13 +167,8 @@ struct Exchange {
 // A collective that all have agreed to do directly.
 class Direct {
  public:
-  Direct(Circle& circle, const std::vector<Offer>& all, const Exchange& exchange,
-         const Idle& idle)
-      : offers(all),
-        own(circle.meeting.own()),
-        exchange_(exchange),
-        circle_(circle),
-        idle_(idle) {}
+  Direct(Circle& circle, const std::vector<Offer>& all, const Exchange& exchange, const Idle& idle)
+      : offers(all), own(circle.meeting.own()), exchange_(exchange), circle_(circle), idle_(idle) {}
 
   const std::vector<Offer>& offers;
   const std::size_t own;

@@ -1217,14 +1217,14 @@ void reduced() {
   out.read();
   for (int i = 0; i < kN; ++i) CHECK(numbers(in)[i] == size * i + size * (size - 1) / 2);
   CHECK(in.bytes() == out.bytes());
-  const int all = 1100000;
-  std::size_t bytes = sizeof(int) * static_cast<std::size_t>(all);
-  SAME(Allreduce, MPI_IN_PLACE, in, all, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-  SAME(Allreduce, data, in, all, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Allreduce(out.data(), in.data(), 2 * kN, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  const std::size_t bytes = 400000;
+  SAME(Allreduce, MPI_IN_PLACE, in, 99999, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  SAME(Allreduce, data, in, 99999, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   of_all([](MPI_Comm comm, int n, std::size_t bytes) {
     int own = 0;
     MPI_Comm_rank(comm, &own);
-    for (const int offset : {0, 1, 2, 8}) {
+    for (const int offset : {0, 2, 8}) {
       const auto at = [offset](void* data) {
         return static_cast<void*>(static_cast<char*>(data) + offset);
       };

@@ -59,8 +59,8 @@ std::string motion();
 extern const char* const kBlocks;
 
 //   reduce(to, from0, ..., from7, ranks, count, quads)
-//     `count` elements, each of the first `ranks` vectors combined in their order; the first `quads`
-//     16 bytes, 0 unless all addresses are multiples of that, in one piece
+//     `count` elements of the first `ranks` vectors, combined in their order; the first `quads`
+//     pieces of 16 bytes, none unless all addresses are multiples of that, each at once
 // `element` is a type of the language, of at most 8 bytes, and `combined` what becomes of a and b.
 std::string reduction(const std::string& element, const std::string& combined);
 
