@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "accel/memory.hpp"
+#include "accel/reduction.hpp"
 
 namespace nearpeak {
 
@@ -211,10 +212,12 @@ class Kernels {
   virtual std::unique_ptr<Program> courier() {
     throw BackendUnavailable("this backend has no kernel that carries short copies");
   }
-  // Other source likewise: from begin() on in a thread of its own, for which finish() waits.
-  virtual void begin(const std::string&) {}
-  virtual bool finished(const std::string&) { return true; }
-  virtual std::unique_ptr<Program> finish(const std::string& source) { return compile(source); }
+  // That of accel/reducer.hpp for one reduction, likewise.
+  virtual void begin_reduction(const Reduction&) {}
+  virtual bool reduction_ready(const Reduction&) { return true; }
+  virtual std::unique_ptr<Program> reduction(const Reduction&) {
+    throw BackendUnavailable("this backend has no kernels that combine numbers");
+  }
   // Those that pack blocks, compiled at the first call; they live as long as the device.
   virtual Program& packing() { throw AcceleratorError("this backend has no kernels that pack"); }
   // Source that is the same in every language (accel/kernels/kernels.hpp), compiled at the first

@@ -5,49 +5,11 @@
 #include <array>
 #include <cstdint>
 
-#include "accel/kernels/kernels.hpp"
-
 namespace nearpeak {
 namespace {
 
 using Kind = Reduction::Kind;
 using Operation = Reduction::Operation;
-
-// The language's types of 1, 2, 4 and 8 bytes.
-const char* type_of(Kind kind, unsigned bytes) {
-  if (kind == Kind::kFloating) return bytes == 4 ? "float" : "double";
-  const bool has_sign = kind == Kind::kSigned;
-  if (bytes == 1) return has_sign ? "signed char" : "unsigned char";
-  if (bytes == 2) return has_sign ? "short" : "unsigned short";
-  if (bytes == 4) return has_sign ? "int" : "unsigned int";
-  return has_sign ? "long long" : "unsigned long long";
-}
-
-const char* combined(Operation operation) {
-  switch (operation) {
-    case Operation::kSum:
-      return "a + b";
-    case Operation::kProduct:
-      return "a * b";
-    case Operation::kMax:
-      return "a < b ? b : a";
-    case Operation::kMin:
-      return "b < a ? b : a";
-    case Operation::kBitAnd:
-      return "a & b";
-    case Operation::kBitOr:
-      return "a | b";
-    case Operation::kBitXor:
-      return "a ^ b";
-    case Operation::kAnd:
-      return "a && b";
-    case Operation::kOr:
-      return "a || b";
-    case Operation::kXor:
-      return "!a != !b";
-  }
-  return "";
-}
 
 }  // namespace
 
@@ -63,13 +25,9 @@ Reduction Reduction::alike() const {
   return out;
 }
 
-std::string Reduction::source() const {
-  return kernels::reduction(type_of(kind, bytes), combined(operation));
-}
-
 Reducer::Reducer(Device& device, const Reduction& reduction)
     : bytes_(reduction.bytes),
-      program_(kernels_of(device).finish(reduction.source())),
+      program_(kernels_of(device).reduction(reduction)),
       kernel_(program_->kernel("reduce")),
       stream_(device.new_stream()) {}
 

@@ -320,9 +320,8 @@ bool Devices::reduces(const Located& place, const Reduction& reduction, std::siz
     const Relaxed relaxed(exchange_capture_mode_);
     Device& device = accelerator().device(place.device);
     Kernels& kernels = kernels_of(device);
-    const std::string source = made.source();
-    kernels.begin(source);
-    if (bytes < kWorthWaiting && !kernels.finished(source)) return false;
+    kernels.begin_reduction(made);
+    if (bytes < kWorthWaiting && !kernels.reduction_ready(made)) return false;
     std::unique_ptr<Reducer> reducer;
     try {
       find_context(place.device, carrier);

@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include "accel/reduction.hpp"
+
 namespace nearpeak::kernels {
 
 // Payloads as payload/pattern.hpp has them, of all slots at once; right for every shape of launch.
@@ -61,8 +63,8 @@ extern const char* const kBlocks;
 //   reduce(to, from0, ..., from7, ranks, count, quads)
 //     `count` elements of the first `ranks` vectors, combined in their order; the first `quads`
 //     pieces of 16 bytes, none unless all addresses are multiples of that, each at once
-// `element` is a type of the language, of at most 8 bytes, and `combined` what becomes of a and b.
-std::string reduction(const std::string& element, const std::string& combined);
+// Of a reduction that is known.
+std::string reduction(const Reduction& of);
 
 //   courier(board, next, number, patience_ns)  one block; accel/courier.cpp launches it. What it
 //   shares with the CPU is in accel/courier.hpp

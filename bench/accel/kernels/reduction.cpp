@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "accel/reduction.hpp"
+
 #include "accel/kernels/kernels.hpp"
 
 namespace nearpeak::kernels {
 namespace {
+
+using Kind = Reduction::Kind;
+using Operation = Reduction::Operation;
 
 // Loads of all of a thread's vectors are on their way before the first is needed: a link needs many
 // bytes in flight. A thread reads an element everywhere before it writes it: the result may lie
@@ -58,12 +63,48 @@ KERNEL reduce(u8* to, const u8* from0, const u8* from1, const u8* from2, const u
 }
 )";
 
+// The language's types of 1, 2, 4 and 8 bytes.
+const char* type_of(Kind kind, unsigned bytes) {
+  if (kind == Kind::kFloating) return bytes == 4 ? "float" : "double";
+  const bool has_sign = kind == Kind::kSigned;
+  if (bytes == 1) return has_sign ? "signed char" : "unsigned char";
+  if (bytes == 2) return has_sign ? "short" : "unsigned short";
+  if (bytes == 4) return has_sign ? "int" : "unsigned int";
+  return has_sign ? "long long" : "unsigned long long";
+}
+
+const char* combined(Operation operation) {
+  switch (operation) {
+    case Operation::kSum:
+      return "a + b";
+    case Operation::kProduct:
+      return "a * b";
+    case Operation::kMax:
+      return "a < b ? b : a";
+    case Operation::kMin:
+      return "b < a ? b : a";
+    case Operation::kBitAnd:
+      return "a & b";
+    case Operation::kBitOr:
+      return "a | b";
+    case Operation::kBitXor:
+      return "a ^ b";
+    case Operation::kAnd:
+      return "a && b";
+    case Operation::kOr:
+      return "a || b";
+    case Operation::kXor:
+      return "!a != !b";
+  }
+  return "";
+}
+
 }  // namespace
 
-std::string reduction(const std::string& element, const std::string& combined) {
-  return "typedef " + element +
-         " Element;\nDEVICE Element combined(Element a, Element b) { return " + "(Element)(" +
-         combined + "); }\n" + kReduction;
+std::string reduction(const Reduction& of) {
+  return std::string("typedef ") + type_of(of.kind, of.bytes) +
+         " Element;\nDEVICE Element combined(Element a, Element b) { return (Element)(" +
+         combined(of.operation) + "); }\n" + kReduction;
 }
 
 }  // namespace nearpeak::kernels

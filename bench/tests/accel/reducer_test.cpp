@@ -8,6 +8,7 @@
 #include <functional>
 #include <vector>
 
+#include "accel/kernels/kernels.hpp"
 #include "tests/accel/fake.hpp"
 #include "tests/accel/kernels/kernels.hpp"
 
@@ -65,7 +66,7 @@ TEST_CASE("reductions compile for GPUs") {
   for (const Reduction& each : {Reduction{Kind::kFloating, 8, Operation::kSum},
                                 Reduction{Kind::kSigned, 1, Operation::kMax},
                                 Reduction{Kind::kUnsigned, 2, Operation::kXor}})
-    compile_for_gpus(each.source(), {"reduce"});
+    compile_for_gpus(kernels::reduction(each), {"reduce"});
 }
 
 TEST_CASE("which reductions there are, and which of them are one kernel") {
