@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "accel/memory.hpp"
+#include "accel/reduction.hpp"
 
 namespace nearpeak {
 
@@ -210,6 +211,12 @@ class Kernels {
   virtual bool courier_ready() { return true; }
   virtual std::unique_ptr<Program> courier() {
     throw BackendUnavailable("this backend has no kernel that carries short copies");
+  }
+  // That of accel/reducer.hpp for one reduction, likewise.
+  virtual void begin_reduction(const Reduction&) {}
+  virtual bool reduction_ready(const Reduction&) { return true; }
+  virtual std::unique_ptr<Program> reduction(const Reduction&) {
+    throw BackendUnavailable("this backend has no kernels that combine numbers");
   }
   // Those that pack blocks, compiled at the first call; they live as long as the device.
   virtual Program& packing() { throw AcceleratorError("this backend has no kernels that pack"); }

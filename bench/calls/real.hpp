@@ -40,6 +40,10 @@ inline MPI_Comm comm_self() {
   static const auto found = handle<MPI_Comm>("ompi_mpi_comm_self");
   return found;
 }
+inline MPI_Comm comm_null() {
+  static const auto found = handle<MPI_Comm>("ompi_mpi_comm_null");
+  return found;
+}
 inline MPI_Request request_null() {
   static const auto found = handle<MPI_Request>("ompi_request_null");
   return found;
@@ -47,6 +51,7 @@ inline MPI_Request request_null() {
 #else
 inline MPI_Comm comm_world() { return MPI_COMM_WORLD; }
 inline MPI_Comm comm_self() { return MPI_COMM_SELF; }
+inline MPI_Comm comm_null() { return MPI_COMM_NULL; }
 inline MPI_Datatype byte_type() { return MPI_BYTE; }
 inline MPI_Request request_null() { return MPI_REQUEST_NULL; }
 #endif

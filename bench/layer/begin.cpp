@@ -56,6 +56,7 @@ struct Info {
   std::uint32_t fd = 0;
   std::int32_t driver = 0;
   std::int32_t shares = 0;  // whether it has an area
+  std::uint64_t direct = 0;
 };
 
 class Deadline {
@@ -176,6 +177,17 @@ bool second() {
   return false;
 }
 
+std::vector<int> machines_of(const std::vector<Info>& infos) {
+  std::vector<int> machines;
+  for (const Info& info : infos) {
+    int first = -1;
+    for (std::size_t i = 0; i < infos.size() && first < 0; ++i)
+      if (infos[i].place == info.place) first = static_cast<int>(i);
+    machines.push_back(info.shares != 0 && info.driver != 0 ? first : -1);
+  }
+  return machines;
+}
+
 // Exchanges what the ranks are, and maps those of this machine. How many have a driver.
 int meet(bool driver) {
   const auto ranks = static_cast<std::size_t>(world.size);
@@ -183,7 +195,10 @@ int meet(bool driver) {
   world.areas.resize(ranks);
   world.processes.resize(ranks);
   std::vector<Info> infos(ranks);
-  Info own{.place = own_place(), .process = getpid(), .driver = driver ? 1 : 0};
+  Info own{.place = own_place(),
+           .process = getpid(),
+           .driver = driver ? 1 : 0,
+           .direct = world.settings.direct_bytes};
   try {
     world.areas[self] = std::make_unique<Area>();
     Header& header = world.areas[self]->header();
@@ -197,6 +212,8 @@ int meet(bool driver) {
   constexpr int kBytes = sizeof(Info);
   NEARPEAK_REAL(MPI_Allgather)
   (&own, kBytes, calls::byte_type(), infos.data(), kBytes, calls::byte_type(), calls::comm_world());
+  world.settings.direct_bytes = infos[0].direct;
+  world.machines = machines_of(infos);
   int drivers = 0;
   world.mapped = own.shares != 0 && driver;
   for (std::size_t i = 0; i < ranks; ++i) {
@@ -306,9 +323,9 @@ void end() {
           " by envelope (" + std::to_string(counts.aside) + " set aside), " +
           std::to_string(counts.staged) + " through host memory; received " +
           std::to_string(counts.taken) + " by envelope, " + std::to_string(counts.raised) +
-          " through host memory; " + std::to_string(counts.imaged) +
-          " collectives and other calls through host memory; " + std::to_string(counts.accesses) +
-          " accesses to windows; " + of_kernels());
+          " through host memory; " + std::to_string(counts.direct) + " collectives directly, " +
+          std::to_string(counts.imaged) + " collectives and other calls through host memory; " +
+          std::to_string(counts.accesses) + " accesses to windows; " + of_kernels());
     NEARPEAK_REAL(MPI_Comm_free)(&world.own);
     NEARPEAK_REAL(MPI_Comm_free)(&world.everyone);
     world.on = false;

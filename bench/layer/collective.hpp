@@ -118,8 +118,7 @@ void keep_collective(Begun begun, std::vector<Image> images, MPI_Comm comm, MPI_
 
 // `needs()`: what it does with its buffers; `call(to)`: the call with others in their place.
 template <typename Needs, typename Call>
-int with_images(Buffers buffers, const Needs& needs, const Call& call) {
-  const FoundBuffers found(buffers);
+int with_images(Buffers buffers, const FoundBuffers& found, const Needs& needs, const Call& call) {
   if (found.none_on_device()) return call(buffers);
   Images images;
   {
@@ -132,6 +131,11 @@ int with_images(Buffers buffers, const Needs& needs, const Call& call) {
   if (code == MPI_SUCCESS)
     for (Image& image : images.made) image.raise();
   return code;
+}
+
+template <typename Needs, typename Call>
+int with_images(Buffers buffers, const Needs& needs, const Call& call) {
+  return with_images(buffers, FoundBuffers(buffers), needs, call);
 }
 
 // The forms that do not wait: one that is begun, and a persistent one, which is only started later.

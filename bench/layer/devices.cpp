@@ -337,6 +337,34 @@ bool Devices::copy_from_host(const Located& place, const Layout& layout, void* d
   return true;
 }
 
+bool Devices::reduces(const Located& place, const Reduction& reduction, std::size_t bytes) {
+  constexpr std::size_t kWorthWaiting = std::size_t{4} << 20;
+  if (patience_.count() == 0 || !reduction.known()) return false;
+  const Reduction made = reduction.alike();
+  Carrier& carrier = carriers_[place.device];
+  auto known = carrier.reducers.find(made);
+  if (known == carrier.reducers.end()) {
+    const Relaxed relaxed(exchange_capture_mode_);
+    Device& device = accelerator().device(place.device);
+    Kernels& kernels = kernels_of(device);
+    kernels.begin_reduction(made);
+    if (bytes < kWorthWaiting && !kernels.reduction_ready(made)) return false;
+    std::unique_ptr<Reducer> reducer;
+    try {
+      find_context(place.device, carrier);
+      reducer = std::make_unique<Reducer>(device, made);
+    } catch (const std::exception&) {  // there is no compiler: the courier says why
+    }
+    known = carrier.reducers.emplace(made, std::move(reducer)).first;
+  }
+  return known->second && reaches(carrier.context, place.device, {&place});
+}
+
+void Devices::reduce(const Located& place, const Reduction& reduction, void* to,
+                     const std::vector<const void*>& from, std::size_t count) {
+  carriers_.at(place.device).reducers.at(reduction.alike())->reduce(to, from, count);
+}
+
 Scratch::~Scratch() {
   if (data_ != nullptr) devices_->give_back(place_, data_);
 }
@@ -394,6 +422,7 @@ void Devices::close_all() {
     if (carrier.courier) short_.carried += carrier.courier->carried();
     carrier.courier.reset();
     carrier.mover.reset();
+    carrier.reducers.clear();
     carrier.never = carrier.moves_never = true;
   }
   for (auto& [device, store] : stores_) {

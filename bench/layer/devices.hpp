@@ -20,6 +20,7 @@
 #include "accel/block_mover.hpp"
 #include "accel/courier.hpp"
 #include "accel/layout.hpp"
+#include "accel/reducer.hpp"
 
 namespace nearpeak::layer {
 
@@ -128,6 +129,17 @@ class Devices {
   bool copy_from_host(const Located& place, const Layout& layout, void* data, const void* from);
   std::uint64_t moved_by_kernel() const { return moved_by_kernel_; }
 
+  // Several copies to a device out of what it reaches, under way together.
+  void across(const Located& place, const std::vector<Piece>& pieces) {
+    copy(place.device, pieces);
+  }
+  // Whether a kernel of the place's device combines vectors of so many bytes there: it is ready, or
+  // they are worth waiting for it.
+  bool reduces(const Located& place, const Reduction& reduction, std::size_t bytes);
+  // Then: those that the device reaches, as Reducer does.
+  void reduce(const Located& place, const Reduction& reduction, void* to,
+              const std::vector<const void*>& from, std::size_t count);
+
   // Memory of a device, from its start; empty where there is no more.
   Scratch scratch(int device, std::size_t bytes);
 
@@ -189,7 +201,8 @@ class Devices {
   struct Carrier {
     std::unique_ptr<Courier> courier;
     std::unique_ptr<BlockMover> mover;
-    void* context = nullptr;  // whose memory their kernels reach
+    std::map<Reduction, std::unique_ptr<Reducer>> reducers;  // null: it cannot be made
+    void* context = nullptr;                                 // whose memory their kernels reach
     std::uint64_t asked = 0;
     bool never = false;
     bool moves_never = false;

@@ -16,6 +16,8 @@ constexpr unsigned long kMostInlineBytes = 1UL << 20;
 // From here on an envelope and the start of the copies cost less than the way through host memory.
 constexpr unsigned long kLongBytes = 1UL << 16;
 constexpr unsigned long kMostLongBytes = 1UL << 40;
+// From here on a kernel's launch costs less than the way through host memory.
+constexpr unsigned long kDirectBytes = 4096;
 constexpr unsigned long kPatienceMs = 10;
 constexpr unsigned long kHandshakeSeconds = 30;
 constexpr unsigned long kKernelUs = 200;
@@ -60,6 +62,7 @@ Settings settings_of_environment() {
   settings.inline_bytes =
       number("NEARPEAK_LAYER_INLINE", kEnvelopeBytes, kMostInlineBytes, kInlineBytes);
   settings.long_bytes = number("NEARPEAK_LAYER_LONG", kEnvelopeBytes, kMostLongBytes, kLongBytes);
+  settings.direct_bytes = number("NEARPEAK_LAYER_DIRECT", 0, kMostLongBytes, kDirectBytes);
   settings.patience = std::chrono::milliseconds(
       number("NEARPEAK_LAYER_PATIENCE", 0, 1000 * kMostSeconds, kPatienceMs));
   settings.handshake =

@@ -16,6 +16,7 @@ struct Settings {
   bool required = false;         // the application ends where the layer is off
   std::size_t inline_bytes = 0;  // longer messages go by an envelope
   std::size_t long_bytes = 0;    // of host memory, from this length on
+  std::size_t direct_bytes = 0;  // collectives from this length on; 0: none. Of rank 0, for all
   std::chrono::milliseconds patience{0};
   std::chrono::milliseconds handshake{0};
   std::chrono::microseconds kernel{0};  // that a kernel without work stays; 0: there is none

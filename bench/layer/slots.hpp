@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "accel/accelerator.hpp"
+#include "layer/meeting.hpp"
 
 namespace nearpeak::layer {
 
@@ -69,6 +70,8 @@ constexpr std::uint32_t kSlots = 16384;
 constexpr std::uint32_t kPlaces = 4096;
 constexpr std::size_t kPlaceBytes = 4096;
 constexpr std::uint32_t kInPlace = ~std::uint32_t{0};
+// Communicators that a rank has at a time with direct collectives.
+constexpr std::uint32_t kSeats = 1024;
 
 // Memory of a process that others of its machine may open. Throws std::system_error.
 class Shared {
@@ -109,6 +112,9 @@ class Area {
   Slot& slot(std::uint32_t index) const {
     return reinterpret_cast<Slot*>(static_cast<char*>(memory_.data()) + kHeaderBytes)[index];
   }
+  Seat& seat(std::uint32_t index) const {
+    return reinterpret_cast<Seat*>(static_cast<char*>(memory_.data()) + kPlacesEnd)[index];
+  }
   // Where a message of this slot may be set aside; null where it is too long for a place.
   char* place(std::uint32_t index, std::size_t bytes) const {
     if (index >= kPlaces || bytes > kPlaceBytes) return nullptr;
@@ -120,7 +126,8 @@ class Area {
   static constexpr std::size_t kExpected = 4096;
   static constexpr int kSenders = kHeaderBytes - kExpected;
   static constexpr std::size_t kSlotsEnd = kHeaderBytes + kSlots * sizeof(Slot);
-  static constexpr std::size_t kBytes = kSlotsEnd + kPlaces * kPlaceBytes;
+  static constexpr std::size_t kPlacesEnd = kSlotsEnd + kPlaces * kPlaceBytes;
+  static constexpr std::size_t kBytes = kPlacesEnd + kSeats * sizeof(Seat);
 
   std::atomic<bool>& expected_of(int sender) const {
     return reinterpret_cast<std::atomic<bool>*>(static_cast<char*>(memory_.data()) +

@@ -7,6 +7,7 @@
 #include "layer/both.hpp"
 #include "layer/collective.hpp"
 #include "layer/complete.hpp"
+#include "layer/direct.hpp"
 #include "layer/for.hpp"
 #include "layer/probe.hpp"
 #include "layer/receive.hpp"
@@ -30,6 +31,8 @@ inline constexpr char kInUserOfDevices[] =
 #define UNIT int
 #define PACKED MPI_Aint
 #include "layer/access.inc"
+#include "layer/direct.inc"
+// They ask those.
 #include "layer/collectives.inc"
 #include "layer/counted.inc"
 #undef FUNCTION
@@ -44,6 +47,8 @@ inline constexpr char kInUserOfDevices[] =
 #define UNIT MPI_Aint
 #define PACKED MPI_Count
 #include "layer/access.inc"
+#include "layer/direct.inc"
+// They ask those.
 #include "layer/collectives.inc"
 #include "layer/counted.inc"
 #undef FUNCTION
@@ -122,11 +127,13 @@ inline int done(For<&MPI_Improbe>, int from, int tag, MPI_Comm comm, int* flag, 
 inline int done(For<&MPI_Comm_free>, MPI_Comm* comm) {
   forget_comm_of_operations(*comm);
   forget_comm(*comm);
+  forget_circle(*comm);
   return NEARPEAK_REAL(MPI_Comm_free)(comm);
 }
 inline int done(For<&MPI_Comm_disconnect>, MPI_Comm* comm) {
   forget_comm_of_operations(*comm);
   forget_comm(*comm);
+  forget_circle(*comm);
   return NEARPEAK_REAL(MPI_Comm_disconnect)(comm);
 }
 inline int done(For<&MPI_Type_free>, MPI_Datatype* type) {

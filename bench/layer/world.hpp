@@ -28,6 +28,7 @@ struct Counts {
   std::uint64_t taken = 0;      // received by an envelope
   std::uint64_t raised = 0;     // received through host memory
 
+  std::uint64_t direct = 0;  // collectives between devices
   std::uint64_t imaged = 0;
   std::uint64_t accesses = 0;  // to memory of devices, by windows
 };
@@ -44,8 +45,11 @@ struct World {
   std::vector<std::unique_ptr<Area>> areas;  // by rank; null: of another machine
   std::vector<pid_t> processes;              // by rank, where there is an area
   bool mapped = false;                       // all of this machine
-  MPI_Comm own{};                            // this rank alone
-  MPI_Comm everyone{};                       // all ranks, for the layer alone
+  // By rank, alike on all: the first rank of the same machine; -1: it shares no memory, or has no
+  // driver of GPUs.
+  std::vector<int> machines;
+  MPI_Comm own{};       // this rank alone
+  MPI_Comm everyone{};  // all ranks, for the layer alone
   Devices devices;
   Kept kept{devices};
   std::map<int, std::unique_ptr<Pieces>> pieces;  // by device

@@ -1014,6 +1014,122 @@ void collectives() {
   MPI_Type_free(&freed);
 }
 
+// Collectives in which ranks read each other's devices, where all have their buffers there, in
+// communicators of all ranks in two orders. `calls` are of n numbers of each rank or for each.
+void of_all(const std::function<void(MPI_Comm, int n, std::size_t bytes)>& calls) {
+  MPI_Comm turned;
+  MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &turned);
+  for (const MPI_Comm comm : {MPI_COMM_WORLD, turned})
+    for (const int n : {5001, 3, 4096})
+      calls(comm, n, sizeof(int) * (static_cast<std::size_t>(n * size) + 20));
+  MPI_Comm_free(&turned);
+}
+
+#define SAME(name, ...) \
+  alike(bytes,          \
+        [&]([[maybe_unused]] void* data, [[maybe_unused]] void* in) { MPI_##name(__VA_ARGS__); })
+
+void direct() {
+  of_all([](MPI_Comm comm, int n, std::size_t bytes) {
+    int own = 0;
+    MPI_Comm_rank(comm, &own);
+    for (int root = 0; root < 2; ++root) {
+      const bool has = own == root;
+      SAME(Bcast, in, n, MPI_INT, root, comm);
+      SAME(Gather, data, n, MPI_INT, in, n, MPI_INT, root, comm);
+      SAME(Gather, has ? MPI_IN_PLACE : data, n, MPI_INT, has ? in : nullptr, n, MPI_INT, root,
+           comm);
+      SAME(Scatter, data, n, MPI_INT, in, 4 * n, MPI_BYTE, root, comm);
+      SAME(Scatter, data, n, MPI_INT, has ? MPI_IN_PLACE : in, n, MPI_INT, root, comm);
+    }
+    SAME(Allgather, data, n, MPI_INT, in, 4 * n, MPI_BYTE, comm);
+    SAME(Allgather, MPI_IN_PLACE, 0, MPI_INT, in, n, MPI_INT, comm);
+    SAME(Alltoall, data, n, MPI_INT, in, n, MPI_INT, comm);
+    SAME(Alltoall, MPI_IN_PLACE, 0, MPI_INT, in, n, MPI_INT, comm);
+  });
+  // Communicators that come and go.
+  constexpr std::size_t kBytes = 10000;
+  Buffer buffer('D', kBytes);
+  for (int i = 0; i < 5; ++i) {
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    buffer.fill(rank == i % size ? i : -1);
+    MPI_Bcast(buffer.data(), length(kBytes), MPI_BYTE, i % size, comm);
+    CHECK(buffer.has(i, kBytes));
+    MPI_Comm_free(&comm);
+  }
+  // One rank has its memory on the host, and none waits for it where it need not.
+  for (int other = 0; other < size; ++other) {
+    Buffer mixed(rank == other ? 'H' : 'D', kBytes);
+    mixed.fill(rank == 0 ? 3 : -1);
+    MPI_Bcast(mixed.data(), length(kBytes), MPI_BYTE, 0, MPI_COMM_WORLD);
+    CHECK(mixed.has(3, kBytes));
+  }
+}
+
+// Who waits in a collective for others is there for what they wait for: messages of host memory,
+// and of devices.
+void awaited() {
+  if (size < 2) return;
+  constexpr std::size_t kBytes = 3000000;
+  for (const char kind : {'H', 'D'}) {
+    Buffer message(kind, kBytes), buffer('D', kLong);
+    buffer.fill(rank == 0 ? 1 : -1);
+    message.fill(rank == 0 ? 2 : -1);
+    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    if (rank == 0) {
+      MPI_Irecv(nullptr, 0, MPI_INT, 1, kTag, MPI_COMM_WORLD, &requests[1]);
+      MPI_Isend(message.data(), length(kBytes), MPI_BYTE, 1, kTag, MPI_COMM_WORLD, &requests[0]);
+    } else if (rank == 1) {
+      MPI_Recv(message.data(), length(kBytes), MPI_BYTE, 0, kTag, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+      MPI_Ssend(nullptr, 0, MPI_INT, 0, kTag, MPI_COMM_WORLD);
+      CHECK(message.has(2, kBytes));
+    }
+    MPI_Bcast(buffer.data(), length(kLong), MPI_BYTE, 0, MPI_COMM_WORLD);
+    CHECK(buffer.has(1, kLong));
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  }
+}
+
+// With long ones first, which wait for the kernels' compiler.
+void reduced() {
+  constexpr int kN = 600000;
+  Buffer out('D', kN * sizeof(double)), in('D', kN * sizeof(double));
+  const auto numbers = [](Buffer& buffer) {
+    return reinterpret_cast<double*>(buffer.bytes().data());
+  };
+  for (int i = 0; i < kN; ++i) numbers(out)[i] = i + rank;
+  out.write();
+  MPI_Allreduce(out.data(), in.data(), kN, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Allreduce(MPI_IN_PLACE, out.data(), kN, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  in.read();
+  out.read();
+  for (int i = 0; i < kN; ++i) CHECK(numbers(in)[i] == size * i + size * (size - 1) / 2);
+  CHECK(in.bytes() == out.bytes());
+  MPI_Allreduce(out.data(), in.data(), 2 * kN, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  const std::size_t bytes = 400000;
+  SAME(Allreduce, MPI_IN_PLACE, in, 99999, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  SAME(Allreduce, data, in, 99999, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  of_all([](MPI_Comm comm, int n, std::size_t bytes) {
+    int own = 0;
+    MPI_Comm_rank(comm, &own);
+    for (const int offset : {0, 2, 8}) {
+      const auto at = [offset](void* data) {
+        return static_cast<void*>(static_cast<char*>(data) + offset);
+      };
+      SAME(Allreduce, data, at(in), n, MPI_INT, MPI_SUM, comm);
+      SAME(Allreduce, MPI_IN_PLACE, at(in), n, MPI_INT, MPI_SUM, comm);
+      SAME(Reduce_scatter_block, data, at(in), n, MPI_INT, MPI_SUM, comm);
+    }
+    SAME(Reduce_scatter_block, MPI_IN_PLACE, in, n, MPI_INT, MPI_SUM, comm);
+    for (int root = 0; root < 2; ++root) {
+      SAME(Reduce, data, in, n, MPI_INT, MPI_SUM, root, comm);
+      SAME(Reduce, own == root ? MPI_IN_PLACE : data, in, n, MPI_INT, MPI_SUM, root, comm);
+    }
+  });
+}
+
 // Calls within a rank.
 void packed() {
   MPI_Datatype type = with_gaps();
@@ -1252,6 +1368,9 @@ int main(int argc, char** argv) {
                                                            {"modes", modes},
                                                            {"communicators", communicators},
                                                            {"collectives", collectives},
+                                                           {"direct", direct},
+                                                           {"awaited", awaited},
+                                                           {"reduced", reduced},
                                                            {"packed", packed},
                                                            {"gaps", gaps},
                                                            {"regular", regular},

@@ -14,6 +14,7 @@ SENT = re.compile(
 REPORT = {"NEARPEAK_LAYER_REPORT": "1"}
 CARRIED = re.compile(r"(\d+) of (\d+) short copies by a kernel, \d+ of datatypes(.*)")
 MOVED = re.compile(r"(\d+) of datatypes")
+DIRECT = re.compile(r"(\d+) collectives directly")
 STAGED = {**REPORT, "NEARPEAK_LAYER_HOST": "staged"}  # no envelopes of host memory
 LONG = {"NEARPEAK_LAYER_LONG": "20000"}  # so that messages of all cases go piece by piece
 
@@ -48,6 +49,7 @@ def test_they_go_as_they_should(of_two: Any) -> None:
     assert enveloped > 1000
     assert 6 <= aside < enveloped
     assert staged > 100
+    assert min(map(int, DIRECT.findall(of_two.err))) > 20
     refused = [line for line in of_two.said() if "is not done" in line]
     assert all("give it host memory" in line for line in refused)
     for call in ("MPI_Precv_init", "MPI_Win_attach"):
@@ -126,3 +128,27 @@ class TestShortCopies:
         done = self.run(application, fake_nvrtc, "kinds", NEARPEAK_LAYER_KERNEL="0")
         assert done.good() == ["kinds"]
         assert [found[0] for found in CARRIED.findall(done.err)] == ["0", "0"]
+
+
+class TestDirectCollectives:
+    """Reductions by kernels, which wait for no other rank's."""
+
+    @pytest.mark.parametrize("ranks", [2, 4])
+    def test_reductions(self, application: Any, fake_nvrtc: Path, ranks: int) -> None:
+        env = {**REPORT, "NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc)}
+        cases = ["reduced", "direct", "awaited"][: 1 if ranks == 2 else 3]
+        # So that the kernel for short copies may be among them.
+        done = application.run(*cases, ranks=ranks, fake="reachable=1,mps=1", env=env)
+        assert done.good() == cases, done.err
+        counts = list(map(int, DIRECT.findall(done.err)))
+        assert len(counts) == ranks
+        assert min(counts) == max(counts) > 40
+
+    @pytest.mark.parametrize("application", ["mpich"], indirect=True)
+    def test_where_they_are_not_done(self, application: Any) -> None:
+        """Devices that do not reach each other, and none wanted."""
+        for fake, least in (("peer=0", "4096"), ("", "0"), ("", "10000000")):
+            env = {**REPORT, "NEARPEAK_LAYER_DIRECT": least}
+            done = application.run("direct", fake=fake, env=env)
+            assert done.good() == ["direct"], done.err
+            assert DIRECT.findall(done.err) == ["0", "0"]

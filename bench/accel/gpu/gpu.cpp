@@ -400,6 +400,20 @@ class GpuKernels final : public Kernels {
     begin_courier();
     return std::make_unique<GpuProgram>(context_, courier_->get());
   }
+  void begin_reduction(const Reduction& of) override {
+    if (reductions_.count(of) > 0) return;
+    reductions_.try_emplace(of, [of, compile = driver_.load_compiler(context_)] {
+      return compile(kernels::reduction(of));
+    });
+  }
+  bool reduction_ready(const Reduction& of) override {
+    const auto found = reductions_.find(of);
+    return found != reductions_.end() && found->second.ready();
+  }
+  std::unique_ptr<Program> reduction(const Reduction& of) override {
+    begin_reduction(of);
+    return std::make_unique<GpuProgram>(context_, reductions_.at(of).get());
+  }
   Program& packing() override { return compiled_once(packing_, kernels::kPack); }
   Program& arithmetic() override { return compiled_once(arithmetic_, kernels::kArithmetic); }
   Program& portable(const std::string& source) override {
@@ -420,6 +434,7 @@ class GpuKernels final : public Kernels {
   const Context& context_;
   Driver::Compile compile_;
   std::optional<Background> courier_;
+  std::map<Reduction, Background> reductions_;
   std::string unavailable_;
   std::optional<PatternKernels> pattern_;
   std::unique_ptr<Program> packing_;

@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include "accel/reduction.hpp"
+
 namespace nearpeak::kernels {
 
 // Payloads as payload/pattern.hpp has them, of all slots at once; right for every shape of launch.
@@ -57,6 +59,12 @@ std::string motion();
 //     and `from0` in the other, `count1` times that `to1` and `from1`, and so on; `word` bytes are
 //     copied at once (16, 8, 4, 2 or 1), which divides all of these but the counts
 extern const char* const kBlocks;
+
+//   reduce(to, from0, ..., from7, ranks, count, quads)
+//     `count` elements of the first `ranks` vectors, combined in their order; the first `quads`
+//     pieces of 16 bytes, none unless all addresses are multiples of that, each at once
+// Of a reduction that is known.
+std::string reduction(const Reduction& of);
 
 //   courier(board, next, number, patience_ns)  one block; accel/courier.cpp launches it. What it
 //   shares with the CPU is in accel/courier.hpp

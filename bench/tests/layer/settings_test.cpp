@@ -18,6 +18,7 @@ TEST_CASE("the layer: what the environment says") {
   const Variable report("NEARPEAK_LAYER_REPORT", "1");
   const Variable length("NEARPEAK_LAYER_LONG", "1000000");
   const Variable host("NEARPEAK_LAYER_HOST", "kept");
+  const Variable direct("NEARPEAK_LAYER_DIRECT", "0");
   const Settings settings = settings_of_environment();
   CHECK_FALSE(settings.off);
   CHECK(settings.required);
@@ -28,6 +29,7 @@ TEST_CASE("the layer: what the environment says") {
   CHECK(settings.report);
   CHECK(settings.long_bytes == 1000000);
   CHECK(settings.host == HostWay::kKept);
+  CHECK(settings.direct_bytes == 0);
 }
 
 TEST_CASE("the layer: where the environment says nothing") {
@@ -41,6 +43,7 @@ TEST_CASE("the layer: where the environment says nothing") {
   CHECK_FALSE(settings.report);
   CHECK(settings.long_bytes == 65536);
   CHECK(settings.host == HostWay::kPieces);
+  CHECK(settings.direct_bytes == 4096);
 }
 
 TEST_CASE("the layer: what the environment may not say") {

@@ -1,0 +1,556 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "layer/direct.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "calls/handles.hpp"
+#include "layer/meeting.hpp"
+#include "layer/numbers.hpp"
+
+namespace nearpeak::layer {
+namespace {
+
+enum Collective : std::uint8_t {
+  kAllreduce = 1,
+  kReduce,
+  kReduceScatterBlock,
+  kBcast,
+  kGather,
+  kScatter,
+  kAllgather,
+  kAlltoall,
+};
+
+// What a rank keeps of a communicator of which all ranks share memory.
+struct Circle {
+  Circle(Meeting its, std::vector<int> members, std::uint32_t own_seat)
+      : meeting(std::move(its)), ranks(std::move(members)), seat(own_seat) {}
+
+  Meeting meeting;
+  std::vector<int> ranks;  // in MPI_COMM_WORLD
+  std::uint32_t seat;
+  std::uint64_t shown[2] = {0, 0};  // allocations whose handles its seat has
+  bool agreed = false;              // whether all open each other's memory,
+  bool never = false;               // and that they do not
+};
+
+// Null: no collective of it is direct.
+auto& circles = *new calls::Handles<MPI_Comm, std::shared_ptr<Circle>>;
+
+struct FreeSeats {
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  std::uint32_t fresh = 0;
+  std::vector<std::uint32_t> used;
+
+  std::uint32_t take() {
+    if (used.empty()) return fresh < kSeats ? fresh++ : kNone;
+    const std::uint32_t seat = used.back();
+    used.pop_back();
+    return seat;
+  }
+};
+auto& free_seats = *new FreeSeats;
+
+// The ranks in MPI_COMM_WORLD; none where no collective can be direct, which all ranks tell alike.
+std::vector<int> members_on_one_machine(MPI_Comm comm) {
+  int inter = 0, size = 0;
+  NEARPEAK_REAL(MPI_Comm_test_inter)(comm, &inter);
+  NEARPEAK_REAL(MPI_Comm_size)(comm, &size);
+  if (inter != 0 || size < 2 || size > static_cast<int>(Reducer::kMost)) return {};
+  std::vector<int> ranks;
+  int machine = -1;
+  for (int i = 0; i < size; ++i) {
+    const int rank = world_rank(comm, i);
+    if (rank < 0) return {};
+    const int its = world.machines[static_cast<std::size_t>(rank)];
+    if (i == 0) machine = its;
+    if (its < 0 || its != machine) return {};
+    ranks.push_back(rank);
+  }
+  return ranks;
+}
+
+// At the first collective of a communicator that may be direct, with whatever buffers, all ranks
+// tell each other which seats they have.
+std::shared_ptr<Circle> open_circle(MPI_Comm comm) {
+  struct Told {
+    std::uint64_t number = 0;
+    std::uint32_t seat = FreeSeats::kNone;
+    std::uint32_t sees_all = 0;
+  };
+  std::vector<int> ranks = members_on_one_machine(comm);
+  if (ranks.empty()) return nullptr;
+  const auto area_of = [](int rank) { return world.areas[static_cast<std::size_t>(rank)].get(); };
+  Told own;
+  {
+    const Guard guard;
+    own.seat = free_seats.take();
+  }
+  own.sees_all = std::all_of(ranks.begin(), ranks.end(), area_of) ? 1 : 0;
+  if (own.seat != FreeSeats::kNone)
+    own.number = world.area().seat(own.seat).told.load(std::memory_order_relaxed) / 4;
+  std::vector<Told> all(ranks.size());
+  constexpr int kBytes = sizeof(Told);
+  const int code = NEARPEAK_REAL(MPI_Allgather)(&own, kBytes, calls::byte_type(), all.data(),
+                                                kBytes, calls::byte_type(), comm);
+  bool good = code == MPI_SUCCESS;
+  std::vector<Seat*> seats;
+  std::uint64_t number = 0;
+  for (const Told& told : all) {
+    good = good && told.seat != FreeSeats::kNone && told.sees_all != 0;
+    number = std::max(number, told.number);
+  }
+  if (!good) {
+    const Guard guard;
+    if (own.seat != FreeSeats::kNone) free_seats.used.push_back(own.seat);
+    return nullptr;
+  }
+  for (std::size_t i = 0; i < ranks.size(); ++i)
+    seats.push_back(&area_of(ranks[i])->seat(all[i].seat));
+  const auto place = std::find(ranks.begin(), ranks.end(), world.rank) - ranks.begin();
+  Meeting meeting(std::move(seats), static_cast<std::size_t>(place), number);
+  return std::make_shared<Circle>(std::move(meeting), std::move(ranks), own.seat);
+}
+
+Circle* circle_of(MPI_Comm comm) {
+  if (world.settings.direct_bytes == 0 || comm == calls::comm_null()) return nullptr;
+  const std::shared_ptr<Circle>* circle = circles.find(comm);
+  if (circle == nullptr) circle = circles.put(comm, open_circle(comm));
+  return circle->get();
+}
+
+// Between two looks at what others say. They may wait for messages of this rank before they come:
+// the MPI library goes on with those when it is called.
+class Idle {
+ public:
+  void operator()() const {
+    constexpr unsigned kLooks = 16;
+    if (++tries_ % kLooks == 0) {
+      const Guard guard;
+      if (busy()) advance();
+      int there = 0;
+      NEARPEAK_REAL(MPI_Iprobe)(MPI_ANY_SOURCE, 0, world.everyone, &there, MPI_STATUS_IGNORE);
+    }
+    waiting_();
+  }
+
+ private:
+  mutable unsigned tries_ = 0;
+  mutable Waiting waiting_;
+};
+
+// A buffer of this rank, where it has one in this collective, and whether others read there.
+struct Own {
+  const void* at = nullptr;
+  Found found;
+  bool shown = false;
+  Located place;
+
+  char* data() const { return static_cast<char*>(const_cast<void*>(at)); }  // NOLINT: as it is used
+};
+
+struct Exchange {
+  Offer offer;
+  std::uint64_t all_bytes = 0;  // in the longest buffer
+  Own data;
+  Own in;
+  std::optional<Reduction> reduction;
+  bool reduces = false;  // this rank
+};
+
+// A collective that all have agreed to do directly.
+class Direct {
+ public:
+  Direct(Circle& circle, const std::vector<Offer>& all, const Exchange& exchange, const Idle& idle)
+      : offers(all), own(circle.meeting.own()), exchange_(exchange), circle_(circle), idle_(idle) {}
+
+  const std::vector<Offer>& offers;
+  const std::size_t own;
+
+  std::size_t size() const { return offers.size(); }
+  std::uint64_t bytes() const { return exchange_.offer.bytes; }
+  // Where a rank's data is, and what it receives, while no other of its allocations is asked for.
+  char* data(std::size_t i) const { return open(i, exchange_.data, offers[i].data, 0); }
+  char* in(std::size_t i) const { return open(i, exchange_.in, offers[i].in, 1); }
+  char* in() const { return exchange_.in.data(); }
+
+  void copy(const std::vector<Piece>& pieces) const {
+    if (pieces.size() != 1) return world.devices.across(exchange_.in.place, pieces);
+    const Located source =
+        exchange_.data.at != nullptr ? exchange_.data.place : Devices::place_of_opened(world.home);
+    world.devices.across(exchange_.in.place, pieces[0].to, source, pieces[0].from, pieces[0].bytes);
+  }
+  // So many bytes of the data of all, from the same place on.
+  void reduce(char* to, std::uint64_t from, std::uint64_t bytes) const {
+    std::vector<const void*> all;
+    for (std::size_t i = 0; i < size(); ++i) all.push_back(data(i) + from);
+    world.devices.reduce(exchange_.in.place, *exchange_.reduction, to, all,
+                         bytes / exchange_.reduction->bytes);
+  }
+  void await(std::uint64_t step) const { circle_.meeting.await(step, idle_); }
+
+ private:
+  char* open(std::size_t i, const Own& mine, const Offer::Memory& memory, std::size_t which) const {
+    if (i == own) return mine.data();
+    return world.devices.opened(world.home, static_cast<std::uint32_t>(circle_.ranks[i]),
+                                memory.allocation, circle_.meeting.seat(i).handles[which]) +
+           memory.offset;
+  }
+
+  const Exchange& exchange_;
+  Circle& circle_;
+  const Idle& idle_;
+};
+
+bool show(Circle& circle, const Own& buffer, std::size_t which, Offer::Memory& memory) {
+  if (!buffer.shown) return true;
+  if (!buffer.place.shareable) return false;
+  memory.allocation = buffer.place.allocation;
+  memory.offset = static_cast<std::uint64_t>(static_cast<const char*>(buffer.at) -
+                                             static_cast<const char*>(buffer.place.base));
+  // Nobody looks at it between two collectives.
+  if (circle.shown[which] != memory.allocation)
+    circle.meeting.seat().handles[which] = world.devices.handle_of(buffer.place);
+  circle.shown[which] = memory.allocation;
+  return true;
+}
+
+// Whether this rank can do its part, by what it knows alone; then the offer says where its memory
+// is.
+bool offers(Circle& circle, Exchange& exchange) {
+  if (circle.never || exchange.all_bytes < world.settings.direct_bytes) return false;
+  for (Own* const buffer : {&exchange.data, &exchange.in}) {
+    if (buffer->at == nullptr) continue;
+    if (!buffer->found.on_device) return false;
+    buffer->place = world.devices.locate(buffer->at, buffer->found);
+    become_able(buffer->place.device);
+    if (!world.able.load() || buffer->place.device != world.home) return false;
+    if (exchange.reduction &&
+        reinterpret_cast<std::uintptr_t>(buffer->at) % exchange.reduction->bytes != 0)
+      return false;
+    if (exchange.reduces &&
+        !world.devices.reduces(buffer->place, *exchange.reduction, exchange.all_bytes))
+      return false;
+  }
+  if (exchange.reduction) {
+    exchange.offer.kind = static_cast<std::uint8_t>(exchange.reduction->kind);
+    exchange.offer.bytes_of_number = static_cast<std::uint8_t>(exchange.reduction->bytes);
+    exchange.offer.operation = static_cast<std::uint8_t>(exchange.reduction->operation);
+  }
+  return show(circle, exchange.data, 0, exchange.offer.data) &&
+         show(circle, exchange.in, 1, exchange.offer.in);
+}
+
+// Of ranks that have said by which devices they open memory.
+bool reached_by_all(const Circle& circle) {
+  return std::all_of(circle.ranks.begin(), circle.ranks.end(), [](int rank) {
+    const Header& header = world.areas[static_cast<std::size_t>(rank)]->header();
+    return rank == world.rank ||
+           world.devices.reached_by(world.home, std::string(header.uuid.data()));
+  });
+}
+
+// `wanted()`: an Exchange, or nothing where a kind of buffers or types is not done. `run(direct)`
+// does it, and ends when no other rank reads this one's memory any more.
+template <typename Wanted, typename Run>
+bool directly(const FoundBuffers& found, MPI_Comm comm, const Wanted& wanted, const Run& run) {
+  Circle* const circle = circle_of(comm);
+  if (circle == nullptr) return false;
+  std::optional<Exchange> exchange;
+  if (!found.none_on_device() && !circle->never) {
+    const Guard guard;
+    exchange = wanted(circle->meeting.size(), circle->meeting.own());
+    if (exchange && !offers(*circle, *exchange)) exchange.reset();
+  }
+  Meeting& meeting = circle->meeting;
+  if (!exchange) {
+    meeting.pass();
+    return false;
+  }
+  const Idle idle;
+  const std::vector<Offer> all = meeting.meet(exchange->offer, idle);
+  if (all.empty() ||
+      !std::all_of(all.begin(), all.end(), [&](const Offer& each) { return each.fits(all[0]); }))
+    return false;
+  if (!circle->agreed) {
+    bool reached = false;
+    {
+      const Guard guard;
+      reached = reached_by_all(*circle);
+    }
+    circle->agreed = true;
+    circle->never = !meeting.agree(reached, idle);
+    if (circle->never) return false;
+  }
+  run(Direct(*circle, all, *exchange, idle));
+  const Guard guard;
+  ++world.counts.direct;
+  return true;
+}
+
+// Bytes of n of a type without gaps; 0: it has some.
+std::uint64_t dense_bytes(MPI_Count n, MPI_Datatype type) {
+  return type_of(type).dense ? room_of(n, type) : 0;
+}
+
+Offer offer_of(Collective collective, std::uint64_t bytes, int root = -1) {
+  Offer offer;
+  offer.collective = collective;
+  offer.bytes = bytes;
+  offer.root = root;
+  return offer;
+}
+
+bool is_rank(int root, std::size_t size) { return root >= 0 && root < static_cast<int>(size); }
+
+Own shown(const void* at, const Found& found) {
+  return {.at = at, .found = found, .shown = true, .place = {}};
+}
+Own hidden(const void* at, const Found& found) {
+  return {.at = at, .found = found, .shown = false, .place = {}};
+}
+
+// What a rank gives, in place or not.
+Own given(const FoundBuffers& found, const void* data, const void* in) {
+  return is_in_place(data) ? shown(in, found.in) : shown(data, found.data);
+}
+
+}  // namespace
+
+// Each rank combines what all have of its part, and takes the other parts from those that did so.
+// Where that moves no less, as between two, each combines all of it.
+bool allreduce(const FoundBuffers& found, const void* data, void* in, MPI_Count n,
+               MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  constexpr std::uint64_t kShort = std::uint64_t{256} << 10;
+  const auto wanted = [&](std::size_t, std::size_t) -> std::optional<Exchange> {
+    const auto reduction = reduction_of(type, op);
+    if (!reduction) return std::nullopt;
+    const std::uint64_t bytes = dense_bytes(n, type);
+    return Exchange{.offer = offer_of(kAllreduce, bytes),
+                    .all_bytes = bytes,
+                    .data = given(found, data, in),
+                    .in = shown(in, found.in),
+                    .reduction = reduction,
+                    .reduces = true};
+  };
+  return directly(found, comm, wanted, [](const Direct& direct) {
+    const std::uint64_t bytes = direct.bytes();
+    // What is in its place is overwritten, and so is not read by others.
+    const bool in_place = std::any_of(direct.offers.begin(), direct.offers.end(),
+                                      [](const Offer& each) { return each.data == each.in; });
+    if (!in_place && (direct.size() == 2 || bytes <= kShort)) {
+      {
+        const Guard guard;
+        direct.reduce(direct.in(), 0, bytes);
+      }
+      return direct.await(1);
+    }
+    constexpr std::uint64_t kLine = 128;
+    const std::uint64_t lines = (bytes + kLine - 1) / kLine;
+    const std::uint64_t part = (lines + direct.size() - 1) / direct.size() * kLine;
+    const auto begin = [&](std::size_t i) { return std::min(i * part, bytes); };
+    const auto length = [&](std::size_t i) { return begin(i + 1) - begin(i); };
+    {
+      const Guard guard;
+      direct.reduce(direct.in() + begin(direct.own), begin(direct.own), length(direct.own));
+    }
+    direct.await(1);
+    {
+      const Guard guard;
+      std::vector<Piece> pieces;
+      for (std::size_t i = 0; i < direct.size(); ++i)
+        if (i != direct.own && length(i) > 0)
+          pieces.push_back({direct.in() + begin(i), direct.in(i) + begin(i), length(i)});
+      direct.copy(pieces);
+    }
+    direct.await(2);
+  });
+}
+
+// The root combines all.
+bool reduce(const FoundBuffers& found, const void* data, void* in, MPI_Count n, MPI_Datatype type,
+            MPI_Op op, int root, MPI_Comm comm) {
+  const auto wanted = [&](std::size_t size, std::size_t own) -> std::optional<Exchange> {
+    const auto reduction = reduction_of(type, op);
+    const bool has = static_cast<int>(own) == root;
+    if (!reduction || !is_rank(root, size) || (is_in_place(data) && !has)) return std::nullopt;
+    const std::uint64_t bytes = dense_bytes(n, type);
+    return Exchange{.offer = offer_of(kReduce, bytes, root),
+                    .all_bytes = bytes,
+                    .data = given(found, data, in),
+                    .in = has ? hidden(in, found.in) : Own{},
+                    .reduction = reduction,
+                    .reduces = has};
+  };
+  return directly(found, comm, wanted, [&](const Direct& direct) {
+    if (static_cast<int>(direct.own) == root) {
+      const Guard guard;
+      direct.reduce(direct.in(), 0, direct.bytes());
+    }
+    direct.await(1);
+  });
+}
+
+// In place it would write where others read.
+bool reduce_scatter_block(const FoundBuffers& found, const void* data, void* in, MPI_Count n,
+                          MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  const auto wanted = [&](std::size_t size, std::size_t) -> std::optional<Exchange> {
+    const auto reduction = reduction_of(type, op);
+    if (!reduction || is_in_place(data)) return std::nullopt;
+    const std::uint64_t bytes = dense_bytes(n, type);
+    return Exchange{.offer = offer_of(kReduceScatterBlock, bytes),
+                    .all_bytes = bytes * size,
+                    .data = shown(data, found.data),
+                    .in = hidden(in, found.in),
+                    .reduction = reduction,
+                    .reduces = true};
+  };
+  return directly(found, comm, wanted, [](const Direct& direct) {
+    {
+      const Guard guard;
+      direct.reduce(direct.in(), direct.own * direct.bytes(), direct.bytes());
+    }
+    direct.await(1);
+  });
+}
+
+bool bcast(const FoundBuffers& found, void* in, MPI_Count n, MPI_Datatype type, int root,
+           MPI_Comm comm) {
+  const auto wanted = [&](std::size_t size, std::size_t own) -> std::optional<Exchange> {
+    if (!is_rank(root, size)) return std::nullopt;
+    const std::uint64_t bytes = dense_bytes(n, type);
+    const bool has = static_cast<int>(own) == root;
+    return Exchange{.offer = offer_of(kBcast, bytes, root),
+                    .all_bytes = bytes,
+                    .data = has ? shown(in, found.in) : Own{},
+                    .in = has ? Own{} : hidden(in, found.in),
+                    .reduction = {}};
+  };
+  return directly(found, comm, wanted, [&](const Direct& direct) {
+    if (static_cast<int>(direct.own) != root) {
+      const Guard guard;
+      direct.copy({{direct.in(), direct.data(static_cast<std::size_t>(root)), direct.bytes()}});
+    }
+    direct.await(1);
+  });
+}
+
+bool gather(const FoundBuffers& found, const void* data, MPI_Count n, MPI_Datatype type, void* in,
+            MPI_Count m, MPI_Datatype in_type, int root, MPI_Comm comm) {
+  const bool keeps = is_in_place(data);
+  const auto wanted = [&](std::size_t size, std::size_t own) -> std::optional<Exchange> {
+    const bool has = static_cast<int>(own) == root;
+    if (!is_rank(root, size) || (keeps && !has)) return std::nullopt;
+    const std::uint64_t bytes = has ? dense_bytes(m, in_type) : dense_bytes(n, type);
+    if (has && !keeps && dense_bytes(n, type) != bytes) return std::nullopt;
+    return Exchange{.offer = offer_of(kGather, bytes, root),
+                    .all_bytes = bytes * size,
+                    .data = keeps ? Own{} : shown(data, found.data),
+                    .in = has ? hidden(in, found.in) : Own{},
+                    .reduction = {}};
+  };
+  return directly(found, comm, wanted, [&](const Direct& direct) {
+    if (static_cast<int>(direct.own) == root) {
+      const Guard guard;
+      std::vector<Piece> pieces;
+      for (std::size_t i = 0; i < direct.size(); ++i)
+        if (i != direct.own || !keeps)
+          pieces.push_back({direct.in() + i * direct.bytes(), direct.data(i), direct.bytes()});
+      direct.copy(pieces);
+    }
+    direct.await(1);
+  });
+}
+
+bool scatter(const FoundBuffers& found, const void* data, MPI_Count n, MPI_Datatype type, void* in,
+             MPI_Count m, MPI_Datatype in_type, int root, MPI_Comm comm) {
+  const bool keeps = is_in_place(in);
+  const auto wanted = [&](std::size_t size, std::size_t own) -> std::optional<Exchange> {
+    const bool has = static_cast<int>(own) == root;
+    if (!is_rank(root, size) || (keeps && !has)) return std::nullopt;
+    const std::uint64_t bytes = has ? dense_bytes(n, type) : dense_bytes(m, in_type);
+    if (has && !keeps && dense_bytes(m, in_type) != bytes) return std::nullopt;
+    return Exchange{.offer = offer_of(kScatter, bytes, root),
+                    .all_bytes = bytes * size,
+                    .data = has ? shown(data, found.data) : Own{},
+                    .in = keeps ? Own{} : hidden(in, found.in),
+                    .reduction = {}};
+  };
+  return directly(found, comm, wanted, [&](const Direct& direct) {
+    if (!keeps) {
+      const Guard guard;
+      const char* const from = direct.data(static_cast<std::size_t>(root));
+      direct.copy({{direct.in(), from + direct.own * direct.bytes(), direct.bytes()}});
+    }
+    direct.await(1);
+  });
+}
+
+bool allgather(const FoundBuffers& found, const void* data, MPI_Count n, MPI_Datatype type,
+               void* in, MPI_Count m, MPI_Datatype in_type, MPI_Comm comm) {
+  const bool keeps = is_in_place(data);
+  const auto wanted = [&](std::size_t size, std::size_t own) -> std::optional<Exchange> {
+    const std::uint64_t bytes = dense_bytes(m, in_type);
+    if (!keeps && dense_bytes(n, type) != bytes) return std::nullopt;
+    const void* const its = static_cast<const char*>(in) + own * bytes;
+    return Exchange{.offer = offer_of(kAllgather, bytes),
+                    .all_bytes = bytes * size,
+                    .data = keeps ? shown(its, found.in) : shown(data, found.data),
+                    .in = hidden(in, found.in),
+                    .reduction = {}};
+  };
+  return directly(found, comm, wanted, [&](const Direct& direct) {
+    {
+      const Guard guard;
+      std::vector<Piece> pieces;
+      for (std::size_t i = 0; i < direct.size(); ++i)
+        if (i != direct.own || !keeps)
+          pieces.push_back({direct.in() + i * direct.bytes(), direct.data(i), direct.bytes()});
+      direct.copy(pieces);
+    }
+    direct.await(1);
+  });
+}
+
+// In place it would write where others read.
+bool alltoall(const FoundBuffers& found, const void* data, MPI_Count n, MPI_Datatype type, void* in,
+              MPI_Count m, MPI_Datatype in_type, MPI_Comm comm) {
+  const auto wanted = [&](std::size_t size, std::size_t) -> std::optional<Exchange> {
+    const std::uint64_t bytes = dense_bytes(m, in_type);
+    if (is_in_place(data) || dense_bytes(n, type) != bytes) return std::nullopt;
+    return Exchange{.offer = offer_of(kAlltoall, bytes),
+                    .all_bytes = bytes * size,
+                    .data = shown(data, found.data),
+                    .in = hidden(in, found.in),
+                    .reduction = {}};
+  };
+  return directly(found, comm, wanted, [](const Direct& direct) {
+    {
+      const Guard guard;
+      std::vector<Piece> pieces;
+      for (std::size_t i = 0; i < direct.size(); ++i)
+        pieces.push_back({direct.in() + i * direct.bytes(),
+                          direct.data(i) + direct.own * direct.bytes(), direct.bytes()});
+      direct.copy(pieces);
+    }
+    direct.await(1);
+  });
+}
+
+void forget_circle(MPI_Comm comm) {
+  const std::shared_ptr<Circle>* const circle = circles.find(comm);
+  if (circle == nullptr) return;
+  if (*circle) {
+    const Guard guard;
+    free_seats.used.push_back((*circle)->seat);
+  }
+  circles.drop(comm);
+}
+
+}  // namespace nearpeak::layer

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collectives whose ranks, all on one node, read each other's memory of devices. Each of these says
+// whether it is done; else all ranks do it through images, as all decide alike (docs/layer.md).
+#pragma once
+
+#include "layer/collective.hpp"
+#include "layer/for.hpp"
+
+namespace nearpeak::layer {
+
+bool allreduce(const FoundBuffers& found, const void* data, void* in, MPI_Count n,
+               MPI_Datatype type, MPI_Op op, MPI_Comm comm);
+bool reduce(const FoundBuffers& found, const void* data, void* in, MPI_Count n, MPI_Datatype type,
+            MPI_Op op, int root, MPI_Comm comm);
+bool reduce_scatter_block(const FoundBuffers& found, const void* data, void* in, MPI_Count n,
+                          MPI_Datatype type, MPI_Op op, MPI_Comm comm);
+bool bcast(const FoundBuffers& found, void* in, MPI_Count n, MPI_Datatype type, int root,
+           MPI_Comm comm);
+bool gather(const FoundBuffers& found, const void* data, MPI_Count n, MPI_Datatype type, void* in,
+            MPI_Count m, MPI_Datatype in_type, int root, MPI_Comm comm);
+bool scatter(const FoundBuffers& found, const void* data, MPI_Count n, MPI_Datatype type, void* in,
+             MPI_Count m, MPI_Datatype in_type, int root, MPI_Comm comm);
+bool allgather(const FoundBuffers& found, const void* data, MPI_Count n, MPI_Datatype type,
+               void* in, MPI_Count m, MPI_Datatype in_type, MPI_Comm comm);
+bool alltoall(const FoundBuffers& found, const void* data, MPI_Count n, MPI_Datatype type, void* in,
+              MPI_Count m, MPI_Datatype in_type, MPI_Comm comm);
+
+// A communicator that is about to be freed.
+void forget_circle(MPI_Comm comm);
+
+// All others have images.
+template <auto kFunction, typename... Arguments>
+bool direct(For<kFunction>, const FoundBuffers&, const Arguments&...) {
+  return false;
+}
+
+}  // namespace nearpeak::layer

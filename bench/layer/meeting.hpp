@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the ranks of a communicator agree, in the memory that they share, on which way a collective
+// goes, and wait for each other while it does (docs/layer.md).
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "accel/accelerator.hpp"
+
+namespace nearpeak::layer {
+
+// What a rank says of a collective with buffers on a device: all of it but where they are must be
+// alike.
+struct Offer {
+  struct Memory {
+    std::uint64_t allocation = 0;
+    std::uint64_t offset = 0;  // in it
+
+    bool operator==(const Memory&) const = default;
+  };
+
+  std::uint8_t collective = 0;
+  std::uint8_t kind = 0;  // of numbers; with the operation, where it combines them
+  std::uint8_t bytes_of_number = 0;
+  std::uint8_t operation = 0;
+  std::int32_t root = -1;
+  std::uint64_t bytes = 0;  // that each rank gives or gets, or gives to or gets from each
+  Memory data;              // what others read, if they do,
+  Memory in;                // and where they read what has become of it
+
+  bool fits(const Offer& other) const {
+    return collective == other.collective && kind == other.kind &&
+           bytes_of_number == other.bytes_of_number && operation == other.operation &&
+           root == other.root && bytes == other.bytes;
+  }
+};
+
+// What a rank shows the others of a communicator. All numbers grow, also from one communicator to
+// another that has the seat later: who looks late sees that it went on.
+struct alignas(64) Seat {
+  static constexpr std::size_t kWords = sizeof(Offer) / 8;
+
+  // 4 times the number of a collective, and what it says of it.
+  std::atomic<std::uint64_t> told{0};
+  std::array<std::atomic<std::uint64_t>, kWords> words{};  // an Offer
+  // 8 times the number, and how far it is in it.
+  alignas(64) std::atomic<std::uint64_t> step{0};
+  // Of data and of in, where all have agreed.
+  std::array<IpcHandle, 2> handles;
+};
+
+// One rank's. A collective is direct if all ranks offer the same: whoever offers waits for what the
+// others say. Who does not offer, or sees one that does not, goes on at once. So one that is beyond
+// a collective that this rank has not agreed on has seen that it is not direct.
+class Meeting {
+ public:
+  // The seats of all ranks, and the number from which on all of them are new.
+  Meeting(std::vector<Seat*> seats, std::size_t own, std::uint64_t number)
+      : seats_(std::move(seats)), own_(own), number_(number) {}
+
+  std::size_t size() const { return seats_.size(); }
+  std::size_t own() const { return own_; }
+  const Seat& seat(std::size_t i) const { return *seats_[i]; }
+  Seat& seat() { return *seats_[own_]; }
+
+  // The next collective: this rank does not do it directly.
+  void pass() { seat().told.store(4 * ++number_ + kNothing, std::memory_order_release); }
+
+  // The next collective: what all offer, or nothing where one of them does not. `idle` is called
+  // while it waits.
+  template <typename Idle>
+  std::vector<Offer> meet(const Offer& offer, const Idle& idle) {
+    ++number_;
+    tell(offer);
+    std::vector<Offer> all(size());
+    for (std::size_t i = 0; i < size(); ++i)
+      if (!hear(i, all[i], idle)) return {};
+    return all;
+  }
+
+  // Whether all say so, of a collective that all offer; before any step of it.
+  template <typename Idle>
+  bool agree(bool so, const Idle& idle) {
+    seat().step.store(8 * number_ + (so ? kYes : kNo), std::memory_order_release);
+    for (std::size_t i = 0; i < size(); ++i) {
+      std::uint64_t step = 0;
+      while ((step = seats_[i]->step.load(std::memory_order_acquire)) < 8 * number_ + kNo) idle();
+      if (step == 8 * number_ + kNo || step >= 8 * (number_ + 1)) return false;
+    }
+    return true;
+  }
+
+  // Waits until all have come as far, by the first step, or the next.
+  template <typename Idle>
+  void await(std::uint64_t step, const Idle& idle) {
+    const std::uint64_t there = 8 * number_ + kYes + step;
+    seat().step.store(there, std::memory_order_release);
+    for (const Seat* const each : seats_)
+      while (each->step.load(std::memory_order_acquire) < there) idle();
+  }
+
+ private:
+  enum Told : std::uint64_t { kNothing = 0, kOffers = 1, kWriting = 2 };
+  enum Steps : std::uint64_t { kNo = 1, kYes = 2 };
+  static_assert(sizeof(Offer) % 8 == 0);
+
+  void tell(const Offer& offer) {
+    std::array<std::uint64_t, Seat::kWords> words;
+    std::memcpy(words.data(), &offer, sizeof(offer));
+    seat().told.store(4 * number_ + kWriting, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_release);
+    for (std::size_t i = 0; i < words.size(); ++i)
+      seat().words[i].store(words[i], std::memory_order_relaxed);
+    seat().told.store(4 * number_ + kOffers, std::memory_order_release);
+  }
+
+  // False where it does not offer.
+  template <typename Idle>
+  bool hear(std::size_t from, Offer& offer, const Idle& idle) {
+    const Seat& other = *seats_[from];
+    const std::uint64_t offers = 4 * number_ + kOffers;
+    std::uint64_t told = 0;
+    while ((told = other.told.load(std::memory_order_acquire)) < 4 * number_ ||
+           told == 4 * number_ + kWriting)
+      idle();
+    if (told != offers) return false;
+    std::array<std::uint64_t, Seat::kWords> words;
+    for (std::size_t i = 0; i < words.size(); ++i)
+      words[i] = other.words[i].load(std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_acquire);
+    std::memcpy(static_cast<void*>(&offer), words.data(), sizeof(offer));
+    return other.told.load(std::memory_order_relaxed) == offers;
+  }
+
+  std::vector<Seat*> seats_;
+  std::size_t own_;
+  std::uint64_t number_;
+};
+
+}  // namespace nearpeak::layer

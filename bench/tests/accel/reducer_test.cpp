@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "accel/reducer.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "accel/kernels/kernels.hpp"
+#include "tests/accel/fake.hpp"
+#include "tests/accel/kernels/kernels.hpp"
+
+using namespace nearpeak;
+using Kind = Reduction::Kind;
+using Operation = Reduction::Operation;
+
+namespace {
+
+// Combines vectors of these numbers, from each of several places in their memory on, into memory of
+// its own and in place.
+template <typename Number>
+void check(const Reduction& reduction, const std::function<Number(Number, Number)>& combined) {
+  constexpr std::size_t kN = 2000;
+  const FakeCuda fake("", FAKE_CUDA, FAKE_NVRTC);
+  const auto cuda = FakeCuda::load();
+  Device& device = cuda->device(0);
+  Reducer reducer(device, reduction);
+  SlotBuffer memory(device.memory(BufferKind::kDevice), (kN + 20) * sizeof(Number), 9);
+  for (const std::size_t ranks : {2u, 3u, 8u})
+    for (const std::size_t n : {0u, 1u, 7u, 1999u})
+      for (const std::size_t shift : {0u, 1u}) {
+        std::vector<Number> expected(kN, 99), got(kN);
+        std::vector<const void*> from;
+        for (std::size_t r = 0; r < ranks; ++r) {
+          std::vector<Number> mine(kN);
+          for (std::size_t i = 0; i < kN; ++i)
+            mine[i] = static_cast<Number>((i * 7 + r * 3) % 11 + r % 2 + 1);
+          from.push_back(memory.slot(r) + (r + 1) % 2 * shift * sizeof(Number));
+          device.copy(const_cast<void*>(from[r]), mine.data(), kN * sizeof(Number));
+          for (std::size_t i = 0; i < n; ++i)
+            expected[i] = r == 0 ? mine[i] : combined(expected[i], mine[i]);
+        }
+        char* const to = memory.slot(8);
+        const std::vector<Number> blank(kN, 99);
+        device.copy(to, blank.data(), kN * sizeof(Number));
+        reducer.reduce(to, from, n);
+        device.copy(got.data(), to, kN * sizeof(Number));
+        CHECK(got == expected);
+        reducer.reduce(const_cast<void*>(from[1]), from, n);
+        device.copy(got.data(), from[1], n * sizeof(Number));
+        CHECK(std::equal(got.begin(), got.begin() + static_cast<long>(n), expected.begin()));
+      }
+}
+
+}  // namespace
+
+TEST_CASE("a reducer combines vectors, in their place too") {
+  check<float>({Kind::kFloating, 4, Operation::kSum}, [](float a, float b) { return a + b; });
+  check<std::uint8_t>({Kind::kUnsigned, 1, Operation::kXor},
+                      [](int a, int b) { return (a == 0) != (b == 0) ? 1 : 0; });
+}
+
+TEST_CASE("reductions compile for GPUs") {
+  for (const Reduction& each : {Reduction{Kind::kFloating, 8, Operation::kSum},
+                                Reduction{Kind::kSigned, 1, Operation::kMax},
+                                Reduction{Kind::kUnsigned, 2, Operation::kXor}})
+    compile_for_gpus(kernels::reduction(each), {"reduce"});
+}
+
+TEST_CASE("which reductions there are, and which of them are one kernel") {
+  const Reduction sum{Kind::kSigned, 4, Operation::kSum};
+  CHECK(sum.alike() == Reduction{Kind::kUnsigned, 4, Operation::kSum});
+  const Reduction least{Kind::kSigned, 4, Operation::kMin};
+  CHECK(least.alike() == least);
+  CHECK(Reduction{Kind::kUnsigned, 8, Operation::kBitOr}.known());
+  CHECK_FALSE(Reduction{Kind::kFloating, 8, Operation::kBitOr}.known());
+  CHECK_FALSE(Reduction{Kind::kFloating, 2, Operation::kSum}.known());
+  CHECK_FALSE(Reduction{Kind::kUnsigned, 16, Operation::kSum}.known());
+}
