@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "accel/accelerator.hpp"
+#include "layer/orders.hpp"
 
 namespace nearpeak::layer {
 
@@ -47,6 +48,9 @@ struct Header {
   // rank's host memory.
   std::atomic<std::uint32_t> company{0};
   std::atomic<std::uint32_t> expected{0};
+  // Whether it moves for others of its GPU (turns.hpp), and how often others have asked it.
+  std::atomic<std::uint32_t> serves{0};
+  alignas(64) std::atomic<std::uint32_t> rung{0};
 };
 
 constexpr std::uint32_t kSlots = 16384;
@@ -91,6 +95,11 @@ class Area {
   void expect(int sender, bool so) const {
     if (sender < kSenders) expected_of(sender).store(so, std::memory_order_relaxed);
   }
+  // What this rank asks of the mover of its GPU, and the bytes that go with it.
+  Order& order() const {
+    return *reinterpret_cast<Order*>(static_cast<char*>(memory_.data()) + kOrder);
+  }
+  char* order_room() const { return static_cast<char*>(memory_.data()) + kPlacesEnd; }
   Slot& slot(std::uint32_t index) const {
     return reinterpret_cast<Slot*>(static_cast<char*>(memory_.data()) + kHeaderBytes)[index];
   }
@@ -102,10 +111,13 @@ class Area {
 
  private:
   static constexpr std::size_t kHeaderBytes = 65536;
+  static constexpr std::size_t kOrder = 1024;
   static constexpr std::size_t kExpected = 4096;
+  static_assert(sizeof(Header) <= kOrder && kOrder + sizeof(Order) <= kExpected);
   static constexpr int kSenders = kHeaderBytes - kExpected;
   static constexpr std::size_t kSlotsEnd = kHeaderBytes + kSlots * sizeof(Slot);
-  static constexpr std::size_t kBytes = kSlotsEnd + kPlaces * kPlaceBytes;
+  static constexpr std::size_t kPlacesEnd = kSlotsEnd + kPlaces * kPlaceBytes;
+  static constexpr std::size_t kBytes = kPlacesEnd + kOrderRoom;
 
   std::atomic<bool>& expected_of(int sender) const {
     return reinterpret_cast<std::atomic<bool>*>(static_cast<char*>(memory_.data()) +
