@@ -23,11 +23,11 @@ struct Remote {
 // the mover makes kTaken, or who asked kFree: one atomic step says who copies. kTaken ends soon, as
 // the mover does nothing else then.
 struct alignas(64) Order {
-  enum class State : std::uint32_t { kFree, kAsked, kTaken, kDone, kRefused };
+  enum class Stage : std::uint32_t { kFree, kAsked, kTaken, kDone, kRefused };
   // To or from the room beside the order, or between devices.
   enum class Way : std::uint32_t { kDown, kUp, kAcross };
 
-  std::atomic<State> state{State::kFree};
+  std::atomic<Stage> state{Stage::kFree};
   Way way = Way::kDown;
   std::uint32_t mover = 0;  // who is asked
   std::uint64_t bytes = 0;

@@ -13,7 +13,7 @@ namespace nearpeak::layer {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using State = Order::State;
+using Stage = Order::Stage;
 using Way = Order::Way;
 
 Area& area_of(int rank) { return *world.areas[static_cast<std::size_t>(rank)]; }
@@ -71,14 +71,14 @@ Asking asking;
 bool answered(Order& order) {
   const auto until = Clock::now() + world.settings.mover_patience;
   for (Pause pause;; pause()) {
-    State state = order.state.load(std::memory_order_acquire);
-    if (state == State::kDone || state == State::kRefused) {
-      order.state.store(State::kFree, std::memory_order_relaxed);
+    Stage state = order.state.load(std::memory_order_acquire);
+    if (state == Stage::kDone || state == Stage::kRefused) {
+      order.state.store(Stage::kFree, std::memory_order_relaxed);
       asking.note(true);
-      return state == State::kDone;
+      return state == Stage::kDone;
     }
-    if (state == State::kAsked && Clock::now() > until &&
-        order.state.compare_exchange_strong(state, State::kFree)) {
+    if (state == Stage::kAsked && Clock::now() > until &&
+        order.state.compare_exchange_strong(state, Stage::kFree)) {
       ++world.counts.taken_back;
       asking.note(false);
       return false;
@@ -93,7 +93,7 @@ bool ask(int mover, Way way, const Remote& from, const Remote& to, std::size_t b
   order.bytes = bytes;
   order.from = from;
   order.to = to;
-  order.state.store(State::kAsked, std::memory_order_release);
+  order.state.store(Stage::kAsked, std::memory_order_release);
   area_of(mover).header().rung.fetch_add(1, std::memory_order_release);
   if (!answered(order)) return false;
   ++world.counts.moved_for;
@@ -167,17 +167,17 @@ void serve() {
     if (rank == world.rank || !world.areas[static_cast<std::size_t>(rank)]) continue;
     Area& area = area_of(rank);
     Order& order = area.order();
-    State expected = State::kAsked;
-    if (order.state.load(std::memory_order_acquire) != State::kAsked ||
+    Stage expected = Stage::kAsked;
+    if (order.state.load(std::memory_order_acquire) != Stage::kAsked ||
         order.mover != static_cast<std::uint32_t>(world.rank) ||
-        !order.state.compare_exchange_strong(expected, State::kTaken))
+        !order.state.compare_exchange_strong(expected, Stage::kTaken))
       continue;
-    State answer = State::kDone;
+    Stage answer = Stage::kDone;
     try {
       carry(order, area.order_room());
       ++world.counts.served;
     } catch (const std::exception&) {
-      answer = State::kRefused;  // who asked copies, and says what is wrong if that fails too
+      answer = Stage::kRefused;  // who asked copies, and says what is wrong if that fails too
     }
     order.state.store(answer, std::memory_order_release);
   }

@@ -13,6 +13,8 @@ TEST_CASE("the layer: what the environment says") {
   const Variable mode("NEARPEAK_LAYER", "require");
   const Variable limit("NEARPEAK_LAYER_INLINE", "61");
   const Variable patience("NEARPEAK_LAYER_PATIENCE", "0");
+  const Variable mover("NEARPEAK_LAYER_MOVER", "off");
+  const Variable mover_patience("NEARPEAK_LAYER_MOVER_PATIENCE", "5");
   const Variable handshake("NEARPEAK_LAYER_HANDSHAKE", "2");
   const Variable kernel("NEARPEAK_LAYER_KERNEL", "0");
   const Variable report("NEARPEAK_LAYER_REPORT", "1");
@@ -26,6 +28,8 @@ TEST_CASE("the layer: what the environment says") {
   CHECK(settings.handshake.count() == 2000);
   CHECK(settings.kernel.count() == 0);
   CHECK(settings.report);
+  CHECK_FALSE(settings.mover);
+  CHECK(settings.mover_patience.count() == 5);
   CHECK(settings.long_bytes == 1000000);
   CHECK(settings.host == HostWay::kKept);
 }
@@ -39,6 +43,8 @@ TEST_CASE("the layer: where the environment says nothing") {
   CHECK(settings.inline_bytes == kEnvelopeBytes);
   CHECK(settings.kernel.count() == 200);
   CHECK_FALSE(settings.report);
+  CHECK(settings.mover);
+  CHECK(settings.mover_patience.count() == 20);
   CHECK(settings.long_bytes == 65536);
   CHECK(settings.host == HostWay::kPieces);
 }
