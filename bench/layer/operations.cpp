@@ -317,6 +317,7 @@ std::size_t bytes_of(const MPI_Status& status) {
 }
 
 bool got_envelope(const Target& target, const MPI_Status& status, Envelope& envelope) {
+  if (target.room < kEnvelopeBytes) return false;  // its memory may be none
   // The first is cheaper, and almost always the answer.
   if (!begins_as_envelope(target.data, world.nonce) || bytes_of(status) != kEnvelopeBytes)
     return false;

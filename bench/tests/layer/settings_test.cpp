@@ -60,6 +60,11 @@ TEST_CASE("the layer: what the environment may not say") {
     CHECK_THROWS_WITH_AS(settings_of_environment(),
                          "NEARPEAK_LAYER_HOST is 'pinned': give staged, pieces or kept", BadInput);
   }
+  {
+    const Variable mover("NEARPEAK_LAYER_MOVER", "yes");
+    CHECK_THROWS_WITH_AS(settings_of_environment(), "NEARPEAK_LAYER_MOVER is 'yes': give on or off",
+                         BadInput);
+  }
   for (const char* const text : {"60", "1048577", "-1", " 100", "4K", "99999999999999999999"}) {
     const Variable limit("NEARPEAK_LAYER_INLINE", text);
     const std::string line =
