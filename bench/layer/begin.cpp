@@ -16,6 +16,7 @@
 
 #include "layer/operations.hpp"
 #include "layer/process_memory.hpp"
+#include "layer/turns.hpp"
 #include "layer/world.hpp"
 #include "options/options.hpp"
 
@@ -248,9 +249,11 @@ std::string agreed() {
   return "";
 }
 
-// Whether no rank that is known of has kernels that take turns with those of this one.
+// Whether no rank that is known of has kernels that take turns with those of this one: the others
+// leave their copies to the mover.
 bool is_alone(int device) {
   if (world.devices.runs_several(device)) return true;
+  if (world.able.load() && device == world.home && is_mover()) return true;
   const std::string& uuid = world.devices.uuid(device);
   for (std::size_t i = 0; i < world.areas.size(); ++i) {
     if (!world.areas[i] || i == static_cast<std::size_t>(world.rank)) continue;
@@ -258,6 +261,14 @@ bool is_alone(int device) {
     if (other.able.load(std::memory_order_acquire) != 0 && uuid == other.uuid.data()) return false;
   }
   return true;
+}
+
+std::string of_mover() {
+  const Counts& counts = world.counts;
+  if (counts.served + counts.moved_for + counts.taken_back == 0) return "";
+  return std::to_string(counts.served) + " copies for others of the GPU, " +
+         std::to_string(counts.moved_for) + " by another, " + std::to_string(counts.taken_back) +
+         " that it came too late for; ";
 }
 
 std::string of_kernels() {
@@ -314,6 +325,7 @@ void end() {
   {
     const Guard guard;
     finish_all();
+    end_serving();
     world.pieces.clear();
     world.kept.end();
     world.devices.close_all();
@@ -325,7 +337,7 @@ void end() {
           std::to_string(counts.taken) + " by envelope, " + std::to_string(counts.raised) +
           " through host memory; " + std::to_string(counts.direct) + " collectives directly, " +
           std::to_string(counts.imaged) + " collectives and other calls through host memory; " +
-          std::to_string(counts.accesses) + " accesses to windows; " + of_kernels());
+          std::to_string(counts.accesses) + " accesses to windows; " + of_mover() + of_kernels());
     NEARPEAK_REAL(MPI_Comm_free)(&world.own);
     NEARPEAK_REAL(MPI_Comm_free)(&world.everyone);
     world.on = false;

@@ -7,6 +7,7 @@
 
 #include "layer/operations.hpp"
 #include "layer/probe.hpp"
+#include "layer/turns.hpp"
 #include "layer/world.hpp"
 
 namespace nearpeak::layer {
@@ -373,8 +374,8 @@ void prepare(Operation& operation) {
     for (Image& image : operation.images) image.lower();
     ++world.counts.imaged;
   } else {
-    world.devices.down(operation.place, operation.memory.get(), operation.data,
-                       static_cast<std::size_t>(operation.bytes));
+    copy_down(operation.place, operation.memory.get(), operation.data,
+              static_cast<std::size_t>(operation.bytes));
     ++world.counts.staged;
   }
 }

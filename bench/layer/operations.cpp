@@ -12,6 +12,7 @@
 
 #include "layer/host.hpp"
 #include "layer/request_table.hpp"
+#include "layer/turns.hpp"
 #include "layer/types.hpp"
 #include "layer/world.hpp"
 
@@ -95,8 +96,11 @@ void complete_for_application(Operation& operation) {
 // on its send being complete.
 Clock::duration patience_for(const Operation& operation) {
   constexpr std::chrono::microseconds kShort{5};
+  // The mover that is to set it aside may be the receiver, which is about to take it.
+  constexpr std::chrono::microseconds kByMover{100};
   const Clock::duration usual = world.settings.patience;
-  return operation.envelope.bytes <= kPlaceBytes ? std::min<Clock::duration>(usual, kShort) : usual;
+  if (operation.envelope.bytes > kPlaceBytes) return usual;
+  return std::min<Clock::duration>(usual, has_mover() ? kByMover : kShort);
 }
 
 // The data goes where the receiver finds it whatever this rank does next.
@@ -114,7 +118,7 @@ void set_aside(Operation& operation) {
   if (operation.on_host)
     std::memcpy(there, operation.data, bytes);
   else
-    world.devices.down(operation.place, there, operation.data, bytes);
+    copy_down(operation.place, there, operation.data, bytes);
   Slot& slot = slot_of(operation);
   slot.aside = place != nullptr ? kInPlace : memory->fd();
   State expected = State::kOffered;
@@ -243,7 +247,7 @@ void release_offered(Operation& operation) {
 bool blind() { return all.blind > 0; }
 
 bool busy() {
-  return all.freed > 0 || !all.landing.empty() ||
+  return all.freed > 0 || !all.landing.empty() || is_asked() ||
          (world.able.load(std::memory_order_relaxed) && !all.receives.empty());
 }
 
@@ -289,6 +293,7 @@ void Waiting::end() {
 }
 
 void advance() {
+  if (is_asked()) serve();
   note_landed();
   all.offered.some([](Operation& operation) {
     look_at_offered(operation);
@@ -315,6 +320,7 @@ std::size_t bytes_of(const MPI_Status& status) {
 }
 
 bool got_envelope(const Target& target, const MPI_Status& status, Envelope& envelope) {
+  if (target.room < kEnvelopeBytes) return false;  // its memory may be none
   // The first is cheaper, and almost always the answer.
   if (!begins_as_envelope(target.data, world.nonce) || bytes_of(status) != kEnvelopeBytes)
     return false;
@@ -340,7 +346,7 @@ void put(Operation& operation, const void* from, std::size_t bytes) {
   } else if (!target.dense) {
     unpack(from, fits, target.data, target.n, target.type);
   } else if (target.on_device) {
-    world.devices.up(target.place, target.data, from, fits);
+    copy_up(target.place, target.data, from, fits);
   } else {
     std::memcpy(target.data, from, fits);
   }
@@ -365,6 +371,13 @@ void depart(Operation& operation, Slot& slot, const char* from, std::size_t byte
   operation.lane = world.devices.depart(target.place, target.data, from, bytes);
   operation.landing = &slot;
   all.landing.push_back(&operation);
+}
+
+// The same by the mover of the GPU, where that is another rank.
+bool is_fetched(const Target& target, int sender, const Slot& slot, std::size_t bytes) {
+  if (!target.dense) return false;
+  return target.on_device ? fetched_by_mover(target.place, target.data, sender, slot, bytes)
+                          : lowered_by_mover(target.data, sender, slot, bytes);
 }
 
 // The same of a type with gaps. False where a kernel does not do it.
@@ -396,7 +409,13 @@ void take(Operation& operation, const Envelope& envelope, Until until) {
       const Shared aside(world.processes[envelope.rank], slot.aside, envelope.bytes);
       put(operation, aside.data(), envelope.bytes);
     }
-  } else if (!bring(operation, envelope, slot)) {
+  } else if (bring(operation, envelope, slot)) {
+    // Both ends have moved it.
+  } else if (is_fetched(target, static_cast<int>(envelope.rank), slot, fits)) {
+    operation.replaced = true;
+    operation.bytes = static_cast<MPI_Count>(fits);
+    if (envelope.bytes > target.room) operation.error = MPI_ERR_TRUNCATE;
+  } else {
     const bool own = envelope.rank == static_cast<std::uint32_t>(world.rank);
     const char* const from =
         own ? reinterpret_cast<const char*>(slot.address)

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "layer/process_memory.hpp"
+#include "layer/turns.hpp"
 #include "layer/types.hpp"
 
 namespace nearpeak::layer {
@@ -154,7 +155,7 @@ Operation* offer_from_host(Outgoing& message, Mode mode) {
 
 HostMemory staged(const Outgoing& message) {
   HostMemory memory = host_memory_of(message.span.bytes());
-  world.devices.down(message.place, memory.get(), data_of(message), message.span.bytes());
+  copy_down(message.place, memory.get(), data_of(message), message.span.bytes());
   ++world.counts.staged;
   return memory;
 }

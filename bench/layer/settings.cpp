@@ -22,6 +22,9 @@ constexpr unsigned long kPatienceMs = 10;
 constexpr unsigned long kHandshakeSeconds = 30;
 constexpr unsigned long kKernelUs = 200;
 constexpr unsigned long kMostKernelUs = 1000000;
+// Some copies of a courier; little beside the turn of a context.
+constexpr unsigned long kMoverPatienceUs = 20;
+constexpr unsigned long kMostMoverPatienceUs = 1000000;
 constexpr unsigned long kMostSeconds = 86400;
 
 unsigned long number(const char* variable, unsigned long least, unsigned long most,
@@ -36,6 +39,14 @@ unsigned long number(const char* variable, unsigned long least, unsigned long mo
     throw BadInput(std::string(variable) + " is '" + text + "': give a number from " +
                    std::to_string(least) + " to " + std::to_string(most));
   return value;
+}
+
+bool mover_is_on() {
+  const char* const word = std::getenv("NEARPEAK_LAYER_MOVER");
+  const std::string mode = word == nullptr || *word == '\0' ? "on" : word;
+  if (mode != "on" && mode != "off")
+    throw BadInput("NEARPEAK_LAYER_MOVER is '" + mode + "': give on or off");
+  return mode == "on";
 }
 
 HostWay host_way() {
@@ -69,6 +80,9 @@ Settings settings_of_environment() {
       std::chrono::seconds(number("NEARPEAK_LAYER_HANDSHAKE", 1, kMostSeconds, kHandshakeSeconds));
   settings.kernel =
       std::chrono::microseconds(number("NEARPEAK_LAYER_KERNEL", 0, kMostKernelUs, kKernelUs));
+  settings.mover = mover_is_on();
+  settings.mover_patience = std::chrono::microseconds(
+      number("NEARPEAK_LAYER_MOVER_PATIENCE", 0, kMostMoverPatienceUs, kMoverPatienceUs));
   settings.report = number("NEARPEAK_LAYER_REPORT", 0, 1, 0) != 0;
   settings.host = host_way();
   return settings;

@@ -20,6 +20,8 @@ struct Settings {
   std::chrono::milliseconds patience{0};
   std::chrono::milliseconds handshake{0};
   std::chrono::microseconds kernel{0};  // that a kernel without work stays; 0: there is none
+  bool mover = true;  // one rank copies for all of a GPU whose contexts take turns,
+  std::chrono::microseconds mover_patience{0};  // and is waited for so long
   bool report = false;
   HostWay host = HostWay::kPieces;
 };

@@ -15,6 +15,7 @@
 
 #include "accel/accelerator.hpp"
 #include "layer/meeting.hpp"
+#include "layer/orders.hpp"
 
 namespace nearpeak::layer {
 
@@ -49,7 +50,10 @@ struct Header {
   // rank's host memory.
   std::atomic<std::uint32_t> company{0};
   std::atomic<std::uint32_t> expected{0};
-  pthread_mutex_t combining;
+  // Whether it moves for others of its GPU (turns.hpp), and how often others have asked it.
+  std::atomic<std::uint32_t> serves{0};
+  alignas(64) std::atomic<std::uint32_t> rung{0};
+  alignas(64) pthread_mutex_t combining;
 };
 
 // Who has it may combine numbers in the memory that a rank has on a device: one at a time of all
@@ -109,6 +113,11 @@ class Area {
   void expect(int sender, bool so) const {
     if (sender < kSenders) expected_of(sender).store(so, std::memory_order_relaxed);
   }
+  // What this rank asks of the mover of its GPU, and the bytes that go with it.
+  Order& order() const {
+    return *reinterpret_cast<Order*>(static_cast<char*>(memory_.data()) + kOrder);
+  }
+  char* order_room() const { return static_cast<char*>(memory_.data()) + kSeatsEnd; }
   Slot& slot(std::uint32_t index) const {
     return reinterpret_cast<Slot*>(static_cast<char*>(memory_.data()) + kHeaderBytes)[index];
   }
@@ -123,11 +132,14 @@ class Area {
 
  private:
   static constexpr std::size_t kHeaderBytes = 65536;
+  static constexpr std::size_t kOrder = 1024;
   static constexpr std::size_t kExpected = 4096;
+  static_assert(sizeof(Header) <= kOrder && kOrder + sizeof(Order) <= kExpected);
   static constexpr int kSenders = kHeaderBytes - kExpected;
   static constexpr std::size_t kSlotsEnd = kHeaderBytes + kSlots * sizeof(Slot);
   static constexpr std::size_t kPlacesEnd = kSlotsEnd + kPlaces * kPlaceBytes;
-  static constexpr std::size_t kBytes = kPlacesEnd + kSeats * sizeof(Seat);
+  static constexpr std::size_t kSeatsEnd = kPlacesEnd + kSeats * sizeof(Seat);
+  static constexpr std::size_t kBytes = kSeatsEnd + kOrderRoom;
 
   std::atomic<bool>& expected_of(int sender) const {
     return reinterpret_cast<std::atomic<bool>*>(static_cast<char*>(memory_.data()) +

@@ -79,6 +79,8 @@ void become_able(int device) {
   Header& header = world.area().header();
   const std::string& uuid = world.devices.uuid(device);
   std::copy_n(uuid.begin(), std::min(uuid.size(), header.uuid.size() - 1), header.uuid.begin());
+  const bool serves = world.settings.mover && !world.devices.runs_several(device);
+  header.serves.store(serves ? 1 : 0, std::memory_order_relaxed);
   world.able.store(true);
   header.able.store(1, std::memory_order_release);
   for (const auto& area : world.areas)

@@ -31,6 +31,10 @@ struct Counts {
   std::uint64_t direct = 0;  // collectives between devices
   std::uint64_t imaged = 0;
   std::uint64_t accesses = 0;  // to memory of devices, by windows
+
+  std::uint64_t served = 0;      // copies for others of the GPU,
+  std::uint64_t moved_for = 0;   // by another one for this rank,
+  std::uint64_t taken_back = 0;  // and of this rank's, for which it came too late
 };
 
 struct World {

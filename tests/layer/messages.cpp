@@ -2,6 +2,7 @@
 // Messages, collectives and packing of an MPI application with buffers on devices, as the standard
 // lets one be written.
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <memory>
 #include <thread>
@@ -1311,6 +1312,80 @@ void threads() {
   other.join();
 }
 
+// Ranks 0 and 2 share a device, and the first moves for both. It waits, or computes, meanwhile.
+void turns() {
+  if (size < 3) return;
+  const std::size_t sizes[] = {1, 8, 61, 62, 256, 4097, 16385, 65537, 1048576, 1048577};
+  int seed = 0;
+  for (const int other : {0, 1})  // rank 1 has another device
+    for (const auto& kind : kKinds)
+      for (const std::size_t bytes : sizes) {
+        ++seed;
+        Buffer buffer(kind[rank == 2 ? 1 : 0], bytes + 10, 3);
+        MPI_Status status;
+        if (rank == other) {
+          buffer.fill(seed);
+          MPI_Send(buffer.data(), length(bytes), MPI_BYTE, 2, kTag, MPI_COMM_WORLD);
+          buffer.fill(-1);
+          MPI_Recv(buffer.data(), length(bytes), MPI_BYTE, 2, kTag, MPI_COMM_WORLD, &status);
+          check(status, bytes, 2);
+          CHECK(buffer.has(seed + 1, bytes, -1));
+        } else if (rank == 2) {
+          MPI_Recv(buffer.data(), length(bytes) + 5, MPI_BYTE, other, kTag, MPI_COMM_WORLD,
+                   &status);
+          check(status, bytes, other);
+          CHECK(buffer.has(seed, bytes));
+          buffer.fill(seed + 1);
+          MPI_Send(buffer.data(), length(bytes), MPI_BYTE, other, kTag, MPI_COMM_WORLD);
+        }
+        if (rank == 2 && other == 1) MPI_Send(nullptr, 0, MPI_BYTE, 0, kTag, MPI_COMM_WORLD);
+        if (rank == 0 && other == 1)
+          MPI_Recv(nullptr, 0, MPI_BYTE, 2, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      }
+  constexpr int kMessages = 20;
+  if (rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  for (int i = 0; i < kMessages && rank != 1; ++i) {
+    Buffer buffer('D', 8);
+    if (rank == 2) {
+      buffer.fill(i);
+      MPI_Send(buffer.data(), 8, MPI_BYTE, 0, kTag, MPI_COMM_WORLD);
+    } else {
+      MPI_Recv(buffer.data(), 8, MPI_BYTE, 2, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      CHECK(buffer.has(i, 8));
+    }
+  }
+}
+
+// The rank that moves for rank 2 is in MPI_Finalize when the others go on. Ends the program.
+void left_behind() {
+  if (rank == 0) std::printf("left_behind: good\n");
+  for (int i = 0; i < 20 && rank != 0; ++i) {
+    Buffer buffer('D', 100);
+    if (rank == 1) buffer.fill(i);
+    for (const int n : {8, 100})
+      if (rank == 1) {
+        MPI_Send(buffer.data(), n, MPI_BYTE, 2, kTag, MPI_COMM_WORLD);
+      } else {
+        MPI_Recv(buffer.data(), n, MPI_BYTE, 1, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        CHECK(buffer.has(i, static_cast<std::size_t>(n)));
+      }
+  }
+  MPI_Finalize();
+  std::exit(0);
+}
+
+// Rank 2 is killed while rank 0, which moves for it, waits for its next message.
+void killed() {
+  Buffer buffer('D', 8);
+  for (int i = 0; i < 20; ++i) {
+    if (rank == 2 && i == 10) std::raise(SIGKILL);
+    if (rank == 2)
+      MPI_Send(buffer.data(), 8, MPI_BYTE, 0, kTag, MPI_COMM_WORLD);
+    else if (rank == 0)
+      MPI_Recv(buffer.data(), 8, MPI_BYTE, 2, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+}
+
 // No device at all.
 void host_alone() {
   for (const std::size_t bytes : kSizes) {
@@ -1343,40 +1418,44 @@ void not_started() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::map<std::string, std::function<void()>> cases{{"kinds", kinds},
-                                                           {"numbers", numbers},
-                                                           {"posted", posted},
-                                                           {"order", order},
-                                                           {"to_and_fro", to_and_fro},
-                                                           {"asked", asked},
-                                                           {"wildcards", wildcards},
-                                                           {"truncated", truncated},
-                                                           {"probed", probed},
-                                                           {"self", self},
-                                                           {"many", many},
-                                                           {"freed", freed},
-                                                           {"completed", completed},
-                                                           {"aside", aside},
-                                                           {"crossed", crossed},
-                                                           {"several", several},
-                                                           {"persistent", persistent},
-                                                           {"sent_again", sent_again},
-                                                           {"types", types},
-                                                           {"cancelled", cancelled},
-                                                           {"pieces", pieces},
-                                                           {"churned", churned},
-                                                           {"modes", modes},
-                                                           {"communicators", communicators},
-                                                           {"collectives", collectives},
-                                                           {"direct", direct},
-                                                           {"awaited", awaited},
-                                                           {"reduced", reduced},
-                                                           {"packed", packed},
-                                                           {"gaps", gaps},
-                                                           {"regular", regular},
-                                                           {"refused", refused},
-                                                           {"threads", threads},
-                                                           {"host_alone", host_alone},
-                                                           {"not_started", not_started}};
+  Cases cases{{"kinds", kinds},
+              {"numbers", numbers},
+              {"posted", posted},
+              {"order", order},
+              {"to_and_fro", to_and_fro},
+              {"asked", asked},
+              {"wildcards", wildcards},
+              {"truncated", truncated},
+              {"probed", probed},
+              {"self", self},
+              {"many", many},
+              {"freed", freed},
+              {"completed", completed},
+              {"aside", aside},
+              {"crossed", crossed},
+              {"several", several},
+              {"persistent", persistent},
+              {"sent_again", sent_again},
+              {"types", types},
+              {"cancelled", cancelled},
+              {"pieces", pieces},
+              {"churned", churned},
+              {"modes", modes},
+              {"communicators", communicators},
+              {"collectives", collectives},
+              {"direct", direct},
+              {"awaited", awaited},
+              {"reduced", reduced},
+              {"packed", packed},
+              {"gaps", gaps},
+              {"regular", regular},
+              {"refused", refused},
+              {"threads", threads},
+              {"turns", turns},
+              {"host_alone", host_alone},
+              {"not_started", not_started}};
+  // Which end the program.
+  cases["left_behind"] = left_behind;
+  cases["killed"] = killed;
   return run(argc, argv, cases, become_able);
 }
