@@ -11,7 +11,7 @@
 namespace nearpeak::layer {
 
 // Memory of a device, for any process of the machine.
-struct Remote {
+struct OrderMemory {
   std::uint32_t rank = 0;     // that has it,
   std::uint64_t address = 0;  // where it calls it so
   std::uint64_t allocation = 0;
@@ -31,8 +31,8 @@ struct alignas(64) Order {
   Way way = Way::kDown;
   std::uint32_t mover = 0;  // who is asked
   std::uint64_t bytes = 0;
-  Remote from;  // but with kUp
-  Remote to;    // but with kDown
+  OrderMemory from;  // but with kUp
+  OrderMemory to;    // but with kDown
 };
 
 // Beside an order, for what comes from the host or goes there.

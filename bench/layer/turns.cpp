@@ -86,7 +86,7 @@ bool answered(Order& order) {
   }
 }
 
-bool ask(int mover, Way way, const Remote& from, const Remote& to, std::size_t bytes) {
+bool ask(int mover, Way way, const OrderMemory& from, const OrderMemory& to, std::size_t bytes) {
   Order& order = world.area().order();
   order.way = way;
   order.mover = static_cast<std::uint32_t>(mover);
@@ -101,7 +101,7 @@ bool ask(int mover, Way way, const Remote& from, const Remote& to, std::size_t b
 }
 
 // Of this process.
-Remote remote_of(const Located& place, const void* data) {
+OrderMemory remote_of(const Located& place, const void* data) {
   const auto offset = static_cast<const char*>(data) - static_cast<const char*>(place.base);
   return {.rank = static_cast<std::uint32_t>(world.rank),
           .address = reinterpret_cast<std::uint64_t>(data),
@@ -116,7 +116,7 @@ int whom_for(const Located& place) {
 }
 
 // What a rank offers; its memory can be this process's own, which has no handle in its slot.
-Remote offered_of(int sender, const Slot& slot) {
+OrderMemory offered_of(int sender, const Slot& slot) {
   return {.rank = static_cast<std::uint32_t>(sender),
           .address = slot.address,
           .allocation = slot.allocation,
@@ -129,7 +129,7 @@ struct Here {
   Located place;
 };
 
-Here found(const Remote& remote) {
+Here found(const OrderMemory& remote) {
   if (remote.rank == static_cast<std::uint32_t>(world.rank)) {
     auto* const data = reinterpret_cast<char*>(remote.address);
     return {data, world.devices.locate(data)};
