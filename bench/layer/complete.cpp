@@ -25,7 +25,10 @@ class Asked {
     if (size > few_.size()) many_.resize(size);
     for (std::size_t i = 0; i < size; ++i) {
       at(i) = known(requests[i]);
-      if (at(i) == nullptr) continue;
+      if (at(i) == nullptr) {
+        strange_ = strange_ || requests[i] != calls::request_null();
+        continue;
+      }
       any_ = true;
       offered_ = offered_ || at(i)->kind == Operation::Kind::kOffered;
       collective_again_ = collective_again_ || is_collective_again(*at(i));
@@ -35,8 +38,8 @@ class Asked {
   Asked& operator=(const Asked&) = delete;
 
   bool any() const { return any_; }
-  // Whether a persistent collective is among them.
-  bool collective_again() const { return collective_again_; }
+  // Whether a persistent collective is among them, or may be, as the layer does not know them all.
+  bool collective_again() const { return collective_again_ || (strange_ && needs_help()); }
   // Whether the MPI library alone would wait for ever, or make others wait.
   bool needs_help() const { return offered_ || busy(); }
   Operation* operator[](int i) { return at(static_cast<std::size_t>(i)); }
@@ -61,6 +64,7 @@ class Asked {
   bool any_ = false;
   bool offered_ = false;
   bool collective_again_ = false;
+  bool strange_ = false;
   std::array<Operation*, 16> few_{};
   std::vector<Operation*> many_;
 };
