@@ -213,9 +213,9 @@ class Kernels {
     throw BackendUnavailable("this backend has no kernel that carries short copies");
   }
   // That of accel/reducer.hpp for one reduction, likewise.
-  virtual void begin_reduction(const Reduction&) {}
-  virtual bool reduction_ready(const Reduction&) { return true; }
-  virtual std::unique_ptr<Program> reduction(const Reduction&) {
+  virtual void begin_reduction(const Combination&) {}
+  virtual bool reduction_ready(const Combination&) { return true; }
+  virtual std::unique_ptr<Program> reduction(const Combination&) {
     throw BackendUnavailable("this backend has no kernels that combine numbers");
   }
   // Those that pack blocks, compiled at the first call; they live as long as the device.

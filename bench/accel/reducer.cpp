@@ -8,24 +8,24 @@
 namespace nearpeak {
 namespace {
 
-using Kind = Reduction::Kind;
-using Operation = Reduction::Operation;
+using Kind = Combination::Kind;
+using Operation = Combination::Operation;
 
 }  // namespace
 
-bool Reduction::known() const {
+bool Combination::known() const {
   if (kind == Kind::kFloating) return (bytes == 4 || bytes == 8) && operation <= Operation::kMin;
   return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
 }
 
-Reduction Reduction::alike() const {
-  Reduction out = *this;
+Combination Combination::alike() const {
+  Combination out = *this;
   const bool by_order = operation == Operation::kMax || operation == Operation::kMin;
   if (kind == Kind::kSigned && !by_order) out.kind = Kind::kUnsigned;
   return out;
 }
 
-Reducer::Reducer(Device& device, const Reduction& reduction)
+Reducer::Reducer(Device& device, const Combination& reduction)
     : bytes_(reduction.bytes),
       program_(kernels_of(device).reduction(reduction)),
       kernel_(program_->kernel("reduce")),

@@ -16,7 +16,7 @@ class Reducer {
   static constexpr std::size_t kMost = 8;  // vectors
 
   // Waits for the compiler. Throws as Kernels::reduction() does.
-  Reducer(Device& device, const Reduction& reduction);
+  Reducer(Device& device, const Combination& reduction);
 
   // Of `count` elements each of the vectors, in their order: ((a + b) + c) + ... They are aligned
   // as their elements. The result may be where one of them is. It is there then.

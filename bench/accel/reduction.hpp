@@ -6,7 +6,7 @@
 
 namespace nearpeak {
 
-struct Reduction {
+struct Combination {
   enum class Kind { kUnsigned, kSigned, kFloating };
   enum class Operation { kSum, kProduct, kMax, kMin, kBitAnd, kBitOr, kBitXor, kAnd, kOr, kXor };
 
@@ -18,8 +18,8 @@ struct Reduction {
   bool known() const;
   // That of the kernel, which does several: only the least and the greatest of integers depend on
   // their sign.
-  Reduction alike() const;
-  auto operator<=>(const Reduction&) const = default;
+  Combination alike() const;
+  auto operator<=>(const Combination&) const = default;
 };
 
 }  // namespace nearpeak

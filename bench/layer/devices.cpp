@@ -337,10 +337,10 @@ bool Devices::copy_from_host(const Located& place, const Layout& layout, void* d
   return true;
 }
 
-bool Devices::reduces(const Located& place, const Reduction& reduction, std::size_t bytes) {
+bool Devices::reduces(const Located& place, const Combination& reduction, std::size_t bytes) {
   constexpr std::size_t kWorthWaiting = std::size_t{4} << 20;
   if (patience_.count() == 0 || !reduction.known()) return false;
-  const Reduction made = reduction.alike();
+  const Combination made = reduction.alike();
   Carrier& carrier = carriers_[place.device];
   auto known = carrier.reducers.find(made);
   if (known == carrier.reducers.end()) {
@@ -360,7 +360,7 @@ bool Devices::reduces(const Located& place, const Reduction& reduction, std::siz
   return known->second && reaches(carrier.context, place.device, {&place});
 }
 
-void Devices::reduce(const Located& place, const Reduction& reduction, void* to,
+void Devices::reduce(const Located& place, const Combination& reduction, void* to,
                      const std::vector<const void*>& from, std::size_t count) {
   carriers_.at(place.device).reducers.at(reduction.alike())->reduce(to, from, count);
 }

@@ -135,9 +135,9 @@ class Devices {
   }
   // Whether a kernel of the place's device combines vectors of so many bytes there: it is ready, or
   // they are worth waiting for it.
-  bool reduces(const Located& place, const Reduction& reduction, std::size_t bytes);
+  bool reduces(const Located& place, const Combination& reduction, std::size_t bytes);
   // Then: those that the device reaches, as Reducer does.
-  void reduce(const Located& place, const Reduction& reduction, void* to,
+  void reduce(const Located& place, const Combination& reduction, void* to,
               const std::vector<const void*>& from, std::size_t count);
 
   // Memory of a device, from its start; empty where there is no more.
@@ -201,8 +201,8 @@ class Devices {
   struct Carrier {
     std::unique_ptr<Courier> courier;
     std::unique_ptr<BlockMover> mover;
-    std::map<Reduction, std::unique_ptr<Reducer>> reducers;  // null: it cannot be made
-    void* context = nullptr;                                 // whose memory their kernels reach
+    std::map<Combination, std::unique_ptr<Reducer>> reducers;  // null: it cannot be made
+    void* context = nullptr;                                   // whose memory their kernels reach
     std::uint64_t asked = 0;
     bool never = false;
     bool moves_never = false;

@@ -160,7 +160,7 @@ struct Exchange {
   std::uint64_t all_bytes = 0;  // in the longest buffer
   Own data;
   Own in;
-  std::optional<Reduction> reduction;
+  std::optional<Combination> reduction;
   bool reduces = false;  // this rank
 };
 

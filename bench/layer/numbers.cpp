@@ -8,8 +8,8 @@
 namespace nearpeak::layer {
 namespace {
 
-using Kind = Reduction::Kind;
-using Operation = Reduction::Operation;
+using Kind = Combination::Kind;
+using Operation = Combination::Operation;
 
 // Handles are addresses in the library in some ABIs.
 #ifdef OMPI_MAJOR_VERSION
@@ -85,12 +85,12 @@ bool is_of_bits(Operation operation) {
 
 }  // namespace
 
-std::optional<Reduction> reduction_of(MPI_Datatype type, MPI_Op op) {
+std::optional<Combination> reduction_of(MPI_Datatype type, MPI_Op op) {
   for (const NamedOp& by : named_ops()) {
     if (by.op != op) continue;
     for (const NamedType& of : named_types()) {
       if (of.type != type) continue;
-      const Reduction out{of.kind, static_cast<unsigned>(type_of(type).bytes), by.operation};
+      const Combination out{of.kind, static_cast<unsigned>(type_of(type).bytes), by.operation};
       const bool means_it = !of.bits_alone || is_of_bits(by.operation);
       return means_it && out.known() ? std::optional(out) : std::nullopt;
     }

@@ -10,6 +10,6 @@
 namespace nearpeak::layer {
 
 // Nothing where no kernel does it, as of an operation or a type that the application has made.
-std::optional<Reduction> reduction_of(MPI_Datatype type, MPI_Op op);
+std::optional<Combination> reduction_of(MPI_Datatype type, MPI_Op op);
 
 }  // namespace nearpeak::layer

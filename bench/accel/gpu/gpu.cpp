@@ -400,17 +400,17 @@ class GpuKernels final : public Kernels {
     begin_courier();
     return std::make_unique<GpuProgram>(context_, courier_->get());
   }
-  void begin_reduction(const Reduction& of) override {
+  void begin_reduction(const Combination& of) override {
     if (reductions_.count(of) > 0) return;
     reductions_.try_emplace(of, [of, compile = driver_.load_compiler(context_)] {
       return compile(kernels::reduction(of));
     });
   }
-  bool reduction_ready(const Reduction& of) override {
+  bool reduction_ready(const Combination& of) override {
     const auto found = reductions_.find(of);
     return found != reductions_.end() && found->second.ready();
   }
-  std::unique_ptr<Program> reduction(const Reduction& of) override {
+  std::unique_ptr<Program> reduction(const Combination& of) override {
     begin_reduction(of);
     return std::make_unique<GpuProgram>(context_, reductions_.at(of).get());
   }
@@ -434,7 +434,7 @@ class GpuKernels final : public Kernels {
   const Context& context_;
   Driver::Compile compile_;
   std::optional<Background> courier_;
-  std::map<Reduction, Background> reductions_;
+  std::map<Combination, Background> reductions_;
   std::string unavailable_;
   std::optional<PatternKernels> pattern_;
   std::unique_ptr<Program> packing_;

@@ -64,7 +64,7 @@ extern const char* const kBlocks;
 //     `count` elements of the first `ranks` vectors, combined in their order; the first `quads`
 //     pieces of 16 bytes, none unless all addresses are multiples of that, each at once
 // Of a reduction that is known.
-std::string reduction(const Reduction& of);
+std::string reduction(const Combination& of);
 
 //   courier(board, next, number, patience_ns)  one block; accel/courier.cpp launches it. What it
 //   shares with the CPU is in accel/courier.hpp

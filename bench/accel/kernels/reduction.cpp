@@ -6,8 +6,8 @@
 namespace nearpeak::kernels {
 namespace {
 
-using Kind = Reduction::Kind;
-using Operation = Reduction::Operation;
+using Kind = Combination::Kind;
+using Operation = Combination::Operation;
 
 // Loads of all of a thread's vectors are on their way before the first is needed: a link needs many
 // bytes in flight. A thread reads an element everywhere before it writes it: the result may lie
@@ -101,7 +101,7 @@ const char* combined(Operation operation) {
 
 }  // namespace
 
-std::string reduction(const Reduction& of) {
+std::string reduction(const Combination& of) {
   return std::string("typedef ") + type_of(of.kind, of.bytes) +
          " Element;\nDEVICE Element combined(Element a, Element b) { return (Element)(" +
          combined(of.operation) + "); }\n" + kReduction;

@@ -13,15 +13,15 @@
 #include "tests/accel/kernels/kernels.hpp"
 
 using namespace nearpeak;
-using Kind = Reduction::Kind;
-using Operation = Reduction::Operation;
+using Kind = Combination::Kind;
+using Operation = Combination::Operation;
 
 namespace {
 
 // Combines vectors of these numbers, from each of several places in their memory on, into memory of
 // its own and in place.
 template <typename Number>
-void check(const Reduction& reduction, const std::function<Number(Number, Number)>& combined) {
+void check(const Combination& reduction, const std::function<Number(Number, Number)>& combined) {
   constexpr std::size_t kN = 2000;
   const FakeCuda fake("", FAKE_CUDA, FAKE_NVRTC);
   const auto cuda = FakeCuda::load();
@@ -63,19 +63,19 @@ TEST_CASE("a reducer combines vectors, in their place too") {
 }
 
 TEST_CASE("reductions compile for GPUs") {
-  for (const Reduction& each : {Reduction{Kind::kFloating, 8, Operation::kSum},
-                                Reduction{Kind::kSigned, 1, Operation::kMax},
-                                Reduction{Kind::kUnsigned, 2, Operation::kXor}})
+  for (const Combination& each : {Combination{Kind::kFloating, 8, Operation::kSum},
+                                  Combination{Kind::kSigned, 1, Operation::kMax},
+                                  Combination{Kind::kUnsigned, 2, Operation::kXor}})
     compile_for_gpus(kernels::reduction(each), {"reduce"});
 }
 
 TEST_CASE("which reductions there are, and which of them are one kernel") {
-  const Reduction sum{Kind::kSigned, 4, Operation::kSum};
-  CHECK(sum.alike() == Reduction{Kind::kUnsigned, 4, Operation::kSum});
-  const Reduction least{Kind::kSigned, 4, Operation::kMin};
+  const Combination sum{Kind::kSigned, 4, Operation::kSum};
+  CHECK(sum.alike() == Combination{Kind::kUnsigned, 4, Operation::kSum});
+  const Combination least{Kind::kSigned, 4, Operation::kMin};
   CHECK(least.alike() == least);
-  CHECK(Reduction{Kind::kUnsigned, 8, Operation::kBitOr}.known());
-  CHECK_FALSE(Reduction{Kind::kFloating, 8, Operation::kBitOr}.known());
-  CHECK_FALSE(Reduction{Kind::kFloating, 2, Operation::kSum}.known());
-  CHECK_FALSE(Reduction{Kind::kUnsigned, 16, Operation::kSum}.known());
+  CHECK(Combination{Kind::kUnsigned, 8, Operation::kBitOr}.known());
+  CHECK_FALSE(Combination{Kind::kFloating, 8, Operation::kBitOr}.known());
+  CHECK_FALSE(Combination{Kind::kFloating, 2, Operation::kSum}.known());
+  CHECK_FALSE(Combination{Kind::kUnsigned, 16, Operation::kSum}.known());
 }
