@@ -13,8 +13,8 @@
 #include "tests/accel/kernels/kernels.hpp"
 
 using namespace nearpeak;
-using Kind = Combination::Kind;
-using Operation = Combination::Operation;
+using Numbers = Combination::Kind;
+using Combining = Combination::Operation;
 
 namespace {
 
@@ -57,25 +57,25 @@ void check(const Combination& reduction, const std::function<Number(Number, Numb
 }  // namespace
 
 TEST_CASE("a reducer combines vectors, in their place too") {
-  check<float>({Kind::kFloating, 4, Operation::kSum}, [](float a, float b) { return a + b; });
-  check<std::uint8_t>({Kind::kUnsigned, 1, Operation::kXor},
+  check<float>({Numbers::kFloating, 4, Combining::kSum}, [](float a, float b) { return a + b; });
+  check<std::uint8_t>({Numbers::kUnsigned, 1, Combining::kXor},
                       [](int a, int b) { return (a == 0) != (b == 0) ? 1 : 0; });
 }
 
 TEST_CASE("reductions compile for GPUs") {
-  for (const Combination& each : {Combination{Kind::kFloating, 8, Operation::kSum},
-                                  Combination{Kind::kSigned, 1, Operation::kMax},
-                                  Combination{Kind::kUnsigned, 2, Operation::kXor}})
+  for (const Combination& each : {Combination{Numbers::kFloating, 8, Combining::kSum},
+                                  Combination{Numbers::kSigned, 1, Combining::kMax},
+                                  Combination{Numbers::kUnsigned, 2, Combining::kXor}})
     compile_for_gpus(kernels::reduction(each), {"reduce"});
 }
 
 TEST_CASE("which reductions there are, and which of them are one kernel") {
-  const Combination sum{Kind::kSigned, 4, Operation::kSum};
-  CHECK(sum.alike() == Combination{Kind::kUnsigned, 4, Operation::kSum});
-  const Combination least{Kind::kSigned, 4, Operation::kMin};
+  const Combination sum{Numbers::kSigned, 4, Combining::kSum};
+  CHECK(sum.alike() == Combination{Numbers::kUnsigned, 4, Combining::kSum});
+  const Combination least{Numbers::kSigned, 4, Combining::kMin};
   CHECK(least.alike() == least);
-  CHECK(Combination{Kind::kUnsigned, 8, Operation::kBitOr}.known());
-  CHECK_FALSE(Combination{Kind::kFloating, 8, Operation::kBitOr}.known());
-  CHECK_FALSE(Combination{Kind::kFloating, 2, Operation::kSum}.known());
-  CHECK_FALSE(Combination{Kind::kUnsigned, 16, Operation::kSum}.known());
+  CHECK(Combination{Numbers::kUnsigned, 8, Combining::kBitOr}.known());
+  CHECK_FALSE(Combination{Numbers::kFloating, 8, Combining::kBitOr}.known());
+  CHECK_FALSE(Combination{Numbers::kFloating, 2, Combining::kSum}.known());
+  CHECK_FALSE(Combination{Numbers::kUnsigned, 16, Combining::kSum}.known());
 }
