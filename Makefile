@@ -58,14 +58,12 @@ study: $(READY)
 	$(BIN)/nearpeak study --mpi openmpi --mpi mpich --budget $(BUDGET) -o $(STUDY) \
 	  $(if $(wildcard $(STUDY)/plan.json),--resume)
 
-# Tests are run side by side, each part when one before it has ended: launches, and what only computes
-# or compiles, which takes the CPUs when launches leave them. A rank that waits for another gives way,
-# and would get its CPU back after a whole slice of time: what takes one second would take twenty.
-test: IDLE = $(if $(shell command -v chrt),chrt --idle 0)
+# Built one after the other, as each build takes all cores. Tests are run side by side, each part when
+# one before it has ended: launches, whose ranks wait for each other, beside what only computes.
 test: $(TOOLS)
 	$(MAKE) programs
-	$(MAKE) --jobs=2 --output-sync=target IDLE='$(IDLE)' pytest-mpi lint sanitize unit narrowed \
-	  pytest-rest pytest-launches
+	$(MAKE) --jobs=2 --output-sync=target pytest-mpi lint sanitize unit narrowed pytest-rest \
+	  pytest-study
 
 # Nothing of it compiles, starts a launch or opens a browser.
 quick: $(TOOLS)
@@ -85,17 +83,15 @@ lint: $(TOOLS)
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
-	$(IDLE) $(BIN)/mypy
+	$(BIN)/mypy
 
 format: $(TOOLS)
 	$(BIN)/clang-format -i $(CPP)
 	$(BIN)/ruff format
 	$(BIN)/ruff check --fix
 
-# What real launches start: tests that wait for a compiler, beside others that do, take longer. What
-# the programs share comes first with -Werror; with ccache it is then there.
-programs: BUILT = --target nearpeak-native
-programs: build-release
+# With what real launches start: tests that wait for a compiler, beside others that do, take longer.
+programs: build-release build-sanitize
 	$(BIN)/nearpeak mpi add openmpi mpich
 	$(BIN)/nearpeak build --mpi openmpi --mpi mpich
 
@@ -106,30 +102,28 @@ build-%: export CCACHE_SLOPPINESS := pch_defines,time_macros
 build-sanitize: BUILT = --target nearpeak-tests
 build-%: $(TOOLS)
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S bench --preset $*
-	MAKEFLAGS= $(IDLE) $(BIN)/cmake --build build/$* $(BUILT)
+	MAKEFLAGS= $(BIN)/cmake --build build/$* $(BUILT)
 
 unit: CHECKED = build/release
 sanitize: CHECKED = build/sanitize
 unit: build-release
 sanitize: build-sanitize
 unit sanitize:
-	$(IDLE) $(BIN)/ctest --test-dir $(CHECKED) --output-on-failure --no-tests=error
+	$(BIN)/ctest --test-dir $(CHECKED) --output-on-failure --no-tests=error
 
 # What computes, on the instructions that every CPU has: nothing may depend on last digits.
 narrowed: $(TOOLS)
-	$(IDLE) $(BIN)/python tests/narrowed.py tests/statistics tests/observations tests/results \
+	$(BIN)/python tests/narrowed.py tests/statistics tests/observations tests/results \
 	  tests/findings tests/compare tests/test_numbers.py
 
 # Two parts of real launches (only one may have test hosts), all else.
 PART_mpi := tests/mpi
-PART_launches := $(addprefix tests/,study libraries netns slurm examples trace layer nodes cli bundle \
-  conform)
-PART_rest := $(addprefix --ignore=,$(PART_mpi) $(PART_launches))
-.PHONY: pytest-mpi pytest-launches pytest-rest
-pytest-rest: BESIDE = $(IDLE)
+PART_study := tests/study tests/libraries tests/netns tests/slurm tests/examples
+PART_rest := $(addprefix --ignore=,$(PART_mpi) $(PART_study))
+.PHONY: pytest-mpi pytest-study pytest-rest
 
-pytest-mpi pytest-launches pytest-rest: pytest-%: $(TOOLS)
-	$(BESIDE) $(BIN)/pytest --junitxml=build/$@.xml $(PART_$*)
+pytest-mpi pytest-study pytest-rest: pytest-%: $(TOOLS)
+	$(BIN)/pytest --junitxml=build/$@.xml $(PART_$*)
 
 $(SITE): $(READY) requirements-docs.lock
 	$(PIP) --require-hashes -r requirements-docs.lock
