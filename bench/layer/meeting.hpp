@@ -84,16 +84,18 @@ class Meeting {
     return all;
   }
 
-  // Whether all say so, of a collective that all offer; before any step of it.
+  // Whether all say so, of a collective that all offer; before any step of it. Waits for all, also
+  // behind one that does not: none that goes on may seem to others not to have offered.
   template <typename Idle>
   bool agree(bool so, const Idle& idle) {
     seat().step.store(8 * number_ + (so ? kYes : kNo), std::memory_order_release);
-    for (std::size_t i = 0; i < size(); ++i) {
+    bool all = true;
+    for (const Seat* const each : seats_) {
       std::uint64_t step = 0;
-      while ((step = seats_[i]->step.load(std::memory_order_acquire)) < 8 * number_ + kNo) idle();
-      if (step == 8 * number_ + kNo || step >= 8 * (number_ + 1)) return false;
+      while ((step = each->step.load(std::memory_order_acquire)) < 8 * number_ + kNo) idle();
+      all = all && step != 8 * number_ + kNo && step < 8 * (number_ + 1);
     }
-    return true;
+    return all;
   }
 
   // Waits until all have come as far, by the first step, or the next.

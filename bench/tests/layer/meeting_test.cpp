@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <thread>
@@ -85,10 +87,17 @@ TEST_CASE("a meeting: all decide alike where some offer nothing") {
   CHECK(std::count(direct[0].begin(), direct[0].end(), true) > kCalls / 10);
 }
 
+// Also by one that has offered and looks late: the one that disagrees goes on as soon as it can.
 TEST_CASE("a meeting: one that disagrees is heard, also when it has gone on") {
   Ranks ranks(3);
-  ranks.run([](std::size_t rank, Meeting& meeting) {
-    REQUIRE(meeting.meet(offer_of(1), kIdle).size() == 3);
+  std::atomic<bool> offered = false;
+  ranks.run([&](std::size_t rank, Meeting& meeting) {
+    const auto late = [&] {
+      offered = true;
+      if (rank == 2) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    };
+    while (rank != 2 && !offered) kIdle();
+    REQUIRE(meeting.meet(offer_of(1), late).size() == 3);
     CHECK_FALSE(meeting.agree(rank != 1, kIdle));
     for (int i = 0; rank == 1 && i < 3; ++i) meeting.pass();
   });
