@@ -92,7 +92,7 @@ def title(name: str) -> str:
 def _family(results: Results, name: str, cells: list[Cell]) -> Family:
     rank = order.ranking(results)
     curves = sorted({cell.case.curve for cell in cells}, key=lambda curve: (rank(curve), curve))
-    sizes = _sizes(cell.case.x for cell in cells)
+    sizes = told_sizes(cell.case.x for cell in cells)
     shown = set(order.first_sheet(results))
     charts: dict[tuple[Place, str], list[Curve]] = {}
     there = {(cell.place, cell.case.curve) for cell in cells}
@@ -164,7 +164,7 @@ def _common(curves: Sequence[Curve]) -> dict[str, str]:
     return {name: value for name, value in first if all((name, value) in other for other in others)}
 
 
-def _sizes(measured: Iterable[int]) -> list[int]:
+def told_sizes(measured: Iterable[int]) -> list[int]:
     """A small, a medium and a large one of those that were measured, each once."""
     there = sorted({x for x in measured if x > 0})
     if not there:
@@ -365,7 +365,7 @@ def _figures(cells: Sequence[Cell], curves: Sequence[Curve]) -> Iterator[str]:
         if cell.median is None or cell.fraction is not None:
             continue
         if cell.better == "lower" or (cell.who, cell.case.curve) not in held:
-            found[_named(cell.case, curves)][cell.who].append(cell)
+            found[named(cell.case, curves)][cell.who].append(cell)
     for figure, by_who in list(found.items())[:_TOLD]:
         values: dict[str, list[str]] = defaultdict(list)
         for who, some in by_who.items():
@@ -397,10 +397,10 @@ def _furthest(found: Iterable[Furthest], curves: Sequence[Curve]) -> Iterator[st
 
 def _whose(cell: Cell | Furthest, curves: Sequence[Curve]) -> str:
     """`bcast of intel`."""
-    return f"{_named(cell.case, curves)} of {cell.who.label}"
+    return f"{named(cell.case, curves)} of {cell.who.label}"
 
 
-def _named(case: Case, curves: Sequence[Curve]) -> str:
+def named(case: Curve, curves: Sequence[Curve]) -> str:
     """`put_bw (win=created)`: its figure, with the axes that tell it from others of these."""
     common = _common([case, *(curve for curve in curves if curve.figure == case.figure)])
     axes = axes_words({name: value for name, value in case.axes.items() if name not in common})
@@ -422,7 +422,7 @@ def _scalings(
                 continue
             common = set.intersection(*(known[place, curve] for place in there))
             if common:
-                sizes = _sizes(common)
+                sizes = told_sizes(common)
                 yield Scaling(curve, there, sorted({sizes[0], sizes[-1]}))
 
 

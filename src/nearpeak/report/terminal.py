@@ -15,6 +15,7 @@ from nearpeak.picture.measured import summed
 from nearpeak.report import (
     applications,
     findings,
+    gpu_memory,
     imported,
     left_out,
     pairs,
@@ -244,9 +245,9 @@ def _notes(results: Results, found: list[Group]) -> Iterator[Text]:
         for text in [*told, *headline.why]:
             if text:
                 yield Text.assemble(_text(headline.place.path, "bold"), ": ", _text(text))
-    slowest = pairs.sentences(results)
-    yield from map(_text, slowest[:_SHOWN])
-    yield from _more(len(slowest))
+    for told in (gpu_memory.sentences(results), pairs.sentences(results)):
+        yield from map(_text, told[:_SHOWN])
+        yield from _more(len(told))
     yield from _findings(results)
 
 

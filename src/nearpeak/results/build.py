@@ -22,6 +22,7 @@ from nearpeak.results import (
     failures,
     fits,
     furthest,
+    gpu_memory,
     headlines,
     imported,
     locality,
@@ -137,6 +138,11 @@ def summarise(observations: Observations) -> Results:
     results.modes = modes.find(results)
     results.pairs = pairs.find(results)
     results.furthest = furthest.find(results)
+    results.gpu_memory = gpu_memory.find(
+        [cell for cell in own if cell.who not in native],
+        observations.paths,
+        observations.benchmarks,
+    )
     results.imported = imported.find(results, limits)
     return results
 

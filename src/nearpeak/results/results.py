@@ -512,6 +512,26 @@ class Furthest(msgspec.Struct, kw_only=True):
     beside: list[Share] = []  # of the same case, what is no MPI: NCCL, RCCL
 
 
+class SlowerInGpuMemory(msgspec.Struct, kw_only=True):
+    """How many times slower an operation is in GPU memory than in host memory: how many times as
+    long it takes, or as low its rate is; below 1 it is faster there."""
+
+    case: Case  # in GPU memory
+    slower: Estimated
+    blocks: int  # that measured both
+
+
+class InGpuMemory(msgspec.Struct, kw_only=True):
+    """The operations of a library between GPUs, beside the same within host memory, at one size."""
+
+    who: Who
+    place: Place
+    host: str  # the id of the path within host memory
+    x: int
+    slower: float  # the median over the operations
+    operations: list[SlowerInGpuMemory]  # the slowest first
+
+
 class PairFigure(msgspec.Struct, kw_only=True):
     """One pair of a matrix."""
 
@@ -943,6 +963,7 @@ class Results(msgspec.Struct, kw_only=True):
     peaks: list[Peak] = []
     pairs: list[PairMatrix] = []  # of studies of all pairs
     furthest: list[Furthest] = []  # of each family
+    gpu_memory: list[InGpuMemory] = []
     imported: list[Imported] = []  # beside what a study measured itself
     failures: list[Failure]
     failure_kinds: list[FailureKind] = []
