@@ -15,6 +15,8 @@ from nearpeak.findings.build import build_results
 from nearpeak.results.build import from_json
 from nearpeak.results.cells import is_defect
 from nearpeak.results.results import Results
+from nearpeak.trace import ceilings
+from nearpeak.trace.trace import Trace
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -53,6 +55,15 @@ def test_results_are_those_of_the_records(name: str) -> None:
     above = [cell for cell in shown.cells if (cell.fraction or 0.0) > 1.03]
     assert len(above) <= (name == "h200")
     assert not any(is_defect(cell) for cell in above)
+
+
+def test_a_trace_has_the_ceilings_of_the_study_beside_it() -> None:
+    for file in EXAMPLES.glob("*/trace.json"):
+        trace = msgspec.json.decode(file.read_bytes(), type=Trace)
+        known = ceilings.known(results_of(file.parent.name))
+        found = ceilings.ceilings(trace, known.times)
+        assert found
+        same(msgspec.to_builtins(found), msgspec.to_builtins(trace.ceilings))
 
 
 @pytest.mark.parametrize(("metric", "size"), [("latency", 8), ("bw", 16 << 20)])
