@@ -21,14 +21,10 @@ MOVED = re.compile(r"(\d+) of datatypes")
 QUICK = ("--sizes", "8,100001", "--slot-ms", "1", "--in-flight", "4M", "--cache", "4M")
 
 
-def measured(
-    application: Any,
-    file: Path,
-    words: list[str],
-    nvrtc: str = "/nowhere/libnvrtc.so",
-    fake: str = "",
-) -> list[dict[str, Any]]:
-    """The samples of a launch between two ranks."""
+def launched(
+    application: Any, words: list[str], nvrtc: str = "/nowhere/libnvrtc.so", fake: str = ""
+) -> str:
+    """What a launch between two ranks has said on stderr."""
     library = application.library
     cpus = sorted(os.sched_getaffinity(0))
     fakes = {
@@ -53,12 +49,17 @@ def measured(
         check=False,
     )
     assert done.returncode == 0, (done.stdout, done.stderr)
+    return done.stderr
+
+
+def measured(file: Path, said: str, kernels: bool = False) -> list[dict[str, Any]]:
+    """The samples of a launch; `kernels`: which packed."""
     records = [json.loads(text) for text in file.read_text().splitlines()]
     assert not [record for record in records if record["record"] == "problem"]
     samples = [record for record in records if record["record"] == "samples"]
     assert all(record["verified"] for record in samples)
-    if fake:
-        assert min(int(found) for found in MOVED.findall(done.stderr)) > 0, done.stderr
+    if kernels:
+        assert min(int(found) for found in MOVED.findall(said)) > 0, said
     return samples
 
 
@@ -70,7 +71,7 @@ def test_what_arrives_is_what_was_sent(application: Any, tmp_path: Path, buffers
     words = ["latency", *whole]
     for calls in CALLS:
         words += ["+", "bibw", "--calls", calls, *whole]
-    samples = measured(application, file, words)
+    samples = measured(file, launched(application, words))
     assert {record["size_bytes"] for record in samples} == {8, 100001}
     assert {record["benchmark"] for record in samples} == {"latency", "bibw"}
     assert {record["axes"]["calls"] for record in samples} == {*CALLS}
@@ -84,5 +85,32 @@ def test_datatypes_of_applications(application: Any, tmp_path: Path, fake_nvrtc:
     for shape in SHAPES:
         words += ["+", shape, "--buffers", "D,D", *QUICK, "--budget-ms", "10000"]
         words += ["--jsonl", str(file)]
-    samples = measured(application, file, words[1:], str(fake_nvrtc), "reachable=1,mps=1")
+    said = launched(application, words[1:], str(fake_nvrtc), "reachable=1,mps=1")
+    samples = measured(file, said, kernels=True)
     assert {record["benchmark"] for record in samples} == {*SHAPES}
+
+
+def test_a_solution_has_the_same_bits_staged_and_with_the_layer(
+    application: Any, tmp_path: Path, fake_nvrtc: Path
+) -> None:
+    """And as with buffers that every library can send."""
+    ways = {"host": "H,H", "staged": "D,D --staging pinned", "layer": "D,D"}
+    found = {}
+    for way, buffers in ways.items():
+        file = tmp_path / f"{way}.json"
+        words = ["jacobi2d", "--solve", "1e-1", "--sizes", "33", "--buffers", *buffers.split()]
+        launched(application, [*words, "--solution", str(file)], str(fake_nvrtc), "reachable=1")
+        found[way] = json.loads(file.read_text())
+    assert found["host"] == found["staged"] == found["layer"]
+
+
+def test_halos_arrive(application: Any, tmp_path: Path, fake_nvrtc: Path) -> None:
+    """Packed by kernels of the application, and as datatypes by the layer."""
+    file = tmp_path / "records.jsonl"
+    words = []
+    for pack in ("kernel", "direct"):
+        words += ["+", "halo3d", "--pack", pack, "--sizes", "12", "--buffers", "D,D", *QUICK[2:]]
+        words += ["--jsonl", str(file)]
+    said = launched(application, words[1:], str(fake_nvrtc), "reachable=1,mps=1")
+    samples = measured(file, said, kernels=True)
+    assert {record["axes"]["pack"] for record in samples} == {"kernel", "direct"}
