@@ -62,20 +62,18 @@ def plant(
     monkeypatch.setenv("LD_PRELOAD", str(faulty))
 
 
+def in_host_memory(mpi: str, targets: str, seconds: float) -> Asked:
+    """A search for these targets."""
+    return Asked(mpi=mpi, targets=targets, path=None, buffers="H,H", budget_seconds=seconds, seed=1)
+
+
 @pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
 def test_what_is_planted_is_found_refused_or_survived(
     faulty: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     plant(monkeypatch, faulty, NAMES)
     monkeypatch.setattr(trials, "LEAST_LIMIT", 3.0)
-    asked = Asked(
-        mpi="mpich",
-        targets="latency:8",
-        path=None,
-        buffers="H,H",
-        budget_seconds=240.0,
-        seed=1,
-    )
+    asked = in_host_memory("mpich", "latency:8", 240.0)
     prepared = run.prepare(asked)
     guards = [each for each in prepared.launches.guards if each.benchmark.name == "latency"]
     prepared = replace(prepared, launches=replace(prepared.launches, guards=guards, others={}))
@@ -110,14 +108,7 @@ def test_a_threshold_is_put_where_two_protocols_cross(
     threshold = Threshold(short=str(1 << 30), long="1")
     limit = msgspec.structs.replace(offered.tunable, values=["1024"], threshold=threshold)
     monkeypatch.setattr(run, "offered", lambda _: [offered._replace(tunable=limit)])
-    asked = Asked(
-        mpi="mpich",
-        targets="latency:8",
-        path=None,
-        buffers="H,H",
-        budget_seconds=240.0,
-        seed=1,
-    )
+    asked = in_host_memory("mpich", "latency:8", 240.0)
     prepared = run.prepare(asked)
     found = thresholds.measure(
         prepared.launches, prepared.thresholds, lambda _: None, LIMIT_SECONDS, lambda: 1000.0
@@ -130,14 +121,7 @@ def test_a_threshold_is_put_where_two_protocols_cross(
 @pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
 @pytest.mark.usefixtures("measured_library")
 def test_an_application_is_measured_and_confirmed() -> None:
-    asked = Asked(
-        mpi="mpich",
-        targets="jacobi2d:128,jacobi2d:256,latency:8",
-        path=None,
-        buffers="H,H",
-        budget_seconds=3600.0,
-        seed=1,
-    )
+    asked = in_host_memory("mpich", "jacobi2d:128,jacobi2d:256,latency:8", 3600.0)
     prepared = run.prepare(asked)
     small, large, message = prepared.launches.measure({}, LIMIT_SECONDS)
     assert (small.unit, small.better, message.unit) == ("us", "lower", "us")
@@ -167,9 +151,7 @@ def test_an_application_is_measured_and_confirmed() -> None:
 def test_ucx_takes_the_ceilings_that_are_measured(
     measured_library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = Asked(
-        mpi="openmpi", targets="latency:8", path=None, buffers="H,H", budget_seconds=120.0, seed=1
-    )
+    asked = in_host_memory("openmpi", "latency:8", 120.0)
     prepared = run.prepare(asked)
     told: list[str] = []
     ceilings = calibrate.measure(prepared.single, prepared.calibrated, told.append, LIMIT_SECONDS)
