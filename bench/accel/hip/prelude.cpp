@@ -15,6 +15,7 @@ typedef unsigned long long u64;
 
 #define DEVICE __device__ inline
 #define KERNEL extern "C" __global__ void
+#define WIDE_KERNEL extern "C" __global__ void
 #define WAITING_KERNEL extern "C" __global__ void
 #define OF_BLOCK(type, name) __shared__ type name
 

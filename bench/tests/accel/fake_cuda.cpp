@@ -54,7 +54,6 @@ constexpr std::size_t kMemory = std::size_t{1} << 30;  // of each device
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kGranularity = std::size_t{2} << 20;  // of memory that is mapped by itself
 constexpr int kMostDevices = 2;
-constexpr unsigned kMostThreads = 1024;  // of a block
 constexpr int kLeastPriority = 0;
 constexpr int kGreatestPriority = -5;
 
@@ -73,6 +72,7 @@ enum Error {
   kNotFound = 500,
   kNotReady = 600,
   kIllegalAddress = 700,
+  kOutOfResources = 701,
   kHostMemoryRegistered = 712,
 };
 
@@ -97,6 +97,7 @@ const Text kTexts[] = {
     {500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {600, "CUDA_ERROR_NOT_READY", "device not ready"},
     {700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
+    {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"},
     {712, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED", "part or all is already mapped"},
 };
 
@@ -144,6 +145,7 @@ constexpr const char* kCodeBegin = "kernels on the CPU: ";  // as in fake_nvrtc.
 
 struct Kernel {  // as in fake_nvrtc.cpp
   unsigned arguments;
+  unsigned threads;  // that a block of it may have
   bool waits;
   const bool* pointers;
   void (*run)(unsigned blocks, unsigned threads, const Address* values);
@@ -1086,9 +1088,10 @@ EXPORT int cuLaunchKernel(const Kernel* kernel, unsigned blocks, unsigned blocks
     known = known || (module->device == current && module->kernels.count(kernel) != 0);
   if (!known || state().streams.count(stream) == 0 || stream->device != current)
     return kInvalidHandle;
-  if (blocks == 0 || threads == 0 || threads > kMostThreads || blocks_y != 1 || blocks_z != 1 ||
-      threads_y != 1 || threads_z != 1 || extra != nullptr)
+  if (blocks == 0 || threads == 0 || blocks_y != 1 || blocks_z != 1 || threads_y != 1 ||
+      threads_z != 1 || extra != nullptr)
     return kInvalidValue;
+  if (threads > kernel->threads) return kOutOfResources;  // registers, if it needs many
   std::vector<Address> values(kernel->arguments);
   for (unsigned i = 0; i < kernel->arguments; ++i) {
     std::memcpy(&values[i], arguments[i], sizeof(Address));
