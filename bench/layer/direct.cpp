@@ -174,6 +174,7 @@ class Direct {
   const std::size_t own;
 
   std::size_t size() const { return offers.size(); }
+  std::vector<std::size_t> others_first() const { return circle_.meeting.others_first(); }
   std::uint64_t bytes() const { return exchange_.offer.bytes; }
   // Where a rank's data is, and what it receives, while no other of its allocations is asked for.
   char* data(std::size_t i) const { return open(i, exchange_.data, offers[i].data, 0); }
@@ -364,7 +365,7 @@ bool allreduce(const FoundBuffers& found, const void* data, void* in, MPI_Count 
     {
       const Guard guard;
       std::vector<Piece> pieces;
-      for (std::size_t i = 0; i < direct.size(); ++i)
+      for (const std::size_t i : direct.others_first())
         if (i != direct.own && length(i) > 0)
           pieces.push_back({direct.in() + begin(i), direct.in(i) + begin(i), length(i)});
       direct.copy(pieces);
@@ -459,7 +460,7 @@ bool gather(const FoundBuffers& found, const void* data, MPI_Count n, MPI_Dataty
     if (static_cast<int>(direct.own) == root) {
       const Guard guard;
       std::vector<Piece> pieces;
-      for (std::size_t i = 0; i < direct.size(); ++i)
+      for (const std::size_t i : direct.others_first())
         if (i != direct.own || !keeps)
           pieces.push_back({direct.in() + i * direct.bytes(), direct.data(i), direct.bytes()});
       direct.copy(pieces);
@@ -509,7 +510,7 @@ bool allgather(const FoundBuffers& found, const void* data, MPI_Count n, MPI_Dat
     {
       const Guard guard;
       std::vector<Piece> pieces;
-      for (std::size_t i = 0; i < direct.size(); ++i)
+      for (const std::size_t i : direct.others_first())
         if (i != direct.own || !keeps)
           pieces.push_back({direct.in() + i * direct.bytes(), direct.data(i), direct.bytes()});
       direct.copy(pieces);
@@ -534,7 +535,7 @@ bool alltoall(const FoundBuffers& found, const void* data, MPI_Count n, MPI_Data
     {
       const Guard guard;
       std::vector<Piece> pieces;
-      for (std::size_t i = 0; i < direct.size(); ++i)
+      for (const std::size_t i : direct.others_first())
         pieces.push_back({direct.in() + i * direct.bytes(),
                           direct.data(i) + direct.own * direct.bytes(), direct.bytes()});
       direct.copy(pieces);

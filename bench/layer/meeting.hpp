@@ -68,6 +68,13 @@ class Meeting {
   std::size_t own() const { return own_; }
   const Seat& seat(std::size_t i) const { return *seats_[i]; }
   Seat& seat() { return *seats_[own_]; }
+  // All ranks from the next one on, this one last. At no place do two ranks have the same one: who
+  // reads what others have, in this order, is not with all at the link of one.
+  std::vector<std::size_t> others_first() const {
+    std::vector<std::size_t> all(size());
+    for (std::size_t k = 0; k < size(); ++k) all[k] = (own_ + 1 + k) % size();
+    return all;
+  }
 
   // The next collective: this rank does not do it directly.
   void pass() { seat().told.store(4 * ++number_ + kNothing, std::memory_order_release); }

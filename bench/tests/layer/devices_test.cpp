@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -142,6 +143,20 @@ TEST_CASE("devices of the layer: several long copies are under way at once") {
   std::vector<char> got(1000);
   device.copy(got.data(), memory.slot(last), got.size());
   CHECK(got == std::vector<char>(1000, 'k'));
+  // Those that belong together are done at the end of the call, each in another of the streams.
+  Devices other;
+  REQUIRE(other.load(why));
+  std::vector<Piece> pieces;
+  for (std::size_t i = 0; i < last; ++i)
+    pieces.push_back({memory.slot(i), memory.slot(last), 10 * i});
+  device.copy(memory.slot(last), std::vector<char>(1000, 'z').data(), 1000);
+  other.down(place, got.data(), memory.slot(0), 1);
+  const int live = FakeCuda::live();
+  other.across(place, pieces);
+  CHECK(FakeCuda::live() == live + static_cast<int>(Devices::kLanes));
+  device.copy(got.data(), memory.slot(3), got.size());
+  CHECK(std::count(got.begin(), got.end(), 'z') == 30);
+  other.close_all();
   devices.close_all();
 }
 
