@@ -97,6 +97,8 @@ class Devices {
   // its memory.
   int seen(const std::string& uuid);
   bool opens(int device, const std::string& uuid);
+  // Whether it opens memory of another process, of whatever device. It is closed again.
+  bool opens(int device, const IpcHandle& handle);
 
   // Copies from a device to host memory, to a device, and between devices by that of the target.
   // Short ones are carried by a kernel, where one is there.

@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "calls/handles.hpp"
 #include "layer/meeting.hpp"
 #include "layer/numbers.hpp"
+#include "layer/opening.hpp"
 
 namespace nearpeak::layer {
 namespace {
@@ -248,13 +248,10 @@ bool offers(Circle& circle, Exchange& exchange) {
          show(circle, exchange.in, 1, exchange.offer.in);
 }
 
-// Of ranks that have said by which devices they open memory.
-bool reached_by_all(const Circle& circle) {
-  return std::all_of(circle.ranks.begin(), circle.ranks.end(), [](int rank) {
-    const Header& header = world.areas[static_cast<std::size_t>(rank)]->header();
-    return rank == world.rank ||
-           world.devices.reached_by(world.home, std::string(header.uuid.data()));
-  });
+// Of ranks that are all able.
+bool opens_all(const Circle& circle) {
+  return std::all_of(circle.ranks.begin(), circle.ranks.end(),
+                     [](int rank) { return rank == world.rank || opens(rank); });
 }
 
 // `wanted()`: an Exchange, or nothing where a kind of buffers or types is not done. `run(direct)`
@@ -280,13 +277,13 @@ bool directly(const FoundBuffers& found, MPI_Comm comm, const Wanted& wanted, co
       !std::all_of(all.begin(), all.end(), [&](const Offer& each) { return each.fits(all[0]); }))
     return false;
   if (!circle->agreed) {
-    bool reached = false;
+    bool opened = false;
     {
       const Guard guard;
-      reached = reached_by_all(*circle);
+      opened = opens_all(*circle);
     }
     circle->agreed = true;
-    circle->never = !meeting.agree(reached, idle);
+    circle->never = !meeting.agree(opened, idle);
     if (circle->never) return false;
   }
   run(Direct(*circle, all, *exchange, idle));

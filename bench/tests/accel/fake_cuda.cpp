@@ -18,7 +18,9 @@
 //   them)  eager=1 (work of streams of the least priority is done as early as it can be, so that it
 //   gets ahead of others')  heedless=1 (no stream waits for another)  blocks=1 (all allocations
 //   below 2 MiB of a process share a block, of which another process maps one handle at a time)
-//   mps=1 (kernels of several processes run at once)
+//   mps=1 (kernels of several processes run at once)  visible=N (this process sees device N alone,
+//   as CUDA_VISIBLE_DEVICES can have it, and opens memory of the others all the same)  withheld=1
+//   (it does not open that, as where a cgroup keeps their files from it)
 // As the real one does, it loads the library that CUDA_INJECTION64_PATH names, and then tells the
 // fake CUPTI (fake_cupti.cpp) of calls and copies.
 #include <dlfcn.h>
@@ -235,8 +237,11 @@ struct State {
   bool blocks = false;
   bool heedless = false;
   bool mps = false;
+  int visible = -1;
+  bool withheld = false;
   std::map<std::string, Fault> faults;
   Device device[kMostDevices] = {{0}, {1}};
+  Device unseen{-2};
   std::map<char*, Allocation> allocations;  // by the address handed out
   std::set<Stream*> streams;
   std::set<Event*> events;
@@ -266,6 +271,8 @@ void configure() {
   all.prohibited = -1;
   all.reachable = all.corrupt = all.reversed = all.eager = all.heedless = all.blocks = all.mps =
       false;
+  all.visible = -1;
+  all.withheld = false;
   all.faults.clear();
   const char* text = std::getenv("NEARPEAK_FAKE_CUDA");
   std::stringstream list(text == nullptr ? "" : text);
@@ -293,6 +300,11 @@ void configure() {
       all.heedless = value != 0;
     } else if (std::sscanf(item.c_str(), "mps=%d", &value) == 1) {
       all.mps = value != 0;
+    } else if (std::sscanf(item.c_str(), "visible=%d", &value) == 1) {
+      all.visible = value;
+      all.devices = 1;
+    } else if (std::sscanf(item.c_str(), "withheld=%d", &value) == 1) {
+      all.withheld = value != 0;
     } else {
       char call[64] = "";
       Fault fault{0, 0};
@@ -459,6 +471,19 @@ struct Handle64 {
 };
 static_assert(sizeof(Handle) <= sizeof(Handle64));
 
+// Which one it is of all devices of the machine.
+int place_of(int number) {
+  if (state().visible >= 0) return state().visible;
+  return state().reversed ? kMostDevices - 1 - number : number;
+}
+
+// That of a place.
+Device* device_at(int place) {
+  for (int i = 0; i < state().devices; ++i)
+    if (place_of(i) == place) return &state().device[i];
+  return &state().unseen;
+}
+
 bool can_reach(const Device* from, const Device* to) { return from == to || state().peer; }
 
 // Makes an address that a kernel was given one for the CPU. False where the device does not reach
@@ -557,8 +582,8 @@ EXPORT int cuDeviceGetName(char* name, int length, int device) {
 
 EXPORT int cuDeviceGetUuid_v2(unsigned char* uuid, int device) {
   BEGIN_CALL();
-  const int number = state().reversed ? kMostDevices - 1 - device : device;
-  for (int i = 0; i < 16; ++i) uuid[i] = static_cast<unsigned char>(16 * i + number);
+  const int place = place_of(device);
+  for (int i = 0; i < 16; ++i) uuid[i] = static_cast<unsigned char>(16 * i + place);
   return kGood;
 }
 
@@ -959,7 +984,7 @@ EXPORT int cuIpcGetMemHandle(Handle64* out, Address memory) {
   BEGIN_CONTEXT_CALL();
   const Allocation* found = find(memory);
   if (found == nullptr || found->kind != Kind::kDevice) return kInvalidValue;
-  const Handle handle{kMagic,        getpid(),    found->fd, found->device->number,
+  const Handle handle{kMagic,        getpid(),    found->fd, place_of(found->device->number),
                       found->serial, found->bytes};
   std::memset(out->bytes, 0, sizeof(out->bytes));
   std::memcpy(out->bytes, &handle, sizeof(handle));
@@ -972,7 +997,8 @@ EXPORT int cuIpcOpenMemHandle_v2(void** memory, Handle64 in, unsigned flags) {
   std::memcpy(&handle, in.bytes, sizeof(handle));
   if (handle.magic != kMagic || flags != 1) return kInvalidValue;
   if (handle.pid == getpid()) return kInvalidContext;  // it has the memory already
-  Device* const owner = &state().device[handle.device];
+  Device* const owner = device_at(handle.device);
+  if (owner == &state().unseen && state().withheld) return kInvalidDevice;
   if (!can_reach(current, owner)) return kPeerUnsupported;
   if (state().blocks && handle.bytes < kGranularity)
     for (const auto& [_, other] : state().allocations)
