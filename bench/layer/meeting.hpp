@@ -51,8 +51,11 @@ struct alignas(64) Seat {
   std::array<std::atomic<std::uint64_t>, kWords> words{};  // an Offer
   // 8 times the number, and how far it is in it.
   alignas(64) std::atomic<std::uint64_t> step{0};
-  // Of data and of in, where all have agreed.
+  // Of data and of in, where all have agreed; and how far from the start of data that is which each
+  // rank reads, where they cannot know that.
   std::array<IpcHandle, 2> handles;
+  static constexpr std::size_t kMost = 8;  // ranks
+  std::array<std::int64_t, kMost> places{};
 };
 
 // One rank's. A collective is direct if all ranks offer the same: whoever offers waits for what the
