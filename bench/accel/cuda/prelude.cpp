@@ -48,6 +48,11 @@ DEVICE u64 now_ns() {
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
   return now;
 }
+// A value of which the compiler knows nothing: it makes no loop twice, for each that it may have.
+DEVICE u32 unforeseen(u32 value) {
+  asm volatile("" : "+r"(value));
+  return value;
+}
 // Between two looks of who waits: where threads share CPUs, the others go on.
 DEVICE void breathe() {}
 

@@ -52,6 +52,10 @@ DEVICE u64 now_ns() {
   return now / NEARPEAK_CLOCK_KHZ * 1000000 +
          now % NEARPEAK_CLOCK_KHZ * 1000000 / NEARPEAK_CLOCK_KHZ;
 }
+DEVICE u32 unforeseen(u32 value) {
+  asm volatile("" : "+v"(value));
+  return value;
+}
 DEVICE void breathe() { __builtin_amdgcn_s_sleep(1); }
 
 constexpr u32 kWarp = NEARPEAK_WARP;

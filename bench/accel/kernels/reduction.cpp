@@ -45,7 +45,7 @@ DEVICE void reduce_part(u8* to, const u8* const* from, u32 ranks, u64 count, u64
         if (r < ranks)
 #pragma unroll
           for (u32 e = 0; e < kOfQuad; ++e) sum.of[e] = combined(sum.of[e], all[d][r].of[e]);
-      if (fits) {
+      if (unforeseen(fits)) {
         ((Quad*)(to + skipped))[i + d * step] = sum.quad;
         continue;
       }

@@ -136,6 +136,7 @@ constexpr const char* kPrologue = R"cpp(
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
   }
+  inline u32 unforeseen(u32 value) { return value; }
   inline void breathe() { sched_yield(); }
 
   constexpr u32 kWarp = 1;
