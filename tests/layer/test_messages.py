@@ -154,7 +154,7 @@ class TestDirectCollectives:
         assert done.good() == cases, done.err
         counts = list(map(int, DIRECT.findall(done.err)))
         assert len(counts) == ranks
-        assert min(counts) == max(counts) > 40
+        assert min(counts) == max(counts) > 40, counts
 
     @pytest.mark.parametrize("application", ["mpich"], indirect=True)
     def test_where_they_are_not_done(self, application: Any) -> None:
