@@ -38,20 +38,24 @@ void Reducer::reduce(void* to, const std::vector<const void*>& from, std::size_t
   constexpr std::uint64_t kMostBlocks = 64;
   if (count == 0) return;
   std::array<const void*, kMost> all{};
-  std::uint64_t together = reinterpret_cast<std::uint64_t>(to);
-  for (std::size_t i = 0; i < kMost; ++i) {
-    all[i] = from[i < from.size() ? i : 0];
-    together |= reinterpret_cast<std::uint64_t>(all[i]);
-  }
+  for (std::size_t i = 0; i < kMost; ++i) all[i] = from[i < from.size() ? i : 0];
   const std::uint64_t ranks = from.size();
   const std::uint64_t elements = count;
-  const std::uint64_t quads = together % 16 == 0 ? count * bytes_ / 16 : 0;
-  const std::uint64_t threads = std::max<std::uint64_t>(quads, quads == 0 ? count : 0);
+  // Sixteen bytes at a time where all vectors lie alike between multiples of 16, behind the first
+  // such place.
+  constexpr std::uint64_t kQuad = 16;
+  const auto beyond = [](const void* at) { return reinterpret_cast<std::uint64_t>(at) % kQuad; };
+  const bool alike = std::all_of(all.begin(), all.end(),
+                                 [&](const void* each) { return beyond(each) == beyond(all[0]); });
+  const std::uint64_t head =
+      alike ? std::min(elements, (kQuad - beyond(all[0])) % kQuad / bytes_) : 0;
+  const std::uint64_t quads = alike ? (elements - head) * bytes_ / kQuad : 0;
+  const std::uint64_t threads = quads > 0 ? quads : elements;
   const auto blocks =
       std::clamp<std::uint64_t>((threads + kThreads - 1) / kThreads, 1, kMostBlocks);
   kernel_->launch({.blocks = static_cast<unsigned>(blocks), .threads = kThreads},
                   {&to, &all[0], &all[1], &all[2], &all[3], &all[4], &all[5], &all[6], &all[7],
-                   &ranks, &elements, &quads},
+                   &ranks, &elements, &head, &quads},
                   *stream_);
   stream_->synchronize();
 }

@@ -328,6 +328,7 @@ void end() {
     end_serving();
     world.pieces.clear();
     world.kept.end();
+    world.trial = {};
     world.devices.close_all();
     const Counts& counts = world.counts;
     if (world.settings.report && world.able.load())

@@ -97,6 +97,18 @@ bool Devices::opens(int device, const std::string& uuid) {
   return other >= 0 && accelerator().reaches(device, other);
 }
 
+bool Devices::opens(int device, const IpcHandle& handle) {
+  if (handle.length == 0) return false;
+  const Relaxed relaxed(exchange_capture_mode_);
+  try {
+    const auto opened = ipc_of(accelerator().device(device)).open(handle);
+  } catch (const AcceleratorAlreadyMapped&) {  // as a part of what is open
+  } catch (const std::exception&) {
+    return false;
+  }
+  return true;
+}
+
 bool Devices::pinned(const void* data, std::size_t bytes) {
   const auto found = accelerator().locate(data);
   if (!found || found->kind != BufferKind::kPinned) return false;

@@ -97,6 +97,8 @@ class Devices {
   // its memory.
   int seen(const std::string& uuid);
   bool opens(int device, const std::string& uuid);
+  // Whether it opens memory of another process, of whatever device. It is closed again.
+  bool opens(int device, const IpcHandle& handle);
 
   // Copies from a device to host memory, to a device, and between devices by that of the target.
   // Short ones are carried by a kernel, where one is there.
@@ -129,9 +131,11 @@ class Devices {
   bool copy_from_host(const Located& place, const Layout& layout, void* data, const void* from);
   std::uint64_t moved_by_kernel() const { return moved_by_kernel_; }
 
-  // Several copies to a device out of what it reaches, under way together.
+  // Several copies to a device out of what it reaches, under way together: each begins beside those
+  // before it, as they may come by other links.
   void across(const Located& place, const std::vector<Piece>& pieces) {
-    copy(place.device, pieces);
+    for (const Piece& piece : pieces) begin_across(place, piece.to, piece.from, piece.bytes);
+    await_begun();
   }
   // Whether a kernel of the place's device combines vectors of so many bytes there: it is ready, or
   // they are worth waiting for it.

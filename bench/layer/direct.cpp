@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include "calls/handles.hpp"
 #include "layer/meeting.hpp"
 #include "layer/numbers.hpp"
+#include "layer/opening.hpp"
 
 namespace nearpeak::layer {
 namespace {
@@ -25,6 +25,11 @@ enum Collective : std::uint8_t {
   kScatter,
   kAllgather,
   kAlltoall,
+  kGatherv,
+  kScatterv,
+  kAllgatherv,
+  kAlltoallv,
+  kReduceScatter,
 };
 
 // What a rank keeps of a communicator of which all ranks share memory.
@@ -62,7 +67,8 @@ std::vector<int> members_on_one_machine(MPI_Comm comm) {
   int inter = 0, size = 0;
   NEARPEAK_REAL(MPI_Comm_test_inter)(comm, &inter);
   NEARPEAK_REAL(MPI_Comm_size)(comm, &size);
-  if (inter != 0 || size < 2 || size > static_cast<int>(Reducer::kMost)) return {};
+  static_assert(Seat::kMost == Reducer::kMost);
+  if (inter != 0 || size < 2 || size > static_cast<int>(Seat::kMost)) return {};
   std::vector<int> ranks;
   int machine = -1;
   for (int i = 0; i < size; ++i) {
@@ -155,13 +161,20 @@ struct Own {
   char* data() const { return static_cast<char*>(const_cast<void*>(at)); }  // NOLINT: as it is used
 };
 
+// What is one rank's of a buffer.
+struct Share {
+  std::int64_t place;  // in bytes
+  std::uint64_t bytes;
+};
+
 struct Exchange {
   Offer offer;
   std::uint64_t all_bytes = 0;  // in the longest buffer
   Own data;
   Own in;
   std::optional<Combination> reduction;
-  bool reduces = false;  // this rank
+  bool reduces = false;        // this rank
+  std::vector<Share> given{};  // of its data, where others have to be told
 };
 
 // A collective that all have agreed to do directly.
@@ -174,17 +187,35 @@ class Direct {
   const std::size_t own;
 
   std::size_t size() const { return offers.size(); }
+  std::vector<std::size_t> others_first() const { return circle_.meeting.others_first(); }
   std::uint64_t bytes() const { return exchange_.offer.bytes; }
   // Where a rank's data is, and what it receives, while no other of its allocations is asked for.
   char* data(std::size_t i) const { return open(i, exchange_.data, offers[i].data, 0); }
   char* in(std::size_t i) const { return open(i, exchange_.in, offers[i].in, 1); }
   char* in() const { return exchange_.in.data(); }
+  // What a rank has given to this one.
+  char* given(std::size_t i) const { return data(i) + circle_.meeting.seat(i).places[own]; }
 
   void copy(const std::vector<Piece>& pieces) const {
     if (pieces.size() != 1) return world.devices.across(exchange_.in.place, pieces);
     const Located source =
         exchange_.data.at != nullptr ? exchange_.data.place : Devices::place_of_opened(world.home);
     world.devices.across(exchange_.in.place, pieces[0].to, source, pieces[0].from, pieces[0].bytes);
+  }
+  std::vector<Share> equal_shares() const {
+    std::vector<Share> all;
+    for (std::size_t i = 0; i < size(); ++i)
+      all.push_back({static_cast<std::int64_t>(i * bytes()), bytes()});
+    return all;
+  }
+  // The data of all goes to their shares of what this rank receives, but its own where that is
+  // kept.
+  void gather(const std::vector<Share>& to, bool keeps) const {
+    std::vector<Piece> pieces;
+    for (const std::size_t i : others_first())
+      if (to[i].bytes > 0 && (i != own || !keeps))
+        pieces.push_back({in() + to[i].place, data(i), to[i].bytes});
+    copy(pieces);
   }
   // So many bytes of the data of all, from the same place on.
   void reduce(char* to, std::uint64_t from, std::uint64_t bytes) const {
@@ -243,17 +274,16 @@ bool offers(Circle& circle, Exchange& exchange) {
     exchange.offer.bytes_of_number = static_cast<std::uint8_t>(exchange.reduction->bytes);
     exchange.offer.operation = static_cast<std::uint8_t>(exchange.reduction->operation);
   }
+  for (std::size_t i = 0; i < exchange.given.size(); ++i)
+    circle.meeting.seat().places[i] = exchange.given[i].place;
   return show(circle, exchange.data, 0, exchange.offer.data) &&
          show(circle, exchange.in, 1, exchange.offer.in);
 }
 
-// Of ranks that have said by which devices they open memory.
-bool reached_by_all(const Circle& circle) {
-  return std::all_of(circle.ranks.begin(), circle.ranks.end(), [](int rank) {
-    const Header& header = world.areas[static_cast<std::size_t>(rank)]->header();
-    return rank == world.rank ||
-           world.devices.reached_by(world.home, std::string(header.uuid.data()));
-  });
+// Of ranks that are all able.
+bool opens_all(const Circle& circle) {
+  return std::all_of(circle.ranks.begin(), circle.ranks.end(),
+                     [](int rank) { return rank == world.rank || opens(rank); });
 }
 
 // `wanted()`: an Exchange, or nothing where a kind of buffers or types is not done. `run(direct)`
@@ -279,13 +309,13 @@ bool directly(const FoundBuffers& found, MPI_Comm comm, const Wanted& wanted, co
       !std::all_of(all.begin(), all.end(), [&](const Offer& each) { return each.fits(all[0]); }))
     return false;
   if (!circle->agreed) {
-    bool reached = false;
+    bool opened = false;
     {
       const Guard guard;
-      reached = reached_by_all(*circle);
+      opened = opens_all(*circle);
     }
     circle->agreed = true;
-    circle->never = !meeting.agree(reached, idle);
+    circle->never = !meeting.agree(opened, idle);
     if (circle->never) return false;
   }
   run(Direct(*circle, all, *exchange, idle));
@@ -315,6 +345,23 @@ Own shown(const void* at, const Found& found) {
 Own hidden(const void* at, const Found& found) {
   return {.at = at, .found = found, .shown = false, .place = {}};
 }
+
+// Nothing where the type has gaps.
+std::vector<Share> all_of(const Shares& shares, std::size_t ranks) {
+  std::vector<Share> all;
+  for (const Part& part : shares(static_cast<int>(ranks))) {
+    if (!type_of(part.type).dense) return {};
+    all.push_back({part.offset, room_of(part.n, part.type)});
+  }
+  return all;
+}
+std::uint64_t bytes_of(const std::vector<Share>& all) {
+  std::uint64_t bytes = 0;
+  for (const Share& each : all) bytes += each.bytes;
+  return bytes;
+}
+// Who has nothing in a buffer may have none.
+Own unless_empty(std::uint64_t bytes, const Own& buffer) { return bytes > 0 ? buffer : Own{}; }
 
 // What a rank gives, in place or not.
 Own given(const FoundBuffers& found, const void* data, const void* in) {
@@ -364,7 +411,7 @@ bool allreduce(const FoundBuffers& found, const void* data, void* in, MPI_Count 
     {
       const Guard guard;
       std::vector<Piece> pieces;
-      for (std::size_t i = 0; i < direct.size(); ++i)
+      for (const std::size_t i : direct.others_first())
         if (i != direct.own && length(i) > 0)
           pieces.push_back({direct.in() + begin(i), direct.in(i) + begin(i), length(i)});
       direct.copy(pieces);
@@ -458,11 +505,7 @@ bool gather(const FoundBuffers& found, const void* data, MPI_Count n, MPI_Dataty
   return directly(found, comm, wanted, [&](const Direct& direct) {
     if (static_cast<int>(direct.own) == root) {
       const Guard guard;
-      std::vector<Piece> pieces;
-      for (std::size_t i = 0; i < direct.size(); ++i)
-        if (i != direct.own || !keeps)
-          pieces.push_back({direct.in() + i * direct.bytes(), direct.data(i), direct.bytes()});
-      direct.copy(pieces);
+      direct.gather(direct.equal_shares(), keeps);
     }
     direct.await(1);
   });
@@ -508,11 +551,7 @@ bool allgather(const FoundBuffers& found, const void* data, MPI_Count n, MPI_Dat
   return directly(found, comm, wanted, [&](const Direct& direct) {
     {
       const Guard guard;
-      std::vector<Piece> pieces;
-      for (std::size_t i = 0; i < direct.size(); ++i)
-        if (i != direct.own || !keeps)
-          pieces.push_back({direct.in() + i * direct.bytes(), direct.data(i), direct.bytes()});
-      direct.copy(pieces);
+      direct.gather(direct.equal_shares(), keeps);
     }
     direct.await(1);
   });
@@ -534,10 +573,143 @@ bool alltoall(const FoundBuffers& found, const void* data, MPI_Count n, MPI_Data
     {
       const Guard guard;
       std::vector<Piece> pieces;
-      for (std::size_t i = 0; i < direct.size(); ++i)
+      for (const std::size_t i : direct.others_first())
         pieces.push_back({direct.in() + i * direct.bytes(),
                           direct.data(i) + direct.own * direct.bytes(), direct.bytes()});
       direct.copy(pieces);
+    }
+    direct.await(1);
+  });
+}
+
+// What others give and get each rank knows of itself alone, so offers say nothing of it.
+bool gatherv(const FoundBuffers& found, const void* data, MPI_Count n, MPI_Datatype type, void* in,
+             const Shares& shares, int root, MPI_Comm comm) {
+  const bool keeps = is_in_place(data);
+  std::vector<Share> all;
+  const auto wanted = [&](std::size_t size, std::size_t own) -> std::optional<Exchange> {
+    const bool has = static_cast<int>(own) == root;
+    if (!is_rank(root, size) || (keeps && !has)) return std::nullopt;
+    if (has) all = all_of(shares, size);
+    const std::uint64_t bytes = keeps ? 0 : dense_bytes(n, type);
+    if (has && (all.empty() || (!keeps && all[own].bytes != bytes))) return std::nullopt;
+    return Exchange{.offer = offer_of(kGatherv, 0, root),
+                    .all_bytes = has ? bytes_of(all) : bytes,
+                    .data = unless_empty(bytes, shown(data, found.data)),
+                    .in = has ? hidden(in, found.in) : Own{},
+                    .reduction = {}};
+  };
+  return directly(found, comm, wanted, [&](const Direct& direct) {
+    if (static_cast<int>(direct.own) == root) {
+      const Guard guard;
+      direct.gather(all, keeps);
+    }
+    direct.await(1);
+  });
+}
+
+bool scatterv(const FoundBuffers& found, const void* data, const Shares& shares, void* in,
+              MPI_Count m, MPI_Datatype in_type, int root, MPI_Comm comm) {
+  const bool keeps = is_in_place(in);
+  std::uint64_t bytes = 0;
+  const auto wanted = [&](std::size_t size, std::size_t own) -> std::optional<Exchange> {
+    const bool has = static_cast<int>(own) == root;
+    if (!is_rank(root, size) || (keeps && !has)) return std::nullopt;
+    const std::vector<Share> all = has ? all_of(shares, size) : std::vector<Share>();
+    bytes = keeps ? 0 : dense_bytes(m, in_type);
+    if (has && (all.empty() || (!keeps && all[own].bytes != bytes))) return std::nullopt;
+    return Exchange{.offer = offer_of(kScatterv, 0, root),
+                    .all_bytes = has ? bytes_of(all) : bytes,
+                    .data = has ? shown(data, found.data) : Own{},
+                    .in = unless_empty(bytes, hidden(in, found.in)),
+                    .reduction = {},
+                    .given = all};
+  };
+  return directly(found, comm, wanted, [&](const Direct& direct) {
+    if (bytes > 0) {
+      const Guard guard;
+      direct.copy({{direct.in(), direct.given(static_cast<std::size_t>(root)), bytes}});
+    }
+    direct.await(1);
+  });
+}
+
+bool allgatherv(const FoundBuffers& found, const void* data, MPI_Count n, MPI_Datatype type,
+                void* in, const Shares& shares, MPI_Comm comm) {
+  const bool keeps = is_in_place(data);
+  std::vector<Share> all;
+  const auto wanted = [&](std::size_t size, std::size_t own) -> std::optional<Exchange> {
+    all = all_of(shares, size);
+    if (all.empty() || (!keeps && dense_bytes(n, type) != all[own].bytes)) return std::nullopt;
+    const std::uint64_t bytes = bytes_of(all);
+    const void* const its = static_cast<const char*>(in) + all[own].place;
+    const Own mine = keeps ? shown(its, found.in) : shown(data, found.data);
+    return Exchange{.offer = offer_of(kAllgatherv, bytes),
+                    .all_bytes = bytes,
+                    .data = unless_empty(all[own].bytes, mine),
+                    .in = hidden(in, found.in),
+                    .reduction = {}};
+  };
+  return directly(found, comm, wanted, [&](const Direct& direct) {
+    {
+      const Guard guard;
+      direct.gather(all, keeps);
+    }
+    direct.await(1);
+  });
+}
+
+// In place it would write where others read.
+bool alltoallv(const FoundBuffers& found, const void* data, const Shares& gives, void* in,
+               const Shares& gets, MPI_Comm comm) {
+  std::vector<Share> got;
+  const auto wanted = [&](std::size_t size, std::size_t) -> std::optional<Exchange> {
+    if (is_in_place(data)) return std::nullopt;
+    const std::vector<Share> given = all_of(gives, size);
+    got = all_of(gets, size);
+    if (given.empty() || got.empty()) return std::nullopt;
+    const std::uint64_t out = bytes_of(given), back = bytes_of(got);
+    return Exchange{.offer = offer_of(kAlltoallv, 0),
+                    .all_bytes = std::max(out, back),
+                    .data = unless_empty(out, shown(data, found.data)),
+                    .in = unless_empty(back, hidden(in, found.in)),
+                    .reduction = {},
+                    .given = given};
+  };
+  return directly(found, comm, wanted, [&](const Direct& direct) {
+    {
+      const Guard guard;
+      std::vector<Piece> pieces;
+      for (const std::size_t i : direct.others_first())
+        if (got[i].bytes > 0)
+          pieces.push_back({direct.in() + got[i].place, direct.given(i), got[i].bytes});
+      direct.copy(pieces);
+    }
+    direct.await(1);
+  });
+}
+
+// In place it would write where others read.
+bool reduce_scatter(const FoundBuffers& found, const void* data, void* in, const Shares& shares,
+                    MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  std::vector<Share> all;
+  const auto wanted = [&](std::size_t size, std::size_t own) -> std::optional<Exchange> {
+    const auto reduction = reduction_of(type, op);
+    if (!reduction || is_in_place(data)) return std::nullopt;
+    all = all_of(shares, size);
+    const std::uint64_t bytes = bytes_of(all);
+    return Exchange{.offer = offer_of(kReduceScatter, bytes),
+                    .all_bytes = bytes,
+                    .data = shown(data, found.data),
+                    .in = unless_empty(all[own].bytes, hidden(in, found.in)),
+                    .reduction = reduction,
+                    .reduces = all[own].bytes > 0};
+  };
+  return directly(found, comm, wanted, [&](const Direct& direct) {
+    const Share& mine = all[direct.own];
+    if (mine.bytes > 0) {
+      const Guard guard;
+      direct.reduce(direct.in(), static_cast<std::uint64_t>(mine.place), mine.bytes);
     }
     direct.await(1);
   });

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "layer/opening.hpp"
 #include "layer/pieces.hpp"
 #include "layer/process_memory.hpp"
 
@@ -87,10 +88,10 @@ char* opened(int rank, const Slot& slot) {
 }
 
 // Whether that rank can open memory of a device here.
-bool opens(int rank, const Located& place) {
+bool can_open(int rank, const Located& place) {
   const Header& header = area_of(rank).header();
   return place.shareable && header.able.load(std::memory_order_acquire) != 0 &&
-         world.devices.reached_by(place.device, header.uuid.data());
+         is_opened_by(rank, place);
 }
 
 void bring_up(const Target& target, int sender, Slot& slot, std::size_t bytes) {
@@ -98,7 +99,7 @@ void bring_up(const Target& target, int sender, Slot& slot, std::size_t bytes) {
   auto* const host = reinterpret_cast<char*>(slot.address);
   auto* const device = static_cast<char*>(target.data);
   begin_moving(slot, bytes);
-  if (opens(sender, place)) {
+  if (can_open(sender, place)) {
     slot.allocation = place.allocation;
     slot.offset = static_cast<std::uint64_t>(device - static_cast<char*>(place.base));
     slot.handle = world.devices.handle_of(place);

@@ -51,8 +51,11 @@ struct alignas(64) Seat {
   std::array<std::atomic<std::uint64_t>, kWords> words{};  // an Offer
   // 8 times the number, and how far it is in it.
   alignas(64) std::atomic<std::uint64_t> step{0};
-  // Of data and of in, where all have agreed.
+  // Of data and of in, where all have agreed; and how far from the start of data that is which each
+  // rank reads, where they cannot know that.
   std::array<IpcHandle, 2> handles;
+  static constexpr std::size_t kMost = 8;  // ranks
+  std::array<std::int64_t, kMost> places{};
 };
 
 // One rank's. A collective is direct if all ranks offer the same: whoever offers waits for what the
@@ -68,6 +71,13 @@ class Meeting {
   std::size_t own() const { return own_; }
   const Seat& seat(std::size_t i) const { return *seats_[i]; }
   Seat& seat() { return *seats_[own_]; }
+  // All ranks from the next one on, this one last. At no place do two ranks have the same one: who
+  // reads what others have, in this order, is not with all at the link of one.
+  std::vector<std::size_t> others_first() const {
+    std::vector<std::size_t> all(size());
+    for (std::size_t k = 0; k < size(); ++k) all[k] = (own_ + 1 + k) % size();
+    return all;
+  }
 
   // The next collective: this rank does not do it directly.
   void pass() { seat().told.store(4 * ++number_ + kNothing, std::memory_order_release); }

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "layer/opening.hpp"
 #include "layer/process_memory.hpp"
 #include "layer/turns.hpp"
 #include "layer/types.hpp"
@@ -26,8 +27,7 @@ bool takes(int rank, const Located& place) {
   const auto& area = world.areas[static_cast<std::size_t>(rank)];
   if (!area || area->header().able.load(std::memory_order_acquire) == 0) return false;
   if (rank == world.rank) return true;
-  return place.shareable &&
-         world.devices.reached_by(place.device, std::string(area->header().uuid.data()));
+  return place.shareable && is_opened_by(rank, place);
 }
 
 // Whether the rank expects long messages of this one's host memory.

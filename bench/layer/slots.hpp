@@ -46,10 +46,12 @@ struct Header {
   std::atomic<std::uint32_t> able{0};  // whether others may send it envelopes
   std::array<char, 60> uuid{};         // then: of the device by which it opens memory
   std::uint64_t self = 0;              // where the rank itself has this
-  // Written by others: whether one takes envelopes, and whether one expects long messages of this
+  // Written by others: how many take envelopes, and whether one expects long messages of this
   // rank's host memory.
   std::atomic<std::uint32_t> company{0};
   std::atomic<std::uint32_t> expected{0};
+  // What others may try to open who do not see its device; without a length, nothing.
+  IpcHandle trial{};
   // Whether it moves for others of its GPU (turns.hpp), and how often others have asked it.
   std::atomic<std::uint32_t> serves{0};
   alignas(64) std::atomic<std::uint32_t> rung{0};
@@ -113,6 +115,16 @@ class Area {
   void expect(int sender, bool so) const {
     if (sender < kSenders) expected_of(sender).store(so, std::memory_order_relaxed);
   }
+  // Whether this rank, by the device that it uses, opens memory of that of another one, as far as
+  // it has said; of ranks beyond the room for it, it has not.
+  enum class Opens : std::uint8_t { kUnknown, kNo, kYes };
+  Opens opens(int rank) const {
+    return rank < kSenders ? opens_of(rank).load(std::memory_order_relaxed) : Opens::kUnknown;
+  }
+  void say_opens(int rank, bool so) const {
+    if (rank < kSenders)
+      opens_of(rank).store(so ? Opens::kYes : Opens::kNo, std::memory_order_relaxed);
+  }
   // What this rank asks of the mover of its GPU, and the bytes that go with it.
   Order& order() const {
     return *reinterpret_cast<Order*>(static_cast<char*>(memory_.data()) + kOrder);
@@ -131,11 +143,13 @@ class Area {
   }
 
  private:
-  static constexpr std::size_t kHeaderBytes = 65536;
+  static constexpr std::size_t kHeaderBytes = 131072;
   static constexpr std::size_t kOrder = 1024;
   static constexpr std::size_t kExpected = 4096;
   static_assert(sizeof(Header) <= kOrder && kOrder + sizeof(Order) <= kExpected);
-  static constexpr int kSenders = kHeaderBytes - kExpected;
+  static constexpr int kSenders = 61440;
+  static constexpr std::size_t kOpens = kExpected + kSenders;
+  static_assert(kOpens + kSenders <= kHeaderBytes);
   static constexpr std::size_t kSlotsEnd = kHeaderBytes + kSlots * sizeof(Slot);
   static constexpr std::size_t kPlacesEnd = kSlotsEnd + kPlaces * kPlaceBytes;
   static constexpr std::size_t kSeatsEnd = kPlacesEnd + kSeats * sizeof(Seat);
@@ -144,6 +158,10 @@ class Area {
   std::atomic<bool>& expected_of(int sender) const {
     return reinterpret_cast<std::atomic<bool>*>(static_cast<char*>(memory_.data()) +
                                                 kExpected)[sender];
+  }
+
+  std::atomic<Opens>& opens_of(int rank) const {
+    return reinterpret_cast<std::atomic<Opens>*>(static_cast<char*>(memory_.data()) + kOpens)[rank];
   }
 
   Shared memory_;

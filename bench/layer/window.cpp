@@ -24,7 +24,7 @@ const char* text_of(unsigned char why) {
     return "with memory of a device in a window of which a rank sees no GPU";
   if ((why & kHandle) != 0)
     return "with memory of a device that has no IPC handle, as that of a pool or mapped by hand";
-  return "with memory of a device that a rank of the window does not see or reach";
+  return "with memory of a device that a rank of the window does not reach";
 }
 
 // What each rank says of itself.
@@ -83,7 +83,7 @@ Said own_part(const Given& given, const Found& found, Window& window) {
 }
 
 // By which device this rank reaches that of others: the one that it uses; where it has none, the
-// first of theirs that it sees.
+// first of theirs that it sees, or its own first.
 int opener_of(const Window& window, const std::vector<Said>& all) {
   if (world.able.load()) return world.home;
   if (window.base != nullptr) return window.place.device;
@@ -91,7 +91,14 @@ int opener_of(const Window& window, const std::vector<Said>& all) {
   for (const Said& said : all)
     if (said.part.on_device)
       if (const int seen = world.devices.seen(said.uuid.data()); seen >= 0) return seen;
-  return -1;
+  return 0;
+}
+
+// What is on a device that this process does not see may be opened all the same.
+bool opens(int opener, const Said& said) {
+  const std::string uuid = said.uuid.data();
+  return world.devices.seen(uuid) >= 0 ? world.devices.opens(opener, uuid)
+                                       : world.devices.opens(opener, said.part.handle);
 }
 
 // Why this rank does not reach what the others have.
@@ -106,10 +113,8 @@ unsigned char hindrances(Window& window, const std::vector<Said>& all) {
   const Guard guard;
   try {
     window.opener = opener_of(window, all);
-    if (window.opener < 0) return kReach;
     for (const Said& said : all)
-      if (said.part.on_device && said.part.rank != world.rank &&
-          !world.devices.opens(window.opener, said.uuid.data()))
+      if (said.part.on_device && said.part.rank != world.rank && !opens(window.opener, said))
         why |= kReach;
   } catch (const std::exception&) {
     why |= kDriver;

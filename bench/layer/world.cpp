@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "calls/handles.hpp"
+#include "layer/opening.hpp"
 #include "layer/operations.hpp"
 
 namespace nearpeak::layer {
@@ -74,18 +75,21 @@ int world_rank(MPI_Comm comm, int rank) {
 void forget_comm(MPI_Comm comm) { comms.drop(comm); }
 
 void become_able(int device) {
-  if (world.able.load(std::memory_order_relaxed) || !world.mapped || blind()) return;
+  if (world.able.load(std::memory_order_relaxed)) return look_at_others();
+  if (!world.mapped || blind()) return;
   world.home = device;
   Header& header = world.area().header();
   const std::string& uuid = world.devices.uuid(device);
   std::copy_n(uuid.begin(), std::min(uuid.size(), header.uuid.size() - 1), header.uuid.begin());
   const bool serves = world.settings.mover && !world.devices.runs_several(device);
   header.serves.store(serves ? 1 : 0, std::memory_order_relaxed);
+  give_trial(device);
   world.able.store(true);
   header.able.store(1, std::memory_order_release);
   for (const auto& area : world.areas)
     if (area && area.get() != &world.area())
-      area->header().company.store(1, std::memory_order_relaxed);
+      area->header().company.fetch_add(1, std::memory_order_release);
+  look_at_others();
 }
 
 }  // namespace nearpeak::layer

@@ -57,7 +57,8 @@ struct World {
   Devices devices;
   Kept kept{devices};
   std::map<int, std::unique_ptr<Pieces>> pieces;  // by device
-  int home = 0;  // the device that opens the memory of other ranks, where it is able
+  int home = 0;   // the device that opens the memory of other ranks, where it is able
+  Scratch trial;  // what other ranks try to open (opening.hpp)
   FreeSlots free_slots;
   Counts counts;
   std::recursive_mutex mutex;

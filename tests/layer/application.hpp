@@ -37,11 +37,18 @@ int cuda(const char* name, Parameters... parameters) {
 }
 
 void* stream = nullptr;
+bool each_sees_one = false;  // device, as CUDA_VISIBLE_DEVICES can have it
 
 void take_device() {
   void* context = nullptr;
+  if (each_sees_one) {
+    const std::string settings = std::getenv("NEARPEAK_FAKE_CUDA");
+    const std::string visible = "visible=" + std::to_string(rank % 2);
+    setenv("NEARPEAK_FAKE_CUDA", (settings.empty() ? visible : settings + "," + visible).c_str(),
+           1);
+  }
   CHECK(cuda("cuInit", 0U) == 0);
-  CHECK(cuda("cuDevicePrimaryCtxRetain", &context, rank % 2) == 0);
+  CHECK(cuda("cuDevicePrimaryCtxRetain", &context, each_sees_one ? 0 : rank % 2) == 0);
   CHECK(cuda("cuCtxSetCurrent", context) == 0);
   CHECK(cuda("cuStreamCreateWithPriority", &stream, 1U, 0) == 0);
 }
@@ -124,6 +131,7 @@ using Cases = std::map<std::string, std::function<void()>>;
 int run(int argc, char** argv, const Cases& cases, const std::function<void()>& begin) {
   // Of several threads, where one calls MPI: other ways through the layer, and the same results.
   const bool multiple = argc > 1 && std::string(argv[1]) == "--multiple";
+  each_sees_one = argc > 1 && std::string(argv[1]) == "--each-sees-one";
   int given = 0;
   if (multiple)
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &given);
@@ -133,7 +141,7 @@ int run(int argc, char** argv, const Cases& cases, const std::function<void()>& 
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   bool device = false;
-  for (int i = multiple ? 2 : 1; i < argc; ++i) {
+  for (int i = multiple || each_sees_one ? 2 : 1; i < argc; ++i) {
     current = argv[i];
     if (current != "host_alone" && !device) {
       take_device();

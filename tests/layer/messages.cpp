@@ -1047,6 +1047,31 @@ void direct() {
     SAME(Allgather, MPI_IN_PLACE, 0, MPI_INT, in, n, MPI_INT, comm);
     SAME(Alltoall, data, n, MPI_INT, in, n, MPI_INT, comm);
     SAME(Alltoall, MPI_IN_PLACE, 0, MPI_INT, in, n, MPI_INT, comm);
+    // Other counts for each pair, of rank 1 none at times; and places that leave gaps.
+    std::vector<int> one, out, back, places, turned;
+    const auto count = [n](int from, int to) {
+      return n == 4096 && from == 1 ? 0 : n - (from + to) % 3;
+    };
+    for (int i = 0; i < size; ++i) {
+      one.push_back(count(i, 0));
+      out.push_back(count(own, i));
+      back.push_back(count(i, own));
+      places.push_back(i * (n + 1));
+      turned.push_back((size - 1 - i) * (n + 2));
+    }
+    const int* const at = places.data();
+    for (int root = 0; root < 2; ++root) {
+      const bool has = own == root;
+      SAME(Gatherv, data, one[own], MPI_INT, in, one.data(), at, MPI_INT, root, comm);
+      SAME(Gatherv, has ? MPI_IN_PLACE : data, one[own], MPI_INT, has ? in : nullptr, one.data(),
+           at, MPI_INT, root, comm);
+      SAME(Scatterv, data, one.data(), at, MPI_INT, in, 4 * one[own], MPI_BYTE, root, comm);
+      SAME(Scatterv, data, one.data(), at, MPI_INT, has ? MPI_IN_PLACE : in, one[own], MPI_INT,
+           root, comm);
+    }
+    SAME(Allgatherv, data, one[own], MPI_INT, in, one.data(), at, MPI_INT, comm);
+    SAME(Allgatherv, MPI_IN_PLACE, 0, MPI_INT, in, one.data(), at, MPI_INT, comm);
+    SAME(Alltoallv, data, out.data(), at, MPI_INT, in, back.data(), turned.data(), MPI_INT, comm);
   });
   // Communicators that come and go.
   constexpr std::size_t kBytes = 10000;
@@ -1124,6 +1149,10 @@ void reduced() {
       SAME(Reduce_scatter_block, data, at(in), n, MPI_INT, MPI_SUM, comm);
     }
     SAME(Reduce_scatter_block, MPI_IN_PLACE, in, n, MPI_INT, MPI_SUM, comm);
+    std::vector<int> counts(static_cast<std::size_t>(size), n);
+    counts[0] = n == 4096 ? 0 : n - 1;
+    SAME(Reduce_scatter, data, in, counts.data(), MPI_INT, MPI_SUM, comm);
+    SAME(Reduce_scatter, MPI_IN_PLACE, in, counts.data(), MPI_INT, MPI_SUM, comm);
     for (int root = 0; root < 2; ++root) {
       SAME(Reduce, data, in, n, MPI_INT, MPI_SUM, root, comm);
       SAME(Reduce, own == root ? MPI_IN_PLACE : data, in, n, MPI_INT, MPI_SUM, root, comm);

@@ -65,6 +65,18 @@ class TestWays:
         assert done.good() == ["kinds", "order"], done.err
         assert [counts[1] for counts in SENT.findall(done.err)] == ["0", "0"]
 
+    def test_devices_that_ranks_do_not_see(self, application: Any) -> None:
+        """Whether a driver opens memory of theirs all the same is tried."""
+        cases = ["kinds", "order", "pieces", "direct"]
+        found = {}
+        for fake in ("", "withheld=1"):
+            done = application.run("--each-sees-one", *cases, fake=fake, env=STAGED)
+            assert done.good() == cases, done.err
+            directly = min(map(int, DIRECT.findall(done.err)))
+            found[fake] = (max(int(counts[1]) for counts in SENT.findall(done.err)), directly)
+        assert min(found[""]) > 20
+        assert found["withheld=1"] == (0, 0)
+
     def test_another_limit(self, application: Any) -> None:
         few, many = (
             application.run("kinds", env={**STAGED, "NEARPEAK_LAYER_INLINE": limit})
@@ -142,7 +154,7 @@ class TestDirectCollectives:
         assert done.good() == cases, done.err
         counts = list(map(int, DIRECT.findall(done.err)))
         assert len(counts) == ranks
-        assert min(counts) == max(counts) > 40
+        assert min(counts) == max(counts) > 40, counts
 
     @pytest.mark.parametrize("application", ["mpich"], indirect=True)
     def test_where_they_are_not_done(self, application: Any) -> None:

@@ -10,9 +10,12 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 
 #define DEVICE __device__ inline  // for functions, members too
+// Of blocks of up to 256 threads: for more there may be no registers, unless the compiler is told.
 #define KERNEL extern "C" __global__ void
-// One that waits for CPUs or for other kernels, or whose threads wait for each other.
-#define WAITING_KERNEL extern "C" __global__ void
+// Of up to 512.
+#define WIDE_KERNEL extern "C" __global__ void __launch_bounds__(512)
+// One that waits for CPUs or for other kernels, or whose threads wait for each other; likewise.
+#define WAITING_KERNEL extern "C" __global__ void __launch_bounds__(512)
 // Of the threads of a block, of any value before one of them has written it.
 #define OF_BLOCK(type, name) __shared__ type name
 
@@ -44,6 +47,11 @@ DEVICE u64 now_ns() {
   u64 now;
   asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
   return now;
+}
+// A value of which the compiler knows nothing: it makes no loop twice, for each that it may have.
+DEVICE u32 unforeseen(u32 value) {
+  asm volatile("" : "+r"(value));
+  return value;
 }
 // Between two looks of who waits: where threads share CPUs, the others go on.
 DEVICE void breathe() {}

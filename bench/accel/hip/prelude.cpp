@@ -15,6 +15,7 @@ typedef unsigned long long u64;
 
 #define DEVICE __device__ inline
 #define KERNEL extern "C" __global__ void
+#define WIDE_KERNEL extern "C" __global__ void
 #define WAITING_KERNEL extern "C" __global__ void
 #define OF_BLOCK(type, name) __shared__ type name
 
@@ -50,6 +51,10 @@ DEVICE u64 now_ns() {
   const u64 now = ticks();
   return now / NEARPEAK_CLOCK_KHZ * 1000000 +
          now % NEARPEAK_CLOCK_KHZ * 1000000 / NEARPEAK_CLOCK_KHZ;
+}
+DEVICE u32 unforeseen(u32 value) {
+  asm volatile("" : "+v"(value));
+  return value;
 }
 DEVICE void breathe() { __builtin_amdgcn_s_sleep(1); }
 

@@ -11,7 +11,9 @@ using Operation = Combination::Operation;
 
 // Loads of all of a thread's vectors are on their way before the first is needed: a link needs many
 // bytes in flight. A thread reads an element everywhere before it writes it: the result may lie
-// where an addend is. `kRanks` is the next of 2, 4 and 8.
+// where an addend is. `kRanks` is the next of 2, 4 and 8. What is before `head` and behind the
+// quads is read by elements; the result, which may lie otherwise than the addends, is then written
+// so.
 const char* const kReduction = R"(
 constexpr u32 kOfQuad = 16 / sizeof(Element);
 union Pack {
@@ -20,8 +22,10 @@ union Pack {
 };
 
 template <u32 kRanks>
-DEVICE void reduce_part(u8* to, const u8* const* from, u32 ranks, u64 count, u64 quads) {
+DEVICE void reduce_part(u8* to, const u8* const* from, u32 ranks, u64 count, u64 head, u64 quads) {
   constexpr u32 kDeep = 8 / kRanks;
+  const u64 skipped = head * sizeof(Element);
+  const bool fits = (u64)(to + skipped) % 16 == 0;
   const u64 first = (u64)blockIdx.x * blockDim.x + threadIdx.x;
   const u64 step = (u64)gridDim.x * blockDim.x;
   for (u64 i = first; i < quads; i += kDeep * step) {
@@ -31,7 +35,7 @@ DEVICE void reduce_part(u8* to, const u8* const* from, u32 ranks, u64 count, u64
 #pragma unroll
       for (u32 r = 0; r < kRanks; ++r)
         if (i + d * step < quads && r < ranks)
-          all[d][r].quad = ((const Quad*)from[r])[i + d * step];
+          all[d][r].quad = ((const Quad*)(from[r] + skipped))[i + d * step];
 #pragma unroll
     for (u32 d = 0; d < kDeep; ++d) {
       if (i + d * step >= quads) continue;
@@ -41,10 +45,17 @@ DEVICE void reduce_part(u8* to, const u8* const* from, u32 ranks, u64 count, u64
         if (r < ranks)
 #pragma unroll
           for (u32 e = 0; e < kOfQuad; ++e) sum.of[e] = combined(sum.of[e], all[d][r].of[e]);
-      ((Quad*)to)[i + d * step] = sum.quad;
+      if (unforeseen(fits)) {
+        ((Quad*)(to + skipped))[i + d * step] = sum.quad;
+        continue;
+      }
+#pragma unroll
+      for (u32 e = 0; e < kOfQuad; ++e)
+        ((Element*)to)[head + (i + d * step) * kOfQuad + e] = sum.of[e];
     }
   }
-  for (u64 i = quads * kOfQuad + first; i < count; i += step) {
+  for (u64 k = first; k < count - quads * kOfQuad; k += step) {
+    const u64 i = k < head ? k : k + quads * kOfQuad;
     Element sum = ((const Element*)from[0])[i];
 #pragma unroll
     for (u32 r = 1; r < kRanks; ++r)
@@ -53,13 +64,13 @@ DEVICE void reduce_part(u8* to, const u8* const* from, u32 ranks, u64 count, u64
   }
 }
 
-KERNEL reduce(u8* to, const u8* from0, const u8* from1, const u8* from2, const u8* from3,
-              const u8* from4, const u8* from5, const u8* from6, const u8* from7, u64 ranks,
-              u64 count, u64 quads) {
+WIDE_KERNEL reduce(u8* to, const u8* from0, const u8* from1, const u8* from2, const u8* from3,
+                   const u8* from4, const u8* from5, const u8* from6, const u8* from7, u64 ranks,
+                   u64 count, u64 head, u64 quads) {
   const u8* const from[] = {from0, from1, from2, from3, from4, from5, from6, from7};
-  if (ranks <= 2) return reduce_part<2>(to, from, (u32)ranks, count, quads);
-  if (ranks <= 4) return reduce_part<4>(to, from, (u32)ranks, count, quads);
-  reduce_part<8>(to, from, (u32)ranks, count, quads);
+  if (ranks <= 2) return reduce_part<2>(to, from, (u32)ranks, count, head, quads);
+  if (ranks <= 4) return reduce_part<4>(to, from, (u32)ranks, count, head, quads);
+  reduce_part<8>(to, from, (u32)ranks, count, head, quads);
 }
 )";
 

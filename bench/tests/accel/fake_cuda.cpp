@@ -18,7 +18,9 @@
 //   them)  eager=1 (work of streams of the least priority is done as early as it can be, so that it
 //   gets ahead of others')  heedless=1 (no stream waits for another)  blocks=1 (all allocations
 //   below 2 MiB of a process share a block, of which another process maps one handle at a time)
-//   mps=1 (kernels of several processes run at once)
+//   mps=1 (kernels of several processes run at once)  visible=N (this process sees device N alone,
+//   as CUDA_VISIBLE_DEVICES can have it, and opens memory of the others all the same)  withheld=1
+//   (it does not open that, as where a cgroup keeps their files from it)
 // As the real one does, it loads the library that CUDA_INJECTION64_PATH names, and then tells the
 // fake CUPTI (fake_cupti.cpp) of calls and copies.
 #include <dlfcn.h>
@@ -54,7 +56,6 @@ constexpr std::size_t kMemory = std::size_t{1} << 30;  // of each device
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kGranularity = std::size_t{2} << 20;  // of memory that is mapped by itself
 constexpr int kMostDevices = 2;
-constexpr unsigned kMostThreads = 1024;  // of a block
 constexpr int kLeastPriority = 0;
 constexpr int kGreatestPriority = -5;
 
@@ -73,6 +74,7 @@ enum Error {
   kNotFound = 500,
   kNotReady = 600,
   kIllegalAddress = 700,
+  kOutOfResources = 701,
   kHostMemoryRegistered = 712,
 };
 
@@ -97,6 +99,7 @@ const Text kTexts[] = {
     {500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {600, "CUDA_ERROR_NOT_READY", "device not ready"},
     {700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
+    {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"},
     {712, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED", "part or all is already mapped"},
 };
 
@@ -144,6 +147,7 @@ constexpr const char* kCodeBegin = "kernels on the CPU: ";  // as in fake_nvrtc.
 
 struct Kernel {  // as in fake_nvrtc.cpp
   unsigned arguments;
+  unsigned threads;  // that a block of it may have
   bool waits;
   const bool* pointers;
   void (*run)(unsigned blocks, unsigned threads, const Address* values);
@@ -233,8 +237,11 @@ struct State {
   bool blocks = false;
   bool heedless = false;
   bool mps = false;
+  int visible = -1;
+  bool withheld = false;
   std::map<std::string, Fault> faults;
   Device device[kMostDevices] = {{0}, {1}};
+  Device unseen{-2};
   std::map<char*, Allocation> allocations;  // by the address handed out
   std::set<Stream*> streams;
   std::set<Event*> events;
@@ -264,6 +271,8 @@ void configure() {
   all.prohibited = -1;
   all.reachable = all.corrupt = all.reversed = all.eager = all.heedless = all.blocks = all.mps =
       false;
+  all.visible = -1;
+  all.withheld = false;
   all.faults.clear();
   const char* text = std::getenv("NEARPEAK_FAKE_CUDA");
   std::stringstream list(text == nullptr ? "" : text);
@@ -291,6 +300,11 @@ void configure() {
       all.heedless = value != 0;
     } else if (std::sscanf(item.c_str(), "mps=%d", &value) == 1) {
       all.mps = value != 0;
+    } else if (std::sscanf(item.c_str(), "visible=%d", &value) == 1) {
+      all.visible = value;
+      all.devices = 1;
+    } else if (std::sscanf(item.c_str(), "withheld=%d", &value) == 1) {
+      all.withheld = value != 0;
     } else {
       char call[64] = "";
       Fault fault{0, 0};
@@ -457,6 +471,19 @@ struct Handle64 {
 };
 static_assert(sizeof(Handle) <= sizeof(Handle64));
 
+// Which one it is of all devices of the machine.
+int place_of(int number) {
+  if (state().visible >= 0) return state().visible;
+  return state().reversed ? kMostDevices - 1 - number : number;
+}
+
+// That of a place.
+Device* device_at(int place) {
+  for (int i = 0; i < state().devices; ++i)
+    if (place_of(i) == place) return &state().device[i];
+  return &state().unseen;
+}
+
 bool can_reach(const Device* from, const Device* to) { return from == to || state().peer; }
 
 // Makes an address that a kernel was given one for the CPU. False where the device does not reach
@@ -555,8 +582,8 @@ EXPORT int cuDeviceGetName(char* name, int length, int device) {
 
 EXPORT int cuDeviceGetUuid_v2(unsigned char* uuid, int device) {
   BEGIN_CALL();
-  const int number = state().reversed ? kMostDevices - 1 - device : device;
-  for (int i = 0; i < 16; ++i) uuid[i] = static_cast<unsigned char>(16 * i + number);
+  const int place = place_of(device);
+  for (int i = 0; i < 16; ++i) uuid[i] = static_cast<unsigned char>(16 * i + place);
   return kGood;
 }
 
@@ -957,7 +984,7 @@ EXPORT int cuIpcGetMemHandle(Handle64* out, Address memory) {
   BEGIN_CONTEXT_CALL();
   const Allocation* found = find(memory);
   if (found == nullptr || found->kind != Kind::kDevice) return kInvalidValue;
-  const Handle handle{kMagic,        getpid(),    found->fd, found->device->number,
+  const Handle handle{kMagic,        getpid(),    found->fd, place_of(found->device->number),
                       found->serial, found->bytes};
   std::memset(out->bytes, 0, sizeof(out->bytes));
   std::memcpy(out->bytes, &handle, sizeof(handle));
@@ -970,7 +997,8 @@ EXPORT int cuIpcOpenMemHandle_v2(void** memory, Handle64 in, unsigned flags) {
   std::memcpy(&handle, in.bytes, sizeof(handle));
   if (handle.magic != kMagic || flags != 1) return kInvalidValue;
   if (handle.pid == getpid()) return kInvalidContext;  // it has the memory already
-  Device* const owner = &state().device[handle.device];
+  Device* const owner = device_at(handle.device);
+  if (owner == &state().unseen && state().withheld) return kInvalidDevice;
   if (!can_reach(current, owner)) return kPeerUnsupported;
   if (state().blocks && handle.bytes < kGranularity)
     for (const auto& [_, other] : state().allocations)
@@ -1086,9 +1114,10 @@ EXPORT int cuLaunchKernel(const Kernel* kernel, unsigned blocks, unsigned blocks
     known = known || (module->device == current && module->kernels.count(kernel) != 0);
   if (!known || state().streams.count(stream) == 0 || stream->device != current)
     return kInvalidHandle;
-  if (blocks == 0 || threads == 0 || threads > kMostThreads || blocks_y != 1 || blocks_z != 1 ||
-      threads_y != 1 || threads_z != 1 || extra != nullptr)
+  if (blocks == 0 || threads == 0 || blocks_y != 1 || blocks_z != 1 || threads_y != 1 ||
+      threads_z != 1 || extra != nullptr)
     return kInvalidValue;
+  if (threads > kernel->threads) return kOutOfResources;  // registers, if it needs many
   std::vector<Address> values(kernel->arguments);
   for (unsigned i = 0; i < kernel->arguments; ++i) {
     std::memcpy(&values[i], arguments[i], sizeof(Address));

@@ -3,9 +3,9 @@
 // words), for the fake driver (fake_cuda.cpp) to run on the CPU. What stands for machine code names
 // a shared object, which lies beside this library and is compiled once for each source.
 //
-// A KERNEL runs its threads one after the other. A WAITING_KERNEL runs all of them at once, up to
-// kMostThreads of each block, so that they can wait for each other and for others. A warp is one
-// thread.
+// A KERNEL or a WIDE_KERNEL runs its threads one after the other. A WAITING_KERNEL runs all of them
+// at once, up to kMostThreads of each block, so that they can wait for each other and for others. A
+// warp is one thread.
 //
 // The environment's NEARPEAK_FAKE_NVRTC, "FROM=>TO", puts a defect into kernels: TO in place of
 // each FROM in their source.
@@ -57,6 +57,7 @@ constexpr const char* kPrologue = R"cpp(
 #define __global__
 #define DEVICE inline
 #define KERNEL void
+#define WIDE_KERNEL void
 #define WAITING_KERNEL void
 #define OF_BLOCK(type, name) type& name = *static_cast<type*>(fake::memory_of_block(sizeof(type)))
 
@@ -135,6 +136,7 @@ constexpr const char* kPrologue = R"cpp(
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
   }
+  inline u32 unforeseen(u32 value) { return value; }
   inline void breathe() { sched_yield(); }
 
   constexpr u32 kWarp = 1;
@@ -175,6 +177,7 @@ constexpr const char* kEpilogue = R"cpp(
 
   struct Kernel {  // as in fake_cuda.cpp
     unsigned arguments;
+    unsigned threads;  // that a block of it may have
     bool waits;
     const bool* pointers;  // which arguments are
     void (*run)(unsigned blocks, unsigned threads, const u64* values);
@@ -241,9 +244,11 @@ constexpr const char* kEpilogue = R"cpp(
         for (threadIdx.x = threads; threadIdx.x-- > 0;) call(values);
     }
 
-    static constexpr Kernel in_turn{sizeof...(Arguments), false, Types<Arguments...>::kPointers,
-                                    run_in_turn};
-    static constexpr Kernel at_once{sizeof...(Arguments), true, Types<Arguments...>::kPointers,
+    static constexpr Kernel in_turn{sizeof...(Arguments), 256, false,
+                                    Types<Arguments...>::kPointers, run_in_turn};
+    static constexpr Kernel wide{sizeof...(Arguments), 512, false, Types<Arguments...>::kPointers,
+                                 run_in_turn};
+    static constexpr Kernel at_once{sizeof...(Arguments), 512, true, Types<Arguments...>::kPointers,
                                     run_at_once};
   };
 
@@ -271,8 +276,9 @@ std::string as_cpp(std::string source) {
     replace_all(source, text.substr(0, arrow), text.substr(arrow + 2));
   }
   std::string exported;
-  for (const auto& [word, kind] :
-       {std::pair{"\nKERNEL ", "in_turn"}, {"\nWAITING_KERNEL ", "at_once"}})
+  for (const auto& [word, kind] : {std::pair{"\nKERNEL ", "in_turn"},
+                                   {"\nWIDE_KERNEL ", "wide"},
+                                   {"\nWAITING_KERNEL ", "at_once"}})
     for (std::size_t at = 0; (at = source.find(word, at)) != source.npos;) {
       at += std::strlen(word);
       const std::string name = source.substr(at, source.find('(', at) - at);

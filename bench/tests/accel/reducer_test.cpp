@@ -19,7 +19,7 @@ using Combining = Combination::Operation;
 namespace {
 
 // Combines vectors of these numbers, from each of several places in their memory on, into memory of
-// its own and in place.
+// its own and in place: all from the begin of theirs on, some a number further on, or all.
 template <typename Number>
 void check(const Combination& reduction, const std::function<Number(Number, Number)>& combined) {
   constexpr std::size_t kN = 2000;
@@ -30,14 +30,14 @@ void check(const Combination& reduction, const std::function<Number(Number, Numb
   SlotBuffer memory(device.memory(BufferKind::kDevice), (kN + 20) * sizeof(Number), 9);
   for (const std::size_t ranks : {2u, 3u, 8u})
     for (const std::size_t n : {0u, 1u, 7u, 1999u})
-      for (const std::size_t shift : {0u, 1u}) {
+      for (const unsigned shifted : {0u, 1u, 2u, 3u}) {
         std::vector<Number> expected(kN, 99), got(kN);
         std::vector<const void*> from;
         for (std::size_t r = 0; r < ranks; ++r) {
           std::vector<Number> mine(kN);
           for (std::size_t i = 0; i < kN; ++i)
             mine[i] = static_cast<Number>((i * 7 + r * 3) % 11 + r % 2 + 1);
-          from.push_back(memory.slot(r) + (r + 1) % 2 * shift * sizeof(Number));
+          from.push_back(memory.slot(r) + (shifted >> r % 2 & 1U) * sizeof(Number));
           device.copy(const_cast<void*>(from[r]), mine.data(), kN * sizeof(Number));
           for (std::size_t i = 0; i < n; ++i)
             expected[i] = r == 0 ? mine[i] : combined(expected[i], mine[i]);

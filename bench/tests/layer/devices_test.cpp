@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -142,6 +143,20 @@ TEST_CASE("devices of the layer: several long copies are under way at once") {
   std::vector<char> got(1000);
   device.copy(got.data(), memory.slot(last), got.size());
   CHECK(got == std::vector<char>(1000, 'k'));
+  // Those that belong together are done at the end of the call, each in another of the streams.
+  Devices other;
+  REQUIRE(other.load(why));
+  std::vector<Piece> pieces;
+  for (std::size_t i = 0; i < last; ++i)
+    pieces.push_back({memory.slot(i), memory.slot(last), 10 * i});
+  device.copy(memory.slot(last), std::vector<char>(1000, 'z').data(), 1000);
+  other.down(place, got.data(), memory.slot(0), 1);
+  const int live = FakeCuda::live();
+  other.across(place, pieces);
+  CHECK(FakeCuda::live() == live + static_cast<int>(Devices::kLanes));
+  device.copy(got.data(), memory.slot(3), got.size());
+  CHECK(std::count(got.begin(), got.end(), 'z') == 30);
+  other.close_all();
   devices.close_all();
 }
 
@@ -204,10 +219,11 @@ class Owner {
     std::uint64_t allocation = 0;
     bool ready = false;
   };
-  Owner() {
+  explicit Owner(const char* settings = "") {
     child_ = fork();
     if (child_ != 0) return;
     setenv("NEARPEAK_CUDA_LIBRARY", FAKE_CUDA_FORKED, 1);
+    setenv("NEARPEAK_FAKE_CUDA", settings, 1);
     auto cuda = FakeCuda::load();
     Device& device = cuda->device(0);
     char* const memory = static_cast<char*>(device.memory(BufferKind::kDevice).allocate(4096));
@@ -257,6 +273,30 @@ TEST_CASE("devices of the layer: an allocation of another process is opened once
     CHECK(FakeCuda::live() == live + 63);
     devices.close_all();
     CHECK(FakeCuda::live() == live - 1);
+  }
+}
+
+// As CUDA_VISIBLE_DEVICES has it, which may leave each process a device of its own.
+TEST_CASE("devices of the layer: memory of a device that is not seen may be opened") {
+  for (const bool withheld : {false, true}) {
+    const FakeCuda fake(withheld ? "visible=0,withheld=1" : "visible=0");
+    Owner owner("visible=1");
+    const Owner::Offer& offer = owner.offered();
+    Devices devices;
+    std::string why;
+    REQUIRE(devices.load(why));
+    CHECK(devices.opens(0, offer.handle) == !withheld);
+    CHECK_FALSE(devices.opens(0, IpcHandle{}));
+    const int live = FakeCuda::live();
+    CHECK(devices.opens(0, offer.handle) == !withheld);
+    CHECK(FakeCuda::live() == live);
+    if (withheld) continue;
+    char* const there = devices.opened(0, 3, offer.allocation, offer.handle);
+    CHECK(devices.opens(0, offer.handle));
+    std::array<char, 5> text{};
+    devices.down(Devices::place_of_opened(0), text.data(), there + 100, text.size());
+    CHECK(std::strcmp(text.data(), "data") == 0);
+    devices.close_all();
   }
 }
 

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -101,6 +102,21 @@ TEST_CASE("a meeting: one that disagrees is heard, also when it has gone on") {
     CHECK_FALSE(meeting.agree(rank != 1, kIdle));
     for (int i = 0; rank == 1 && i < 3; ++i) meeting.pass();
   });
+}
+
+TEST_CASE("a meeting: no two ranks have the same one in a place of their orders") {
+  constexpr std::size_t kRanks = 5;
+  Ranks ranks(kRanks);
+  for (std::size_t place = 0; place < kRanks; ++place) {
+    std::set<std::size_t> there;
+    for (std::size_t rank = 0; rank < kRanks; ++rank) {
+      const std::vector<std::size_t> order = ranks[rank].others_first();
+      REQUIRE(order.size() == kRanks);
+      CHECK(order.back() == rank);
+      there.insert(order[place]);
+    }
+    CHECK(there.size() == kRanks);
+  }
 }
 
 TEST_CASE("offers fit where all is alike but their memory") {
