@@ -30,14 +30,6 @@ class Relaxed {
   int mode_ = 2;
 };
 
-// Whether kernels of this context and device reach memory. That of a pool, or mapped by hand,
-// belongs to no context.
-bool reaches(const void* context, int device, std::initializer_list<const Located*> places) {
-  return std::all_of(places.begin(), places.end(), [&](const Located* place) {
-    return place->context != nullptr ? place->context == context : place->device == device;
-  });
-}
-
 }  // namespace
 
 bool Devices::load(std::string& why) {
@@ -239,15 +231,13 @@ Courier* Devices::courier(int device, std::initializer_list<const Located*> plac
     end_courier(carrier, "its answers took long");
   else if (carrier.asked % kAgain == 0 && !alone_(device))
     end_courier(carrier, "processes that share the GPU take turns");
-  // Memory of a pool, or mapped by hand, belongs to no context.
-  return reaches(carrier.context, device, places) ? carrier.courier.get() : nullptr;
+  return reaches(device, places) ? carrier.courier.get() : nullptr;
 }
 
 void Devices::begin_courier(int device, Carrier& carrier) {
   const Relaxed relaxed(exchange_capture_mode_);
   try {
     if (alone_(device)) {
-      find_context(device, carrier);
       carrier.courier = std::make_unique<Courier>(accelerator().device(device), patience_);
     } else {
       end_courier(carrier, "processes that share the GPU take turns");
@@ -258,10 +248,13 @@ void Devices::begin_courier(int device, Carrier& carrier) {
   }
 }
 
-void Devices::find_context(int device, Carrier& carrier) {
-  if (carrier.context != nullptr) return;
-  const SlotBuffer own(accelerator().device(device).memory(BufferKind::kDevice), 1, 1);
-  carrier.context = find(own.slot(0)).context;
+// Whether kernels of this device reach memory. That of a pool, or mapped by hand, belongs to no
+// context.
+bool Devices::reaches(int device, std::initializer_list<const Located*> places) {
+  const void* const context = accelerator().device(device).own_context();
+  return std::all_of(places.begin(), places.end(), [&](const Located* place) {
+    return place->context != nullptr ? place->context == context : place->device == device;
+  });
 }
 
 // So many blocks, each copied by itself, take longer than the compiler needs.
@@ -279,14 +272,12 @@ BlockMover* Devices::mover(int device, const Layout& layout,
     begin_mover(device, carrier);
     if (!carrier.mover) return nullptr;
   }
-  if (!reaches(carrier.context, device, places)) return nullptr;
-  return carrier.mover.get();
+  return reaches(device, places) ? carrier.mover.get() : nullptr;
 }
 
 void Devices::begin_mover(int device, Carrier& carrier) {
   const Relaxed relaxed(exchange_capture_mode_);
   try {
-    find_context(device, carrier);
     carrier.mover = std::make_unique<BlockMover>(accelerator().device(device));
   } catch (const std::exception&) {  // the courier says why
     carrier.moves_never = true;
@@ -352,13 +343,12 @@ bool Devices::reduces(const Located& place, const Combination& reduction, std::s
     if (bytes < kWorthWaiting && !kernels.reduction_ready(made)) return false;
     std::unique_ptr<Reducer> reducer;
     try {
-      find_context(place.device, carrier);
       reducer = std::make_unique<Reducer>(device, made);
     } catch (const std::exception&) {  // there is no compiler: the courier says why
     }
     known = carrier.reducers.emplace(made, std::move(reducer)).first;
   }
-  return known->second && reaches(carrier.context, place.device, {&place});
+  return known->second && reaches(place.device, {&place});
 }
 
 void Devices::reduce(const Located& place, const Combination& reduction, void* to,

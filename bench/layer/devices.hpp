@@ -202,7 +202,6 @@ class Devices {
     std::unique_ptr<Courier> courier;
     std::unique_ptr<BlockMover> mover;
     std::map<Combination, std::unique_ptr<Reducer>> reducers;  // null: it cannot be made
-    void* context = nullptr;                                   // whose memory their kernels reach
     std::uint64_t asked = 0;
     bool never = false;
     bool moves_never = false;
@@ -218,7 +217,7 @@ class Devices {
   // Null where no kernel moves so many blocks.
   BlockMover* mover(int device, const Layout& layout, std::initializer_list<const Located*> places);
   void begin_mover(int device, Carrier& carrier);
-  void find_context(int device, Carrier& carrier);
+  bool reaches(int device, std::initializer_list<const Located*> places);
   void await_lanes();
   void give_back(const Located& place, void* data);
   void end_courier(Carrier& carrier, const std::string& why);

@@ -89,6 +89,8 @@ class PrimaryContext final : public gpu::Context {
   }
   ~PrimaryContext() override { driver_.release_(number()); }
 
+  void* handle() const override { return handle_; }
+
  private:
   int make_current() const noexcept override { return driver_.set_current_(handle_); }
 

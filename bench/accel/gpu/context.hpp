@@ -76,6 +76,8 @@ class Context {
   int index() const { return index_; }
   DeviceNumber number() const { return number_; }
   const char* stream_type() const { return driver_.stream_type; }
+  // The driver's own of it, if it has one.
+  virtual void* handle() const { return nullptr; }
 
   // One of Attributes.
   int attribute(int which) const {

@@ -476,6 +476,7 @@ class GpuDevice final : public Device {
   }
 
   void use_in_this_thread() override { context_.use(); }
+  void* own_context() override { return context_.handle(); }
 
   // Not a copy that waits, as cuMemcpy: that may return while bytes are still on their way. Nothing
   // may fail between the two calls, as the caller frees host memory when this throws.

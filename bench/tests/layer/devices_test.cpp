@@ -109,6 +109,26 @@ TEST_CASE("devices of the layer: where no kernel can be, the copy engine copies"
   CHECK(without.why_not.substr(0, 40) == "/nowhere/libnvrtc.so cannot be loaded: /");
 }
 
+TEST_CASE("devices of the layer: kernels need no memory of a device that is busy") {
+  const FakeCuda fake("reachable=1", FAKE_CUDA, FAKE_NVRTC);
+  Devices devices;
+  std::string why;
+  REQUIRE(devices.load(why));
+  devices.use_kernels(std::chrono::seconds(60), [](int) { return true; });
+  const auto cuda = FakeCuda::load();
+  const SlotBuffer memory(cuda->device(0).memory(BufferKind::kDevice), 64, 1);
+  {
+    // To take some would wait for all kernels of the device.
+    const Variable none_left("NEARPEAK_FAKE_CUDA", "reachable=1,cuMemAlloc_v2:2");
+    const Located place = devices.locate(memory.slot(0));
+    while (!devices.device(0).kernels()->courier_ready()) usleep(100);
+    for (int i = 0; i < 20'000; ++i) devices.up(place, memory.slot(0), &i, sizeof(i));
+    CHECK(devices.short_copies().carried > 0);
+    CHECK(devices.reduces(place, Combination{}, std::size_t{1} << 20));
+  }
+  devices.close_all();
+}
+
 TEST_CASE("devices of the layer: several long copies are under way at once") {
   const FakeCuda fake;
   Devices devices;
