@@ -10,28 +10,6 @@
 #include "accel/library.hpp"
 
 namespace nearpeak::layer {
-namespace {
-
-// In a thread that captures a stream the driver would refuse what takes memory, or break the
-// capture.
-class Relaxed {
- public:
-  explicit Relaxed(int (*exchange)(int* mode)) : exchange_(exchange) { swap(); }
-  ~Relaxed() { swap(); }
-  Relaxed(const Relaxed&) = delete;
-  Relaxed& operator=(const Relaxed&) = delete;
-
- private:
-  void swap() {
-    if (exchange_ != nullptr) exchange_(&mode_);
-  }
-
-  int (*exchange_)(int* mode);
-  int mode_ = 2;
-};
-
-}  // namespace
-
 bool Devices::load(std::string& why) {
   try {
     const Library library("NEARPEAK_CUDA_LIBRARY", {"libcuda.so.1"});
@@ -39,7 +17,6 @@ bool Devices::load(std::string& why) {
       why = library.name() + " has no cuPointerGetAttributes";
     library.find(get_device_, "cuDeviceGet");
     library.find(ask_device_, "cuDeviceGetAttribute");
-    library.find(exchange_capture_mode_, "cuThreadExchangeStreamCaptureMode");
     library.find(ask_current_, "cuCtxGetDevice");
   } catch (const BackendUnavailable& error) {
     why = error.what();
@@ -235,7 +212,6 @@ Courier* Devices::courier(int device, std::initializer_list<const Located*> plac
 }
 
 void Devices::begin_courier(int device, Carrier& carrier) {
-  const Relaxed relaxed(exchange_capture_mode_);
   try {
     if (alone_(device)) {
       carrier.courier = std::make_unique<Courier>(accelerator().device(device), patience_);
@@ -276,7 +252,6 @@ BlockMover* Devices::mover(int device, const Layout& layout,
 }
 
 void Devices::begin_mover(int device, Carrier& carrier) {
-  const Relaxed relaxed(exchange_capture_mode_);
   try {
     carrier.mover = std::make_unique<BlockMover>(accelerator().device(device));
   } catch (const std::exception&) {  // the courier says why
@@ -336,7 +311,6 @@ bool Devices::reduces(const Located& place, const Combination& reduction, std::s
   Carrier& carrier = carriers_[place.device];
   auto known = carrier.reducers.find(made);
   if (known == carrier.reducers.end()) {
-    const Relaxed relaxed(exchange_capture_mode_);
     Device& device = accelerator().device(place.device);
     Kernels& kernels = kernels_of(device);
     kernels.begin_reduction(made);
@@ -365,7 +339,6 @@ Scratch Devices::scratch(int device, std::size_t bytes) {
   if (bytes > kMostScratch) return {};
   const std::size_t room = std::bit_ceil(std::max(bytes, kLeast));
   Store& store = stores_[device];
-  const Relaxed relaxed(exchange_capture_mode_);
   void* data = nullptr;
   if (const auto found = store.free.find(room); found != store.free.end()) {
     data = found->second;

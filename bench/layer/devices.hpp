@@ -226,7 +226,6 @@ class Devices {
   Question ask_ = nullptr;
   int (*get_device_)(int* device, int index) = nullptr;
   int (*ask_device_)(int* answer, int attribute, int device) = nullptr;
-  int (*exchange_capture_mode_)(int* mode) = nullptr;
   CurrentQuestion ask_current_ = nullptr;
   std::unique_ptr<Accelerator> accelerator_;
   std::map<int, std::unique_ptr<Stream>> streams_;  // by device

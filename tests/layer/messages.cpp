@@ -1386,6 +1386,49 @@ void killed() {
   }
 }
 
+// Whatever context is current, another device's, one of the application's own or none, is so after
+// each call; and a stream that is captured meanwhile stays so.
+void undisturbed() {
+  void *usual = nullptr, *other = nullptr, *own = nullptr, *graph = nullptr;
+  CHECK(cuda("cuCtxGetCurrent", &usual) == 0);
+  CHECK(cuda("cuDevicePrimaryCtxRetain", &other, 1 - rank % 2) == 0);
+  CHECK(cuda("cuCtxCreate_v2", &own, 0U, rank % 2) == 0);
+  const auto made_current = [](void* context) {
+    CHECK(cuda("cuCtxSetCurrent", context) == 0);
+    return context;
+  };
+  for (void* const context : {other, own, static_cast<void*>(nullptr)})
+    for (const std::size_t bytes : {std::size_t{8}, std::size_t{1000}, std::size_t{300000}})
+      for (const char kind : {'D', 'H'}) {
+        made_current(context == own ? own : usual);
+        Buffer out('D', bytes), in(kind, bytes), sum('D', bytes);
+        out.fill(rank);
+        made_current(usual);
+        CHECK(cuda("cuStreamBeginCapture_v2", stream, 0) == 0);
+        made_current(context);
+        const auto is_as_before = [&] {
+          void* now = nullptr;
+          CHECK(cuda("cuCtxGetCurrent", &now) == 0);
+          return now == context;
+        };
+        MPI_Request request;
+        MPI_Irecv(in.data(), length(bytes), MPI_BYTE, MPI_ANY_SOURCE, kTag, MPI_COMM_WORLD,
+                  &request);
+        CHECK(is_as_before());
+        MPI_Send(out.data(), length(bytes), MPI_BYTE, (rank + 1) % size, kTag, MPI_COMM_WORLD);
+        CHECK(is_as_before());
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        CHECK(is_as_before());
+        MPI_Allreduce(out.data(), sum.data(), length(bytes), MPI_BYTE, MPI_BOR, MPI_COMM_WORLD);
+        CHECK(is_as_before());
+        made_current(usual);
+        CHECK(cuda("cuStreamEndCapture", stream, &graph) == 0);
+        CHECK(in.has((rank + size - 1) % size, bytes));
+      }
+  CHECK(cuda("cuCtxDestroy_v2", own) == 0);
+  CHECK(cuda("cuDevicePrimaryCtxRelease_v2", 1 - rank % 2) == 0);
+}
+
 // No device at all.
 void host_alone() {
   for (const std::size_t bytes : kSizes) {
@@ -1452,6 +1495,7 @@ int main(int argc, char** argv) {
               {"refused", refused},
               {"threads", threads},
               {"turns", turns},
+              {"undisturbed", undisturbed},
               {"host_alone", host_alone},
               {"not_started", not_started}};
   // Which end the program.

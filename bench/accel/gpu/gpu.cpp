@@ -619,8 +619,10 @@ class GpuAccelerator final : public Accelerator {
     const DeviceInfo& info = infos_[index];
     if (!info.unusable.empty())
       throw AcceleratorError("GPU " + std::to_string(index) + " cannot be used: " + info.unusable);
-    if (!opened_[index])
+    if (!opened_[index]) {
+      Visit::begin(*driver_);
       opened_[index] = std::make_unique<GpuDevice>(*driver_, info, numbers_[index]);
+    }
     return *opened_[index];
   }
 

@@ -2,7 +2,9 @@
 // A CUDA driver without a GPU: two devices whose memory lies behind addresses that fault when the
 // CPU touches them. It is as unforgiving as the real one and more: work given to a stream is done
 // when somebody waits for it and not before, a context must be current, copies must stay within an
-// allocation, and a process forked after cuInit cannot use it. For one thread.
+// allocation, and a process forked after cuInit cannot use it. While a stream is captured, all but
+// work for another stream fails and breaks the capture, in a thread that has not said that it
+// knows. For one thread.
 //
 // Kernels are those of the fake NVRTC (fake_nvrtc.cpp), and run on the CPU. Most are work like any
 // other. One that may wait for CPUs or other kernels runs from its launch on, in threads of its own
@@ -42,6 +44,7 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
@@ -74,6 +77,8 @@ enum Error {
   kNotReady = 600,
   kIllegalAddress = 700,
   kHostMemoryRegistered = 712,
+  kCaptureUnsupported = 900,
+  kCaptureInvalidated = 901,
 };
 
 struct Text {
@@ -98,6 +103,9 @@ const Text kTexts[] = {
     {600, "CUDA_ERROR_NOT_READY", "device not ready"},
     {700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
     {712, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED", "part or all is already mapped"},
+    {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
+     "operation not permitted when stream is capturing"},
+    {901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "operation failed due to a previous error"},
 };
 
 struct Device;
@@ -124,6 +132,7 @@ struct Allocation {
   Device* opener = nullptr;
 };
 
+// Also a context of its own on one.
 struct Device {
   int number;
   int retained = 0;
@@ -239,7 +248,10 @@ struct State {
   std::set<Stream*> streams;
   std::set<Event*> events;
   std::set<Module*> modules;
+  std::set<Device*> contexts;              // that were created
   std::map<Address, std::size_t> created;  // memory that may be mapped
+  Stream* captured = nullptr;
+  bool broken = false;  // its capture
   std::uint64_t serial = 0;
 };
 
@@ -249,6 +261,11 @@ State& state() {
 }
 
 thread_local Device* current = nullptr;
+
+// CUstreamCaptureMode of a thread, for what would disturb a capture.
+constexpr int kGlobal = 0;
+constexpr int kRelaxed = 2;
+thread_local int capture_mode = kGlobal;
 
 void Stream::be_eager() {
   if (!state().eager) return;
@@ -365,6 +382,16 @@ std::uint64_t now_ns() {
     if (current == nullptr || current->retained == 0) return kInvalidContext; \
   } while (false)
 
+// Of what waits, or takes or frees something.
+#define BEGIN_UNSAFE_CALL()                                        \
+  BEGIN_CONTEXT_CALL();                                            \
+  do {                                                             \
+    if (state().captured != nullptr && capture_mode != kRelaxed) { \
+      state().broken = true;                                       \
+      return kCaptureUnsupported;                                  \
+    }                                                              \
+  } while (false)
+
 // The allocation in which [address, address + bytes) begins.
 Allocation* find(Address address) {
   auto& all = state().allocations;
@@ -457,7 +484,9 @@ struct Handle64 {
 };
 static_assert(sizeof(Handle) <= sizeof(Handle64));
 
-bool can_reach(const Device* from, const Device* to) { return from == to || state().peer; }
+bool can_reach(const Device* from, const Device* to) {
+  return from->number == to->number || state().peer;
+}
 
 // Makes an address that a kernel was given one for the CPU. False where the device does not reach
 // it: pageable memory, and another device's that was not opened.
@@ -484,9 +513,16 @@ void leave_cpu() {
 EXPORT int fake_cuda_live() {
   int retained = 0;
   for (const Device& device : state().device) retained += device.retained;
-  return retained +
-         static_cast<int>(state().allocations.size() + state().streams.size() +
-                          state().events.size() + state().modules.size() + state().created.size());
+  return retained + static_cast<int>(state().allocations.size() + state().streams.size() +
+                                     state().events.size() + state().modules.size() +
+                                     state().created.size() + state().contexts.size());
+}
+
+// How much memory of other processes is open.
+EXPORT int fake_cuda_opened() {
+  int opened = 0;
+  for (const auto& [_, each] : state().allocations) opened += each.kind == Kind::kOpened ? 1 : 0;
+  return opened;
 }
 
 // Where the CPU finds these bytes of device memory, for a library that stands for one with kernels
@@ -604,6 +640,29 @@ EXPORT int cuCtxSetCurrent(void* context) {
   return kGood;
 }
 
+EXPORT int cuCtxGetCurrent(void** context) {
+  BEGIN_CALL();
+  *context = current;
+  return kGood;
+}
+
+EXPORT int cuCtxCreate_v2(void** context, unsigned flags, int device) {
+  BEGIN_CALL();
+  if (flags != 0 || device < 0 || device >= state().devices) return kInvalidValue;
+  current = new Device{device, 1};
+  state().contexts.insert(current);
+  *context = current;
+  return kGood;
+}
+
+EXPORT int cuCtxDestroy_v2(Device* context) {
+  BEGIN_CALL();
+  if (state().contexts.erase(context) == 0) return kInvalidContext;
+  if (current == context) current = nullptr;
+  delete context;
+  return kGood;
+}
+
 EXPORT int cuCtxGetDevice(int* device) {
   BEGIN_CONTEXT_CALL();
   *device = current->number;
@@ -611,12 +670,12 @@ EXPORT int cuCtxGetDevice(int* device) {
 }
 
 EXPORT int cuMemAlloc_v2(void** memory, std::size_t bytes) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   return allocate(Kind::kDevice, bytes, memory);
 }
 
 EXPORT int cuMemFree_v2(Address memory) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   return release(memory, {Kind::kDevice, Kind::kManaged});
 }
 
@@ -703,17 +762,17 @@ EXPORT int cuMemSetAccess(Address begin, std::size_t bytes, const void*, std::si
 }
 
 EXPORT int cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   return allocate(Kind::kPinned, bytes, memory);
 }
 
 EXPORT int cuMemFreeHost(void* memory) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   return release(reinterpret_cast<Address>(memory), {Kind::kPinned});
 }
 
 EXPORT int cuMemHostRegister_v2(void* memory, std::size_t bytes, unsigned flags) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   auto* const begin = static_cast<char*>(memory);
   const std::size_t mapped = (bytes + kPage - 1) / kPage * kPage;
   if (bytes == 0 || flags != 3 || reinterpret_cast<Address>(memory) % kPage != 0)
@@ -725,7 +784,7 @@ EXPORT int cuMemHostRegister_v2(void* memory, std::size_t bytes, unsigned flags)
 }
 
 EXPORT int cuMemHostUnregister(void* memory) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   return release(reinterpret_cast<Address>(memory), {Kind::kRegistered});
 }
 
@@ -740,7 +799,7 @@ EXPORT int cuMemHostGetDevicePointer_v2(Address* on_device, void* memory, unsign
 }
 
 EXPORT int cuMemAllocManaged(void** memory, std::size_t bytes, unsigned flags) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   if (flags != 1) return kInvalidValue;
   return allocate(Kind::kManaged, bytes, memory);
 }
@@ -863,10 +922,34 @@ EXPORT int cuCtxGetStreamPriorityRange(int* least, int* greatest) {
 }
 
 EXPORT int cuStreamCreateWithPriority(Stream** stream, unsigned, int priority) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   if (priority > kLeastPriority || priority < kGreatestPriority) return kInvalidValue;
   *stream = new Stream{current, priority, {}};
   state().streams.insert(*stream);
+  return kGood;
+}
+
+// Work that the stream is given from now on would become a graph: nobody needs it here.
+EXPORT int cuStreamBeginCapture_v2(Stream* stream, int mode) {
+  BEGIN_CONTEXT_CALL();
+  if (state().streams.count(stream) == 0) return kInvalidHandle;
+  if (mode != kGlobal || state().captured != nullptr) return kInvalidValue;
+  state().captured = stream;
+  state().broken = false;
+  return kGood;
+}
+
+EXPORT int cuStreamEndCapture(Stream* stream, void** graph) {
+  BEGIN_CONTEXT_CALL();
+  if (state().captured != stream) return kInvalidValue;
+  state().captured = nullptr;
+  *graph = nullptr;
+  return state().broken ? kCaptureInvalidated : kGood;
+}
+
+EXPORT int cuThreadExchangeStreamCaptureMode(int* mode) {
+  BEGIN_CALL();
+  std::swap(*mode, capture_mode);
   return kGood;
 }
 
@@ -878,7 +961,7 @@ EXPORT int cuStreamGetPriority(Stream* stream, int* priority) {
 }
 
 EXPORT int cuStreamDestroy_v2(Stream* stream) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   if (state().streams.erase(stream) == 0) return kInvalidHandle;
   stream->finish();
   delete stream;
@@ -892,26 +975,26 @@ EXPORT int cuStreamSynchronize(Stream* stream) {
     return kGood;
   }
   if (state().streams.count(stream) != 0) stream->finish();
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   return state().streams.count(stream) != 0 ? kGood : kInvalidHandle;
 }
 
 // A step is made at each question, so that polling comes to an end.
 EXPORT int cuStreamQuery(Stream* stream) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   if (state().streams.count(stream) == 0) return kInvalidHandle;
   return stream->poll() ? kNotReady : kGood;
 }
 
 EXPORT int cuEventCreate(Event** event, unsigned) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   *event = new Event;
   state().events.insert(*event);
   return kGood;
 }
 
 EXPORT int cuEventDestroy_v2(Event* event) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   if (state().events.erase(event) == 0) return kInvalidHandle;
   delete event;
   return kGood;
@@ -946,7 +1029,7 @@ EXPORT int cuStreamWaitEvent(Stream* stream, Event* event, unsigned flags) {
 
 // A step of the event's stream is made at each question, so that polling comes to an end.
 EXPORT int cuEventQuery(Event* event) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   if (state().events.count(event) == 0) return kInvalidHandle;
   if (!event->last || event->last->reached) return kGood;
   event->last->stream->poll();
@@ -954,7 +1037,7 @@ EXPORT int cuEventQuery(Event* event) {
 }
 
 EXPORT int cuIpcGetMemHandle(Handle64* out, Address memory) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   const Allocation* found = find(memory);
   if (found == nullptr || found->kind != Kind::kDevice) return kInvalidValue;
   const Handle handle{kMagic,        getpid(),    found->fd, found->device->number,
@@ -965,7 +1048,7 @@ EXPORT int cuIpcGetMemHandle(Handle64* out, Address memory) {
 }
 
 EXPORT int cuIpcOpenMemHandle_v2(void** memory, Handle64 in, unsigned flags) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   Handle handle{};
   std::memcpy(&handle, in.bytes, sizeof(handle));
   if (handle.magic != kMagic || flags != 1) return kInvalidValue;
@@ -1001,12 +1084,12 @@ EXPORT int cuIpcOpenMemHandle_v2(void** memory, Handle64 in, unsigned flags) {
 }
 
 EXPORT int cuIpcCloseMemHandle(Address memory) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   return release(memory, {Kind::kOpened});
 }
 
 EXPORT int cuModuleLoadData(Module** module, const char* code) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   std::size_t bytes = 0;
   const char* const variable = std::strstr(code, "nearpeak_symbol[");
   if (variable != nullptr && std::sscanf(variable, "nearpeak_symbol[%zu];", &bytes) == 1) {
@@ -1026,7 +1109,7 @@ EXPORT int cuModuleLoadData(Module** module, const char* code) {
 }
 
 EXPORT int cuModuleUnload(Module* module) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   if (state().modules.erase(module) == 0) return kInvalidHandle;
   for (Stream* stream : state().streams) stream->finish();
   if (module->library != nullptr)
