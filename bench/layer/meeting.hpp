@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "accel/accelerator.hpp"
+#include "layer/exported.hpp"
 
 namespace nearpeak::layer {
 
@@ -52,7 +52,7 @@ struct alignas(64) Seat {
   // 8 times the number, and how far it is in it.
   alignas(64) std::atomic<std::uint64_t> step{0};
   // Of data and of in, where all have agreed.
-  std::array<IpcHandle, 2> handles;
+  std::array<Exported, 2> handles;
 };
 
 // One rank's. A collective is direct if all ranks offer the same: whoever offers waits for what the

@@ -18,8 +18,8 @@
 //   knows devices)  corrupt=1 (the last byte of every copy to a device is wrong; what kernels store
 //   is left alone)  reversed=1 (the devices are in the other order, as CUDA_VISIBLE_DEVICES can put
 //   them)  eager=1 (work of streams of the least priority is done as early as it can be, so that it
-//   gets ahead of others')  heedless=1 (no stream waits for another)  blocks=1 (all allocations
-//   below 2 MiB of a process share a block, of which another process maps one handle at a time)
+//   gets ahead of others')  heedless=1 (no stream waits for another)  blocks=1 (allocations
+//   below 2 MiB of a process share blocks, of which another process maps one handle at a time)
 //   mps=1 (kernels of several processes run at once)
 // As the real one does, it loads the library that CUDA_INJECTION64_PATH names, and then tells the
 // fake CUPTI (fake_cupti.cpp) of calls and copies.
@@ -128,7 +128,8 @@ struct Allocation {
   char* storage;       // where the bytes are: elsewhere for device memory
   int fd = -1;
   std::uint64_t serial = 0;
-  pid_t owner = 0;  // of one that was opened,
+  Address block = 0;  // that it shares
+  pid_t owner = 0;    // of one that was opened,
   Device* opener = nullptr;
 };
 
@@ -421,6 +422,22 @@ std::string file_name(std::uint64_t serial) {
   return "nearpeak-fake-cuda-" + std::to_string(serial);
 }
 
+// Addresses in the last block, or a new one.
+char* in_block(std::size_t bytes) {
+  static char* next = nullptr;
+  static std::size_t left = 0;
+  if (bytes > left) {
+    void* const at = mmap(nullptr, 2 * kGranularity, PROT_NONE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED) std::abort();
+    next = static_cast<char*>(at);
+    next += kGranularity - reinterpret_cast<Address>(next) % kGranularity;
+    left = kGranularity;
+  }
+  left -= bytes;
+  return std::exchange(next, next + bytes);
+}
+
 void* map(std::size_t bytes, int protection, int fd) {
   const int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
   void* at = mmap(nullptr, bytes, protection, flags, fd, 0);
@@ -446,6 +463,11 @@ int allocate(Kind kind, std::size_t bytes, void** out) {
   made.storage = static_cast<char*>(map(mapped, PROT_READ | PROT_WRITE, made.fd));
   made.seen = on_device && !state().reachable ? static_cast<char*>(map(mapped, PROT_NONE, -1))
                                               : made.storage;
+  if (state().blocks && made.seen != made.storage && mapped < kGranularity) {
+    munmap(made.seen, mapped);
+    made.seen = in_block(mapped);
+    made.block = reinterpret_cast<Address>(made.seen) / kGranularity;
+  }
   if (made.storage == nullptr || made.seen == nullptr) std::abort();
   state().allocations[made.seen] = made;
   *out = made.seen;
@@ -476,6 +498,7 @@ struct Handle {
   int device;
   std::uint64_t serial;
   std::uint64_t bytes;
+  Address block;
 };
 constexpr std::uint64_t kMagic = 0x66616b6563756461;
 
@@ -1040,8 +1063,8 @@ EXPORT int cuIpcGetMemHandle(Handle64* out, Address memory) {
   BEGIN_UNSAFE_CALL();
   const Allocation* found = find(memory);
   if (found == nullptr || found->kind != Kind::kDevice) return kInvalidValue;
-  const Handle handle{kMagic,        getpid(),    found->fd, found->device->number,
-                      found->serial, found->bytes};
+  const Handle handle{kMagic,        getpid(),     found->fd,   found->device->number,
+                      found->serial, found->bytes, found->block};
   std::memset(out->bytes, 0, sizeof(out->bytes));
   std::memcpy(out->bytes, &handle, sizeof(handle));
   return kGood;
@@ -1055,10 +1078,9 @@ EXPORT int cuIpcOpenMemHandle_v2(void** memory, Handle64 in, unsigned flags) {
   if (handle.pid == getpid()) return kInvalidContext;  // it has the memory already
   Device* const owner = &state().device[handle.device];
   if (!can_reach(current, owner)) return kPeerUnsupported;
-  if (state().blocks && handle.bytes < kGranularity)
+  if (handle.block != 0)
     for (const auto& [_, other] : state().allocations)
-      if (other.kind == Kind::kOpened && other.owner == handle.pid && other.device == owner &&
-          other.bytes < kGranularity)
+      if (other.owner == handle.pid && other.block == handle.block && other.opener == current)
         return kAlreadyMapped;
   const std::string path =
       "/proc/" + std::to_string(handle.pid) + "/fd/" + std::to_string(handle.fd);
@@ -1072,6 +1094,7 @@ EXPORT int cuIpcOpenMemHandle_v2(void** memory, Handle64 in, unsigned flags) {
   Allocation opened{Kind::kOpened, owner,  handle.bytes, (handle.bytes + kPage - 1) / kPage * kPage,
                     nullptr,       nullptr};
   opened.owner = handle.pid;
+  opened.block = handle.block;
   opened.opener = current;
   opened.storage = static_cast<char*>(map(opened.mapped, PROT_READ | PROT_WRITE, fd));
   opened.seen =
