@@ -1442,6 +1442,30 @@ void let_go() {
   CHECK(opened() <= before + 1);
 }
 
+// Rank 0 is killed while it copies for rank 2, whose message arrives all the same.
+void abandoned() {
+  Buffer buffer('D', 8);
+  buffer.fill(rank);
+  if (rank == 0) {
+    setenv("NEARPEAK_FAKE_CUDA", "cuMemcpyAsync:-1", 1);
+    CHECK(cuda("cuInit", 0U) == 0);
+  }
+  barrier();
+  if (rank == 0) {
+    int none = 0;
+    MPI_Recv(&none, 1, MPI_INT, 1, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  } else if (rank == 2) {
+    MPI_Send(buffer.data(), 8, MPI_BYTE, 1, kTag, MPI_COMM_WORLD);
+  } else {
+    Buffer in('H', 8);
+    MPI_Recv(in.data(), 8, MPI_BYTE, 2, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CHECK(in.has(2, 8));
+    std::printf("abandoned: good\n");
+  }
+  std::fflush(stdout);
+  std::_Exit(0);
+}
+
 // No device at all.
 void host_alone() {
   for (const std::size_t bytes : kSizes) {
@@ -1515,5 +1539,6 @@ int main(int argc, char** argv) {
   // Which end the program.
   cases["left_behind"] = left_behind;
   cases["killed"] = killed;
+  cases["abandoned"] = abandoned;
   return run(argc, argv, cases, become_able);
 }

@@ -11,7 +11,7 @@
 // that end before somebody has waited for it; what its stream had before is finished first.
 //
 // The environment's NEARPEAK_FAKE_CUDA, read by cuInit, is a comma list of
-//   CALL:ERROR     this call always fails with this error
+//   CALL:ERROR     this call always fails with this error; -1: it kills the process
 //   CALL:ERROR:N   its Nth call does
 //   devices=N  driver=VERSION  peer=0 (no peer access)  prohibited=N (compute mode of device N)
 //   reachable=1 (the CPU may touch device memory, so that any MPI library can stand for one that
@@ -32,6 +32,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -327,6 +328,7 @@ int injected(const char* call) {
   if (found == faults.end()) return kGood;
   Fault& fault = found->second;
   ++fault.calls;
+  if (fault.error < 0) std::raise(SIGKILL);
   return fault.at == 0 || fault.calls == fault.at ? fault.error : kGood;
 }
 
