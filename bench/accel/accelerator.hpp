@@ -254,6 +254,8 @@ class Device {
 
   // For libraries that are given its addresses in a thread that has not used it yet.
   virtual void use_in_this_thread() {}
+  // What its own memory belongs to, as Located has it; null where the driver has nothing like it.
+  virtual void* own_context() { return nullptr; }
 
   // Null where the backend has none; valid as long as the device.
   virtual Ipc* ipc() { return nullptr; }

@@ -23,7 +23,7 @@
 namespace nearpeak::layer {
 namespace {
 
-constexpr std::uint32_t kProtocol = 3;  // of envelopes, slots and this agreement
+constexpr std::uint32_t kProtocol = 4;  // of envelopes, slots and this agreement
 constexpr int kTag = 32749;             // on MPI_COMM_WORLD, before the application sends anything
 #ifdef OMPI_MAJOR_VERSION
 constexpr std::uint32_t kAbi = 1;
@@ -314,6 +314,12 @@ void begin() {
   int given = 0;
   NEARPEAK_REAL(MPI_Query_thread)(&given);
   world.multiple = given == MPI_THREAD_MULTIPLE;
+  world.devices.tell_of_freed(
+      [](std::uint32_t rank) {
+        const auto& area = world.areas[rank];
+        return area ? &area->header().freed : nullptr;
+      },
+      static_cast<std::uint32_t>(world.rank));
   NEARPEAK_REAL(MPI_Comm_dup)(calls::comm_self(), &world.own);
   NEARPEAK_REAL(MPI_Comm_dup)(calls::comm_world(), &world.everyone);
   world.devices.use_kernels(world.settings.kernel, is_alone);

@@ -5,6 +5,7 @@
 #include <exception>
 #include <type_traits>
 
+#include "accel/visit.hpp"
 #include "layer/taken.hpp"
 
 namespace nearpeak::layer {
@@ -25,6 +26,7 @@ struct Call {
 
   template <typename... Arguments>
   int operator()(Arguments... arguments) const {
+    const Visit visit;
     try {
       if constexpr (requires { first(For<kFunction>{}, arguments...); }) {
         return first(For<kFunction>{}, arguments...);

@@ -10,35 +10,6 @@
 #include "accel/library.hpp"
 
 namespace nearpeak::layer {
-namespace {
-
-// In a thread that captures a stream the driver would refuse what takes memory, or break the
-// capture.
-class Relaxed {
- public:
-  explicit Relaxed(int (*exchange)(int* mode)) : exchange_(exchange) { swap(); }
-  ~Relaxed() { swap(); }
-  Relaxed(const Relaxed&) = delete;
-  Relaxed& operator=(const Relaxed&) = delete;
-
- private:
-  void swap() {
-    if (exchange_ != nullptr) exchange_(&mode_);
-  }
-
-  int (*exchange_)(int* mode);
-  int mode_ = 2;
-};
-
-// Whether kernels of this context and device reach memory. That of a pool, or mapped by hand,
-// belongs to no context.
-bool reaches(const void* context, int device, std::initializer_list<const Located*> places) {
-  return std::all_of(places.begin(), places.end(), [&](const Located* place) {
-    return place->context != nullptr ? place->context == context : place->device == device;
-  });
-}
-
-}  // namespace
 
 bool Devices::load(std::string& why) {
   try {
@@ -47,7 +18,6 @@ bool Devices::load(std::string& why) {
       why = library.name() + " has no cuPointerGetAttributes";
     library.find(get_device_, "cuDeviceGet");
     library.find(ask_device_, "cuDeviceGetAttribute");
-    library.find(exchange_capture_mode_, "cuThreadExchangeStreamCaptureMode");
     library.find(ask_current_, "cuCtxGetDevice");
   } catch (const BackendUnavailable& error) {
     why = error.what();
@@ -99,7 +69,6 @@ bool Devices::opens(int device, const std::string& uuid) {
 
 bool Devices::opens(int device, const IpcHandle& handle) {
   if (handle.length == 0) return false;
-  const Relaxed relaxed(exchange_capture_mode_);
   try {
     const auto opened = ipc_of(accelerator().device(device)).open(handle);
   } catch (const AcceleratorAlreadyMapped&) {  // as a part of what is open
@@ -251,15 +220,12 @@ Courier* Devices::courier(int device, std::initializer_list<const Located*> plac
     end_courier(carrier, "its answers took long");
   else if (carrier.asked % kAgain == 0 && !alone_(device))
     end_courier(carrier, "processes that share the GPU take turns");
-  // Memory of a pool, or mapped by hand, belongs to no context.
-  return reaches(carrier.context, device, places) ? carrier.courier.get() : nullptr;
+  return reaches(device, places) ? carrier.courier.get() : nullptr;
 }
 
 void Devices::begin_courier(int device, Carrier& carrier) {
-  const Relaxed relaxed(exchange_capture_mode_);
   try {
     if (alone_(device)) {
-      find_context(device, carrier);
       carrier.courier = std::make_unique<Courier>(accelerator().device(device), patience_);
     } else {
       end_courier(carrier, "processes that share the GPU take turns");
@@ -270,10 +236,13 @@ void Devices::begin_courier(int device, Carrier& carrier) {
   }
 }
 
-void Devices::find_context(int device, Carrier& carrier) {
-  if (carrier.context != nullptr) return;
-  const SlotBuffer own(accelerator().device(device).memory(BufferKind::kDevice), 1, 1);
-  carrier.context = find(own.slot(0)).context;
+// Whether kernels of this device reach memory. That of a pool, or mapped by hand, belongs to no
+// context.
+bool Devices::reaches(int device, std::initializer_list<const Located*> places) {
+  const void* const context = accelerator().device(device).own_context();
+  return std::all_of(places.begin(), places.end(), [&](const Located* place) {
+    return place->context != nullptr ? place->context == context : place->device == device;
+  });
 }
 
 // So many blocks, each copied by itself, take longer than the compiler needs.
@@ -291,14 +260,11 @@ BlockMover* Devices::mover(int device, const Layout& layout,
     begin_mover(device, carrier);
     if (!carrier.mover) return nullptr;
   }
-  if (!reaches(carrier.context, device, places)) return nullptr;
-  return carrier.mover.get();
+  return reaches(device, places) ? carrier.mover.get() : nullptr;
 }
 
 void Devices::begin_mover(int device, Carrier& carrier) {
-  const Relaxed relaxed(exchange_capture_mode_);
   try {
-    find_context(device, carrier);
     carrier.mover = std::make_unique<BlockMover>(accelerator().device(device));
   } catch (const std::exception&) {  // the courier says why
     carrier.moves_never = true;
@@ -357,20 +323,18 @@ bool Devices::reduces(const Located& place, const Combination& reduction, std::s
   Carrier& carrier = carriers_[place.device];
   auto known = carrier.reducers.find(made);
   if (known == carrier.reducers.end()) {
-    const Relaxed relaxed(exchange_capture_mode_);
     Device& device = accelerator().device(place.device);
     Kernels& kernels = kernels_of(device);
     kernels.begin_reduction(made);
     if (bytes < kWorthWaiting && !kernels.reduction_ready(made)) return false;
     std::unique_ptr<Reducer> reducer;
     try {
-      find_context(place.device, carrier);
       reducer = std::make_unique<Reducer>(device, made);
     } catch (const std::exception&) {  // there is no compiler: the courier says why
     }
     known = carrier.reducers.emplace(made, std::move(reducer)).first;
   }
-  return known->second && reaches(carrier.context, place.device, {&place});
+  return known->second && reaches(place.device, {&place});
 }
 
 void Devices::reduce(const Located& place, const Combination& reduction, void* to,
@@ -387,7 +351,6 @@ Scratch Devices::scratch(int device, std::size_t bytes) {
   if (bytes > kMostScratch) return {};
   const std::size_t room = std::bit_ceil(std::max(bytes, kLeast));
   Store& store = stores_[device];
-  const Relaxed relaxed(exchange_capture_mode_);
   void* data = nullptr;
   if (const auto found = store.free.find(room); found != store.free.end()) {
     data = found->second;
@@ -445,45 +408,116 @@ void Devices::close_all() {
   }
 }
 
-IpcHandle Devices::handle_of(const Located& memory) {
+Exported Devices::handle_of(const Located& memory) {
+  constexpr std::size_t kFew = 64;
+  if (++asked_ % kSeldom == 0) look_for_freed(1);
   const auto known = handles_.find(memory.allocation);
   if (known != handles_.end()) return known->second;
+  look_for_freed(kFew);
   if (handles_.size() >= kMostHandles) handles_.clear();
-  const IpcHandle handle = ipc_of(accelerator().device(memory.device)).export_memory(memory.base);
-  return handles_[memory.allocation] = handle;
+  const Exported exported{
+      .handle = ipc_of(accelerator().device(memory.device)).export_memory(memory.base),
+      .base = reinterpret_cast<std::uint64_t>(memory.base),
+      .bytes = memory.bytes};
+  return handles_[memory.allocation] = exported;
+}
+
+void Devices::tell_of_freed(std::function<Freed*(std::uint32_t)> freed, std::uint32_t self) {
+  freed_ = std::move(freed);
+  self_ = self;
+}
+
+// Whether the next few of those that others may have opened are still there.
+void Devices::look_for_freed(std::size_t few) {
+  for (std::size_t i = std::min(few, handles_.size()); i > 0; --i) {
+    auto next = handles_.upper_bound(looked_);
+    if (next == handles_.end()) next = handles_.begin();
+    looked_ = next->first;
+    if (find(reinterpret_cast<const void*>(next->second.base)).allocation == looked_) continue;
+    handles_.erase(next);
+    if (Freed* const freed = freed_ ? freed_(self_) : nullptr) freed->add(looked_);
+  }
 }
 
 char* Devices::opened(int device, std::uint32_t rank, std::uint64_t allocation,
-                      const IpcHandle& handle) {
-  const std::pair name{rank, allocation};
-  const auto known = std::find_if(opened_.begin(), opened_.end(),
-                                  [&](const Opened& each) { return each.name == name; });
+                      const Exported& exported) {
+  if (++uses_ % kSeldom == 0) close_freed();
+  const auto known = std::find_if(opened_.begin(), opened_.end(), [&](const Opened& each) {
+    return each.allocation == allocation && each.rank == rank && each.device == device;
+  });
   if (known != opened_.end()) {
     opened_.splice(opened_.begin(), opened_, known);
   } else {
-    if (opened_.size() >= kMostOpened) {
-      await_lanes();
-      opened_.pop_back();
-    }
-    opened_.push_front({name, open(device, rank, handle)});
+    close_freed();
+    // Where it lies now nothing else can be.
+    close_if([&](const Opened& each) {
+      return each.rank == rank && each.allocation != allocation &&
+             each.base < exported.base + exported.bytes && exported.base < each.base + each.bytes;
+    });
+    make_room(device, exported.bytes);
+    opened_.push_front(
+        {device, rank, allocation, exported.base, exported.bytes, open(device, rank, exported)});
   }
+  opened_.front().last = uses_;
   return static_cast<char*>(opened_.front().memory->data());
 }
 
-// Small allocations share a block, which a driver maps once: another of the rank, freed meanwhile
-// or not, is closed for this one when no copy is under way.
+// Their memory is not free before.
+void Devices::close_if(const std::function<bool(const Opened&)>& which) {
+  if (std::none_of(opened_.begin(), opened_.end(), which)) return;
+  await_lanes();
+  opened_.remove_if(which);
+}
+
+void Devices::close(std::uint32_t rank, std::uint64_t allocation) {
+  close_if([=](const Opened& each) { return each.rank == rank && each.allocation == allocation; });
+}
+
+void Devices::close_freed() {
+  if (!freed_) return;
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> gone;
+  for (const Opened& each : opened_)
+    if (const Freed* const freed = freed_(each.rank))
+      freed->each_since(seen_freed_[each.rank], [&](std::uint64_t allocation) {
+        gone.emplace_back(each.rank, allocation);
+      });
+  for (const auto& [rank, allocation] : gone) close(rank, allocation);
+}
+
+void Devices::make_room(int device, std::uint64_t bytes) {
+  const std::uint64_t most =
+      accelerator().devices().at(static_cast<std::size_t>(device)).memory_bytes / kPartOpened;
+  for (const Opened& each : opened_) bytes += each.bytes;
+  while (!opened_.empty()) {
+    const Opened& oldest = opened_.back();
+    const bool too_much = bytes > most && uses_ - oldest.last > kLong;
+    if (opened_.size() < kMostOpened && !too_much) return;
+    bytes -= oldest.bytes;
+    await_lanes();
+    opened_.pop_back();
+  }
+}
+
+// Small allocations share a block, which a driver maps once: another one in it, freed meanwhile or
+// not, is closed for this one when no copy is under way. Where none is known there, the rank's that
+// was not used for longest.
 std::unique_ptr<OpenedMemory> Devices::open(int device, std::uint32_t rank,
-                                            const IpcHandle& handle) {
+                                            const Exported& exported) {
+  constexpr std::uint64_t kBlock = std::uint64_t{2} << 20;
   for (;;) {
     try {
-      return ipc_of(accelerator().device(device)).open(handle);
+      return ipc_of(accelerator().device(device)).open(exported.handle);
     } catch (const AcceleratorAlreadyMapped&) {
-      const auto other = std::find_if(opened_.rbegin(), opened_.rend(), [rank](const Opened& each) {
-        return each.name.first == rank;
-      });
-      if (other == opened_.rend()) throw;
+      auto chosen = opened_.rend();
+      for (auto each = opened_.rbegin(); each != opened_.rend(); ++each) {
+        if (each->rank != rank || each->device != device) continue;
+        const bool beside = each->base / kBlock == exported.base / kBlock;
+        if (chosen == opened_.rend() || beside) chosen = each;
+        if (beside) break;
+      }
+      if (chosen == opened_.rend()) throw;
       await_lanes();
-      opened_.erase(std::next(other).base());
+      opened_.erase(std::next(chosen).base());
     }
   }
 }

@@ -21,6 +21,7 @@
 #include "accel/courier.hpp"
 #include "accel/layout.hpp"
 #include "accel/reducer.hpp"
+#include "layer/exported.hpp"
 
 namespace nearpeak::layer {
 
@@ -172,13 +173,18 @@ class Devices {
   std::unique_ptr<RegisteredMemory> pin(int device, void* pages, std::size_t bytes);
   Device& device(int index) { return accelerator().device(index); }
 
-  IpcHandle handle_of(const Located& memory);
+  Exported handle_of(const Located& memory);
+  // From now on this process, `self` of all ranks, tells the others what is freed of that, and
+  // closes what they have freed. `freed(rank)`: where one tells it, or null.
+  void tell_of_freed(std::function<Freed*(std::uint32_t rank)> freed, std::uint32_t self);
   // Where this process finds an allocation of another rank, opened by `device`. To copies it is
-  // place_of_opened(device).
+  // place_of_opened(device). Valid until kMostOpened others were asked for, or the rank frees it.
   static Located place_of_opened(int device) {
     return {.kind = BufferKind::kDevice, .device = device};
   }
-  char* opened(int device, std::uint32_t rank, std::uint64_t allocation, const IpcHandle& handle);
+  char* opened(int device, std::uint32_t rank, std::uint64_t allocation, const Exported& exported);
+  // It is opened anew where it is asked for again.
+  void close(std::uint32_t rank, std::uint64_t allocation);
   void close_all();
 
  private:
@@ -194,10 +200,20 @@ class Devices {
   static constexpr unsigned kTypeOfDevice = 2;
 
   struct Opened {
-    std::pair<std::uint32_t, std::uint64_t> name;  // rank and allocation
+    int device;
+    std::uint32_t rank;
+    std::uint64_t allocation;
+    std::uint64_t base;  // as the rank calls it
+    std::uint64_t bytes;
     std::unique_ptr<OpenedMemory> memory;
+    std::uint64_t last = 0;  // its use
   };
   static constexpr std::size_t kMostOpened = 64;
+  // Of a device's memory one part in so many may be that of allocations which were not used for
+  // long, by uses of others: their owners may have freed them.
+  static constexpr std::uint64_t kPartOpened = 16;
+  static constexpr std::uint64_t kLong = 256;
+  static constexpr std::uint64_t kSeldom = 16;  // messages, of which one looks for what was freed
   static constexpr std::size_t kMostHandles = 1024;
   static constexpr std::size_t kMostKnown = 64;
 
@@ -206,7 +222,6 @@ class Devices {
     std::unique_ptr<Courier> courier;
     std::unique_ptr<BlockMover> mover;
     std::map<Combination, std::unique_ptr<Reducer>> reducers;  // null: it cannot be made
-    void* context = nullptr;                                   // whose memory their kernels reach
     std::uint64_t asked = 0;
     bool never = false;
     bool moves_never = false;
@@ -222,23 +237,32 @@ class Devices {
   // Null where no kernel moves so many blocks.
   BlockMover* mover(int device, const Layout& layout, std::initializer_list<const Located*> places);
   void begin_mover(int device, Carrier& carrier);
-  void find_context(int device, Carrier& carrier);
+  bool reaches(int device, std::initializer_list<const Located*> places);
   void await_lanes();
   void give_back(const Located& place, void* data);
   void end_courier(Carrier& carrier, const std::string& why);
-  std::unique_ptr<OpenedMemory> open(int device, std::uint32_t rank, const IpcHandle& handle);
+  void close_if(const std::function<bool(const Opened&)>& which);
+  void close_freed();
+  void make_room(int device, std::uint64_t bytes);
+  std::unique_ptr<OpenedMemory> open(int device, std::uint32_t rank, const Exported& exported);
+  void look_for_freed(std::size_t few);
 
   Question ask_ = nullptr;
   int (*get_device_)(int* device, int index) = nullptr;
   int (*ask_device_)(int* answer, int attribute, int device) = nullptr;
-  int (*exchange_capture_mode_)(int* mode) = nullptr;
   CurrentQuestion ask_current_ = nullptr;
   std::unique_ptr<Accelerator> accelerator_;
   std::map<int, std::unique_ptr<Stream>> streams_;  // by device
-  std::map<std::uint64_t, IpcHandle> handles_;      // by allocation
-  std::array<Located, kMostKnown> known_;           // each at the place of its allocation
+  std::map<std::uint64_t, Exported> handles_;       // by allocation
+  std::uint64_t looked_ = 0;                        // the last of them that was looked for
+  std::uint64_t asked_ = 0;                         // how often for one of them
+  std::function<Freed*(std::uint32_t)> freed_;
+  std::uint32_t self_ = 0;
+  std::map<std::uint32_t, std::uint64_t> seen_freed_;  // of a rank, how many
+  std::array<Located, kMostKnown> known_;              // each at the place of its allocation
   Located other_;
   std::list<Opened> opened_;  // the last used first
+  std::uint64_t uses_ = 0;
   std::chrono::microseconds patience_{0};
   std::function<bool(int)> alone_;
   std::map<int, Carrier> carriers_;  // by device

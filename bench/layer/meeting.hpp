@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "accel/accelerator.hpp"
+#include "layer/exported.hpp"
 
 namespace nearpeak::layer {
 
@@ -53,7 +53,7 @@ struct alignas(64) Seat {
   alignas(64) std::atomic<std::uint64_t> step{0};
   // Of data and of in, where all have agreed; and how far from the start of data that is which each
   // rank reads, where they cannot know that.
-  std::array<IpcHandle, 2> handles;
+  std::array<Exported, 2> handles;
   static constexpr std::size_t kMost = 8;  // ranks
   std::array<std::int64_t, kMost> places{};
 };

@@ -16,7 +16,8 @@ const Area& area_of(int rank) { return *world.areas[static_cast<std::size_t>(ran
 void give_trial(int device) {
   try {
     world.trial = world.devices.scratch(device, 1);
-    if (world.trial) world.area().header().trial = world.devices.handle_of(world.trial.place());
+    if (world.trial)
+      world.area().header().trial = world.devices.handle_of(world.trial.place()).handle;
   } catch (const std::exception&) {
     // Who does not see the device does not open its memory, then.
   }

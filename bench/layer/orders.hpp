@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "accel/accelerator.hpp"
+#include "layer/exported.hpp"
 
 namespace nearpeak::layer {
 
@@ -16,7 +16,7 @@ struct OrderMemory {
   std::uint64_t address = 0;  // where it calls it so
   std::uint64_t allocation = 0;
   std::uint64_t offset = 0;  // in its allocation
-  IpcHandle handle;
+  Exported handle;
 };
 
 // A rank has one, of which it alone makes kFree kAsked, and anything kFree again. Of kAsked either

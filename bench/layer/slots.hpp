@@ -13,7 +13,7 @@
 #include <memory>
 #include <vector>
 
-#include "accel/accelerator.hpp"
+#include "layer/exported.hpp"
 #include "layer/meeting.hpp"
 #include "layer/orders.hpp"
 
@@ -32,7 +32,7 @@ struct alignas(64) Slot {
   std::uint64_t address = 0;  // as the sender calls it
   std::uint64_t allocation = 0;
   std::uint64_t offset = 0;  // in its allocation
-  IpcHandle handle;
+  Exported handle;
   std::uint32_t on_host = 0;  // the sender's memory: of the three above, its address alone
   std::uint32_t kept = 0;     // it is pinned, and the sender will be quick
   // While it is taken or shared. What the receiver has on a device is in the three above then.
@@ -56,6 +56,7 @@ struct Header {
   std::atomic<std::uint32_t> serves{0};
   alignas(64) std::atomic<std::uint32_t> rung{0};
   alignas(64) pthread_mutex_t combining;
+  alignas(64) Freed freed;
 };
 
 // Who has it may combine numbers in the memory that a rank has on a device: one at a time of all

@@ -2,7 +2,9 @@
 #include "layer/turns.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <exception>
 #include <string_view>
@@ -67,9 +69,15 @@ struct Asking {
 };
 Asking asking;
 
+bool has_ended(int rank) {
+  return kill(world.processes[static_cast<std::size_t>(rank)], 0) != 0 && errno == ESRCH;
+}
+
 // Waits for the answer to the order; false where this rank has the copy to do.
-bool answered(Order& order) {
+bool answered(Order& order, int mover) {
+  constexpr std::chrono::milliseconds kLong{100};  // a copy takes less
   const auto until = Clock::now() + world.settings.mover_patience;
+  auto look = until + kLong;
   for (Pause pause;; pause()) {
     Stage state = order.state.load(std::memory_order_acquire);
     if (state == Stage::kDone || state == Stage::kRefused) {
@@ -83,6 +91,13 @@ bool answered(Order& order) {
       asking.note(false);
       return false;
     }
+    if (state != Stage::kTaken || Clock::now() < look) continue;
+    if (has_ended(mover)) {
+      area_of(mover).header().serves.store(0, std::memory_order_relaxed);
+      order.state.store(Stage::kFree, std::memory_order_relaxed);
+      return false;
+    }
+    look = Clock::now() + kLong;
   }
 }
 
@@ -95,7 +110,7 @@ bool ask(int mover, Way way, const OrderMemory& from, const OrderMemory& to, std
   order.to = to;
   order.state.store(Stage::kAsked, std::memory_order_release);
   area_of(mover).header().rung.fetch_add(1, std::memory_order_release);
-  if (!answered(order)) return false;
+  if (!answered(order, mover)) return false;
   ++world.counts.moved_for;
   return true;
 }

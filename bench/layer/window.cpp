@@ -195,6 +195,14 @@ void Window::await_copies() {
   world.devices.await_begun();
 }
 
+void Window::close() const {
+  const Guard guard;
+  world.devices.await_begun();
+  for (const Part& part : parts)
+    if (part.on_device && part.rank != world.rank)
+      world.devices.close(static_cast<std::uint32_t>(part.rank), part.allocation);
+}
+
 void Window::hold(int rank, std::vector<Image> images) {
   held_.push_back({rank, std::move(images)});
 }
@@ -217,7 +225,9 @@ int fence_window(int assertion, MPI_Win window) {
 }
 
 int free_window(MPI_Win* window) {
-  if (known_window(*window) != nullptr) Window::await_copies();
+  // Before other ranks hear of it: they may free their memory then, which is not free while this
+  // one has it open.
+  if (const Window* const known = known_window(*window)) known->close();
   // The library has the stand-in until then, and may give the handle again from then on.
   const std::unique_ptr<Window> kept(known_window(*window));
   windows.drop(*window);

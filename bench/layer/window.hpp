@@ -26,7 +26,7 @@ class Window {
     MPI_Count bytes = 0;
     std::uint64_t allocation = 0;
     std::uint64_t offset = 0;  // in its allocation
-    IpcHandle handle{};
+    Exported handle{};
   };
   // Memory of a rank as this one reaches it.
   struct There {
@@ -44,6 +44,8 @@ class Window {
 
   // Those that this rank has begun.
   static void await_copies();
+  // Awaits them, and keeps no memory of others open.
+  void close() const;
   // Images of buffers until the access to a rank's host memory is complete.
   void hold(int rank, std::vector<Image> images);
   // Those of a rank, or of all: what they have received goes to the device.

@@ -117,6 +117,9 @@ class Buffer {
   std::vector<unsigned char> seen_;
 };
 
+// How much memory of others is open.
+int opened() { return cuda("fake_cuda_opened"); }
+
 int class_of(int code) {
   int found = 0;
   MPI_Error_class(code, &found);

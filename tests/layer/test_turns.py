@@ -52,3 +52,14 @@ class TestAlone:
 
     def test_a_rank_that_is_killed(self, application: Any) -> None:
         assert run(application, "killed").code != 0
+
+    def test_the_mover_is_killed_while_it_copies(self, application: Any) -> None:
+        still_there = ("sh", "-c", '"$@"; sleep 1', "sh")  # so that the launcher ends nobody
+        done = application.run(
+            "turns",
+            "abandoned",
+            ranks=3,
+            before=still_there,
+            env={"NEARPEAK_LAYER_MOVER_PATIENCE": "300000"},
+        )
+        assert done.good() == ["turns", "abandoned"], done.err

@@ -65,6 +65,21 @@ class Value {
   Buffer memory_;
 };
 
+// Memory of others stays open as long as the window.
+void let_go() {
+  int during = 0;
+  {
+    Numbers<int> numbers(10);
+    const Value<int> one(1);
+    MPI_Win_fence(0, numbers.window);
+    MPI_Put(one.data(), 1, MPI_INT, right(), 0, 1, MPI_INT, numbers.window);
+    MPI_Win_fence(0, numbers.window);
+    CHECK(numbers.at(0) == 1);
+    during = opened();
+  }
+  CHECK(opened() == during - 1);
+}
+
 // How an epoch of accesses to the right neighbour is begun and ended.
 enum class Epoch { kFence, kAsserted, kLock, kExclusive, kLockAll, kMeeting, kRequest };
 const Epoch kEpochs[] = {Epoch::kFence,   Epoch::kAsserted, Epoch::kLock,   Epoch::kExclusive,
@@ -481,6 +496,7 @@ int main(int argc, char** argv) {
                     {"told", told},
                     {"again", again},
                     {"turned", turned},
+                    {"let_go", let_go},
                     {"refused", refused},
                     {"of_the_host", of_the_host},
                     {"apart", apart}};

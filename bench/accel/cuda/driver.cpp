@@ -36,6 +36,7 @@ constexpr int kIpcCapable = 10;
 constexpr int kRangeStart = 11;
 constexpr int kRangeBytes = 12;
 constexpr unsigned kTypeOfHostMemory = 1;
+constexpr int kCaptureRelaxed = 2;  // of CUstreamCaptureMode
 
 // Where a process sees no device, what hides them is outside of the driver.
 std::string hint(int result) {
@@ -60,6 +61,15 @@ class CudaDriver final : public gpu::Driver {
                                       const gpu::Context& context) const override {
     return make_source(allocator, *this, allocator_calls_, context);
   }
+  void enter(Habits& habits) const noexcept override {
+    habits.known = get_current_(&habits.context) == kSuccess;
+    habits.capture = kCaptureRelaxed;
+    exchange_capture_mode_(&habits.capture);
+  }
+  void leave(Habits& habits) const noexcept override {
+    exchange_capture_mode_(&habits.capture);
+    if (habits.known) set_current_(static_cast<ContextHandle>(habits.context));
+  }
   std::optional<Located> locate(const void* address) const override;
   bool reaches(DeviceNumber from, DeviceNumber to) const override {
     int reached = 0;
@@ -74,7 +84,9 @@ class CudaDriver final : public gpu::Driver {
   Call<int, const char**> get_error_string_;
   Call<ContextHandle*, DeviceNumber> retain_;
   Call<DeviceNumber> release_;
+  Call<void**> get_current_;
   Call<ContextHandle> set_current_;
+  Call<int*> exchange_capture_mode_;
   Call<void*, int, const void*> get_pointer_attribute_;
   Call<int*, DeviceNumber, DeviceNumber> can_access_peer_;
   AllocatorCalls allocator_calls_;
@@ -88,6 +100,8 @@ class PrimaryContext final : public gpu::Context {
     check(driver_.retain_(&handle_, number), driver_.retain_.name);
   }
   ~PrimaryContext() override { driver_.release_(number()); }
+
+  void* handle() const override { return handle_; }
 
  private:
   int make_current() const noexcept override { return driver_.set_current_(handle_); }
@@ -113,7 +127,9 @@ CudaDriver::CudaDriver() {
   need(library, get_error_string_, "cuGetErrorString");
   need(library, retain_, "cuDevicePrimaryCtxRetain");
   need(library, release_, "cuDevicePrimaryCtxRelease_v2");
+  need(library, get_current_, "cuCtxGetCurrent");
   need(library, set_current_, "cuCtxSetCurrent");
+  need(library, exchange_capture_mode_, "cuThreadExchangeStreamCaptureMode");
 
   need(library, count_devices, "cuDeviceGetCount");
   need(library, get_device, "cuDeviceGet");

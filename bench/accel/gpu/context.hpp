@@ -7,6 +7,7 @@
 #include <string>
 
 #include "accel/gpu/driver.hpp"
+#include "accel/visit.hpp"
 #include "marks/marks.hpp"
 
 namespace nearpeak::gpu {
@@ -19,7 +20,7 @@ inline std::string shown(Bytes bytes) { return std::to_string(bytes.count) + " B
 inline std::string shown(const std::string& text) { return text; }
 
 // The device is made the thread's current one at every call, as an MPI library in the same process
-// may change it; that costs some nanoseconds.
+// may change it; that costs some nanoseconds. It stays so, but in a Visit.
 class Context {
  public:
   // `entering` is the name of the call that make_current() is.
@@ -31,12 +32,14 @@ class Context {
 
   // The driver's functions, with this device current.
   const Driver& use() const {
+    Visit::begin(driver_);
     check(make_current(), entering_);
     return driver_;
   }
   // The same for destructors, which cannot do anything about errors: a broken device has said so
   // before.
   const Driver& use_last() const noexcept {
+    Visit::begin(driver_);
     make_current();
     return driver_;
   }
@@ -76,6 +79,8 @@ class Context {
   int index() const { return index_; }
   DeviceNumber number() const { return number_; }
   const char* stream_type() const { return driver_.stream_type; }
+  // The driver's own of it, if it has one.
+  virtual void* handle() const { return nullptr; }
 
   // One of Attributes.
   int attribute(int which) const {

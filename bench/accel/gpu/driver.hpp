@@ -13,6 +13,7 @@
 #include "accel/accelerator.hpp"
 #include "accel/gpu/source.hpp"
 #include "accel/library.hpp"
+#include "accel/visit.hpp"
 
 namespace nearpeak::gpu {
 
@@ -65,7 +66,7 @@ struct Attributes {
 class Context;
 
 // One vendor's driver, loaded and initialised.
-class Driver {
+class Driver : public Visited {
  public:
   virtual ~Driver() = default;
 

@@ -476,6 +476,7 @@ class GpuDevice final : public Device {
   }
 
   void use_in_this_thread() override { context_.use(); }
+  void* own_context() override { return context_.handle(); }
 
   // Not a copy that waits, as cuMemcpy: that may return while bytes are still on their way. Nothing
   // may fail between the two calls, as the caller frees host memory when this throws.
@@ -618,8 +619,10 @@ class GpuAccelerator final : public Accelerator {
     const DeviceInfo& info = infos_[index];
     if (!info.unusable.empty())
       throw AcceleratorError("GPU " + std::to_string(index) + " cannot be used: " + info.unusable);
-    if (!opened_[index])
+    if (!opened_[index]) {
+      Visit::begin(*driver_);
       opened_[index] = std::make_unique<GpuDevice>(*driver_, info, numbers_[index]);
+    }
     return *opened_[index];
   }
 

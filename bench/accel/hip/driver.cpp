@@ -31,6 +31,7 @@ constexpr int kCopyDefault = 4;           // hipMemcpyDefault: the addresses say
 constexpr int kWarpSize = 87;
 constexpr int kWallClockRate = 10017;  // since ROCm 5.3
 constexpr int kUsualClockKhz = 100000;
+constexpr int kCaptureRelaxed = 2;  // hipStreamCaptureModeRelaxed
 
 std::string version_text(int version) {
   return std::to_string(version / 10000000) + "." + std::to_string(version / 100000 % 100);
@@ -89,16 +90,30 @@ class HipDriver final : public gpu::Driver {
   std::string shown_uuid(const gpu::Uuid& uuid) const override;
   std::unique_ptr<gpu::Context> take(int index, DeviceNumber number) const override;
   Compile load_compiler(const gpu::Context& context) const override;
+  void enter(Habits& habits) const noexcept override {
+    habits.known = get_device_(&habits.device) == kSuccess;
+    habits.capture = kCaptureRelaxed;
+    exchange_capture_mode(habits);
+  }
+  void leave(Habits& habits) const noexcept override {
+    exchange_capture_mode(habits);
+    if (habits.known) set_device_(habits.device);
+  }
 
  private:
   friend class CurrentDevice;
 
   std::string architecture(int index) const;
+  void exchange_capture_mode(Habits& habits) const {
+    if (exchange_capture_mode_ != nullptr) exchange_capture_mode_(&habits.capture);
+  }
 
   int version_ = 0;
   const char* (*get_error_name_)(int) = nullptr;
   const char* (*get_error_string_)(int) = nullptr;
+  Call<int*> get_device_;
   Call<int> set_device_;
+  int (*exchange_capture_mode_)(int* mode) = nullptr;
   Call<void*, int> get_properties_;
   std::size_t architecture_at_ = 0;  // in the properties
 };
@@ -132,7 +147,9 @@ HipDriver::HipDriver() {
   if (version_ < kOldestVersion)
     throw BackendUnavailable("the run time is too old: it is HIP " + version_text(version_) + ", " +
                              version_text(kOldestVersion) + " or newer is needed");
+  need(library, get_device_, "hipGetDevice");
   need(library, set_device_, "hipSetDevice");
+  library.find(exchange_capture_mode_, "hipThreadExchangeStreamCaptureMode");
   // Where hipDeviceProp_t has gcnArchName, which is a struct of another name since ROCm 6.
   architecture_at_ = 1160;
   if (!library.find(get_properties_.function, "hipGetDevicePropertiesR0600")) {

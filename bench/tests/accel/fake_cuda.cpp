@@ -2,22 +2,24 @@
 // A CUDA driver without a GPU: two devices whose memory lies behind addresses that fault when the
 // CPU touches them. It is as unforgiving as the real one and more: work given to a stream is done
 // when somebody waits for it and not before, a context must be current, copies must stay within an
-// allocation, and a process forked after cuInit cannot use it. For one thread.
+// allocation, and a process forked after cuInit cannot use it. While a stream is captured, all but
+// work for another stream fails and breaks the capture, in a thread that has not said that it
+// knows. For one thread.
 //
 // Kernels are those of the fake NVRTC (fake_nvrtc.cpp), and run on the CPU. Most are work like any
 // other. One that may wait for CPUs or other kernels runs from its launch on, in threads of its own
 // that end before somebody has waited for it; what its stream had before is finished first.
 //
 // The environment's NEARPEAK_FAKE_CUDA, read by cuInit, is a comma list of
-//   CALL:ERROR     this call always fails with this error
+//   CALL:ERROR     this call always fails with this error; -1: it kills the process
 //   CALL:ERROR:N   its Nth call does
 //   devices=N  driver=VERSION  peer=0 (no peer access)  prohibited=N (compute mode of device N)
 //   reachable=1 (the CPU may touch device memory, so that any MPI library can stand for one that
 //   knows devices)  corrupt=1 (the last byte of every copy to a device is wrong; what kernels store
 //   is left alone)  reversed=1 (the devices are in the other order, as CUDA_VISIBLE_DEVICES can put
 //   them)  eager=1 (work of streams of the least priority is done as early as it can be, so that it
-//   gets ahead of others')  heedless=1 (no stream waits for another)  blocks=1 (all allocations
-//   below 2 MiB of a process share a block, of which another process maps one handle at a time)
+//   gets ahead of others')  heedless=1 (no stream waits for another)  blocks=1 (allocations
+//   below 2 MiB of a process share blocks, of which another process maps one handle at a time)
 //   mps=1 (kernels of several processes run at once)  visible=N (this process sees device N alone,
 //   as CUDA_VISIBLE_DEVICES can have it, and opens memory of the others all the same)  withheld=1
 //   (it does not open that, as where a cgroup keeps their files from it)
@@ -32,6 +34,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -44,6 +47,7 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
@@ -76,6 +80,8 @@ enum Error {
   kIllegalAddress = 700,
   kOutOfResources = 701,
   kHostMemoryRegistered = 712,
+  kCaptureUnsupported = 900,
+  kCaptureInvalidated = 901,
 };
 
 struct Text {
@@ -101,6 +107,9 @@ const Text kTexts[] = {
     {700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
     {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"},
     {712, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED", "part or all is already mapped"},
+    {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
+     "operation not permitted when stream is capturing"},
+    {901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED", "operation failed due to a previous error"},
 };
 
 struct Device;
@@ -123,10 +132,12 @@ struct Allocation {
   char* storage;       // where the bytes are: elsewhere for device memory
   int fd = -1;
   std::uint64_t serial = 0;
-  pid_t owner = 0;  // of one that was opened,
+  Address block = 0;  // that it shares
+  pid_t owner = 0;    // of one that was opened,
   Device* opener = nullptr;
 };
 
+// Also a context of its own on one.
 struct Device {
   int number;
   int retained = 0;
@@ -246,7 +257,10 @@ struct State {
   std::set<Stream*> streams;
   std::set<Event*> events;
   std::set<Module*> modules;
+  std::set<Device*> contexts;              // that were created
   std::map<Address, std::size_t> created;  // memory that may be mapped
+  Stream* captured = nullptr;
+  bool broken = false;  // its capture
   std::uint64_t serial = 0;
 };
 
@@ -256,6 +270,11 @@ State& state() {
 }
 
 thread_local Device* current = nullptr;
+
+// CUstreamCaptureMode of a thread, for what would disturb a capture.
+constexpr int kGlobal = 0;
+constexpr int kRelaxed = 2;
+thread_local int capture_mode = kGlobal;
 
 void Stream::be_eager() {
   if (!state().eager) return;
@@ -323,6 +342,7 @@ int injected(const char* call) {
   if (found == faults.end()) return kGood;
   Fault& fault = found->second;
   ++fault.calls;
+  if (fault.error < 0) std::raise(SIGKILL);
   return fault.at == 0 || fault.calls == fault.at ? fault.error : kGood;
 }
 
@@ -379,6 +399,16 @@ std::uint64_t now_ns() {
     if (current == nullptr || current->retained == 0) return kInvalidContext; \
   } while (false)
 
+// Of what waits, or takes or frees something.
+#define BEGIN_UNSAFE_CALL()                                        \
+  BEGIN_CONTEXT_CALL();                                            \
+  do {                                                             \
+    if (state().captured != nullptr && capture_mode != kRelaxed) { \
+      state().broken = true;                                       \
+      return kCaptureUnsupported;                                  \
+    }                                                              \
+  } while (false)
+
 // The allocation in which [address, address + bytes) begins.
 Allocation* find(Address address) {
   auto& all = state().allocations;
@@ -408,6 +438,22 @@ std::string file_name(std::uint64_t serial) {
   return "nearpeak-fake-cuda-" + std::to_string(serial);
 }
 
+// Addresses in the last block, or a new one.
+char* in_block(std::size_t bytes) {
+  static char* next = nullptr;
+  static std::size_t left = 0;
+  if (bytes > left) {
+    void* const at = mmap(nullptr, 2 * kGranularity, PROT_NONE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED) std::abort();
+    next = static_cast<char*>(at);
+    next += kGranularity - reinterpret_cast<Address>(next) % kGranularity;
+    left = kGranularity;
+  }
+  left -= bytes;
+  return std::exchange(next, next + bytes);
+}
+
 void* map(std::size_t bytes, int protection, int fd) {
   const int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE : MAP_SHARED;
   void* at = mmap(nullptr, bytes, protection, flags, fd, 0);
@@ -433,6 +479,11 @@ int allocate(Kind kind, std::size_t bytes, void** out) {
   made.storage = static_cast<char*>(map(mapped, PROT_READ | PROT_WRITE, made.fd));
   made.seen = on_device && !state().reachable ? static_cast<char*>(map(mapped, PROT_NONE, -1))
                                               : made.storage;
+  if (state().blocks && made.seen != made.storage && mapped < kGranularity) {
+    munmap(made.seen, mapped);
+    made.seen = in_block(mapped);
+    made.block = reinterpret_cast<Address>(made.seen) / kGranularity;
+  }
   if (made.storage == nullptr || made.seen == nullptr) std::abort();
   state().allocations[made.seen] = made;
   *out = made.seen;
@@ -463,6 +514,7 @@ struct Handle {
   int device;
   std::uint64_t serial;
   std::uint64_t bytes;
+  Address block;
 };
 constexpr std::uint64_t kMagic = 0x66616b6563756461;
 
@@ -484,7 +536,9 @@ Device* device_at(int place) {
   return &state().unseen;
 }
 
-bool can_reach(const Device* from, const Device* to) { return from == to || state().peer; }
+bool can_reach(const Device* from, const Device* to) {
+  return from->number == to->number || state().peer;
+}
 
 // Makes an address that a kernel was given one for the CPU. False where the device does not reach
 // it: pageable memory, and another device's that was not opened.
@@ -511,9 +565,16 @@ void leave_cpu() {
 EXPORT int fake_cuda_live() {
   int retained = 0;
   for (const Device& device : state().device) retained += device.retained;
-  return retained +
-         static_cast<int>(state().allocations.size() + state().streams.size() +
-                          state().events.size() + state().modules.size() + state().created.size());
+  return retained + static_cast<int>(state().allocations.size() + state().streams.size() +
+                                     state().events.size() + state().modules.size() +
+                                     state().created.size() + state().contexts.size());
+}
+
+// How much memory of other processes is open.
+EXPORT int fake_cuda_opened() {
+  int opened = 0;
+  for (const auto& [_, each] : state().allocations) opened += each.kind == Kind::kOpened ? 1 : 0;
+  return opened;
 }
 
 // Where the CPU finds these bytes of device memory, for a library that stands for one with kernels
@@ -631,6 +692,29 @@ EXPORT int cuCtxSetCurrent(void* context) {
   return kGood;
 }
 
+EXPORT int cuCtxGetCurrent(void** context) {
+  BEGIN_CALL();
+  *context = current;
+  return kGood;
+}
+
+EXPORT int cuCtxCreate_v2(void** context, unsigned flags, int device) {
+  BEGIN_CALL();
+  if (flags != 0 || device < 0 || device >= state().devices) return kInvalidValue;
+  current = new Device{device, 1};
+  state().contexts.insert(current);
+  *context = current;
+  return kGood;
+}
+
+EXPORT int cuCtxDestroy_v2(Device* context) {
+  BEGIN_CALL();
+  if (state().contexts.erase(context) == 0) return kInvalidContext;
+  if (current == context) current = nullptr;
+  delete context;
+  return kGood;
+}
+
 EXPORT int cuCtxGetDevice(int* device) {
   BEGIN_CONTEXT_CALL();
   *device = current->number;
@@ -638,12 +722,12 @@ EXPORT int cuCtxGetDevice(int* device) {
 }
 
 EXPORT int cuMemAlloc_v2(void** memory, std::size_t bytes) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   return allocate(Kind::kDevice, bytes, memory);
 }
 
 EXPORT int cuMemFree_v2(Address memory) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   return release(memory, {Kind::kDevice, Kind::kManaged});
 }
 
@@ -730,17 +814,17 @@ EXPORT int cuMemSetAccess(Address begin, std::size_t bytes, const void*, std::si
 }
 
 EXPORT int cuMemHostAlloc(void** memory, std::size_t bytes, unsigned) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   return allocate(Kind::kPinned, bytes, memory);
 }
 
 EXPORT int cuMemFreeHost(void* memory) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   return release(reinterpret_cast<Address>(memory), {Kind::kPinned});
 }
 
 EXPORT int cuMemHostRegister_v2(void* memory, std::size_t bytes, unsigned flags) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   auto* const begin = static_cast<char*>(memory);
   const std::size_t mapped = (bytes + kPage - 1) / kPage * kPage;
   if (bytes == 0 || flags != 3 || reinterpret_cast<Address>(memory) % kPage != 0)
@@ -752,7 +836,7 @@ EXPORT int cuMemHostRegister_v2(void* memory, std::size_t bytes, unsigned flags)
 }
 
 EXPORT int cuMemHostUnregister(void* memory) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   return release(reinterpret_cast<Address>(memory), {Kind::kRegistered});
 }
 
@@ -767,7 +851,7 @@ EXPORT int cuMemHostGetDevicePointer_v2(Address* on_device, void* memory, unsign
 }
 
 EXPORT int cuMemAllocManaged(void** memory, std::size_t bytes, unsigned flags) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   if (flags != 1) return kInvalidValue;
   return allocate(Kind::kManaged, bytes, memory);
 }
@@ -890,10 +974,34 @@ EXPORT int cuCtxGetStreamPriorityRange(int* least, int* greatest) {
 }
 
 EXPORT int cuStreamCreateWithPriority(Stream** stream, unsigned, int priority) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   if (priority > kLeastPriority || priority < kGreatestPriority) return kInvalidValue;
   *stream = new Stream{current, priority, {}};
   state().streams.insert(*stream);
+  return kGood;
+}
+
+// Work that the stream is given from now on would become a graph: nobody needs it here.
+EXPORT int cuStreamBeginCapture_v2(Stream* stream, int mode) {
+  BEGIN_CONTEXT_CALL();
+  if (state().streams.count(stream) == 0) return kInvalidHandle;
+  if (mode != kGlobal || state().captured != nullptr) return kInvalidValue;
+  state().captured = stream;
+  state().broken = false;
+  return kGood;
+}
+
+EXPORT int cuStreamEndCapture(Stream* stream, void** graph) {
+  BEGIN_CONTEXT_CALL();
+  if (state().captured != stream) return kInvalidValue;
+  state().captured = nullptr;
+  *graph = nullptr;
+  return state().broken ? kCaptureInvalidated : kGood;
+}
+
+EXPORT int cuThreadExchangeStreamCaptureMode(int* mode) {
+  BEGIN_CALL();
+  std::swap(*mode, capture_mode);
   return kGood;
 }
 
@@ -905,7 +1013,7 @@ EXPORT int cuStreamGetPriority(Stream* stream, int* priority) {
 }
 
 EXPORT int cuStreamDestroy_v2(Stream* stream) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   if (state().streams.erase(stream) == 0) return kInvalidHandle;
   stream->finish();
   delete stream;
@@ -919,26 +1027,26 @@ EXPORT int cuStreamSynchronize(Stream* stream) {
     return kGood;
   }
   if (state().streams.count(stream) != 0) stream->finish();
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   return state().streams.count(stream) != 0 ? kGood : kInvalidHandle;
 }
 
 // A step is made at each question, so that polling comes to an end.
 EXPORT int cuStreamQuery(Stream* stream) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   if (state().streams.count(stream) == 0) return kInvalidHandle;
   return stream->poll() ? kNotReady : kGood;
 }
 
 EXPORT int cuEventCreate(Event** event, unsigned) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   *event = new Event;
   state().events.insert(*event);
   return kGood;
 }
 
 EXPORT int cuEventDestroy_v2(Event* event) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   if (state().events.erase(event) == 0) return kInvalidHandle;
   delete event;
   return kGood;
@@ -973,7 +1081,7 @@ EXPORT int cuStreamWaitEvent(Stream* stream, Event* event, unsigned flags) {
 
 // A step of the event's stream is made at each question, so that polling comes to an end.
 EXPORT int cuEventQuery(Event* event) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   if (state().events.count(event) == 0) return kInvalidHandle;
   if (!event->last || event->last->reached) return kGood;
   event->last->stream->poll();
@@ -981,18 +1089,18 @@ EXPORT int cuEventQuery(Event* event) {
 }
 
 EXPORT int cuIpcGetMemHandle(Handle64* out, Address memory) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   const Allocation* found = find(memory);
   if (found == nullptr || found->kind != Kind::kDevice) return kInvalidValue;
-  const Handle handle{kMagic,        getpid(),    found->fd, place_of(found->device->number),
-                      found->serial, found->bytes};
+  const Handle handle{kMagic,        getpid(),     found->fd,   place_of(found->device->number),
+                      found->serial, found->bytes, found->block};
   std::memset(out->bytes, 0, sizeof(out->bytes));
   std::memcpy(out->bytes, &handle, sizeof(handle));
   return kGood;
 }
 
 EXPORT int cuIpcOpenMemHandle_v2(void** memory, Handle64 in, unsigned flags) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   Handle handle{};
   std::memcpy(&handle, in.bytes, sizeof(handle));
   if (handle.magic != kMagic || flags != 1) return kInvalidValue;
@@ -1000,10 +1108,9 @@ EXPORT int cuIpcOpenMemHandle_v2(void** memory, Handle64 in, unsigned flags) {
   Device* const owner = device_at(handle.device);
   if (owner == &state().unseen && state().withheld) return kInvalidDevice;
   if (!can_reach(current, owner)) return kPeerUnsupported;
-  if (state().blocks && handle.bytes < kGranularity)
+  if (handle.block != 0)
     for (const auto& [_, other] : state().allocations)
-      if (other.kind == Kind::kOpened && other.owner == handle.pid && other.device == owner &&
-          other.bytes < kGranularity)
+      if (other.owner == handle.pid && other.block == handle.block && other.opener == current)
         return kAlreadyMapped;
   const std::string path =
       "/proc/" + std::to_string(handle.pid) + "/fd/" + std::to_string(handle.fd);
@@ -1017,6 +1124,7 @@ EXPORT int cuIpcOpenMemHandle_v2(void** memory, Handle64 in, unsigned flags) {
   Allocation opened{Kind::kOpened, owner,  handle.bytes, (handle.bytes + kPage - 1) / kPage * kPage,
                     nullptr,       nullptr};
   opened.owner = handle.pid;
+  opened.block = handle.block;
   opened.opener = current;
   opened.storage = static_cast<char*>(map(opened.mapped, PROT_READ | PROT_WRITE, fd));
   opened.seen =
@@ -1029,12 +1137,12 @@ EXPORT int cuIpcOpenMemHandle_v2(void** memory, Handle64 in, unsigned flags) {
 }
 
 EXPORT int cuIpcCloseMemHandle(Address memory) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   return release(memory, {Kind::kOpened});
 }
 
 EXPORT int cuModuleLoadData(Module** module, const char* code) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   std::size_t bytes = 0;
   const char* const variable = std::strstr(code, "nearpeak_symbol[");
   if (variable != nullptr && std::sscanf(variable, "nearpeak_symbol[%zu];", &bytes) == 1) {
@@ -1054,7 +1162,7 @@ EXPORT int cuModuleLoadData(Module** module, const char* code) {
 }
 
 EXPORT int cuModuleUnload(Module* module) {
-  BEGIN_CONTEXT_CALL();
+  BEGIN_UNSAFE_CALL();
   if (state().modules.erase(module) == 0) return kInvalidHandle;
   for (Stream* stream : state().streams) stream->finish();
   if (module->library != nullptr)

@@ -38,6 +38,7 @@ struct Handle64 {
     (least, greatest))                                                                            \
   X(hipStreamCreateWithPriority, cuStreamCreateWithPriority,                                      \
     (void** stream, unsigned flags, int priority), (stream, flags, priority))                     \
+  X(hipThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode, (int* mode), (mode))   \
   X(hipStreamDestroy, cuStreamDestroy_v2, (void* stream), (stream))                               \
   X(hipStreamSynchronize, cuStreamSynchronize, (void* stream), (stream))                          \
   X(hipStreamQuery, cuStreamQuery, (void* stream), (stream))                                      \
@@ -78,6 +79,7 @@ SAME_CALLS(FORWARD)
 
 extern "C" {
 int fake_cuda_live();
+int cuCtxGetDevice(int* device);
 int cuCtxSetCurrent(void* context);
 int cuDeviceGetAttribute(int* value, int which, int device);
 int cuDeviceGetName(char* name, int length, int device);
@@ -132,6 +134,12 @@ EXPORT int hipSetDevice(int device) {
       return error;
     }
   return cuCtxSetCurrent(all[device]);
+}
+
+// The first one, where the thread has chosen none.
+EXPORT int hipGetDevice(int* device) {
+  if (cuCtxGetDevice(device) != 0) *device = 0;
+  return 0;
 }
 
 EXPORT int hipDeviceGetName(char* name, int length, int device) {

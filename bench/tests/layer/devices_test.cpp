@@ -54,8 +54,10 @@ TEST_CASE("devices of the layer: which memory the CPU does not reach") {
     CHECK(devices.seen(devices.uuid(1)) == 1);
     CHECK_THROWS_AS(devices.locate(&mine), AcceleratorError);
     // The same again is not asked for again.
-    const IpcHandle handle = devices.handle_of(found);
-    CHECK(handle.bytes == devices.handle_of(found).bytes);
+    const Exported exported = devices.handle_of(found);
+    CHECK(exported.base == reinterpret_cast<std::uint64_t>(found.base));
+    CHECK(exported.bytes == found.bytes);
+    CHECK(exported.handle.bytes == devices.handle_of(found).handle.bytes);
     const int before = count_of(FAKE_CUDA, "fake_cuda_questions");
     const Found again = devices.find(plain.slot(0) + 7);
     CHECK(again.allocation == found.allocation);
@@ -108,6 +110,26 @@ TEST_CASE("devices of the layer: where no kernel can be, the copy engine copies"
   const Devices::Short without = short_copies(kNoNvrtc, true, 50);
   CHECK(without.carried == 0);
   CHECK(without.why_not.substr(0, 40) == "/nowhere/libnvrtc.so cannot be loaded: /");
+}
+
+TEST_CASE("devices of the layer: kernels need no memory of a device that is busy") {
+  const FakeCuda fake("reachable=1", FAKE_CUDA, FAKE_NVRTC);
+  Devices devices;
+  std::string why;
+  REQUIRE(devices.load(why));
+  devices.use_kernels(std::chrono::seconds(60), [](int) { return true; });
+  const auto cuda = FakeCuda::load();
+  const SlotBuffer memory(cuda->device(0).memory(BufferKind::kDevice), 64, 1);
+  {
+    // To take some would wait for all kernels of the device.
+    const Variable none_left("NEARPEAK_FAKE_CUDA", "reachable=1,cuMemAlloc_v2:2");
+    const Located place = devices.locate(memory.slot(0));
+    while (!devices.device(0).kernels()->courier_ready()) usleep(100);
+    for (int i = 0; i < 20'000; ++i) devices.up(place, memory.slot(0), &i, sizeof(i));
+    CHECK(devices.short_copies().carried > 0);
+    CHECK(devices.reduces(place, Combination{}, std::size_t{1} << 20));
+  }
+  devices.close_all();
 }
 
 TEST_CASE("devices of the layer: several long copies are under way at once") {
@@ -215,40 +237,53 @@ TEST_CASE(
 class Owner {
  public:
   struct Offer {
-    IpcHandle handle;
+    Exported exported;
     std::uint64_t allocation = 0;
-    bool ready = false;
   };
-  explicit Owner(const char* settings = "") {
+  // So many bytes, one behind the other.
+  explicit Owner(const std::vector<std::size_t>& sizes = {4096}, const char* settings = "") {
     child_ = fork();
     if (child_ != 0) return;
     setenv("NEARPEAK_CUDA_LIBRARY", FAKE_CUDA_FORKED, 1);
     setenv("NEARPEAK_FAKE_CUDA", settings, 1);
     auto cuda = FakeCuda::load();
     Device& device = cuda->device(0);
-    char* const memory = static_cast<char*>(device.memory(BufferKind::kDevice).allocate(4096));
-    const std::array<char, 5> text{"data"};
-    device.copy(memory + 100, text.data(), text.size());
-    offer().handle = device.ipc()->export_memory(memory);
-    offer().allocation = cuda->locate(memory)->allocation;
-    std::atomic_ref(offer().ready).store(true);
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      auto* const memory =
+          static_cast<char*>(device.memory(BufferKind::kDevice).allocate(sizes[i]));
+      const std::array<char, 5> text{"data"};
+      device.copy(memory + 100, text.data(), text.size());
+      all().offers.at(i) = {
+          {device.ipc()->export_memory(memory), reinterpret_cast<std::uint64_t>(memory), sizes[i]},
+          cuda->locate(memory)->allocation};
+    }
+    std::atomic_ref(all().ready).store(true);
     for (;;) pause();
   }
   ~Owner() {
     kill(child_, SIGKILL);
     waitpid(child_, nullptr, 0);
   }
-  const Offer& offered() {
-    while (!std::atomic_ref(offer().ready).load()) usleep(100);
-    return offer();
+  const Offer& offered(std::size_t i = 0) {
+    while (!std::atomic_ref(all().ready).load()) usleep(100);
+    return all().offers.at(i);
   }
 
  private:
-  Offer& offer() { return *reinterpret_cast<Offer*>(memory_.data()); }
+  struct All {
+    std::array<Offer, 4> offers;
+    bool ready = false;
+  };
+  All& all() { return *reinterpret_cast<All*>(memory_.data()); }
 
-  SharedMemory memory_{sizeof(Offer)};
+  SharedMemory memory_{sizeof(All)};
   pid_t child_ = 0;
 };
+
+// Another allocation of the same process.
+Exported beside(const Exported& exported, std::uint64_t i) {
+  return {exported.handle, exported.base + i * exported.bytes, exported.bytes};
+}
 
 TEST_CASE("devices of the layer: an allocation of another process is opened once") {
   const FakeCuda fake;
@@ -258,21 +293,25 @@ TEST_CASE("devices of the layer: an allocation of another process is opened once
     Devices devices;
     std::string why;
     REQUIRE(devices.load(why));
-    char* const there = devices.opened(0, 3, offer.allocation, offer.handle);
+    char* const there = devices.opened(0, 3, offer.allocation, offer.exported);
     const int live = FakeCuda::live();
-    CHECK(devices.opened(0, 3, offer.allocation, offer.handle) == there);
+    CHECK(devices.opened(0, 3, offer.allocation, offer.exported) == there);
     CHECK(FakeCuda::live() == live);
     std::array<char, 5> text{};
     devices.down(Devices::place_of_opened(0), text.data(), there + 100, text.size());
     CHECK(std::strcmp(text.data(), "data") == 0);
-    // Another allocation, if that has its place: it is another's name. At some point those that
-    // were not used for longest are closed.
-    char* const again = devices.opened(0, 3, offer.allocation + 1, offer.handle);
-    CHECK(again != there);
-    for (std::uint64_t i = 2; i < 70; ++i) devices.opened(0, 3, offer.allocation + i, offer.handle);
-    CHECK(FakeCuda::live() == live + 63);
+    // By another device, or another allocation: another place. At some point those that were not
+    // used for longest are closed.
+    char* const by_another = devices.opened(1, 3, offer.allocation, offer.exported);
+    CHECK(by_another != there);
+    CHECK(devices.opened(0, 3, offer.allocation, offer.exported) == there);
+    devices.close(3, offer.allocation);
+    const int none = FakeCuda::live();
+    for (std::uint64_t i = 0; i < 70; ++i)
+      devices.opened(0, 3, offer.allocation + i, beside(offer.exported, i));
+    CHECK(FakeCuda::live() == none + 64);
     devices.close_all();
-    CHECK(FakeCuda::live() == live - 1);
+    CHECK(FakeCuda::live() == none);
   }
 }
 
@@ -280,19 +319,19 @@ TEST_CASE("devices of the layer: an allocation of another process is opened once
 TEST_CASE("devices of the layer: memory of a device that is not seen may be opened") {
   for (const bool withheld : {false, true}) {
     const FakeCuda fake(withheld ? "visible=0,withheld=1" : "visible=0");
-    Owner owner("visible=1");
+    Owner owner({4096}, "visible=1");
     const Owner::Offer& offer = owner.offered();
     Devices devices;
     std::string why;
     REQUIRE(devices.load(why));
-    CHECK(devices.opens(0, offer.handle) == !withheld);
+    CHECK(devices.opens(0, offer.exported.handle) == !withheld);
     CHECK_FALSE(devices.opens(0, IpcHandle{}));
     const int live = FakeCuda::live();
-    CHECK(devices.opens(0, offer.handle) == !withheld);
+    CHECK(devices.opens(0, offer.exported.handle) == !withheld);
     CHECK(FakeCuda::live() == live);
     if (withheld) continue;
-    char* const there = devices.opened(0, 3, offer.allocation, offer.handle);
-    CHECK(devices.opens(0, offer.handle));
+    char* const there = devices.opened(0, 3, offer.allocation, offer.exported);
+    CHECK(devices.opens(0, offer.exported.handle));
     std::array<char, 5> text{};
     devices.down(Devices::place_of_opened(0), text.data(), there + 100, text.size());
     CHECK(std::strcmp(text.data(), "data") == 0);
@@ -300,23 +339,129 @@ TEST_CASE("devices of the layer: memory of a device that is not seen may be open
   }
 }
 
-TEST_CASE("devices of the layer: of a block of small allocations one is open") {
-  const FakeCuda fake("blocks=1");
+TEST_CASE("devices of the layer: what its owner has freed is closed") {
+  const FakeCuda fake;
+  Owner owner;
+  const Owner::Offer& offer = owner.offered();
+  {
+    Freed freed;
+    Devices devices;
+    std::string why;
+    REQUIRE(devices.load(why));
+    devices.tell_of_freed([&](std::uint32_t) { return &freed; }, 0);
+    devices.opened(0, 3, offer.allocation, offer.exported);
+    const int live = FakeCuda::live();
+    // Something else is where it was,
+    devices.opened(0, 3, offer.allocation + 1, offer.exported);
+    CHECK(FakeCuda::live() == live);
+    // or the owner says so.
+    freed.add(offer.allocation + 1);
+    devices.opened(0, 3, offer.allocation + 2, beside(offer.exported, 1));
+    CHECK(FakeCuda::live() == live);
+    devices.close_all();
+  }
+}
+
+TEST_CASE("devices of the layer: an owner finds what the application has freed") {
+  const FakeCuda fake;
+  const auto cuda = FakeCuda::load();
+  Memory& memory = cuda->device(0).memory(BufferKind::kDevice);
+  Freed freed;
+  Devices devices;
+  std::string why;
+  REQUIRE(devices.load(why));
+  devices.tell_of_freed([&](std::uint32_t) { return &freed; }, 0);
+  const auto given = [&](const SlotBuffer& buffer) {
+    const Located place = devices.locate(buffer.slot(0));
+    devices.handle_of(place);
+    return place.allocation;
+  };
+  auto told = [&, seen = std::uint64_t{0}]() mutable {
+    std::vector<std::uint64_t> all;
+    freed.each_since(seen, [&](std::uint64_t allocation) { all.push_back(allocation); });
+    return all;
+  };
+  using All = std::vector<std::uint64_t>;
+  const SlotBuffer stays(memory, 1000, 1);
+  std::uint64_t first = 0, second = 0;
+  {
+    const SlotBuffer one(memory, 1000, 1), other(memory, 1000, 1);
+    given(stays);
+    first = given(one);
+    second = given(other);
+    CHECK(told().empty());
+  }
+  // When it gives others something new, and at times.
+  const SlotBuffer fresh(memory, 1000, 1);
+  given(fresh);
+  CHECK(told() == All{first, second});
+  CHECK(told().empty());
+  std::uint64_t third = 0;
+  {
+    const SlotBuffer one(memory, 1000, 1);
+    third = given(one);
+  }
+  for (int i = 0; i < 100; ++i) given(stays);
+  CHECK(told() == All{third});
+}
+
+TEST_CASE("devices of the layer: much memory of others that is not used is closed") {
+  const FakeCuda fake;
   Owner owner;
   const Owner::Offer& offer = owner.offered();
   {
     Devices devices;
     std::string why;
     REQUIRE(devices.load(why));
-    devices.opened(0, 3, offer.allocation, offer.handle);
+    const int none = [&] {
+      devices.opened(0, 3, offer.allocation, offer.exported);
+      devices.close(3, offer.allocation);
+      return FakeCuda::live();
+    }();
+    // The device has 1 GiB, of which a sixteenth is 64 MiB.
+    Exported much = offer.exported;
+    much.bytes = std::size_t{20} << 20;
+    const auto use = [&](std::uint64_t i) {
+      return devices.opened(0, 3, offer.allocation + i, beside(much, i));
+    };
+    for (std::uint64_t i = 0; i < 8; ++i) use(i);
+    CHECK(FakeCuda::live() == none + 8);  // all were used just now
+    for (int i = 0; i < 300; ++i) use(7);
+    use(8);
+    CHECK(FakeCuda::live() == none + 3);  // as many as there is room for
+    for (int i = 0; i < 300; ++i) use(7);
+    much.bytes = std::size_t{2} << 30;
+    use(9);
+    CHECK(FakeCuda::live() == none + 2);  // one that is used, and the newest
+    devices.close_all();
+  }
+}
+
+TEST_CASE("devices of the layer: of a block of small allocations one is open") {
+  const FakeCuda fake("blocks=1");
+  constexpr std::size_t kNoPart = std::size_t{4} << 20;  // of a block with others
+  Owner owner({kNoPart, 4096, 4096});
+  const auto& large = owner.offered(0);
+  const auto& one = owner.offered(1);
+  const auto& other = owner.offered(2);
+  {
+    Devices devices;
+    std::string why;
+    REQUIRE(devices.load(why));
+    char* const apart = devices.opened(0, 3, large.allocation, large.exported);
+    devices.opened(0, 3, one.allocation, one.exported);
+    devices.opened(1, 3, one.allocation, one.exported);
     const int live = FakeCuda::live();
-    char* const there = devices.opened(0, 3, offer.allocation + 1, offer.handle);
+    // In the place of the one beside it, not of that which was not used for longest.
+    char* const there = devices.opened(0, 3, other.allocation, other.exported);
     CHECK(FakeCuda::live() == live);
     std::array<char, 5> text{};
     devices.down(Devices::place_of_opened(0), text.data(), there + 100, text.size());
     CHECK(std::strcmp(text.data(), "data") == 0);
+    CHECK(devices.opened(0, 3, large.allocation, large.exported) == apart);
+    CHECK(FakeCuda::live() == live);
     // What somebody else in this process has opened is not the layer's to close.
-    CHECK_THROWS_AS(devices.opened(0, 4, offer.allocation, offer.handle), AcceleratorAlreadyMapped);
+    CHECK_THROWS_AS(devices.opened(0, 4, one.allocation, one.exported), AcceleratorAlreadyMapped);
     devices.close_all();
   }
 }

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory of a device that a rank gives to others of its machine, in memory that all of them share.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "accel/accelerator.hpp"
+
+namespace nearpeak::layer {
+
+// An allocation.
+struct Exported {
+  IpcHandle handle;
+  std::uint64_t base = 0;  // as its process calls it
+  std::uint64_t bytes = 0;
+};
+
+// Allocations that a rank has found freed: who has them open keeps their memory from it. It alone
+// writes; who comes late misses some.
+class Freed {
+ public:
+  void add(std::uint64_t allocation) {
+    const std::uint64_t count = count_.load(std::memory_order_relaxed);
+    last_[count % kLast].store(allocation, std::memory_order_relaxed);
+    count_.store(count + 1, std::memory_order_release);
+  }
+  // Those since `seen`, which is all of them afterwards.
+  template <typename What>
+  void each_since(std::uint64_t& seen, const What& what) const {
+    const std::uint64_t count = count_.load(std::memory_order_acquire);
+    for (std::uint64_t i = std::max(seen, count - std::min(count, kLast)); i < count; ++i)
+      what(last_[i % kLast].load(std::memory_order_relaxed));
+    seen = count;
+  }
+
+ private:
+  static constexpr std::uint64_t kLast = 64;
+
+  std::atomic<std::uint64_t> count_{0};
+  std::array<std::atomic<std::uint64_t>, kLast> last_{};
+};
+
+}  // namespace nearpeak::layer
