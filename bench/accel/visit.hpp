@@ -14,6 +14,10 @@ class Visited {
     int capture = 0;
     bool known = false;
   };
+  struct Stay {
+    const Visited* with = nullptr;
+    Habits habits;
+  };
   // Notes them; from then on whatever is done disturbs no capture of a stream.
   virtual void enter(Habits&) const noexcept {}
   virtual void leave(Habits&) const noexcept {}
@@ -22,35 +26,35 @@ class Visited {
   ~Visited() = default;
 };
 
-// When the thread's outermost one ends, all of that is as it was before. Costs nothing of a driver
-// until one is used.
+// When it ends, all of that is in this thread as it was before the first use of a driver within it.
+// Costs next to nothing where none is used.
 class Visit {
  public:
-  Visit() {
-    if (of_thread == nullptr) of_thread = this;
-  }
+  Visit() = default;
   ~Visit() {
-    if (of_thread != this) return;
-    of_thread = nullptr;
-    if (visited_ != nullptr) visited_->leave(habits_);
+    if (stay.with != nullptr) [[unlikely]]
+      end();
   }
   Visit(const Visit&) = delete;
   Visit& operator=(const Visit&) = delete;
 
+  // Whether all uses of drivers are within one: else whatever is current stays so.
+  static void expect(bool so) { expected = so; }
   // A driver says so before it changes anything of its. A visit is to one driver.
   static void begin(const Visited& driver) {
-    Visit* const visit = of_thread;
-    if (visit == nullptr || visit->visited_ != nullptr) return;
-    visit->visited_ = &driver;
-    driver.enter(visit->habits_);
+    if (!expected || stay.with != nullptr) return;
+    stay.with = &driver;
+    driver.enter(stay.habits);
   }
 
  private:
-  [[gnu::tls_model("initial-exec")]] static inline thread_local constinit Visit* of_thread =
-      nullptr;
+  [[gnu::noinline]] static void end() {
+    stay.with->leave(stay.habits);
+    stay.with = nullptr;
+  }
 
-  const Visited* visited_ = nullptr;
-  Visited::Habits habits_;
+  static inline bool expected = false;
+  [[gnu::tls_model("initial-exec")]] static inline thread_local constinit Visited::Stay stay{};
 };
 
 }  // namespace nearpeak

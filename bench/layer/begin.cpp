@@ -14,6 +14,7 @@
 #include <string>
 #include <thread>
 
+#include "accel/visit.hpp"
 #include "layer/operations.hpp"
 #include "layer/process_memory.hpp"
 #include "layer/turns.hpp"
@@ -323,6 +324,7 @@ void begin() {
   NEARPEAK_REAL(MPI_Comm_dup)(calls::comm_self(), &world.own);
   NEARPEAK_REAL(MPI_Comm_dup)(calls::comm_world(), &world.everyone);
   world.devices.use_kernels(world.settings.kernel, is_alone);
+  Visit::expect(true);
   world.on = true;
 }
 

@@ -31,6 +31,15 @@ void* current_context() {
   return context;
 }
 
+// As in a library that does all within visits.
+class Visits {
+ public:
+  Visits() { Visit::expect(true); }
+  ~Visits() { Visit::expect(false); }
+  Visits(const Visits&) = delete;
+  Visits& operator=(const Visits&) = delete;
+};
+
 void use_device(Device& device) {
   std::array<char, 8> bytes{};
   const SlotBuffer memory(device.memory(BufferKind::kDevice), bytes.size(), 1);
@@ -48,12 +57,16 @@ TEST_CASE("a visit: the context that was current is so afterwards") {
   ask_cuda("cuCtxCreate_v2", &own, 0U, 1);
   for (void* const before : {own, other, static_cast<void*>(nullptr)}) {
     ask_cuda("cuCtxSetCurrent", before);
+    const Visits all;
     {
       const Visit visit;
       use_device(accelerator->device(0));  // the first time takes it
-      const Visit inner;                   // an MPI library's own call
-      use_device(accelerator->device(1));
-      CHECK(current_context() != own);
+      {
+        const Visit inner;  // an MPI library's own call
+        use_device(accelerator->device(1));
+      }
+      use_device(accelerator->device(0));
+      CHECK(current_context() != before);
     }
     CHECK(current_context() == before);
   }
@@ -76,6 +89,7 @@ TEST_CASE("a visit: a stream that is captured meanwhile stays so") {
     return ask_driver(FAKE_CUDA, "cuStreamEndCapture", stream->native(), &graph);
   };
   CHECK(captured([&] {
+          const Visits all;
           const Visit visit;
           use_device(device);
           const auto more = accelerator->device(1).new_stream();
@@ -90,6 +104,7 @@ TEST_CASE("a visit: HIP's current device") {
   const auto accelerator = FakeHip::load();
   ask_driver(FAKE_HIP, "hipSetDevice", 1);
   {
+    const Visits all;
     const Visit visit;
     use_device(accelerator->device(0));
   }
