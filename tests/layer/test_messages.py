@@ -154,7 +154,8 @@ class TestDirectCollectives:
         assert done.good() == cases, done.err
         counts = list(map(int, DIRECT.findall(done.err)))
         assert len(counts) == ranks
-        assert min(counts) == max(counts) > 40, counts
+        least = 40 if ranks == 2 else 150  # with those that have a count for each rank
+        assert min(counts) == max(counts) > least, counts
 
     @pytest.mark.parametrize("application", ["mpich"], indirect=True)
     def test_where_they_are_not_done(self, application: Any) -> None:
