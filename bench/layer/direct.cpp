@@ -10,22 +10,11 @@
 #include <vector>
 
 #include "calls/handles.hpp"
+#include "layer/freeing.hpp"
 #include "layer/meeting.hpp"
 #include "layer/numbers.hpp"
 
 namespace nearpeak::layer {
-namespace {
-
-enum Collective : std::uint8_t {
-  kAllreduce = 1,
-  kReduce,
-  kReduceScatterBlock,
-  kBcast,
-  kGather,
-  kScatter,
-  kAllgather,
-  kAlltoall,
-};
 
 // What a rank keeps of a communicator of which all ranks share memory.
 struct Circle {
@@ -38,6 +27,19 @@ struct Circle {
   std::uint64_t shown[2] = {0, 0};  // allocations whose handles its seat has
   bool agreed = false;              // whether all open each other's memory,
   bool never = false;               // and that they do not
+};
+
+namespace {
+
+enum Collective : std::uint8_t {
+  kAllreduce = 1,
+  kReduce,
+  kReduceScatterBlock,
+  kBcast,
+  kGather,
+  kScatter,
+  kAllgather,
+  kAlltoall,
 };
 
 // Null: no collective of it is direct.
@@ -121,8 +123,10 @@ std::shared_ptr<Circle> open_circle(MPI_Comm comm) {
 Circle* circle_of(MPI_Comm comm) {
   if (world.settings.direct_bytes == 0 || comm == calls::comm_null()) return nullptr;
   const std::shared_ptr<Circle>* circle = circles.find(comm);
-  if (circle == nullptr) circle = circles.put(comm, open_circle(comm));
-  return circle->get();
+  if (circle != nullptr) return circle->get();
+  // All ranks are freeing it, or none.
+  if (Freeing<MPI_Comm>::find(comm) != nullptr) return nullptr;
+  return circles.put(comm, open_circle(comm))->get();
 }
 
 // Between two looks at what others say. They may wait for messages of this rank before they come:
@@ -543,14 +547,22 @@ bool alltoall(const FoundBuffers& found, const void* data, MPI_Count n, MPI_Data
   });
 }
 
-void forget_circle(MPI_Comm comm) {
-  const std::shared_ptr<Circle>* const circle = circles.find(comm);
-  if (circle == nullptr) return;
-  if (*circle) {
-    const Guard guard;
-    free_seats.used.push_back((*circle)->seat);
-  }
+KeptCircle take_circle(MPI_Comm comm) {
+  const std::shared_ptr<Circle>* const known = circles.find(comm);
+  if (known == nullptr) return std::nullopt;
+  const std::shared_ptr<Circle> circle = *known;
   circles.drop(comm);
+  return circle;
+}
+
+void give_circle(MPI_Comm comm, const KeptCircle& circle) {
+  if (circle) circles.put(comm, *circle);
+}
+
+void end_circle(const KeptCircle& circle) {
+  if (!circle || !*circle) return;
+  const Guard guard;
+  free_seats.used.push_back((*circle)->seat);
 }
 
 }  // namespace nearpeak::layer

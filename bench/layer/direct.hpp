@@ -3,6 +3,9 @@
 // whether it is done; else all ranks do it through images, as all decide alike (docs/layer.md).
 #pragma once
 
+#include <memory>
+#include <optional>
+
 #include "layer/collective.hpp"
 #include "layer/for.hpp"
 
@@ -25,8 +28,13 @@ bool allgather(const FoundBuffers& found, const void* data, MPI_Count n, MPI_Dat
 bool alltoall(const FoundBuffers& found, const void* data, MPI_Count n, MPI_Datatype type, void* in,
               MPI_Count m, MPI_Datatype in_type, MPI_Comm comm);
 
-// A communicator that is about to be freed.
-void forget_circle(MPI_Comm comm);
+// What is kept of a communicator, which is about to be freed: all ranks have it, or none. Whoever
+// takes it gives it back, if the communicator was not freed, or ends it.
+struct Circle;
+using KeptCircle = std::optional<std::shared_ptr<Circle>>;
+KeptCircle take_circle(MPI_Comm comm);
+void give_circle(MPI_Comm comm, const KeptCircle& circle);
+void end_circle(const KeptCircle& circle);
 
 // All others have images.
 template <auto kFunction, typename... Arguments>

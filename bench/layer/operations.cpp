@@ -71,10 +71,7 @@ All& all = *new All;
 void drop(Operation& operation) {
   land(operation);
   if (operation.blind) --all.blind;
-  if (operation.owns_type) {
-    forget_type(operation.target.type);
-    NEARPEAK_REAL(MPI_Type_free)(&operation.target.type);
-  }
+  if (operation.owns_type) free_type(&operation.target.type);
   delete &operation;
 }
 
@@ -515,9 +512,10 @@ void free_request(Operation& operation) {
   end_freed(operation);
 }
 
-void forget_comm_of_operations(MPI_Comm comm) {
+void note_comm_freed(MPI_Comm comm, bool freed) {
+  const Guard guard;
   all.table.each([&](Operation& operation) {
-    if (operation.comm == comm) operation.comm_freed = true;
+    if (operation.comm == comm) operation.comm_freed = freed;
   });
 }
 

@@ -138,7 +138,8 @@ std::size_t bytes_of(const MPI_Status& status);
 
 // MPI_Request_free of a request that is known.
 void free_request(Operation& operation);
-void forget_comm_of_operations(MPI_Comm comm);
+// Whether a communicator is none any more, of those that are under way.
+void note_comm_freed(MPI_Comm comm, bool freed);
 // What is under way when the application ends.
 void finish_all();
 
