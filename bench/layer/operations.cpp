@@ -160,7 +160,7 @@ void end_offered(Operation& operation) {
 // Not of a persistent one: MPICH 5 takes its request for one that is not started once it was asked
 // after in this way.
 void advance_receive(Operation& operation) {
-  if (operation.waited || operation.persistent) return;
+  if (operation.persistent) return;
   int done = 0;
   MPI_Status status;
   NEARPEAK_REAL(MPI_Request_get_status)(operation.request, &done, &status);
@@ -482,7 +482,6 @@ int finished(Operation& operation, MPI_Status& status, int error) {
   land(operation);
   correct(operation, status);
   const int own = error == MPI_SUCCESS ? operation.error : error;
-  operation.waited = false;
   if (operation.persistent) {
     operation.active = false;
     return own;

@@ -53,7 +53,6 @@ struct Operation {
   bool active = true;     // started
   bool settled = false;   // the data is where the application wants it
   bool freed = false;     // by the application
-  bool waited = false;    // a thread waits for it in the MPI library
   bool replaced = false;  // the status says nothing of the message: this does
   MPI_Count bytes = 0;
   int error = MPI_SUCCESS;
