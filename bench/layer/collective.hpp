@@ -144,10 +144,15 @@ int with_images_later(Begun begun, Buffers buffers, MPI_Comm comm, const MPI_Req
                       const Needs& needs, const Call& call) {
   const FoundBuffers found(buffers);
   if (found.none_on_device()) return call(buffers);
-  const Guard guard;
-  Images images = images_of(buffers, found, needs());
-  if (begun == Begun::kNow) lower(images);
+  Images images;
+  {
+    const Guard guard;
+    images = images_of(buffers, found, needs());
+    if (begun == Begun::kNow) lower(images);
+  }
+  // Without the guard: making a persistent one may wait for other ranks.
   const int code = call(images.buffers);
+  const Guard guard;
   if (code == MPI_SUCCESS) keep_collective(begun, std::move(images.made), comm, *request);
   return code;
 }
