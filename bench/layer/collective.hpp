@@ -115,6 +115,8 @@ void lower(Images& images);
 enum class Begun { kNow, kByStart };
 // Of one that does not wait: its data is in its place when it is complete.
 void keep_collective(Begun begun, std::vector<Image> images, MPI_Comm comm, MPI_Request request);
+// Of an access to a window.
+void keep_access(SharedImages images, MPI_Request request);
 
 // `needs()`: what it does with its buffers; `call(to)`: the call with others in their place.
 template <typename Needs, typename Call>

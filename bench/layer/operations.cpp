@@ -441,6 +441,7 @@ void take(Operation& operation, const Envelope& envelope, Until until) {
 void settle(Operation& operation, const MPI_Status& status) {
   if (operation.kind == Operation::Kind::kCollective && operation.active && !operation.settled) {
     for (Image& image : operation.images) image.raise();
+    if (operation.shared) raise_once(*operation.shared);
     operation.settled = true;
   }
   if (operation.settled || operation.kind != Operation::Kind::kReceive || !operation.active) return;

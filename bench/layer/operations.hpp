@@ -64,6 +64,7 @@ struct Operation {
   std::size_t lane = 0;
 
   std::vector<Image> images;  // of a collective
+  SharedImages shared;        // of an access to a window
 
   // Of a send by an envelope.
   int to = 0;  // in MPI_COMM_WORLD
