@@ -129,8 +129,7 @@ Circle* circle_of(MPI_Comm comm) {
   return circles.put(comm, open_circle(comm))->get();
 }
 
-// Between two looks at what others say. They may wait for messages of this rank before they come:
-// the MPI library goes on with those when it is called.
+// Between two looks at what others say.
 class Idle {
  public:
   void operator()() const {
@@ -138,8 +137,7 @@ class Idle {
     if (++tries_ % kLooks == 0) {
       const Guard guard;
       if (busy()) advance();
-      int there = 0;
-      NEARPEAK_REAL(MPI_Iprobe)(MPI_ANY_SOURCE, 0, world.everyone, &there, MPI_STATUS_IGNORE);
+      progress();
     }
     waiting_();
   }

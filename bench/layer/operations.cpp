@@ -301,6 +301,11 @@ void advance() {
   if (all.waiting == 0) land_all();
 }
 
+void progress() {
+  int there = 0;
+  NEARPEAK_REAL(MPI_Iprobe)(MPI_ANY_SOURCE, 0, world.everyone, &there, MPI_STATUS_IGNORE);
+}
+
 void advance_awaited(Operation& operation) {
   if (operation.done) return;
   if (!operation.awaited) {

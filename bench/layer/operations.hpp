@@ -115,6 +115,9 @@ bool busy();
 void advance();
 // The same for one send by an envelope, which somebody waits for.
 void advance_awaited(Operation& operation);
+// Lets the MPI library go on with messages of this rank. Who waits for others by shared memory
+// calls it now and then, as they may wait for such a message before they come to that.
+void progress();
 
 // A receive or a collective whose request the MPI library says is complete: puts the data in its
 // place.
