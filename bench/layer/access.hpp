@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -82,10 +83,10 @@ int accessed(const Access& access, MPI_Request* request, const Call& call) {
   const int code = call(images.places);
   if (code != MPI_SUCCESS) return code;
   const Guard guard;
-  if (request != nullptr)
-    keep_collective(Begun::kNow, std::move(images.made), calls::comm_world(), *request);
-  else
-    hold_window(there.window).hold(there.rank, std::move(images.made));
+  const auto shared = std::make_shared<std::vector<Image>>(std::move(images.made));
+  hold_window(there.window).hold(there.rank, shared);
+  // The end of the epoch, or a flush, may come first.
+  if (request != nullptr) keep_access(shared, *request);
   return code;
 }
 

@@ -66,4 +66,13 @@ void keep_collective(Begun begun, std::vector<Image> images, MPI_Comm comm, MPI_
   keep(std::move(operation), request);
 }
 
+void keep_access(SharedImages images, MPI_Request request) {
+  if (is_complete(request)) return raise_once(*images);
+  auto operation = std::make_unique<Operation>();
+  operation->kind = Operation::Kind::kCollective;
+  operation->comm = calls::comm_world();
+  operation->shared = std::move(images);
+  keep(std::move(operation), request);
+}
+
 }  // namespace nearpeak::layer

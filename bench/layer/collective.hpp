@@ -115,6 +115,8 @@ void lower(Images& images);
 enum class Begun { kNow, kByStart };
 // Of one that does not wait: its data is in its place when it is complete.
 void keep_collective(Begun begun, std::vector<Image> images, MPI_Comm comm, MPI_Request request);
+// Of an access to a window.
+void keep_access(SharedImages images, MPI_Request request);
 
 // `needs()`: what it does with its buffers; `call(to)`: the call with others in their place.
 template <typename Needs, typename Call>
@@ -144,10 +146,15 @@ int with_images_later(Begun begun, Buffers buffers, MPI_Comm comm, const MPI_Req
                       const Needs& needs, const Call& call) {
   const FoundBuffers found(buffers);
   if (found.none_on_device()) return call(buffers);
-  const Guard guard;
-  Images images = images_of(buffers, found, needs());
-  if (begun == Begun::kNow) lower(images);
+  Images images;
+  {
+    const Guard guard;
+    images = images_of(buffers, found, needs());
+    if (begun == Begun::kNow) lower(images);
+  }
+  // Without the guard: making a persistent one may wait for other ranks.
   const int code = call(images.buffers);
+  const Guard guard;
   if (code == MPI_SUCCESS) keep_collective(begun, std::move(images.made), comm, *request);
   return code;
 }

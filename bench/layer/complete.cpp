@@ -44,10 +44,6 @@ class Asked {
   bool needs_help() const { return offered_ || busy(); }
   Operation* operator[](int i) { return at(static_cast<std::size_t>(i)); }
 
-  void mark_waited(bool waited) {
-    for (int i = 0; i < n_; ++i)
-      if (Operation* const each = (*this)[i]) each->waited = waited;
-  }
   void help() {
     advance();
     if (!offered_) return;
@@ -172,23 +168,18 @@ int wait(MPI_Request* request, MPI_Status* status) {
   MPI_Status& told = status == MPI_STATUS_IGNORE ? own : *status;
   Waiting pause;
   for (int flag = 0;; pause()) {
-    {
-      const Guard guard;
-      Asked asked(1, request);
-      if (asked.needs_help()) {
-        const int code = try_one(asked, request, &flag, told);
-        if (code != MPI_SUCCESS || flag != 0) return code;
-        continue;
-      }
-      if (!asked.any()) break;
-      asked.mark_waited(true);
-    }
-    // Nothing but this request, of which the MPI library knows all.
-    pause.end();
-    const MPI_Request before = *request;
-    const int code = NEARPEAK_REAL(MPI_Wait)(request, &told);
     const Guard guard;
-    return end_one(known(before), told, code);
+    Asked asked(1, request);
+    const bool helps = asked.needs_help();
+    if (!helps && !asked.any()) break;
+    if (!helps && !world.multiple) {
+      const int code = NEARPEAK_REAL(MPI_Wait)(request, &told);
+      return end_one(asked[0], told, code);
+    }
+    // Not in the MPI library, where several threads call it: it may give the handle to another
+    // thread before this one has dropped the record.
+    const int code = try_one(asked, request, &flag, told);
+    if (code != MPI_SUCCESS || flag != 0) return code;
   }
   pause.end();
   return NEARPEAK_REAL(MPI_Wait)(request, status);

@@ -9,11 +9,26 @@
 #include <vector>
 
 #include "calls/handles.hpp"
+#include "layer/freeing.hpp"
 #include "layer/meeting.hpp"
 #include "layer/numbers.hpp"
 #include "layer/opening.hpp"
 
 namespace nearpeak::layer {
+
+// What a rank keeps of a communicator of which all ranks share memory.
+struct Circle {
+  Circle(Meeting its, std::vector<int> members, std::uint32_t own_seat)
+      : meeting(std::move(its)), ranks(std::move(members)), seat(own_seat) {}
+
+  Meeting meeting;
+  std::vector<int> ranks;  // in MPI_COMM_WORLD
+  std::uint32_t seat;
+  std::uint64_t shown[2] = {0, 0};  // allocations whose handles its seat has
+  bool agreed = false;              // whether all open each other's memory,
+  bool never = false;               // and that they do not
+};
+
 namespace {
 
 enum Collective : std::uint8_t {
@@ -30,19 +45,6 @@ enum Collective : std::uint8_t {
   kAllgatherv,
   kAlltoallv,
   kReduceScatter,
-};
-
-// What a rank keeps of a communicator of which all ranks share memory.
-struct Circle {
-  Circle(Meeting its, std::vector<int> members, std::uint32_t own_seat)
-      : meeting(std::move(its)), ranks(std::move(members)), seat(own_seat) {}
-
-  Meeting meeting;
-  std::vector<int> ranks;  // in MPI_COMM_WORLD
-  std::uint32_t seat;
-  std::uint64_t shown[2] = {0, 0};  // allocations whose handles its seat has
-  bool agreed = false;              // whether all open each other's memory,
-  bool never = false;               // and that they do not
 };
 
 // Null: no collective of it is direct.
@@ -127,12 +129,13 @@ std::shared_ptr<Circle> open_circle(MPI_Comm comm) {
 Circle* circle_of(MPI_Comm comm) {
   if (world.settings.direct_bytes == 0 || comm == calls::comm_null()) return nullptr;
   const std::shared_ptr<Circle>* circle = circles.find(comm);
-  if (circle == nullptr) circle = circles.put(comm, open_circle(comm));
-  return circle->get();
+  if (circle != nullptr) return circle->get();
+  // All ranks are freeing it, or none.
+  if (Freeing<MPI_Comm>::find(comm) != nullptr) return nullptr;
+  return circles.put(comm, open_circle(comm))->get();
 }
 
-// Between two looks at what others say. They may wait for messages of this rank before they come:
-// the MPI library goes on with those when it is called.
+// Between two looks at what others say.
 class Idle {
  public:
   void operator()() const {
@@ -140,8 +143,7 @@ class Idle {
     if (++tries_ % kLooks == 0) {
       const Guard guard;
       if (busy()) advance();
-      int there = 0;
-      NEARPEAK_REAL(MPI_Iprobe)(MPI_ANY_SOURCE, 0, world.everyone, &there, MPI_STATUS_IGNORE);
+      progress();
     }
     waiting_();
   }
@@ -715,14 +717,22 @@ bool reduce_scatter(const FoundBuffers& found, const void* data, void* in, const
   });
 }
 
-void forget_circle(MPI_Comm comm) {
-  const std::shared_ptr<Circle>* const circle = circles.find(comm);
-  if (circle == nullptr) return;
-  if (*circle) {
-    const Guard guard;
-    free_seats.used.push_back((*circle)->seat);
-  }
+KeptCircle take_circle(MPI_Comm comm) {
+  const std::shared_ptr<Circle>* const known = circles.find(comm);
+  if (known == nullptr) return std::nullopt;
+  const std::shared_ptr<Circle> circle = *known;
   circles.drop(comm);
+  return circle;
+}
+
+void give_circle(MPI_Comm comm, const KeptCircle& circle) {
+  if (circle) circles.put(comm, *circle);
+}
+
+void end_circle(const KeptCircle& circle) {
+  if (!circle || !*circle) return;
+  const Guard guard;
+  free_seats.used.push_back((*circle)->seat);
 }
 
 }  // namespace nearpeak::layer

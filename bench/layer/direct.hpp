@@ -4,6 +4,8 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "layer/collective.hpp"
@@ -56,8 +58,13 @@ auto listed(const Count* n, MPI_Datatype type) {
   };
 }
 
-// A communicator that is about to be freed.
-void forget_circle(MPI_Comm comm);
+// What is kept of a communicator, which is about to be freed: all ranks have it, or none. Whoever
+// takes it gives it back, if the communicator was not freed, or ends it.
+struct Circle;
+using KeptCircle = std::optional<std::shared_ptr<Circle>>;
+KeptCircle take_circle(MPI_Comm comm);
+void give_circle(MPI_Comm comm, const KeptCircle& circle);
+void end_circle(const KeptCircle& circle);
 
 // All others have images.
 template <auto kFunction, typename... Arguments>

@@ -61,4 +61,9 @@ void Image::raise() {
   world.devices.up(place_, pieces);
 }
 
+void raise_once(std::vector<Image>& images) {
+  for (Image& image : images) image.raise();
+  images.clear();
+}
+
 }  // namespace nearpeak::layer

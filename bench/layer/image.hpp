@@ -52,4 +52,9 @@ class Image {
   std::vector<Written> written_;
 };
 
+// Of an access whose end more than one call may tell: who is told first raises them.
+using SharedImages = std::shared_ptr<std::vector<Image>>;
+// Then there are none of them any more.
+void raise_once(std::vector<Image>& images);
+
 }  // namespace nearpeak::layer

@@ -71,10 +71,7 @@ All& all = *new All;
 void drop(Operation& operation) {
   land(operation);
   if (operation.blind) --all.blind;
-  if (operation.owns_type) {
-    forget_type(operation.target.type);
-    NEARPEAK_REAL(MPI_Type_free)(&operation.target.type);
-  }
+  if (operation.owns_type) free_type(&operation.target.type);
   delete &operation;
 }
 
@@ -163,7 +160,7 @@ void end_offered(Operation& operation) {
 // Not of a persistent one: MPICH 5 takes its request for one that is not started once it was asked
 // after in this way.
 void advance_receive(Operation& operation) {
-  if (operation.waited || operation.persistent) return;
+  if (operation.persistent) return;
   int done = 0;
   MPI_Status status;
   NEARPEAK_REAL(MPI_Request_get_status)(operation.request, &done, &status);
@@ -302,6 +299,11 @@ void advance() {
   if (world.able.load(std::memory_order_relaxed)) all.receives.some(advance_receive);
   if (all.freed > 0) advance_freed();
   if (all.waiting == 0) land_all();
+}
+
+void progress() {
+  int there = 0;
+  NEARPEAK_REAL(MPI_Iprobe)(MPI_ANY_SOURCE, 0, world.everyone, &there, MPI_STATUS_IGNORE);
 }
 
 void advance_awaited(Operation& operation) {
@@ -444,6 +446,7 @@ void take(Operation& operation, const Envelope& envelope, Until until) {
 void settle(Operation& operation, const MPI_Status& status) {
   if (operation.kind == Operation::Kind::kCollective && operation.active && !operation.settled) {
     for (Image& image : operation.images) image.raise();
+    if (operation.shared) raise_once(*operation.shared);
     operation.settled = true;
   }
   if (operation.settled || operation.kind != Operation::Kind::kReceive || !operation.active) return;
@@ -485,7 +488,6 @@ int finished(Operation& operation, MPI_Status& status, int error) {
   land(operation);
   correct(operation, status);
   const int own = error == MPI_SUCCESS ? operation.error : error;
-  operation.waited = false;
   if (operation.persistent) {
     operation.active = false;
     return own;
@@ -515,9 +517,10 @@ void free_request(Operation& operation) {
   end_freed(operation);
 }
 
-void forget_comm_of_operations(MPI_Comm comm) {
+void note_comm_freed(MPI_Comm comm, bool freed) {
+  const Guard guard;
   all.table.each([&](Operation& operation) {
-    if (operation.comm == comm) operation.comm_freed = true;
+    if (operation.comm == comm) operation.comm_freed = freed;
   });
 }
 

@@ -53,7 +53,6 @@ struct Operation {
   bool active = true;     // started
   bool settled = false;   // the data is where the application wants it
   bool freed = false;     // by the application
-  bool waited = false;    // a thread waits for it in the MPI library
   bool replaced = false;  // the status says nothing of the message: this does
   MPI_Count bytes = 0;
   int error = MPI_SUCCESS;
@@ -65,6 +64,7 @@ struct Operation {
   std::size_t lane = 0;
 
   std::vector<Image> images;  // of a collective
+  SharedImages shared;        // of an access to a window
 
   // Of a send by an envelope.
   int to = 0;  // in MPI_COMM_WORLD
@@ -115,6 +115,9 @@ bool busy();
 void advance();
 // The same for one send by an envelope, which somebody waits for.
 void advance_awaited(Operation& operation);
+// Lets the MPI library go on with messages of this rank. Who waits for others by shared memory
+// calls it now and then, as they may wait for such a message before they come to that.
+void progress();
 
 // A receive or a collective whose request the MPI library says is complete: puts the data in its
 // place.
@@ -138,7 +141,8 @@ std::size_t bytes_of(const MPI_Status& status);
 
 // MPI_Request_free of a request that is known.
 void free_request(Operation& operation);
-void forget_comm_of_operations(MPI_Comm comm);
+// Whether a communicator is none any more, of those that are under way.
+void note_comm_freed(MPI_Comm comm, bool freed);
 // What is under way when the application ends.
 void finish_all();
 

@@ -169,11 +169,14 @@ int keep_offered_by_request(Operation& operation, MPI_Request* request) {
 }
 
 void await_offered(Operation& operation) {
+  constexpr unsigned kLooks = 64;
+  unsigned looks = 0;
   for (Waiting pause;; pause()) {
     const Guard guard;
     advance_awaited(operation);
     if (busy()) advance();
     if (operation.done) return release_offered(operation);
+    if (++looks % kLooks == 0) progress();
   }
 }
 

@@ -9,6 +9,7 @@
 #include "layer/complete.hpp"
 #include "layer/direct.hpp"
 #include "layer/for.hpp"
+#include "layer/freeing.hpp"
 #include "layer/probe.hpp"
 #include "layer/receive.hpp"
 #include "layer/send.hpp"
@@ -124,22 +125,28 @@ inline int done(For<&MPI_Improbe>, int from, int tag, MPI_Comm comm, int* flag, 
 }
 
 // Handles that are given again to others.
+inline int free_comm(MPI_Comm* comm, decltype(&MPI_Comm_free) call) {
+  const MPI_Comm handle = *comm;
+  const Freeing<MPI_Comm> freeing(handle);
+  note_comm_freed(handle, true);
+  forget_comm(handle);
+  const KeptCircle circle = take_circle(handle);
+  const int code = call(comm);
+  if (code == MPI_SUCCESS) {
+    end_circle(circle);
+  } else {
+    give_circle(handle, circle);
+    note_comm_freed(handle, false);
+  }
+  return code;
+}
 inline int done(For<&MPI_Comm_free>, MPI_Comm* comm) {
-  forget_comm_of_operations(*comm);
-  forget_comm(*comm);
-  forget_circle(*comm);
-  return NEARPEAK_REAL(MPI_Comm_free)(comm);
+  return free_comm(comm, NEARPEAK_REAL(MPI_Comm_free));
 }
 inline int done(For<&MPI_Comm_disconnect>, MPI_Comm* comm) {
-  forget_comm_of_operations(*comm);
-  forget_comm(*comm);
-  forget_circle(*comm);
-  return NEARPEAK_REAL(MPI_Comm_disconnect)(comm);
+  return free_comm(comm, NEARPEAK_REAL(MPI_Comm_disconnect));
 }
-inline int done(For<&MPI_Type_free>, MPI_Datatype* type) {
-  forget_type(*type);
-  return NEARPEAK_REAL(MPI_Type_free)(type);
-}
+inline int done(For<&MPI_Type_free>, MPI_Datatype* type) { return free_type(type); }
 
 inline int done(For<&MPI_Finalize>) {
   end();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "calls/handles.hpp"
+#include "layer/freeing.hpp"
 #include "layer/world.hpp"
 // Behind mpi.h.
 #include "calls/level.hpp"
@@ -21,6 +22,12 @@ auto& types = *new calls::Handles<MPI_Datatype, Type>;
 // Of one; of none where it is not regular.
 auto& layouts = *new calls::Handles<MPI_Datatype, std::optional<Layout>>;
 auto& runs = *new calls::Handles<MPI_Datatype, std::shared_ptr<const Runs>>;  // of those with gaps
+
+struct FreeingType : Freeing<MPI_Datatype> {
+  using Freeing::Freeing;
+  std::optional<Type> type;
+};
+bool is_being_freed(MPI_Datatype type) { return FreeingType::find(type) != nullptr; }
 
 // Whether one of a type without gaps is packed as it lies there: its parts may be in another order.
 // It is tried with bytes of which no eight are alike.
@@ -45,8 +52,10 @@ Type found(MPI_Datatype type) {
   NEARPEAK_REAL(MPI_Type_get_extent_x)(type, &low, &out.extent);
   NEARPEAK_REAL(MPI_Type_get_true_extent_x)(type, &true_low, &true_extent);
   out.span = {static_cast<MPI_Aint>(true_low), static_cast<MPI_Aint>(true_low + true_extent)};
-  int integers = 0, addresses = 0, inner = 0, combiner = 0;
-  NEARPEAK_REAL(MPI_Type_get_envelope)(type, &integers, &addresses, &inner, &combiner);
+  int integers = 0, addresses = 0, inner = 0, combiner = MPI_COMBINER_DUP;
+  // Open MPI 5.0.11 knows no more what a type that is being freed was made of.
+  if (!is_being_freed(type))
+    NEARPEAK_REAL(MPI_Type_get_envelope)(type, &integers, &addresses, &inner, &combiner);
   const bool whole =
       low == 0 && true_low == 0 && out.extent == out.bytes && true_extent == out.bytes;
   out.dense = out.bytes == 0 || (whole && (combiner == MPI_COMBINER_NAMED ||
@@ -97,8 +106,7 @@ class Contents {
   Contents& operator=(const Contents&) = delete;
   ~Contents() {
     if (!derived_) return;
-    forget_type(of);
-    NEARPEAK_REAL(MPI_Type_free)(&of);
+    free_type(&of);
   }
 
   bool found = false;
@@ -174,6 +182,7 @@ std::optional<Layout> found_layout(MPI_Datatype type) {
 
 std::optional<Layout> layout_of(MPI_Count n, MPI_Datatype type) {
   const auto* known = layouts.find(type);
+  if (known == nullptr && is_being_freed(type)) return std::nullopt;
   if (known == nullptr) known = layouts.put(type, found_layout(type));
   std::optional<Layout> out = *known;
   if (n <= 0) return std::nullopt;
@@ -183,7 +192,8 @@ std::optional<Layout> layout_of(MPI_Count n, MPI_Datatype type) {
 
 std::shared_ptr<const Runs> runs_of(MPI_Datatype type) {
   if (const auto* const known = runs.find(type)) return *known;
-  return *runs.put(type, std::make_shared<const Runs>(found_runs(type)));
+  const auto its = std::make_shared<const Runs>(found_runs(type));
+  return is_being_freed(type) ? its : *runs.put(type, its);
 }
 
 Span span_of(MPI_Count n, MPI_Datatype type) {
@@ -195,13 +205,19 @@ Span span_of(MPI_Count n, MPI_Datatype type) {
 
 const Type& type_of(MPI_Datatype type) {
   if (const Type* const known = types.find(type)) return *known;
+  if (auto* const freeing = static_cast<FreeingType*>(FreeingType::find(type))) {
+    if (!freeing->type) freeing->type = found(type);
+    return *freeing->type;
+  }
   return *types.put(type, found(type));
 }
 
-void forget_type(MPI_Datatype type) {
-  types.drop(type);
-  layouts.drop(type);
-  runs.drop(type);
+int free_type(MPI_Datatype* type) {
+  const FreeingType freeing(*type);
+  types.drop(*type);
+  layouts.drop(*type);
+  runs.drop(*type);
+  return NEARPEAK_REAL(MPI_Type_free)(type);
 }
 
 // A message to itself: MPI_Unpack takes whole elements alone.

@@ -33,7 +33,8 @@ struct Type {
 };
 
 const Type& type_of(MPI_Datatype type);
-void forget_type(MPI_Datatype type);
+// MPI_Type_free: nothing is known of its handle any more.
+int free_type(MPI_Datatype* type);
 
 // Throws std::runtime_error for a type that spans more than 1 GiB.
 std::shared_ptr<const Runs> runs_of(MPI_Datatype type);

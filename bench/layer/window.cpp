@@ -203,15 +203,25 @@ void Window::close() const {
       world.devices.close(static_cast<std::uint32_t>(part.rank), part.allocation);
 }
 
-void Window::hold(int rank, std::vector<Image> images) {
-  held_.push_back({rank, std::move(images)});
+void Window::hold(int rank, SharedImages images) {
+  // Those whose requests have said that they are complete.
+  if (held_.size() > 2 * tidied_ + 16) {
+    std::erase_if(held_, [](const Held& held) { return held.images->empty(); });
+    tidied_ = held_.size();
+  }
+  held_.push_back({rank, ++last_, std::move(images)});
 }
 
-void Window::complete(int rank) {
+std::uint64_t Window::last() const {
   const Guard guard;
-  std::erase_if(held_, [rank](Held& held) {
-    if (rank != kAll && held.rank != rank) return false;
-    for (Image& image : held.images) image.raise();
+  return last_;
+}
+
+void Window::complete(int rank, std::uint64_t until) {
+  const Guard guard;
+  std::erase_if(held_, [&](const Held& held) {
+    if ((rank != kAll && held.rank != rank) || held.number > until) return false;
+    raise_once(*held.images);
     return true;
   });
 }

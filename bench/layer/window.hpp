@@ -46,11 +46,15 @@ class Window {
   static void await_copies();
   // Awaits them, and keeps no memory of others open.
   void close() const;
-  // Images of buffers until the access to a rank's host memory is complete.
-  void hold(int rank, std::vector<Image> images);
-  // Those of a rank, or of all: what they have received goes to the device.
+  // Images of buffers until the access to a rank's host memory is complete, which the MPI library
+  // has begun.
+  void hold(int rank, SharedImages images);
+  // The last access that is held.
+  std::uint64_t last() const;
+  // The accesses to a rank, or to all, up to this one are complete: what they have received goes to
+  // the device.
   static constexpr int kAll = -1;
-  void complete(int rank);
+  void complete(int rank, std::uint64_t until);
 
   std::vector<Part> parts;  // by rank of the window; none where all memory is the host's
   int self = 0;
@@ -63,9 +67,12 @@ class Window {
  private:
   struct Held {
     int rank;
-    std::vector<Image> images;
+    std::uint64_t number;
+    SharedImages images;
   };
   std::vector<Held> held_;
+  std::size_t tidied_ = 0;  // how many there were then
+  std::uint64_t last_ = 0;
 };
 
 // Null where the layer has nothing to do with a window.
@@ -101,13 +108,16 @@ int create_window(const Given& given, const MPI_Win* made, const Create& create)
 }
 
 // A call that completes accesses to a rank, or to all. Copies are done before other ranks hear of
-// it.
+// it. Of images only those are raised that were held before it began: another thread's access may
+// begin meanwhile, of which the call says nothing.
 template <typename Call>
 int complete_accesses(MPI_Win window, int rank, const Call& call) {
   Window* const known = known_window(window);
-  if (known != nullptr) known->await_copies();
+  if (known == nullptr) return call();
+  known->await_copies();
+  const std::uint64_t until = known->last();
   const int code = call();
-  if (known != nullptr && code == MPI_SUCCESS) known->complete(rank);
+  if (code == MPI_SUCCESS) known->complete(rank, until);
   return code;
 }
 

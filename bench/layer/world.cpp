@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "calls/handles.hpp"
+#include "layer/freeing.hpp"
 #include "layer/opening.hpp"
 #include "layer/operations.hpp"
 
@@ -66,10 +67,14 @@ int refuse(const char* call, const char* what) {
 }
 
 int world_rank(MPI_Comm comm, int rank) {
-  const Members* members = comms.find(comm);
-  if (members == nullptr) members = comms.put(comm, members_of(comm));
-  if (members->empty()) return rank < world.size ? rank : -1;
-  return static_cast<std::size_t>(rank) < members->size() ? (*members)[rank] : -1;
+  const auto among = [rank](const Members& members) {
+    if (members.empty()) return rank < world.size ? rank : -1;
+    return static_cast<std::size_t>(rank) < members.size() ? members[rank] : -1;
+  };
+  if (const Members* const known = comms.find(comm)) return among(*known);
+  const Members members = members_of(comm);
+  if (Freeing<MPI_Comm>::find(comm) == nullptr) comms.put(comm, members);
+  return among(members);
 }
 
 void forget_comm(MPI_Comm comm) { comms.drop(comm); }

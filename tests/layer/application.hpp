@@ -63,6 +63,20 @@ unsigned char pattern(std::size_t i, int seed) {
       (i * 131 + (i >> 8) * 17 + static_cast<std::size_t>(seed) * 29) & 0xff);
 }
 
+// In a thread other than the first one.
+void take_same_device() {
+  void* context = nullptr;
+  CHECK(cuda("cuDevicePrimaryCtxRetain", &context, rank % 2) == 0);
+  CHECK(cuda("cuCtxSetCurrent", context) == 0);
+}
+
+// Whether several threads may call MPI.
+bool several_threads() {
+  int given = 0;
+  MPI_Query_thread(&given);
+  return given == MPI_THREAD_MULTIPLE;
+}
+
 // Memory on a device ('D') or of the host ('H'); at least one byte.
 class Buffer {
  public:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages, collectives and packing of an MPI application with buffers on devices, as the standard
 // lets one be written.
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
@@ -1317,9 +1318,7 @@ void refused() {
 // A thread that waits in a receive keeps no other of its rank from receiving: what it waits for
 // comes only then.
 void threads() {
-  int given = 0;
-  MPI_Query_thread(&given);
-  if (given != MPI_THREAD_MULTIPLE || rank > 1) return;
+  if (!several_threads() || rank > 1) return;
   const int peer = 1 - rank;
   const auto pass = [&](bool send, int tag) {
     int none = 0;
@@ -1339,6 +1338,132 @@ void threads() {
   if (rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
   rounds(kTag + 2);
   other.join();
+}
+
+// One thread frees communicators, while what is known of another one's requests grows.
+void freed_beside() {
+  if (!several_threads()) return;
+  constexpr std::size_t kRoom = 64, kMost = 10000;
+  std::atomic<bool> ended{false};
+  std::thread other([&] {
+    while (!ended) {
+      MPI_Comm comm;
+      MPI_Comm_dup(MPI_COMM_SELF, &comm);
+      MPI_Comm_free(&comm);
+    }
+  });
+  std::vector<char> rooms(kMost * kRoom);
+  std::vector<MPI_Request> requests(kMost);
+  for (std::size_t i = 0; i < kMost; ++i)
+    MPI_Irecv(&rooms[i * kRoom], kRoom, MPI_BYTE, 0, kTag, MPI_COMM_SELF, &requests[i]);
+  for (MPI_Request& request : requests) MPI_Cancel(&request);
+  MPI_Waitall(static_cast<int>(kMost), requests.data(), MPI_STATUSES_IGNORE);
+  ended = true;
+  other.join();
+}
+
+// A request that one thread waits for ends, and another one's gets its handle.
+void waited_beside() {
+  if (!several_threads() || rank > 1) return;
+  constexpr int kRounds = 1000;
+  constexpr std::size_t kBytes = 1000;
+  const int peer = 1 - rank;
+  Buffer sent('D', kBytes), out('D', kBytes), in('D', kBytes);
+  std::thread other([&] {
+    take_same_device();
+    for (int i = 0; i < kRounds; ++i) {
+      int none = 0;
+      MPI_Request request;
+      if (rank == 1) MPI_Recv(&none, 1, MPI_INT, peer, kTag + 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Issend(sent.data(), 1, MPI_INT, peer, kTag + 1, MPI_COMM_WORLD, &request);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      if (rank == 0) MPI_Recv(&none, 1, MPI_INT, peer, kTag + 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+  });
+  for (int i = 0; i < kRounds; ++i) {
+    MPI_Request request;
+    if (i % 100 == 0) out.fill(i);
+    in.fill(-1);
+    MPI_Irecv(in.data(), length(kBytes), MPI_BYTE, 0, kTag, MPI_COMM_SELF, &request);
+    MPI_Send(out.data(), length(kBytes), MPI_BYTE, 0, kTag, MPI_COMM_SELF);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    CHECK(in.has(i / 100 * 100, kBytes));
+  }
+  other.join();
+}
+
+int use_comm(MPI_Comm comm, int, void*, void*) {
+  int one = 1, sum = 0;
+  return MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
+}
+int use_type(MPI_Datatype type, int, void*, void*) {
+  std::vector<char> out(kLong), in(kLong);
+  return MPI_Sendrecv(out.data(), 1, type, 0, kTag, in.data(), 1, type, 0, kTag, MPI_COMM_SELF,
+                      MPI_STATUS_IGNORE);
+}
+
+// What is freed is used by the application until the end, when its attributes are deleted. Then
+// others get its handle, a communicator's not in all ranks alike.
+void deleted() {
+  int of_comm, of_type;
+  MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, use_comm, &of_comm, nullptr);
+  MPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, use_type, &of_type, nullptr);
+  MPI_Comm spare = MPI_COMM_NULL, comm;
+  if (rank == 0) MPI_Comm_dup(MPI_COMM_SELF, &spare);
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  MPI_Comm_set_attr(comm, of_comm, nullptr);
+  MPI_Comm_free(&comm);
+  if (rank == 0) MPI_Comm_free(&spare);
+  MPI_Comm others[4];
+  for (MPI_Comm& other : others) {
+    int one = 1, sum = 0;
+    MPI_Comm_dup(MPI_COMM_WORLD, &other);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, other);
+    CHECK(sum == size);
+  }
+  for (MPI_Comm& other : others) MPI_Comm_free(&other);
+
+  constexpr std::size_t kBytes = 100;
+  MPI_Datatype type;
+  MPI_Type_contiguous(length(kBytes), MPI_BYTE, &type);
+  MPI_Type_commit(&type);
+  MPI_Type_set_attr(type, of_type, nullptr);
+  MPI_Type_free(&type);
+  MPI_Type_vector(length(kBytes), 1, 2, MPI_BYTE, &type);
+  MPI_Type_commit(&type);
+  for (const char kind : {'D', 'H'}) {
+    Buffer out('H', kBytes), in(kind, 2 * kBytes);
+    out.fill(1);
+    MPI_Sendrecv(out.data(), length(kBytes), MPI_BYTE, 0, kTag, in.data(), 1, type, 0, kTag,
+                 MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    in.read();
+    for (std::size_t i = 0; i < 2 * kBytes - 1; ++i)
+      CHECK(in.bytes()[i] == (i % 2 == 0 ? pattern(i / 2, 1) : pattern(i, -1)));
+  }
+  MPI_Type_free(&type);
+  MPI_Comm_free_keyval(&of_comm);
+  MPI_Type_free_keyval(&of_type);
+}
+
+// A receiver waits for the end of its own message before it takes one from a device. That is up to
+// the library of the other rank, which waits for the second to be taken.
+void behind() {
+  if (rank > 1) return;
+  int none = 0;
+  Buffer buffer('D', kLong);
+  if (rank == 0) {
+    MPI_Request request;
+    buffer.fill(1);
+    MPI_Irecv(&none, 1, MPI_INT, 1, kTag, MPI_COMM_WORLD, &request);
+    MPI_Send(buffer.data(), length(kLong), MPI_BYTE, 1, kTag, MPI_COMM_WORLD);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  } else {
+    // It waits by then, most likely.
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    MPI_Ssend(&none, 1, MPI_INT, 0, kTag, MPI_COMM_WORLD);
+    MPI_Recv(buffer.data(), length(kLong), MPI_BYTE, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    CHECK(buffer.has(1, kLong));
+  }
 }
 
 // Ranks 0 and 2 share a device, and the first moves for both. It waits, or computes, meanwhile.
@@ -1560,6 +1685,10 @@ int main(int argc, char** argv) {
               {"regular", regular},
               {"refused", refused},
               {"threads", threads},
+              {"freed_beside", freed_beside},
+              {"waited_beside", waited_beside},
+              {"deleted", deleted},
+              {"behind", behind},
               {"turns", turns},
               {"undisturbed", undisturbed},
               {"let_go", let_go},

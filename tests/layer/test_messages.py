@@ -99,6 +99,11 @@ class TestWays:
         assert done.good() == cases, done.err
         assert done.code == 0
 
+    def test_with_more_patience_than_time(self, application: Any) -> None:
+        """A sender that waits for its receiver lets its own library go on."""
+        done = application.run("behind", env={"NEARPEAK_LAYER_PATIENCE": "600000"})
+        assert done.good() == ["behind"], done.err
+
 
 @pytest.mark.parametrize("application", ["mpich"], indirect=True)
 class TestShortCopies:

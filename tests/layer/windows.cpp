@@ -2,6 +2,7 @@
 // One-sided communication of an MPI application with buffers and windows on devices.
 #include <array>
 #include <cstdint>
+#include <thread>
 
 #include "application.hpp"
 
@@ -462,6 +463,84 @@ void of_the_host() {
   }
 }
 
+// An access with a request is complete at its origin too when its epoch has ended, or was flushed;
+// what the application does with its buffer then stays.
+void ended() {
+  constexpr int kN = 2000;
+  std::vector<int> numbers(kN, rank);
+  MPI_Win window;
+  MPI_Win_create(numbers.data(), kN * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD,
+                 &window);
+  MPI_Datatype every_second;
+  MPI_Type_vector(kN / 2, 1, 2, MPI_INT, &every_second);
+  MPI_Type_commit(&every_second);
+  const std::function<void()> ends[] = {
+      [&] { MPI_Win_unlock_all(window); }, [&] { MPI_Win_flush(right(), window); },
+      [&] { MPI_Win_flush_all(window); }, [&] { MPI_Win_flush_local(right(), window); },
+      [&] { MPI_Win_flush_local_all(window); }};
+  for (const bool combines : {false, true})
+    for (const auto& end : ends) {
+      Buffer in('D', kN * sizeof(int));
+      MPI_Request request;
+      MPI_Win_lock_all(0, window);
+      if (combines)
+        MPI_Rget_accumulate(nullptr, 0, MPI_INT, in.data(), 1, every_second, right(), 0, 1,
+                            every_second, MPI_NO_OP, window, &request);
+      else
+        MPI_Rget(in.data(), 1, every_second, right(), 0, 1, every_second, window, &request);
+      end();
+      in.read();
+      for (std::size_t i = 0; i < kN; i += 2) {
+        int number = 0;
+        std::memcpy(&number, &in.bytes()[i * sizeof(int)], sizeof(int));
+        CHECK(number == right());
+      }
+      in.fill(5);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      CHECK(in.has(5, kN * sizeof(int)));
+      if (&end != &ends[0]) MPI_Win_unlock_all(window);
+    }
+  MPI_Type_free(&every_second);
+  barrier();
+  MPI_Win_free(&window);
+}
+
+// Each of two threads completes its own accesses to one window of host memory.
+void threads() {
+  if (!several_threads()) return;
+  constexpr int kRounds = 20, kBlocks = 200, kBlock = 100;
+  constexpr std::size_t kBytes = 2 * kBlocks * kBlock;
+  MPI_Datatype type;
+  MPI_Type_vector(kBlocks, kBlock, 2 * kBlock, MPI_BYTE, &type);
+  MPI_Type_commit(&type);
+  Buffer memory('H', kBytes);
+  memory.fill(rank);
+  MPI_Win window;
+  MPI_Win_create(memory.data(), kBytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  MPI_Win_lock_all(0, window);
+  Buffer mine('D', kBytes), others('D', kBytes);
+  const auto rounds = [&](Buffer& in) {
+    for (int i = 0; i < kRounds; ++i) {
+      in.fill(-1);
+      MPI_Get(in.data(), 1, type, right(), 0, 1, type, window);
+      MPI_Win_flush(right(), window);
+      in.read();
+      for (std::size_t k = 0; k < kBytes; ++k)
+        CHECK(in.bytes()[k] == pattern(k, k / kBlock % 2 == 0 ? right() : -1));
+    }
+  };
+  std::thread other([&] {
+    take_same_device();
+    rounds(others);
+  });
+  rounds(mine);
+  other.join();
+  MPI_Win_unlock_all(window);
+  barrier();
+  MPI_Win_free(&window);
+  MPI_Type_free(&type);
+}
+
 // Memory of a pool has no handle: all ranks are told so, also that which has other memory.
 void refused() {
   void* pool = nullptr;
@@ -499,6 +578,8 @@ int main(int argc, char** argv) {
                     {"let_go", let_go},
                     {"refused", refused},
                     {"of_the_host", of_the_host},
+                    {"ended", ended},
+                    {"threads", threads},
                     {"apart", apart}};
   return run(argc, argv, cases, [] {});
 }

@@ -4,7 +4,7 @@
 // when somebody waits for it and not before, a context must be current, copies must stay within an
 // allocation, and a process forked after cuInit cannot use it. While a stream is captured, all but
 // work for another stream fails and breaks the capture, in a thread that has not said that it
-// knows. For one thread.
+// knows. One thread at a time is in a call.
 //
 // Kernels are those of the fake NVRTC (fake_nvrtc.cpp), and run on the CPU. Most are work like any
 // other. One that may wait for CPUs or other kernels runs from its launch on, in threads of its own
@@ -43,6 +43,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -365,8 +366,12 @@ void inject() {
   told.copied = reinterpret_cast<decltype(told.copied)>(dlsym(loaded, "fake_cupti_copied"));
 }
 
+// Never destroyed: threads may call while the program ends.
+std::recursive_mutex& calling = *new std::recursive_mutex;
+
 // A call, from its begin to its end.
 struct Called {
+  const std::lock_guard<std::recursive_mutex> alone{calling};
   const char* name;
   const void* parameters = nullptr;
   explicit Called(const char* function) : name(function) {
