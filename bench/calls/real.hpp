@@ -36,6 +36,10 @@ inline MPI_Datatype byte_type() {
   static const auto found = handle<MPI_Datatype>("ompi_mpi_byte");
   return found;
 }
+inline MPI_Datatype datatype_null() {
+  static const auto found = handle<MPI_Datatype>("ompi_mpi_datatype_null");
+  return found;
+}
 inline MPI_Comm comm_self() {
   static const auto found = handle<MPI_Comm>("ompi_mpi_comm_self");
   return found;
@@ -53,6 +57,7 @@ inline MPI_Comm comm_world() { return MPI_COMM_WORLD; }
 inline MPI_Comm comm_self() { return MPI_COMM_SELF; }
 inline MPI_Comm comm_null() { return MPI_COMM_NULL; }
 inline MPI_Datatype byte_type() { return MPI_BYTE; }
+inline MPI_Datatype datatype_null() { return MPI_DATATYPE_NULL; }
 inline MPI_Request request_null() { return MPI_REQUEST_NULL; }
 #endif
 

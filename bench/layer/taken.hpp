@@ -21,9 +21,6 @@
 namespace nearpeak::layer {
 
 inline constexpr char kWithDevice[] = "with memory of a device";
-inline constexpr char kInUserOfDevices[] =
-    "with memory of a device, a datatype that has gaps, or "
-    "what a probe has found";
 
 #define FUNCTION(name) MPI_##name
 #define COUNT int
