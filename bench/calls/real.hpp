@@ -72,12 +72,14 @@ inline MPI_Request request_null() { return MPI_REQUEST_NULL; }
     return function;                                                            \
   }())
 
-// The Fortran bindings of Open MPI call the functions of the profiling interface: of these, too,
-// this library's are taken. Those of MPICH call the others.
-#ifdef OMPI_MAJOR_VERSION
-#define ALSO_PROFILED(name) ALIAS_OF(name)
+// The function of this name is also that of the profiling interface, which a tool before it calls.
+#define ALWAYS_PROFILED(name) ALIAS_OF(name)
 #define ALIAS_OF(name) \
   extern "C" __attribute__((alias(#name), visibility("default"))) decltype(P##name) P##name;
+// The Fortran bindings of Open MPI call those of the profiling interface; those of MPICH the
+// others.
+#ifdef OMPI_MAJOR_VERSION
+#define ALSO_PROFILED(name) ALIAS_OF(name)
 #else
 #define ALSO_PROFILED(name)
 #endif

@@ -21,6 +21,7 @@
 namespace nearpeak::layer {
 
 inline constexpr char kWithDevice[] = "with memory of a device";
+inline constexpr char kAtEnd[] = "with memory of a device in MPI_Finalize or after it";
 
 #define FUNCTION(name) MPI_##name
 #define COUNT int

@@ -1437,6 +1437,14 @@ void refused() {
     CHECK(class_of(MPI_Recv(data, 1, MPI_DATATYPE_NULL, rank, 0, returning, MPI_STATUS_IGNORE)) ==
           MPI_ERR_TYPE);
   }
+  // Of one rank alone, which waits for no other.
+  if (rank == 0) {
+    CHECK(class_of(MPI_Bcast(buffer.data(), -1, MPI_BYTE, 0, returning)) == MPI_ERR_COUNT);
+    CHECK(class_of(MPI_Bcast(buffer.data(), 1, MPI_BYTE, size, returning)) == MPI_ERR_ROOT);
+  }
+  MPI_Bcast(buffer.data(), 1000, MPI_BYTE, 0, returning);
+  if (rank == 0) CHECK(class_of(MPI_Bcast(&sum, -1, MPI_INT, 0, returning)) == MPI_ERR_COUNT);
+  MPI_Bcast(buffer.data(), 1000, MPI_BYTE, 0, returning);
   MPI_Comm_free(&returning);
 }
 
@@ -1570,7 +1578,34 @@ void not_started() {
   MPI_Request_free(&request);
 }
 
+// In MPI_Finalize the layer is off, and the library must get no memory of a device.
+void at_end() {
+  int key = 0;
+  MPI_Comm_create_keyval(
+      MPI_COMM_NULL_COPY_FN,
+      [](MPI_Comm, int, void*, void*) {
+        current = "at_end";
+        int given = 1, got = 0;
+        MPI_Sendrecv(&given, 1, MPI_INT, 0, kTag, &got, 1, MPI_INT, 0, kTag, MPI_COMM_SELF,
+                     MPI_STATUS_IGNORE);
+        CHECK(got == 1);
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        Buffer buffer('D', 100);
+        CHECK(class_of(MPI_Send(buffer.data(), 100, MPI_BYTE, 0, kTag, MPI_COMM_SELF)) ==
+              MPI_ERR_UNSUPPORTED_OPERATION);
+        return MPI_SUCCESS;
+      },
+      &key, nullptr);
+  MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr);
+}
+
 }  // namespace
+
+// As a profiling tool has it that is linked with the program.
+extern "C" int MPI_Rsend(const void* data, int n, MPI_Datatype type, int to, int tag,
+                         MPI_Comm comm) {
+  return PMPI_Rsend(data, n, type, to, tag, comm);
+}
 
 int main(int argc, char** argv) {
   Cases cases{{"kinds", kinds},
@@ -1610,6 +1645,7 @@ int main(int argc, char** argv) {
               {"threads", threads},
               {"turns", turns},
               {"host_alone", host_alone},
+              {"at_end", at_end},
               {"not_started", not_started}};
   // Which end the program.
   cases["left_behind"] = left_behind;
