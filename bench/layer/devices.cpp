@@ -444,8 +444,9 @@ IpcHandle Devices::handle_of(const Located& memory) {
 char* Devices::opened(int device, std::uint32_t rank, std::uint64_t allocation,
                       const IpcHandle& handle) {
   const std::pair name{rank, allocation};
-  const auto known = std::find_if(opened_.begin(), opened_.end(),
-                                  [&](const Opened& each) { return each.name == name; });
+  const auto known = std::find_if(opened_.begin(), opened_.end(), [&](const Opened& each) {
+    return each.name == name && each.device == device;
+  });
   if (known != opened_.end()) {
     opened_.splice(opened_.begin(), opened_, known);
   } else {
@@ -453,7 +454,7 @@ char* Devices::opened(int device, std::uint32_t rank, std::uint64_t allocation,
       await_lanes();
       opened_.pop_back();
     }
-    opened_.push_front({name, open(device, rank, handle)});
+    opened_.push_front({name, open(device, rank, handle), device});
   }
   return static_cast<char*>(opened_.front().memory->data());
 }

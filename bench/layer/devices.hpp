@@ -192,6 +192,7 @@ class Devices {
   struct Opened {
     std::pair<std::uint32_t, std::uint64_t> name;  // rank and allocation
     std::unique_ptr<OpenedMemory> memory;
+    int device;  // that opened it
   };
   static constexpr std::size_t kMostOpened = 64;
   static constexpr std::size_t kMostHandles = 1024;

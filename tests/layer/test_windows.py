@@ -68,6 +68,6 @@ def test_kernels_copy(windows: Any, fake_nvrtc: Path) -> None:
 
 @pytest.mark.parametrize("windows", ["mpich"], indirect=True)
 def test_devices_that_do_not_reach_each_other(windows: Any) -> None:
-    done = windows.run("apart", fake="peer=0")
-    assert done.good() == ["apart"], done.err
+    done = windows.run("elsewhere", "apart", fake="peer=0")
+    assert done.good() == ["elsewhere", "apart"], done.err
     assert sum("does not see or reach" in line for line in done.said()) == 2
