@@ -36,6 +36,10 @@ inline MPI_Datatype byte_type() {
   static const auto found = handle<MPI_Datatype>("ompi_mpi_byte");
   return found;
 }
+inline MPI_Datatype datatype_null() {
+  static const auto found = handle<MPI_Datatype>("ompi_mpi_datatype_null");
+  return found;
+}
 inline MPI_Comm comm_self() {
   static const auto found = handle<MPI_Comm>("ompi_mpi_comm_self");
   return found;
@@ -53,6 +57,7 @@ inline MPI_Comm comm_world() { return MPI_COMM_WORLD; }
 inline MPI_Comm comm_self() { return MPI_COMM_SELF; }
 inline MPI_Comm comm_null() { return MPI_COMM_NULL; }
 inline MPI_Datatype byte_type() { return MPI_BYTE; }
+inline MPI_Datatype datatype_null() { return MPI_DATATYPE_NULL; }
 inline MPI_Request request_null() { return MPI_REQUEST_NULL; }
 #endif
 
@@ -67,12 +72,14 @@ inline MPI_Request request_null() { return MPI_REQUEST_NULL; }
     return function;                                                            \
   }())
 
-// The Fortran bindings of Open MPI call the functions of the profiling interface: of these, too,
-// this library's are taken. Those of MPICH call the others.
-#ifdef OMPI_MAJOR_VERSION
-#define ALSO_PROFILED(name) ALIAS_OF(name)
+// The function of this name is also that of the profiling interface, which a tool before it calls.
+#define ALWAYS_PROFILED(name) ALIAS_OF(name)
 #define ALIAS_OF(name) \
   extern "C" __attribute__((alias(#name), visibility("default"))) decltype(P##name) P##name;
+// The Fortran bindings of Open MPI call those of the profiling interface; those of MPICH the
+// others.
+#ifdef OMPI_MAJOR_VERSION
+#define ALSO_PROFILED(name) ALIAS_OF(name)
 #else
 #define ALSO_PROFILED(name)
 #endif

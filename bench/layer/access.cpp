@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layer/access.hpp"
 
-#include <climits>
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <vector>
 
 #include "calls/handles.hpp"
+#include "layer/contents.hpp"
 #include "layer/receive.hpp"
 #include "layer/types.hpp"
-// Behind mpi.h.
-#include "calls/level.hpp"
 
 namespace nearpeak::layer {
 namespace {
@@ -53,16 +52,6 @@ Side side_of(const Local& local) {
 }
 
 std::size_t bytes_of(const Side& side) { return room_of(side.n, side.type); }
-
-// Elements of one type in host memory go where those of another are: a message to itself.
-void convert(const void* from, MPI_Count n, MPI_Datatype type, void* to, MPI_Count m,
-             MPI_Datatype as) {
-  if (n > INT_MAX || m > INT_MAX)
-    end_job("an access of more than 2 GiB to memory of a device is not done with these datatypes");
-  NEARPEAK_REAL(MPI_Sendrecv)
-  (from, static_cast<int>(n), type, 0, 0, to, static_cast<int>(m), as, 0, 0, world.own,
-   MPI_STATUS_IGNORE);
-}
 
 // n elements of `as`, one behind the other, in host memory.
 HostMemory gathered(const Side& side, MPI_Count n, MPI_Datatype as) {
@@ -144,39 +133,24 @@ void copy(const Side& to, const Side& from, Done when) {
   }
 }
 
-// Whether a type was made of others, by the application; others are the library's own.
-bool is_derived(int inner, [[maybe_unused]] int combiner) {
-#if NEARPEAK_MPI_LEVEL >= 41
-  if (combiner == MPI_COMBINER_VALUE_INDEX) return false;
-#endif
-  return inner > 0;
-}
-
 // The numbers that a type is made of, which are of one kind in an access that combines.
 MPI_Datatype numbers_of(MPI_Datatype type) {
-  int integers = 0, addresses = 0, inner = 0, combiner = 0;
-  NEARPEAK_REAL(MPI_Type_get_envelope)(type, &integers, &addresses, &inner, &combiner);
-  if (!is_derived(inner, combiner)) return type;
-  std::vector<int> counts(static_cast<std::size_t>(integers));
-  std::vector<MPI_Aint> places(static_cast<std::size_t>(addresses));
-  std::vector<MPI_Datatype> of(static_cast<std::size_t>(inner));
-  NEARPEAK_REAL(MPI_Type_get_contents)
-  (type, integers, addresses, inner, counts.data(), places.data(), of.data());
-  const MPI_Datatype found = numbers_of(of[0]);
-  // Those that were made of others are copies.
-  for (MPI_Datatype& each : of) {
-    NEARPEAK_REAL(MPI_Type_get_envelope)(each, &integers, &addresses, &inner, &combiner);
-    if (is_derived(inner, combiner)) NEARPEAK_REAL(MPI_Type_free)(&each);
-  }
-  return found;
+  const Contents contents(type);
+  return contents.of.empty() ? type : numbers_of(contents.of[0]);
+}
+
+// Of any number of them.
+void reduce(const char* own, char* were, MPI_Count n, MPI_Datatype number, MPI_Op op) {
+  constexpr MPI_Count kMost = MPI_Count{1} << 30;
+  const MPI_Count extent = type_of(number).extent;
+  for (MPI_Count i = 0; i < n; i += kMost) NEARPEAK_REAL(MPI_Reduce_local)
+  (own + i * extent, were + i * extent, static_cast<int>(std::min(kMost, n - i)), number, op);
 }
 
 void combine(const Access& access, const Side& there) {
   const MPI_Datatype number = numbers_of(there.type);
   const MPI_Count size = type_of(number).bytes;
   const MPI_Count n = size > 0 ? static_cast<MPI_Count>(bytes_of(there)) / size : 0;
-  if (n > INT_MAX)
-    end_job("an access that combines more than 2^31 numbers on a device is not done");
   HostMemory were = gathered(there, n, number);
   if (access.in.n > 0) scatter(were.get(), n, number, side_of(access.in));
   if (leaves(access.op)) return;
@@ -184,8 +158,7 @@ void combine(const Access& access, const Side& there) {
   if (replaces(access.op))
     std::swap(were, own);
   else
-    NEARPEAK_REAL(MPI_Reduce_local)
-  (own.get(), were.get(), static_cast<int>(n), number, access.op);
+    reduce(own.get(), were.get(), n, number, access.op);
   scatter(were.get(), n, number, there);
 }
 

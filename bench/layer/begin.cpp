@@ -350,6 +350,7 @@ void end() {
     NEARPEAK_REAL(MPI_Comm_free)(&world.own);
     NEARPEAK_REAL(MPI_Comm_free)(&world.everyone);
     world.on = false;
+    world.ended = true;
   }
 }
 

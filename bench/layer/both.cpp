@@ -1,40 +1,87 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layer/both.hpp"
 
-#include <climits>
+#include <cstddef>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "layer/send.hpp"
 #include "layer/types.hpp"
 
 namespace nearpeak::layer {
+namespace {
 
-int copy_of(const char* call, const void* data, const Found& found, MPI_Count n, MPI_Datatype type,
-            MPI_Comm comm, Copy& copy) {
+struct All {
+  std::vector<Operation*> both;  // that are not complete
+  bool advancing = false;
+};
+All& all = *new All;
+
+// Asks after a part; what is found of the receive is the status of both.
+void look_at(Operation& operation, std::size_t part) {
+  MPI_Request& request = operation.parts[part];
+  if (request == calls::request_null()) return;
+  MPI_Status status;
+  int done = 0;
+  const int code = test(&request, &done, &status);
+  if (code != MPI_SUCCESS) operation.error = code;
+  if (done == 0 || part != 0) return;
+  operation.source = status.MPI_SOURCE;
+  operation.tag = status.MPI_TAG;
+  operation.bytes = static_cast<MPI_Count>(bytes_of(status));
+}
+
+bool is_done(const Operation& operation) {
+  return operation.parts[0] == calls::request_null() && operation.parts[1] == calls::request_null();
+}
+
+}  // namespace
+
+bool have_both() { return !all.both.empty(); }
+
+void advance_both() {
+  // Who asks after a part advances all.
+  if (std::exchange(all.advancing, true)) return;
+  for (std::size_t i = 0; i < all.both.size();) {
+    Operation& operation = *all.both[i];
+    for (const std::size_t part : {0U, 1U}) look_at(operation, part);
+    if (!is_done(operation)) {
+      ++i;
+      continue;
+    }
+    all.both.erase(all.both.begin() + static_cast<std::ptrdiff_t>(i));
+    NEARPEAK_REAL(MPI_Grequest_complete)(operation.request);
+  }
+  all.advancing = false;
+}
+
+int keep_both(std::unique_ptr<Operation> operation, MPI_Request* request) {
+  Operation& kept = *operation;
+  const int code = keep_by_own_request(std::move(operation), request);
+  if (code == MPI_SUCCESS) all.both.push_back(&kept);
+  return code;
+}
+
+Copy copy_of(const void* data, const Found& found, MPI_Count n, MPI_Datatype type, MPI_Comm comm) {
   const Guard guard;
-  Outgoing message{data, n, type, 0, 0, comm, found};
-  copy.n = n;
-  copy.type = type;
   if (found.on_device) {
+    Outgoing message{data, n, type, 0, 0, comm, found};
     locate(message);
-    copy.memory = staged(message);
-    copy.data = begin_of(copy.memory, message);
-    return MPI_SUCCESS;
+    HostMemory memory = staged(message);
+    const void* const at = begin_of(memory, message);
+    return {std::move(memory), at, Elements(n, type)};
   }
   const std::size_t bytes = room_of(n, type);
-  copy.memory = host_memory_of(bytes);
-  copy.data = copy.memory.get();
-  if (type_of(type).dense) {
-    std::memcpy(copy.memory.get(), data, bytes);
-    return MPI_SUCCESS;
+  HostMemory memory = host_memory_of(bytes);
+  const void* const at = memory.get();
+  if (bytes == 0 || type_of(type).dense) {
+    std::memcpy(memory.get(), data, bytes);
+    return {std::move(memory), at, Elements(n, type)};
   }
-  if (bytes > INT_MAX || n > INT_MAX)
-    end_job(std::string(call) + " of more than 2 GiB of a type with gaps is not done");
-  int place = 0;
-  copy.n = static_cast<MPI_Count>(bytes);
-  copy.type = calls::byte_type();
-  return NEARPEAK_REAL(MPI_Pack)(data, static_cast<int>(n), type, copy.memory.get(),
-                                 static_cast<int>(bytes), &place, comm);
+  const auto packed = static_cast<MPI_Count>(bytes);
+  convert(data, n, type, memory.get(), packed, calls::byte_type());
+  return {std::move(memory), at, Elements(packed, calls::byte_type())};
 }
 
 }  // namespace nearpeak::layer

@@ -3,12 +3,21 @@
 #pragma once
 
 #include <array>
+#include <memory>
+#include <utility>
 
 #include "layer/complete.hpp"
 #include "layer/operations.hpp"
 #include "layer/receive.hpp"
+#include "layer/types.hpp"
 
 namespace nearpeak::layer {
+
+// Whether both_later() has begun some that are not complete.
+bool have_both();
+// Completes those of which both parts are.
+void advance_both();
+int keep_both(std::unique_ptr<Operation> operation, MPI_Request* request);
 
 // Begins a receive and a send, and waits for both.
 template <typename Receive, typename Send>
@@ -23,14 +32,27 @@ int both(const Receive& receive, const Send& send, MPI_Status* status) {
   return code == MPI_SUCCESS ? received : code;
 }
 
-// What is sent from memory that something else is received into.
+// What is sent, in host memory of the layer's.
 struct Copy {
   HostMemory memory;
-  const void* data = nullptr;
-  MPI_Count n = 0;
-  MPI_Datatype type{};
+  const void* data;
+  Elements elements;
 };
-int copy_of(const char* call, const void* data, const Found& found, MPI_Count n, MPI_Datatype type,
-            MPI_Comm comm, Copy& copy);
+Copy copy_of(const void* data, const Found& found, MPI_Count n, MPI_Datatype type, MPI_Comm comm);
+
+// The same with a request for both, which `copy` is kept for. The layer completes it.
+template <typename Receive, typename Send>
+int both_later(HostMemory copy, MPI_Comm comm, MPI_Request* request, const Receive& receive,
+               const Send& send) {
+  const Guard guard;
+  auto operation = std::make_unique<Operation>();
+  operation->kind = Operation::Kind::kBoth;
+  operation->comm = comm;
+  operation->memory = std::move(copy);
+  operation->parts.fill(calls::request_null());
+  int code = receive(&operation->parts[0]);
+  if (code == MPI_SUCCESS) code = send(&operation->parts[1]);
+  return code == MPI_SUCCESS ? keep_both(std::move(operation), request) : code;
+}
 
 }  // namespace nearpeak::layer

@@ -31,9 +31,12 @@ struct Call {
       if constexpr (requires { first(For<kFunction>{}, arguments...); }) {
         return first(For<kFunction>{}, arguments...);
       } else if constexpr (requires { done(For<kFunction>{}, arguments...); }) {
-        return world.on ? done(For<kFunction>{}, arguments...) : real(arguments...);
+        if (world.on) return done(For<kFunction>{}, arguments...);
+        if (world.ended && (is_on_device(arguments) || ...)) return refuse(name, kAtEnd);
+        return real(arguments...);
       } else {
-        if (world.on && (is_on_device(arguments) || ...)) return refuse(name, kWithDevice);
+        if ((world.on || world.ended) && (is_on_device(arguments) || ...))
+          return refuse(name, world.on ? kWithDevice : kAtEnd);
         return real(arguments...);
       }
     } catch (const std::exception& error) {
@@ -46,7 +49,7 @@ struct Call {
 }  // namespace nearpeak::layer
 
 #define CALL(kind, function, text, parameters, arguments, ...)                            \
-  ALSO_PROFILED(function)                                                                 \
+  ALWAYS_PROFILED(function)                                                               \
   extern "C" int function parameters {                                                    \
     return nearpeak::layer::Call<&function>{text, NEARPEAK_REAL_FOR(function)} arguments; \
   }

@@ -288,10 +288,26 @@ bool opens_all(const Circle& circle) {
                      [](int rank) { return rank == world.rank || opens(rank); });
 }
 
-// `wanted()`: an Exchange, or nothing where a kind of buffers or types is not done. `run(direct)`
-// does it, and ends when no other rank reads this one's memory any more.
+bool is_rank(int root, std::size_t size) { return root >= 0 && root < static_cast<int>(size); }
+
+// Whether the MPI library says that a call is wrong, and so does not wait for other ranks: then the
+// layer may not either, and such a call is none.
+bool is_wrong(MPI_Count n, MPI_Datatype type) {
+  return n < 0 || (n > 0 && type == calls::datatype_null());
+}
+bool is_wrong_root(int root, MPI_Comm comm) {
+  int size = 0;
+  return comm == calls::comm_null() || NEARPEAK_REAL(MPI_Comm_size)(comm, &size) != MPI_SUCCESS ||
+         !is_rank(root, static_cast<std::size_t>(size));
+}
+
+// `wrong`: whether the call is. `wanted()`: an Exchange, or nothing where a kind of buffers or
+// types is not done. `run(direct)` does it, and ends when no other rank reads this one's memory any
+// more.
 template <typename Wanted, typename Run>
-bool directly(const FoundBuffers& found, MPI_Comm comm, const Wanted& wanted, const Run& run) {
+bool directly(const FoundBuffers& found, MPI_Comm comm, bool wrong, const Wanted& wanted,
+              const Run& run) {
+  if (wrong) return false;
   Circle* const circle = circle_of(comm);
   if (circle == nullptr) return false;
   std::optional<Exchange> exchange;
@@ -338,8 +354,6 @@ Offer offer_of(Collective collective, std::uint64_t bytes, int root = -1) {
   offer.root = root;
   return offer;
 }
-
-bool is_rank(int root, std::size_t size) { return root >= 0 && root < static_cast<int>(size); }
 
 Own shown(const void* at, const Found& found) {
   return {.at = at, .found = found, .shown = true, .place = {}};
@@ -388,7 +402,8 @@ bool allreduce(const FoundBuffers& found, const void* data, void* in, MPI_Count 
                     .reduction = reduction,
                     .reduces = true};
   };
-  return directly(found, comm, wanted, [](const Direct& direct) {
+  const bool wrong = is_wrong(n, type);
+  return directly(found, comm, wrong, wanted, [](const Direct& direct) {
     const std::uint64_t bytes = direct.bytes();
     // What is in its place is overwritten, and so is not read by others.
     const bool in_place = std::any_of(direct.offers.begin(), direct.offers.end(),
@@ -437,7 +452,8 @@ bool reduce(const FoundBuffers& found, const void* data, void* in, MPI_Count n, 
                     .reduction = reduction,
                     .reduces = has};
   };
-  return directly(found, comm, wanted, [&](const Direct& direct) {
+  const bool wrong = is_wrong(n, type) || is_wrong_root(root, comm);
+  return directly(found, comm, wrong, wanted, [&](const Direct& direct) {
     if (static_cast<int>(direct.own) == root) {
       const Guard guard;
       direct.reduce(direct.in(), 0, direct.bytes());
@@ -460,7 +476,8 @@ bool reduce_scatter_block(const FoundBuffers& found, const void* data, void* in,
                     .reduction = reduction,
                     .reduces = true};
   };
-  return directly(found, comm, wanted, [](const Direct& direct) {
+  const bool wrong = is_wrong(n, type);
+  return directly(found, comm, wrong, wanted, [](const Direct& direct) {
     {
       const Guard guard;
       direct.reduce(direct.in(), direct.own * direct.bytes(), direct.bytes());
@@ -481,7 +498,8 @@ bool bcast(const FoundBuffers& found, void* in, MPI_Count n, MPI_Datatype type, 
                     .in = has ? Own{} : hidden(in, found.in),
                     .reduction = {}};
   };
-  return directly(found, comm, wanted, [&](const Direct& direct) {
+  const bool wrong = is_wrong(n, type) || is_wrong_root(root, comm);
+  return directly(found, comm, wrong, wanted, [&](const Direct& direct) {
     if (static_cast<int>(direct.own) != root) {
       const Guard guard;
       direct.copy({{direct.in(), direct.data(static_cast<std::size_t>(root)), direct.bytes()}});
@@ -504,7 +522,8 @@ bool gather(const FoundBuffers& found, const void* data, MPI_Count n, MPI_Dataty
                     .in = has ? hidden(in, found.in) : Own{},
                     .reduction = {}};
   };
-  return directly(found, comm, wanted, [&](const Direct& direct) {
+  const bool wrong = (!keeps && is_wrong(n, type)) || is_wrong_root(root, comm);
+  return directly(found, comm, wrong, wanted, [&](const Direct& direct) {
     if (static_cast<int>(direct.own) == root) {
       const Guard guard;
       direct.gather(direct.equal_shares(), keeps);
@@ -527,7 +546,8 @@ bool scatter(const FoundBuffers& found, const void* data, MPI_Count n, MPI_Datat
                     .in = keeps ? Own{} : hidden(in, found.in),
                     .reduction = {}};
   };
-  return directly(found, comm, wanted, [&](const Direct& direct) {
+  const bool wrong = (!keeps && is_wrong(m, in_type)) || is_wrong_root(root, comm);
+  return directly(found, comm, wrong, wanted, [&](const Direct& direct) {
     if (!keeps) {
       const Guard guard;
       const char* const from = direct.data(static_cast<std::size_t>(root));
@@ -550,7 +570,8 @@ bool allgather(const FoundBuffers& found, const void* data, MPI_Count n, MPI_Dat
                     .in = hidden(in, found.in),
                     .reduction = {}};
   };
-  return directly(found, comm, wanted, [&](const Direct& direct) {
+  const bool wrong = is_wrong(m, in_type) || (!keeps && is_wrong(n, type));
+  return directly(found, comm, wrong, wanted, [&](const Direct& direct) {
     {
       const Guard guard;
       direct.gather(direct.equal_shares(), keeps);
@@ -571,7 +592,8 @@ bool alltoall(const FoundBuffers& found, const void* data, MPI_Count n, MPI_Data
                     .in = hidden(in, found.in),
                     .reduction = {}};
   };
-  return directly(found, comm, wanted, [](const Direct& direct) {
+  const bool wrong = is_wrong(m, in_type) || (!is_in_place(data) && is_wrong(n, type));
+  return directly(found, comm, wrong, wanted, [](const Direct& direct) {
     {
       const Guard guard;
       std::vector<Piece> pieces;

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "layer/both.hpp"
 #include "layer/host.hpp"
 #include "layer/request_table.hpp"
 #include "layer/turns.hpp"
@@ -244,7 +245,7 @@ void release_offered(Operation& operation) {
 bool blind() { return all.blind > 0; }
 
 bool busy() {
-  return all.freed > 0 || !all.landing.empty() || is_asked() ||
+  return all.freed > 0 || !all.landing.empty() || is_asked() || have_both() ||
          (world.able.load(std::memory_order_relaxed) && !all.receives.empty());
 }
 
@@ -297,6 +298,7 @@ void advance() {
     end_offered(operation);
   });
   if (world.able.load(std::memory_order_relaxed)) all.receives.some(advance_receive);
+  if (have_both()) advance_both();
   if (all.freed > 0) advance_freed();
   if (all.waiting == 0) land_all();
 }

@@ -3,6 +3,7 @@
 // left to do for each when the MPI library has done its part. Who calls holds the guard.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -35,8 +36,9 @@ struct Target {
 
 struct Operation {
   // kStaged: a send from host memory of the layer's. kOffered: by an envelope. kHeld: a receive of
-  // what a probe has found. kCollective: with images, also a persistent one.
-  enum class Kind { kReceive, kStaged, kOffered, kHeld, kCollective };
+  // what a probe has found. kCollective: with images, also a persistent one. kBoth: a send and a
+  // receive, with requests of their own.
+  enum class Kind { kReceive, kStaged, kOffered, kHeld, kCollective, kBoth };
 
   Kind kind = Kind::kReceive;
   MPI_Request request{};
@@ -63,8 +65,9 @@ struct Operation {
   Slot* landing = nullptr;
   std::size_t lane = 0;
 
-  std::vector<Image> images;  // of a collective
-  SharedImages shared;        // of an access to a window
+  std::vector<Image> images;           // of a collective
+  SharedImages shared;                 // of an access to a window
+  std::array<MPI_Request, 2> parts{};  // of both: the receive and the send
 
   // Of a send by an envelope.
   int to = 0;  // in MPI_COMM_WORLD

@@ -16,10 +16,12 @@ int tell_status(void* state, MPI_Status* status) {
 int free_nothing(void*) { return MPI_SUCCESS; }
 int cancel_nothing(void*, int) { return MPI_SUCCESS; }
 
-// The application may free it before it is used.
+// The application may free it before it is used. Not MPI_Type_dup, which calls what the application
+// has given to copy its attributes.
 void hold_type(Operation& operation) {
   if (operation.target.dense) return;
-  NEARPEAK_REAL(MPI_Type_dup)(operation.target.type, &operation.target.type);
+  NEARPEAK_REAL(MPI_Type_contiguous)(1, operation.target.type, &operation.target.type);
+  NEARPEAK_REAL(MPI_Type_commit)(&operation.target.type);
   operation.owns_type = true;
 }
 
@@ -50,31 +52,17 @@ void keep_posted(std::unique_ptr<Operation> operation, MPI_Request request) {
     open_receive(kept);
 }
 
-bool may_be_begun_elsewhere(MPI_Count n, MPI_Datatype type) {
-  return !world.able.load() || room_of(n, type) < kEnvelopeBytes || type_of(type).dense;
-}
-
-Elements begun_elsewhere(MPI_Count n, MPI_Datatype type) {
-  const std::size_t room = room_of(n, type);
-  if (room < kEnvelopeBytes || room > INT_MAX || !type_of(type).dense) return {n, type};
-  return {static_cast<MPI_Count>(room), calls::byte_type()};
-}
-
-void keep_begun(const Incoming& in, MPI_Comm comm, MPI_Request request) {
-  const Guard guard;
-  if (room_of(in.n, in.type) < kEnvelopeBytes) return;
-  auto operation = receiving(in, comm);
-  operation->blind = !operation->target.dense;
-  keep_posted(std::move(operation), request);
+int keep_by_own_request(std::unique_ptr<Operation> operation, MPI_Request* request) {
+  const int code = NEARPEAK_REAL(MPI_Grequest_start)(tell_status, free_nothing, cancel_nothing,
+                                                     operation.get(), request);
+  if (code == MPI_SUCCESS) keep(std::move(operation), *request);
+  return code;
 }
 
 int keep_done(std::unique_ptr<Operation> operation, MPI_Request* request) {
   operation->kind = Operation::Kind::kHeld;
-  const int code = NEARPEAK_REAL(MPI_Grequest_start)(tell_status, free_nothing, cancel_nothing,
-                                                     operation.get(), request);
-  if (code != MPI_SUCCESS) return code;
-  keep(std::move(operation), *request);
-  return NEARPEAK_REAL(MPI_Grequest_complete)(*request);
+  const int code = keep_by_own_request(std::move(operation), request);
+  return code == MPI_SUCCESS ? NEARPEAK_REAL(MPI_Grequest_complete)(*request) : code;
 }
 
 int end_unkept(Operation& operation, MPI_Status* status) {

@@ -39,29 +39,23 @@ inline bool is_unwatched(const Incoming& in) {
          (!in.found.on_device && !holds_any() && room_of(in.n, in.type) < kEnvelopeBytes);
 }
 
+// Whether nothing comes, or what is no type is an error of the call.
+inline bool is_for_library(const Incoming& in, const Origin& origin) {
+  return origin.from == MPI_PROC_NULL || in.type == calls::datatype_null();
+}
+
 std::unique_ptr<Operation> receiving(const Incoming& in, MPI_Comm comm);
 // Keeps a receive that was posted.
 void keep_posted(std::unique_ptr<Operation> operation, MPI_Request request);
-// Of a call that has no other form: whether the MPI library may begin a receive of this kind in
-// host memory by itself, and then its record.
-bool may_be_begun_elsewhere(MPI_Count n, MPI_Datatype type);
-// What the MPI library is given then.
-struct Elements {
-  MPI_Count n;
-  MPI_Datatype type;
-};
-Elements begun_elsewhere(MPI_Count n, MPI_Datatype type);
-void keep_begun(const Incoming& in, MPI_Comm comm, MPI_Request request);
-// Gives a receive that is done already a request that says so.
+// Gives an operation a request that the layer completes.
+int keep_by_own_request(std::unique_ptr<Operation> operation, MPI_Request* request);
+// The same of a receive that is done already.
 int keep_done(std::unique_ptr<Operation> operation, MPI_Request* request);
 // Ends a receive without a request: its status, and its error, which is raised.
 int end_unkept(Operation& operation, MPI_Status* status);
 
-// Whether a receive may be begun as one of bytes: of numbers, MPICH takes whole ones alone, which
-// an envelope is none of.
-inline bool as_bytes(const Target& target) { return target.room <= INT_MAX; }
-
-// Begins the receive, whose message is none that is held.
+// Begins the receive, whose message is none that is held: as one of bytes, as of numbers MPICH
+// takes whole ones alone, which an envelope is none of.
 template <typename Post>
 int post_receive(std::unique_ptr<Operation> operation, MPI_Request* request, const Post& post) {
   Target& target = operation->target;
@@ -72,16 +66,12 @@ int post_receive(std::unique_ptr<Operation> operation, MPI_Request* request, con
     operation->memory = host_memory_of(room);
     where = operation->memory.get();
     clear(*operation);
-    if (!target.dense && room > INT_MAX)
-      end_job(
-          "a receive of more than 2 GiB into a datatype with gaps is not done in a rank that "
-          "uses devices");
   } else if (!target.dense) {
     operation->blind = true;
   }
-  const bool bytes = !operation->blind && (room != target.room || as_bytes(target));
-  const int code = bytes ? post(where, static_cast<int>(room), calls::byte_type(), request)
-                         : post(where, target.n, target.type, request);
+  const Elements bytes(static_cast<MPI_Count>(room), calls::byte_type());
+  const int code = operation->blind ? post(where, target.n, target.type, request)
+                                    : post(where, bytes.n(), bytes.type(), request);
   if (code == MPI_SUCCESS) keep_posted(std::move(operation), *request);
   return code;
 }
@@ -89,7 +79,7 @@ int post_receive(std::unique_ptr<Operation> operation, MPI_Request* request, con
 // A persistent one, which begins at each start.
 template <typename Post>
 int receive_again(const Incoming& in, Origin origin, MPI_Request* request, const Post& post) {
-  if (origin.from == MPI_PROC_NULL) return post(in.data, in.n, in.type, request);
+  if (is_for_library(in, origin)) return post(in.data, in.n, in.type, request);
   const Guard guard;
   auto operation = receiving(in, origin.comm);
   if (!operation->target.on_device && operation->target.room < kEnvelopeBytes)
@@ -102,7 +92,7 @@ int receive_again(const Incoming& in, Origin origin, MPI_Request* request, const
 
 template <typename Post>
 int receive_later(const Incoming& in, Origin origin, MPI_Request* request, const Post& post) {
-  if (origin.from == MPI_PROC_NULL) return post(in.data, in.n, in.type, request);
+  if (is_for_library(in, origin)) return post(in.data, in.n, in.type, request);
   const Guard guard;
   auto operation = receiving(in, origin.comm);
   if (holds_any() && receive_held(*operation, origin.from, origin.tag, origin.comm))
@@ -117,7 +107,7 @@ int receive_later(const Incoming& in, Origin origin, MPI_Request* request, const
 template <typename Post, typename Now>
 int receive(const Incoming& in, Origin origin, MPI_Status* status, const Post& post,
             const Now& now) {
-  if (origin.from == MPI_PROC_NULL) return now(in.n, in.type, status);
+  if (is_for_library(in, origin)) return now(in.n, in.type, status);
   MPI_Request request{};
   bool small = false;
   {
@@ -127,7 +117,7 @@ int receive(const Incoming& in, Origin origin, MPI_Status* status, const Post& p
     if (holds_any() && receive_held(*operation, origin.from, origin.tag, origin.comm))
       return end_unkept(*operation, status);
     small = !target.on_device && target.room < kEnvelopeBytes && !busy();
-    if (!small && target.takes_envelope() && as_bytes(target) && !busy() && !world.multiple) {
+    if (!small && target.takes_envelope() && target.room <= INT_MAX && !busy() && !world.multiple) {
       MPI_Status own;
       MPI_Status& told = status == MPI_STATUS_IGNORE ? own : *status;
       const int code = now(static_cast<MPI_Count>(target.room), calls::byte_type(), &told);

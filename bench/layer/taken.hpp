@@ -22,9 +22,7 @@
 namespace nearpeak::layer {
 
 inline constexpr char kWithDevice[] = "with memory of a device";
-inline constexpr char kInUserOfDevices[] =
-    "with memory of a device, a datatype that has gaps, or "
-    "what a probe has found";
+inline constexpr char kAtEnd[] = "with memory of a device in MPI_Finalize or after it";
 
 #define FUNCTION(name) MPI_##name
 #define COUNT int

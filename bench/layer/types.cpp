@@ -2,18 +2,17 @@
 #include "layer/types.hpp"
 
 #include <algorithm>
+#include <array>
 #include <climits>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <stdexcept>
 #include <vector>
 
 #include "calls/handles.hpp"
+#include "layer/contents.hpp"
 #include "layer/freeing.hpp"
 #include "layer/world.hpp"
-// Behind mpi.h.
-#include "calls/level.hpp"
 
 namespace nearpeak::layer {
 namespace {
@@ -27,39 +26,104 @@ struct FreeingType : Freeing<MPI_Datatype> {
   using Freeing::Freeing;
   std::optional<Type> type;
 };
+// Open MPI 5.0.11 knows no more what such a type was made of.
 bool is_being_freed(MPI_Datatype type) { return FreeingType::find(type) != nullptr; }
 
-// Whether one of a type without gaps is packed as it lies there: its parts may be in another order.
-// It is tried with bytes of which no eight are alike.
-bool in_order(MPI_Datatype type, std::size_t bytes) {
-  constexpr std::size_t kMost = std::size_t{64} << 20;
-  if (bytes > kMost) return false;
-  std::vector<std::uint64_t> laid(bytes / 8 + 1), packed(laid.size());
-  std::uint64_t state = 1;
-  for (std::uint64_t& word : laid)
-    word = state = state * 6364136223846793005U + 1442695040888963407U;
-  int place = 0;
-  NEARPEAK_REAL(MPI_Pack)
-  (laid.data(), 1, type, packed.data(), static_cast<int>(8 * packed.size()), &place, world.own);
-  return static_cast<std::size_t>(place) == bytes &&
-         std::memcmp(laid.data(), packed.data(), bytes) == 0;
-}
-
-Type found(MPI_Datatype type) {
+// What the library says of one of a type.
+Type measured(MPI_Datatype type) {
   Type out;
   MPI_Count low = 0, true_low = 0, true_extent = 0;
   NEARPEAK_REAL(MPI_Type_size_x)(type, &out.bytes);
   NEARPEAK_REAL(MPI_Type_get_extent_x)(type, &low, &out.extent);
   NEARPEAK_REAL(MPI_Type_get_true_extent_x)(type, &true_low, &true_extent);
   out.span = {static_cast<MPI_Aint>(true_low), static_cast<MPI_Aint>(true_low + true_extent)};
-  int integers = 0, addresses = 0, inner = 0, combiner = MPI_COMBINER_DUP;
-  // Open MPI 5.0.11 knows no more what a type that is being freed was made of.
-  if (!is_being_freed(type))
-    NEARPEAK_REAL(MPI_Type_get_envelope)(type, &integers, &addresses, &inner, &combiner);
-  const bool whole =
-      low == 0 && true_low == 0 && out.extent == out.bytes && true_extent == out.bytes;
-  out.dense = out.bytes == 0 || (whole && (combiner == MPI_COMBINER_NAMED ||
-                                           in_order(type, static_cast<std::size_t>(out.bytes))));
+  // In such a span there is no room for gaps, if its bytes are in order.
+  out.dense = low == 0 && true_low == 0 && out.extent == out.bytes && true_extent == out.bytes;
+  return out;
+}
+
+// Elements behind each other, as they are packed: whether none begins before the one before it
+// ends.
+class Row {
+ public:
+  void add(MPI_Count place, MPI_Count n, const Type& of) {
+    if (n <= 0 || of.bytes == 0) return;
+    const MPI_Count last = place + (n - 1) * of.extent;
+    good_ = good_ && (n == 1 || of.extent >= of.span.high - of.span.low) &&
+            (empty_ || place + of.span.low >= end_);
+    end_ = last + of.span.high;
+    empty_ = false;
+  }
+  bool good() const { return good_; }
+
+ private:
+  bool good_ = true;
+  bool empty_ = true;
+  MPI_Count end_ = 0;
+};
+
+// Whether the elements that a type is made of follow each other in the order of their addresses.
+bool are_in_order(const Contents& contents) {
+  const std::vector<MPI_Count>& numbers = contents.numbers;
+  const Type of = measured(contents.of[0]);
+  const auto number = [&](MPI_Count i) { return numbers[static_cast<std::size_t>(i)]; };
+  const auto place = [&](MPI_Count i) { return contents.places[static_cast<std::size_t>(i)]; };
+  Row row;
+  switch (contents.combiner) {
+    case MPI_COMBINER_DUP:
+    case MPI_COMBINER_RESIZED:
+      return true;
+    case MPI_COMBINER_CONTIGUOUS:
+      row.add(0, number(0), of);
+      break;
+    // Their elements are all at different multiples of the extent, the nearest first.
+    case MPI_COMBINER_SUBARRAY:
+    case MPI_COMBINER_DARRAY:
+      row.add(0, 2, of);
+      break;
+    case MPI_COMBINER_VECTOR:
+    case MPI_COMBINER_HVECTOR: {
+      const bool by_elements = contents.combiner == MPI_COMBINER_VECTOR;
+      row.add(0, number(1), of);
+      if (number(0) > 1) row.add(by_elements ? number(2) * of.extent : place(0), number(1), of);
+      break;
+    }
+    case MPI_COMBINER_INDEXED:
+      for (MPI_Count i = 1; i <= number(0); ++i)
+        row.add(number(number(0) + i) * of.extent, number(i), of);
+      break;
+    case MPI_COMBINER_HINDEXED:
+      for (MPI_Count i = 0; i < number(0); ++i) row.add(place(i), number(1 + i), of);
+      break;
+    case MPI_COMBINER_INDEXED_BLOCK:
+      for (MPI_Count i = 0; i < number(0); ++i) row.add(number(2 + i) * of.extent, number(1), of);
+      break;
+    case MPI_COMBINER_HINDEXED_BLOCK:
+      for (MPI_Count i = 0; i < number(0); ++i) row.add(place(i), number(1), of);
+      break;
+    case MPI_COMBINER_STRUCT:
+      for (MPI_Count i = 0; i < number(0); ++i)
+        row.add(place(i), number(1 + i), measured(contents.of[static_cast<std::size_t>(i)]));
+      break;
+    default:
+      return false;
+  }
+  return row.good();
+}
+
+// Whether the bytes of a type are packed in the order of their addresses, and none of them twice.
+bool is_in_order(MPI_Datatype type) {
+  const Contents contents(type);
+  if (contents.of.empty()) return true;
+  return are_in_order(contents) && std::all_of(contents.of.begin(), contents.of.end(), is_in_order);
+}
+
+Type found(MPI_Datatype type) {
+  Type out;
+  out.dense = true;
+  if (type == calls::datatype_null()) return out;  // of which the library says that it is none
+  out = measured(type);
+  out.dense = out.bytes == 0 || (out.dense && !is_being_freed(type) && is_in_order(type));
   return out;
 }
 
@@ -86,56 +150,7 @@ Runs found_runs(MPI_Datatype type) {
   return out;
 }
 
-// What a type was made of.
-class Contents {
- public:
-  explicit Contents(MPI_Datatype type) {
-    int integers = 0, addresses = 0, inner = 0;
-    NEARPEAK_REAL(MPI_Type_get_envelope)(type, &integers, &addresses, &inner, &combiner);
-    if (!is_regular() || inner != 1) return;
-    numbers.resize(static_cast<std::size_t>(integers));
-    places.resize(static_cast<std::size_t>(addresses));
-    NEARPEAK_REAL(MPI_Type_get_contents)
-    (type, integers, addresses, inner, numbers.data(), places.data(), &of);
-    found = true;
-    derived_ = is_derived(of);
-    // A type is made of others that need not be; to look at them they are packed.
-    if (derived_) NEARPEAK_REAL(MPI_Type_commit)(&of);
-  }
-  Contents(const Contents&) = delete;
-  Contents& operator=(const Contents&) = delete;
-  ~Contents() {
-    if (!derived_) return;
-    free_type(&of);
-  }
-
-  bool found = false;
-  int combiner = 0;
-  std::vector<int> numbers;
-  std::vector<MPI_Aint> places;
-  MPI_Datatype of{};  // elements
-
- private:
-  // Others are the library's own, and not to be freed.
-  static bool is_derived(MPI_Datatype type) {
-    int integers = 0, addresses = 0, inner = 0, combiner = 0;
-    NEARPEAK_REAL(MPI_Type_get_envelope)(type, &integers, &addresses, &inner, &combiner);
-#if NEARPEAK_MPI_LEVEL >= 41
-    if (combiner == MPI_COMBINER_VALUE_INDEX) return false;
-#endif
-    return inner > 0;
-  }
-  bool is_regular() const {
-    for (const int each : {MPI_COMBINER_DUP, MPI_COMBINER_CONTIGUOUS, MPI_COMBINER_VECTOR,
-                           MPI_COMBINER_HVECTOR, MPI_COMBINER_SUBARRAY, MPI_COMBINER_RESIZED})
-      if (combiner == each) return true;
-    return false;
-  }
-
-  bool derived_ = false;
-};
-
-void lay_subarray(const std::vector<int>& numbers, std::int64_t extent, Layout& out) {
+void lay_subarray(const std::vector<MPI_Count>& numbers, std::int64_t extent, Layout& out) {
   const auto dimensions = static_cast<std::size_t>(numbers[0]);
   const bool in_c = numbers[1 + 3 * dimensions] == MPI_ORDER_C;
   for (std::size_t i = 0; i < dimensions; ++i) {
@@ -146,14 +161,21 @@ void lay_subarray(const std::vector<int>& numbers, std::int64_t extent, Layout& 
   }
 }
 
+bool is_regular(int combiner) {
+  for (const int each : {MPI_COMBINER_DUP, MPI_COMBINER_CONTIGUOUS, MPI_COMBINER_VECTOR,
+                         MPI_COMBINER_HVECTOR, MPI_COMBINER_SUBARRAY, MPI_COMBINER_RESIZED})
+    if (combiner == each) return true;
+  return false;
+}
+
 bool lay(MPI_Datatype type, Layout& out) {
-  if (const Type& of = type_of(type); of.dense) {
+  if (const Type of = found(type); of.dense) {
     out.block = static_cast<std::uint64_t>(of.bytes);
     return of.bytes > 0;
   }
   const Contents contents(type);
-  if (!contents.found || !lay(contents.of, out)) return false;
-  const std::int64_t extent = type_of(contents.of).extent;
+  if (!is_regular(contents.combiner) || !lay(contents.of[0], out)) return false;
+  const std::int64_t extent = measured(contents.of[0]).extent;
   const auto count = [&](std::size_t i) { return static_cast<std::uint64_t>(contents.numbers[i]); };
   if (contents.combiner == MPI_COMBINER_CONTIGUOUS) {
     out.repeat(count(0), extent);
@@ -220,13 +242,38 @@ int free_type(MPI_Datatype* type) {
   return NEARPEAK_REAL(MPI_Type_free)(type);
 }
 
+Elements::Elements(MPI_Count n, MPI_Datatype type) : n_(static_cast<int>(n)), type_(type) {
+  if (n <= INT_MAX) return;
+  constexpr MPI_Count kPart = MPI_Count{1} << 30;
+  const MPI_Count parts = n / kPart;
+  MPI_Datatype part{};
+  NEARPEAK_REAL(MPI_Type_contiguous)(static_cast<int>(kPart), type, &part);
+  const std::array lengths{static_cast<int>(parts), static_cast<int>(n % kPart)};
+  const std::array places{MPI_Aint{0},
+                          static_cast<MPI_Aint>(parts * kPart * measured(type).extent)};
+  const std::array of{part, type};
+  NEARPEAK_REAL(MPI_Type_create_struct)(2, lengths.data(), places.data(), of.data(), &type_);
+  NEARPEAK_REAL(MPI_Type_commit)(&type_);
+  NEARPEAK_REAL(MPI_Type_free)(&part);
+  n_ = 1;
+  made_ = true;
+}
+
+Elements::~Elements() {
+  if (made_) NEARPEAK_REAL(MPI_Type_free)(&type_);
+}
+
 // A message to itself: MPI_Unpack takes whole elements alone.
-void unpack(const void* packed, std::size_t bytes, void* data, MPI_Count n, MPI_Datatype type) {
-  if (bytes > INT_MAX || n > INT_MAX)
-    end_job("a message of more than 2 GiB from a device is not received into a type with gaps");
+void convert(const void* from, MPI_Count n, MPI_Datatype type, void* to, MPI_Count m,
+             MPI_Datatype as) {
+  const Elements given(n, type), wanted(m, as);
   NEARPEAK_REAL(MPI_Sendrecv)
-  (packed, static_cast<int>(bytes), calls::byte_type(), 0, 0, data, static_cast<int>(n), type, 0, 0,
-   world.own, MPI_STATUS_IGNORE);
+  (from, given.n(), given.type(), 0, 0, to, wanted.n(), wanted.type(), 0, 0, world.own,
+   MPI_STATUS_IGNORE);
+}
+
+void unpack(const void* packed, std::size_t bytes, void* data, MPI_Count n, MPI_Datatype type) {
+  convert(packed, static_cast<MPI_Count>(bytes), calls::byte_type(), data, n, type);
 }
 
 }  // namespace nearpeak::layer

@@ -47,6 +47,26 @@ inline std::size_t room_of(MPI_Count n, MPI_Datatype type) {
   return n <= 0 ? 0 : static_cast<std::size_t>(n * type_of(type).bytes);
 }
 
+// n elements of a type, as calls take them whose counts are of int.
+class Elements {
+ public:
+  Elements(MPI_Count n, MPI_Datatype type);
+  Elements(const Elements&) = delete;
+  Elements& operator=(const Elements&) = delete;
+  ~Elements();
+
+  int n() const { return n_; }
+  MPI_Datatype type() const { return type_; }
+
+ private:
+  int n_;
+  MPI_Datatype type_;
+  bool made_ = false;
+};
+
+// Elements of one type in host memory go where those of another are.
+void convert(const void* from, MPI_Count n, MPI_Datatype type, void* to, MPI_Count m,
+             MPI_Datatype as);
 // Puts packed data where a receive of n of a type would have put it.
 void unpack(const void* packed, std::size_t bytes, void* data, MPI_Count n, MPI_Datatype type);
 

@@ -183,11 +183,12 @@ Window::There Window::reach(int rank) {
   if (rank == self) return {base, place};
   // One that has none yet takes a device with its first access.
   if (!world.able.load()) become_able(opener);
-  const int device = world.able.load() ? world.home : opener;
+  // By the device of which all were told that it reaches theirs: the rank may use another one
+  // since.
   const Part& theirs = part(rank);
-  char* const allocation = world.devices.opened(device, static_cast<std::uint32_t>(theirs.rank),
+  char* const allocation = world.devices.opened(opener, static_cast<std::uint32_t>(theirs.rank),
                                                 theirs.allocation, theirs.handle);
-  return {allocation + theirs.offset, Devices::place_of_opened(device)};
+  return {allocation + theirs.offset, Devices::place_of_opened(opener)};
 }
 
 void Window::await_copies() {

@@ -39,6 +39,7 @@ struct Counts {
 
 struct World {
   bool on = false;        // written in MPI_Init and MPI_Finalize alone
+  bool ended = false;     // it was on
   bool multiple = false;  // several threads may call MPI at once
   // Whether others may send envelopes to this rank.
   std::atomic<bool> able{false};

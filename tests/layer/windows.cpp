@@ -563,6 +563,31 @@ void apart() {
         MPI_ERR_UNSUPPORTED_OPERATION);
 }
 
+// Rank 1 uses another device than that by which it reached rank 0's when the window was made.
+void elsewhere() {
+  const auto take = [](int device) {
+    void* context = nullptr;
+    CHECK(cuda("cuDevicePrimaryCtxRetain", &context, device) == 0);
+    CHECK(cuda("cuCtxSetCurrent", context) == 0);
+  };
+  Buffer memory(rank == 0 ? 'D' : 'H', 1000);
+  if (rank == 1) take(0);
+  MPI_Win window;
+  MPI_Win_create(memory.data(), 1000, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  if (rank == 1) {
+    take(1);
+    Buffer own('D', 1000), data('H', 1000);
+    MPI_Send(own.data(), 8, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
+    data.fill(3);
+    MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, window);
+    MPI_Put(data.data(), 1000, MPI_BYTE, 0, 0, 1000, MPI_BYTE, window);
+    MPI_Win_unlock(0, window);
+  }
+  barrier();
+  if (rank == 0) CHECK(memory.has(3, 1000));
+  MPI_Win_free(&window);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -580,6 +605,7 @@ int main(int argc, char** argv) {
                     {"of_the_host", of_the_host},
                     {"ended", ended},
                     {"threads", threads},
+                    {"elsewhere", elsewhere},
                     {"apart", apart}};
   return run(argc, argv, cases, [] {});
 }
