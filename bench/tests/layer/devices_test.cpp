@@ -441,7 +441,7 @@ TEST_CASE("devices of the layer: much memory of others that is not used is close
 TEST_CASE("devices of the layer: of a block of small allocations one is open") {
   const FakeCuda fake("blocks=1");
   constexpr std::size_t kNoPart = std::size_t{4} << 20;  // of a block with others
-  Owner owner({kNoPart, 4096, 4096});
+  Owner owner({kNoPart, 4096, 4096}, "blocks=1");
   const auto& large = owner.offered(0);
   const auto& one = owner.offered(1);
   const auto& other = owner.offered(2);
