@@ -91,5 +91,4 @@ def test_the_layer_has_the_functions_of_the_table_alone(library: Library) -> Non
         check=True,
     ).stdout
     names = {line.split()[-1] for line in shown.splitlines()}
-    profiled = {f"P{name}" for name in listed} if library.abi == "openmpi" else set()
-    assert names == listed | profiled
+    assert names == listed | {f"P{name}" for name in listed}
