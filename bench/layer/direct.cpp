@@ -366,7 +366,7 @@ Own hidden(const void* at, const Found& found) {
 std::vector<Share> all_of(const Shares& shares, std::size_t ranks) {
   std::vector<Share> all;
   for (const Part& part : shares(static_cast<int>(ranks))) {
-    if (!type_of(part.type).dense) return {};
+    if (is_wrong(part.n, part.type) || !type_of(part.type).dense) return {};
     all.push_back({part.offset, room_of(part.n, part.type)});
   }
   return all;
@@ -623,7 +623,8 @@ bool gatherv(const FoundBuffers& found, const void* data, MPI_Count n, MPI_Datat
                     .in = has ? hidden(in, found.in) : Own{},
                     .reduction = {}};
   };
-  return directly(found, comm, wanted, [&](const Direct& direct) {
+  const bool wrong = (!keeps && is_wrong(n, type)) || is_wrong_root(root, comm);
+  return directly(found, comm, wrong, wanted, [&](const Direct& direct) {
     if (static_cast<int>(direct.own) == root) {
       const Guard guard;
       direct.gather(all, keeps);
@@ -649,7 +650,8 @@ bool scatterv(const FoundBuffers& found, const void* data, const Shares& shares,
                     .reduction = {},
                     .given = all};
   };
-  return directly(found, comm, wanted, [&](const Direct& direct) {
+  const bool wrong = (!keeps && is_wrong(m, in_type)) || is_wrong_root(root, comm);
+  return directly(found, comm, wrong, wanted, [&](const Direct& direct) {
     if (bytes > 0) {
       const Guard guard;
       direct.copy({{direct.in(), direct.given(static_cast<std::size_t>(root)), bytes}});
@@ -674,7 +676,8 @@ bool allgatherv(const FoundBuffers& found, const void* data, MPI_Count n, MPI_Da
                     .in = hidden(in, found.in),
                     .reduction = {}};
   };
-  return directly(found, comm, wanted, [&](const Direct& direct) {
+  const bool wrong = !keeps && is_wrong(n, type);
+  return directly(found, comm, wrong, wanted, [&](const Direct& direct) {
     {
       const Guard guard;
       direct.gather(all, keeps);
@@ -700,7 +703,7 @@ bool alltoallv(const FoundBuffers& found, const void* data, const Shares& gives,
                     .reduction = {},
                     .given = given};
   };
-  return directly(found, comm, wanted, [&](const Direct& direct) {
+  return directly(found, comm, false, wanted, [&](const Direct& direct) {
     {
       const Guard guard;
       std::vector<Piece> pieces;
@@ -721,6 +724,7 @@ bool reduce_scatter(const FoundBuffers& found, const void* data, void* in, const
     const auto reduction = reduction_of(type, op);
     if (!reduction || is_in_place(data)) return std::nullopt;
     all = all_of(shares, size);
+    if (all.empty()) return std::nullopt;
     const std::uint64_t bytes = bytes_of(all);
     return Exchange{.offer = offer_of(kReduceScatter, bytes),
                     .all_bytes = bytes,
@@ -729,7 +733,7 @@ bool reduce_scatter(const FoundBuffers& found, const void* data, void* in, const
                     .reduction = reduction,
                     .reduces = all[own].bytes > 0};
   };
-  return directly(found, comm, wanted, [&](const Direct& direct) {
+  return directly(found, comm, false, wanted, [&](const Direct& direct) {
     const Share& mine = all[direct.own];
     if (mine.bytes > 0) {
       const Guard guard;
