@@ -20,7 +20,7 @@ from nearpeak.machine.discover import discover
 from nearpeak.machine.machine import Gpu, GpuLink, Machine
 from nearpeak.report.notices import notices
 from nearpeak.results.results import Results
-from nearpeak.study import prepare, single
+from nearpeak.study import awareness, prepare, single
 from nearpeak.study.folder import create
 from nearpeak.study.history import History
 from nearpeak.study.launching import LaunchFailed
@@ -97,6 +97,9 @@ def run_study(
 ) -> Results:
     start_with(library, monkeypatch, fake_cuda, fake, nvrtc)
     monkeypatch.setattr(prepare, "cache", lambda: folder.parent / "cache")
+    # The fake driver moves messages by the CPU: windows of 4 MiB take seconds, and the 256 MiB of
+    # the plateau a minute.
+    monkeypatch.setattr(awareness, "SIZES", (8, 64 << 10))
     options = Options(
         libraries=[LibraryChoice(mpi=library), *others],
         paths=["gpu-gpu nvlink", "host-gpu near"],
@@ -107,7 +110,6 @@ def run_study(
         window=4,
     )
     machine, plan = prepare.prepare(options, TOOLS, print, retry=False, dry_run=False)
-    # The fake driver moves messages by the CPU: the 256 MiB of the plateau take a minute.
     plan.plateaus = dict.fromkeys(plan.plateaus, 1 << 16)
     journal = create(folder, machine, plan)
     try:
