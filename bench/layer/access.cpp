@@ -51,16 +51,16 @@ Side side_of(const Local& local) {
   return side;
 }
 
-std::size_t bytes_of(const Side& side) { return room_of(side.n, side.type); }
+std::size_t length_of(const Side& side) { return room_of(side.n, side.type); }
 
 // n elements of `as`, one behind the other, in host memory.
 HostMemory gathered(const Side& side, MPI_Count n, MPI_Datatype as) {
   HostMemory out = host_memory_of(static_cast<std::size_t>(n * type_of(as).extent));
   if (type_of(side.type).dense && type_of(as).dense) {
     if (side.on_device)
-      world.devices.down(side.place, out.get(), side.data, bytes_of(side));
+      world.devices.down(side.place, out.get(), side.data, length_of(side));
     else
-      std::memcpy(out.get(), side.data, bytes_of(side));
+      std::memcpy(out.get(), side.data, length_of(side));
   } else if (side.on_device) {
     Image image(side.data, side.place, {{0, side.n, side.type}}, Use::kRead);
     image.lower();
@@ -75,9 +75,9 @@ HostMemory gathered(const Side& side, MPI_Count n, MPI_Datatype as) {
 void scatter(const char* from, MPI_Count n, MPI_Datatype as, const Side& side) {
   if (type_of(side.type).dense && type_of(as).dense) {
     if (side.on_device)
-      world.devices.up(side.place, side.data, from, bytes_of(side));
+      world.devices.up(side.place, side.data, from, length_of(side));
     else
-      std::memcpy(side.data, from, bytes_of(side));
+      std::memcpy(side.data, from, length_of(side));
   } else if (side.on_device) {
     Image image(side.data, side.place, {{0, side.n, side.type}}, Use::kWrite);
     convert(from, n, as, image.data(), side.n, side.type);
@@ -105,7 +105,7 @@ bool copy_apart(const Side& to, const Side& from) {
     data = packed.data();
     place = packed.place();
   }
-  const std::size_t bytes = bytes_of(from);
+  const std::size_t bytes = length_of(from);
   if (type_of(to.type).dense) {
     world.devices.across(to.place, to.data, place, data, bytes);
     return true;
@@ -116,7 +116,7 @@ bool copy_apart(const Side& to, const Side& from) {
 
 // One of both is on a device.
 void copy(const Side& to, const Side& from, Done when) {
-  const std::size_t bytes = bytes_of(from);
+  const std::size_t bytes = length_of(from);
   if (!type_of(to.type).dense || !type_of(from.type).dense) {
     if (copy_apart(to, from)) return;
     const auto n = static_cast<MPI_Count>(bytes);
@@ -150,7 +150,7 @@ void reduce(const char* own, char* were, MPI_Count n, MPI_Datatype number, MPI_O
 void combine(const Access& access, const Side& there) {
   const MPI_Datatype number = numbers_of(there.type);
   const MPI_Count size = type_of(number).bytes;
-  const MPI_Count n = size > 0 ? static_cast<MPI_Count>(bytes_of(there)) / size : 0;
+  const MPI_Count n = size > 0 ? static_cast<MPI_Count>(length_of(there)) / size : 0;
   HostMemory were = gathered(there, n, number);
   if (access.in.n > 0) scatter(were.get(), n, number, side_of(access.in));
   if (leaves(access.op)) return;
@@ -163,7 +163,7 @@ void combine(const Access& access, const Side& there) {
 }
 
 void compare_and_swap(const Access& access, const Side& there) {
-  const std::size_t bytes = bytes_of(there);
+  const std::size_t bytes = length_of(there);
   const MPI_Datatype type = there.type;
   const HostMemory expected = gathered(side_of(access.expected), 1, type);
   const HostMemory was = gathered(there, 1, type);

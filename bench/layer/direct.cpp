@@ -94,13 +94,13 @@ std::shared_ptr<Circle> open_circle(MPI_Comm comm) {
   };
   std::vector<int> ranks = members_on_one_machine(comm);
   if (ranks.empty()) return nullptr;
-  const auto area_of = [](int rank) { return world.areas[static_cast<std::size_t>(rank)].get(); };
+  const auto seen = [](int rank) { return world.areas[static_cast<std::size_t>(rank)].get(); };
   Told own;
   {
     const Guard guard;
     own.seat = free_seats.take();
   }
-  own.sees_all = std::all_of(ranks.begin(), ranks.end(), area_of) ? 1 : 0;
+  own.sees_all = std::all_of(ranks.begin(), ranks.end(), seen) ? 1 : 0;
   if (own.seat != FreeSeats::kNone)
     own.number = world.area().seat(own.seat).told.load(std::memory_order_relaxed) / 4;
   std::vector<Told> all(ranks.size());
@@ -120,7 +120,7 @@ std::shared_ptr<Circle> open_circle(MPI_Comm comm) {
     return nullptr;
   }
   for (std::size_t i = 0; i < ranks.size(); ++i)
-    seats.push_back(&area_of(ranks[i])->seat(all[i].seat));
+    seats.push_back(&area_of(ranks[i]).seat(all[i].seat));
   const auto place = std::find(ranks.begin(), ranks.end(), world.rank) - ranks.begin();
   Meeting meeting(std::move(seats), static_cast<std::size_t>(place), number);
   return std::make_shared<Circle>(std::move(meeting), std::move(ranks), own.seat);
@@ -371,7 +371,7 @@ std::vector<Share> all_of(const Shares& shares, std::size_t ranks) {
   }
   return all;
 }
-std::uint64_t bytes_of(const std::vector<Share>& all) {
+std::uint64_t sum_of(const std::vector<Share>& all) {
   std::uint64_t bytes = 0;
   for (const Share& each : all) bytes += each.bytes;
   return bytes;
@@ -618,7 +618,7 @@ bool gatherv(const FoundBuffers& found, const void* data, MPI_Count n, MPI_Datat
     const std::uint64_t bytes = keeps ? 0 : dense_bytes(n, type);
     if (has && (all.empty() || (!keeps && all[own].bytes != bytes))) return std::nullopt;
     return Exchange{.offer = offer_of(kGatherv, 0, root),
-                    .all_bytes = has ? bytes_of(all) : bytes,
+                    .all_bytes = has ? sum_of(all) : bytes,
                     .data = unless_empty(bytes, shown(data, found.data)),
                     .in = has ? hidden(in, found.in) : Own{},
                     .reduction = {}};
@@ -644,7 +644,7 @@ bool scatterv(const FoundBuffers& found, const void* data, const Shares& shares,
     bytes = keeps ? 0 : dense_bytes(m, in_type);
     if (has && (all.empty() || (!keeps && all[own].bytes != bytes))) return std::nullopt;
     return Exchange{.offer = offer_of(kScatterv, 0, root),
-                    .all_bytes = has ? bytes_of(all) : bytes,
+                    .all_bytes = has ? sum_of(all) : bytes,
                     .data = has ? shown(data, found.data) : Own{},
                     .in = unless_empty(bytes, hidden(in, found.in)),
                     .reduction = {},
@@ -667,7 +667,7 @@ bool allgatherv(const FoundBuffers& found, const void* data, MPI_Count n, MPI_Da
   const auto wanted = [&](std::size_t size, std::size_t own) -> std::optional<Exchange> {
     all = all_of(shares, size);
     if (all.empty() || (!keeps && dense_bytes(n, type) != all[own].bytes)) return std::nullopt;
-    const std::uint64_t bytes = bytes_of(all);
+    const std::uint64_t bytes = sum_of(all);
     const void* const its = static_cast<const char*>(in) + all[own].place;
     const Own mine = keeps ? shown(its, found.in) : shown(data, found.data);
     return Exchange{.offer = offer_of(kAllgatherv, bytes),
@@ -695,7 +695,7 @@ bool alltoallv(const FoundBuffers& found, const void* data, const Shares& gives,
     const std::vector<Share> given = all_of(gives, size);
     got = all_of(gets, size);
     if (given.empty() || got.empty()) return std::nullopt;
-    const std::uint64_t out = bytes_of(given), back = bytes_of(got);
+    const std::uint64_t out = sum_of(given), back = sum_of(got);
     return Exchange{.offer = offer_of(kAlltoallv, 0),
                     .all_bytes = std::max(out, back),
                     .data = unless_empty(out, shown(data, found.data)),
@@ -725,7 +725,7 @@ bool reduce_scatter(const FoundBuffers& found, const void* data, void* in, const
     if (!reduction || is_in_place(data)) return std::nullopt;
     all = all_of(shares, size);
     if (all.empty()) return std::nullopt;
-    const std::uint64_t bytes = bytes_of(all);
+    const std::uint64_t bytes = sum_of(all);
     return Exchange{.offer = offer_of(kReduceScatter, bytes),
                     .all_bytes = bytes,
                     .data = shown(data, found.data),

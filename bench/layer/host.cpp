@@ -23,7 +23,6 @@ Pieces& pieces_of(int device) {
   return *pieces;
 }
 
-Area& area_of(int rank) { return *world.areas[static_cast<std::size_t>(rank)]; }
 pid_t process_of(int rank) { return world.processes[static_cast<std::size_t>(rank)]; }
 
 // The part of memory of this process that is pinned. One that was used before is pinned first.

@@ -7,12 +7,6 @@
 #include <string>
 
 namespace nearpeak::layer {
-namespace {
-
-const Area& area_of(int rank) { return *world.areas[static_cast<std::size_t>(rank)]; }
-
-}  // namespace
-
 void give_trial(int device) {
   try {
     world.trial = world.devices.scratch(device, 1);

@@ -18,8 +18,6 @@ using Clock = std::chrono::steady_clock;
 using Stage = Order::Stage;
 using Way = Order::Way;
 
-Area& area_of(int rank) { return *world.areas[static_cast<std::size_t>(rank)]; }
-
 // Whether a rank has said that it moves for others of this one's GPU.
 bool serves_here(int rank) {
   const auto& area = world.areas[static_cast<std::size_t>(rank)];

@@ -98,7 +98,7 @@ int opener_of(const Window& window, const std::vector<Said>& all) {
 bool opens(int opener, const Said& said) {
   const std::string uuid = said.uuid.data();
   return world.devices.seen(uuid) >= 0 ? world.devices.opens(opener, uuid)
-                                       : world.devices.opens(opener, said.part.handle);
+                                       : world.devices.opens(opener, said.part.handle.handle);
 }
 
 // Why this rank does not reach what the others have.

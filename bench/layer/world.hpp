@@ -69,6 +69,9 @@ struct World {
 // Never destroyed: threads may call MPI while the program ends.
 extern World& world;
 
+// Of a rank of this machine.
+inline Area& area_of(int rank) { return *world.areas[static_cast<std::size_t>(rank)]; }
+
 // Who holds it has all of the layer's for itself; where one thread calls MPI it is nothing.
 class Guard {
  public:
