@@ -19,7 +19,7 @@ int cancel_nothing(void*, int) { return MPI_SUCCESS; }
 // The application may free it before it is used. Not MPI_Type_dup, which calls what the application
 // has given to copy its attributes.
 void hold_type(Operation& operation) {
-  if (operation.target.dense) return;
+  if (operation.target.dense || is_being_freed(operation.target.type)) return;
   NEARPEAK_REAL(MPI_Type_contiguous)(1, operation.target.type, &operation.target.type);
   NEARPEAK_REAL(MPI_Type_commit)(&operation.target.type);
   operation.owns_type = true;

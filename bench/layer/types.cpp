@@ -22,12 +22,11 @@ auto& types = *new calls::Handles<MPI_Datatype, Type>;
 auto& layouts = *new calls::Handles<MPI_Datatype, std::optional<Layout>>;
 auto& runs = *new calls::Handles<MPI_Datatype, std::shared_ptr<const Runs>>;  // of those with gaps
 
+// Open MPI 5.0.11 does not know any more what such a type was made of.
 struct FreeingType : Freeing<MPI_Datatype> {
-  using Freeing::Freeing;
-  std::optional<Type> type;
+  FreeingType(MPI_Datatype handle, const Type& its) : Freeing(handle), type(its) {}
+  const Type type;
 };
-// Open MPI 5.0.11 knows no more what such a type was made of.
-bool is_being_freed(MPI_Datatype type) { return FreeingType::find(type) != nullptr; }
 
 // What the library says of one of a type.
 Type measured(MPI_Datatype type) {
@@ -123,7 +122,7 @@ Type found(MPI_Datatype type) {
   out.dense = true;
   if (type == calls::datatype_null()) return out;  // of which the library says that it is none
   out = measured(type);
-  out.dense = out.bytes == 0 || (out.dense && !is_being_freed(type) && is_in_order(type));
+  out.dense = out.bytes == 0 || (out.dense && is_in_order(type));
   return out;
 }
 
@@ -227,15 +226,15 @@ Span span_of(MPI_Count n, MPI_Datatype type) {
 
 const Type& type_of(MPI_Datatype type) {
   if (const Type* const known = types.find(type)) return *known;
-  if (auto* const freeing = static_cast<FreeingType*>(FreeingType::find(type))) {
-    if (!freeing->type) freeing->type = found(type);
-    return *freeing->type;
-  }
+  if (const auto* const freeing = static_cast<FreeingType*>(FreeingType::find(type)))
+    return freeing->type;
   return *types.put(type, found(type));
 }
 
+bool is_being_freed(MPI_Datatype type) { return FreeingType::find(type) != nullptr; }
+
 int free_type(MPI_Datatype* type) {
-  const FreeingType freeing(*type);
+  const FreeingType freeing(*type, type_of(*type));
   types.drop(*type);
   layouts.drop(*type);
   runs.drop(*type);

@@ -35,6 +35,8 @@ struct Type {
 const Type& type_of(MPI_Datatype type);
 // MPI_Type_free: nothing is known of its handle any more.
 int free_type(MPI_Datatype* type);
+// Whether this thread is in that, so that nothing can be made of the type.
+bool is_being_freed(MPI_Datatype type);
 
 // Throws std::runtime_error for a type that spans more than 1 GiB.
 std::shared_ptr<const Runs> runs_of(MPI_Datatype type);
