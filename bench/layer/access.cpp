@@ -192,7 +192,7 @@ int access_device(Window& window, const Access& access, Done when) {
   } else if (access.form == Form::kGet) {
     copy(side_of(access.in), there, when);
   } else {
-    const Combining alone(world.areas[static_cast<std::size_t>(part.rank)]->header());
+    const Combining alone(area_of(part.rank).header());
     if (access.form == Form::kAccumulate)
       combine(access, there);
     else

@@ -100,6 +100,10 @@ class Devices {
   bool opens(int device, const std::string& uuid);
   // Whether it opens memory of another process, of whatever device. It is closed again.
   bool opens(int device, const IpcHandle& handle);
+  // The driver tells of a device that this process sees; of another one it is tried.
+  bool opens(int device, const std::string& uuid, const IpcHandle& handle) {
+    return seen(uuid) >= 0 ? opens(device, uuid) : opens(device, handle);
+  }
 
   // Copies from a device to host memory, to a device, and between devices by that of the target.
   // Short ones are carried by a kernel, where one is there.

@@ -4,9 +4,9 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
-#include <string>
 
 namespace nearpeak::layer {
+
 void give_trial(int device) {
   try {
     world.trial = world.devices.scratch(device, 1);
@@ -22,19 +22,16 @@ void look_at_others() {
   const std::uint32_t company = world.area().header().company.load(std::memory_order_acquire);
   if (company == seen) return;
   seen = company;
-  for (int rank = 0; rank < world.size; ++rank) {
-    if (rank == world.rank || !world.areas[static_cast<std::size_t>(rank)]) continue;
-    if (area_of(rank).header().able.load(std::memory_order_acquire) != 0) opens(rank);
-  }
+  each_other([](int rank, const Area& area) {
+    if (area.header().able.load(std::memory_order_acquire) != 0) opens(rank);
+  });
 }
 
 bool opens(int rank) {
   const Area::Opens said = world.area().opens(rank);
   if (said != Area::Opens::kUnknown) return said == Area::Opens::kYes;
   const Header& header = area_of(rank).header();
-  const std::string uuid = header.uuid.data();
-  const bool so = world.devices.seen(uuid) >= 0 ? world.devices.opens(world.home, uuid)
-                                                : world.devices.opens(world.home, header.trial);
+  const bool so = world.devices.opens(world.home, header.uuid.data(), header.trial);
   world.area().say_opens(rank, so);
   return so;
 }

@@ -178,15 +178,13 @@ void serve() {
   const std::uint32_t rung = world.area().header().rung.load(std::memory_order_acquire);
   if (rung == seen) return;
   seen = rung;
-  for (int rank = 0; rank < world.size; ++rank) {
-    if (rank == world.rank || !world.areas[static_cast<std::size_t>(rank)]) continue;
-    Area& area = area_of(rank);
+  each_other([](int, Area& area) {
     Order& order = area.order();
     Stage expected = Stage::kAsked;
     if (order.state.load(std::memory_order_acquire) != Stage::kAsked ||
         order.mover != static_cast<std::uint32_t>(world.rank) ||
         !order.state.compare_exchange_strong(expected, Stage::kTaken))
-      continue;
+      return;
     Stage answer = Stage::kDone;
     try {
       carry(order, area.order_room());
@@ -195,7 +193,7 @@ void serve() {
       answer = Stage::kRefused;  // who asked copies, and says what is wrong if that fails too
     }
     order.state.store(answer, std::memory_order_release);
-  }
+  });
 }
 
 void end_serving() {

@@ -94,13 +94,6 @@ int opener_of(const Window& window, const std::vector<Said>& all) {
   return 0;
 }
 
-// What is on a device that this process does not see may be opened all the same.
-bool opens(int opener, const Said& said) {
-  const std::string uuid = said.uuid.data();
-  return world.devices.seen(uuid) >= 0 ? world.devices.opens(opener, uuid)
-                                       : world.devices.opens(opener, said.part.handle.handle);
-}
-
 // Why this rank does not reach what the others have.
 unsigned char hindrances(Window& window, const std::vector<Said>& all) {
   unsigned why = 0;
@@ -114,7 +107,8 @@ unsigned char hindrances(Window& window, const std::vector<Said>& all) {
   try {
     window.opener = opener_of(window, all);
     for (const Said& said : all)
-      if (said.part.on_device && said.part.rank != world.rank && !opens(window.opener, said))
+      if (said.part.on_device && said.part.rank != world.rank &&
+          !world.devices.opens(window.opener, said.uuid.data(), said.part.handle.handle))
         why |= kReach;
   } catch (const std::exception&) {
     why |= kDriver;

@@ -71,6 +71,13 @@ extern World& world;
 
 // Of a rank of this machine.
 inline Area& area_of(int rank) { return *world.areas[static_cast<std::size_t>(rank)]; }
+// `what(rank, area)` of each other one.
+template <typename What>
+void each_other(const What& what) {
+  for (int rank = 0; rank < world.size; ++rank)
+    if (rank != world.rank && world.areas[static_cast<std::size_t>(rank)])
+      what(rank, area_of(rank));
+}
 
 // Who holds it has all of the layer's for itself; where one thread calls MPI it is nothing.
 class Guard {
