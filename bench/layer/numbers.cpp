@@ -20,10 +20,12 @@ using Operation = Combination::Operation;
 #define TYPE(name, symbol) HANDLE(MPI_Datatype, MPI_##name, symbol)
 #define OP(name, symbol) HANDLE(MPI_Op, MPI_##name, op_##symbol)
 
+// kBits: no number. kCharacter: one of 8 bits, whose sign libraries see differently.
+enum class Meaning { kNumber, kBits, kCharacter };
 struct NamedType {
   MPI_Datatype type;
   Kind kind;
-  bool bits_alone = false;  // no number
+  Meaning meaning = Meaning::kNumber;
 };
 struct NamedOp {
   MPI_Op op;
@@ -55,7 +57,8 @@ const std::vector<NamedType>& named_types() {
       {TYPE(AINT, aint), Kind::kSigned},
       {TYPE(OFFSET, offset), Kind::kSigned},
       {TYPE(COUNT, count), Kind::kSigned},
-      {TYPE(BYTE, byte), Kind::kUnsigned, true},
+      {TYPE(BYTE, byte), Kind::kUnsigned, Meaning::kBits},
+      {TYPE(CHAR, char), Kind::kSigned, Meaning::kCharacter},
       {TYPE(INTEGER, integer), Kind::kSigned},
       {TYPE(REAL, real), Kind::kFloating},
       {TYPE(DOUBLE_PRECISION, dblprec), Kind::kFloating},
@@ -78,9 +81,17 @@ const std::vector<NamedOp>& named_ops() {
 #undef TYPE
 #undef OP
 
-bool is_of_bits(Operation operation) {
-  return operation == Operation::kBitAnd || operation == Operation::kBitOr ||
-         operation == Operation::kBitXor;
+bool fits(Operation operation, Meaning meaning) {
+  switch (meaning) {
+    case Meaning::kBits:
+      return operation == Operation::kBitAnd || operation == Operation::kBitOr ||
+             operation == Operation::kBitXor;
+    case Meaning::kCharacter:
+      return operation != Operation::kMax && operation != Operation::kMin;
+    case Meaning::kNumber:
+      break;
+  }
+  return true;
 }
 
 }  // namespace
@@ -91,8 +102,8 @@ std::optional<Combination> reduction_of(MPI_Datatype type, MPI_Op op) {
     for (const NamedType& of : named_types()) {
       if (of.type != type) continue;
       const Combination out{of.kind, static_cast<unsigned>(type_of(type).bytes), by.operation};
-      const bool means_it = !of.bits_alone || is_of_bits(by.operation);
-      return means_it && out.known() ? std::optional(out) : std::nullopt;
+      const bool known = fits(by.operation, of.meaning) && out.known();
+      return known ? std::optional(out) : std::nullopt;
     }
   }
   return std::nullopt;

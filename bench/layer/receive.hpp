@@ -63,7 +63,7 @@ int post_receive(std::unique_ptr<Operation> operation, MPI_Request* request, con
   std::size_t room = target.room;
   if (!target.takes_envelope() && (target.on_device || world.able.load())) {
     room = std::max(room, kEnvelopeBytes);
-    operation->memory = host_memory_of(room);
+    operation->memory = world.posted.take(room);
     where = operation->memory.get();
     clear(*operation);
   } else if (!target.dense) {

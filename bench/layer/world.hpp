@@ -15,6 +15,7 @@
 #include "layer/envelope.hpp"
 #include "layer/kept.hpp"
 #include "layer/pieces.hpp"
+#include "layer/posted.hpp"
 #include "layer/settings.hpp"
 #include "layer/slots.hpp"
 
@@ -57,6 +58,7 @@ struct World {
   MPI_Comm everyone{};  // all ranks, for the layer alone
   Devices devices;
   Kept kept{devices};
+  Posted posted;
   std::map<int, std::unique_ptr<Pieces>> pieces;  // by device
   int home = 0;   // the device that opens the memory of other ranks, where it is able
   Scratch trial;  // what other ranks try to open (opening.hpp)
