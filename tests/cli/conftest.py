@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures of the command line's tests: commands on stand-ins for libraries and programs."""
 
-import importlib.util
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -21,20 +20,10 @@ from nearpeak.tune import run as tune
 Nearpeak = Callable[..., tuple[int, str, str]]
 
 
-def load_standins() -> ModuleType:
-    file = Path(__file__).parents[1] / "study" / "standins.py"
-    spec = importlib.util.spec_from_file_location("study_standins", file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture
-def standins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
+def standins(monkeypatch: pytest.MonkeyPatch, standins: ModuleType, tmp_path: Path) -> ModuleType:
     """Stand-ins in place of every library and measuring program."""
-    module = load_standins()
+    module = standins
     tools = module.make_tools(tmp_path)
 
     def resolve(spec: str) -> Any:
