@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures of the command line's tests: commands on stand-ins for libraries and programs."""
 
+import functools
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,11 +14,14 @@ from nearpeak.cli.main import main
 from nearpeak.errors import UserError
 from nearpeak.libraries import discover, launch
 from nearpeak.libraries.families import natives
+from nearpeak.machine import discover as machine
+from nearpeak.machine import doctor
 from nearpeak.study import contenders, paths, programs, sessions
 from nearpeak.terms.path import Missing
 from nearpeak.tune import run as tune
 
 Nearpeak = Callable[..., tuple[int, str, str]]
+LSTOPO_XML = functools.cache(machine.lstopo_xml)  # the machine stays as it is
 
 
 @pytest.fixture
@@ -34,6 +38,9 @@ def standins(monkeypatch: pytest.MonkeyPatch, standins: ModuleType, tmp_path: Pa
         return module.library(spec)
 
     monkeypatch.setattr(programs, "TOOLS", tools)
+    monkeypatch.setattr(programs, "describe", module.describe)
+    monkeypatch.setattr(machine, "lstopo_xml", LSTOPO_XML)
+    monkeypatch.setattr(doctor, "LOOK_SECONDS", 0.0)
     for user in (launch, programs, sessions):
         monkeypatch.setattr(user, "environment", lambda _library: {})
     monkeypatch.setattr(tune, "needed", lambda _library, **_gpu: {})
