@@ -24,7 +24,7 @@ import numpy as np
 
 from nearpeak.arrays import Booleans, Floats
 from nearpeak.results.build import from_json
-from nearpeak.statistics import flips
+from nearpeak.statistics.blocks import blocks_needed
 from nearpeak.statistics.intervals import all_precise
 from nearpeak.statistics.modes import two_modes
 from nearpeak.statistics.verdicts import FASTER, MIXED, SLOWER, Curve, Judged, judge
@@ -156,7 +156,7 @@ def _study(generator: np.random.Generator, asked: Question) -> Answer:
 
 def _stop(values: Floats) -> None:
     """Takes away what a study would not have measured."""
-    least = flips.blocks_needed(math.comb(len(values), 2))
+    least = blocks_needed(math.comb(len(values), 2))
     for curve in range(values.shape[1]):
         for look in sorted({max(look, least) for look in LOOKS}):
             known = np.exp(values[:, curve, :, :look])

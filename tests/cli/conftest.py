@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures of the command line's tests: commands on stand-ins for libraries and programs."""
 
-import importlib.util
+import functools
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,27 +14,20 @@ from nearpeak.cli.main import main
 from nearpeak.errors import UserError
 from nearpeak.libraries import discover, launch
 from nearpeak.libraries.families import natives
+from nearpeak.machine import discover as machine
+from nearpeak.machine import doctor
 from nearpeak.study import contenders, paths, programs, sessions
 from nearpeak.terms.path import Missing
 from nearpeak.tune import run as tune
 
 Nearpeak = Callable[..., tuple[int, str, str]]
-
-
-def load_standins() -> ModuleType:
-    file = Path(__file__).parents[1] / "study" / "standins.py"
-    spec = importlib.util.spec_from_file_location("study_standins", file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+LSTOPO_XML = functools.cache(machine.lstopo_xml)  # the machine stays as it is
 
 
 @pytest.fixture
-def standins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
+def standins(monkeypatch: pytest.MonkeyPatch, standins: ModuleType, tmp_path: Path) -> ModuleType:
     """Stand-ins in place of every library and measuring program."""
-    module = load_standins()
+    module = standins
     tools = module.make_tools(tmp_path)
 
     def resolve(spec: str) -> Any:
@@ -45,6 +38,9 @@ def standins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
         return module.library(spec)
 
     monkeypatch.setattr(programs, "TOOLS", tools)
+    monkeypatch.setattr(programs, "describe", module.describe)
+    monkeypatch.setattr(machine, "lstopo_xml", LSTOPO_XML)
+    monkeypatch.setattr(doctor, "LOOK_SECONDS", 0.0)
     for user in (launch, programs, sessions):
         monkeypatch.setattr(user, "environment", lambda _library: {})
     monkeypatch.setattr(tune, "needed", lambda _library, **_gpu: {})

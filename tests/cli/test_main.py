@@ -2,14 +2,18 @@
 """What every command has in common: help, and bad input in one line."""
 
 import os
+import pkgutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
+import nearpeak.cli
 from nearpeak import __version__
+from nearpeak.cli import main
 from nearpeak.libraries import build
 
 Nearpeak = Any
@@ -57,6 +61,16 @@ def test_what_ctrl_c_ends_says_so(nearpeak: Nearpeak, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(build, "build_native", compiling)
     assert nearpeak("build", "--mpi", "one") == (130, "", "nearpeak: interrupted\n")
+
+
+def test_each_file_has_the_command_of_its_name() -> None:
+    """The file of the command that is called is read alone."""
+    files = {module.name.rstrip("_") for module in pkgutil.iter_modules(nearpeak.cli.__path__)}
+    commands = typer.main.get_group(main.build_app()).commands
+    for name in files - {"main"}:
+        alone = typer.main.get_group(main.build_app(name)).commands
+        assert name in alone
+        assert alone.keys() < commands.keys()
 
 
 def test_version(nearpeak: Nearpeak) -> None:

@@ -6,9 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-import pytest
-
-from nearpeak.compare.variables import inherited, may_read
+from nearpeak.compare.variables import inherited
 from nearpeak.machine.doctor import VARIABLES
 from nearpeak.observations.load import load
 from nearpeak.observations.observed import Observations
@@ -66,18 +64,3 @@ def test_where_libraries_and_our_own_daemon_lie_is_no_setting() -> None:
 def test_they_are_read_from_the_records(make_sides: Callable[..., Path]) -> None:
     folder = make_sides("study", blocks=1, variables={"UCX_TLS": "tcp"})
     assert inherited(load(folder)) == {0: {"UCX_TLS": "tcp"}}
-
-
-@pytest.mark.parametrize(
-    ("name", "families"),
-    [
-        ("OMPI_MCA_btl", {"openmpi", "spectrum"}),
-        ("MPIR_CVAR_NOLOCAL", {"mpich", "intel"}),
-        ("I_MPI_FABRICS", {"intel"}),
-        ("UCX_TLS", {"openmpi", "mpich", "intel", "spectrum", "nccl", "unheard of"}),
-        ("NCCL_P2P_DISABLE", {"openmpi", "mpich", "intel", "spectrum", "nccl", "unheard of", ""}),
-    ],
-)
-def test_who_may_read_them(name: str, families: set[str]) -> None:
-    known = ("openmpi", "mpich", "intel", "spectrum", "nccl", "unheard of", "")
-    assert {family for family in known if may_read(family, name)} == families

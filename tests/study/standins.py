@@ -13,6 +13,7 @@ from made_libraries import made_library
 from nearpeak.libraries.library import CommandLine, Launch, Library, Settings
 from nearpeak.study.commands import Tools
 from nearpeak.study.describe import Description
+from nearpeak.study.describe import describe as ask
 from nearpeak.study.history import History
 from nearpeak.study.journal import StudyJournal, read_records
 from nearpeak.study.options import Options
@@ -31,10 +32,10 @@ from nearpeak.study.sessions import begin
 from nearpeak.terms.path import DataPath, Endpoint
 
 FAKE = Path(__file__).with_name("fake_program.py")
-BENCHMARKS = msgspec.json.decode(
-    subprocess.run([sys.executable, FAKE, "--describe"], check=True, capture_output=True).stdout,
-    type=Description,
-).benchmarks
+DESCRIPTION = subprocess.run(
+    [sys.executable, FAKE, "--describe"], check=True, capture_output=True
+).stdout
+BENCHMARKS = msgspec.json.decode(DESCRIPTION, type=Description).benchmarks
 LATENCY = Variant(benchmark="latency", axes={"calls": "blocking", "reuse": "fixed"})
 
 
@@ -94,6 +95,13 @@ def fake_command_line(_library: Library, launch: Launch) -> CommandLine:
         argv=[sys.executable, "-S", *launch.program],
         env={**launch.settings.env, **launch.env, **places},
     )
+
+
+def describe(program: Path, env: dict[str, str], mode: str | None = None) -> Description:
+    """What a program says of itself; the stand-in, that says the same to all, is not asked."""
+    if program == FAKE:
+        return msgspec.json.decode(DESCRIPTION, type=Description)
+    return ask(program, env, mode)
 
 
 def make_tools(folder: Path) -> Tools:

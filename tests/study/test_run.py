@@ -388,30 +388,10 @@ def test_a_launch_that_ended_with_its_job_has_not_crashed(
     """The signal for the study itself may come later, or not at all."""
     told = iter([False, True])
     monkeypatch.setattr(allocation, "is_ending", lambda: next(told))
-    monkeypatch.setattr("nearpeak.study.run.SIGNAL_SECONDS", 0.1)
+    monkeypatch.setattr("nearpeak.study.interrupts.SIGNAL_SECONDS", 0.1)
     end = study.run(standins.small_plan(standins.contender("ended", "crash")))
     assert (end.status, end.message) == ("interrupted", "the job was ended")
     assert study.ends()[-1].status == "interrupted"
-
-
-@pytest.mark.parametrize(
-    ("number", "why", "reason"),
-    [
-        (signal.SIGTERM, "the job was cancelled", "the job was cancelled"),
-        (signal.SIGTERM, None, "ended by SIGTERM"),
-        (None, "the job was cancelled", "the job was cancelled"),
-        (None, None, "the job was ended"),
-        (signal.SIGINT, "the job was cancelled", "ended by SIGINT"),  # no job sends that
-    ],
-)
-def test_of_a_job_it_is_told_why_it_ends(
-    monkeypatch: pytest.MonkeyPatch, number: int | None, why: str | None, reason: str
-) -> None:
-    monkeypatch.setattr(allocation, "why_ending", lambda: why)
-    interrupt = run.Interrupt()
-    if number is not None:
-        interrupt(number, None)
-    assert interrupt.reason() == reason
 
 
 def test_a_study_does_not_outlive_its_job(
@@ -420,7 +400,7 @@ def test_a_study_does_not_outlive_its_job(
     """salloc gives its command no signal, and launches within this node do not fail."""
     told = iter([False, True])
     monkeypatch.setattr(allocation, "is_ending", lambda: next(told))
-    monkeypatch.setattr("nearpeak.study.run.JOB_SECONDS", 0.0)
+    monkeypatch.setattr("nearpeak.study.interrupts.JOB_SECONDS", 0.0)
     end = study.run(standins.small_plan())
     assert (end.status, end.message) == ("interrupted", "the job was ended")
     assert [end.status for end in study.ends()] == ["ok"]

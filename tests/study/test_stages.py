@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from nearpeak.study.estimate import Cost, Part, parts_of
-from nearpeak.study.plan import Plan
+from nearpeak.study.plan import LEAST_SLOT_MS, MOST_SLOT_MS, Plan
 from nearpeak.study.records import SamplesRecord
-from nearpeak.study.stages import LEAST_SLOT_MS, MOST_SLOT_MS, PilotData, as_chosen
+from nearpeak.study.stages import PilotData, as_chosen
 
 
 def samples(size: int, values: Any, **changes: Any) -> SamplesRecord:

@@ -250,8 +250,8 @@ def launch(
 def _say_inherited(library: "Library", given: Mapping[str, str]) -> None:
     """Tells of the shell's variables that are settings of this library, but for what the launch
     sets itself: with them another library is measured than the one that users take it for."""
-    from nearpeak.compare.variables import may_read
     from nearpeak.libraries.families import is_ceiling
+    from nearpeak.libraries.variables import may_read
     from nearpeak.machine.doctor import settings_in
 
     family = "" if is_ceiling(library) else library.family

@@ -23,8 +23,8 @@ from nearpeak.compare.distances import level
 from nearpeak.compare.figures import Both, Figures, Key, Owner, gather
 from nearpeak.compare.judge import judge
 from nearpeak.compare.load import Study, check_apart
-from nearpeak.compare.variables import may_read
 from nearpeak.errors import UserError
+from nearpeak.libraries.variables import may_read
 from nearpeak.results.cells import FAILED
 from nearpeak.statistics.verdicts import SLOWER
 from nearpeak.terms.benchmarks import x_unit

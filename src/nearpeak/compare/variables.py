@@ -5,24 +5,12 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from nearpeak.findings.settings import CONDITION
-from nearpeak.libraries.families import all_families
 from nearpeak.machine.doctor import NO_SETTINGS, VARIABLES
 from nearpeak.observations.observed import Launch, Observations
 from nearpeak.terms.identity import CEILING
 
 Inherited = Mapping[int, Mapping[str, str]]  # of each session that recorded any launch's variables
 _OURS = "CUDA_MPS_"  # where our own daemon of MPS is, which is named after the study
-# Who reads variables that begin so: libraries of this ABI,
-_OF_ABI = {
-    "OMPI_MCA_": "openmpi",
-    "PRTE_MCA_": "openmpi",
-    "PMIX_MCA_": "openmpi",
-    "MPIR_CVAR_": "mpich",
-    "MPICH_": "mpich",
-}
-# this family,
-_OF_FAMILY = {"I_MPI_": "intel", "MV2_": "mvapich", "MVP_": "mvapich", "PAMI_": "spectrum"}
-_OF_ANY = ("UCX_", "FI_")  # any library, but no ceiling.
 
 
 def inherited(observations: Observations) -> Inherited:
@@ -56,15 +44,3 @@ def _variables(launch: Launch) -> set[tuple[str, str]]:
         for condition, name in names.items()
         if name not in NO_SETTINGS and not name.startswith(_OURS)
     }
-
-
-def may_read(family: str, name: str) -> bool:
-    """Whether libraries of a family may read a variable; "": what measures ceilings."""
-    known = all_families().get(family)
-    for prefix, abi in _OF_ABI.items():
-        if name.startswith(prefix):
-            return known is not None and known.abi == abi
-    for prefix, reader in _OF_FAMILY.items():
-        if name.startswith(prefix):
-            return family == reader
-    return bool(family) or not name.startswith(_OF_ANY)

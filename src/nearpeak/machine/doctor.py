@@ -370,13 +370,14 @@ def _load(patient: Patient) -> Iterator[Diagnosis]:
     spare = len(patient.machine.cores) - patient.ranks
     message = f"load of the last minute: {load:g} on {len(patient.machine.cores)} cores"
     hint = "end other programs (see top), or wait a minute until the load has gone"
-    running = _running(patient.tree)
-    if load > max(0, spare) + 0.3 and running is not None and running <= max(0, spare):
+    busy = load > max(0, spare) + 0.3
+    running = _running(patient.tree) if busy else None
+    if running is not None and running <= max(0, spare):
         # Such a mean remembers what has ended, as the runs just before.
         yield ok("load", f"{message}, of what has ended: besides this {running or 'none'} run now")
     elif overloaded(load, len(patient.machine.cores), patient.ranks):
         yield bad("load", f"{message}: others take the ranks' time", hint)
-    elif load > max(0, spare) + 0.3:
+    elif busy:
         yield warn("load", f"{message}: others run beside the ranks", hint)
     else:
         yield ok("load", message)

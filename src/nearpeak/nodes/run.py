@@ -19,12 +19,12 @@ from nearpeak.nodes.journal import Launch, LaunchEnd, NodesJournal, Round, Wrong
 from nearpeak.nodes.rounds import lines
 from nearpeak.study.commands import Seats, Tools, rank_launch
 from nearpeak.study.growing import GrowingLines
+from nearpeak.study.interrupts import Interrupt
 from nearpeak.study.paths import select_paths
 from nearpeak.study.places import NO_PLACE, Wanted, misplaced, wanted_at
 from nearpeak.study.plan import new_study
 from nearpeak.study.process import run_tree
 from nearpeak.study.records import EnvironmentRecord
-from nearpeak.study.run import Interrupt
 from nearpeak.terms.buffers import HOST
 from nearpeak.terms.logs import crash_words, last_words
 from nearpeak.terms.path import DataPath

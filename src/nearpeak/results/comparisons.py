@@ -11,7 +11,8 @@ import numpy as np
 from nearpeak.arrays import Floats
 from nearpeak.observations.observed import Block, Session
 from nearpeak.results.results import Cell, Comparison, CurveComparison, Judging, Unjudged
-from nearpeak.statistics import flips, verdicts
+from nearpeak.statistics import verdicts
+from nearpeak.statistics.blocks import blocks_needed
 from nearpeak.statistics.comparisons import better_in
 from nearpeak.terms.fingerprints import alike
 from nearpeak.terms.identity import Curve, Place, Who
@@ -77,7 +78,7 @@ def _judging(pairs: list[tuple[Who, Who]], asked: list[list[verdicts.Curve]]) ->
     judged = verdicts.pairs_judged(asked)
     return Judging(
         blocks=verdicts.blocks_of(asked),
-        blocks_needed=flips.blocks_needed(len(pairs)) if pairs else 0,
+        blocks_needed=blocks_needed(len(pairs)) if pairs else 0,
         pairs=len(pairs),
         left_out=[Unjudged(first=first, second=second) for first, second in pairs[judged:]],
     )

@@ -16,7 +16,6 @@ blocks in a row have all of their flips there, so that a row with k of them stil
 """
 
 import itertools
-import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
@@ -24,30 +23,14 @@ from typing import NamedTuple
 import numpy as np
 
 from nearpeak.arrays import Floats, Indices
+from nearpeak.statistics.blocks import EXACT_BLOCKS, blocks_needed
 
-LEVEL = 0.05
-EXACT_BLOCKS = 11  # up to here all flips are gone through, beyond a group of as many
 REGISTER = 10  # bits; a(n + 10) = a(n + 3) + a(n), of the primitive polynomial x^10 + x^3 + 1
 TAP = 7
 CHUNK = 256  # flips at once, for the memory that they take
 # How many blocks the scatter that rows have in common counts for beside those of a row itself.
 SHARED_BLOCKS = 6
 ROUNDING = 1e-9  # relative: values this near are the same on any CPU
-
-
-def least_p(blocks: int) -> float:
-    """The smallest p-value that so many blocks can have."""
-    return 2.0 ** (1 - min(blocks, EXACT_BLOCKS)) if blocks > 0 else 1.0
-
-
-def most_families(blocks: int) -> int:
-    """How many sets of rows, each with flips of its own, so many blocks can judge together."""
-    return math.ceil(LEVEL / least_p(blocks)) - 1
-
-
-def blocks_needed(families: int) -> int:
-    """The fewest blocks that can judge so many sets of rows together."""
-    return next((n for n in range(1, EXACT_BLOCKS) if most_families(n) >= families), EXACT_BLOCKS)
 
 
 def adjusted(rows: Floats, kinds: Sequence[int] | None = None, families: int = 1) -> Floats:

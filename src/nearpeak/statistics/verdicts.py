@@ -16,9 +16,9 @@ import numpy as np
 
 from nearpeak.arrays import Floats
 from nearpeak.statistics import flips
+from nearpeak.statistics.blocks import EXACT_BLOCKS, LEVEL, blocks_needed, most_families
 from nearpeak.statistics.closed import across
 from nearpeak.statistics.comparisons import Comparison, median_ratio
-from nearpeak.statistics.flips import LEVEL
 from nearpeak.statistics.intervals import Interval, goal
 
 FASTER: Final = "faster"
@@ -64,10 +64,10 @@ def pairs_judged(families: Sequence[Sequence[Curve]]) -> int:
     blocks = [[_blocks(curve) for curve in family] for family in families]
 
     def curves(pairs: int) -> int:
-        needed = flips.blocks_needed(pairs)
+        needed = blocks_needed(pairs)
         return sum(own >= needed for family in blocks[:pairs] for own in family)
 
-    most = min(len(families), flips.most_families(flips.EXACT_BLOCKS))
+    most = min(len(families), most_families(EXACT_BLOCKS))
     return max(range(most + 1), key=curves)
 
 

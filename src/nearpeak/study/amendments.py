@@ -8,7 +8,7 @@ import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.numbers import count, listed
-from nearpeak.statistics.flips import blocks_needed
+from nearpeak.statistics.blocks import blocks_needed
 from nearpeak.study.plan import Addition, Plan
 from nearpeak.study.planning import BUDGET_LOOKS, LOOKS, what_is_measured
 from nearpeak.study.records import AmendmentRecord

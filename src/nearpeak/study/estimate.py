@@ -9,7 +9,15 @@ from typing import NamedTuple
 
 from nearpeak.libraries.families import is_ceiling
 from nearpeak.study.ceilings import ceiling_benchmarks, in_flight_bytes
-from nearpeak.study.plan import Group, Plan, PlannedLaunch, Template
+from nearpeak.study.plan import (
+    LATER_SAMPLES,
+    LEAST_SAMPLES,
+    PILOT_BLOCKS,
+    Group,
+    Plan,
+    PlannedLaunch,
+    Template,
+)
 from nearpeak.study.records import SamplesRecord, timed
 from nearpeak.terms.benchmarks import GPU_FACTS, Benchmark, named
 from nearpeak.terms.buffers import needs_gpu
@@ -82,6 +90,16 @@ def kind_of(plan: Plan, launch: Template) -> Kind:
     return role, transport if transport == "local" else (
         "gpu" if needs_gpu(launch.groups[0].buffers) else transport
     )
+
+
+def least_samples(plan: Plan, kind: Kind, block: int) -> int:
+    """Of a case in the launches of a kind in a block.
+
+    A ceiling takes as many in all blocks: with fewer, its two paces would not be told apart.
+    """
+    role, _ = kind
+    as_ever = plan.slot_fixed or role == "ceiling" or block < PILOT_BLOCKS
+    return LEAST_SAMPLES if as_ever else LATER_SAMPLES
 
 
 def guess_cost(plan: Plan, launch: Template) -> Cost:

@@ -15,10 +15,10 @@ import msgspec
 from nearpeak.libraries.library import CommandLine
 from nearpeak.numbers import printable
 from nearpeak.study.growing import GrowingFile, GrowingLines
+from nearpeak.study.interrupts import Interrupt
 from nearpeak.study.places import NO_PLACE, Wanted, misplaced
 from nearpeak.study.process import run_tree
 from nearpeak.study.records import EnvironmentRecord
-from nearpeak.study.run import Interrupt
 from nearpeak.terms.logs import (
     BAD_INPUT,
     FAILED,

@@ -22,6 +22,9 @@ from nearpeak.terms.path import DataPath
 SCHEMA = 4
 LEAST_SAMPLES = 11  # of a case, however long one takes: as the programs have it themselves
 LATER_SAMPLES = 5  # and in the later blocks: the scatter lies between launches
+# The slot: the pilot has the least. A shorter one is lost where something takes a CPU for a few ms
+# (docs/methodology.md).
+LEAST_SLOT_MS, MOST_SLOT_MS = 20.0, 200.0
 PILOT_BLOCKS = 2  # what they measure shapes those that follow (stages.py)
 Role = Literal["mpi", "ceiling"]
 T = TypeVar("T", bound="Template")

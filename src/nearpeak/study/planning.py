@@ -14,7 +14,7 @@ from nearpeak.errors import UserError
 from nearpeak.libraries.families import all_families, is_ceiling, mode_of
 from nearpeak.machine.perftest import HINT, PROGRAM
 from nearpeak.numbers import count
-from nearpeak.statistics.flips import blocks_needed, most_families
+from nearpeak.statistics.blocks import blocks_needed, most_families
 from nearpeak.study.ceilings import ceiling_launches
 from nearpeak.study.estimate import guess_cost
 from nearpeak.study.fit import (
@@ -29,10 +29,10 @@ from nearpeak.study.fit import (
     seconds_of,
     spare,
 )
-from nearpeak.study.forecast import promise
 from nearpeak.study.options import Options
 from nearpeak.study.plan import (
     LEAST_SAMPLES,
+    LEAST_SLOT_MS,
     PILOT_BLOCKS,
     SCHEMA,
     Addition,
@@ -43,7 +43,6 @@ from nearpeak.study.plan import (
     Variant,
     new_study,
 )
-from nearpeak.study.stages import LEAST_SLOT_MS
 from nearpeak.terms.axes import USUAL_STATE, State, staging, state_of
 from nearpeak.terms.benchmarks import Benchmark, named
 from nearpeak.terms.buffers import (
@@ -460,6 +459,8 @@ def _groups(plan: Plan, variants: Sequence[Numbered]) -> list[Group]:
 
 def summary(plan: Plan) -> list[str]:
     """The plan in a few lines for people."""
+    from nearpeak.study.forecast import promise  # numpy takes long to import
+
     ceilings = sum(launch.role == "ceiling" for launch in plan.launches)
     lines = [
         *what_is_measured(plan),

@@ -2,14 +2,11 @@
 """Runs a plan, launch by launch, into a study folder; picks up where an earlier run stopped."""
 
 import contextlib
-import math
 import os
-import signal
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
 from typing import Protocol
 
 import msgspec
@@ -19,10 +16,8 @@ from nearpeak.files import make_folder, sync
 from nearpeak.journal import disk_is_full
 from nearpeak.libraries.launch import shell_line
 from nearpeak.libraries.library import CommandLine
-from nearpeak.machine import allocation
 from nearpeak.machine.states import StateReader
 from nearpeak.numbers import printable
-from nearpeak.signals import handled
 from nearpeak.study import mps
 from nearpeak.study.answers import Answers, launch_record
 from nearpeak.study.commands import Tools, make_command
@@ -30,6 +25,7 @@ from nearpeak.study.fit import OVERTIME, blocks_wanted, rounded
 from nearpeak.study.forecast import Forecast, imprecise
 from nearpeak.study.growing import GrowingLines
 from nearpeak.study.history import History
+from nearpeak.study.interrupts import Interrupt
 from nearpeak.study.journal import StudyJournal, cannot_write
 from nearpeak.study.places import NO_PLACE
 from nearpeak.study.plan import PILOT_BLOCKS, Plan, PlannedLaunch
@@ -55,9 +51,6 @@ from nearpeak.study.state import GIVE_UP_AFTER
 from nearpeak.terms.logs import BAD_INPUT, FAILED, WRONG_DATA, crash_words, last_words
 from nearpeak.terms.outcomes import Ending
 
-JOB_SECONDS = 30.0  # for which a job that goes on is taken to do so
-SIGNAL_SECONDS = 5.0  # from the end of a job's launch to the signal that ends the study
-JOB_ENDED = "the job was ended"
 _REFUSALS = (FAILED, BAD_INPUT, 126, 127)  # the last: could not be executed, not found
 _MEASURED = EnvironmentRecord | CaseRecord | SamplesRecord | ProblemRecord
 
@@ -79,60 +72,6 @@ class Progress(Protocol):
 
     def take_up(self, what: str, /) -> None:
         """From here on something is measured again, as time remains."""
-
-
-class Interrupt:
-    """Set by a signal while a study runs: the launch is ended, then the study.
-
-    SIGHUP comes from a terminal that went away; under nohup it is ignored, and stays so.
-    """
-
-    def __init__(self) -> None:
-        self.signal: int | None = None
-        self.job_ended = False  # as it was found last
-        self._asked = -math.inf
-
-    def __call__(self, number: int, _frame: FrameType | None) -> None:
-        self.signal = number
-
-    def has_come(self) -> bool:
-        """Whether a launch that failed did so with all else: Ctrl-C, and the end of a job, reach
-        both, and the launch maybe first."""
-        if self.signal is None and allocation.is_ending():
-            self.job_ended = True
-            deadline = time.monotonic() + SIGNAL_SECONDS
-            while self.signal is None and time.monotonic() < deadline:
-                time.sleep(0.05)
-        return self.signal is not None or self.job_ended
-
-    def job_is_over(self) -> bool:
-        """Whether the job has ended without us: a command of salloc's may get no signal, and what
-        it starts on its own node goes on, beside what other jobs run there."""
-        if (now := time.monotonic()) >= self._asked + JOB_SECONDS:
-            self._asked = now
-            self.job_ended = allocation.is_ending()
-        return self.job_ended
-
-    def reason(self) -> str:
-        """What has come, for people: of the end of a job why it is, where its manager says so."""
-        return why_ended(self.signal)
-
-    @contextlib.contextmanager
-    def listening(self) -> Iterator[None]:
-        """Takes the signals, and gives them back."""
-        taken = [signal.SIGINT, signal.SIGTERM]
-        if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
-            taken.append(signal.SIGHUP)
-        with handled(taken, self):
-            yield
-
-
-def why_ended(number: int | None) -> str:
-    """What a signal came for, for people; None: there was none, and the job has ended."""
-    told = None if number == signal.SIGINT else allocation.why_ending()
-    if told is not None:
-        return told
-    return JOB_ENDED if number is None else f"ended by {signal.Signals(number).name}"
 
 
 class StudyRun:

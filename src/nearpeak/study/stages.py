@@ -16,10 +16,10 @@ import numpy as np
 
 from nearpeak.arrays import Floats
 from nearpeak.statistics.sampling import Components, best_slot, components
-from nearpeak.study.estimate import WARM_SLOT, Kind, Parts, kind_of
+from nearpeak.study.estimate import WARM_SLOT, Kind, Parts, kind_of, least_samples
 from nearpeak.study.plan import (
-    LATER_SAMPLES,
-    LEAST_SAMPLES,
+    LEAST_SLOT_MS,
+    MOST_SLOT_MS,
     PILOT_BLOCKS,
     Plan,
     PlannedLaunch,
@@ -27,9 +27,6 @@ from nearpeak.study.plan import (
 from nearpeak.study.records import SamplesRecord, case_of, timed
 from nearpeak.terms.identity import Case
 
-# The pilot has the least. A shorter one is lost where something takes a CPU for a few ms
-# (docs/methodology.md).
-LEAST_SLOT_MS, MOST_SLOT_MS = 20.0, 200.0
 # A method that was never nearer to the best one of a case than this is no ceiling in later blocks.
 NEAR = 1.5
 
@@ -118,16 +115,6 @@ class PilotData:
             if near < seen:
                 found[template] = tuple(sorted(near))
         return found
-
-
-def least_samples(plan: Plan, kind: Kind, block: int) -> int:
-    """Of a case in the launches of a kind in a block.
-
-    A ceiling takes as many in all blocks: with fewer, its two paces would not be told apart.
-    """
-    role, _ = kind
-    as_ever = plan.slot_fixed or role == "ceiling" or block < PILOT_BLOCKS
-    return LEAST_SAMPLES if as_ever else LATER_SAMPLES
 
 
 def as_chosen(plan: Plan, planned: PlannedLaunch, choice: Choice) -> PlannedLaunch:

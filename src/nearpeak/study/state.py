@@ -12,7 +12,7 @@ import msgspec
 from nearpeak.statistics.intervals import all_precise, precise
 from nearpeak.study.answers import Templates, believes
 from nearpeak.study.distances import Distances
-from nearpeak.study.estimate import Estimate, Manner, kind_of, parts_of
+from nearpeak.study.estimate import Estimate, Manner, kind_of, least_samples, parts_of
 from nearpeak.study.fit import LEAST_LAUNCHES, OVERTIME, blocks_wanted
 from nearpeak.study.forecast import Forecast, forecast
 from nearpeak.study.plan import PILOT_BLOCKS, Group, LaunchId, Plan, PlannedLaunch, Spare
@@ -34,7 +34,6 @@ from nearpeak.study.stages import (
     Choice,
     PilotData,
     as_chosen,
-    least_samples,
 )
 from nearpeak.terms.identity import Axes, Case
 from nearpeak.terms.left_out import LEAST_BLOCKS

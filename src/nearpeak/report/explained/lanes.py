@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lanes over the time of one message, as SVG: what each rank did, and what the GPU did for it."""
 
-from xml.sax.saxutils import escape
+from html import escape
 
 from markupsafe import Markup
 

@@ -4,7 +4,7 @@ each value did."""
 
 import math
 from collections.abc import Iterator, Sequence
-from xml.sax.saxutils import escape
+from html import escape
 
 from markupsafe import Markup
 

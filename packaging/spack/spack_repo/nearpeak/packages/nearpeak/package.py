@@ -28,7 +28,7 @@ class Nearpeak(PythonPackage):
     depends_on("py-setuptools@80.9", type="build")
 
     with default_args(type="run"):
-        depends_on("py-typer@0.29")
+        depends_on("py-typer@0.28")
         depends_on("py-rich@15")
         depends_on("py-msgspec@0.22")
         depends_on("py-numpy@2.2:2")
