@@ -26,7 +26,7 @@ class OnDevice final : public Fields {
         find_wrong_(program_.kernel("cosmo_find_wrong")),
         values_(device_.memory(BufferKind::kDevice),
                 (2 * (patch.side + 2 * kHalo) + patch.planes()) * sizeof(double), 1),
-        search_(device_) {
+        search_(device_, patch_.cells()) {
     for (std::size_t i = 0; i < arrays(); ++i)
       arrays_.push_back(
           std::make_unique<SlotBuffer>(context.memory, layout_.cells * sizeof(double), 1));
@@ -51,7 +51,7 @@ class OnDevice final : public Fields {
     void* const found = search_.found();
     const std::uint64_t planes = patch_.planes();
     const std::uint64_t looks_around = around ? 1 : 0;
-    find_wrong_->launch(SearchThreads::shape(),
+    find_wrong_->launch(search_.shape(),
                         {&cells, &layout_.origin, &layout_.pitch, &layout_.plane_pitch,
                          &patch_.side, &planes, &numbers, &looks_around, &found},
                         *exchanges_);

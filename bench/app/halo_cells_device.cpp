@@ -61,7 +61,7 @@ class OnDevice final : public HaloCells {
         in_boxes_(device_, boxes(packed == nullptr ? nullptr : &packed->in, false)),
         pieces_(device_, pieces()),
         shape_(device_, shape()),
-        search_(device_) {}
+        search_(device_, count_) {}
 
   char* data() const override { return buffer_.slot(0); }
 
@@ -76,7 +76,8 @@ class OnDevice final : public HaloCells {
     const void* const cells = buffer_.slot(0);
     const void* const block = shape_.data();
     const std::uint64_t all = part == Part::kAll ? 1 : 0;
-    set_cells_->launch(threads_for(1 << 20), {&cells, &block, &count_, &round, &all}, *stream_);
+    set_cells_->launch(threads_for(count_, 1 << 20), {&cells, &block, &count_, &round, &all},
+                       *stream_);
     stream_->synchronize();
   }
 
@@ -86,8 +87,8 @@ class OnDevice final : public HaloCells {
     const std::uint64_t all = part == Part::kAll ? 1 : 0;
     const std::uint64_t edges = block_.edges ? 1 : 0;
     const void* const found = search_.found();
-    find_wrong_->launch(SearchThreads::shape(),
-                        {&cells, &block, &count_, &round, &all, &edges, &found}, *stream_);
+    find_wrong_->launch(search_.shape(), {&cells, &block, &count_, &round, &all, &edges, &found},
+                        *stream_);
     stream_->synchronize();
     const auto first = search_.first();
     if (!first) return std::nullopt;

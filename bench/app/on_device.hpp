@@ -27,17 +27,19 @@ inline Program& kernels_of(Device& device, const std::string& source) {
   return device.kernels()->portable(source);
 }
 
-// Threads that look for something, each of which says the first place where it is, or all ones.
+// Threads that look for something in about so many places, each of which says the first place where
+// it is, or all ones.
 class SearchThreads {
  public:
-  explicit SearchThreads(Device& device)
-      : found_(device.memory(BufferKind::kDevice), kThreads * sizeof(std::uint64_t), 1) {}
+  SearchThreads(Device& device, std::uint64_t places)
+      : shape_(threads_for(places, 65536)),
+        found_(device.memory(BufferKind::kDevice), count() * sizeof(std::uint64_t), 1) {}
 
-  static LaunchShape shape() { return threads_for(kThreads); }
+  LaunchShape shape() const { return shape_; }
   void* found() const { return found_.slot(0); }
   // Of all of them, once they are done.
   std::optional<std::uint64_t> first() const {
-    std::vector<std::uint64_t> all(kThreads);
+    std::vector<std::uint64_t> all(count());
     found_.memory().to_host(all.data(), found(), all.size() * sizeof(std::uint64_t));
     const std::uint64_t least = *std::min_element(all.begin(), all.end());
     if (least == ~std::uint64_t{0}) return std::nullopt;
@@ -45,7 +47,9 @@ class SearchThreads {
   }
 
  private:
-  static constexpr std::uint64_t kThreads = 65536;
+  std::size_t count() const { return std::size_t{shape_.blocks} * shape_.threads; }
+
+  const LaunchShape shape_;
   SlotBuffer found_;
 };
 

@@ -36,7 +36,7 @@ class OnDevice final : public Relaxation {
         find_wrong_(program_.kernel("find_wrong")),
         sums_(device_.memory(BufferKind::kDevice), sums_of_all() * sizeof(double), 1),
         totals_(device_.memory(BufferKind::kPinned), kTotals * sizeof(double), 1),
-        search_(device_) {
+        search_(device_, tile_.cells()) {
     if (!device_.kernels()->reach_pinned())
       totals_there_.emplace(device_.memory(BufferKind::kDevice), kTotals * sizeof(double), 1);
   }
@@ -101,7 +101,7 @@ class OnDevice final : public Relaxation {
 
   std::optional<Wrong> find_wrong(const Field& field) override {
     void* const found = search_.found();
-    find_wrong_->launch(SearchThreads::shape(),
+    find_wrong_->launch(search_.shape(),
                         {&from_, &layout_.origin, &layout_.pitch, &tile_.rows, &tile_.columns,
                          &tile_.row, &tile_.column, &field.rows, &field.columns, &field.round,
                          &field.down, &field.across, &found},

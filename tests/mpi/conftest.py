@@ -4,8 +4,8 @@
 import json
 import os
 import subprocess
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +115,29 @@ class Launcher:
         )
         lines: Iterable[str] = file.read_text().splitlines() if file.exists() else ()
         return Done(done.returncode, done.stdout, done.stderr, [json.loads(line) for line in lines])
+
+    def run_each(
+        self, lines: Sequence[Sequence[str]], *whole: str, code: int = 0, **more: Any
+    ) -> list[Done]:
+        """What each of these command lines has left, all of them in one launch, which ends with
+        this code. `whole`: what each line has besides, `more` as of run()."""
+        words = [word for line in lines for word in ("+", *line, *whole)]
+        done = self.run(*words[1:], **more)
+        parts: list[Done] = []
+        for record in done.records:
+            if record["record"] == "environment":  # with which each line begins
+                parts.append(replace(done, records=[]))
+            parts[-1].records.append(record)
+        told = {
+            " ".join(line): part.of("problem")
+            for line, part in zip(lines, parts, strict=False)
+            if part.of("problem")
+        }
+        last = " ".join(lines[len(parts) - 1]) if parts else "none"
+        assert (done.code, len(parts)) == (code, len(lines)), (
+            f"the last line that began: {last}; problems: {told}; {done.out}{done.err}"
+        )
+        return parts
 
     def axis(self, benchmark: str, name: str) -> list[str]:
         """The values of an axis, as the program describes it."""

@@ -54,12 +54,14 @@ def test_every_way(launcher: Any) -> None:
         "type": ["double", "float"],
         "norm": ["1", "100", "never"],
     }
-    for tiles, scaling in itertools.product(axes["tiles"], axes["scaling"]):
-        words = ("--tiles", tiles, "--scaling", scaling, "--overlap", "yes")
-        sizes = ("--sizes", "6,39,64")  # whole rows of strong scaling: one of each rank
-        for more in (("--type", "float"), ("--norm", "100"), ("--norm", "never")):
-            done = launcher.run("jacobi2d", *words, *more, *sizes, *QUICK, ranks=6)
-            assert done.verified_sizes("jacobi2d") == [6, 39, 64]
+    more = (("--type", "float"), ("--norm", "100"), ("--norm", "never"))
+    lines = [
+        ("jacobi2d", "--tiles", tiles, "--scaling", scaling, "--overlap", "yes", *words)
+        for tiles, scaling, words in itertools.product(axes["tiles"], axes["scaling"], more)
+    ]
+    sizes = ("--sizes", "6,39,64")  # whole rows of strong scaling: one of each rank
+    for done in launcher.run_each(lines, *sizes, *QUICK, ranks=6):
+        assert done.verified_sizes("jacobi2d") == [6, 39, 64]
 
 
 @one_library
@@ -70,26 +72,32 @@ def test_cells_that_no_cache_holds(launcher: Any) -> None:
 
 @one_library
 @pytest.mark.parametrize("ahead", ["eager=0", "eager=1"])  # which of two streams
-@pytest.mark.parametrize("overlap", ["no", "yes"])
-def test_cells_of_devices(launcher: Any, fake_nvrtc: Path, overlap: str, ahead: str) -> None:
+def test_cells_of_devices(launcher: Any, fake_nvrtc: Path, ahead: str) -> None:
     env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc)}
-    words = ("jacobi2d", "--overlap", overlap, *SIZES, *QUICK)
-    for buffers, more in (
+    ways = (
         ("D", ()),
         ("M", ("--type", "float")),
         ("D", ("--type", "float", "--norm", "never", "--tiles", "rows")),
         ("H,D", ()),
-    ):
-        done = launcher.run(
-            *words, *more, "--buffers", buffers, fake=f"reachable=1,{ahead}", env=env, ranks=4
-        )
+    )
+    chosen = list(itertools.product(("no", "yes"), ways))
+    lines = [
+        ("jacobi2d", "--overlap", overlap, *more, "--buffers", buffers)
+        for overlap, (buffers, more) in chosen
+    ]
+    each = launcher.run_each(lines, *SIZES, *QUICK, fake=f"reachable=1,{ahead}", env=env, ranks=4)
+    for (overlap, (buffers, _)), done in zip(chosen, each, strict=True):
         assert done.verified_sizes("jacobi2d") == list(SIDES)
         hidden = overlap == "yes" and buffers != "H,D"  # of which rank 0 computes itself
         parts = {tuple(record["phases"]) for record in done.of("samples")}
         assert parts == {("exposed compute" if hidden else "compute", *PHASES[1:])}
     # The library dies of an address of these devices.
-    for staging in launcher.axis("jacobi2d", "staging")[1:]:
-        done = launcher.run(*words, "--staging", staging, "--buffers", "D", fake=ahead, env=env)
+    lines = [
+        ("jacobi2d", "--overlap", overlap, "--staging", staging, "--buffers", "D")
+        for overlap in ("no", "yes")
+        for staging in launcher.axis("jacobi2d", "staging")[1:]
+    ]
+    for done in launcher.run_each(lines, *SIZES, *QUICK, fake=ahead, env=env):
         assert done.verified_sizes("jacobi2d") == list(SIDES)
 
 
@@ -98,61 +106,66 @@ def test_nobody_waits_for_cells_of_a_rank_alone_between_norms(
     launcher: Any, fake_nvrtc: Path
 ) -> None:
     env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc)}
-    for norm, overlap in (("never", "yes"), ("100", "no")):
-        words = ("jacobi2d", "--norm", norm, "--overlap", overlap, "--buffers", "D")
-        done = launcher.run(*words, *SIZES, *QUICK, fake="reachable=1", env=env, ranks=1)
+    lines = [
+        ("jacobi2d", "--norm", norm, "--overlap", overlap, "--buffers", "D")
+        for norm, overlap in (("never", "yes"), ("100", "no"))
+    ]
+    for done in launcher.run_each(lines, *SIZES, *QUICK, fake="reachable=1", env=env, ranks=1):
         assert done.verified_sizes("jacobi2d") == list(SIDES)
         assert all(record["batch"] > 1 for record in done.of("samples"))
 
 
 @one_library
-@pytest.mark.parametrize("overlap", ["no", "yes"])
-def test_cells_of_opencl(launcher: Any, opencl: str, overlap: str) -> None:
-    words = ("jacobi2d", "--overlap", overlap, "--buffers", "D", "--devices", opencl)
-    for more in ((), ("--type", "float")):
-        done = launcher.run(*words, *more, "--staging", "pinned", *SIZES, *QUICK, ranks=4)
+def test_cells_of_opencl(launcher: Any, opencl: str) -> None:
+    lines = [
+        ("jacobi2d", "--overlap", overlap, *more)
+        for overlap in ("no", "yes")
+        for more in ((), ("--type", "float"))
+    ]
+    device = ("--buffers", "D", "--devices", opencl, "--staging", "pinned")
+    for done in launcher.run_each(lines, *device, *SIZES, *QUICK, ranks=4):
         assert done.verified_sizes("jacobi2d") == list(SIDES)
 
 
 @one_library
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("jacobi2d", "--sizes", "2000"),
-        ("jacobi2d", "--scaling", "strong", "--type", "float", "--sizes", "2000"),
-        ("halo2d", "--sizes", "2000"),
-        ("halo3d", "--sizes", "200", "--radius", "2", "--block", "flat", "--pack", "direct"),
-        ("halo3d", "--sizes", "400", "--pack", "mock", "--neighbours", "26"),
-        ("cosmo", "--sizes", "200"),
-        ("cosmo", "--sizes", "200", "--mode", "nocomp"),
-        ("migrate", "--sizes", "1M"),
-    ],
-)
-def test_the_size_that_fits_is_told(launcher: Any, words: tuple[str, ...]) -> None:
+def test_the_size_that_fits_is_told(launcher: Any) -> None:
+    lines = {
+        ("jacobi2d",): "2000",
+        ("jacobi2d", "--scaling", "strong", "--type", "float"): "2000",
+        ("halo2d",): "2000",
+        ("halo3d", "--radius", "2", "--block", "flat", "--pack", "direct"): "200",
+        ("halo3d", "--pack", "mock", "--neighbours", "26"): "400",
+        ("cosmo",): "200",
+        ("cosmo", "--mode", "nocomp"): "200",
+        ("migrate",): "1M",
+    }
     limit = ("--memory-limit", "5M", *QUICK)
-    [told] = [problem["message"] for problem in launcher.run(*words, *limit).of("problem")]
-    found = re.search(r"take [\d.]+M: more than --memory-limit 5M; sizes up to (\d+) fit$", told)
-    assert found, told
-    fits = int(found[1])
-    at = words.index("--sizes") + 1
-    words = (*words[:at], f"{fits},{fits + 1}", *words[at + 1 :])
-    done = launcher.run(*words, *limit)
-    assert {record["size_bytes"] for record in done.of("samples")} == {fits}
-    assert [problem["size_bytes"] for problem in done.of("problem")] == [fits + 1]
+    large = [(*words, "--sizes", sizes) for words, sizes in lines.items()]
+    fits = []
+    for done in launcher.run_each(large, *limit):
+        [told] = [problem["message"] for problem in done.of("problem")]
+        assert not done.of("samples")
+        size = r"take [\d.]+M: more than --memory-limit 5M; sizes up to (\d+) fit$"
+        found = re.search(size, told)
+        assert found, told
+        fits.append(int(found[1]))
+    told_sizes = [
+        (*words, "--sizes", f"{size},{size + 1}") for words, size in zip(lines, fits, strict=True)
+    ]
+    for size, done in zip(fits, launcher.run_each(told_sizes, *limit), strict=True):
+        assert {record["size_bytes"] for record in done.of("samples")} == {size}
+        assert [problem["size_bytes"] for problem in done.of("problem")] == [size + 1]
 
 
 @one_library
-@pytest.mark.parametrize(
-    ("words", "limit"),
-    [
-        (("jacobi2d", "--sizes", "64"), "1"),
-        (("cosmo", "--sizes", "64"), "960K"),
-        (("halo3d", "--sizes", "64", "--radius", "3", "--block", "flat"), "15K"),
-    ],
-)
-def test_where_no_size_fits_that_is_told(launcher: Any, words: tuple[str, ...], limit: str) -> None:
-    done = launcher.run(*words, "--memory-limit", limit, *QUICK)
-    assert [problem["message"][-14:] for problem in done.of("problem")] == ["; no size fits"]
+def test_where_no_size_fits_that_is_told(launcher: Any) -> None:
+    lines = [
+        ("jacobi2d", "--memory-limit", "1"),
+        ("cosmo", "--memory-limit", "960K"),
+        ("halo3d", "--memory-limit", "15K", "--radius", "3", "--block", "flat"),
+    ]
+    for done in launcher.run_each(lines, "--sizes", "64", *QUICK):
+        assert [problem["message"][-14:] for problem in done.of("problem")] == ["; no size fits"]
 
 
 @one_library
@@ -279,20 +292,19 @@ def test_steps_that_do_not_wait_are_caught(launcher: Any, fake_nvrtc: Path) -> N
 
 
 @one_library
-@pytest.mark.parametrize("overlap", ["no", "yes"])
-def test_sums_that_do_not_wait_are_caught(launcher: Any, fake_nvrtc: Path, overlap: str) -> None:
+def test_sums_that_do_not_wait_are_caught(launcher: Any, fake_nvrtc: Path) -> None:
     env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc)}
-    words = ("jacobi2d", "--buffers", "D", "--overlap", overlap, "--sizes", "33", *QUICK)
+    lines = [("jacobi2d", "--overlap", overlap) for overlap in ("no", "yes")]
+    words = ("--buffers", "D", "--sizes", "33", *QUICK)
     fake = "reachable=1,eager=1,heedless=1"
-    done = launcher.run(*words, fake=fake, env=env, ranks=4)
-    assert done.code == 3, (done.out, done.err)
+    for done in launcher.run_each(lines, *words, code=3, fake=fake, env=env, ranks=4):
+        assert [problem["status"] for problem in done.of("problem")] == ["wrong data"]
 
 
 @one_library
-@pytest.mark.parametrize("overlap", ["no", "yes"])
 @pytest.mark.parametrize(("fault", "rank"), [("dropped", 3), ("misplaced", 0), ("late", 2)])
 def test_wrong_halos_are_caught(
-    launcher: Any, compile_shim: Callable[[str], Path], overlap: str, fault: str, rank: int
+    launcher: Any, compile_shim: Callable[[str], Path], fault: str, rank: int
 ) -> None:
     env = {
         "LD_PRELOAD": str(compile_shim("faulty_pt2pt")),
@@ -300,9 +312,7 @@ def test_wrong_halos_are_caught(
         "NEARPEAK_FAULTY_BYTES": str(33 * 8),
         "NEARPEAK_FAULTY_RANK": str(rank),
     }
-    words = ("jacobi2d", "--overlap", overlap, "--sizes", "33", *QUICK)
-    done = launcher.run(*words, env=env, ranks=4)
-    assert done.code == 3, (done.out, done.err)
+    lines = [("jacobi2d", "--overlap", overlap) for overlap in ("no", "yes")]
     # A wrong cell spreads: which rank has the first one is no matter.
-    [problem] = done.of("problem")
-    assert problem["status"] == "wrong data"
+    for done in launcher.run_each(lines, "--sizes", "33", *QUICK, code=3, env=env, ranks=4):
+        assert [problem["status"] for problem in done.of("problem")] == ["wrong data"]

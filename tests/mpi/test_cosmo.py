@@ -45,8 +45,9 @@ def test_every_mode(launcher: Any) -> None:
     assert launcher.axis("cosmo", "updates") == ["1", "2"]
     modes = launcher.axis("cosmo", "mode")
     assert modes == ["sync", "async", "deferred", "nocomm", "nocomp"]
-    for mode in modes:
-        done = launcher.run("cosmo", "--mode", mode, "--updates", "2", *SIZES, *QUICK, ranks=4)
+    lines = [("cosmo", "--mode", mode, "--updates", "2") for mode in modes]
+    each = launcher.run_each(lines, *SIZES, *QUICK, ranks=4)
+    for mode, done in zip(modes, each, strict=True):
         assert done.verified_sizes("cosmo") == list(SIDES)
         parts = {"nocomm": PHASES[:1], "nocomp": PHASES[1:]}.get(mode, PHASES)
         assert all(list(record["phases"]) == parts for record in done.of("samples"))
@@ -55,23 +56,24 @@ def test_every_mode(launcher: Any) -> None:
 @one_library
 def test_fields_of_devices(launcher: Any, fake_nvrtc: Path) -> None:
     env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc)}
-    for mode, buffers, ranks in (
-        ("sync", "D", 2),
-        ("async", "M", 4),
-        ("deferred", "H,D", 2),
-        ("deferred", "D", 2),
-        ("nocomm", "D", 1),
-        ("nocomp", "D", 3),
-    ):
-        words = ("cosmo", "--mode", mode, "--buffers", buffers, *SIZES, *QUICK)
-        done = launcher.run(*words, fake="reachable=1", env=env, ranks=ranks)
-        assert done.verified_sizes("cosmo") == list(SIDES)
-        computes = {"async": "exposed compute", "nocomp": "pack"}.get(mode, "compute")
-        assert all(next(iter(record["phases"])) == computes for record in done.of("samples"))
+    for ranks, ways in {
+        1: [("nocomm", "D")],
+        2: [("sync", "D"), ("deferred", "H,D"), ("deferred", "D")],
+        3: [("nocomp", "D")],
+        4: [("async", "M")],
+    }.items():
+        lines = [("cosmo", "--mode", mode, "--buffers", buffers) for mode, buffers in ways]
+        each = launcher.run_each(lines, *SIZES, *QUICK, fake="reachable=1", env=env, ranks=ranks)
+        for (mode, _), done in zip(ways, each, strict=True):
+            assert done.verified_sizes("cosmo") == list(SIDES)
+            computes = {"async": "exposed compute", "nocomp": "pack"}.get(mode, "compute")
+            assert all(next(iter(record["phases"])) == computes for record in done.of("samples"))
     # The library dies of an address of these devices.
-    for staging, mode in (("pageable", "sync"), ("pinned", "deferred"), ("pipelined", "async")):
-        more = ("--updates", "2", "--staging", staging, "--buffers", "D")
-        done = launcher.run("cosmo", "--mode", mode, *more, *SIZES, *QUICK, env=env)
+    lines = [
+        ("cosmo", "--mode", mode, "--updates", "2", "--staging", staging, "--buffers", "D")
+        for staging, mode in (("pageable", "sync"), ("pinned", "deferred"), ("pipelined", "async"))
+    ]
+    for done in launcher.run_each(lines, *SIZES, *QUICK, env=env):
         assert done.verified_sizes("cosmo") == list(SIDES)
 
 
@@ -114,10 +116,9 @@ def test_wrong_kernels_are_caught(launcher: Any, fake_nvrtc: Path, defect: str) 
 
 
 @one_library
-@pytest.mark.parametrize("mode", ["sync", "async", "deferred", "nocomp"])
 @pytest.mark.parametrize(("fault", "rank"), [("dropped", 3), ("misplaced", 0), ("late", 2)])
 def test_wrong_halos_are_caught(
-    launcher: Any, compile_shim: Callable[[str], Path], mode: str, fault: str, rank: int
+    launcher: Any, compile_shim: Callable[[str], Path], fault: str, rank: int
 ) -> None:
     side = 9
     env = {
@@ -126,8 +127,6 @@ def test_wrong_halos_are_caught(
         "NEARPEAK_FAULTY_BYTES": str(4 * 60 * 3 * side * 8),
         "NEARPEAK_FAULTY_RANK": str(rank),
     }
-    words = ("cosmo", "--mode", mode, "--sizes", str(side), *QUICK)
-    done = launcher.run(*words, env=env, ranks=4)
-    assert done.code == 3, (done.out, done.err)
-    [problem] = done.of("problem")
-    assert problem["status"] == "wrong data"
+    lines = [("cosmo", "--mode", mode) for mode in ("sync", "async", "deferred", "nocomp")]
+    for done in launcher.run_each(lines, "--sizes", str(side), *QUICK, code=3, env=env, ranks=4):
+        assert [problem["status"] for problem in done.of("problem")] == ["wrong data"]

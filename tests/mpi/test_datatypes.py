@@ -35,29 +35,26 @@ def test_every_shape_given_to_mpi(launcher: Any) -> None:
 
 
 @one_library
-@pytest.mark.parametrize(
-    ("pack", "block", "face", "pair"),
-    [
+def test_every_way_to_pack_in_buffers_that_rotate(launcher: Any) -> None:
+    lines = []
+    for pack, block, face, (first, second) in (
         ("direct", "512", "y", ("vector", "struct")),
         ("mpi", "1", "z", ("struct", "indexed")),
         ("kernel", "4", "y", ("indexed", "contiguous")),
-    ],
-)
-def test_every_way_to_pack_in_buffers_that_rotate(
-    launcher: Any, pack: str, block: str, face: str, pair: tuple[str, str]
-) -> None:
-    own = {
-        "vector": ("--block", block),
-        "nas_mg": ("--face", face),
-        "contiguous": ("--first", pair[0], "--second", pair[1]),
-    }
-    words = each(pack, **own)
+    ):
+        own = {
+            "vector": ("--block", block),
+            "nas_mg": ("--face", face),
+            "contiguous": ("--first", first, "--second", second),
+        }
+        lines.append(each(pack, **own))
     state = ("--reuse", "rotating", "--touch", "sender", "--offset", "16")
-    done = launcher.run(*words, "--sizes", "1000,100000", *state, *QUICK)
-    assert done.measured() == set(ALL)
-    for record in done.of("samples"):
-        assert record["axes"]["pack"] == pack
-        assert list(record["phases"]) == ([] if pack == "direct" else PHASES)
+    done = launcher.run_each(lines, "--sizes", "1000,100000", *state, *QUICK)
+    for pack, part in zip(PACKS, done, strict=True):
+        assert part.measured() == set(ALL)
+        for record in part.of("samples"):
+            assert record["axes"]["pack"] == pack
+            assert list(record["phases"]) == ([] if pack == "direct" else PHASES)
 
 
 @one_library
@@ -79,9 +76,11 @@ def test_axes_and_sizes_are_those_that_are_tested(launcher: Any) -> None:
 @one_library
 def test_buffers_on_devices_are_packed_by_a_kernel(launcher: Any, fake_nvrtc: Path) -> None:
     env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc)}
-    for pack, buffers in (("kernel", "D,D"), ("kernel", "H,D"), ("direct", "M,D")):
-        words = (*each(pack), "--buffers", buffers)
-        done = launcher.run(*words, *SIZES, *QUICK, fake="reachable=1", env=env)
+    lines = [
+        (*each(pack), "--buffers", buffers)
+        for pack, buffers in (("kernel", "D,D"), ("kernel", "H,D"), ("direct", "M,D"))
+    ]
+    for done in launcher.run_each(lines, *SIZES, *QUICK, fake="reachable=1", env=env):
         assert done.measured() == set(ALL)
     # What a kernel writes into gaps is seen.
     env["NEARPEAK_FAKE_NVRTC"] = "i < bytes / sizeof(Word)=>i < bytes / sizeof(Word) + 1"
@@ -92,16 +91,21 @@ def test_buffers_on_devices_are_packed_by_a_kernel(launcher: Any, fake_nvrtc: Pa
 
 
 @one_library
-@pytest.mark.parametrize("staging", ["pageable", "pinned"])
 def test_the_program_copies_for_a_library_that_knows_no_devices(
-    launcher: Any, fake_nvrtc: Path, staging: str
+    launcher: Any, fake_nvrtc: Path
 ) -> None:
-    assert launcher.axis("vector", "staging") == ["none", "pageable", "pinned"]
+    none, *stagings = launcher.axis("vector", "staging")
+    assert [none, *stagings] == ["none", "pageable", "pinned"]
     env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc)}
-    for pack, buffers in (("direct", "D,D"), ("mpi", "D,M"), ("kernel", "D,D"), ("direct", "H,D")):
-        # The library dies of an address of these devices.
-        words = each(pack, **dict.fromkeys(ALL, ("--staging", staging)))
-        done = launcher.run(*words, "--buffers", buffers, *SIZES, *QUICK, env=env)
+    ways = (("direct", "D,D"), ("mpi", "D,M"), ("kernel", "D,D"), ("direct", "H,D"))
+    chosen = [(staging, *way) for staging in stagings for way in ways]
+    lines = [
+        (*each(pack, **dict.fromkeys(ALL, ("--staging", staging))), "--buffers", buffers)
+        for staging, pack, buffers in chosen
+    ]
+    # The library dies of an address of these devices.
+    parts = launcher.run_each(lines, *SIZES, *QUICK, env=env)
+    for (staging, *_), done in zip(chosen, parts, strict=True):
         assert done.measured() == set(ALL)
         assert {record["axes"]["staging"] for record in done.of("samples")} == {staging}
         assert all(record["verified"] for record in done.of("samples"))

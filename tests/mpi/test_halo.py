@@ -86,10 +86,13 @@ def check(done: Any, chosen: dict[str, dict[str, str]], sides: tuple[int, ...] =
             assert sum(time["work"]["messages"]) + time["work"]["own_bytes"] == sent
 
 
-def run(launcher: Any, chosen: dict[str, dict[str, str]], **more: Any) -> None:
-    """Both benchmarks in one launch."""
-    line = itertools.chain(*(words(name, axes) for name, axes in chosen.items()))
-    check(launcher.run(*line, *QUICK, **more), chosen)
+def run(launcher: Any, *choices: dict[str, dict[str, str]], **more: Any) -> None:
+    """Both benchmarks in one launch, as often as there are choices."""
+    lines = [
+        [word for name, axes in chosen.items() for word in words(name, axes)] for chosen in choices
+    ]
+    for chosen, done in zip(choices, launcher.run_each(lines, *QUICK, **more), strict=True):
+        check(done, chosen)
 
 
 @pytest.mark.parametrize(
@@ -106,11 +109,13 @@ def test_every_number_of_ranks(launcher: Any, ranks: int, number: int) -> None:
 
 
 @one_library
-@pytest.mark.parametrize("number", range(len(WAYS)))
-def test_every_way(launcher: Any, number: int) -> None:
+def test_every_way(launcher: Any) -> None:
     # Two ranks are each other's neighbours on both sides, and their own on the others.
-    chosen = {"halo2d": choice("halo2d", number), "halo3d": choice("halo3d", 15 + number)}
-    run(launcher, chosen, ranks=2)
+    choices = [
+        {"halo2d": choice("halo2d", number), "halo3d": choice("halo3d", 15 + number)}
+        for number in range(len(WAYS))
+    ]
+    run(launcher, *choices, ranks=2)
 
 
 @one_library
@@ -123,40 +128,46 @@ def test_axes(launcher: Any) -> None:
 
 
 @one_library
-@pytest.mark.parametrize(
-    ("buffers", "packs"),
-    [("D", AXES["pack"]), ("M", ["kernel", "direct"]), ("H,D", ["mpi", "fused"])],
-    ids=["D", "M", "H,D"],
-)
-def test_cells_of_devices(launcher: Any, fake_nvrtc: Path, buffers: str, packs: list[str]) -> None:
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_cells_of_devices(launcher: Any, fake_nvrtc: Path, ranks: int) -> None:
     env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc)}
-    for number, pack in enumerate(packs):
-        chosen = {name: choice(name, 2 * number + i) for i, name in enumerate(NAMES)}
-        for axes in chosen.values():
-            axes["pack"] = pack
-            axes["buffers"] = buffers
-        run(launcher, chosen, fake="reachable=1", env=env, ranks=4 if number == 1 else 2)
+    choices = []
+    kinds = {"D": AXES["pack"], "M": ["kernel", "direct"], "H,D": ["mpi", "fused"]}
+    for buffers, packs in kinds.items():
+        for number, pack in enumerate(packs):
+            chosen = {name: choice(name, 2 * number + i) for i, name in enumerate(NAMES)}
+            for axes in chosen.values():
+                axes.update(pack=pack, buffers=buffers)
+            if (number == 1) == (ranks == 4):
+                choices.append(chosen)
+    run(launcher, *choices, fake="reachable=1", env=env, ranks=ranks)
 
 
 @one_library
-@pytest.mark.parametrize("staging", ["pageable", "pinned", "pipelined"])
-def test_staged_cells(launcher: Any, fake_nvrtc: Path, staging: str) -> None:
+@pytest.mark.parametrize(
+    ("ranks", "pack", "number"), [(1, "kernel", 1), (2, "mock", 6), (4, "fused", 0)]
+)
+def test_staged_cells(launcher: Any, fake_nvrtc: Path, ranks: int, pack: str, number: int) -> None:
     # The library dies of an address of these devices.
     env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc)}
-    for ranks, pack, number in ((1, "kernel", 1), (2, "mock", 6), (4, "fused", 0)):
+    choices = []
+    for staging in ("pageable", "pinned", "pipelined"):
         chosen = {name: choice(name, number + i) for i, name in enumerate(NAMES)}
         for axes in chosen.values():
             axes.update(pack=pack, exchange="isend", staging=staging, buffers="D")
-        run(launcher, chosen, env=env, ranks=ranks)
+        choices.append(chosen)
+    run(launcher, *choices, env=env, ranks=ranks)
 
 
 @one_library
-@pytest.mark.parametrize("pack", ["kernel", "fused", "mock"])
-def test_cells_of_opencl(launcher: Any, opencl: str, pack: str) -> None:
-    chosen = {name: choice(name, 3 + i) for i, name in enumerate(NAMES)}
-    for axes in chosen.values():
-        axes.update(pack=pack, exchange="isend", staging="pinned", buffers="D", devices=opencl)
-    run(launcher, chosen)
+def test_cells_of_opencl(launcher: Any, opencl: str) -> None:
+    choices = []
+    for pack in ("kernel", "fused", "mock"):
+        chosen = {name: choice(name, 3 + i) for i, name in enumerate(NAMES)}
+        for axes in chosen.values():
+            axes.update(pack=pack, exchange="isend", staging="pinned", buffers="D", devices=opencl)
+        choices.append(chosen)
+    run(launcher, *choices)
 
 
 @one_library
@@ -176,20 +187,24 @@ def test_what_does_not_fit_is_said(launcher: Any, fake_nvrtc: Path) -> None:
     assert "cells of 8 bytes do not go with --offset 4" in odd
     env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc)}
     device = ("--buffers", "D", "--staging", "pinned", "--sizes", "8")
-    for more in (
-        ("--pack", "direct"),
-        ("--pack", "mpi"),
-        ("--exchange", "neighbor"),
-        ("--pack", "mock", "--exchange", "persistent"),
-    ):
-        [why] = told("halo3d", *device, *more, env=env)
-        assert "--staging copies packed messages" in why
+    lines = [
+        ("halo3d", *device, *more)
+        for more in (
+            ("--pack", "direct"),
+            ("--pack", "mpi"),
+            ("--exchange", "neighbor"),
+            ("--pack", "mock", "--exchange", "persistent"),
+        )
+    ]
+    for done in launcher.run_each(lines, *QUICK, env=env):
+        [problem] = done.of("problem")
+        assert problem["status"] == "skipped"
+        assert "--staging copies packed messages" in problem["message"]
     [why] = told("halo3d", "--buffers", "D", "--sizes", "8", fake="reachable=1")
     assert "kernels" in why
 
 
 @one_library
-@pytest.mark.parametrize("pack", ["kernel", "fused"])
 @pytest.mark.parametrize(
     "defect",
     [
@@ -201,28 +216,29 @@ def test_what_does_not_fit_is_said(launcher: Any, fake_nvrtc: Path) -> None:
     ],
     ids=["plane", "field", "left-out", "start", "place"],
 )
-def test_wrong_kernels_are_caught(launcher: Any, fake_nvrtc: Path, pack: str, defect: str) -> None:
+def test_wrong_kernels_are_caught(launcher: Any, fake_nvrtc: Path, defect: str) -> None:
     env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc), "NEARPEAK_FAKE_NVRTC": defect}
-    line = words("halo3d", {"pack": pack, "fields": "3", "buffers": "D"}, (33,))
-    done = launcher.run(*line, *QUICK, fake="reachable=1", env=env)
-    assert done.code == 3, (done.out, done.err)
+    lines = [
+        words("halo3d", {"pack": pack, "fields": "3", "buffers": "D"}, (33,))
+        for pack in ("kernel", "fused")
+    ]
+    for done in launcher.run_each(lines, *QUICK, code=3, fake="reachable=1", env=env):
+        assert [problem["status"] for problem in done.of("problem")] == ["wrong data"]
 
 
 @one_library
 @pytest.mark.parametrize(
-    ("pack", "exchange", "fault"),
+    ("fault", "ways"),
     [
-        ("kernel", "isend", "dropped"),
-        ("fused", "isend", "late"),
-        ("mpi", "isend", "swapped"),
-        ("kernel", "persistent", "misplaced"),
-        ("mock", "isend", "swapped"),
-        ("mock", "isend", "gap"),
-        ("direct", "isend", "misplaced"),
+        ("dropped", [("kernel", "isend")]),
+        ("late", [("fused", "isend")]),
+        ("swapped", [("mpi", "isend"), ("mock", "isend")]),
+        ("misplaced", [("kernel", "persistent"), ("direct", "isend")]),
+        ("gap", [("mock", "isend")]),
     ],
 )
 def test_wrong_halos_are_caught(
-    launcher: Any, compile_shim: Callable[[str], Path], pack: str, exchange: str, fault: str
+    launcher: Any, compile_shim: Callable[[str], Path], fault: str, ways: list[tuple[str, str]]
 ) -> None:
     env = {
         "LD_PRELOAD": str(compile_shim("faulty_pt2pt")),
@@ -230,8 +246,7 @@ def test_wrong_halos_are_caught(
         "NEARPEAK_FAULTY_BYTES": str(9 * 9 * 8),
         "NEARPEAK_FAULTY_RANK": "2",
     }
-    line = words("halo3d", {"pack": pack, "exchange": exchange}, (9,))
-    done = launcher.run(*line, *QUICK, env=env, ranks=4)
-    assert done.code == 3, (done.out, done.err)
-    [problem] = done.of("problem")
-    assert (problem["status"], problem["rank"]) == ("wrong data", 2)
+    lines = [words("halo3d", {"pack": pack, "exchange": exchange}, (9,)) for pack, exchange in ways]
+    for done in launcher.run_each(lines, *QUICK, code=3, env=env, ranks=4):
+        [problem] = done.of("problem")
+        assert (problem["status"], problem["rank"]) == ("wrong data", 2)

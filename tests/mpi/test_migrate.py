@@ -43,8 +43,7 @@ def test_every_number_of_ranks(launcher: Any, ranks: int) -> None:
 
 
 @one_library
-@pytest.mark.parametrize("way", WAYS)
-def test_every_way(launcher: Any, way: str) -> None:
+def test_every_way(launcher: Any) -> None:
     axes = {name: launcher.axis("migrate", name) for name in ("exchange", "share", "record")}
     assert axes == {
         "exchange": WAYS,
@@ -52,31 +51,36 @@ def test_every_way(launcher: Any, way: str) -> None:
         "record": ["32", "192", "336"],
     }
     assert launcher.axis("migrate", "skew") == ["uniform", "10to1"]
-    for share, record in zip(axes["share"], axes["record"], strict=True):
-        words = ("--exchange", way, "--share", share, "--record", record, "--skew", "10to1")
-        done = launcher.run("migrate", *words, *SIZES, *QUICK, ranks=4)
+    lines = [
+        ("migrate", "--exchange", way, "--share", share, "--record", record, "--skew", "10to1")
+        for way in WAYS
+        for share, record in zip(axes["share"], axes["record"], strict=True)
+    ]
+    for done in launcher.run_each(lines, *SIZES, *QUICK, ranks=4):
         assert done.verified_sizes("migrate") == list(COUNTS)
 
 
 @one_library
 def test_particles_of_devices(launcher: Any, fake_nvrtc: Path) -> None:
     env = {"NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc)}
-    for way, record, buffers, ranks in (
-        (WAYS[0], "32", "D", 2),
-        (WAYS[1], "192", "M", 4),
-        (WAYS[2], "336", "D", 3),
-        (WAYS[0], "32", "H,D", 2),
-        (WAYS[1], "32", "P", 2),
-    ):
-        words = ("--exchange", way, "--record", record, "--share", "10", "--buffers", buffers)
-        done = launcher.run(
-            "migrate", *words, *SIZES, *QUICK, fake="reachable=1", env=env, ranks=ranks
-        )
-        assert done.verified_sizes("migrate") == list(COUNTS)
+    for ranks, ways in {
+        2: [(WAYS[0], "32", "D"), (WAYS[0], "32", "H,D"), (WAYS[1], "32", "P")],
+        3: [(WAYS[2], "336", "D")],
+        4: [(WAYS[1], "192", "M")],
+    }.items():
+        lines = [
+            ("migrate", "--exchange", way, "--record", record, "--buffers", buffers)
+            for way, record, buffers in ways
+        ]
+        words = ("--share", "10", *SIZES, *QUICK)
+        for done in launcher.run_each(lines, *words, fake="reachable=1", env=env, ranks=ranks):
+            assert done.verified_sizes("migrate") == list(COUNTS)
     # The library dies of an address of these devices.
-    for way, staging in (("isend", "pageable"), ("alltoallv", "pinned")):
-        words = ("--exchange", way, "--staging", staging, "--buffers", "D", "--skew", "10to1")
-        done = launcher.run("migrate", *words, *SIZES, *QUICK, env=env)
+    lines = [
+        ("migrate", "--exchange", way, "--staging", staging, "--buffers", "D", "--skew", "10to1")
+        for way, staging in (("isend", "pageable"), ("alltoallv", "pinned"))
+    ]
+    for done in launcher.run_each(lines, *SIZES, *QUICK, env=env):
         assert done.verified_sizes("migrate") == list(COUNTS)
 
 
@@ -92,9 +96,10 @@ def test_what_does_not_fit_is_said(launcher: Any) -> None:
     done = launcher.run("migrate", "--sizes", "16M", "--record", "192", *QUICK)
     assert done.code == 0, done.err
     assert "more than --memory-limit 512M" in done.of("problem")[0]["message"]
-    for staging, told in (("none", "kernels"), ("pipelined", "staged as a whole")):
-        words = ("migrate", "--buffers", "D", "--staging", staging, "--sizes", "100", *QUICK)
-        done = launcher.run(*words, fake="reachable=1")
+    told_of = {"none": "kernels", "pipelined": "staged as a whole"}
+    lines = [("migrate", "--buffers", "D", "--staging", staging) for staging in told_of]
+    each = launcher.run_each(lines, "--sizes", "100", *QUICK, fake="reachable=1")
+    for told, done in zip(told_of.values(), each, strict=True):
         assert {problem["status"] for problem in done.of("problem")} == {"skipped"}
         assert told in done.of("problem")[0]["message"]
 
@@ -138,20 +143,17 @@ def test_wrong_messages_are_caught(
 
 
 @one_library
-@pytest.mark.parametrize("way", WAYS[1:])
 @pytest.mark.parametrize("fault", ["doubled", "altered", "stale"])
-def test_wrong_operations_are_caught(launcher: Any, faulty: Path, way: str, fault: str) -> None:
+def test_wrong_operations_are_caught(launcher: Any, faulty: Path, fault: str) -> None:
     env = {
         "LD_PRELOAD": str(faulty),
         "NEARPEAK_FAULT": fault,
         "NEARPEAK_FAULTY_BYTES": "32",
         "NEARPEAK_FAULTY_RANK": "1",
     }
-    words = ("migrate", "--exchange", way, "--sizes", "1001", *QUICK)
-    done = launcher.run(*words, env=env)
-    assert done.code == 3, (done.out, done.err)
-    [problem] = done.of("problem")
-    assert problem["status"] == "wrong data"
+    lines = [("migrate", "--exchange", way) for way in WAYS[1:]]
+    for done in launcher.run_each(lines, "--sizes", "1001", *QUICK, code=3, env=env):
+        assert [problem["status"] for problem in done.of("problem")] == ["wrong data"]
 
 
 @one_library
