@@ -339,7 +339,11 @@ void end() {
     world.trial = {};
     world.devices.close_all();
     const Counts& counts = world.counts;
-    if (world.settings.report && world.able.load())
+    const bool able = world.able.load();
+    if (world.settings.report && !able)
+      say("rank " + std::to_string(world.rank) +
+          ": sent and received nothing in memory of a device");
+    if (world.settings.report && able)
       say("rank " + std::to_string(world.rank) + ": sent " + std::to_string(counts.enveloped) +
           " by envelope (" + std::to_string(counts.aside) + " set aside), " +
           std::to_string(counts.staged) + " through host memory; received " +
