@@ -403,8 +403,13 @@ def _compile(folders_of: dict[Target, Path], core: list[str]) -> None:
         ]
         targets = [target.program for target in folders_of]
         build = [cmake, "--build", str(tree), "--target", *targets]
-        # The folder has another name each time: to ccache, where it is used, it is the same.
-        ccache = {"CCACHE_BASEDIR": str(temporary), **os.environ}
+        # The folder has another name each time: to ccache, where it is used, it is the same; and it
+        # keeps what uses a precompiled header, if it is told so.
+        ccache = {
+            "CCACHE_BASEDIR": str(temporary),
+            "CCACHE_SLOPPINESS": "pch_defines,time_macros",
+            **os.environ,
+        }
         environment = {**ccache, "CXX": shlex.join(tools)}
         if first.portable:
             environment |= portable.environment()

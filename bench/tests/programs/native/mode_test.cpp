@@ -35,7 +35,7 @@ TEST_CASE("a benchmark says all that the study must know of it") {
     return nlohmann::json();
   };
   const auto latency = described("latency");
-  CHECK(latency["x"] == nlohmann::json::parse(R"({"name": "size", "unit": "B", "usual": []})"));
+  CHECK(latency["x"] == parse_json(R"({"name": "size", "unit": "B", "usual": []})"));
   CHECK(latency["moves"] == nlohmann::json({{"ways", 2}, {"window", false}}));
   CHECK(latency["ceiling"] == "measured");
   CHECK(latency["default"] == true);
