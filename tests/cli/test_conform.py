@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """`nearpeak conform`: its folder, exit status and bad input."""
 
+import contextlib
 import errno
 import json
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 from nearpeak.conform.progress import Progress
 from nearpeak.machine import allocation
+from nearpeak.study import mps, paths
 
 Nearpeak = Callable[..., tuple[int, str, str]]
 
@@ -155,3 +158,31 @@ def test_bad_input_is_one_line_and_writes_nothing(
     assert line.startswith("nearpeak: ")
     assert said in line
     assert not (tmp_path / "conform").exists()
+
+
+def test_a_path_with_mps_has_its_daemon(
+    nearpeak: Nearpeak, tmp_path: Path, standins: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That of the folder which a command names that repeats a case."""
+    path = standins.gpu_path("gpu-gpu same-gpu mps", mps=True)
+    monkeypatch.setattr(paths, "discover_paths", lambda *_: ([standins.data_path(), path], []))
+    monkeypatch.setenv("NEARPEAK_FAKE", "probe D,D latency crash")
+    begun = []
+
+    @contextlib.contextmanager
+    def daemon(study: str) -> Iterator[None]:
+        begun.append(study)
+        yield
+
+    words = ["conform", "--mpi", "one", "--operations", "latency", "--quick", "--path", path.id]
+    with monkeypatch.context() as patched:
+        patched.setattr(mps, "daemon", daemon)
+        code, out, _ = nearpeak(*words, "-o", "c")
+    assert (code, len(begun)) == (1, 1), out
+    written = (tmp_path / "c" / "conform.json").read_text()
+    assert str(mps.pipe_folder(begun[0])) in written
+    assert json.loads(written)["path"] == path.id
+    monkeypatch.setattr(mps, "MPS_CONTROL", "no-such-daemon")
+    code, _, err = nearpeak(*words, "-o", "d")
+    assert code == 2
+    assert err.endswith("no-such-daemon was not found on PATH: leave out the paths with mps\n")

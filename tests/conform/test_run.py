@@ -349,12 +349,20 @@ def test_more_ranks_take_ends_of_their_own_where_there_are(standins: ModuleType)
     assert where["D,D"].seats(3) == (*gpu, gpu[0])
 
 
+def test_a_path_that_is_named_has_all_devices(standins: ModuleType) -> None:
+    shared = standins.gpu_path("gpu-gpu same-gpu mps", mps=True)
+    found = [standins.data_path(), standins.gpu_path(), shared]
+    where = run.places(found, Chosen(buffers=["H,H", "D,D", "H,D"], path=shared.id))
+    assert [place.path.id for place in where.values()] == [found[0].id, shared.id, shared.id]
+
+
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
         ({"operations": ["latncy"]}, "--operations: unknown 'latncy'; did you mean 'latency'?"),
         ({"allocators": ["vmn"]}, "--allocators: 'vmn' gives no buffers D,D; did you mean 'vmm'?"),
         ({"buffers": ["D,H,H"]}, "--buffers D,H,H: there is no place for them"),
+        ({"path": "gpu-gpu"}, "--path 'gpu-gpu' is no path of this machine between two ends"),
     ],
 )
 def test_bad_input_writes_nothing(runner: Runner, fields: dict[str, Any], said: str) -> None:

@@ -38,6 +38,8 @@ Examples:
 
   nearpeak conform --mpi mpich --allocators async,vmm --full -o vmm
 
+  nearpeak conform --mpi intel --quick --path "gpu-gpu same-gpu mps" -o mps
+
   nearpeak conform --resume -o conform
 """
 DEFAULT_FOLDER = "conform"
@@ -63,6 +65,14 @@ def conform(
             metavar="A,B",
             help="Memory of both ranks: H host, P pinned, D device, M managed. Default: all that"
             " this machine has.",
+        ),
+    ] = None,
+    path: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID",
+            help="Where buffers on GPUs are tried, as `nearpeak machine` names it, like 'gpu-gpu"
+            " same-gpu mps'. Default: between two GPUs, or within one in turns.",
         ),
     ] = None,
     allocators: Annotated[
@@ -100,6 +110,7 @@ def conform(
         libraries=mpi or [],
         operations=split_list(operations) if operations else [],
         buffers=[parse_buffers(kind) for kind in buffers or []],
+        path=path,
         allocators=split_list(allocators) if allocators else [],
         depth="quick" if quick else "full" if full else "default",
         limit_seconds=parse_seconds(limit) if limit else Chosen().limit_seconds,
@@ -121,6 +132,7 @@ def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
     from nearpeak.report.conformed.words import finding
     from nearpeak.signals import ending, status_of
     from nearpeak.study.contenders import choose_contenders
+    from nearpeak.study.mps import MpsError
     from nearpeak.study.options import library_choice
     from nearpeak.study.paths import paths_within
     from nearpeak.study.prepare import start
@@ -145,9 +157,11 @@ def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
     try:
         trials = run.Run(journal, described, where, TOOLS)
         left = sum(len(trials.left(contender)) for contender in contenders)
-        with Progress(left, finding) as progress, ending():
+        with Progress(left, finding) as progress, ending(), trials.mps():
             for contender in contenders:
                 trials.try_library(contender, progress.tell)
+    except MpsError as error:
+        raise UserError(str(error)) from None
     except KeyboardInterrupt as interrupt:
         print(f"interrupted: {keep_reason(interrupt, journal)}")
         print(f"nearpeak: interrupted; complete it with: nearpeak conform --resume -o {folder}")

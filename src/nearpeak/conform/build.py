@@ -37,6 +37,7 @@ def build(records: Sequence[Record]) -> Conformance:
         gpus=begin.gpus,
         driver=begin.driver,
         depth=begin.chosen.depth,
+        path=begin.chosen.path,
         sizes=begin.chosen.sizes,
         complete=not any(library.left for library in libraries.values()),
         memories=begin.memories,

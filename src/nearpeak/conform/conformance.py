@@ -61,6 +61,7 @@ class Conformance(msgspec.Struct, kw_only=True):
     gpus: list[str]  # names, in order
     driver: str | None  # of NVIDIA
     depth: str  # "quick", "default" or "full"
+    path: str | None  # that was named for buffers on devices
     sizes: list[int]  # of messages, of checks of data
     complete: bool  # whether everything planned was tried
     memories: list[Memory]

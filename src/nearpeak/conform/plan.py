@@ -43,6 +43,7 @@ class Chosen(msgspec.Struct, kw_only=True, frozen=True):
     libraries: list[str] = []  # SPEC or SPEC@SETTINGS; none: every library found
     operations: list[str] = []  # names, or families; none: all
     buffers: list[str] = []  # "D,D"; none: all that this machine has
+    path: str | None = None  # where buffers on devices are tried; None: between two GPUs, if it can
     allocators: list[str] = []  # none: all
     depth: Depth = "default"
     limit_seconds: float = 20.0

@@ -5,6 +5,7 @@ import datetime
 import itertools
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -31,10 +32,11 @@ from nearpeak.libraries.families import is_native
 from nearpeak.libraries.launch import shell_line
 from nearpeak.libraries.library import CommandLine
 from nearpeak.machine.machine import Machine
+from nearpeak.study import mps
 from nearpeak.study.commands import Seats, Tools, probe_launch
 from nearpeak.study.describe import Description
 from nearpeak.study.paths import gpu_path
-from nearpeak.study.plan import Contender
+from nearpeak.study.plan import Contender, new_study
 from nearpeak.study.trials import Job, cases_text
 from nearpeak.terms.buffers import HOST, Ends, parse_buffers, rank_ends
 from nearpeak.terms.identity import Who
@@ -67,17 +69,18 @@ class Place:
 def places(paths: Sequence[DataPath], chosen: Chosen) -> dict[str, Place]:
     """Where each kind of buffers is tried: on the host alone, or between two GPUs.
 
-    Without a choice all that this machine has; UserError for buffers that it has not.
+    Without a choice all that this machine has; UserError for buffers or a path that it has not.
     """
     host = next(
         (path for path in paths if path.transport == "memory" and rank_ends(path, HOST)), None
     )
-    gpus = gpu_path(paths)
+    gpus = _named(paths, chosen.path) if chosen.path else gpu_path(paths)
     found = {}
     if host is not None and (ends := rank_ends(host, HOST)):
         found[HOST] = Place(host, ends, HOST, _most_ends(paths, HOST) or ends)
     if gpus is not None and (ends := rank_ends(gpus, "D,D")):
-        place = Place(gpus, ends, "D,D", _most_ends(paths, "D,D") or ends)
+        more = None if chosen.path else _most_ends(paths, "D,D")
+        place = Place(gpus, ends, "D,D", more or ends)
         found |= dict.fromkeys(GPU_BUFFERS, place)
     wanted = [parse_buffers(kind) for kind in chosen.buffers] or list(found)
     for kind in wanted:
@@ -91,6 +94,16 @@ def places(paths: Sequence[DataPath], chosen: Chosen) -> dict[str, Place]:
     if not wanted:
         raise UserError("two ranks have no place on this machine: see `nearpeak machine`")
     return {kind: found[kind] for kind in wanted}
+
+
+def _named(paths: Sequence[DataPath], path_id: str) -> DataPath:
+    fit = {path.id: path for path in paths if len(path.ends) == RANKS and rank_ends(path, "D,D")}
+    if path_id not in fit:
+        raise UserError(
+            f"--path {path_id!r} is no path of this machine between two ends with a GPU: choose one"
+            f" of {', '.join(fit) or 'none'}"
+        )
+    return fit[path_id]
 
 
 def _most_ends(paths: Sequence[DataPath], buffers: str) -> Ends | None:
@@ -139,7 +152,13 @@ class Run:
         self._where = where
         self._tools = tools
         self._cases = plan.cases(described, self._chosen, first.operations, first.memories)
+        self._study = new_study()  # names its daemon of MPS
         self._threaded = {benchmark.name for benchmark in described.benchmarks if benchmark.threads}
+
+    def mps(self) -> AbstractContextManager[None]:
+        """What must go on while jobs run; MpsError where it cannot be had."""
+        needed = any(place.path.mps for place in self._where.values())
+        return mps.daemon(self._study) if needed else nullcontext()
 
     @property
     def planned(self) -> int:
@@ -234,7 +253,7 @@ class Run:
         """Of `nearpeak-mpi probe` where the case is tried."""
         place = self._where[case.buffers]
         seats = Seats(place.path, place.seats(case.ranks), place.buffers)
-        return probe_launch(self._tools, contender, words, seats)
+        return probe_launch(self._tools, contender, words, seats, self._study)
 
     def _sizes(self, case: Case) -> list[int]:
         sizes = plan.sizes_of(case, self._chosen)

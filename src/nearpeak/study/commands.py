@@ -145,12 +145,14 @@ def rank_launch(
     )
 
 
-def probe_launch(tools: Tools, contender: Contender, words: list[str], seats: Seats) -> CommandLine:
+def probe_launch(
+    tools: Tools, contender: Contender, words: list[str], seats: Seats, study: str | None = None
+) -> CommandLine:
     """`nearpeak-mpi probe` with its ranks in these seats, with devices if the buffers, of
-    whichever it tries, need them."""
+    whichever it tries, need them. `study`: whose daemon of MPS they find, if it runs."""
     program = [str(tools.mpi_program(contender.library)), "probe", *words]
     program += device_options(seats.ends, seats.buffers)
-    launch = rank_launch(program, seats, contender.settings, new_study())
+    launch = rank_launch(program, seats, contender.settings, study or new_study())
     return tools.command_line(contender.library, launch)
 
 
