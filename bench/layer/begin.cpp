@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The agreement of all ranks in MPI_Init, and the end.
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include <string>
 #include <thread>
 
+#include "accel/gpu/kept_code.hpp"
 #include "accel/visit.hpp"
 #include "layer/operations.hpp"
 #include "layer/process_memory.hpp"
@@ -279,6 +281,15 @@ std::string of_kernels() {
          " of datatypes" + (copies.why_not.empty() ? "" : ": " + copies.why_not);
 }
 
+// Beside the layer's library.
+std::string folder_of_code() {
+  Dl_info library{};
+  if (dladdr(reinterpret_cast<const void*>(&folder_of_code), &library) == 0) return "";
+  const std::string file = library.dli_fname;
+  const std::size_t end = file.rfind('/');
+  return end == std::string::npos ? "" : file.substr(0, end) + "/kernels";
+}
+
 }  // namespace
 
 void begin() {
@@ -323,6 +334,7 @@ void begin() {
       static_cast<std::uint32_t>(world.rank));
   NEARPEAK_REAL(MPI_Comm_dup)(calls::comm_self(), &world.own);
   NEARPEAK_REAL(MPI_Comm_dup)(calls::comm_world(), &world.everyone);
+  if (world.settings.keeps_code) gpu::keep_code_in(folder_of_code());
   world.devices.use_kernels(world.settings.kernel, is_alone);
   Visit::expect(true);
   world.on = true;

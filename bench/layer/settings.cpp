@@ -41,12 +41,13 @@ unsigned long number(const char* variable, unsigned long least, unsigned long mo
   return value;
 }
 
-bool mover_is_on() {
-  const char* const word = std::getenv("NEARPEAK_LAYER_MOVER");
-  const std::string mode = word == nullptr || *word == '\0' ? "on" : word;
-  if (mode != "on" && mode != "off")
-    throw BadInput("NEARPEAK_LAYER_MOVER is '" + mode + "': give on or off");
-  return mode == "on";
+// The first word is the usual one.
+bool is_first(const char* variable, const std::string& first, const std::string& second) {
+  const char* const word = std::getenv(variable);
+  const std::string mode = word == nullptr || *word == '\0' ? first : word;
+  if (mode != first && mode != second)
+    throw BadInput(std::string(variable) + " is '" + mode + "': give " + first + " or " + second);
+  return mode == first;
 }
 
 HostWay host_way() {
@@ -80,10 +81,11 @@ Settings settings_of_environment() {
       std::chrono::seconds(number("NEARPEAK_LAYER_HANDSHAKE", 1, kMostSeconds, kHandshakeSeconds));
   settings.kernel =
       std::chrono::microseconds(number("NEARPEAK_LAYER_KERNEL", 0, kMostKernelUs, kKernelUs));
-  settings.mover = mover_is_on();
+  settings.mover = is_first("NEARPEAK_LAYER_MOVER", "on", "off");
   settings.mover_patience = std::chrono::microseconds(
       number("NEARPEAK_LAYER_MOVER_PATIENCE", 0, kMostMoverPatienceUs, kMoverPatienceUs));
   settings.report = number("NEARPEAK_LAYER_REPORT", 0, 1, 0) != 0;
+  settings.keeps_code = is_first("NEARPEAK_LAYER_CODE", "kept", "fresh");
   settings.host = host_way();
   return settings;
 }

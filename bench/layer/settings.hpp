@@ -23,6 +23,7 @@ struct Settings {
   bool mover = true;  // one rank copies for all of a GPU whose contexts take turns,
   std::chrono::microseconds mover_patience{0};  // and is waited for so long
   bool report = false;
+  bool keeps_code = true;  // of kernels, in files
   HostWay host = HostWay::kPieces;
 };
 

@@ -61,6 +61,7 @@ class Application:
             "NEARPEAK_CUDA_LIBRARY": str(self.fake_cuda),
             "NEARPEAK_FAKE_CUDA": fake,
             "NEARPEAK_NVRTC_LIBRARY": "/nowhere/libnvrtc.so",
+            "NEARPEAK_LAYER_CODE": "fresh",
             "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1",
             **(env or {}),
         }

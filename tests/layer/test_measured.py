@@ -31,6 +31,7 @@ def launched(
         "NEARPEAK_CUDA_LIBRARY": str(application.fake_cuda),
         "NEARPEAK_FAKE_CUDA": fake,
         "NEARPEAK_NVRTC_LIBRARY": nvrtc,
+        "NEARPEAK_LAYER_CODE": "fresh",
         "NEARPEAK_LAYER_REPORT": "1",
     }
     launch = Launch(

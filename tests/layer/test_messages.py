@@ -2,10 +2,13 @@
 """Messages of device buffers as MPI has them, with the layer before a library that knows none."""
 
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from nearpeak.libraries import preload
 
 CASES = re.findall(r'\{"(\w+)", \w+\}', Path(__file__).with_name("messages.cpp").read_text())
 SENT = re.compile(
@@ -125,6 +128,27 @@ class TestShortCopies:
             assert done.good() == cases, done.err
         carried = [int(found[0]) for found in CARRIED.findall(done.err)]
         assert len(carried) == 2
+        assert min(carried) > 100, done.err
+
+    def test_its_code_is_kept_beside_the_layer(
+        self,
+        application: Any,
+        fake_nvrtc: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        layer = shutil.copy(preload.build_layer(application.library), tmp_path)
+        monkeypatch.setattr(preload, "build_layer", lambda _: layer)
+        kept = {}
+        for code in ("fresh", "kept", "kept"):
+            done = self.run(application, fake_nvrtc, "to_and_fro", NEARPEAK_LAYER_CODE=code)
+            assert done.good() == ["to_and_fro"], done.err
+            before, kept = kept, {file: file.stat().st_mtime_ns for file in tmp_path.glob("*/*")}
+            assert bool(kept) == (code == "kept")
+        assert kept == before
+        assert {file.parent.name for file in kept} == {"kernels"}
+        # It is ready at once.
+        carried = [int(found[0]) for found in CARRIED.findall(done.err)]
         assert min(carried) > 100, done.err
 
     def test_a_kernel_that_never_answers(self, application: Any, fake_nvrtc: Path) -> None:

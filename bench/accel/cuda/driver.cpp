@@ -8,6 +8,7 @@
 #include "accel/cuda/prelude.hpp"
 #include "accel/gpu/context.hpp"
 #include "accel/gpu/gpu.hpp"
+#include "accel/gpu/kept_code.hpp"
 #include "accel/library.hpp"
 
 namespace nearpeak::cuda {
@@ -219,10 +220,19 @@ std::unique_ptr<gpu::Context> CudaDriver::take(int index, DeviceNumber number) c
 }
 
 gpu::Driver::Compile CudaDriver::load_compiler(const gpu::Context& context) const {
-  return [nvrtc = std::shared_ptr<const Nvrtc>(), major = context.attribute(kCapabilityMajor),
-          minor = context.attribute(kCapabilityMinor)](const std::string& source) mutable {
-    if (!nvrtc) nvrtc = std::make_shared<const Nvrtc>();
-    return nvrtc->compile(kPrelude + source, major, minor);
+  const int major = context.attribute(kCapabilityMajor),
+            minor = context.attribute(kCapabilityMinor);
+  // A driver may not take what a newer compiler has made for a newer one.
+  const char* const named = std::getenv("NEARPEAK_NVRTC_LIBRARY");
+  const std::string key = "CUDA " + std::to_string(version_) + " sm_" + std::to_string(major) +
+                          std::to_string(minor) + " " + (named == nullptr ? "" : named) + "\n";
+  return [nvrtc = std::shared_ptr<const Nvrtc>(), key, major,
+          minor](const std::string& source) mutable {
+    const std::string whole = kPrelude + source;
+    return gpu::kept_code(key + whole, [&] {
+      if (!nvrtc) nvrtc = std::make_shared<const Nvrtc>();
+      return nvrtc->compile(whole, major, minor);
+    });
   };
 }
 
