@@ -62,7 +62,7 @@ TEST_CASE("what is damaged or of another key is compiled anew") {
   CHECK(times == 3);
   made("two", times);
   for (const auto& each : fs::directory_iterator(folder.path))
-    fs::copy_file(file, each.path(), fs::copy_options::overwrite_existing);
+    if (each.path() != file) fs::copy_file(file, each.path(), fs::copy_options::overwrite_existing);
   made("two", times);
   CHECK(times == 5);
 }
