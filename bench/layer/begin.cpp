@@ -10,9 +10,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "accel/gpu/kept_code.hpp"
@@ -285,9 +287,9 @@ std::string of_kernels() {
 std::string folder_of_code() {
   Dl_info library{};
   if (dladdr(reinterpret_cast<const void*>(&folder_of_code), &library) == 0) return "";
-  const std::string file = library.dli_fname;
-  const std::size_t end = file.rfind('/');
-  return end == std::string::npos ? "" : file.substr(0, end) + "/kernels";
+  std::error_code error;
+  const std::filesystem::path file = std::filesystem::absolute(library.dli_fname, error);
+  return error ? "" : file.parent_path() / "kernels";
 }
 
 }  // namespace
@@ -351,11 +353,11 @@ void end() {
     world.trial = {};
     world.devices.close_all();
     const Counts& counts = world.counts;
-    const bool able = world.able.load();
-    if (world.settings.report && !able)
+    const bool none = !world.able.load() && counts == Counts();
+    if (world.settings.report && none)
       say("rank " + std::to_string(world.rank) +
           ": sent and received nothing in memory of a device");
-    if (world.settings.report && able)
+    if (world.settings.report && !none)
       say("rank " + std::to_string(world.rank) + ": sent " + std::to_string(counts.enveloped) +
           " by envelope (" + std::to_string(counts.aside) + " set aside), " +
           std::to_string(counts.staged) + " through host memory; received " +

@@ -468,7 +468,7 @@ void settle(Operation& operation, const MPI_Status& status) {
   if (bytes == kEnvelopeBytes && begins_as_envelope(operation.memory.get(), world.nonce)) {
     take(operation, envelope_at(operation.memory.get()), Until::kUnderWay);
     if (!operation.persistent)
-      world.posted.give_back(std::move(operation.memory), std::max(target.room, kEnvelopeBytes));
+      world.posted.give_back({operation.memory_bytes, std::move(operation.memory)});
   } else {
     put(operation, operation.memory.get(), bytes);
     if (target.on_device) {

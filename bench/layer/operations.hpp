@@ -46,6 +46,7 @@ struct Operation {
   MPI_Comm comm{};
   bool comm_freed = false;
   HostMemory memory;  // where a message is received that goes elsewhere then, or sent from
+  std::size_t memory_bytes = 0;  // of a receive's
 
   // Of a receive.
   Target target;

@@ -9,6 +9,11 @@
 
 namespace nearpeak::layer {
 
+struct PostedPiece {
+  std::size_t bytes = 0;
+  HostMemory memory;
+};
+
 // Keeps long pieces of it for the next receives: to take 16 MiB of the system, touch their first
 // page and give them back takes some 4 us, as long as a short message. Who calls holds the guard.
 class Posted {
@@ -18,18 +23,14 @@ class Posted {
   static constexpr std::size_t kPieces = 64;
 
   // At least so many bytes. Throws std::bad_alloc.
-  HostMemory take(std::size_t bytes);
-  // What was taken for so many bytes, of which but the first page was used.
-  void give_back(HostMemory memory, std::size_t bytes);
+  PostedPiece take(std::size_t bytes);
+  // One of which but the first page was used.
+  void give_back(PostedPiece piece);
 
   std::size_t pieces() const { return free_.size(); }
 
  private:
-  struct Piece {
-    std::size_t bytes;
-    HostMemory memory;
-  };
-  std::deque<Piece> free_;  // the last one that was given back first
+  std::deque<PostedPiece> free_;  // the last one that was given back first
   std::size_t bytes_ = 0;
 };
 

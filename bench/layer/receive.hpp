@@ -63,7 +63,9 @@ int post_receive(std::unique_ptr<Operation> operation, MPI_Request* request, con
   std::size_t room = target.room;
   if (!target.takes_envelope() && (target.on_device || world.able.load())) {
     room = std::max(room, kEnvelopeBytes);
-    operation->memory = world.posted.take(room);
+    PostedPiece piece = world.posted.take(room);
+    operation->memory = std::move(piece.memory);
+    operation->memory_bytes = piece.bytes;
     where = operation->memory.get();
     clear(*operation);
   } else if (!target.dense) {

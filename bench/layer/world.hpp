@@ -36,6 +36,8 @@ struct Counts {
   std::uint64_t served = 0;      // copies for others of the GPU,
   std::uint64_t moved_for = 0;   // by another one for this rank,
   std::uint64_t taken_back = 0;  // and of this rank's, for which it came too late
+
+  bool operator==(const Counts&) const = default;
 };
 
 struct World {

@@ -178,7 +178,7 @@ def test_a_path_with_mps_has_its_daemon(
     with monkeypatch.context() as patched:
         patched.setattr(mps, "daemon", daemon)
         code, out, _ = nearpeak(*words, "-o", "c")
-    assert (code, len(begun)) == (1, 1), out
+    assert (code, len(set(begun))) == (1, 1), out  # jobs have one after the other
     written = (tmp_path / "c" / "conform.json").read_text()
     assert str(mps.pipe_folder(begun[0])) in written
     assert json.loads(written)["path"] == path.id

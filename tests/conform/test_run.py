@@ -363,6 +363,10 @@ def test_a_path_that_is_named_has_all_devices(standins: ModuleType) -> None:
         ({"allocators": ["vmn"]}, "--allocators: 'vmn' gives no buffers D,D; did you mean 'vmm'?"),
         ({"buffers": ["D,H,H"]}, "--buffers D,H,H: there is no place for them"),
         ({"path": "gpu-gpu"}, "--path 'gpu-gpu' is no path of this machine between two ends"),
+        (
+            {"path": "gpu-gpu nvlink", "buffers": ["H,H"]},
+            "--path 'gpu-gpu nvlink': no --buffers are tried there",
+        ),
     ],
 )
 def test_bad_input_writes_nothing(runner: Runner, fields: dict[str, Any], said: str) -> None:

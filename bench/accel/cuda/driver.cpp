@@ -220,12 +220,14 @@ std::unique_ptr<gpu::Context> CudaDriver::take(int index, DeviceNumber number) c
 }
 
 gpu::Driver::Compile CudaDriver::load_compiler(const gpu::Context& context) const {
-  const int major = context.attribute(kCapabilityMajor),
-            minor = context.attribute(kCapabilityMinor);
-  // A driver may not take what a newer compiler has made for a newer one.
+  const int major = context.attribute(kCapabilityMajor);
+  const int minor = context.attribute(kCapabilityMinor);
+  // A driver may not take what was made for a newer one. The version of NVRTC is not known until it
+  // is loaded, which takes long; nor does it change what kernels do.
   const char* const named = std::getenv("NEARPEAK_NVRTC_LIBRARY");
-  const std::string key = "CUDA " + std::to_string(version_) + " sm_" + std::to_string(major) +
-                          std::to_string(minor) + " " + (named == nullptr ? "" : named) + "\n";
+  std::string key = "CUDA " + std::to_string(version_);
+  for (const std::string& option : Nvrtc::options(major, minor)) key += " " + option;
+  key += std::string(" ") + (named == nullptr ? "" : named) + "\n";
   return [nvrtc = std::shared_ptr<const Nvrtc>(), key, major,
           minor](const std::string& source) mutable {
     const std::string whole = kPrelude + source;

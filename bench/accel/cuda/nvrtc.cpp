@@ -17,9 +17,13 @@ std::vector<std::string> nvrtc_names() {
 
 Nvrtc::Nvrtc() : compiler_(Library("NEARPEAK_NVRTC_LIBRARY", nvrtc_names()), "nvrtc", "CUBIN") {}
 
+std::vector<std::string> Nvrtc::options(int major, int minor) {
+  return {"--gpu-architecture=sm_" + std::to_string(major) + std::to_string(minor), "--std=c++17"};
+}
+
 std::string Nvrtc::compile(const std::string& source, int major, int minor) const {
   const std::string target = "sm_" + std::to_string(major) + std::to_string(minor);
-  return compiler_.compile(source, target, {"--gpu-architecture=" + target, "--std=c++17"});
+  return compiler_.compile(source, target, options(major, minor));
 }
 
 }  // namespace nearpeak::cuda

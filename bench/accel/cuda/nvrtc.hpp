@@ -18,6 +18,9 @@ class Nvrtc {
   // BackendUnavailable.
   Nvrtc();
 
+  // With which it compiles for a GPU of this compute capability.
+  static std::vector<std::string> options(int major, int minor);
+
   // Machine code of a GPU of this compute capability: a driver older than the compiler would
   // refuse PTX. Throws AcceleratorError with the compiler's log.
   std::string compile(const std::string& source, int major, int minor) const;

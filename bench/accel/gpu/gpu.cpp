@@ -9,6 +9,7 @@
 
 #include "accel/background.hpp"
 #include "accel/gpu/context.hpp"
+#include "accel/gpu/kept_code.hpp"
 #include "accel/host_payload.hpp"
 #include "accel/kernels/kernels.hpp"
 #include "options/options.hpp"
@@ -387,7 +388,7 @@ class GpuKernels final : public Kernels {
   bool reach_pinned() const override { return true; }
   std::unique_ptr<Program> compile(const std::string& source) override {
     if (!compile_) compile_ = driver_.load_compiler(context_);
-    return std::make_unique<GpuProgram>(context_, compile_(source));
+    return loaded(compile_(source));
   }
   std::unique_ptr<Program> motion() override { return compile(kernels::motion()); }
   void begin_courier() override {
@@ -398,7 +399,7 @@ class GpuKernels final : public Kernels {
   bool courier_ready() override { return courier_ && courier_->ready(); }
   std::unique_ptr<Program> courier() override {
     begin_courier();
-    return std::make_unique<GpuProgram>(context_, courier_->get());
+    return loaded(courier_->get());
   }
   void begin_reduction(const Combination& of) override {
     if (reductions_.count(of) > 0) return;
@@ -412,7 +413,7 @@ class GpuKernels final : public Kernels {
   }
   std::unique_ptr<Program> reduction(const Combination& of) override {
     begin_reduction(of);
-    return std::make_unique<GpuProgram>(context_, reductions_.at(of).get());
+    return loaded(reductions_.at(of).get());
   }
   Program& packing() override { return compiled_once(packing_, kernels::kPack); }
   Program& arithmetic() override { return compiled_once(arithmetic_, kernels::kArithmetic); }
@@ -424,6 +425,14 @@ class GpuKernels final : public Kernels {
   PatternKernels* pattern() { return unavailable().empty() ? &*pattern_ : nullptr; }
 
  private:
+  std::unique_ptr<Program> loaded(const std::string& code) {
+    try {
+      return std::make_unique<GpuProgram>(context_, code);
+    } catch (const AcceleratorError&) {
+      forget_code();
+      throw;
+    }
+  }
   Program& compiled_once(std::unique_ptr<Program>& program, const std::string& source) {
     if (!program) program = compile(source);
     return *program;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "accel/gpu/kept_code.hpp"
 
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -10,7 +12,6 @@
 #include <iterator>
 #include <optional>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 namespace nearpeak::gpu {
@@ -39,7 +40,17 @@ std::string heading(const std::string& key, const std::string& code) {
 
 fs::path file_of(const std::string& key) { return folder() / (std::to_string(sum(key)) + ".code"); }
 
+// Code that is loaded from there is run: so it has the owner of the folder around it, in which the
+// library is, and nobody else may write.
+bool is_safe() {
+  struct stat own{}, around{};
+  return stat(folder().c_str(), &own) == 0 && S_ISDIR(own.st_mode) &&
+         (own.st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
+         stat(folder().parent_path().c_str(), &around) == 0 && own.st_uid == around.st_uid;
+}
+
 std::optional<std::string> found(const std::string& key) {
+  if (!is_safe()) return std::nullopt;
   std::ifstream file(file_of(key), std::ios::binary);
   std::string line;
   if (!std::getline(file, line)) return std::nullopt;
@@ -51,18 +62,18 @@ std::optional<std::string> found(const std::string& key) {
 
 // Whole or not at all, as other processes read it. What fails is not missed.
 void keep(const std::string& key, const std::string& code) {
-  std::error_code error;
-  if (fs::create_directory(folder(), error)) fs::permissions(folder(), fs::perms::owner_all, error);
-  fs::path part = file_of(key);
-  part += "." + std::to_string(getpid()) + "-" +
-          std::to_string(std::hash<std::thread::id>()(std::this_thread::get_id()));
+  mkdir(folder().c_str(), S_IRWXU);
+  if (!is_safe()) return;
+  std::string part = folder() / "part-XXXXXX";
+  const int handle = mkstemp(part.data());
+  if (handle < 0) return;
+  close(handle);
   std::ofstream file(part, std::ios::binary);
   file << heading(key, code) << key << code;
   file.close();
-  if (file)
-    fs::rename(part, file_of(key), error);
-  else
-    fs::remove(part, error);
+  std::error_code error;
+  if (file) fs::rename(part, file_of(key), error);
+  if (!file || error) fs::remove(part, error);
 }
 
 }  // namespace
@@ -75,6 +86,11 @@ std::string kept_code(const std::string& key, const std::function<std::string()>
   std::string code = make();
   keep(key, code);
   return code;
+}
+
+void forget_code() {
+  std::error_code error;
+  if (!folder().empty()) fs::remove_all(folder(), error);
 }
 
 }  // namespace nearpeak::gpu

@@ -15,4 +15,7 @@ void keep_code_in(std::string folder);
 // kept then, if the folder can be written. Throws what `make` throws.
 std::string kept_code(const std::string& key, const std::function<std::string()>& make);
 
+// What a driver has refused: all that is kept is removed.
+void forget_code();
+
 }  // namespace nearpeak::gpu

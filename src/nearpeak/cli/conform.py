@@ -157,7 +157,7 @@ def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
     try:
         trials = run.Run(journal, described, where, TOOLS)
         left = sum(len(trials.left(contender)) for contender in contenders)
-        with Progress(left, finding) as progress, ending(), trials.mps():
+        with Progress(left, finding) as progress, ending():
             for contender in contenders:
                 trials.try_library(contender, progress.tell)
     except MpsError as error:

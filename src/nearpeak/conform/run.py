@@ -5,7 +5,7 @@ import datetime
 import itertools
 import tempfile
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -93,6 +93,8 @@ def places(paths: Sequence[DataPath], chosen: Chosen) -> dict[str, Place]:
             )
     if not wanted:
         raise UserError("two ranks have no place on this machine: see `nearpeak machine`")
+    if chosen.path and all(found[kind].path.id != chosen.path for kind in wanted):
+        raise UserError(f"--path {chosen.path!r}: no --buffers are tried there")
     return {kind: found[kind] for kind in wanted}
 
 
@@ -155,11 +157,6 @@ class Run:
         self._study = new_study()  # names its daemon of MPS
         self._threaded = {benchmark.name for benchmark in described.benchmarks if benchmark.threads}
 
-    def mps(self) -> AbstractContextManager[None]:
-        """What must go on while jobs run; MpsError where it cannot be had."""
-        needed = any(place.path.mps for place in self._where.values())
-        return mps.daemon(self._study) if needed else nullcontext()
-
     @property
     def planned(self) -> int:
         """Cases of one library."""
@@ -173,7 +170,8 @@ class Run:
     def try_library(self, contender: Contender, tell: Tell) -> None:
         """Tries what is left of a library's cases; `tell` is called with each outcome.
 
-        CannotWriteError when a disk takes no more; then nothing is running any more.
+        CannotWriteError when a disk takes no more; then nothing is running any more. MpsError where
+        the path needs a daemon that does not start.
         """
         version, who = contender.library.version, msgspec.structs.asdict(contender.who)
         self._journal.append(Contended(**who, version=version, planned=self.planned))
@@ -242,7 +240,10 @@ class Run:
     ) -> None:
         job = Job(cases, self._sizes, partial(self._launch, contender, cases[0]), record)
         # More ranks may share cores, on which those that wait for others take turns with them.
-        job.run(self._chosen.limit_seconds * cases[0].ranks / RANKS)
+        path = self._where[cases[0].buffers].path
+        # A daemon for each job, as one whose clients were killed may not serve others well.
+        with mps.daemon(self._study) if path.mps else nullcontext():
+            job.run(self._chosen.limit_seconds * cases[0].ranks / RANKS)
         if (end := job.bad_end) is not None:
             if len(job.ended) > 1:
                 again = self._repeating(contender, job.ended, "-end")

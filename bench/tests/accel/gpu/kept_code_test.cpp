@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 
+using nearpeak::gpu::forget_code;
 using nearpeak::gpu::keep_code_in;
 using nearpeak::gpu::kept_code;
 
@@ -18,11 +19,15 @@ namespace fs = std::filesystem;
 
 // A folder of its own, in which nothing is kept any more at its end.
 struct CodeFolder {
-  fs::path path = fs::temp_directory_path() / ("nearpeak-code-" + std::to_string(getpid()));
-  CodeFolder() { keep_code_in(path); }
+  fs::path around = fs::temp_directory_path() / ("nearpeak-code-" + std::to_string(getpid()));
+  fs::path path = around / "kernels";
+  CodeFolder() {
+    fs::create_directory(around);
+    keep_code_in(path);
+  }
   ~CodeFolder() {
     keep_code_in("");
-    fs::remove_all(path);
+    fs::remove_all(around);
   }
 };
 
@@ -78,4 +83,19 @@ TEST_CASE("where nothing can be written, and where compiling fails, nothing is k
   const auto fail = []() -> std::string { throw std::runtime_error("no such target"); };
   CHECK_THROWS_AS(kept_code("one", fail), std::runtime_error);
   CHECK(!fs::exists(folder.path));
+}
+
+TEST_CASE("what others may write is not loaded, and what was refused is compiled anew") {
+  const CodeFolder folder;
+  int times = 0;
+  made("one", times);
+  fs::permissions(folder.path, fs::perms::others_write, fs::perm_options::add);
+  made("one", times);
+  CHECK(times == 2);
+  fs::permissions(folder.path, fs::perms::owner_all);
+  made("one", times);
+  CHECK(times == 2);
+  forget_code();
+  made("one", times);
+  CHECK(times == 3);
 }
