@@ -5,9 +5,8 @@
 #include <cstdio>
 #include <fstream>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <numbers>
-#include <stdexcept>
-#include <string>
 #include <vector>
 
 #include "app/jacobi.hpp"
@@ -94,23 +93,16 @@ Errors errors_of(const Iterations& iterations, const Laplace& exact, const Domai
           iterations.group().largest(most)};
 }
 
-// Read as the same number. JSON has none that is not finite.
-std::string json_number(double value) {
-  if (!std::isfinite(value)) return "null";
-  char text[32];
-  std::snprintf(text, sizeof text, "%.17g", value);
-  return text;
-}
-
 // Some points of the solution, each the value of one cell. Collective; throws std::runtime_error.
 void write_solution(const Iterations& iterations, const Domain& domain, const std::string& name) {
   const Tile& tile = iterations.tile();
   const std::uint64_t longest = std::max(domain.rows, domain.columns);
   const std::uint64_t step = (longest + kMostPoints - 1) / kMostPoints;
-  // A few numbers: a library of JSON would be most of what this file takes to compile.
-  std::string out = "{\"schema\":1,\"rows\":" + std::to_string(domain.rows) +
-                    ",\"columns\":" + std::to_string(domain.columns) +
-                    ",\"step\":" + std::to_string(step) + ",\"values\":[";
+  nlohmann::ordered_json out{{"schema", 1},
+                             {"rows", domain.rows},
+                             {"columns", domain.columns},
+                             {"step", step},
+                             {"values", nlohmann::ordered_json::array()}};
   for (std::uint64_t row = 0; row < domain.rows; row += step) {
     std::vector<double> mine((domain.columns + step - 1) / step, 0.0);
     const std::int64_t here = static_cast<std::int64_t>(row) - tile.row;
@@ -124,14 +116,11 @@ void write_solution(const Iterations& iterations, const Domain& domain, const st
     std::vector<double> whole_row(mine.size(), 0.0);
     const auto all = iterations.group().gather(mine);
     for (std::size_t i = 0; i < all.size(); ++i) whole_row[i % mine.size()] += all[i];
-    out += row == 0 ? "[" : ",[";
-    for (std::size_t i = 0; i < whole_row.size(); ++i)
-      out += (i == 0 ? "" : ",") + json_number(whole_row[i]);
-    out += "]";
+    out["values"].push_back(whole_row);
   }
   if (!iterations.group().leads()) return;
   std::ofstream file(name);
-  file << out << "]}\n";
+  file << out.dump() << "\n";
   if (!file.flush()) throw std::runtime_error("cannot write " + name);
 }
 

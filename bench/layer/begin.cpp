@@ -353,11 +353,10 @@ void end() {
     world.trial = {};
     world.devices.close_all();
     const Counts& counts = world.counts;
-    const bool none = !world.able.load() && counts == Counts();
-    if (world.settings.report && none)
+    if (world.settings.report && !world.able.load() && counts == Counts())
       say("rank " + std::to_string(world.rank) +
           ": sent and received nothing in memory of a device");
-    if (world.settings.report && !none)
+    else if (world.settings.report)
       say("rank " + std::to_string(world.rank) + ": sent " + std::to_string(counts.enveloped) +
           " by envelope (" + std::to_string(counts.aside) + " set aside), " +
           std::to_string(counts.staged) + " through host memory; received " +

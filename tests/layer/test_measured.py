@@ -60,8 +60,7 @@ def measured(file: Path, said: str, kernels: bool = False) -> list[dict[str, Any
     samples = [record for record in records if record["record"] == "samples"]
     assert all(record["verified"] for record in samples)
     if kernels:
-        # Once the compiler is done, which on a loaded machine one rank may not see.
-        assert max(int(found) for found in MOVED.findall(said)) > 0, said
+        assert min(int(found) for found in MOVED.findall(said)) > 0, said
     return samples
 
 
@@ -110,9 +109,9 @@ def test_halos_arrive(application: Any, tmp_path: Path, fake_nvrtc: Path) -> Non
     """Packed by kernels of the application, and as datatypes by the layer."""
     file = tmp_path / "records.jsonl"
     words = []
+    side = "40"  # faces of so many blocks that the layer waits for the compiler
     for pack in ("kernel", "direct"):
-        words += ["+", "halo3d", "--pack", pack, "--sizes", "12", "--buffers", "D,D", *QUICK[4:]]
-        words += ["--slot-ms", "50"]
+        words += ["+", "halo3d", "--pack", pack, "--sizes", side, "--buffers", "D,D", *QUICK[2:]]
         words += ["--jsonl", str(file)]
     said = launched(application, words[1:], str(fake_nvrtc), "reachable=1,mps=1")
     samples = measured(file, said, kernels=True)

@@ -214,10 +214,12 @@ def test_a_gpu_that_cannot_be_had_is_recorded_and_the_rest_goes_on(
     assert {failure.place.path for failure in results.failures} == failed
     assert {failure.status for failure in results.failures} == {"failed"}
     assert all(said in failure.message for failure in results.failures)
-    # What has not failed may be above a ceiling for which the CPU had less time.
-    assert {(cell.place.path, cell.status == "failed") for cell in results.cells} == {
-        ("gpu-gpu nvlink", True),
-        ("host-gpu near", "host-gpu near" in failed),
+    # What was measured may be above a ceiling for which the CPU had less time.
+    assert {
+        (cell.place.path, cell.status.replace("above ceiling", "ok")) for cell in results.cells
+    } == {
+        ("gpu-gpu nvlink", "failed"),
+        ("host-gpu near", "failed" if "host-gpu near" in failed else "ok"),
     }
 
 

@@ -17,13 +17,18 @@ std::vector<std::string> nvrtc_names() {
 
 Nvrtc::Nvrtc() : compiler_(Library("NEARPEAK_NVRTC_LIBRARY", nvrtc_names()), "nvrtc", "CUBIN") {}
 
+namespace {
+std::string target(int major, int minor) {
+  return "sm_" + std::to_string(major) + std::to_string(minor);
+}
+}  // namespace
+
 std::vector<std::string> Nvrtc::options(int major, int minor) {
-  return {"--gpu-architecture=sm_" + std::to_string(major) + std::to_string(minor), "--std=c++17"};
+  return {"--gpu-architecture=" + target(major, minor), "--std=c++17"};
 }
 
 std::string Nvrtc::compile(const std::string& source, int major, int minor) const {
-  const std::string target = "sm_" + std::to_string(major) + std::to_string(minor);
-  return compiler_.compile(source, target, options(major, minor));
+  return compiler_.compile(source, target(major, minor), options(major, minor));
 }
 
 }  // namespace nearpeak::cuda

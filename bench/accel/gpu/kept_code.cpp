@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <ios>
@@ -13,6 +12,8 @@
 #include <optional>
 #include <system_error>
 #include <utility>
+
+#include "accel/fnv1a.hpp"
 
 namespace nearpeak::gpu {
 namespace {
@@ -24,21 +25,15 @@ fs::path& folder() {
   return where;
 }
 
-// FNV-1a, of 64 bits: for names, and for files that were cut off or damaged, not for malice: who
-// can write here can write the library beside it.
-std::uint64_t sum(const std::string& text) {
-  std::uint64_t value = 0xcbf29ce484222325U;
-  for (const char each : text) value = (value ^ static_cast<unsigned char>(each)) * 0x100000001b3U;
-  return value;
-}
-
 // A file has this line, the key and the code.
 std::string heading(const std::string& key, const std::string& code) {
   return "nearpeak code 1 " + std::to_string(key.size()) + " " + std::to_string(code.size()) + " " +
-         std::to_string(sum(code)) + "\n";
+         std::to_string(fnv1a(code)) + "\n";
 }
 
-fs::path file_of(const std::string& key) { return folder() / (std::to_string(sum(key)) + ".code"); }
+fs::path file_of(const std::string& key) {
+  return folder() / (std::to_string(fnv1a(key)) + ".code");
+}
 
 // Code that is loaded from there is run: so it has the owner of the folder around it, in which the
 // library is, and nobody else may write.

@@ -4,17 +4,10 @@
 #include <algorithm>
 #include <sstream>
 
+#include "accel/fnv1a.hpp"
+
 namespace nearpeak::opencl {
 namespace {
-
-// Fowler, Noll and Vo's FNV-1a of 64 bits.
-std::uint64_t fnv1a(const std::string& text, std::uint64_t hash) {
-  for (const char c : text) {
-    hash ^= static_cast<unsigned char>(c);
-    hash *= 0x100000001B3ULL;
-  }
-  return hash;
-}
 
 void need(int result, const char* call) {
   if (result != kSuccess) throw AcceleratorError(std::string(call) + ": " + error_name(result));
@@ -142,8 +135,7 @@ struct Platform {
 }  // namespace
 
 std::string derived_uuid(const std::string& text) {
-  const std::uint64_t halves[] = {fnv1a(text, 0xCBF29CE484222325ULL),
-                                  fnv1a("second half\n" + text, 0xCBF29CE484222325ULL)};
+  const std::uint64_t halves[] = {fnv1a(text), fnv1a("second half\n" + text)};
   Uuid uuid;
   for (int i = 0; i < 16; ++i)
     uuid.bytes[i] = static_cast<unsigned char>(halves[i / 8] >> (8 * (i % 8)));
