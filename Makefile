@@ -16,7 +16,7 @@ SITE := .venv/site
 # What Python compiles it keeps: else each process that tests start would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup study test quick lint format programs unit sanitize narrowed lock docs dist install clean
+.PHONY: help setup study test quick lint format programs unit sanitize lock docs dist install clean
 
 help:
 	@echo "make setup   make .venv/bin/nearpeak, and the measuring programs for the MPI libraries here"
@@ -62,7 +62,7 @@ study: $(READY)
 # one before it has ended: launches, whose ranks wait for each other, beside what only computes.
 test: $(TOOLS)
 	$(MAKE) programs
-	$(MAKE) --jobs=2 --output-sync=target pytest-mpi lint sanitize unit narrowed pytest-rest \
+	$(MAKE) --jobs=2 --output-sync=target pytest-mpi lint sanitize pytest-computing pytest-rest \
 	  pytest-study
 
 # Nothing of it compiles, starts a launch or opens a browser.
@@ -91,6 +91,8 @@ format: $(TOOLS)
 	$(BIN)/ruff check --fix
 
 # With what real launches start: tests that wait for a compiler, beside others that do, take longer.
+# Of the release what users build, with warnings as errors; its C++ tests are those of the sanitizers.
+programs: BUILT = --target nearpeak-native
 programs: build-release build-sanitize
 	$(BIN)/nearpeak mpi add openmpi mpich
 	$(BIN)/nearpeak build --mpi openmpi --mpi mpich
@@ -111,19 +113,19 @@ sanitize: build-sanitize
 unit sanitize:
 	$(BIN)/ctest --test-dir $(CHECKED) --output-on-failure --no-tests=error
 
-# What computes, on the instructions that every CPU has: nothing may depend on last digits.
-narrowed: $(TOOLS)
-	$(BIN)/python tests/narrowed.py tests/statistics tests/observations tests/results \
-	  tests/findings tests/compare tests/test_numbers.py
-
-# Two parts of real launches (only one may have test hosts), all else.
+# Two parts of real launches (only one may have test hosts), what computes, all else.
 PART_mpi := tests/mpi
 PART_study := tests/study tests/libraries tests/netns tests/slurm tests/examples
-PART_rest := $(addprefix --ignore=,$(PART_mpi) $(PART_study))
-.PHONY: pytest-mpi pytest-study pytest-rest
+PART_computing := tests/statistics tests/observations tests/results tests/findings tests/compare \
+  tests/test_numbers.py
+PART_rest := $(addprefix --ignore=,$(PART_mpi) $(PART_study) $(PART_computing))
+.PHONY: pytest-mpi pytest-study pytest-computing pytest-rest
+# On the instructions that every CPU has, as last digits may not matter; `make quick` uses all.
+pytest-computing: PYTEST := $(BIN)/python tests/narrowed.py
 
-pytest-mpi pytest-study pytest-rest: pytest-%: $(TOOLS)
-	$(BIN)/pytest --junitxml=build/$@.xml $(PART_$*)
+PYTEST := $(BIN)/pytest
+pytest-mpi pytest-study pytest-computing pytest-rest: pytest-%: $(TOOLS)
+	$(PYTEST) --junitxml=build/$@.xml $(PART_$*)
 
 $(SITE): $(READY) requirements-docs.lock
 	$(PIP) --require-hashes -r requirements-docs.lock

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plain CPU that `make narrowed` tests on (narrowed.py)."""
+"""The plain CPU that `make test` tests what computes on (narrowed.py)."""
 
 import subprocess
 import sys
