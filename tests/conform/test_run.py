@@ -22,6 +22,7 @@ from nearpeak.conform.plan import Chosen
 from nearpeak.conform.schema import schema
 from nearpeak.errors import UserError
 from nearpeak.machine.machine import Machine
+from nearpeak.machine.sysfs import from_sysfs
 from nearpeak.report.conformed import words
 from nearpeak.report.conformed.page import render
 from nearpeak.report.conformed.terminal import print_conformance
@@ -352,8 +353,25 @@ def test_more_ranks_take_ends_of_their_own_where_there_are(standins: ModuleType)
 def test_a_path_that_is_named_has_all_devices(standins: ModuleType) -> None:
     shared = standins.gpu_path("gpu-gpu same-gpu mps", mps=True)
     found = [standins.data_path(), standins.gpu_path(), shared]
-    where = run.places(found, Chosen(buffers=["H,H", "D,D", "H,D"], path=shared.id))
+    where = run.places(found, Chosen(buffers=["H,H", "D,D", "H,D"], path=shared.id), shared)
     assert [place.path.id for place in where.values()] == [found[0].id, shared.id, shared.id]
+    with pytest.raises(UserError, match=f"--path '{shared.id}': no --buffers are tried there"):
+        run.places(found, Chosen(buffers=["H,H"], path=shared.id), shared)
+
+
+def test_the_paths_that_can_be_named_are_those_of_a_study_between_two_gpus() -> None:
+    dgx = from_sysfs(Path(__file__).parent.parent / "machines" / "dgx-h100.txt")
+    for known in ("gpu-gpu same-gpu mps", "gpu-gpu pair 2-5"):
+        assert run.named_path(dgx, known).id == known
+    for others, why in {
+        "gpu-gpu nvlnk": "unknown path 'gpu-gpu nvlnk'; did you mean 'gpu-gpu nvlink'?",
+        "gpu x9": "there is no path gpu x9",
+        "host-gpu near": "--path 'host-gpu near' has not two ends with a GPU: choose one of gpu-",
+        "gpu x4": "--path 'gpu x4' has not two ends with a GPU: choose one of gpu-",
+    }.items():
+        with pytest.raises(UserError) as error:
+            run.named_path(dgx, others)
+        assert str(error.value).startswith(why)
 
 
 @pytest.mark.parametrize(
@@ -362,11 +380,6 @@ def test_a_path_that_is_named_has_all_devices(standins: ModuleType) -> None:
         ({"operations": ["latncy"]}, "--operations: unknown 'latncy'; did you mean 'latency'?"),
         ({"allocators": ["vmn"]}, "--allocators: 'vmn' gives no buffers D,D; did you mean 'vmm'?"),
         ({"buffers": ["D,H,H"]}, "--buffers D,H,H: there is no place for them"),
-        ({"path": "gpu-gpu"}, "--path 'gpu-gpu' is no path of this machine between two ends"),
-        (
-            {"path": "gpu-gpu nvlink", "buffers": ["H,H"]},
-            "--path 'gpu-gpu nvlink': no --buffers are tried there",
-        ),
     ],
 )
 def test_bad_input_writes_nothing(runner: Runner, fields: dict[str, Any], said: str) -> None:

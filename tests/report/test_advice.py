@@ -16,6 +16,7 @@ from nearpeak.report.headlines import groups
 from nearpeak.report.notices import notices
 from nearpeak.report.picture import measured
 from nearpeak.results.names import case
+from nearpeak.results.order import is_left_out
 from nearpeak.results.results import Conditions, Drift, Finding, InMessage, Results
 from nearpeak.results.theoretical import compare
 from nearpeak.terms.identity import Who
@@ -82,6 +83,11 @@ def test_no_one_is_sent_to_measure_what_was_left_out(plain: Results, advised: Ad
     assert notice.text.endswith(
         f" Of these, {len(few)} were left out, so that the budget holds the rest."
     )
+    place, who = few[0].place.path, few[0].who
+    plain.left_out = [
+        LeftOut(kind="library", name="x", why="so", paths=[place], who=who, budget_seconds=9.0)
+    ]
+    assert {cell.who for cell in plain.cells if is_left_out(cell, plain)} == {who}
 
 
 def test_a_finding_of_few_launches_is_no_advice(

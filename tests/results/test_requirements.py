@@ -310,8 +310,15 @@ def test_what_the_budget_left_out_is_told(results: Results) -> None:
     wanted = parse_requirement(f"{SAME}:bibw:1M>=0.2")
     with pytest.raises(UserError, match=r"left out bibw, as its budget was .* 5m10s has it"):
         check([wanted], measured(results), left_out=[left])
-    with pytest.raises(UserError, match="'bibw' is not measured on that path"):
-        check([wanted], measured(results))
+    of_another = msgspec.structs.replace(
+        left, kind="library", name="beta on it", benchmarks=[], paths=[SAME], who=Who("beta")
+    )
+    one = parse_requirement(f"alpha,{SAME}:bibw:1M>=0.2")
+    for each, others in ((wanted, []), (one, [of_another])):
+        with pytest.raises(UserError, match="'bibw' is not measured on that path"):
+            check([each], measured(results), left_out=others)
+    with pytest.raises(UserError, match=r"left out beta on it, as its budget was"):
+        check([wanted], measured(results), left_out=[of_another])
 
 
 def test_one_value_is_met_and_not_enough(results: Results) -> None:

@@ -197,6 +197,26 @@ def test_what_the_user_named_is_never_left_out(
     assert rma.benchmarks == ["put_latency"]
 
 
+def test_a_library_may_be_left_out_on_each_path_that_was_not_named(
+    standins: ModuleType, described: Description
+) -> None:
+    def libraries(**said: Any) -> set[tuple[int | None, str]]:
+        plan = plan_of(standins, described, "one-gpu", 2, budget_seconds=1e9, **said)
+        found = [each for each in plan.spare if each.kind == "library"]
+        assert plan.spare[-len(found) :] == found or not found
+        assert plan.left_out == []
+        for each in found:
+            assert each.name == f"library{each.contender} on {each.paths[0]}"
+        return {(each.contender, each.paths[0]) for each in found}
+
+    usual = libraries()
+    assert {(0, "host-gpu near"), (1, "host-gpu near"), (1, "host-host same-numa")} < usual
+    assert libraries(kept_paths=["host-gpu near"]) == {
+        (number, path) for number, path in usual if path != "host-gpu near"
+    }
+    assert libraries(paths=["host-gpu near", "host-host same-numa"]) == set()
+
+
 def test_all_pairs_are_asked_for(standins: ModuleType, described: Description) -> None:
     plan = plan_of(standins, described, "h200x2", 2, budget_seconds=60, all_pairs=True)
     assert not [left for left in plan.left_out if left.kind == "path"]

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """What records say of what is left: the same cases count as in the results."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
 import pytest
 
 from nearpeak.study.answers import launch_record
+from nearpeak.study.fit import spare
+from nearpeak.study.options import Options
 from nearpeak.study.plan import Plan, PlannedLaunch, Spare
 from nearpeak.study.records import (
     CaseRecord,
@@ -20,6 +22,7 @@ from nearpeak.study.records import (
     TakenUpRecord,
 )
 from nearpeak.study.state import State
+from nearpeak.terms.identity import Who
 
 CASE: dict[str, Any] = {
     "benchmark": "latency",
@@ -326,6 +329,92 @@ def test_a_large_part_left_out_makes_room_for_small_ones_before_it(standins: Mod
     assert list(state.to_leave_out(1, 6, everything - 4.0)) == [1]
     assert list(state.to_leave_out(1, 6, 0.0)) == [0, 1]
     assert state.seconds_left(1, 6) == everything  # nothing is left out yet
+
+
+THREE_PATHS = ("host-host same-numa", "host-host tcp-loopback", "host-host cross-numa")
+NEAR, TCP, FAR = THREE_PATHS
+
+
+def after_a_block(
+    standins: ModuleType, slow: Mapping[tuple[str, str], float], paths: Sequence[str] = THREE_PATHS
+) -> State:
+    """Of two libraries on three paths, after one block of launches of 1 s; those of some libraries
+    on some paths took so many seconds."""
+    plan = standins.small_plan(
+        standins.contender("alpha"),
+        standins.contender("beta"),
+        launches=6,
+        paths=tuple(
+            standins.data_path(path, "network" if path == TCP else "memory") for path in paths
+        ),
+    )
+    plan.budget_seconds = 1000.0
+    plan.spare = spare(plan, Options())
+    state = State(plan)
+    for planned in state.remaining(0):
+        seconds = slow.get((plan.who(planned).label, planned.path), 1.0)
+        feed_some(state, planned, seconds=seconds)
+    return state
+
+
+def left_out(state: State, seconds: float) -> list[str]:
+    """What leaves the next five blocks so many seconds."""
+    return [state.plan.spare[number].name for number in state.to_leave_out(1, 6, seconds)]
+
+
+def test_a_library_that_is_slow_on_one_path_is_left_out_there_before_anything_else(
+    standins: ModuleType,
+) -> None:
+    """Though it is the path that would stay longest, and the only one: Open MPI's pipelined copies
+    between the host and a GPU took a hundred times as long as others."""
+    state = after_a_block(standins, {("alpha", NEAR): 100.0})
+    everything, slow = state.seconds_left(1, 6), f"alpha on {NEAR}"
+    assert left_out(state, everything) == []
+    assert left_out(state, everything - 1.0) == [slow]
+    others = everything - 5 * 100.0
+    assert left_out(state, others) == [slow]
+    assert left_out(state, others - 1.0) == [slow, TCP]
+    # Where the rest has no room either, it has two launches in any case.
+    assert left_out(state, 0.0) == [slow]
+    [number] = state.to_leave_out(1, 6, others)
+    state.feed(LeftOutRecord(block=1, spare=number, budget_seconds=everything))
+    left = {(state.plan.who(launch).label, launch.path) for launch in state.remaining(1)}
+    assert left == {(who, path) for who in ("alpha", "beta", "ceiling") for path in THREE_PATHS} - {
+        ("alpha", NEAR)
+    }
+    assert left_out(state, 0.0) == []
+    told = state.plan.left_out_later(number, everything, 1)
+    assert (told.label, told.who, told.paths) == (slow, Who("alpha"), [NEAR])
+
+
+def test_of_several_slow_ones_the_costliest_go_as_far_as_needed(standins: ModuleType) -> None:
+    state = after_a_block(standins, {("alpha", NEAR): 50.0, ("beta", NEAR): 100.0})
+    everything = state.seconds_left(1, 6)
+    assert left_out(state, everything - 1.0) == [f"beta on {NEAR}"]
+    both = [f"beta on {NEAR}", f"alpha on {NEAR}"]
+    assert left_out(state, everything - 501.0) == both
+    for number in state.to_leave_out(1, 6, everything - 501.0):
+        state.feed(LeftOutRecord(block=1, spare=number, budget_seconds=everything))
+    assert {launch.path for launch in state.remaining(1)} == {TCP, FAR}  # nor its ceiling
+
+
+def test_a_library_that_is_slow_everywhere_stays_on_a_path(standins: ModuleType) -> None:
+    state = after_a_block(standins, {("alpha", path): 100.0 for path in (NEAR, TCP)}, (NEAR, TCP))
+    others = state.seconds_left(1, 6) - 1000.0
+    assert left_out(state, others + 500.0) in ([f"alpha on {NEAR}"], [f"alpha on {TCP}"])
+    assert len(left_out(state, others)) == 1
+
+
+def test_where_no_library_is_much_slower_than_usual_all_is_left_out_in_order(
+    standins: ModuleType,
+) -> None:
+    state = after_a_block(standins, {("alpha", NEAR): 4.0, ("beta", FAR): 3.0})
+    assert left_out(state, state.seconds_left(1, 6) - 1.0) == [TCP]
+    assert left_out(state, 0.0) == [TCP, FAR]
+    # All of them are slow: so is the machine.
+    everywhere = {(who, path): 30.0 for who in ("alpha", "beta") for path in THREE_PATHS}
+    state = after_a_block(standins, everywhere | {("ceiling", path): 30.0 for path in THREE_PATHS})
+    assert left_out(state, 0.0) == [TCP, FAR]
 
 
 def of_a_slow_pilot(standins: ModuleType, launches: int = 12) -> State:

@@ -151,7 +151,8 @@ def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
     machine = discover()
     described = build_programs([contender.library for contender in contenders], TOOLS).described
     contenders, lent = start(contenders, machine, [[]], None, TOOLS, say)
-    where = run.places(paths_within(lent), chosen)
+    named = run.named_path(lent, chosen.path) if chosen.path else None
+    where = run.places(paths_within(lent), chosen, named)
     if journal is None:
         journal = ConformJournal(folder, run.begin(machine, chosen, described, list(where)))
     try:

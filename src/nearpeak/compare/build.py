@@ -194,20 +194,20 @@ def _missing(
             curve=curve,
             lacks=_lacks((who, place, curve), now),
             failed=(who, place, curve) in tried,
-            budget_seconds=_with_budget(place, curve, left_out),
+            budget_seconds=_with_budget(who, place, curve, left_out),
         )
         for who, place, curve in _curves(old)
         if (who, place, curve) not in now
     ]
 
 
-def _with_budget(place: Place, curve: Curve, left_out: Iterable[LeftOut]) -> float | None:
+def _with_budget(who: Who, place: Place, curve: Curve, left_out: Iterable[LeftOut]) -> float | None:
     """The largest budget that one of these studies, which left a curve out, would need for it."""
     return max(
         (
             left.budget_seconds
             for left in left_out
-            if left.holds(place.path, curve.benchmark, curve.axes)
+            if left.holds(place.path, curve.benchmark, curve.axes, who.label)
         ),
         default=None,
     )

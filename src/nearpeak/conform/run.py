@@ -35,7 +35,7 @@ from nearpeak.machine.machine import Machine
 from nearpeak.study import mps
 from nearpeak.study.commands import Seats, Tools, probe_launch
 from nearpeak.study.describe import Description
-from nearpeak.study.paths import gpu_path
+from nearpeak.study.paths import gpu_path, paths_within, select_paths
 from nearpeak.study.plan import Contender, new_study
 from nearpeak.study.trials import Job, cases_text
 from nearpeak.terms.buffers import HOST, Ends, parse_buffers, rank_ends
@@ -66,20 +66,23 @@ class Place:
         return tuple(seats[rank % len(seats)] for rank in range(ranks))
 
 
-def places(paths: Sequence[DataPath], chosen: Chosen) -> dict[str, Place]:
-    """Where each kind of buffers is tried: on the host alone, or between two GPUs.
+def places(
+    paths: Sequence[DataPath], chosen: Chosen, named: DataPath | None = None
+) -> dict[str, Place]:
+    """Where each kind of buffers is tried: on the host alone, or between two GPUs (on the path that
+    was named, if one was).
 
-    Without a choice all that this machine has; UserError for buffers or a path that it has not.
+    Without a choice all that this machine has; UserError for buffers that it has no place for.
     """
     host = next(
         (path for path in paths if path.transport == "memory" and rank_ends(path, HOST)), None
     )
-    gpus = _named(paths, chosen.path) if chosen.path else gpu_path(paths)
+    gpus = named or gpu_path(paths)
     found = {}
     if host is not None and (ends := rank_ends(host, HOST)):
         found[HOST] = Place(host, ends, HOST, _most_ends(paths, HOST) or ends)
     if gpus is not None and (ends := rank_ends(gpus, "D,D")):
-        more = None if chosen.path else _most_ends(paths, "D,D")
+        more = None if named else _most_ends(paths, "D,D")
         place = Place(gpus, ends, "D,D", more or ends)
         found |= dict.fromkeys(GPU_BUFFERS, place)
     wanted = [parse_buffers(kind) for kind in chosen.buffers] or list(found)
@@ -93,19 +96,26 @@ def places(paths: Sequence[DataPath], chosen: Chosen) -> dict[str, Place]:
             )
     if not wanted:
         raise UserError("two ranks have no place on this machine: see `nearpeak machine`")
-    if chosen.path and all(found[kind].path.id != chosen.path for kind in wanted):
-        raise UserError(f"--path {chosen.path!r}: no --buffers are tried there")
+    if named and all(found[kind].path is not named for kind in wanted):
+        raise UserError(f"--path {named.id!r}: no --buffers are tried there")
     return {kind: found[kind] for kind in wanted}
 
 
-def _named(paths: Sequence[DataPath], path_id: str) -> DataPath:
-    fit = {path.id: path for path in paths if len(path.ends) == RANKS and rank_ends(path, "D,D")}
-    if path_id not in fit:
+def named_path(machine: Machine, path_id: str) -> DataPath:
+    """The path that was named for buffers on devices; UserError where it is not there, or has not
+    two ends with a GPU."""
+    [path] = select_paths(machine, [], [path_id])
+    if not _is_between_gpus(path):
+        there = [path.id for path in paths_within(machine) if _is_between_gpus(path)]
         raise UserError(
-            f"--path {path_id!r} is no path of this machine between two ends with a GPU: choose one"
-            f" of {', '.join(fit) or 'none'}"
+            f"--path {path_id!r} has not two ends with a GPU: choose one of"
+            f" {', '.join(there) or 'none'}"
         )
-    return fit[path_id]
+    return path
+
+
+def _is_between_gpus(path: DataPath) -> bool:
+    return len(path.ends) == RANKS and rank_ends(path, "D,D") is not None
 
 
 def _most_ends(paths: Sequence[DataPath], buffers: str) -> Ends | None:

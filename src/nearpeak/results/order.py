@@ -110,4 +110,5 @@ def of_headlines(results: Results) -> list[Cell]:
 def is_left_out(cell: Cell, results: Results) -> bool:
     """Whether no more of it was measured, so that the budget holds the rest."""
     path, case = cell.place.path, cell.case
-    return any(left.holds(path, case.benchmark, case.axes) for left in results.left_out)
+    library = cell.who.label
+    return any(left.holds(path, case.benchmark, case.axes, library) for left in results.left_out)

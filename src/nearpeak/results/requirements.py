@@ -148,7 +148,7 @@ def check(
             _named(wanted, subjects, why_not)
         except UserError:
             for left in left_out:
-                if left.holds(wanted.path, wanted.figure.split()[0], {}):
+                if left.holds(wanted.path, wanted.figure.split()[0], {}, wanted.library):
                     raise UserError(
                         f"--require {wanted.text!r}: the study left out {left.label}, as its budget"
                         f" was too short: --budget {format_seconds(left.budget_seconds)} has it"

@@ -51,6 +51,10 @@ OTHER_ROUNDS = 10  # of a case that are no samples: first use, warm-up, verifica
 WARM_SLOT = 1.1  # a slot, and the tenth of it that the warm-up may take
 APPLICATION_SECONDS = 1.5  # of a case: its cells are filled and looked at several times
 MOST_TOGETHER = 8  # pairs of ranks that are taken to move data at once as fast as one does
+# Times as long as usual, beside what was guessed: then a launch is slow. In recorded studies the
+# slowest one took 3.1 times as long, and one whose library copies badly through the host's memory a
+# hundred times.
+SLOW = 6.0
 # Of a memory ceiling, two cases of arrays that exceed the caches: 2.5 s with 2 cores, 6.0 with 16.
 LOCAL_SECONDS, LOCAL_CPU_SECONDS, LOCAL_CPUS = 2.0, 0.25, 16
 
@@ -229,11 +233,17 @@ class Estimate:
         guess = self._guesses[launch.template]
         return guess.seconds(launch.slot_ms, launch.least_samples) * correction
 
-    def _correction(self) -> float:
-        """Measured to guessed time, over what was measured."""
+    def is_slow(self, templates: Iterable[int]) -> bool:
+        """Whether launches of these take many times as long as was guessed, and as launches do
+        that take longer than guessed, as all may on this machine."""
+        usual = statistics.median_low([self._correction([known]) for known in self._measured])
+        return self._correction(templates) > SLOW * max(1.0, usual)
+
+    def _correction(self, templates: Iterable[int] | None = None) -> float:
+        """Measured to guessed time, over what was measured, of these or of all."""
         guessed = measured = 0.0
-        for template, manners in self._measured.items():
-            for manner, times in manners.items():
+        for template in self._measured if templates is None else templates:
+            for manner, times in self._measured.get(template, {}).items():
                 guess = self._guesses[template].seconds(manner.slot_ms, manner.least_samples)
                 guessed += len(times) * guess
                 measured += sum(times)

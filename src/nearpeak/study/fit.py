@@ -140,8 +140,10 @@ def _leave_out(plan: Plan, asked: "_Asked", possible: "Sequence[Cut]", blocks: i
 
 
 def spare(plan: Plan, options: Options) -> list[Spare]:
-    """What a study may leave out still, should launches take longer than guessed."""
-    return [
+    """What a study may leave out still, should launches take longer than guessed: what a budget may
+    leave out, in order; and behind it libraries on single paths, of which it leaves out first what
+    turns out to be much slower than usual."""
+    found = [
         Spare(
             kind=cut.kind,
             name=cut.name,
@@ -153,6 +155,23 @@ def spare(plan: Plan, options: Options) -> list[Spare]:
         )
         for cut in cuts(plan, options)
     ]
+    return [*found, *_libraries(plan, options)]
+
+
+def _libraries(plan: Plan, options: Options) -> Iterator[Spare]:
+    """Each library on each path that was not named."""
+    measured = dict.fromkeys(
+        (launch.contender, launch.path) for launch in plan.launches if launch.contender is not None
+    )
+    for contender, path in measured:
+        if not _named(plan.find_path(path), options):
+            yield Spare(
+                kind="library",
+                name=f"{plan.contenders[contender].label} on {path}",
+                why="its launches take many times as long there as is usual",
+                contender=contender,
+                paths=[path],
+            )
 
 
 @dataclass(frozen=True, eq=False)

@@ -69,6 +69,7 @@ class Spare(msgspec.Struct, kw_only=True, frozen=True):
     why: str
     variants: list[int] = []  # indexes into Plan.variants, wherever they are measured
     paths: list[str] = []  # with all that is measured there
+    contender: int | None = None  # index into Plan.contenders: there of this one alone
 
 
 class Group(msgspec.Struct, kw_only=True, frozen=True):
@@ -271,6 +272,7 @@ class Plan(msgspec.Struct, kw_only=True):
             why=spare.why,
             benchmarks=[] if spare.kind == "staging" else list(names),
             paths=spare.paths,
+            who=None if spare.contender is None else self.contenders[spare.contender].who,
             budget_seconds=budget_seconds,
             after_blocks=block,
         )

@@ -211,16 +211,19 @@ class State:
         return sum(self.estimate.seconds(self.remaining(block)) for block in range(first, until))
 
     def to_leave_out(self, first: int, until: int, seconds: float) -> dict[int, float]:
-        """What to leave out in the plan's order, so that the blocks [first, until) take at most so
-        many seconds: indices into Plan.spare, each with the seconds that would have kept it.
+        """What to leave out, so that the blocks [first, until) take at most so many seconds:
+        indices into Plan.spare, each with the seconds that would have kept it. First what is slow
+        (`_slow`), then the rest in the plan's order.
 
-        A large one behind small ones may make room for some of these.
+        A large one behind small ones may make room for some of these. Where what is slow has taken
+        so much that nothing makes enough room, all else stays, for the two blocks that are run.
         """
         found: dict[int, float] = {}
         while (needed := self._without(found, first, until)) > seconds:
             number = self._next_spare(found, first)
             if number is None:
-                break
+                slow = [each for each in (*self._spared, *found) if self._is_of_a_library(each)]
+                return {each: found[each] for each in slow if each in found} if slow else found
             found[number] = needed
         for number in list(reversed(found))[1:]:
             rest = [other for other in found if other != number]
@@ -234,14 +237,40 @@ class State:
             return self.seconds_left(first, until)
 
     def _next_spare(self, spares: Iterable[int], block: int) -> int | None:
-        """What comes next behind these; None where it would be all, or brings nothing."""
+        """What comes next behind these; None where it would be all of a library, or brings
+        nothing."""
         with self._left_out(spares, block):
             going = [unit for unit in self._units() if not self._is_done(unit, block)]
-        for number, spare in enumerate(self.plan.spare):
+            slow = self._slow(block)
+        others = [each for each in range(len(self.plan.spare)) if not self._is_of_a_library(each)]
+        for number in (*slow, *others):
+            spare = self.plan.spare[number]
             left = [unit for unit in going if not self._is_part(unit, spare)]
-            if len(left) < len(going) and any(unit.variant is not None for unit in left):
+            if len(left) < len(going) and self._libraries(left) == self._libraries(going):
                 return number
         return None
+
+    def _slow(self, block: int) -> list[int]:
+        """Libraries on paths where they are much slower than usual, as indices into Plan.spare:
+        what takes most of this block first. Anything else would be left out for their sake."""
+        remaining = self.remaining(block)
+        seconds: dict[int, float] = {}
+        for number in filter(self._is_of_a_library, range(len(self.plan.spare))):
+            part = [
+                planned
+                for planned in remaining
+                if self._is_part(Unit(planned.template, None), self.plan.spare[number])
+            ]
+            if part and self.estimate.is_slow([planned.template for planned in part]):
+                seconds[number] = self.estimate.seconds(part)
+        return sorted(seconds, key=lambda number: -seconds[number])
+
+    def _is_of_a_library(self, number: int) -> bool:
+        """Whether one of Plan.spare is of a single one: it is left out only where it is slow."""
+        return self.plan.spare[number].contender is not None
+
+    def _libraries(self, units: Iterable[Unit]) -> set[int | None]:
+        return {self.plan.launches[unit.template].contender for unit in units} - {None}
 
     @contextlib.contextmanager
     def _left_out(self, spares: Iterable[int], block: int) -> Iterator[None]:
@@ -419,8 +448,10 @@ class State:
         self._go_on([unit for unit in self._units() if self._is_part(unit, spare)], block)
 
     def _is_part(self, unit: Unit, spare: Spare) -> bool:
-        path = self.plan.launches[unit.template].path
-        return path in spare.paths or unit.variant in spare.variants
+        launch = self.plan.launches[unit.template]
+        if spare.contender is not None and launch.contender != spare.contender:
+            return False
+        return launch.path in spare.paths or unit.variant in spare.variants
 
     def _units(self) -> list[Unit]:
         return [*self._of("mpi"), *self._of("ceiling")]

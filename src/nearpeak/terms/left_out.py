@@ -8,27 +8,35 @@ import msgspec
 
 from nearpeak.numbers import count
 from nearpeak.terms.axes import staging
+from nearpeak.terms.identity import Who
 
 # Fewer launches give no interval: of all that a plan keeps, its budget holds so many blocks. Local
 # memory, and where a path's ceiling ends to grow, are measured in no more.
 LEAST_BLOCKS = 6
-LeftOutKind = Literal["family", "benchmark", "staging", "path", "memory"]
+LeftOutKind = Literal["family", "benchmark", "staging", "path", "memory", "library"]
 
 
 class LeftOut(msgspec.Struct, kw_only=True, frozen=True):
     """What a study does not measure, so that its budget holds six launches of the rest."""
 
     kind: LeftOutKind
-    name: str  # "collective", "bibw", "pageable", "host x4", "from other NUMA nodes"
+    # "collective", "bibw", "pageable", "host x4", "from other NUMA nodes", "openmpi on host x4"
+    name: str
     why: str
     benchmarks: list[str] = []  # of which nothing is measured then
-    paths: list[str] = []  # on which no library is measured then
+    paths: list[str] = []  # on which no library is measured then, or `who` is not
+    who: Who | None = None  # what is left out is of this one alone
     budget_seconds: float  # that holds six blocks with it, by what was known then
     whole_seconds: float = 0.0  # a budget that holds all that was asked for; 0: not known
     after_blocks: int = 0  # that were measured then; 0: before the start, by a guess
 
-    def holds(self, path: str, benchmark: str, axes: Mapping[str, str]) -> bool:
-        """Whether it has what a benchmark with these axes measures of libraries on a path."""
+    def holds(
+        self, path: str, benchmark: str, axes: Mapping[str, str], library: str | None = None
+    ) -> bool:
+        """Whether it has what a benchmark with these axes measures on a path, of the library that
+        tables name so, or of any."""
+        if self.who is not None and library not in (None, self.who.label):
+            return False
         return (
             path in self.paths
             or benchmark in self.benchmarks
@@ -42,7 +50,7 @@ class LeftOut(msgspec.Struct, kw_only=True, frozen=True):
             return f"memory {self.name} ({count(len(self.paths), 'path')})"
         if self.kind == "staging":
             return f"staging={self.name}"
-        if self.kind == "path":
+        if self.kind in ("path", "library"):
             return self.name
         others = [name for name in self.benchmarks if name != self.name]
         label = f"{self.name}: {', '.join(others)}" if others else self.name

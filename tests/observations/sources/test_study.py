@@ -114,6 +114,19 @@ def test_what_was_taken_up_again_is_not_left_out(make_study: MakeStudy) -> None:
     assert (left.name, left.after_blocks) == ("bw", 2)
 
 
+def test_a_library_that_was_left_out_on_a_path_is_told(make_study: MakeStudy) -> None:
+    study = make_study()
+    study.launch(0, "alpha", "bw", {8: 1.0})
+    path = "host-host same-numa"
+    study.spare = [Spare(kind="library", name="so", why="so", contender=0, paths=[path])]
+    study.records.append(LeftOutRecord(block=1, spare=0, budget_seconds=9.0))
+    [left] = load(study.write()).left_out
+    assert (left.who, left.paths) == (Who("alpha"), [path])
+    assert left.holds(path, "bw", {}, "alpha")
+    assert not left.holds(path, "bw", {}, "beta")
+    assert not left.holds("another", "bw", {}, "alpha")
+
+
 def test_a_truncated_last_line_is_left_out(make_study: MakeStudy) -> None:
     study = make_study()
     study.launch(0, "alpha", "bw", {8: 1.0, 1024: 2.0})
