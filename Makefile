@@ -59,11 +59,15 @@ study: $(READY)
 	  $(if $(wildcard $(STUDY)/plan.json),--resume)
 
 # Built one after the other, as each build takes all cores. Tests are run side by side, each part when
-# one before it has ended: launches, whose ranks wait for each other, beside what only computes.
+# one before it has ended. What has more launches goes first (nice): a rank whose CPU is taken keeps
+# others waiting, and other parts get what launches leave.
 test: $(TOOLS)
 	$(MAKE) programs
-	$(MAKE) --jobs=2 --output-sync=target pytest-mpi lint sanitize pytest-computing pytest-rest \
-	  pytest-study
+	$(MAKE) --jobs=3 --output-sync=target pytest-mpi pytest-study pytest-rest sanitize lint \
+	  pytest-computing
+
+pytest-study: FIRST := nice -n 5
+pytest-rest sanitize lint pytest-computing: FIRST := nice -n 15
 
 # Nothing of it compiles, starts a launch or opens a browser.
 quick: $(TOOLS)
@@ -83,7 +87,7 @@ lint: $(TOOLS)
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
-	$(BIN)/mypy
+	$(FIRST) $(BIN)/mypy
 
 format: $(TOOLS)
 	$(BIN)/clang-format -i $(CPP)
@@ -111,7 +115,7 @@ sanitize: CHECKED = build/sanitize
 unit: build-release
 sanitize: build-sanitize
 unit sanitize:
-	$(BIN)/ctest --test-dir $(CHECKED) --output-on-failure --no-tests=error
+	$(FIRST) $(BIN)/ctest --test-dir $(CHECKED) --output-on-failure --no-tests=error
 
 # Two parts of real launches (only one may have test hosts), what computes, all else.
 PART_mpi := tests/mpi
@@ -125,7 +129,7 @@ pytest-computing: PYTEST := $(BIN)/python tests/narrowed.py
 
 PYTEST := $(BIN)/pytest
 pytest-mpi pytest-study pytest-computing pytest-rest: pytest-%: $(TOOLS)
-	$(PYTEST) --junitxml=build/$@.xml $(PART_$*)
+	$(FIRST) $(PYTEST) --junitxml=build/$@.xml $(PART_$*)
 
 $(SITE): $(READY) requirements-docs.lock
 	$(PIP) --require-hashes -r requirements-docs.lock

@@ -33,6 +33,8 @@ def load_helper(name: str, path: Path) -> ModuleType:
 
 # Open MPI's btl/ofi sleeps for a second in each process when it is closed, used or not.
 os.environ.setdefault("OMPI_MCA_btl", "^ofi")
+# And its mtl/ofi has libfabric look through all symbols of the kernel, in each process.
+os.environ.setdefault("OMPI_MCA_mtl", "^ofi")
 # Ranks share their CPUs with each other and with other tests: who waits gives way.
 for name in ("OMPI_MCA_mpi_yield_when_idle", "MPIR_CVAR_CH4_PROGRESS_THROTTLE", "I_MPI_WAIT_MODE"):
     os.environ.setdefault(name, "1")
