@@ -63,11 +63,12 @@ study: $(READY)
 # others waiting, and other parts get what launches leave.
 test: $(TOOLS)
 	$(MAKE) programs
-	$(MAKE) --jobs=3 --output-sync=target pytest-mpi pytest-study pytest-rest sanitize lint \
-	  pytest-computing
+	$(MAKE) --jobs=3 --output-sync=target pytest-mpi pytest-study pytest-commands pytest-rest \
+	  sanitize pytest-computing lint
 
 pytest-study: FIRST := nice -n 5
-pytest-rest sanitize lint pytest-computing: FIRST := nice -n 15
+pytest-commands: FIRST := nice -n 10
+pytest-rest sanitize pytest-computing lint: FIRST := nice -n 15
 
 # Nothing of it compiles, starts a launch or opens a browser.
 quick: $(TOOLS)
@@ -117,18 +118,20 @@ sanitize: build-sanitize
 unit sanitize:
 	$(FIRST) $(BIN)/ctest --test-dir $(CHECKED) --output-on-failure --no-tests=error
 
-# Two parts of real launches (only one may have test hosts), what computes, all else.
+# Three parts of real launches, what computes, all else.
 PART_mpi := tests/mpi
-PART_study := tests/study tests/libraries tests/netns tests/slurm tests/examples
+PART_study := $(addprefix tests/,examples libraries netns slurm study)
+PART_commands := $(addprefix tests/,bundle cli conform layer nodes trace)
 PART_computing := tests/statistics tests/observations tests/results tests/findings tests/compare \
   tests/test_numbers.py
-PART_rest := $(addprefix --ignore=,$(PART_mpi) $(PART_study) $(PART_computing))
-.PHONY: pytest-mpi pytest-study pytest-computing pytest-rest
+PART_rest := $(addprefix --ignore=,$(PART_mpi) $(PART_study) $(PART_commands) $(PART_computing))
+PARTS := $(addprefix pytest-,mpi study commands computing rest)
+.PHONY: $(PARTS)
 # On the instructions that every CPU has, as last digits may not matter; `make quick` uses all.
 pytest-computing: PYTEST := $(BIN)/python tests/narrowed.py
 
 PYTEST := $(BIN)/pytest
-pytest-mpi pytest-study pytest-computing pytest-rest: pytest-%: $(TOOLS)
+$(PARTS): pytest-%: $(TOOLS)
 	$(FIRST) $(PYTEST) --junitxml=build/$@.xml $(PART_$*)
 
 $(SITE): $(READY) requirements-docs.lock
