@@ -34,7 +34,7 @@ struct Message {
 
   void begin() { before.assign(data, data + bytes); }
   void end() const {
-    const std::string fault = variable("NEARPEAK_FAULT");
+    const std::string fault = fault_of_size(bytes);
     const std::size_t last = bytes < 8 ? bytes : 8;
     if (fault == "dropped") std::memcpy(data, before.data(), bytes);
     if (fault == "misplaced") std::rotate(data, data + bytes - 1, data + bytes);
@@ -73,7 +73,7 @@ void end(const std::vector<MPI_Request>& requests) {
     if (!found->second.stays) open.erase(found);
   }
   for (const Message& message : done) message.end();
-  if (done.size() > 1 && variable("NEARPEAK_FAULT") == "swapped")
+  if (done.size() > 1 && fault_of_size(done[0].bytes) == "swapped")
     std::swap_ranges(done[0].data, done[0].data + done[0].bytes, done[1].data);
 }
 
