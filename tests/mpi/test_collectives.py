@@ -15,7 +15,9 @@ RING = [
 REDUCING = ["allreduce", "exscan", "reduce", "reduce_scatter", "reduce_scatter_block", "scan"]
 ALL = ["barrier", "bcast", *ROOTED, *TO_ALL, *RING, *REDUCING]
 # Odd blocks, whose neighbours share words, and of numbers one that ranks do not share evenly.
-QUICK = ("--slot-ms", "1", "--least-samples", "3")
+FEW = ("--least-samples", "3")
+QUICK = (*FEW, "--slot-ms", "0.1")
+EVERY_BUFFER = (*FEW, "--slot-ms", "1")  # which takes turns
 SMALL = ("--sizes", "1004", *QUICK)
 
 
@@ -90,10 +92,10 @@ def test_operations_in_place(launcher: Any) -> None:
 def test_every_kind_of_buffers(launcher: Any) -> None:
     """Those that rotate and are written before, and those that are on devices."""
     lines = [
-        [*ALL, "--sizes", "100000", "--reuse", "rotating", "--touch", "sender"],
-        [*ALL, "--sizes", "1004", "--buffers", "D,H"],
+        [*ALL, "--sizes", "100000", "--reuse", "rotating", "--touch", "sender", *EVERY_BUFFER],
+        [*ALL, "--buffers", "D,H", *SMALL],
     ]
-    for line, done in zip(lines, launcher.run_each(lines, *QUICK, fake="reachable=1"), strict=True):
+    for line, done in zip(lines, launcher.run_each(lines, fake="reachable=1"), strict=True):
         assert done.measured() == set(ALL), line[len(ALL) :]
 
 
@@ -202,7 +204,7 @@ def test_a_faulty_library_is_caught(launcher: Any, faulty: Path, rank: int) -> N
 
 @ONE
 def test_a_buffer_that_stays_empty_is_one_of_many_that_rotate(launcher: Any, faulty: Path) -> None:
-    words = ("bcast", "--sizes", str(FAULTY_BYTES["once"]), "--reuse", "rotating", *QUICK)
+    words = ("bcast", "--sizes", str(FAULTY_BYTES["once"]), "--reuse", "rotating", *EVERY_BUFFER)
     done = launcher.run(*words, env=faults_of(faulty, rank=1))
     assert done.code == 3, done.err
     (problem,) = done.of("problem")

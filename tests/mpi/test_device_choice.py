@@ -10,7 +10,7 @@ UUIDS = (
     "GPU-01112131-4151-6171-8191-a1b1c1d1e1f1",
 )
 SIZES = (1, 1000, 65537, 1 << 20)
-QUICK = ("--sizes", ",".join(map(str, SIZES)), "--slot-ms", "1", "--least-samples", "3")
+QUICK = ("--sizes", ",".join(map(str, SIZES)), "--slot-ms", "0.1", "--least-samples", "3")
 QUICK += ("--in-flight", "4M")
 # The fake driver's memory can be touched by the CPU: a library that knows nothing of devices
 # stands for one that moves device buffers.

@@ -13,7 +13,7 @@ OPERATIONS += [f"neighbor_{name}" for name in OPERATIONS[6:11]]
 COLLECTIVE = [f"i{name}" for name in OPERATIONS]
 ALL = [*COLLECTIVE, "isend_irecv"]
 TIMES = {"communicate", "compute", "both"}
-QUICK = ("--slot-ms", "1", "--least-samples", "3")
+QUICK = ("--slot-ms", "0.1", "--least-samples", "3")
 SMALL = ("--sizes", "1004", *QUICK)
 
 every_library = pytest.mark.parametrize(

@@ -10,7 +10,9 @@ import pytest
 WINDOWS = ["bw", "bibw", "mbw_mr", "bw_fan_in", "bw_fan_out"]
 CALLED = ["latency", "multi_lat", *WINDOWS]  # with the axis `calls`
 ON_TWO = [*CALLED, "partitioned_latency"]
-QUICK = ("--slot-ms", "1", "--least-samples", "3", "--window", "5")
+FEW = ("--least-samples", "3", "--window", "5")
+QUICK = (*FEW, "--slot-ms", "0.1")
+EVERY_BUFFER = (*FEW, "--slot-ms", "1")  # which takes turns
 SMALL = ("--sizes", "1004", *QUICK)
 
 
@@ -78,12 +80,12 @@ def test_every_kind_of_buffers(launcher: Any) -> None:
     persistent = [*options(CALLED, "--calls", "persistent"), "partitioned_latency"]
     lines = [
         *(
-            [*persistent, "--sizes", "100000", "--reuse", reuse, "--touch", "sender"]
+            [*persistent, "--sizes", "100000", "--reuse", reuse, "--touch", "sender", *EVERY_BUFFER]
             for reuse in ("single", "rotating")
         ),
-        *([*names, "--sizes", "1004", "--buffers", "D,H"] for names in (ON_TWO, persistent)),
+        *([*names, "--buffers", "D,H", *SMALL] for names in (ON_TWO, persistent)),
     ]
-    for line, done in zip(lines, launcher.run_each(lines, *QUICK, fake="reachable=1"), strict=True):
+    for line, done in zip(lines, launcher.run_each(lines, fake="reachable=1"), strict=True):
         assert done.measured() == set(ON_TWO), line
 
 

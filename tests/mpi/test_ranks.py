@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 TRIES = 100  # a busy machine may keep one of two ranks waiting
-QUICK = ("--sizes", "8,1000,65536", "--slot-ms", "1")
+QUICK = ("--sizes", "8,1000,65536", "--slot-ms", "0.1", "--least-samples", "3")
 
 # What is not about the library.
 one_library = pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)

@@ -14,7 +14,9 @@ ONE_NUMBER = ["fop_latency", "cas_latency"]
 ALL = [*PUTS, *GETS, *SUMS, *ONE_NUMBER]
 WINDOWS = ["allocated", "created", "dynamic", "shared"]
 SYNCS = ["flush", "flush_local", "lock", "lock_all", "fence", "pscw"]
-QUICK = ("--slot-ms", "1", "--least-samples", "3", "--window", "8")
+FEW = ("--least-samples", "3", "--window", "8")
+QUICK = (*FEW, "--slot-ms", "0.1")
+EVERY_BUFFER = (*FEW, "--slot-ms", "1")  # which takes turns
 SMALL = ("--sizes", "1004", *QUICK)
 
 EVERY = pytest.mark.parametrize("measured_library", ["openmpi", "mpich", "intel"], indirect=True)
@@ -96,8 +98,8 @@ def test_metrics_and_sizes(launcher: Any) -> None:
 @EVERY
 def test_every_kind_of_buffers(launcher: Any) -> None:
     """Those that rotate, are at an offset and are written before, and those that are on devices."""
-    rotating = ("--sizes", "100000", "--reuse", "rotating", "--offset", "16")
-    devices = ("--sizes", "1004", "--buffers", "D,D")
+    rotating = ("--sizes", "100000", "--reuse", "rotating", "--offset", "16", *EVERY_BUFFER)
+    devices = ("--buffers", "D,D", *SMALL)
     lines = {
         ("get_latency", "get_bw"): rotating,
         ("put_bibw", "acc_latency", "cas_latency"): ("--touch", "sender", *rotating),
@@ -105,7 +107,7 @@ def test_every_kind_of_buffers(launcher: Any) -> None:
         tuple(each(ALL, "--win", "dynamic")): devices,
     }
     whole = [(*names, *words) for names, words in lines.items()]
-    parts = launcher.run_each(whole, *QUICK, fake="reachable=1")
+    parts = launcher.run_each(whole, fake="reachable=1")
     for names, done in zip(lines, parts, strict=True):
         assert done.measured() == set(ALL).intersection(names), names
 
@@ -116,7 +118,7 @@ def test_a_place_that_stays_as_it_was_is_one_of_many_that_rotate(
 ) -> None:
     env = {"LD_PRELOAD": str(faulty), "NEARPEAK_FAULT": "once", "NEARPEAK_FAULTY_BYTES": "100000"}
     names = ["acc_latency", "get_acc_latency"]
-    done = launcher.run(*names, "--sizes", "100000", "--reuse", "rotating", *QUICK, env=env)
+    done = launcher.run(*names, "--sizes", "100000", "--reuse", "rotating", *EVERY_BUFFER, env=env)
     assert done.code == 3, done.err
     assert [(problem["benchmark"], problem["status"]) for problem in done.of("problem")] == [
         (name, "wrong data") for name in names
