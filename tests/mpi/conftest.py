@@ -18,7 +18,7 @@ from nearpeak.libraries.library import Launch, Library, Rank, Settings
 
 LAUNCH_LIMIT = 120  # seconds: a launch that hangs fails its test
 # Buffers that rotate, and cells that no cache holds, are as many on every machine.
-SMALL_CACHE = ("--cache", "1M")
+SMALL_CACHE = ("--cache", "256K")
 # Where ranks share CPUs. MPICH's give way after 4096 polls in vain, by sched_yield, which need not
 # let others run: sleeps take a fifth of the CPU time. A probe's many short waits take longer so.
 SHARED_CPUS = {

@@ -11,7 +11,7 @@ UUIDS = (
 )
 SIZES = (1, 1000, 65537, 1 << 20)
 QUICK = ("--sizes", ",".join(map(str, SIZES)), "--slot-ms", "0.1", "--least-samples", "3")
-QUICK += ("--in-flight", "4M")
+QUICK += ("--window", "4")
 # The fake driver's memory can be touched by the CPU: a library that knows nothing of devices
 # stands for one that moves device buffers.
 REACHABLE = "reachable=1"
@@ -46,6 +46,7 @@ def test_ranks_take_the_devices_that_they_are_given(launcher: Any) -> None:
         assert environment["ranks"][0]["device"]["name"].startswith("Fake GPU")
 
 
+@one_library
 def test_a_library_that_does_not_know_devices_crashes_on_them(launcher: Any) -> None:
     done = launcher.run("latency", "--buffers", "D,D", *QUICK)
     assert done.code not in (0, 1, 2, 3)
@@ -53,6 +54,7 @@ def test_a_library_that_does_not_know_devices_crashes_on_them(launcher: Any) -> 
     assert done.of("samples") == []
 
 
+@one_library
 def test_a_wrong_byte_on_a_device_is_found(launcher: Any) -> None:
     done = launcher.run(
         "latency", "--buffers", "D,D", *QUICK, fake=REACHABLE, rank_1="reachable=1,corrupt=1"

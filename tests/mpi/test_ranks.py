@@ -116,9 +116,9 @@ def test_what_no_rank_can_do_is_told_without_any(
 
 def test_one_way_messages_go_through_every_rotating_buffer(launcher: Any) -> None:
     # An even number of buffers, whatever the caches: empty messages between must take none.
-    words = ("--reuse", "rotating", "--sizes", "250000,768K,4M", "--slot-ms", "5")
+    words = ("--reuse", "rotating", "--sizes", "62500,192K,1M", "--slot-ms", "5")
     done = launcher.run("latency", "--direction", "0to1", *words)
-    assert done.verified_sizes("latency") == [250000, 768 << 10, 4 << 20]
+    assert done.verified_sizes("latency") == [62500, 192 << 10, 1 << 20]
 
 
 def test_what_is_sent_may_be_written_before(launcher: Any) -> None:
