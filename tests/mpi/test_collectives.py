@@ -53,7 +53,7 @@ def test_every_way_to_call_an_operation(launcher: Any) -> None:
         for calls in ("nonblocking", "persistent")
     }
     lines = [[*options(each, "--calls", calls)] for calls, each in names.items()]
-    parts = launcher.run_each(lines, "--sizes", "4,1004,100000", *QUICK)
+    parts = launcher.run_each(lines, "--sizes", "4,1004,70000", *QUICK)
     for (calls, each), done in zip(names.items(), parts, strict=True):
         assert done.measured() == set(each), calls
         assert {record["axes"]["calls"] for record in done.of("samples")} == {calls}
@@ -92,7 +92,7 @@ def test_operations_in_place(launcher: Any) -> None:
 def test_every_kind_of_buffers(launcher: Any) -> None:
     """Those that rotate and are written before, and those that are on devices."""
     lines = [
-        [*ALL, "--sizes", "100000", "--reuse", "rotating", "--touch", "sender", *EVERY_BUFFER],
+        [*ALL, "--sizes", "70000", "--reuse", "rotating", "--touch", "sender", *EVERY_BUFFER],
         [*ALL, "--buffers", "D,H", *SMALL],
     ]
     for line, done in zip(lines, launcher.run_each(lines, fake="reachable=1"), strict=True):

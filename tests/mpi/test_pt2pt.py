@@ -62,7 +62,7 @@ def test_many_ranks_have_a_bandwidth_and_a_rate(
 def test_every_way_to_call_mpi(launcher: Any) -> None:
     ways = ["blocking", "nonblocking", "persistent"]
     assert sorted(launcher.axis("bw", "calls")) == ways
-    sizes = ("--sizes", "0,8,1004,100000")
+    sizes = ("--sizes", "0,8,1004,70000")
     lines = [[*options(CALLED, "--calls", calls), *sizes] for calls in ways]
     one_way = [["latency", "--calls", calls, "--direction", "0to1", *sizes] for calls in ways]
     in_parts = ["partitioned_latency", "--sizes", "1004"]
@@ -80,7 +80,7 @@ def test_every_kind_of_buffers(launcher: Any) -> None:
     persistent = [*options(CALLED, "--calls", "persistent"), "partitioned_latency"]
     lines = [
         *(
-            [*persistent, "--sizes", "100000", "--reuse", reuse, "--touch", "sender", *EVERY_BUFFER]
+            [*persistent, "--sizes", "70000", "--reuse", reuse, "--touch", "sender", *EVERY_BUFFER]
             for reuse in ("single", "rotating")
         ),
         *([*names, "--buffers", "D,H", *SMALL] for names in (ON_TWO, persistent)),

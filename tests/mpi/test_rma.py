@@ -78,7 +78,7 @@ def test_the_axes_are_those_that_are_tested(launcher: Any) -> None:
 
 @ONE
 def test_metrics_and_sizes(launcher: Any) -> None:
-    done = launcher.run(*ALL, "--sizes", "1,8,300000", *QUICK)
+    done = launcher.run(*ALL, "--sizes", "1,8,70000", *QUICK)
     assert done.measured() == set(ALL)
     seen = {
         (record["benchmark"], record["unit"], record["size_bytes"]) for record in done.of("samples")
@@ -86,9 +86,9 @@ def test_metrics_and_sizes(launcher: Any) -> None:
     rates = [name for name in ALL if name.endswith("bw")]
     for name in (*PUTS, *GETS):
         unit = "GB/s" if name in rates else "us"
-        assert {(name, unit, size) for size in (1, 8, 300000)} <= seen
+        assert {(name, unit, size) for size in (1, 8, 70000)} <= seen
     assert {metric for metric in seen if metric[0] in SUMS} == {
-        (name, "us", size) for name in SUMS for size in (8, 300000)
+        (name, "us", size) for name in SUMS for size in (8, 70000)
     }
     assert {metric for metric in seen if metric[0] in ONE_NUMBER} == {
         (name, "us", 0) for name in ONE_NUMBER
@@ -98,7 +98,7 @@ def test_metrics_and_sizes(launcher: Any) -> None:
 @EVERY
 def test_every_kind_of_buffers(launcher: Any) -> None:
     """Those that rotate, are at an offset and are written before, and those that are on devices."""
-    rotating = ("--sizes", "100000", "--reuse", "rotating", "--offset", "16", *EVERY_BUFFER)
+    rotating = ("--sizes", "70000", "--reuse", "rotating", "--offset", "16", *EVERY_BUFFER)
     devices = ("--buffers", "D,D", *SMALL)
     lines = {
         ("get_latency", "get_bw"): rotating,
