@@ -41,6 +41,9 @@ for name in ("OMPI_MCA_mpi_yield_when_idle", "MPIR_CVAR_CH4_PROGRESS_THROTTLE", 
 # In each process UCX patches the code of the calls that map memory, which takes as long as all else
 # until MPI is ready. It need not hear of them where no adapter has memory registered.
 os.environ.setdefault("UCX_MEM_MMAP_HOOK_MODE", "none")
+# Intel's launcher has several ways to look at the machine: the usual one takes a quarter of the CPU
+# time of a short launch.
+os.environ.setdefault("I_MPI_HYDRA_TOPOLIB", "ipl")
 # In each process numpy's OpenBLAS starts a thread for each CPU, which looks for work for a while.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 

@@ -6,6 +6,7 @@ import os
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from nearpeak.libraries.library import Launch, Library, Rank, Settings
 
 LAUNCH_LIMIT = 120  # seconds: a launch that hangs fails its test
 # Buffers that rotate, and cells that no cache holds, are as many on every machine.
-SMALL_CACHE = ("--cache", "4M")
+SMALL_CACHE = ("--cache", "256K")
 # Where ranks share CPUs. MPICH's give way after 4096 polls in vain, by sched_yield, which need not
 # let others run: sleeps take a fifth of the CPU time. A probe's many short waits take longer so.
 SHARED_CPUS = {
@@ -78,9 +79,11 @@ class Launcher:
         rank_1: str | None = None,
         env: Mapping[str, str] | None = None,
         ranks: int = 2,
+        gives_way: bool = False,
     ) -> Done:
         """`fake` are the settings of the fake driver, `rank_1` those of rank 1's. A "+" begins
-        another command line of the same launch."""
+        another command line of the same launch. `gives_way`: ranks wait as where they share CPUs,
+        which takes less of them."""
         file = self.folder / "records.jsonl"
         file.unlink(missing_ok=True)
         probes = words[:1] == ("probe",)
@@ -94,7 +97,7 @@ class Launcher:
         mine = sorted(os.sched_getaffinity(0))
         cpus = [mine[0], mine[-1]]
         variables = {
-            **(SHARED_CPUS if ranks > len(cpus) and not probes else {}),
+            **(SHARED_CPUS if gives_way or (ranks > len(cpus) and not probes) else {}),
             "NEARPEAK_CUDA_LIBRARY": str(self.fake_cuda),
             "NEARPEAK_NVRTC_LIBRARY": "/nowhere/libnvrtc.so",
             "NEARPEAK_FAKE_CUDA": fake,
@@ -139,13 +142,29 @@ class Launcher:
         )
         return parts
 
+    def ask(self, *words: str) -> "subprocess.CompletedProcess[str]":
+        """What the program says outside of any launch."""
+        return subprocess.run(
+            [build_mpi(self.library), *words],
+            env={**os.environ, **environment(self.library)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    @cached_property
+    def described(self) -> dict[str, Any]:
+        """What the program says of itself."""
+        told = self.ask("--describe")
+        assert told.returncode == 0, told.stderr
+        described: dict[str, Any] = json.loads(told.stdout)
+        return described
+
     def axis(self, benchmark: str, name: str) -> list[str]:
         """The values of an axis, as the program describes it."""
-        words = [build_mpi(self.library), "--describe"]
-        env = {**os.environ, **environment(self.library)}
-        told = subprocess.run(words, env=env, capture_output=True, check=True).stdout
-        [known] = [known for known in json.loads(told)["benchmarks"] if known["name"] == benchmark]
-        values: list[str] = next(axis["values"] for axis in known["axes"] if axis["name"] == name)
+        known = {known["name"]: known for known in self.described["benchmarks"]}
+        axes = {axis["name"]: axis["values"] for axis in known[benchmark]["axes"]}
+        values: list[str] = axes[name]
         return values
 
 

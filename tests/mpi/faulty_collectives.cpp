@@ -26,8 +26,7 @@ class Received {
  public:
   Received(void* data, int blocks, std::size_t block, MPI_Comm comm)
       : data_(static_cast<char*>(data)), block_(block), bytes_(blocks * block) {
-    const bool mine = is_faulty_rank(comm) && is_faulty_size(block);
-    if (mine && data != nullptr) fault_ = variable("NEARPEAK_FAULT");
+    if (is_faulty_rank(comm) && data != nullptr) fault_ = fault_of_size(block);
     if (!fault_.empty()) before_.assign(data_, data_ + bytes_);
   }
   ~Received() {

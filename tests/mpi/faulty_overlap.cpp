@@ -33,8 +33,8 @@ void opened(void* data, int count, MPI_Datatype type, MPI_Comm comm) {
 
 void finished() {
   if (open_data == nullptr) return;
-  const std::string fault = variable("NEARPEAK_FAULT");
   const std::size_t bytes = before.size();
+  const std::string fault = fault_of_size(bytes);
   const std::size_t last = std::min<std::size_t>(bytes, 8);
   if (fault == "sum") open_data[bytes - 1] ^= 1;
   if (fault == "dropped" || (fault == "beside" && tested))

@@ -10,15 +10,14 @@
 // ranks wait for each other in MPI_Comm_free, as they may, and with "slow" each MPI_Send takes 50
 // ms.
 #include <mpi.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "faulty.hpp"
@@ -34,7 +33,7 @@ struct Message {
 
   void begin() { before.assign(data, data + bytes); }
   void end() const {
-    const std::string fault = variable("NEARPEAK_FAULT");
+    const std::string fault = fault_of_size(bytes);
     const std::size_t last = bytes < 8 ? bytes : 8;
     if (fault == "dropped") std::memcpy(data, before.data(), bytes);
     if (fault == "misplaced") std::rotate(data, data + bytes - 1, data + bytes);
@@ -73,7 +72,7 @@ void end(const std::vector<MPI_Request>& requests) {
     if (!found->second.stays) open.erase(found);
   }
   for (const Message& message : done) message.end();
-  if (done.size() > 1 && variable("NEARPEAK_FAULT") == "swapped")
+  if (done.size() > 1 && fault_of_size(done[0].bytes) == "swapped")
     std::swap_ranges(done[0].data, done[0].data + done[0].bytes, done[1].data);
 }
 
@@ -93,8 +92,7 @@ int MPI_Comm_free(MPI_Comm* comm) {
 }
 
 int MPI_Send(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
-  if (variable("NEARPEAK_FAULT") == "slow")
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  if (variable("NEARPEAK_FAULT") == "slow") usleep(50'000);
   return PMPI_Send(data, count, type, to, tag, comm);
 }
 

@@ -34,9 +34,7 @@ namespace {
 std::function<int()> held;
 std::function<void()> arrive;
 
-std::string fault_of(int count, MPI_Datatype type) {
-  return is_faulty_size(bytes_of(count, type)) ? variable("NEARPEAK_FAULT") : "";
-}
+std::string fault_of(int count, MPI_Datatype type) { return fault_of_size(bytes_of(count, type)); }
 
 // Does it as often, and when, the fault says.
 int with_fault(const std::string& fault, MPI_Aint place, const std::function<int()>& operation) {

@@ -15,7 +15,9 @@ RING = [
 REDUCING = ["allreduce", "exscan", "reduce", "reduce_scatter", "reduce_scatter_block", "scan"]
 ALL = ["barrier", "bcast", *ROOTED, *TO_ALL, *RING, *REDUCING]
 # Odd blocks, whose neighbours share words, and of numbers one that ranks do not share evenly.
-QUICK = ("--slot-ms", "1", "--least-samples", "3")
+FEW = ("--least-samples", "3")
+QUICK = (*FEW, "--slot-ms", "0.1")
+EVERY_BUFFER = (*FEW, "--slot-ms", "1")  # which takes turns
 SMALL = ("--sizes", "1004", *QUICK)
 
 
@@ -45,17 +47,27 @@ BROKEN = {("intel", "persistent"): ["allgather", "gather", "scatter"]}
 
 
 @EVERY
-@pytest.mark.parametrize("calls", ["nonblocking", "persistent"])
-def test_every_way_to_call_an_operation(launcher: Any, calls: str) -> None:
-    broken = BROKEN.get((launcher.library.name, calls), [])
-    names = [name for name in ALL if name not in broken]
-    done = launcher.run(*options(names, "--calls", calls), "--sizes", "4,1004,100000", *QUICK)
-    assert done.measured() == set(names)
-    assert {record["axes"]["calls"] for record in done.of("samples")} == {calls}
-    for name in broken:
-        done = launcher.run(name, "--calls", calls, *SMALL)
-        assert done.code != 0
-        assert not done.of("samples")
+def test_every_way_to_call_an_operation(launcher: Any) -> None:
+    names = {
+        calls: [name for name in ALL if name not in BROKEN.get((launcher.library.name, calls), [])]
+        for calls in ("nonblocking", "persistent")
+    }
+    lines = [[*options(each, "--calls", calls)] for calls, each in names.items()]
+    parts = launcher.run_each(lines, "--sizes", "4,1004,70000", *QUICK)
+    for (calls, each), done in zip(names.items(), parts, strict=True):
+        assert done.measured() == set(each), calls
+        assert {record["axes"]["calls"] for record in done.of("samples")} == {calls}
+
+
+@pytest.mark.parametrize(
+    ("measured_library", "calls", "name"),
+    [(library, calls, name) for (library, calls), names in BROKEN.items() for name in names],
+    indirect=["measured_library"],
+)
+def test_what_a_library_does_wrong_is_caught(launcher: Any, calls: str, name: str) -> None:
+    done = launcher.run(name, "--calls", calls, *SMALL)
+    assert done.code != 0
+    assert not done.of("samples")
 
 
 @ONE
@@ -77,31 +89,36 @@ def test_operations_in_place(launcher: Any) -> None:
 
 
 @EVERY
-def test_rotating_buffers_that_are_written_before(launcher: Any) -> None:
-    words = ("--sizes", "100000", "--reuse", "rotating", "--touch", "sender", *QUICK)
-    assert launcher.run(*ALL, *words).measured() == set(ALL)
+def test_every_kind_of_buffers(launcher: Any) -> None:
+    """Those that rotate and are written before, and those that are on devices."""
+    lines = [
+        [*ALL, "--sizes", "70000", "--reuse", "rotating", "--touch", "sender", *EVERY_BUFFER],
+        [*ALL, "--buffers", "D,H", *SMALL],
+    ]
+    for line, done in zip(lines, launcher.run_each(lines, fake="reachable=1"), strict=True):
+        assert done.measured() == set(ALL), line[len(ALL) :]
 
 
 @EVERY
 def test_sums_of_every_type_that_the_library_has(launcher: Any) -> None:
     types = launcher.axis("allreduce", "type")
     assert types[:3] == ["float", "int", "double"]
-    for each in types[1:]:
-        done = launcher.run(*options(REDUCING, "--type", each), "--sizes", "1000", *QUICK)
-        assert done.code == 0, (done.out, done.err)
+    lines = [[*options(REDUCING, "--type", each)] for each in types[1:]]
+    parts = launcher.run_each(lines, "--sizes", "1000", *QUICK)
+    for each, done in zip(types[1:], parts, strict=True):
         # Its mpi.h may be that of another library, which has more types.
         lacks = {case["message"] for case in done.of("problem")}
         assert lacks <= ({f"the library has no sums of {each}"} if each in types[3:] else set())
         found = {case["benchmark"] for case in done.of("samples")}
-        assert found == (set() if lacks else set(REDUCING))
+        assert found == (set() if lacks else set(REDUCING)), each
 
 
 @ONE
 def test_a_type_that_the_library_lacks_is_one_line_and_status_2(launcher: Any) -> None:
-    done = launcher.run("allreduce", "--type", "quad", *SMALL)
-    assert done.code == 2
-    assert len(done.lines()) == 1
-    assert "--type" in done.lines()[0]
+    told = launcher.ask("--check", "allreduce", "--type", "quad", *SMALL)
+    assert told.returncode == 2
+    [line] = told.stderr.splitlines()
+    assert "--type" in line
 
 
 @ONE
@@ -110,29 +127,23 @@ def test_a_barrier_has_no_sizes(launcher: Any) -> None:
     assert [record["size_bytes"] for record in done.of("samples")] == [0]
 
 
-@EVERY
-def test_buffers_that_are_on_devices(launcher: Any) -> None:
-    done = launcher.run(*ALL, "--buffers", "D,H", *SMALL, fake="reachable=1")
-    assert done.measured() == set(ALL)
-
-
 @ONE
-@pytest.mark.parametrize("words", [("--calls", "blocking"), ("--calls", "persistent")])
-def test_a_rank_without_memory_is_told_by_all(launcher: Any, words: tuple[str, ...]) -> None:
+def test_a_rank_without_memory_is_told_by_all(launcher: Any) -> None:
     names = ["allreduce", "alltoall", "gather", "bcast"]
-    done = launcher.run(
-        *options(names, *words),
+    ways = ("blocking", "persistent")
+    parts = launcher.run_each(
+        [[*options(names, "--calls", calls)] for calls in ways],
         *("--buffers", "D", "--sizes", "1004,2000", *QUICK),
         fake="reachable=1",
         rank_1="reachable=1,cuMemAlloc_v2:2",
     )
-    assert done.code == 0, done.err
-    assert not done.of("samples")
-    skipped = [(problem["benchmark"], problem["size_bytes"]) for problem in done.of("problem")]
-    assert skipped == [(name, size) for name in names for size in (1004, 2000)]
-    for problem in done.of("problem"):
-        assert problem["status"] == "skipped"
-        assert problem["message"].startswith("rank 1: cuMemAlloc_v2(")
+    for calls, done in zip(ways, parts, strict=True):
+        assert not done.of("samples"), calls
+        skipped = [(problem["benchmark"], problem["size_bytes"]) for problem in done.of("problem")]
+        assert skipped == [(name, size) for name in names for size in (1004, 2000)], calls
+        for problem in done.of("problem"):
+            assert problem["status"] == "skipped"
+            assert problem["message"].startswith("rank 1: cuMemAlloc_v2(")
 
 
 @ONE
@@ -158,54 +169,51 @@ FAULTS = {
     "allreduce": ["sum", "dropped", "gap", "late", "moved"],
     "scan": ["sum", "dropped", "gap", "late", "moved"],
 }
+# The blocks that have it.
+FAULTY_BYTES = {"sum": 1004, "dropped": 1008, "gap": 1012, "late": 1016, "swapped": 1020}
+FAULTY_BYTES |= {"moved": 1024, "once": 100004}
+RIGHT = 2000
 
 
-def fault_of(faulty: Path, fault: str, size_bytes: int, rank: int) -> dict[str, str]:
-    """The environment in which operations of blocks of this size fail on a rank."""
+def faults_of(faulty: Path, rank: int) -> dict[str, str]:
+    """The environment in which operations fail on a rank, in a way that is of their size."""
     return {
         "LD_PRELOAD": str(faulty),
-        "NEARPEAK_FAULT": fault,
-        "NEARPEAK_FAULTY_BYTES": str(size_bytes),
+        "NEARPEAK_FAULT": ",".join(FAULTY_BYTES),
+        "NEARPEAK_FAULTY_BYTES": ",".join(map(str, FAULTY_BYTES.values())),
         "NEARPEAK_FAULTY_RANK": str(rank),
     }
 
 
 @ONE
-@pytest.mark.parametrize("fault", ["sum", "dropped", "swapped", "gap", "late", "moved"])
-def test_a_faulty_library_is_caught(launcher: Any, faulty: Path, fault: str) -> None:
-    names = [name for name, all_faults in FAULTS.items() if fault in all_faults]
-    for rank in (0, 1):
-        here = [name for name in names if rank == int(name != "gather")]
-        if not here:
-            continue
-        env = fault_of(faulty, fault, size_bytes=1004, rank=rank)
-        done = launcher.run(*here, "--sizes", "1004,2000", *QUICK, env=env)
-        assert done.code == 3, done.err
-        wrong = [
-            (problem["benchmark"], problem["size_bytes"], problem["rank"])
-            for problem in done.of("problem")
-        ]
-        assert wrong == [(name, 1004, rank) for name in here]
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_faulty_library_is_caught(launcher: Any, faulty: Path, rank: int) -> None:
+    names = [name for name in FAULTS if rank == int(name != "gather")]
+    sizes = [[FAULTY_BYTES[fault] for fault in FAULTS[name]] for name in names]
+    lines = [
+        (name, "--sizes", ",".join(map(str, [*wrong, RIGHT])))
+        for name, wrong in zip(names, sizes, strict=True)
+    ]
+    parts = launcher.run_each(lines, *QUICK, code=3, env=faults_of(faulty, rank))
+    for name, wrong, done in zip(names, sizes, parts, strict=True):
+        found = [(problem["size_bytes"], problem["rank"]) for problem in done.of("problem")]
+        assert found == [(size, rank) for size in wrong], name
         # What is right is still measured.
-        right = [(record["benchmark"], record["size_bytes"]) for record in done.of("samples")]
-        assert right == [(name, 2000) for name in here]
+        assert [record["size_bytes"] for record in done.of("samples")] == [RIGHT], name
 
 
 @ONE
 def test_a_buffer_that_stays_empty_is_one_of_many_that_rotate(launcher: Any, faulty: Path) -> None:
-    env = fault_of(faulty, "once", size_bytes=100004, rank=1)
-    done = launcher.run("bcast", "--sizes", "100004", "--reuse", "rotating", *QUICK, env=env)
+    words = ("bcast", "--sizes", str(FAULTY_BYTES["once"]), "--reuse", "rotating", *EVERY_BUFFER)
+    done = launcher.run(*words, env=faults_of(faulty, rank=1))
     assert done.code == 3, done.err
     (problem,) = done.of("problem")
     assert problem["status"] == "wrong data"
 
 
 @ONE
-@pytest.mark.parametrize("words", [("barrier", "--calls", "nonblocking"), ("ibarrier",)])
-def test_who_leaves_a_barrier_too_soon_is_seen(
-    launcher: Any, faulty: Path, words: tuple[str, ...]
-) -> None:
+def test_who_leaves_a_barrier_too_soon_is_seen(launcher: Any, faulty: Path) -> None:
     env = {"LD_PRELOAD": str(faulty), "NEARPEAK_FAULT": "early"}
-    done = launcher.run(*words, *QUICK, env=env)
-    assert done.code == 3, done.err
-    assert not done.of("samples")
+    lines = [("barrier", "--calls", "nonblocking"), ("ibarrier",)]
+    for line, done in zip(lines, launcher.run_each(lines, *QUICK, code=3, env=env), strict=True):
+        assert not done.of("samples"), line

@@ -10,18 +10,24 @@ UUIDS = (
     "GPU-01112131-4151-6171-8191-a1b1c1d1e1f1",
 )
 SIZES = (1, 1000, 65537, 1 << 20)
-QUICK = ("--sizes", ",".join(map(str, SIZES)), "--slot-ms", "1", "--in-flight", "4M")
+QUICK = ("--sizes", ",".join(map(str, SIZES)), "--slot-ms", "0.1", "--least-samples", "3")
+QUICK += ("--window", "4")
 # The fake driver's memory can be touched by the CPU: a library that knows nothing of devices
 # stands for one that moves device buffers.
 REACHABLE = "reachable=1"
 
 
-@pytest.mark.parametrize("buffers", ["D,D", "H,D", "D,M", "M,P", "P,D"])
-def test_every_kind_of_buffers_is_moved_and_verified(launcher: Any, buffers: str) -> None:
-    for benchmark in ("latency", "bibw"):
-        done = launcher.run(benchmark, "--buffers", buffers, *QUICK, fake=REACHABLE)
-        assert done.code == 0, done.err
-        assert [case["size_bytes"] for case in done.of("samples")] == list(SIZES)
+one_library = pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
+
+
+# Those of a launch need devices on the same ranks.
+@pytest.mark.parametrize("all_buffers", [["D,D", "D,M", "M,P", "P,D"], ["H,D"]])
+def test_every_kind_of_buffers_is_moved_and_verified(launcher: Any, all_buffers: list[str]) -> None:
+    lines = [("latency", "bibw", "--buffers", buffers) for buffers in all_buffers]
+    parts = launcher.run_each(lines, *QUICK, fake=REACHABLE)
+    for buffers, done in zip(all_buffers, parts, strict=True):
+        assert done.measured() == {"latency", "bibw"}, buffers
+        assert [case["size_bytes"] for case in done.of("samples")] == 2 * list(SIZES), buffers
         assert {case["buffers"] for case in done.of("samples")} == {buffers}
         assert f"; buffers {buffers};" in done.out
         [environment] = done.of("environment")
@@ -40,6 +46,7 @@ def test_ranks_take_the_devices_that_they_are_given(launcher: Any) -> None:
         assert environment["ranks"][0]["device"]["name"].startswith("Fake GPU")
 
 
+@one_library
 def test_a_library_that_does_not_know_devices_crashes_on_them(launcher: Any) -> None:
     done = launcher.run("latency", "--buffers", "D,D", *QUICK)
     assert done.code not in (0, 1, 2, 3)
@@ -47,6 +54,7 @@ def test_a_library_that_does_not_know_devices_crashes_on_them(launcher: Any) -> 
     assert done.of("samples") == []
 
 
+@one_library
 def test_a_wrong_byte_on_a_device_is_found(launcher: Any) -> None:
     done = launcher.run(
         "latency", "--buffers", "D,D", *QUICK, fake=REACHABLE, rank_1="reachable=1,corrupt=1"
@@ -56,6 +64,7 @@ def test_a_wrong_byte_on_a_device_is_found(launcher: Any) -> None:
     assert wrong == [(size, "wrong data") for size in SIZES]
 
 
+@one_library
 def test_a_size_that_no_device_has_memory_for_is_skipped(launcher: Any) -> None:
     words = ("--buffers", "H,D", "--sizes", "8,1G,64", "--slot-ms", "1")
     done = launcher.run("latency", *words, fake=REACHABLE)
@@ -67,6 +76,7 @@ def test_a_size_that_no_device_has_memory_for_is_skipped(launcher: Any) -> None:
     assert skipped["buffers"] == "H,D"
 
 
+@one_library
 def test_ranks_whose_devices_are_not_those_meant_are_refused(launcher: Any) -> None:
     words = ("latency", "--buffers", "D,D", "--sizes", "8", "--slot-ms", "1")
     mixed = "reachable=1,reversed=1"
@@ -102,7 +112,7 @@ def test_ranks_of_one_device_each_may_have_it_by_their_place(launcher: Any) -> N
         assert done.code == 0, done.err
 
 
-@pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
+@one_library
 def test_ranks_that_share_a_device_while_another_is_free_are_refused(launcher: Any) -> None:
     """As where a launcher inside a job passes on one local rank to all."""
     words = ("latency", "--buffers", "D,D", "--sizes", "8", "--slot-ms", "1")
@@ -119,6 +129,28 @@ def test_ranks_that_share_a_device_while_another_is_free_are_refused(launcher: A
     assert launcher.run(*words, fake="reachable=1,devices=1", env=wrong).code == 0
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        # Of which one rank alone knows, and of which all do.
+        (
+            ("--buffers", "D,P", "--devices", "0,-"),
+            "rank 1: buffers other than H need a device, and --devices gives this rank none",
+        ),
+        (("--buffers", "D,X"), "unknown kind of buffer 'X'"),
+    ],
+)
+def test_what_cannot_be_had_is_one_line_and_status_2(
+    launcher: Any, words: tuple[str, ...], said: str
+) -> None:
+    done = launcher.run("latency", *words, "--sizes", "8")
+    assert done.code == 2
+    [line] = done.lines()
+    assert line.startswith(f"nearpeak-mpi: {said}")
+    assert done.records == []
+
+
+@one_library
 @pytest.mark.parametrize(
     ("words", "variables", "said"),
     [
@@ -140,21 +172,14 @@ def test_ranks_that_share_a_device_while_another_is_free_are_refused(launcher: A
             "rank 0: buffers other than H need a device, and cuda has none: /nowhere/libcuda.so ",
         ),
         (
-            ("--buffers", "D,P", "--devices", "0,-"),
-            {},
-            "rank 1: buffers other than H need a device, and --devices gives this rank none",
-        ),
-        (
             ("--buffers", "D,D,D"),
             {},
             "--buffers D,D,D does not fit 2 ranks: give one letter for all",
         ),
-        (("--buffers", "D,X"), {}, "unknown kind of buffer 'X'"),
         (("--devices", "0,1,0"), {}, "--devices names 3 devices for 2 ranks: give one for each"),
-        (("--devices", "abacus:0"), {}, "unknown backend 'abacus' in --devices: give one of "),
     ],
 )
-def test_what_cannot_be_had_is_one_line_and_status_2(
+def test_devices_that_cannot_be_had_are_told(
     launcher: Any, words: tuple[str, ...], variables: dict[str, str], said: str
 ) -> None:
     done = launcher.run("latency", *words, "--sizes", "8", env=variables)
@@ -162,6 +187,15 @@ def test_what_cannot_be_had_is_one_line_and_status_2(
     [line] = done.lines()
     assert line.startswith(f"nearpeak-mpi: {said}")
     assert done.records == []
+
+
+@one_library
+def test_a_backend_that_is_unknown_is_told_without_ranks(launcher: Any) -> None:
+    told = launcher.ask("--check", "latency", "--devices", "abacus:0")
+    assert told.returncode == 2
+    [line] = told.stderr.splitlines()
+    said = "unknown backend 'abacus' in --devices: give one of "
+    assert line.startswith(f"nearpeak-mpi: {said}")
 
 
 def test_a_device_that_only_one_rank_cannot_take_lets_nobody_wait(launcher: Any) -> None:

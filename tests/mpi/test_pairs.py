@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+one_library = pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
 QUICK = ("--slot-ms", "1", "--least-samples", "3", "--window", "2", "--large", "64K")
 
 
@@ -33,6 +34,7 @@ def test_every_pair_of_every_round_is_measured(launcher: Any, tmp_path: Path) ->
             assert all(value > 0 for value in values)
 
 
+@one_library
 def test_wrong_data_is_told_of_its_pair_alone(
     launcher: Any, compile_shim: Callable[[str], Path], tmp_path: Path
 ) -> None:
@@ -53,6 +55,7 @@ def test_wrong_data_is_told_of_its_pair_alone(
     assert record["first"] == record["latency_us"] == []
 
 
+@one_library
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -78,9 +81,12 @@ def test_what_is_no_launch_of_pairs_is_bad_input(launcher: Any, tmp_path: Path) 
     assert done.lines() == [
         f"nearpeak-mpi: --rounds {tmp_path / 'none'} cannot be read: give a file"
     ]
-    named = rounds(tmp_path, "0-1")
-    done = launcher.run("pairs", *named, "latency")
-    assert done.code == 2
-    assert "pairs are measured in a launch of their own" in done.lines()[0]
-    done = launcher.run("pairs", *named, "--large", "0")
-    assert done.lines() == ["nearpeak-mpi: --large 0 has no bandwidth: give a size from 1 byte"]
+    named = ["pairs", *rounds(tmp_path, "0-1")]
+    for words, said in (
+        (("latency",), "pairs are measured in a launch of their own"),
+        (("--large", "0"), "--large 0 has no bandwidth: give a size from 1 byte"),
+    ):
+        told = launcher.ask("--check", *named, *words)
+        assert told.returncode == 2
+        [line] = told.stderr.splitlines()
+        assert line.startswith(f"nearpeak-mpi: {said}")

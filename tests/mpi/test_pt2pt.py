@@ -10,7 +10,9 @@ import pytest
 WINDOWS = ["bw", "bibw", "mbw_mr", "bw_fan_in", "bw_fan_out"]
 CALLED = ["latency", "multi_lat", *WINDOWS]  # with the axis `calls`
 ON_TWO = [*CALLED, "partitioned_latency"]
-QUICK = ("--slot-ms", "1", "--least-samples", "3", "--window", "5")
+FEW = ("--least-samples", "3", "--window", "5")
+QUICK = (*FEW, "--slot-ms", "0.1")
+EVERY_BUFFER = (*FEW, "--slot-ms", "1")  # which takes turns
 SMALL = ("--sizes", "1004", *QUICK)
 
 
@@ -25,94 +27,101 @@ def options(names: list[str], *words: str) -> Iterator[str]:
         yield from (name, *words)
 
 
+# What those of many ranks have besides the time of a message.
+RATES = {
+    "mbw_mr": (("mbw", "GB/s"), ("mr", "M/s")),
+    "bw_fan_in": (("bw_fan_in", "GB/s"), ("mr_fan_in", "M/s")),
+    "bw_fan_out": (("bw_fan_out", "GB/s"), ("mr_fan_out", "M/s")),
+}
+
+
 @EVERY
 @pytest.mark.parametrize(
     ("ranks", "names"),
     [
-        (2, ON_TWO),
         (3, ["bw_fan_in", "bw_fan_out"]),
         (4, ["multi_lat", "mbw_mr", "bw_fan_in", "bw_fan_out"]),
     ],
 )
-def test_every_benchmark_is_verified(launcher: Any, ranks: int, names: list[str]) -> None:
-    assert launcher.run(*names, *SMALL, ranks=ranks).measured() == set(names)
+def test_many_ranks_have_a_bandwidth_and_a_rate(
+    launcher: Any, ranks: int, names: list[str]
+) -> None:
+    """Of the windows of all pairs, or of all partners."""
+    done = launcher.run(*names, *SMALL, ranks=ranks)
+    assert done.measured() == set(names)
+    for name in names:
+        cases = [case for case in done.of("samples") if case["benchmark"] == name]
+        metrics = tuple((case["metric"], case["unit"]) for case in cases)
+        assert metrics == RATES.get(name, ((name, "us"),))
+        if name in RATES:
+            bandwidth, rate = (case["samples"][0] for case in cases)
+            assert bandwidth == pytest.approx(rate * 1004 / 1000, rel=1e-5), name
 
 
 @EVERY
-@pytest.mark.parametrize("calls", ["blocking", "nonblocking", "persistent"])
-def test_every_way_to_call_mpi(launcher: Any, calls: str) -> None:
-    words = ("--sizes", "0,8,1004,100000", *QUICK)
-    done = launcher.run(*options(CALLED, "--calls", calls), *words)
-    assert done.measured() == set(CALLED)
-    assert {record["axes"]["calls"] for record in done.of("samples")} == {calls}
-    one_way = ("--calls", calls, "--direction", "0to1")
-    assert launcher.run("latency", *one_way, *words).measured() == {"latency"}
+def test_every_way_to_call_mpi(launcher: Any) -> None:
+    ways = ["blocking", "nonblocking", "persistent"]
+    assert sorted(launcher.axis("bw", "calls")) == ways
+    sizes = ("--sizes", "0,8,1004,70000")
+    lines = [[*options(CALLED, "--calls", calls), *sizes] for calls in ways]
+    one_way = [["latency", "--calls", calls, "--direction", "0to1", *sizes] for calls in ways]
+    in_parts = ["partitioned_latency", "--sizes", "1004"]
+    *parts, last = launcher.run_each([*lines, *one_way, in_parts], *QUICK)
+    assert last.measured() == {"partitioned_latency"}
+    expected = [*((calls, CALLED) for calls in ways), *((calls, ["latency"]) for calls in ways)]
+    for done, (calls, names) in zip(parts, expected, strict=True):
+        assert done.measured() == set(names), calls
+        assert {record["axes"]["calls"] for record in done.of("samples")} == {calls}
 
 
 @EVERY
-@pytest.mark.parametrize("reuse", ["single", "rotating"])
-def test_buffers_that_are_written_before(launcher: Any, reuse: str) -> None:
-    words = ("--sizes", "100000", "--reuse", reuse, "--touch", "sender", *QUICK)
-    done = launcher.run(*options(CALLED, "--calls", "persistent"), *words)
-    assert done.measured() == set(CALLED)
-    assert launcher.run("partitioned_latency", *words).measured() == {"partitioned_latency"}
-
-
-@EVERY
-def test_buffers_that_are_on_devices(launcher: Any) -> None:
-    words = ("--buffers", "D,H", *SMALL)
-    done = launcher.run(*ON_TWO, *words, fake="reachable=1")
-    assert done.measured() == set(ON_TWO)
-    persistent = options(CALLED, "--calls", "persistent")
-    done = launcher.run(*persistent, *words, fake="reachable=1")
-    assert done.measured() == set(CALLED)
-    threads = ("--threads", "2", *words)
-    done = launcher.run("latency_mt", *threads, fake="reachable=1")
-    assert done.measured() == {"latency_mt"}
-
-
-@ONE
-def test_a_fan_moves_the_windows_of_all_partners(launcher: Any) -> None:
-    done = launcher.run("bw_fan_in", "bw_fan_out", *SMALL, ranks=3)
-    metrics = [(case["metric"], case["unit"]) for case in done.of("samples")]
-    assert metrics == [
-        *(("bw_fan_in", "GB/s"), ("mr_fan_in", "M/s")),
-        *(("bw_fan_out", "GB/s"), ("mr_fan_out", "M/s")),
+def test_every_kind_of_buffers(launcher: Any) -> None:
+    """Those that are written before and those that are on devices."""
+    persistent = [*options(CALLED, "--calls", "persistent"), "partitioned_latency"]
+    lines = [
+        *(
+            [*persistent, "--sizes", "70000", "--reuse", reuse, "--touch", "sender", *EVERY_BUFFER]
+            for reuse in ("single", "rotating")
+        ),
+        *([*names, "--buffers", "D,H", *SMALL] for names in (ON_TWO, persistent)),
     ]
-    bandwidth, rate = (case["samples"][0] for case in done.of("samples")[:2])
-    assert bandwidth == pytest.approx(rate * 1004 / 1000, rel=1e-5)
+    for line, done in zip(lines, launcher.run_each(lines, fake="reachable=1"), strict=True):
+        assert done.measured() == set(ON_TWO), line
 
 
 @ONE
-@pytest.mark.parametrize("partitions", ["2", "64"])
-def test_messages_in_parts(launcher: Any, partitions: str) -> None:
-    words = ("--partitions", partitions, "--sizes", "1,640,64000", *QUICK)
-    done = launcher.run("partitioned_latency", *words)
-    assert done.code == 0, done.err
-    assert [case["size_bytes"] for case in done.of("samples")] == [640, 64000]
-    [skipped] = done.of("problem")
-    said = f"partitions are of equal size: sizes are multiples of {partitions}"
-    assert (skipped["status"], skipped["message"]) == ("skipped", said)
+def test_messages_in_parts(launcher: Any) -> None:
+    numbers = ("2", "64")
+    lines = [("partitioned_latency", "--partitions", partitions) for partitions in numbers]
+    parts = launcher.run_each(lines, "--sizes", "1,640,64000", *QUICK)
+    for partitions, done in zip(numbers, parts, strict=True):
+        assert [case["size_bytes"] for case in done.of("samples")] == [640, 64000], partitions
+        [skipped] = done.of("problem")
+        said = f"partitions are of equal size: sizes are multiples of {partitions}"
+        assert (skipped["status"], skipped["message"]) == ("skipped", said)
 
 
 @EVERY
-@pytest.mark.parametrize("threads", ["1", "2", "4"])
-def test_messages_of_several_threads(launcher: Any, threads: str) -> None:
-    words = ("--threads", threads, "--sizes", "0,8,1004", *QUICK)
-    done = launcher.run("latency_mt", *words)
-    assert done.measured() == {"latency_mt"}
-    for case in done.of("samples"):
-        assert all(value > 0 for value in case["samples"])
-        # Of 100 us, which the sampler keeps to, half at least: round trips alone.
-        halves = case["samples"]
-        assert 2 * case["batch"] * sum(halves) / len(halves) > 45
+def test_messages_of_several_threads(launcher: Any) -> None:
+    host = ("--sizes", "0,8,1004")
+    lines = [
+        *(("latency_mt", "--threads", threads, *host) for threads in ("1", "2", "4")),
+        ("latency_mt", "--threads", "2", "--sizes", "1004", "--buffers", "D,H"),
+    ]
+    for line, done in zip(lines, launcher.run_each(lines, *QUICK, fake="reachable=1"), strict=True):
+        assert done.measured() == {"latency_mt"}, line
+        for case in done.of("samples"):
+            assert all(value > 0 for value in case["samples"]), line
+            # Of 100 us, which the sampler keeps to, half at least: round trips alone.
+            halves = case["samples"]
+            assert 2 * case["batch"] * sum(halves) / len(halves) > 45, line
 
 
 @ONE
 def test_threads_are_not_asked_for_where_others_are_measured(launcher: Any) -> None:
-    done = launcher.run("latency", "latency_mt", *SMALL)
-    assert done.code == 2
-    [line] = done.lines()
+    told = launcher.ask("--check", "latency", "latency_mt")
+    assert told.returncode == 2
+    [line] = told.stderr.splitlines()
     assert line.startswith("nearpeak-mpi: latency needs MPI as it is begun for one thread")
 
 
@@ -152,54 +161,69 @@ def test_communicators_are_freed_together_where_one_rank_is_out_of_memory(
 def test_the_first_use_of_threads_is_one_round_trip(launcher: Any, faulty: Path) -> None:
     """Of three trips it was the time; others take as long as it."""
     env = {"LD_PRELOAD": str(faulty), "NEARPEAK_FAULT": "slow"}
-    done = launcher.run("latency_mt", "--threads", "2", *SMALL, env=env)
+    words = ("latency_mt", "--threads", "2", "--no-verify", *SMALL)
+    done = launcher.run(*words, env=env, gives_way=True)
     assert done.measured() == {"latency_mt"}
     [case] = done.of("samples")
     assert case["first_use_us"] < 2 * 2 * min(case["samples"])
 
 
-# The benchmarks, their options, and the rank that receives.
-LAUNCHES = [
-    *(
-        ([*options(["latency", "multi_lat", *WINDOWS[:3], "bw_fan_out"], "--calls", calls)], 1)
-        for calls in ("blocking", "nonblocking", "persistent")
-    ),
-    (["bw_fan_in"], 0),
-    (["partitioned_latency"], 1),
-    (["latency_mt", "--threads", "2"], 1),
-]
+# With each the size of messages that have it.
+FAULTS = {"dropped": 1004, "misplaced": 1008, "gap": 1012, "late": 1016, "swapped": 1020}
+RIGHT = 2000
+
+
+def lines_of_messages(calls: str) -> dict[tuple[str, ...], list[str]]:
+    """Benchmarks whose rank 1 receives, with their faults: it swaps messages of a window that it
+    waits for together."""
+    windows = ("bw", "bibw", "mbw_mr", "bw_fan_out")
+    others = [fault for fault in FAULTS if fault != "swapped"]
+    return {
+        tuple(options(["latency", "multi_lat"], "--calls", calls)): others,
+        tuple(options([*windows], "--calls", calls)): others if calls == "blocking" else [*FAULTS],
+    }
 
 
 @ONE
 @pytest.mark.parametrize(
-    ("words", "rank", "fault"),
+    ("rank", "lines"),
     [
-        (words, rank, fault)
-        for words, rank in LAUNCHES
-        for fault in ("dropped", "misplaced", "gap", "late", "swapped")
-        if fault != "swapped" or (set(WINDOWS).intersection(words) and "blocking" not in words)
+        (
+            1,
+            {
+                **lines_of_messages("blocking"),
+                **lines_of_messages("nonblocking"),
+                **lines_of_messages("persistent"),
+                ("partitioned_latency",): ["dropped", "misplaced", "gap", "late"],
+            },
+        ),
+        (0, {("bw_fan_in",): [*FAULTS]}),
+        (1, {("latency_mt", "--threads", "2"): ["dropped", "misplaced", "gap", "late"]}),
     ],
+    ids=["messages", "fan-in", "threads"],
 )
 def test_a_faulty_library_is_caught(
-    launcher: Any, faulty: Path, words: list[str], rank: int, fault: str
+    launcher: Any, faulty: Path, rank: int, lines: dict[tuple[str, ...], list[str]]
 ) -> None:
-    names = [word for word in words if word in (*ON_TWO, "latency_mt")]
-    if fault == "swapped":  # of a window of messages
-        names = [name for name in names if name in WINDOWS]
-        words = [*options(names, *words[1:3])]
     env = {
         "LD_PRELOAD": str(faulty),
-        "NEARPEAK_FAULT": fault,
-        "NEARPEAK_FAULTY_BYTES": "1004",
+        "NEARPEAK_FAULT": ",".join(FAULTS),
+        "NEARPEAK_FAULTY_BYTES": ",".join(map(str, FAULTS.values())),
         "NEARPEAK_FAULTY_RANK": str(rank),
     }
-    done = launcher.run(*words, "--sizes", "1004,2000", *QUICK, env=env)
-    assert done.code == 3, (done.out, done.err)
-    wrong = [
-        (problem["benchmark"], problem["size_bytes"], problem["rank"])
-        for problem in done.of("problem")
+    sizes = [[FAULTS[fault] for fault in faults] for faults in lines.values()]
+    words = [
+        (*line, "--sizes", ",".join(map(str, [*wrong, RIGHT])))
+        for line, wrong in zip(lines, sizes, strict=True)
     ]
-    assert wrong == [(name, 1004, rank) for name in names]
-    # What is right is still measured.
-    right = {(record["benchmark"], record["size_bytes"]) for record in done.of("samples")}
-    assert right == {(name, 2000) for name in names}
+    parts = launcher.run_each(words, *QUICK, code=3, env=env)
+    for line, wrong, done in zip(lines, sizes, parts, strict=True):
+        names = [word for word in line if word in (*ON_TWO, "latency_mt")]
+        found = [
+            (problem["benchmark"], problem["size_bytes"], problem["rank"])
+            for problem in done.of("problem")
+        ]
+        assert found == [(name, size, rank) for name in names for size in wrong], line
+        # What is right is still measured.
+        right = {(record["benchmark"], record["size_bytes"]) for record in done.of("samples")}
+        assert right == {(name, RIGHT) for name in names}, line

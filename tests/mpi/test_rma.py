@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One-sided operations over every window and synchronisation, and what goes wrong in them."""
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ ONE_NUMBER = ["fop_latency", "cas_latency"]
 ALL = [*PUTS, *GETS, *SUMS, *ONE_NUMBER]
 WINDOWS = ["allocated", "created", "dynamic", "shared"]
 SYNCS = ["flush", "flush_local", "lock", "lock_all", "fence", "pscw"]
-QUICK = ("--slot-ms", "1", "--least-samples", "3", "--window", "8")
+FEW = ("--least-samples", "3", "--window", "8")
+QUICK = (*FEW, "--slot-ms", "0.1")
+EVERY_BUFFER = (*FEW, "--slot-ms", "1")  # which takes turns
 SMALL = ("--sizes", "1004", *QUICK)
 
 EVERY = pytest.mark.parametrize("measured_library", ["openmpi", "mpich", "intel"], indirect=True)
@@ -27,26 +30,27 @@ def each(names: list[str], *words: str) -> list[str]:
 
 
 @ONE
-@pytest.mark.parametrize("sync", SYNCS)
-@pytest.mark.parametrize("win", WINDOWS)
-def test_every_operation_over_every_window_and_synchronisation(
-    launcher: Any, win: str, sync: str
-) -> None:
-    done = launcher.run(*each(ALL, "--win", win, "--sync", sync), *SMALL)
-    assert done.measured() == set(ALL)
-    axes = {(record["axes"]["win"], record["axes"]["sync"]) for record in done.of("samples")}
-    assert axes == {(win, sync)}
+def test_every_operation_over_every_window_and_synchronisation(launcher: Any) -> None:
+    ways = list(itertools.product(WINDOWS, SYNCS))
+    lines = [each(ALL, "--win", win, "--sync", sync) for win, sync in ways]
+    for way, done in zip(ways, launcher.run_each(lines, *SMALL), strict=True):
+        assert done.measured() == set(ALL), way
+        axes = {(record["axes"]["win"], record["axes"]["sync"]) for record in done.of("samples")}
+        assert axes == {way}
 
 
-@EVERY
+@pytest.mark.parametrize("measured_library", ["openmpi", "intel"], indirect=True)
 def test_every_library_has_every_window_and_synchronisation(launcher: Any) -> None:
-    # Each operation comes to each of them, no two of a launch to the same.
+    # Each operation comes to each of them, no two of a line to the same.
+    lines = []
     for turn in range(len(SYNCS)):
-        words = []
+        line: list[str] = []
         for place, name in enumerate(ALL, start=turn):
             win, sync = WINDOWS[place % len(WINDOWS)], SYNCS[place % len(SYNCS)]
-            words += each([name], "--win", win, "--sync", sync)
-        assert launcher.run(*words, *SMALL).measured() == set(ALL)
+            line += each([name], "--win", win, "--sync", sync)
+        lines.append(line)
+    for line, done in zip(lines, launcher.run_each(lines, *SMALL), strict=True):
+        assert done.measured() == set(ALL), line
 
 
 @ONE
@@ -74,7 +78,7 @@ def test_the_axes_are_those_that_are_tested(launcher: Any) -> None:
 
 @ONE
 def test_metrics_and_sizes(launcher: Any) -> None:
-    done = launcher.run(*ALL, "--sizes", "1,8,300000", *QUICK)
+    done = launcher.run(*ALL, "--sizes", "1,8,70000", *QUICK)
     assert done.measured() == set(ALL)
     seen = {
         (record["benchmark"], record["unit"], record["size_bytes"]) for record in done.of("samples")
@@ -82,9 +86,9 @@ def test_metrics_and_sizes(launcher: Any) -> None:
     rates = [name for name in ALL if name.endswith("bw")]
     for name in (*PUTS, *GETS):
         unit = "GB/s" if name in rates else "us"
-        assert {(name, unit, size) for size in (1, 8, 300000)} <= seen
+        assert {(name, unit, size) for size in (1, 8, 70000)} <= seen
     assert {metric for metric in seen if metric[0] in SUMS} == {
-        (name, "us", size) for name in SUMS for size in (8, 300000)
+        (name, "us", size) for name in SUMS for size in (8, 70000)
     }
     assert {metric for metric in seen if metric[0] in ONE_NUMBER} == {
         (name, "us", 0) for name in ONE_NUMBER
@@ -92,11 +96,20 @@ def test_metrics_and_sizes(launcher: Any) -> None:
 
 
 @EVERY
-def test_rotating_buffers_at_an_offset_that_are_written_before(launcher: Any) -> None:
-    words = ("--sizes", "100000", "--reuse", "rotating", "--offset", "16", *QUICK)
-    read, writing = ["get_latency", "get_bw"], ["put_bibw", "acc_latency", "cas_latency"]
-    assert launcher.run(*read, *words).measured() == set(read)
-    assert launcher.run(*writing, "--touch", "sender", *words).measured() == set(writing)
+def test_every_kind_of_buffers(launcher: Any) -> None:
+    """Those that rotate, are at an offset and are written before, and those that are on devices."""
+    rotating = ("--sizes", "70000", "--reuse", "rotating", "--offset", "16", *EVERY_BUFFER)
+    devices = ("--buffers", "D,D", *SMALL)
+    lines = {
+        ("get_latency", "get_bw"): rotating,
+        ("put_bibw", "acc_latency", "cas_latency"): ("--touch", "sender", *rotating),
+        tuple(each(ALL, "--win", "created")): devices,
+        tuple(each(ALL, "--win", "dynamic")): devices,
+    }
+    whole = [(*names, *words) for names, words in lines.items()]
+    parts = launcher.run_each(whole, fake="reachable=1")
+    for names, done in zip(lines, parts, strict=True):
+        assert done.measured() == set(ALL).intersection(names), names
 
 
 @ONE
@@ -105,7 +118,7 @@ def test_a_place_that_stays_as_it_was_is_one_of_many_that_rotate(
 ) -> None:
     env = {"LD_PRELOAD": str(faulty), "NEARPEAK_FAULT": "once", "NEARPEAK_FAULTY_BYTES": "100000"}
     names = ["acc_latency", "get_acc_latency"]
-    done = launcher.run(*names, "--sizes", "100000", "--reuse", "rotating", *QUICK, env=env)
+    done = launcher.run(*names, "--sizes", "100000", "--reuse", "rotating", *EVERY_BUFFER, env=env)
     assert done.code == 3, done.err
     assert [(problem["benchmark"], problem["status"]) for problem in done.of("problem")] == [
         (name, "wrong data") for name in names
@@ -124,42 +137,35 @@ def test_who_is_read_cannot_write_before(launcher: Any) -> None:
 @EVERY
 def test_sums_of_every_type_of_c(launcher: Any) -> None:
     # Not half and bfloat16: MPICH 5.0.2 adds up their bits as integers, and is told so.
-    for kind in launcher.axis("acc_latency", "type")[:4]:
-        done = launcher.run(*each(SUMS, "--type", kind), "--sizes", "1000", *QUICK)
-        assert done.measured() == set(SUMS)
+    kinds = launcher.axis("acc_latency", "type")[:4]
+    lines = [each(SUMS, "--type", kind) for kind in kinds]
+    for kind, done in zip(kinds, launcher.run_each(lines, "--sizes", "1000", *QUICK), strict=True):
+        assert done.measured() == set(SUMS), kind
         assert {case["axes"]["type"] for case in done.of("samples")} == {kind}
 
 
-@EVERY
-def test_buffers_that_are_on_devices(launcher: Any) -> None:
-    for win in ("created", "dynamic"):
-        words = (*each(ALL, "--win", win), "--buffers", "D,D", *SMALL)
-        assert launcher.run(*words, fake="reachable=1").measured() == set(ALL)
+@ONE
+def test_the_default_window_takes_the_buffers(launcher: Any) -> None:
+    windows = {"H": "allocated", "D,D": "created", "H,D": "created"}
+    lines = [(*ALL, "--buffers", buffers) for buffers in windows]
+    parts = launcher.run_each(lines, *SMALL, fake="reachable=1")
+    for (buffers, win), done in zip(windows.items(), parts, strict=True):
+        assert done.measured() == set(ALL), buffers
+        assert {record["axes"]["win"] for record in done.of("samples")} == {win}, buffers
 
 
 @ONE
-@pytest.mark.parametrize(
-    ("buffers", "win"), [("H", "allocated"), ("D,D", "created"), ("H,D", "created")]
-)
-def test_the_default_window_takes_the_buffers(launcher: Any, buffers: str, win: str) -> None:
-    done = launcher.run(*ALL, "--buffers", buffers, *SMALL, fake="reachable=1")
-    assert done.measured() == set(ALL)
-    assert {record["axes"]["win"] for record in done.of("samples")} == {win}
-
-
-@ONE
-@pytest.mark.parametrize("win", ["allocated", "shared"])
-@pytest.mark.parametrize("buffers", ["H,D", "M,M"])
-def test_a_librarys_own_memory_is_on_no_device(launcher: Any, win: str, buffers: str) -> None:
-    words = (*each(ALL, "--win", win), "--buffers", buffers, *SMALL)
-    done = launcher.run(*words, fake="reachable=1")
-    assert done.code == 0, done.err
-    assert {problem["benchmark"] for problem in done.of("problem")} == set(ALL)
-    reasons = {problem["message"] for problem in done.of("problem")}
-    assert reasons == {
-        f"the memory of a window that is {win} is the library's own, on the host: "
-        "give --buffers H, or --win created"
-    }
+def test_a_librarys_own_memory_is_on_no_device(launcher: Any) -> None:
+    ways = list(itertools.product(["allocated", "shared"], ["H,D", "M,M"]))
+    lines = [(*each(ALL, "--win", win), "--buffers", buffers) for win, buffers in ways]
+    parts = launcher.run_each(lines, *SMALL, fake="reachable=1")
+    for (win, buffers), done in zip(ways, parts, strict=True):
+        assert {problem["benchmark"] for problem in done.of("problem")} == set(ALL), (win, buffers)
+        reasons = {problem["message"] for problem in done.of("problem")}
+        assert reasons == {
+            f"the memory of a window that is {win} is the library's own, on the host: "
+            "give --buffers H, or --win created"
+        }
 
 
 @ONE
@@ -172,39 +178,69 @@ def test_more_than_two_ranks_are_bad_input(launcher: Any) -> None:
 
 # Which ranks see it first: put_bibw is both ways, what is fetched is wrong at the origin.
 FIRST_WRONG = {
-    **dict.fromkeys(ALL, 0),
+    **dict.fromkeys([*PUTS, *GETS, *SUMS], 0),
     **dict.fromkeys(["put_latency", "put_bw", "acc_latency"], 1),
 }
+# With each the size of what has it, and which operations can.
 FAULTS = {
-    "dropped": ALL,
-    "late": ALL,
-    "wrong": PUTS,
-    "moved": [*PUTS, *GETS],
-    "gap": [*PUTS, *GETS, *SUMS],
-    "twice": [*SUMS, *ONE_NUMBER],
+    "dropped": (1004, [*PUTS, *GETS, *SUMS]),
+    "late": (1008, [*PUTS, *GETS, *SUMS]),
+    "wrong": (1012, PUTS),
+    "moved": (1016, [*PUTS, *GETS]),
+    "gap": (1020, [*PUTS, *GETS, *SUMS]),
+    "twice": (1024, SUMS),
+}
+RIGHT = 2000
+NUMBER_FAULTS = {
+    "dropped": ONE_NUMBER,
+    "late": ONE_NUMBER,
+    "twice": ONE_NUMBER,
     "careless": ["cas_latency"],
 }
 
 
+def wrong_ones(done: Any) -> list[tuple[str, int, int]]:
+    """What was wrong of which size, and on which rank."""
+    return [
+        (problem["benchmark"], problem["size_bytes"], problem["rank"])
+        for problem in done.of("problem")
+    ]
+
+
 @ONE
-@pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("sync", ["flush", "fence"])
-def test_a_faulty_library_is_caught(launcher: Any, faulty: Path, fault: str, sync: str) -> None:
-    for size, group in (("1004", [*PUTS, *GETS, *SUMS]), ("8", ONE_NUMBER)):
-        names = [name for name in FAULTS[fault] if name in group]
-        if not names:
-            continue
-        env = {
-            "LD_PRELOAD": str(faulty),
-            "NEARPEAK_FAULT": fault,
-            "NEARPEAK_FAULTY_BYTES": size,
-        }
-        words = each(names, "--sync", sync)
-        done = launcher.run(*words, "--sizes", "1004,2000", *QUICK, env=env)
-        assert done.code == 3, (done.out, done.err)
-        wrong = [(problem["benchmark"], problem["rank"]) for problem in done.of("problem")]
-        rank = {"careless": {"cas_latency": 1}}.get(fault, FIRST_WRONG)
-        assert wrong == [(name, rank[name]) for name in names]
+def test_a_faulty_library_is_caught(launcher: Any, faulty: Path) -> None:
+    env = {
+        "LD_PRELOAD": str(faulty),
+        "NEARPEAK_FAULT": ",".join(FAULTS),
+        "NEARPEAK_FAULTY_BYTES": ",".join(str(size) for size, _ in FAULTS.values()),
+    }
+    ways = [
+        (sync, names, [size for size, have in FAULTS.values() if names[0] in have])
+        for sync in ("flush", "fence")
+        for names in (PUTS, GETS, SUMS)
+    ]
+    lines = [
+        [*each(names, "--sync", sync), "--sizes", ",".join(map(str, [*sizes, RIGHT]))]
+        for sync, names, sizes in ways
+    ]
+    parts = launcher.run_each(lines, *QUICK, code=3, env=env)
+    for (sync, names, sizes), done in zip(ways, parts, strict=True):
+        expected = [(name, size, FIRST_WRONG[name]) for name in names for size in sizes]
+        assert wrong_ones(done) == expected, (sync, names)
         # What is right is still measured.
         right = [(record["benchmark"], record["size_bytes"]) for record in done.of("samples")]
-        assert right == [(name, 2000) for name in names if name not in ONE_NUMBER]
+        assert right == [(name, RIGHT) for name in names], (sync, names)
+
+
+@ONE
+@pytest.mark.parametrize("fault", NUMBER_FAULTS)
+def test_operations_on_a_number_that_go_wrong_are_caught(
+    launcher: Any, faulty: Path, fault: str
+) -> None:
+    env = {"LD_PRELOAD": str(faulty), "NEARPEAK_FAULT": fault, "NEARPEAK_FAULTY_BYTES": "8"}
+    names, syncs = NUMBER_FAULTS[fault], ("flush", "fence")
+    rank = 1 if fault == "careless" else 0  # who sees it first
+    lines = [each(names, "--sync", sync) for sync in syncs]
+    for sync, done in zip(syncs, launcher.run_each(lines, *QUICK, code=3, env=env), strict=True):
+        assert wrong_ones(done) == [(name, 0, rank) for name in names], sync
+        assert not done.of("samples"), sync
