@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real applications under `nearpeak trace`: what it says they called is what they called."""
 
+import multiprocessing
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +15,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from nearpeak.cli.main import main
 from nearpeak.errors import UserError
 from nearpeak.libraries import catalogue
 from nearpeak.libraries.build import build_mpi, compiler
@@ -90,19 +93,35 @@ class Tracer:
         line = command_line(self.library, launch)
         temporary = self.folder / "temporary"
         temporary.mkdir(exist_ok=True)
-        done = subprocess.run(
-            [*NEARPEAK, "trace", "-o", str(file), *options, "--", *line.argv],
-            env={**os.environ, **line.env, "TMPDIR": str(temporary)},
-            cwd=self.folder,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=LIMIT,
-            check=False,
-        )
+        words = ["trace", "-o", str(file), *options, "--", *line.argv]
+        said = [self.folder / name for name in ("out", "err")]
+        code = forked(words, self.folder, {**line.env, "TMPDIR": str(temporary)}, said)
         assert list(temporary.glob("nearpeak-trace-*")) == []
         trace = msgspec.json.decode(file.read_bytes(), type=Trace) if file.exists() else None
-        return Traced(done.returncode, done.stdout, done.stderr, trace)
+        out, err = (text.read_text(errors="replace") for text in said)
+        return Traced(code, out, err, trace)
+
+
+def forked(words: list[str], folder: Path, env: dict[str, str], said: list[Path]) -> int:
+    """The exit status of `nearpeak` in a folder, with its output in two files. A fork of this
+    process, as to import everything anew takes longer than the launch; `nearpeak` below does."""
+
+    def run() -> None:
+        os.chdir(folder)
+        os.environ.update(env)
+        tempfile.tempdir = None  # as TMPDIR says
+        for number, file in enumerate(said, 1):
+            os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+        sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
+        sys.argv = ["nearpeak", *words]
+        main()
+
+    child = multiprocessing.get_context("fork").Process(target=run)
+    child.start()
+    child.join(LIMIT)
+    child.kill()
+    assert child.exitcode is not None, words
+    return child.exitcode
 
 
 @pytest.fixture(params=["openmpi", "mpich"])
