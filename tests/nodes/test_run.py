@@ -41,7 +41,7 @@ for number, nodes in enumerate(rounds):
 if HANGS:
     time.sleep(600)
 """
-QUICK = ["--slot-ms", "2", "--large", "64K", "--launches", "4", "--seed", "1"]
+QUICK = ["--slot-ms", "2", "--large", "32K", "--launches", "4", "--seed", "1"]
 
 
 @pytest.fixture
