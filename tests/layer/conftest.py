@@ -62,7 +62,9 @@ class Application:
             "NEARPEAK_FAKE_CUDA": fake,
             "NEARPEAK_NVRTC_LIBRARY": "/nowhere/libnvrtc.so",
             "NEARPEAK_LAYER_CODE": "fresh",
-            "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1",
+            # Of MPICH: ranks that share a CPU sleep when they wait, others now and then.
+            "MPIR_CVAR_ENABLE_HEAVY_YIELD": str(int(ranks > len(set(cpus)))),
+            "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "64",
             **(env or {}),
         }
         launch = Launch(
