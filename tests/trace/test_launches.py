@@ -26,7 +26,6 @@ from nearpeak.trace.trace import Trace
 
 HERE = Path(__file__).parent
 LIMIT = 120  # seconds
-NEARPEAK = [sys.executable, "-c", "from nearpeak.cli.main import main; main()"]
 # The driver knows one part of the memory: what is at odd addresses of the application's buffers.
 FAKE_CUDA = """
 extern "C" int cuPointerGetAttribute(void* answer, int attribute, unsigned long long) {
@@ -104,7 +103,7 @@ class Tracer:
 
 def forked(words: list[str], folder: Path, env: dict[str, str], said: list[Path]) -> int:
     """The exit status of `nearpeak` in a folder, with its output in two files. A fork of this
-    process, as to import everything anew takes longer than the launch; `nearpeak` below does."""
+    process, as to import everything anew takes as long as a launch; test_two_hosts.py does."""
 
     def run() -> None:
         os.chdir(folder)
@@ -415,30 +414,30 @@ def test_what_is_measured_can_be_traced(tracer: Tracer) -> None:
         assert sent[1] == sent[0] * size
 
 
-def nearpeak(*words: str) -> tuple[int, list[str]]:
-    done = subprocess.run(
-        [*NEARPEAK, "trace", *words], capture_output=True, text=True, timeout=LIMIT, check=False
-    )
-    return done.returncode, done.stderr.splitlines()
+def nearpeak(folder: Path, *words: str) -> tuple[int, list[str]]:
+    """The exit status, and what was said on stderr."""
+    out, err = folder / "out", folder / "err"
+    code = forked(["trace", *words], folder, {}, [out, err])
+    return code, err.read_text().splitlines()
 
 
-def test_a_program_without_mpi_is_refused() -> None:
-    code, [line] = nearpeak("--", "ls", "/")
+def test_a_program_without_mpi_is_refused(tmp_path: Path) -> None:
+    code, [line] = nearpeak(tmp_path, "--", "ls", "/")
     assert code == 2
     assert line.startswith("nearpeak: no program in `ls /` is linked with an MPI library")
-    code, [line] = nearpeak("--", "/nowhere/app")
+    code, [line] = nearpeak(tmp_path, "--", "/nowhere/app")
     assert code == 2
 
 
 @one_library
 def test_a_program_that_calls_no_mpi_is_told(tracer: Tracer) -> None:
     assert tracer.library.name == "mpich"
-    code, lines = nearpeak("--mpi", "mpich", "--", "true")
+    code, lines = nearpeak(tracer.folder, "--mpi", "mpich", "--", "true")
     assert code == 2
     assert "no process of `true` called MPI_Init" in lines[-1]
 
 
-def test_an_unknown_library_is_refused() -> None:
-    code, [line] = nearpeak("--mpi", "mpitch", "--", "true")
+def test_an_unknown_library_is_refused(tmp_path: Path) -> None:
+    code, [line] = nearpeak(tmp_path, "--mpi", "mpitch", "--", "true")
     assert code == 2
     assert "unknown MPI library 'mpitch'" in line
