@@ -7,11 +7,11 @@
 #include <dlfcn.h>
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -58,9 +58,37 @@ void copy(void* to, const void* from, std::size_t bytes) {
   CHECK(cuda("cuStreamSynchronize", stream) == 0);
 }
 
-unsigned char pattern(std::size_t i, int seed) {
-  return static_cast<unsigned char>(
-      (i * 131 + (i >> 8) * 17 + static_cast<std::size_t>(seed) * 29) & 0xff);
+constexpr std::size_t kPeriod = std::size_t{1} << 16;  // of a pattern
+
+// The pattern of a seed, of which there are 256: all are the same bytes, begun elsewhere in them.
+// They are copied and compared at once: to compute each anew would be most of what a test does.
+const unsigned char* pattern_of(int seed) {
+  static const std::vector<unsigned char> all = [] {
+    std::vector<unsigned char> made(2 * kPeriod);
+    unsigned char* const bytes = made.data();
+    for (std::size_t i = 0; i < 2 * kPeriod; ++i)
+      bytes[i] = static_cast<unsigned char>(i * 131 + (i >> 8) * 17);
+    return made;
+  }();
+  return all.data() + 256 * (static_cast<std::size_t>(seed) * 77 % 256);
+}
+
+unsigned char pattern(std::size_t i, int seed) { return pattern_of(seed)[i % kPeriod]; }
+
+// Makes data[i] pattern(i, seed).
+void put_pattern(unsigned char* data, std::size_t bytes, int seed) {
+  for (std::size_t i = 0; i < bytes; i += kPeriod)
+    std::memcpy(data + i, pattern_of(seed), std::min(bytes - i, kPeriod));
+}
+
+// Whether data[i] is pattern(i, seed) from `begin` to `end`.
+bool has_pattern(const unsigned char* data, std::size_t begin, std::size_t end, int seed) {
+  for (std::size_t i = begin; i < end;) {
+    const std::size_t n = std::min(end - i, kPeriod - i % kPeriod);
+    if (std::memcmp(data + i, pattern_of(seed) + i % kPeriod, n) != 0) return false;
+    i += n;
+  }
+  return true;
 }
 
 // In a thread other than the first one.
@@ -99,15 +127,14 @@ class Buffer {
 
   void* data() const { return static_cast<char*>(base_) + offset_; }
   void fill(int seed) {
-    for (std::size_t i = 0; i < bytes_; ++i) seen_[i] = pattern(i, seed);
+    put_pattern(seen_.data(), bytes_, seed);
     write();
   }
   // Whether `bytes` of it are those of a seed, and the rest as it was.
   bool has(int seed, std::size_t bytes, int rest = -1) {
     read();
-    for (std::size_t i = 0; i < bytes_; ++i)
-      if (seen_[i] != pattern(i, i < bytes ? seed : rest)) return false;
-    return true;
+    return has_pattern(seen_.data(), 0, bytes, seed) &&
+           has_pattern(seen_.data(), bytes, bytes_, rest);
   }
   std::vector<unsigned char>& bytes() { return seen_; }
   void write() {
@@ -131,6 +158,23 @@ class Buffer {
   std::vector<unsigned char> seen_;
 };
 
+// A function that is called and not kept. std::function would have each lambda take the compiler
+// several times as long.
+template <typename... Parameters>
+class Call {
+ public:
+  template <typename Function>
+  Call(const Function& function)
+      : function_(&function), call_([](const void* called, Parameters... parameters) {
+          (*static_cast<const Function*>(called))(parameters...);
+        }) {}
+  void operator()(Parameters... parameters) const { call_(function_, parameters...); }
+
+ private:
+  const void* function_;
+  void (*call_)(const void*, Parameters...);
+};
+
 // How much memory of others is open.
 int opened() { return cuda("fake_cuda_opened"); }
 
@@ -142,10 +186,10 @@ int class_of(int code) {
 
 void barrier() { MPI_Barrier(MPI_COMM_WORLD); }
 
-using Cases = std::map<std::string, std::function<void()>>;
+using Cases = std::map<std::string, void (*)()>;
 
 // `begin`: before the first case that has a device.
-int run(int argc, char** argv, const Cases& cases, const std::function<void()>& begin) {
+int run(int argc, char** argv, const Cases& cases, void (*begin)()) {
   // Of several threads, where one calls MPI: other ways through the layer, and the same results.
   const bool multiple = argc > 1 && std::string(argv[1]) == "--multiple";
   each_sees_one = argc > 1 && std::string(argv[1]) == "--each-sees-one";

@@ -819,7 +819,7 @@ void churned() {
     } else if (rank == 1) {
       MPI_Recv(buffer.data(), length(kLong), MPI_BYTE, 0, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       buffer.read();
-      for (std::size_t k = 0; k < kLong; ++k) CHECK(buffer.bytes()[k] == pattern(k, i));
+      CHECK(has_pattern(buffer.bytes().data(), 0, kLong, i));
     }
   }
 }
@@ -891,7 +891,7 @@ void communicators() {
 }
 
 // Whether a call leaves on devices what it leaves in host memory, between its data as well.
-void alike(std::size_t bytes, const std::function<void(void* data, void* in)>& call) {
+void alike(std::size_t bytes, const Call<void*, void*>& call) {
   std::vector<unsigned char> given, got;
   for (const auto& kind : {"HH", "DD", "DH", "HD"}) {
     Buffer data(kind[0], bytes), in(kind[1], bytes, 8);
@@ -1151,7 +1151,7 @@ void collectives() {
 
 // Collectives in which ranks read each other's devices, where all have their buffers there, in
 // communicators of all ranks in two orders. `calls` are of n numbers of each rank or for each.
-void of_all(const std::function<void(MPI_Comm, int n, std::size_t bytes)>& calls) {
+void of_all(const Call<MPI_Comm, int, std::size_t>& calls) {
   MPI_Comm turned;
   MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &turned);
   for (const MPI_Comm comm : {MPI_COMM_WORLD, turned})

@@ -116,7 +116,7 @@ class TestShortCopies:
         variables = {
             **REPORT,
             "NEARPEAK_NVRTC_LIBRARY": str(nvrtc),
-            "NEARPEAK_LAYER_KERNEL": "500000",
+            "NEARPEAK_LAYER_KERNEL": "100000",
             **env,
         }
         return application.run(*words, fake="reachable=1,mps=1", env=variables)

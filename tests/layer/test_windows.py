@@ -56,7 +56,7 @@ def test_kernels_copy(windows: Any, fake_nvrtc: Path) -> None:
     variables = {
         "NEARPEAK_LAYER_REPORT": "1",
         "NEARPEAK_NVRTC_LIBRARY": str(fake_nvrtc),
-        "NEARPEAK_LAYER_KERNEL": "500000",
+        "NEARPEAK_LAYER_KERNEL": "100000",
     }
     cases = ["gaps", "added"]
     done = windows.run(*cases, fake="reachable=1,mps=1", env=variables)

@@ -33,10 +33,11 @@ class Numbers {
   Numbers(const Numbers&) = delete;
   Numbers& operator=(const Numbers&) = delete;
 
-  Number at(std::size_t i) {
+  Number at(std::size_t i) { return all()[i]; }
+  std::vector<Number> all() {
     memory_.read();
-    Number out;
-    std::memcpy(&out, memory_.bytes().data() + i * sizeof(Number), sizeof(Number));
+    std::vector<Number> out(memory_.bytes().size() / sizeof(Number));
+    std::memcpy(out.data(), memory_.bytes().data(), memory_.bytes().size());
     return out;
   }
 
@@ -139,7 +140,7 @@ void move_all(const char* mixture, char origin, std::size_t bytes, Epoch epoch) 
   const std::size_t half = bytes / 4 * 4 + 100, whole = 2 * half;
   const char kind = mixture[rank % 3];
   Buffer memory(kind, whole, kOffset);
-  for (std::size_t i = 0; i < half; ++i) memory.bytes()[half + i] = pattern(i, rank);
+  put_pattern(memory.bytes().data() + half, half, rank);
   memory.write();
   MPI_Win window;
   MPI_Win_create(memory.data(), static_cast<MPI_Aint>(whole), kUnit, MPI_INFO_NULL, MPI_COMM_WORLD,
@@ -163,11 +164,11 @@ void move_all(const char* mixture, char origin, std::size_t bytes, Epoch epoch) 
   end(epoch, window);
   CHECK(in.has(right(), bytes));
   memory.read();
-  for (std::size_t i = 0; i < whole; ++i) {
-    const bool written = i >= kOffset && i < kOffset + bytes;
-    const unsigned char was = i < half ? pattern(i, -1) : pattern(i - half, rank);
-    CHECK(memory.bytes()[i] == (written ? pattern(i - kOffset, 100 + left()) : was));
-  }
+  const unsigned char* const data = memory.bytes().data();
+  CHECK(has_pattern(data + kOffset, 0, bytes, 100 + left()));
+  CHECK(has_pattern(data, 0, kOffset, -1));
+  CHECK(has_pattern(data, kOffset + bytes, half, -1));
+  CHECK(has_pattern(data + half, 0, half, rank));
   MPI_Win_free(&window);
 }
 
@@ -203,8 +204,9 @@ void gaps() {
       MPI_Put(here.data(), 1, pairs, right(), 0, 1, thirds, there.window);
       MPI_Win_fence(0, there.window);
       if (put) {
+        const std::vector<int> got = there.all();
         for (std::size_t i = 0; i < kWords; ++i)
-          CHECK(there.at(i) == (i % 3 == 0 ? 1000 * left() + static_cast<int>(i / 3) : 0));
+          CHECK(got[i] == (i % 3 == 0 ? 1000 * left() + static_cast<int>(i / 3) : 0));
         MPI_Win_fence(0, there.window);
         continue;
       }
@@ -474,10 +476,11 @@ void ended() {
   MPI_Datatype every_second;
   MPI_Type_vector(kN / 2, 1, 2, MPI_INT, &every_second);
   MPI_Type_commit(&every_second);
-  const std::function<void()> ends[] = {
-      [&] { MPI_Win_unlock_all(window); }, [&] { MPI_Win_flush(right(), window); },
-      [&] { MPI_Win_flush_all(window); }, [&] { MPI_Win_flush_local(right(), window); },
-      [&] { MPI_Win_flush_local_all(window); }};
+  void (*const ends[])(MPI_Win) = {[](MPI_Win all) { MPI_Win_unlock_all(all); },
+                                   [](MPI_Win one) { MPI_Win_flush(right(), one); },
+                                   [](MPI_Win all) { MPI_Win_flush_all(all); },
+                                   [](MPI_Win one) { MPI_Win_flush_local(right(), one); },
+                                   [](MPI_Win all) { MPI_Win_flush_local_all(all); }};
   for (const bool combines : {false, true})
     for (const auto& end : ends) {
       Buffer in('D', kN * sizeof(int));
@@ -488,7 +491,7 @@ void ended() {
                             every_second, MPI_NO_OP, window, &request);
       else
         MPI_Rget(in.data(), 1, every_second, right(), 0, 1, every_second, window, &request);
-      end();
+      end(window);
       in.read();
       for (std::size_t i = 0; i < kN; i += 2) {
         int number = 0;
@@ -525,8 +528,8 @@ void threads() {
       MPI_Get(in.data(), 1, type, right(), 0, 1, type, window);
       MPI_Win_flush(right(), window);
       in.read();
-      for (std::size_t k = 0; k < kBytes; ++k)
-        CHECK(in.bytes()[k] == pattern(k, k / kBlock % 2 == 0 ? right() : -1));
+      for (std::size_t k = 0; k < kBytes; k += kBlock)
+        CHECK(has_pattern(in.bytes().data(), k, k + kBlock, k / kBlock % 2 == 0 ? right() : -1));
     }
   };
   std::thread other([&] {

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Building on first use, with a small project in place of the measuring programs."""
 
+import contextlib
 import multiprocessing
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable
@@ -19,6 +21,7 @@ from nearpeak.libraries.library import Library
 
 CMAKE = """
 cmake_minimum_required(VERSION 3.22)
+set(CMAKE_CXX_COMPILER_FORCED ON)  # not tried out first, which would take longer than all else
 project(sample LANGUAGES CXX)
 if(NEARPEAK_CORE)
   add_library(nearpeak_core STATIC IMPORTED)
@@ -65,22 +68,57 @@ int main() {
 """
 
 
+def lay_out(folder: Path) -> None:
+    """A small project, and an empty build folder beside the real MPI libraries."""
+    sources, cache = folder / "bench", folder / "cache"
+    sources.mkdir()
+    (sources / "CMakeLists.txt").write_text(CMAKE)
+    (sources / "core.cpp").write_text('const char* core() { return "one"; }\n')
+    (sources / "main.cpp").write_text(NATIVE)
+    (sources / "mpi.cpp").write_text(MPI)
+    cache.mkdir()
+    (cache / "mpi").symlink_to(catalogue.entry("mpich").prefix.parent)
+
+
+def use(folder: Path, patch: pytest.MonkeyPatch) -> Path:
+    """The folder of its sources, that are built from now on."""
+    patch.setenv("NEARPEAK_CACHE", str(folder / "cache"))
+    patch.setenv("NEARPEAK_BENCH", str(folder / "bench"))
+    forget()
+    return folder / "bench"
+
+
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A small project, built into an empty build folder beside the real MPI libraries."""
-    folder = tmp_path / "bench"
-    folder.mkdir()
-    (folder / "CMakeLists.txt").write_text(CMAKE)
-    (folder / "core.cpp").write_text('const char* core() { return "one"; }\n')
-    (folder / "main.cpp").write_text(NATIVE)
-    (folder / "mpi.cpp").write_text(MPI)
-    real = catalogue.entry("mpich").prefix.parent
-    (tmp_path / "cache").mkdir()
-    (tmp_path / "cache" / "mpi").symlink_to(real)
-    monkeypatch.setenv("NEARPEAK_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("NEARPEAK_BENCH", str(folder))
+    """The small project, of which nothing is built."""
+    lay_out(tmp_path)
+    return use(tmp_path, monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def built_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """It with its programs, those of both ABIs where their libraries can be installed."""
+    folder = tmp_path_factory.mktemp("built")
+    libraries = []
+    for name in ("mpich", "openmpi"):
+        with contextlib.suppress(UserError):
+            catalogue.add(name)
+            libraries.append(resolve(name))
+    lay_out(folder)
+    with pytest.MonkeyPatch.context() as patch:
+        use(folder, patch)
+        build.build_native()
+        for library in libraries:
+            build.build_mpi(library)
     forget()
     return folder
+
+
+@pytest.fixture
+def built(built_once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of that, which tests may change."""
+    shutil.copytree(built_once, tmp_path, symlinks=True, dirs_exist_ok=True)
+    return use(tmp_path, monkeypatch)
 
 
 @pytest.fixture(autouse=True)
@@ -119,18 +157,18 @@ def test_built_once_and_again_when_a_source_changes(
     assert (second.parent / "build.log").stat().st_size > 0
 
 
-def test_only_the_program_and_its_log_are_kept(project: Path) -> None:
+def test_only_the_program_and_its_log_are_kept(built: Path) -> None:
     program = build.build_native()
     names = sorted(file.name for file in program.parent.iterdir())
     assert names == ["build.log", build.COMPILER, program.name]
     assert not list(program.parents[1].glob(".building-*"))
-    assert project.exists()
+    assert built.exists()
 
 
-def test_tests_of_the_programs_do_not_matter(project: Path) -> None:
+def test_tests_of_the_programs_do_not_matter(built: Path) -> None:
     first = build.build_native()
-    (project / "tests").mkdir()
-    (project / "tests" / "test.cpp").touch()
+    (built / "tests").mkdir()
+    (built / "tests" / "test.cpp").touch()
     forget()
     assert build.build_native() == first
 
@@ -316,7 +354,7 @@ def without_compiler(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     return take
 
 
-@pytest.mark.usefixtures("project")
+@pytest.mark.usefixtures("built")
 def test_what_a_killed_build_left_behind_goes(tmp_path: Path) -> None:
     native = build.build_native()
     left_behind = tmp_path / "cache/build" / f".building-{native.parent.name}-abc"
@@ -327,7 +365,7 @@ def test_what_a_killed_build_left_behind_goes(tmp_path: Path) -> None:
     assert not left_behind.exists()
 
 
-@pytest.mark.usefixtures("project")
+@pytest.mark.usefixtures("built")
 def test_what_was_built_needs_no_compiler(
     mpich: Library, without_compiler: Callable[[], None]
 ) -> None:
@@ -337,7 +375,7 @@ def test_what_was_built_needs_no_compiler(
     assert build.compiler_of(native) != ""
 
 
-@pytest.mark.usefixtures("project")
+@pytest.mark.usefixtures("built")
 def test_another_compiler_takes_what_was_built(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CXX", raising=False)
     native = build.build_native()
@@ -399,7 +437,7 @@ def test_copied_programs_run_from_another_cache_and_with_an_old_glibc(
     assert mpich.version in says(program, LD_LIBRARY_PATH=str(mpich.libmpi.parent))
 
 
-@pytest.mark.usefixtures("project")
+@pytest.mark.usefixtures("built")
 def test_a_program_that_needs_the_compilers_libraries_is_not_copied(tmp_path: Path) -> None:
     program = build.build_native()
     program.write_bytes(program.read_bytes() + b"libstdc++.so.6\0")
@@ -408,7 +446,7 @@ def test_a_program_that_needs_the_compilers_libraries_is_not_copied(tmp_path: Pa
     assert not (tmp_path / "there").exists()
 
 
-@pytest.mark.usefixtures("project")
+@pytest.mark.usefixtures("built")
 def test_a_program_for_a_newer_glibc_is_not_taken(without_compiler: Callable[[], None]) -> None:
     native = build.build_native()
     native.write_bytes(native.read_bytes() + b"GLIBC_2.999\0")
@@ -421,7 +459,7 @@ def test_a_program_for_a_newer_glibc_is_not_taken(without_compiler: Callable[[],
         build.build_native()
 
 
-@pytest.mark.usefixtures("project")
+@pytest.mark.usefixtures("built")
 def test_a_program_finds_its_library_by_itself(mpich: Library) -> None:
     program = build.build_mpi(mpich)
     done = subprocess.run([program], env={}, capture_output=True, text=True, check=True)
@@ -441,13 +479,13 @@ def test_sources_of_the_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (build.sources() / "CMakeLists.txt").exists()
 
 
-@pytest.mark.usefixtures("project")
+@pytest.mark.usefixtures("built")
 def test_each_library_runs_the_build_of_its_abi(library: Library) -> None:
     program = build.build_mpi(library)
     assert library.version in says(program, LD_LIBRARY_PATH=str(library.libmpi.parent))
 
 
-@pytest.mark.usefixtures("project")
+@pytest.mark.usefixtures("built")
 def test_one_build_for_an_abi(library: Library) -> None:
     lender = resolve(library.abi)
     assert build.kit_for(library).header.samefile(lender.prefix / "include/mpi.h")

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real applications under `nearpeak trace`: what it says they called is what they called."""
 
+import multiprocessing
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +15,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from nearpeak.cli.main import main
 from nearpeak.errors import UserError
 from nearpeak.libraries import catalogue
 from nearpeak.libraries.build import build_mpi, compiler
@@ -23,7 +26,6 @@ from nearpeak.trace.trace import Trace
 
 HERE = Path(__file__).parent
 LIMIT = 120  # seconds
-NEARPEAK = [sys.executable, "-c", "from nearpeak.cli.main import main; main()"]
 # The driver knows one part of the memory: what is at odd addresses of the application's buffers.
 FAKE_CUDA = """
 extern "C" int cuPointerGetAttribute(void* answer, int attribute, unsigned long long) {
@@ -90,19 +92,35 @@ class Tracer:
         line = command_line(self.library, launch)
         temporary = self.folder / "temporary"
         temporary.mkdir(exist_ok=True)
-        done = subprocess.run(
-            [*NEARPEAK, "trace", "-o", str(file), *options, "--", *line.argv],
-            env={**os.environ, **line.env, "TMPDIR": str(temporary)},
-            cwd=self.folder,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=LIMIT,
-            check=False,
-        )
+        words = ["trace", "-o", str(file), *options, "--", *line.argv]
+        said = [self.folder / name for name in ("out", "err")]
+        code = forked(words, self.folder, {**line.env, "TMPDIR": str(temporary)}, said)
         assert list(temporary.glob("nearpeak-trace-*")) == []
         trace = msgspec.json.decode(file.read_bytes(), type=Trace) if file.exists() else None
-        return Traced(done.returncode, done.stdout, done.stderr, trace)
+        out, err = (text.read_text(errors="replace") for text in said)
+        return Traced(code, out, err, trace)
+
+
+def forked(words: list[str], folder: Path, env: dict[str, str], said: list[Path]) -> int:
+    """The exit status of `nearpeak` in a folder, with its output in two files. A fork of this
+    process, as to import everything anew takes as long as a launch; test_two_hosts.py does."""
+
+    def run() -> None:
+        os.chdir(folder)
+        os.environ.update(env)
+        tempfile.tempdir = None  # as TMPDIR says
+        for number, file in enumerate(said, 1):
+            os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+        sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
+        sys.argv = ["nearpeak", *words]
+        main()
+
+    child = multiprocessing.get_context("fork").Process(target=run)
+    child.start()
+    child.join(LIMIT)
+    child.kill()
+    assert child.exitcode is not None, words
+    return child.exitcode
 
 
 @pytest.fixture(params=["openmpi", "mpich"])
@@ -396,30 +414,30 @@ def test_what_is_measured_can_be_traced(tracer: Tracer) -> None:
         assert sent[1] == sent[0] * size
 
 
-def nearpeak(*words: str) -> tuple[int, list[str]]:
-    done = subprocess.run(
-        [*NEARPEAK, "trace", *words], capture_output=True, text=True, timeout=LIMIT, check=False
-    )
-    return done.returncode, done.stderr.splitlines()
+def nearpeak(folder: Path, *words: str) -> tuple[int, list[str]]:
+    """The exit status, and what was said on stderr."""
+    out, err = folder / "out", folder / "err"
+    code = forked(["trace", *words], folder, {}, [out, err])
+    return code, err.read_text().splitlines()
 
 
-def test_a_program_without_mpi_is_refused() -> None:
-    code, [line] = nearpeak("--", "ls", "/")
+def test_a_program_without_mpi_is_refused(tmp_path: Path) -> None:
+    code, [line] = nearpeak(tmp_path, "--", "ls", "/")
     assert code == 2
     assert line.startswith("nearpeak: no program in `ls /` is linked with an MPI library")
-    code, [line] = nearpeak("--", "/nowhere/app")
+    code, [line] = nearpeak(tmp_path, "--", "/nowhere/app")
     assert code == 2
 
 
 @one_library
 def test_a_program_that_calls_no_mpi_is_told(tracer: Tracer) -> None:
     assert tracer.library.name == "mpich"
-    code, lines = nearpeak("--mpi", "mpich", "--", "true")
+    code, lines = nearpeak(tracer.folder, "--mpi", "mpich", "--", "true")
     assert code == 2
     assert "no process of `true` called MPI_Init" in lines[-1]
 
 
-def test_an_unknown_library_is_refused() -> None:
-    code, [line] = nearpeak("--mpi", "mpitch", "--", "true")
+def test_an_unknown_library_is_refused(tmp_path: Path) -> None:
+    code, [line] = nearpeak(tmp_path, "--mpi", "mpitch", "--", "true")
     assert code == 2
     assert "unknown MPI library 'mpitch'" in line

@@ -47,6 +47,7 @@ constexpr const char* kPrologue = R"cpp(
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 #include <type_traits>
 
   typedef unsigned char u8;
@@ -78,6 +79,7 @@ constexpr const char* kPrologue = R"cpp(
   static thread_local Block* block;  // none where threads run one after the other
   static thread_local unsigned votings;
   static thread_local size_t memory_used;
+  static thread_local unsigned breaths;  // since it has put something
 
   [[noreturn]] inline void refuse(const char* what) {
     fprintf(stderr, "fake NVRTC: %s\n", what);
@@ -105,6 +107,7 @@ constexpr const char* kPrologue = R"cpp(
   }
   template <class T>
   void put(T* at, std::type_identity_t<T> value) {
+    fake::breaths = 0;
     __atomic_store_n(at, value, __ATOMIC_RELEASE);
   }
   // The halves as CPUs write them: who sees a new second half sees the first.
@@ -136,7 +139,13 @@ constexpr const char* kPrologue = R"cpp(
     return (u64)now.tv_sec * 1000000000 + (u64)now.tv_nsec;
   }
   inline u32 unforeseen(u32 value) { return value; }
-  inline void breathe() { sched_yield(); }
+  // Who has waited for long leaves its CPU to those that it waits for.
+  inline void breathe() {
+    if (++fake::breaths < 1000)
+      sched_yield();
+    else
+      usleep(50);
+  }
 
   constexpr u32 kWarp = 1;
   typedef u32 Lanes;
