@@ -20,6 +20,7 @@ from nearpeak.libraries.library import Launch, Library, Rank
 
 # A call of a file that succeeded; the folder that a relative name begins at stands before it.
 CALL = re.compile(r'\w+\((?:\w+<(?P<at>[^>]*)>, )?"(?P<name>[^"]+)".* = (?!-1 )')
+STRACE = ["strace", "--seccomp-bpf", "-f"]  # which stops at calls of files alone
 LAUNCHES = {
     "through memory": (["latency", "allreduce", "--sizes", "8,1M"], False),
     "over TCP": (["latency", "allreduce", "--sizes", "8"], True),
@@ -39,9 +40,9 @@ def opened(
     line = command_line(library, launch)
     logs.mkdir()
     # One file for each process, so that no call is told in two pieces.
-    strace = ["strace", "-ff", "-y", "-s", "4096", "-e", "trace=%file", "-o", f"{logs}/of"]
+    words = ["-ff", "-y", "-s", "4096", "-e", "trace=%file", "-o", f"{logs}/of"]
     done = subprocess.run(
-        [*strace, *line.argv],
+        [*STRACE, *words, *line.argv],
         env={**os.environ, **line.env},
         capture_output=True,
         text=True,
@@ -63,7 +64,7 @@ def cannot_trace() -> str:
     """Why strace cannot be used here; "": it can."""
     if not shutil.which("strace"):
         return "strace is not here"
-    done = subprocess.run(["strace", "-o", os.devnull, "true"], capture_output=True, check=False)
+    done = subprocess.run([*STRACE, "-o", os.devnull, "true"], capture_output=True, check=False)
     return "strace may not trace here" if done.returncode else ""
 
 

@@ -60,10 +60,8 @@ def standins(monkeypatch: pytest.MonkeyPatch, standins: ModuleType, tmp_path: Pa
 
 
 @pytest.fixture
-def nearpeak(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], standins: ModuleType
-) -> Nearpeak:
-    assert standins
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Nearpeak:
+    """`nearpeak WORDS` in this process: its exit status, and what it prints."""
 
     def run(*words: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["nearpeak", *words])
@@ -73,3 +71,10 @@ def nearpeak(
         return int(ended.value.code or 0), out, err
 
     return run
+
+
+@pytest.fixture
+def nearpeak(command: Nearpeak, standins: ModuleType) -> Nearpeak:
+    """The same on stand-ins."""
+    assert standins
+    return command

@@ -6,16 +6,21 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import jsonschema
+import msgspec
 import pytest
 
+from nearpeak.explain import launches
 from nearpeak.explain.schema import schema
 from nearpeak.libraries.build import compiler
+from nearpeak.observations.explained import Explanation
+from nearpeak.study.single import Single
 
+Nearpeak = Callable[..., tuple[int, str, str]]
 NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))
 # Ends the ranks that have a variable, or a word.
 CRASHING = """
@@ -127,21 +132,31 @@ def test_a_launch_that_fails_under_the_microscope_alone(
     ],
 )
 def test_bad_input_is_one_line(
-    explain: Callable[..., Any], tmp_path: Path, words: tuple[str, ...], said: str
+    command: Nearpeak,
+    installed: Callable[[str], Any],
+    tmp_path: Path,
+    words: tuple[str, ...],
+    said: str,
 ) -> None:
-    done = explain(*words, "-o", "found")
-    assert done.returncode == 2
-    [line] = [line for line in done.stderr.splitlines() if line.startswith("nearpeak")]
+    installed("mpich")
+    code, _, err = command("explain", *words, "-o", str(tmp_path / "found"))
+    assert code == 2
+    [line] = [line for line in err.splitlines() if line.startswith("nearpeak")]
     assert said in line
     assert not (tmp_path / "found").exists()
 
 
 def test_a_study_ends_with_its_furthest_messages(
-    explain: Callable[..., Any], tmp_path: Path
+    command: Nearpeak,
+    installed: Callable[[str], Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """And `nearpeak explain` looks at the same ones again: for it what was found is found anew."""
+    installed("mpich")
     words = "study --mpi mpich --benchmarks latency --sizes 64K --launches 2 --explain 1 -o s"
     # Not in the local memory too, whose ceiling takes half a minute.
-    words = [*words.split(), "--paths", "host-host same-numa"]
+    words = [*words.split(), "--slot-ms", "5", "--paths", "host-host same-numa"]
     done = subprocess.run(
         [NEARPEAK, *words],
         cwd=tmp_path,
@@ -149,10 +164,19 @@ def test_a_study_ends_with_its_furthest_messages(
         text=True,
         check=False,
     )
-    assert (tmp_path / "s" / "explained" / "001.json").exists(), done.stderr
-    found = json.loads((tmp_path / "s" / "results.json").read_text())["explanations"]
+    study, first = tmp_path / "s", tmp_path / "s" / "explained" / "001.json"
+    assert first.exists(), done.stderr
+    found = json.loads((study / "results.json").read_text())["explanations"]
     assert [(one["library"], one["cases"][0]["size_bytes"]) for one in found] == [("mpich", 65536)]
-    assert 'id="explained"' in (tmp_path / "s" / "report.html").read_text()
-    again = explain("--study", "s", "--worst", "1")
-    assert again.returncode == 0, again.stderr
-    assert (tmp_path / "s" / "explained" / "002.json").exists()
+    assert 'id="explained"' in (study / "report.html").read_text()
+    asked: list[Any] = []
+
+    def look(single: Single, sizes: Sequence[int], *_: Any, **__: Any) -> Explanation:
+        asked.append([single.library.name, *sizes])
+        return msgspec.json.decode(first.read_bytes(), type=Explanation)
+
+    monkeypatch.setattr(launches, "explain", look)
+    code, _, err = command("explain", "--study", str(study), "--worst", "1")
+    assert (code, asked) == (0, [["mpich", 65536]]), err
+    assert first.with_name("002.json").read_bytes() == first.read_bytes()
+    assert len(json.loads((study / "results.json").read_text())["explanations"]) == 2

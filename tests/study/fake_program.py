@@ -7,14 +7,14 @@ data), hang, orphan (hang with a child in a session of its own), lie, wrong, wro
 record), half (of a line), some (of the sizes), twice, skip (a size), misplaced (and then hang),
 nowhere, other device; noisy (each launch measures something else); `probe KINDS OPERATION END`
 lets that trial end so; `probe KINDS OPERATION END later` does where others were tried before it.
-NEARPEAK_FAKE_CPUS and NEARPEAK_FAKE_HOSTS say where it claims to have run, NEARPEAK_FAKE_LIBRARY
-with which library. NEARPEAK_FAKE_FAST halves all times; NEARPEAK_FAKE_SHORT halves those of less
-than 4 KiB, and the others are four times as long.
+NEARPEAK_FAKE_CPUS (like 0,1;2) and NEARPEAK_FAKE_HOSTS (a;b) say where its ranks claim to have run,
+NEARPEAK_FAKE_LIBRARY with which library. NEARPEAK_FAKE_FAST halves all times; NEARPEAK_FAKE_SHORT
+halves those of less than 4 KiB, and the others are four times as long.
+
+Tests launch it thousands of times: to import json or signal would take as long as all else.
 """
 
-import json
 import os
-import signal
 import sys
 import time
 
@@ -55,6 +55,19 @@ DESCRIPTION = {
         )
     ],
 }
+
+
+def as_json(value: object) -> str:
+    """As json.dumps writes it, where no text has quotes."""
+    text = repr(value).replace("'", '"').replace("None", "null")
+    return text.replace("True", "true").replace("False", "false")
+
+
+def crash() -> None:
+    """As a program does that reads where it must not."""
+    import signal
+
+    os.kill(os.getpid(), signal.SIGSEGV)
 
 
 def devices(options: dict[str, str], ranks: int) -> list[dict[str, str] | None]:
@@ -98,15 +111,15 @@ def probe(words: list[str], mode: str) -> int:
                 "size_bytes": None if status == "ok" else int(sizes.split(",")[0]),
             }
             with open(options["--jsonl"], "a") as out:  # noqa: PTH123
-                out.write(json.dumps(line) + "\n")
+                out.write(as_json(line) + "\n")
             if end == "crash":
-                os.kill(os.getpid(), signal.SIGSEGV)
+                crash()
             if end == "hang":
                 time.sleep(600)
         if end == "refuse":
             return 1
     if mode == "probe end crash":
-        os.kill(os.getpid(), signal.SIGSEGV)
+        crash()
     if mode == "probe end hang":
         time.sleep(600)
     return 0
@@ -209,7 +222,7 @@ def problem(benchmark: str, axes: dict[str, str], size: int, status: str) -> dic
 
 def main() -> int:
     if sys.argv[1] == "--describe":
-        print(json.dumps(DESCRIPTION))
+        print(as_json(DESCRIPTION))
         return 0
     if sys.argv[1] == "--check":
         bad = [word for word in sys.argv if word.rpartition("=")[2] == "bad"]
@@ -247,16 +260,19 @@ def measure(words: list[str]) -> int:
     out = open(options["--jsonl"], "a") if "--jsonl" in options else sys.stdout  # noqa: PTH123, SIM115
 
     def write(record: dict[str, object]) -> None:
-        out.write(json.dumps(record) + "\n")
+        out.write(as_json(record) + "\n")
         out.flush()
 
-    cpus = json.loads(os.environ.get("NEARPEAK_FAKE_CPUS", "[[0], [1]]"))
+    cpus = [
+        [int(cpu) for cpu in own.split(",")]
+        for own in os.environ.get("NEARPEAK_FAKE_CPUS", "0;1").split(";")
+    ]
     if "--cpus" in options and words[0] != "memory":
         cpus = [[int(cpu)] for cpu in options["--cpus"].split(",")]
     taken = devices(options, len(cpus))
     if "--reversed" in options:
         cpus, taken = cpus[::-1], taken[::-1]
-    hosts = json.loads(os.environ.get("NEARPEAK_FAKE_HOSTS", "[]")) or ["h"] * len(cpus)
+    hosts = os.environ.get("NEARPEAK_FAKE_HOSTS", ";".join("h" * len(cpus))).split(";")
     if mode == "one host":
         hosts = ["h"] * len(cpus)
     if mode == "other host":
@@ -281,7 +297,7 @@ def measure(words: list[str]) -> int:
     for benchmark, axes in benchmarks:
         if mode == f"crash in {benchmark}":
             write(samples(benchmark, axes, int(options["--sizes"].split(",")[0]), options)[0])
-            os.kill(os.getpid(), signal.SIGSEGV)
+            crash()
         sizes = options.get("--sizes", "8").split(",")
         if mode in ("some", "skip"):
             sizes.pop()
@@ -289,7 +305,7 @@ def measure(words: list[str]) -> int:
             for record in samples(benchmark, axes, 77 if mode == "lie" else int(size), options):
                 write(record)
             if mode == "late crash":
-                os.kill(os.getpid(), signal.SIGSEGV)
+                crash()
         if mode == "skip":
             write(problem(benchmark, axes, int(options["--sizes"].split(",")[-1]), "skipped"))
     if mode == "abort 3":  # as a library may end its ranks, by the class of the error
@@ -298,7 +314,7 @@ def measure(words: list[str]) -> int:
         return 3
     if mode == "crash":
         os.truncate(options["--jsonl"], 0)
-        os.kill(os.getpid(), signal.SIGSEGV)
+        crash()
     if mode in ("hang", "misplaced and hang"):
         time.sleep(600)
     if mode == "orphan":

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small plan whose launches are stand-ins, so that the study is tested without any MPI."""
 
-import json
+import py_compile
 import subprocess
 import sys
 from pathlib import Path
@@ -32,6 +32,8 @@ from nearpeak.study.sessions import begin
 from nearpeak.terms.path import DataPath, Endpoint
 
 FAKE = Path(__file__).with_name("fake_program.py")
+# It once for all launches: Python compiles the program that it runs anew each time.
+COMPILED = py_compile.compile(str(FAKE), doraise=True)
 DESCRIPTION = subprocess.run(
     [sys.executable, FAKE, "--describe"], check=True, capture_output=True
 ).stdout
@@ -88,11 +90,12 @@ def contender(name: str = "fake", mode: str = "") -> Contender:
 
 
 def fake_command_line(_library: Library, launch: Launch) -> CommandLine:
-    cpus = json.dumps([rank.cpus for rank in launch.ranks])
-    hosts = json.dumps([rank.host or "h" for rank in launch.ranks])
+    cpus = ";".join(",".join(map(str, rank.cpus)) for rank in launch.ranks)
+    hosts = ";".join(rank.host or "h" for rank in launch.ranks)
     places = {"NEARPEAK_FAKE_CPUS": cpus, "NEARPEAK_FAKE_HOSTS": hosts}
+    program, *words = launch.program
     return CommandLine(
-        argv=[sys.executable, "-S", *launch.program],
+        argv=[sys.executable, "-S", COMPILED if program == str(FAKE) else program, *words],
         env={**launch.settings.env, **launch.env, **places},
     )
 
@@ -106,7 +109,7 @@ def describe(program: Path, env: dict[str, str], mode: str | None = None) -> Des
 
 def make_tools(folder: Path) -> Tools:
     native = folder / "fake-native"
-    native.write_text(f'#!/bin/sh\nexec {sys.executable} -S {FAKE} "$@"\n')
+    native.write_text(f'#!/bin/sh\nexec {sys.executable} -S {COMPILED} "$@"\n')
     native.chmod(0o755)
     return Tools(
         command_line=fake_command_line,

@@ -53,7 +53,7 @@ def start(standins: ModuleType, tmp_path: Path) -> Start:
             program = library.launcher.name
             how = library.pmi if program == "srun" else "flux" if program == "flux" else "own"
             made = plain.command_line(library, launch)
-            cpus = {"NEARPEAK_FAKE_CPUS": "[[0, 1, 2], [1, 2, 3]]"}
+            cpus = {"NEARPEAK_FAKE_CPUS": "0,1,2;1,2,3"}
             env = {**made.env, **cpus, "NEARPEAK_FAKE": fails.get(how, "")}
             return CommandLine(argv=made.argv, env=env)
 

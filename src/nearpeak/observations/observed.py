@@ -4,6 +4,7 @@
 A study is one source (`sources/`). Nothing after this knows where they come from.
 """
 
+import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -97,11 +98,22 @@ class Summary:
     @classmethod
     def of(cls, samples: Floats) -> "Summary":
         """Of at least one sample."""
-        low, middle, high = np.percentile(samples, [25, 50, 75])
+        ordered = np.sort(samples)
+        low, middle, high = (_at(ordered, share) for share in (0.25, 0.5, 0.75))
         reach = OUTLIER * (high - low)
-        inside = (samples >= low - reach) & (samples <= high + reach)
-        outliers = len(samples) - int(np.count_nonzero(inside))
-        return cls(float(middle), float(samples.min()), len(samples), outliers)
+        first = np.searchsorted(ordered, low - reach, "left")
+        behind = np.searchsorted(ordered, high + reach, "right")
+        outliers = len(ordered) - int(behind - first)
+        return cls(middle, float(ordered[0]), len(ordered), outliers)
+
+
+def _at(ordered: Floats, share: float) -> float:
+    """What such a share of ordered values lies below, by interpolation: as of np.quantile, which
+    takes ten times as long."""
+    place = share * (len(ordered) - 1)
+    below, above = float(ordered[math.floor(place)]), float(ordered[math.ceil(place)])
+    part = place - math.floor(place)
+    return above - (above - below) * (1 - part) if part >= 0.5 else below + (above - below) * part
 
 
 @dataclass(frozen=True)

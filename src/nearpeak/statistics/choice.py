@@ -6,9 +6,8 @@ with a scatter of 10 % come out 5 % too good (benchmarks/ceiling_choice.py).
 """
 
 from collections.abc import Hashable, Iterable, Mapping
+from statistics import median
 from typing import Any, Generic, Protocol, TypeVar
-
-import numpy as np
 
 
 class Ordered(Hashable, Protocol):
@@ -62,7 +61,7 @@ class Choice(Generic[Block]):
     def _order(self, blocks: Iterable[Block]) -> list[str]:
         wanted = set(blocks)
         medians = {
-            name: float(np.median([own[block] for block in own.keys() & wanted]))
+            name: median(own[block] for block in own.keys() & wanted)
             for name, own in self._values.items()
             if own.keys() & wanted
         }

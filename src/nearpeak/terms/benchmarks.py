@@ -237,18 +237,21 @@ def by_name(benchmarks: Iterable[Benchmark]) -> dict[str, Benchmark]:
     return {benchmark.name: benchmark for benchmark in benchmarks}
 
 
-def named(benchmarks: Iterable[Benchmark], name: str) -> Benchmark:
+def named(benchmarks: Collection[Benchmark], name: str) -> Benchmark:
     """The benchmark called `name`; UserError with what is like it, or with those that there are."""
-    known = by_name(benchmarks)
-    _check(name, list(known))
-    return known[name]
+    for benchmark in benchmarks:
+        if benchmark.name == name:
+            return benchmark
+    raise _unknown(name, [benchmark.name for benchmark in benchmarks])
 
 
 def check_name(name: str) -> None:
     """UserError as of `named` for what no program has, before one is built to be asked. Benchmarks
     of the user's own only a program knows."""
     if not os.environ.get("NEARPEAK_BENCHMARKS"):
-        _check(name, resources.files("nearpeak.terms").joinpath("names.txt").read_text().split())
+        known = resources.files("nearpeak.terms").joinpath("names.txt").read_text().split()
+        if name not in known:
+            raise _unknown(name, known)
 
 
 def check_family(name: str) -> None:
@@ -257,17 +260,17 @@ def check_family(name: str) -> None:
         raise UserError(f"there are no operations {name!r}{closest(name, FAMILIES)}")
 
 
-def _check(name: str, known: list[str]) -> None:
-    if name in known:
-        return
+def _unknown(name: str, known: list[str]) -> UserError:
     plain = name.removeprefix("osu_")
     if plain == name:
-        raise UserError(f"unknown benchmark {name!r}{closest(name, known)}")
+        return UserError(f"unknown benchmark {name!r}{closest(name, known)}")
     calls = plain.removesuffix("_persistent")
     if plain in known:
-        raise UserError(f"OMB's {name} is called {plain} here")
+        return UserError(f"OMB's {name} is called {plain} here")
     if calls in known:
-        raise UserError(f"OMB's {name} is `{calls} --calls persistent` here")
+        return UserError(f"OMB's {name} is `{calls} --calls persistent` here")
     if plain.startswith("nccl_"):
-        raise UserError(f"OMB's {name} is `{plain.removeprefix('nccl_')} --mpi nccl` here")
-    raise UserError(f"there is nothing like OMB's {name} here: docs/from-omb.md lists its programs")
+        return UserError(f"OMB's {name} is `{plain.removeprefix('nccl_')} --mpi nccl` here")
+    return UserError(
+        f"there is nothing like OMB's {name} here: docs/from-omb.md lists its programs"
+    )

@@ -19,39 +19,49 @@ class Sampler:
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         self._optuna = optuna
         self._values = by_variable(known)
-        # Indexes of values; -1: none.
+        # Indexes of values; -1: none. The order decides what a seed draws.
         self._space: dict[str, optuna.distributions.BaseDistribution] = {
             name: optuna.distributions.CategoricalDistribution([-1, *range(len(values))])
-            for name, values in self._values.items()
+            for name, values in sorted(self._values.items())
         }
         with warnings.catch_warnings():
             # The version is pinned, so that an interface that may change does not.
             warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-            sampler = optuna.samplers.TPESampler(seed=seed, multivariate=True, n_startup_trials=0)
-        self._study = optuna.create_study(sampler=sampler)
-        self._asked: optuna.Trial | None = None
+            self._sampler = optuna.samplers.TPESampler(
+                seed=seed, multivariate=True, n_startup_trials=0
+            )
+        self._storage = optuna.storages.InMemoryStorage()
+        self._study = optuna.create_study(storage=self._storage, sampler=self._sampler)
+        self._asked: dict[str, int] = {}
         self._worst = 0.0
 
     def learn(self, values: Collection[Candidate], cost: float) -> None:
         """A trial that was made already."""
-        params = {
+        self._worst = max(self._worst, cost)
+        chosen = {
             name: next((n for n, each in enumerate(own) if each in values), -1)
             for name, own in self._values.items()
         }
-        self._worst = max(self._worst, cost)
-        self._study.add_trial(
-            self._optuna.trial.create_trial(params=params, distributions=self._space, value=cost)
-        )
+        self._add(chosen, cost)
 
     def ask(self) -> list[Candidate]:
-        """What to try next."""
-        self._asked = self._study.ask(self._space)
-        chosen = self._asked.params
-        return [own[chosen[name]] for name, own in self._values.items() if chosen[name] >= 0]
+        """What to try next: all variables at once, as a study asks for one after the other, and
+        copies all of them each time."""
+        # A study keeps the trials that it has read: a new one reads all.
+        study = self._optuna.load_study(
+            study_name=self._study.study_name, storage=self._storage, sampler=self._sampler
+        )
+        trial = self._optuna.trial.create_trial(state=self._optuna.trial.TrialState.RUNNING)
+        self._asked = self._sampler.sample_relative(study, trial, self._space)
+        return [own[n] for name, own in self._values.items() if (n := self._asked[name]) >= 0]
 
     def tell(self, cost: float) -> None:
         """What came of it; nan: it failed."""
-        assert self._asked is not None
         if not math.isnan(cost):
             self._worst = max(self._worst, cost)
-        self._study.tell(self._asked, self._worst + FAILS if math.isnan(cost) else cost)
+        self._add(self._asked, self._worst + FAILS if math.isnan(cost) else cost)
+
+    def _add(self, chosen: dict[str, int], cost: float) -> None:
+        self._study.add_trial(
+            self._optuna.trial.create_trial(params=chosen, distributions=self._space, value=cost)
+        )
