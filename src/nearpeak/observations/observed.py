@@ -4,8 +4,8 @@
 A study is one source (`sources/`). Nothing after this knows where they come from.
 """
 
-import math
 from dataclasses import dataclass, field
+from statistics import quantiles
 from typing import NamedTuple
 
 import numpy as np
@@ -99,21 +99,15 @@ class Summary:
     def of(cls, samples: Floats) -> "Summary":
         """Of at least one sample."""
         ordered = np.sort(samples)
-        low, middle, high = (_at(ordered, share) for share in (0.25, 0.5, 0.75))
+        values = ordered.tolist()
+        # np.percentile takes ten times as long.
+        cuts = quantiles(values, n=4, method="inclusive") if len(values) > 1 else 3 * values
+        low, middle, high = cuts
         reach = OUTLIER * (high - low)
         first = np.searchsorted(ordered, low - reach, "left")
         behind = np.searchsorted(ordered, high + reach, "right")
-        outliers = len(ordered) - int(behind - first)
-        return cls(middle, float(ordered[0]), len(ordered), outliers)
-
-
-def _at(ordered: Floats, share: float) -> float:
-    """What such a share of ordered values lies below, by interpolation: as of np.quantile, which
-    takes ten times as long."""
-    place = share * (len(ordered) - 1)
-    below, above = float(ordered[math.floor(place)]), float(ordered[math.ceil(place)])
-    part = place - math.floor(place)
-    return above - (above - below) * (1 - part) if part >= 0.5 else below + (above - below) * part
+        outliers = len(values) - int(behind - first)
+        return cls(middle, values[0], len(values), outliers)
 
 
 @dataclass(frozen=True)
