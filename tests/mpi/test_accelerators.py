@@ -10,7 +10,7 @@ import pytest
 pytestmark = pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
 
 SIZES = (1, 1000, 65537)
-QUICK = ("--sizes", ",".join(map(str, SIZES)), "--slot-ms", "1", "--in-flight", "4M")
+QUICK = ("--sizes", ",".join(map(str, SIZES)), "--slot-ms", "0.1", "--in-flight", "4M")
 
 
 def sizes(done: Any) -> list[int]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-QUICK = ("--slot-ms", "1", "--least-samples", "3")
+QUICK = ("--slot-ms", "0.1", "--least-samples", "3")
 PHASES = ["compute", "pack", "communicate", "unpack", "norm"]
 # Odd ones, and one whose rows are whole vectors.
 SIDES = (1, 7, 33, 64)

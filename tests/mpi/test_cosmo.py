@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-QUICK = ("--slot-ms", "1", "--least-samples", "3")
+QUICK = ("--slot-ms", "0.1", "--least-samples", "3")
 PHASES = ["compute", "pack", "communicate", "unpack"]
 # The smallest that has a halo, and an odd one with more than a band of rows.
 SIDES = (3, 19)

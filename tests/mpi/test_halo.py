@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-QUICK = ("--slot-ms", "1", "--least-samples", "3")
+QUICK = ("--slot-ms", "0.1", "--least-samples", "3")
 NAMES = ("halo2d", "halo3d")
 AXES = {
     "radius": ["1", "2", "3"],

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-QUICK = ("--slot-ms", "1", "--least-samples", "3")
+QUICK = ("--slot-ms", "0.1", "--least-samples", "3")
 PHASES = ["count", "pack", "communicate", "unpack"]
 # One alone, fewer than directions, and odd ones of which some directions have more.
 COUNTS = (1, 17, 1001, 5000)

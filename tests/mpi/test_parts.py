@@ -8,7 +8,7 @@ import pytest
 
 from nearpeak.libraries.build import build_mpi
 
-WHERE = ("--slot-ms", "1")
+WHERE = ("--slot-ms", "0.1")
 
 
 def of(records: list[dict[str, Any]]) -> list[tuple[str, str, str, int]]:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 SIZES = (1, 65537, 1_200_001)  # the last is three chunks, and not whole ones
-QUICK = ("--sizes", ",".join(map(str, SIZES)), "--slot-ms", "1", "--in-flight", "4M")
+QUICK = ("--sizes", ",".join(map(str, SIZES)), "--slot-ms", "0.1", "--in-flight", "4M")
 STAGINGS = ("pageable", "pinned", "pipelined")
 
 

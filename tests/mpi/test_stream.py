@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-QUICK = ("--buffers", "D", "--sizes", "1004", "--slot-ms", "1", "--least-samples", "3")
+QUICK = ("--buffers", "D", "--sizes", "1004", "--slot-ms", "0.1", "--least-samples", "3")
 NAME = "stream_latency"
 # The library has them; without CUDA it says so.
 pytestmark = pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
