@@ -38,8 +38,6 @@ os.environ.setdefault("OMPI_MCA_mtl", "^ofi")
 # Ranks share their CPUs with each other and with other tests: who waits gives way.
 for name in ("OMPI_MCA_mpi_yield_when_idle", "MPIR_CVAR_CH4_PROGRESS_THROTTLE", "I_MPI_WAIT_MODE"):
     os.environ.setdefault(name, "1")
-# In MPICH's collectives it looks a thousand times otherwise before it lets others go on.
-os.environ.setdefault("MPIR_CVAR_POSIX_POLL_FREQUENCY", "10")
 # In each process UCX patches the code of the calls that map memory, which takes as long as all else
 # until MPI is ready. It need not hear of them where no adapter has memory registered.
 os.environ.setdefault("UCX_MEM_MMAP_HOOK_MODE", "none")

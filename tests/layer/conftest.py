@@ -65,6 +65,7 @@ class Application:
             # Of MPICH: ranks that share a CPU sleep when they wait, others now and then.
             "MPIR_CVAR_ENABLE_HEAVY_YIELD": str(int(ranks > len(set(cpus)))),
             "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "64",
+            "MPIR_CVAR_POSIX_POLL_FREQUENCY": "10",  # in collectives, of looks without a yield
             **(env or {}),
         }
         launch = Launch(
