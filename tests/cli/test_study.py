@@ -4,6 +4,7 @@
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable
@@ -26,6 +27,19 @@ from nearpeak.study.records import LaunchRecord, SessionRecord
 Nearpeak = Callable[..., tuple[int, str, str]]
 
 SMALL = ("--benchmark", "latency", "--sizes", "8,100", "--paths", "host-host same-numa")
+
+
+@pytest.fixture
+def begun(nearpeak: Nearpeak, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study of one library in two blocks, in ./study; the same for all tests, so that nothing can
+    be added to it: its library is where the first one had it."""
+    study, kept = tmp_path / "study", tmp_path_factory.getbasetemp() / "begun"
+    if not kept.exists():
+        assert nearpeak("study", "--mpi", "one", *SMALL, "--launches", "2")[0] == 0
+        shutil.copytree(study, kept)
+        shutil.rmtree(study)
+    shutil.copytree(kept, study)
+    return study
 
 
 def test_a_study_shows_its_plan_runs_and_reports(nearpeak: Nearpeak, tmp_path: Path) -> None:
@@ -212,13 +226,12 @@ def test_bad_input_is_one_line_and_writes_nothing(
     assert set(tmp_path.iterdir()) == before
 
 
-def test_a_folder_in_use_is_not_touched(nearpeak: Nearpeak, tmp_path: Path) -> None:
-    assert nearpeak("study", *SMALL, "--launches", "2")[0] == 0
-    before = {file: file.stat().st_mtime_ns for file in (tmp_path / "study").iterdir()}
+def test_a_folder_in_use_is_not_touched(nearpeak: Nearpeak, begun: Path) -> None:
+    before = {file: file.stat().st_mtime_ns for file in begun.iterdir()}
     code, _, err = nearpeak("study", *SMALL, "--launches", "2")
     assert code == 2
     assert "study is not empty: choose another folder with -o, or complete its study" in err
-    assert {file: file.stat().st_mtime_ns for file in (tmp_path / "study").iterdir()} == before
+    assert {file: file.stat().st_mtime_ns for file in begun.iterdir()} == before
 
 
 def test_no_library_at_all_is_bad_input(
@@ -230,9 +243,8 @@ def test_no_library_at_all_is_bad_input(
     assert "install one with `nearpeak mpi add openmpi`" in err
 
 
-def test_resume_of_a_complete_study_launches_nothing(nearpeak: Nearpeak, tmp_path: Path) -> None:
-    assert nearpeak("study", *SMALL, "--launches", "2")[0] == 0
-    records, report = tmp_path / "study" / "records.jsonl", tmp_path / "study" / "report.html"
+def test_resume_of_a_complete_study_launches_nothing(nearpeak: Nearpeak, begun: Path) -> None:
+    records, report = begun / "records.jsonl", begun / "report.html"
     before = records.read_bytes()
     report.unlink()
     code, out, err = nearpeak("study", "--resume")
@@ -644,14 +656,13 @@ def test_an_extension_that_was_interrupted_is_completed(
     ],
 )
 def test_what_cannot_be_added_is_one_line_and_changes_nothing(
-    nearpeak: Nearpeak, tmp_path: Path, words: tuple[str, ...], message: str
+    nearpeak: Nearpeak, begun: Path, words: tuple[str, ...], message: str
 ) -> None:
-    assert nearpeak("study", "--mpi", "one", *SMALL, "--launches", "2")[0] == 0
-    before = (tmp_path / "study" / "records.jsonl").read_bytes()
+    before = (begun / "records.jsonl").read_bytes()
     code, out, err = nearpeak("study", "--extend", "study", *words)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert message in err
-    assert (tmp_path / "study" / "records.jsonl").read_bytes() == before
+    assert (begun / "records.jsonl").read_bytes() == before
 
 
 def test_a_folder_without_a_study_cannot_be_extended(nearpeak: Nearpeak) -> None:

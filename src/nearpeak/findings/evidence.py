@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import permutations
+from statistics import median
 
 import msgspec
 import numpy as np
@@ -295,8 +296,8 @@ def _interval(
         return None
     of = [block.session for block in counted]
     bounds = median_ratio(list(counted.values()), of, level).bounds
-    median = math.exp(float(np.median(list(logs.values()))))
-    return bounds and (min(bounds[0], median), max(bounds[1], median))
+    middle = math.exp(float(np.median(list(logs.values()))))
+    return bounds and (min(bounds[0], middle), max(bounds[1], middle))
 
 
 @dataclass(frozen=True)
@@ -365,7 +366,7 @@ def loss(
     if len(ratios) < FEWEST:
         return None
     medians = (known.by_block for known in (cell, other))
-    own, better = (float(np.median([values[block] for block in ratios])) for values in medians)
+    own, better = (median([values[block] for block in ratios]) for values in medians)
     return Loss(own, better, ratios, limits)
 
 

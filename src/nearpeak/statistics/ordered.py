@@ -11,6 +11,7 @@ of the first m whose median is not above 0.
 """
 
 import math
+from statistics import median
 from typing import NamedTuple
 
 import numpy as np
@@ -93,5 +94,5 @@ def _in_order(rows: Floats, asked: Indices) -> Indices:
 
 def _height(values: Floats) -> float:
     """The median; below all others where a row lacks them."""
-    known = values[~np.isnan(values)]
-    return float(np.median(known)) if len(known) else -math.inf
+    known = values[~np.isnan(values)].tolist()
+    return median(known) if known else -math.inf
