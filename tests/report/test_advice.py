@@ -85,7 +85,7 @@ def test_no_one_is_sent_to_measure_what_was_left_out(plain: Results, advised: Ad
     )
     place, who = few[0].place.path, few[0].who
     plain.left_out = [
-        LeftOut(kind="library", name="x", why="so", paths=[place], who=who, budget_seconds=9.0)
+        LeftOut(kind="library", name="x", why="so", path=place, who=who, budget_seconds=9.0)
     ]
     assert {cell.who for cell in plain.cells if is_left_out(cell, plain)} == {who}
 

@@ -311,7 +311,7 @@ def test_what_the_budget_left_out_is_told(results: Results) -> None:
     with pytest.raises(UserError, match=r"left out bibw, as its budget was .* 5m10s has it"):
         check([wanted], measured(results), left_out=[left])
     of_another = msgspec.structs.replace(
-        left, kind="library", name="beta on it", benchmarks=[], paths=[SAME], who=Who("beta")
+        left, kind="library", name="beta on it", benchmarks=[], path=SAME, who=Who("beta")
     )
     one = parse_requirement(f"alpha,{SAME}:bibw:1M>=0.2")
     for each, others in ((wanted, []), (one, [of_another])):

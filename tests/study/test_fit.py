@@ -215,6 +215,8 @@ def test_a_library_may_be_left_out_on_each_path_that_was_not_named(
         (number, path) for number, path in usual if path != "host-gpu near"
     }
     assert libraries(paths=["host-gpu near", "host-host same-numa"]) == set()
+    # What was found is confirmed: a library that became slow is a finding.
+    assert libraries(kept_paths=["host-gpu near"], kept_alone=True) == set()
 
 
 def test_all_pairs_are_asked_for(standins: ModuleType, described: Description) -> None:

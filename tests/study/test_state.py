@@ -336,24 +336,31 @@ NEAR, TCP, FAR = THREE_PATHS
 
 
 def after_a_block(
-    standins: ModuleType, slow: Mapping[tuple[str, str], float], paths: Sequence[str] = THREE_PATHS
+    standins: ModuleType,
+    slow: Mapping[tuple[str, str], float],
+    paths: Sequence[str] = THREE_PATHS,
+    launches: int = 6,
+    without: tuple[str, str] | None = None,
+    crashed: tuple[str, str] | None = None,
 ) -> State:
     """Of two libraries on three paths, after one block of launches of 1 s; those of some libraries
-    on some paths took so many seconds."""
+    on some paths took so many seconds. One library on one path is not measured, or crashed."""
     plan = standins.small_plan(
         standins.contender("alpha"),
         standins.contender("beta"),
-        launches=6,
+        launches=launches,
         paths=tuple(
             standins.data_path(path, "network" if path == TCP else "memory") for path in paths
         ),
     )
+    plan.launches = [each for each in plan.launches if (plan.who(each).label, each.path) != without]
     plan.budget_seconds = 1000.0
     plan.spare = spare(plan, Options())
     state = State(plan)
     for planned in state.remaining(0):
-        seconds = slow.get((plan.who(planned).label, planned.path), 1.0)
-        feed_some(state, planned, seconds=seconds)
+        which = plan.who(planned).label, planned.path
+        crashes_in = "latency" if which == crashed else ""
+        feed_some(state, planned, crashes_in, seconds=slow.get(which, 1.0))
     return state
 
 
@@ -374,8 +381,9 @@ def test_a_library_that_is_slow_on_one_path_is_left_out_there_before_anything_el
     others = everything - 5 * 100.0
     assert left_out(state, others) == [slow]
     assert left_out(state, others - 1.0) == [slow, TCP]
-    # Where the rest has no room either, it has two launches in any case.
+    # The slow launch took the room of the rest: that has two launches in any case.
     assert left_out(state, 0.0) == [slow]
+    assert left_out(state, -100.0) == [slow, TCP]  # it would have had none; FAR is alpha's last
     [number] = state.to_leave_out(1, 6, others)
     state.feed(LeftOutRecord(block=1, spare=number, budget_seconds=everything))
     left = {(state.plan.who(launch).label, launch.path) for launch in state.remaining(1)}
@@ -383,8 +391,9 @@ def test_a_library_that_is_slow_on_one_path_is_left_out_there_before_anything_el
         ("alpha", NEAR)
     }
     assert left_out(state, 0.0) == []
+    assert left_out(state, -100.0) == [TCP]
     told = state.plan.left_out_later(number, everything, 1)
-    assert (told.label, told.who, told.paths) == (slow, Who("alpha"), [NEAR])
+    assert (told.label, told.who, told.path, told.paths) == (slow, Who("alpha"), NEAR, [])
 
 
 def test_of_several_slow_ones_the_costliest_go_as_far_as_needed(standins: ModuleType) -> None:
@@ -415,6 +424,30 @@ def test_where_no_library_is_much_slower_than_usual_all_is_left_out_in_order(
     everywhere = {(who, path): 30.0 for who in ("alpha", "beta") for path in THREE_PATHS}
     state = after_a_block(standins, everywhere | {("ceiling", path): 30.0 for path in THREE_PATHS})
     assert left_out(state, 0.0) == [TCP, FAR]
+    # So are most of them: how long ceilings take is not what is usual of libraries.
+    most = {(who, path): 30.0 for who in ("alpha", "beta") for path in (NEAR, FAR)}
+    state = after_a_block(standins, most)
+    assert left_out(state, state.seconds_left(1, 6) - 1.0) == [TCP]
+
+
+def test_a_library_that_crashes_or_hangs_on_a_path_is_not_slow(standins: ModuleType) -> None:
+    which = "alpha", NEAR
+    state = after_a_block(standins, {which: 100.0}, crashed=which)
+    assert left_out(state, state.seconds_left(1, 6) - 1.0) == [TCP]
+
+
+def test_a_path_goes_before_others_though_it_is_all_of_a_library(standins: ModuleType) -> None:
+    state = after_a_block(standins, {}, (NEAR, TCP), without=("beta", NEAR))
+    assert left_out(state, state.seconds_left(1, 6) - 1.0) == [TCP]
+
+
+def test_what_is_slow_is_taken_up_after_all_else(standins: ModuleType) -> None:
+    state = after_a_block(standins, {("alpha", NEAR): 100.0}, launches=12)
+    names = [each.name for each in state.plan.spare]
+    slow, tcp = names.index(f"alpha on {NEAR}"), names.index(TCP)
+    for number in (tcp, slow):
+        state.feed(LeftOutRecord(block=1, spare=number, budget_seconds=1000.0))
+    assert state.to_take_up(2, 6, 1e4) == [tcp, slow]
 
 
 def of_a_slow_pilot(standins: ModuleType, launches: int = 12) -> State:

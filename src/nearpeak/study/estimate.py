@@ -210,12 +210,23 @@ class Estimate:
 
     def __init__(self, plan: Plan) -> None:
         self._guesses = [guess_cost(plan, launch) for launch in plan.launches]
+        self._libraries = {
+            number for number, launch in enumerate(plan.launches) if launch.role == "mpi"
+        }
         # By index into Plan.launches.
         self._measured: dict[int, dict[Manner, list[float]]] = {}
         self._parts: dict[int, list[Parts]] = {}
+        # Guessed and measured seconds of launches of libraries that ended well: how long a hang or
+        # a crash takes says nothing of how fast a library is.
+        self._ended_well: dict[int, list[tuple[float, float]]] = {}
 
-    def add(self, template: int, manner: Manner, seconds: float, parts: Parts) -> None:
+    def add(
+        self, template: int, manner: Manner, seconds: float, parts: Parts, *, ok: bool = True
+    ) -> None:
         """A launch measured in this manner took so long."""
+        if ok and template in self._libraries:
+            guess = self._guesses[template].seconds(manner.slot_ms, manner.least_samples)
+            self._ended_well.setdefault(template, []).append((guess, seconds))
         self._measured.setdefault(template, {}).setdefault(manner, []).append(seconds)
         self._parts.setdefault(template, []).append(parts)
 
@@ -234,16 +245,31 @@ class Estimate:
         return guess.seconds(launch.slot_ms, launch.least_samples) * correction
 
     def is_slow(self, templates: Iterable[int]) -> bool:
-        """Whether launches of these take many times as long as was guessed, and as launches do
-        that take longer than guessed, as all may on this machine."""
-        usual = statistics.median_low([self._correction([known]) for known in self._measured])
-        return self._correction(templates) > SLOW * max(1.0, usual)
+        """Whether, of these, measured time over guessed time is more than 6, and more than 6 times
+        the median of that ratio over this study's launches of libraries."""
+        usual, measured = self._usual_and_measured(templates)
+        return measured > SLOW * usual
 
-    def _correction(self, templates: Iterable[int] | None = None) -> float:
-        """Measured to guessed time, over what was measured, of these or of all."""
+    def lost(self, templates: Iterable[int]) -> float:
+        """Seconds that launches of these took beyond what is usual."""
+        usual, measured = self._usual_and_measured(templates)
+        return max(0.0, measured - usual)
+
+    def _usual_and_measured(self, templates: Iterable[int]) -> tuple[float, float]:
+        """Seconds of launches of these: as is usual in this study, where all may take longer than
+        guessed, and as they were."""
+        ratios = [
+            measured / guess for times in self._ended_well.values() for guess, measured in times
+        ]
+        usual = max(1.0, statistics.median_low(ratios)) if ratios else 1.0
+        some = [each for template in templates for each in self._ended_well.get(template, [])]
+        return usual * sum(guess for guess, _ in some), sum(measured for _, measured in some)
+
+    def _correction(self) -> float:
+        """Measured to guessed time, over what was measured."""
         guessed = measured = 0.0
-        for template in self._measured if templates is None else templates:
-            for manner, times in self._measured.get(template, {}).items():
+        for template, manners in self._measured.items():
+            for manner, times in manners.items():
                 guess = self._guesses[template].seconds(manner.slot_ms, manner.least_samples)
                 guessed += len(times) * guess
                 measured += sum(times)

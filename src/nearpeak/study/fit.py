@@ -142,7 +142,8 @@ def _leave_out(plan: Plan, asked: "_Asked", possible: "Sequence[Cut]", blocks: i
 def spare(plan: Plan, options: Options) -> list[Spare]:
     """What a study may leave out still, should launches take longer than guessed: what a budget may
     leave out, in order; and behind it libraries on single paths, of which it leaves out first what
-    turns out to be much slower than usual."""
+    turns out to be much slower than usual. Where a change is confirmed, no library alone: that it
+    has become slow is what the study is to find."""
     found = [
         Spare(
             kind=cut.kind,
@@ -155,7 +156,7 @@ def spare(plan: Plan, options: Options) -> list[Spare]:
         )
         for cut in cuts(plan, options)
     ]
-    return [*found, *_libraries(plan, options)]
+    return found if options.kept_alone else [*found, *_libraries(plan, options)]
 
 
 def _libraries(plan: Plan, options: Options) -> Iterator[Spare]:

@@ -271,8 +271,9 @@ class Plan(msgspec.Struct, kw_only=True):
             name=spare.name,
             why=spare.why,
             benchmarks=[] if spare.kind == "staging" else list(names),
-            paths=spare.paths,
+            paths=spare.paths if spare.contender is None else [],
             who=None if spare.contender is None else self.contenders[spare.contender].who,
+            path=None if spare.contender is None else spare.paths[0],
             budget_seconds=budget_seconds,
             after_blocks=block,
         )

@@ -215,15 +215,18 @@ class State:
         indices into Plan.spare, each with the seconds that would have kept it. First what is slow
         (`_slow`), then the rest in the plan's order.
 
-        A large one behind small ones may make room for some of these. Where what is slow has taken
-        so much that nothing makes enough room, all else stays, for the two blocks that are run.
+        A large one behind small ones may make room for some of these. Where nothing makes enough
+        room, and all else would have had it if what is slow had taken the usual time, that stays,
+        for the two blocks that are run.
         """
         found: dict[int, float] = {}
         while (needed := self._without(found, first, until)) > seconds:
             number = self._next_spare(found, first)
             if number is None:
-                slow = [each for each in (*self._spared, *found) if self._is_of_a_library(each)]
-                return {each: found[each] for each in slow if each in found} if slow else found
+                slow = list(filter(self._is_of_a_library, found))
+                lost = self._lost_by([*self._spared, *found])
+                enough = self._without(slow, first, until) <= seconds + lost
+                return {each: found[each] for each in slow} if enough else found
             found[number] = needed
         for number in list(reversed(found))[1:]:
             rest = [other for other in found if other != number]
@@ -237,8 +240,8 @@ class State:
             return self.seconds_left(first, until)
 
     def _next_spare(self, spares: Iterable[int], block: int) -> int | None:
-        """What comes next behind these; None where it would be all of a library, or brings
-        nothing."""
+        """What comes next behind these; None where it would be all, or brings nothing. What is left
+        out of one library alone leaves some of it, also with what follows."""
         with self._left_out(spares, block):
             going = [unit for unit in self._units() if not self._is_done(unit, block)]
             slow = self._slow(block)
@@ -246,7 +249,10 @@ class State:
         for number in (*slow, *others):
             spare = self.plan.spare[number]
             left = [unit for unit in going if not self._is_part(unit, spare)]
-            if len(left) < len(going) and self._libraries(left) == self._libraries(going):
+            alone = {self.plan.spare[each].contender for each in (*self._spared, *spares, number)}
+            lost = self._libraries(going) - self._libraries(left)
+            enough = any(unit.variant is not None for unit in left) and not lost & alone
+            if len(left) < len(going) and enough:
                 return number
         return None
 
@@ -264,6 +270,15 @@ class State:
             if part and self.estimate.is_slow([planned.template for planned in part]):
                 seconds[number] = self.estimate.seconds(part)
         return sorted(seconds, key=lambda number: -seconds[number])
+
+    def _lost_by(self, spares: Iterable[int]) -> float:
+        """Seconds beyond the usual that launches of slow libraries took."""
+        some = [self.plan.spare[number] for number in spares if self._is_of_a_library(number)]
+        return self.estimate.lost(
+            template
+            for template in range(len(self.plan.launches))
+            if any(self._is_part(Unit(template, None), spare) for spare in some)
+        )
 
     def _is_of_a_library(self, number: int) -> bool:
         """Whether one of Plan.spare is of a single one: it is left out only where it is slow."""
@@ -287,9 +302,10 @@ class State:
     def to_take_up(self, first: int, blocks: int, seconds: float) -> list[int]:
         """Of what was left out, what has so many blocks in all if it is measured from block `first`
         on, and all else so many too, in at most so many seconds: indices into Plan.spare. What was
-        left out last, and so is the most important, comes first."""
+        left out last, and so is the most important, comes first; libraries that were slow last."""
         found: list[int] = []
-        for number in reversed(self._spared):
+        latest = list(reversed(self._spared))
+        for number in sorted(latest, key=self._is_of_a_library):
             some = [*found, number]
             until = first + blocks - min(self._spared[each] for each in some)
             if until > self.looks[-1]:
@@ -474,7 +490,7 @@ class State:
         parts = parts_of(samples, record.seconds, slot_ms, least, self._variant)
         variants = [self._variants[key] for group in begun.groups for key in group.variants]
         manner = Manner(slot_ms, least, tuple(begun.methods), tuple(sorted(variants)))
-        self.estimate.add(template, manner, record.seconds, parts)
+        self.estimate.add(template, manner, record.seconds, parts, ok=record.status == "ok")
         units = _units(template, variants)
         self._count_failures(units, record.status, begun.block)
         samples = list(filter(believes(record.status, "", self._problems), samples))

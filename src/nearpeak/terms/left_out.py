@@ -24,8 +24,9 @@ class LeftOut(msgspec.Struct, kw_only=True, frozen=True):
     name: str
     why: str
     benchmarks: list[str] = []  # of which nothing is measured then
-    paths: list[str] = []  # on which no library is measured then, or `who` is not
-    who: Who | None = None  # what is left out is of this one alone
+    paths: list[str] = []  # on which no library is measured then
+    who: Who | None = None  # this library alone is left out, on `path`
+    path: str | None = None
     budget_seconds: float  # that holds six blocks with it, by what was known then
     whole_seconds: float = 0.0  # a budget that holds all that was asked for; 0: not known
     after_blocks: int = 0  # that were measured then; 0: before the start, by a guess
@@ -35,8 +36,8 @@ class LeftOut(msgspec.Struct, kw_only=True, frozen=True):
     ) -> bool:
         """Whether it has what a benchmark with these axes measures on a path, of the library that
         tables name so, or of any."""
-        if self.who is not None and library not in (None, self.who.label):
-            return False
+        if self.who is not None:
+            return path == self.path and library in (None, self.who.label)
         return (
             path in self.paths
             or benchmark in self.benchmarks

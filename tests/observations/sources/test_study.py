@@ -121,7 +121,7 @@ def test_a_library_that_was_left_out_on_a_path_is_told(make_study: MakeStudy) ->
     study.spare = [Spare(kind="library", name="so", why="so", contender=0, paths=[path])]
     study.records.append(LeftOutRecord(block=1, spare=0, budget_seconds=9.0))
     [left] = load(study.write()).left_out
-    assert (left.who, left.paths) == (Who("alpha"), [path])
+    assert (left.who, left.path, left.paths) == (Who("alpha"), path, [])
     assert left.holds(path, "bw", {}, "alpha")
     assert not left.holds(path, "bw", {}, "beta")
     assert not left.holds("another", "bw", {}, "alpha")
