@@ -321,7 +321,7 @@ void begin() {
     if (first) say((ends ? "it must be on, and is not: " : "off: ") + why);
     if (ends) {
       std::this_thread::sleep_for(std::chrono::milliseconds(200));  // launchers forward the line
-      NEARPEAK_REAL(MPI_Abort)(calls::comm_world(), kBadInput);
+      abort_job(kBadInput);
     }
     return;
   }

@@ -101,7 +101,9 @@ class Guard {
 
 // A line on standard error.
 void say(const std::string& line);
-// The same, and the job ends: what comes after would be wrong data or a hang.
+// The job ends with this code.
+[[noreturn]] void abort_job(int code);
+// The same behind a line: what comes after would be wrong data or a hang.
 [[noreturn]] void end_job(const std::string& line);
 // Calls the error handler of a communicator, or of MPI_COMM_WORLD; returns the error.
 int raise(MPI_Comm comm, int error);
