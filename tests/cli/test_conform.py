@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from nearpeak.conform import run
 from nearpeak.conform.progress import Progress
 from nearpeak.machine import allocation
 from nearpeak.study import mps, paths
@@ -165,7 +166,9 @@ def test_a_path_with_mps_has_its_daemon(
 ) -> None:
     """That of the folder which a command names that repeats a case."""
     path = standins.gpu_path("gpu-gpu same-gpu mps", mps=True)
-    monkeypatch.setattr(paths, "discover_paths", lambda *_: ([standins.data_path(), path], []))
+    for module in (paths, run):
+        found = ([standins.data_path(), path], [])
+        monkeypatch.setattr(module, "discover_paths", lambda *_, found=found, **__: found)
     monkeypatch.setenv("NEARPEAK_FAKE", "probe D,D latency crash")
     begun = []
 
