@@ -166,9 +166,9 @@ def test_a_path_with_mps_has_its_daemon(
 ) -> None:
     """That of the folder which a command names that repeats a case."""
     path = standins.gpu_path("gpu-gpu same-gpu mps", mps=True)
+    found = ([standins.data_path(), path], [])
     for module in (paths, run):
-        found = ([standins.data_path(), path], [])
-        monkeypatch.setattr(module, "discover_paths", lambda *_, found=found, **__: found)
+        monkeypatch.setattr(module, "discover_paths", lambda *_, **__: found)
     monkeypatch.setenv("NEARPEAK_FAKE", "probe D,D latency crash")
     begun = []
 

@@ -245,12 +245,13 @@ class State:
         with self._left_out(spares, block):
             going = [unit for unit in self._units() if not self._is_done(unit, block)]
             slow = self._slow(block)
+        libraries = self._libraries(going)
         others = [each for each in range(len(self.plan.spare)) if not self._is_of_a_library(each)]
         for number in (*slow, *others):
             spare = self.plan.spare[number]
             left = [unit for unit in going if not self._is_part(unit, spare)]
             alone = {self.plan.spare[each].contender for each in (*self._spared, *spares, number)}
-            lost = self._libraries(going) - self._libraries(left)
+            lost = libraries - self._libraries(left)
             enough = any(unit.variant is not None for unit in left) and not lost & alone
             if len(left) < len(going) and enough:
                 return number
