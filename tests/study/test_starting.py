@@ -39,7 +39,8 @@ def job(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def start(standins: ModuleType, tmp_path: Path) -> Start:
     """What is found with launchers that fail so; `fails`: modes of the fake program, by what srun
-    is told of ("own": the library's launcher). All others work."""
+    is told of ("own": the library's launcher). All others work, and so does what `once` fails
+    at its second try."""
     plain = standins.make_tools(tmp_path)
 
     def begin(
@@ -47,6 +48,7 @@ def start(standins: ModuleType, tmp_path: Path) -> Start:
         hosts: Sequence[str] = HOSTS,
         remote_shell: str | None = None,
         places: Sequence[Sequence[str]] = (),
+        once: str = "",
         **fails: str,
     ) -> tuple[Started, list[str]]:
         def line(library: Library, launch: Launch) -> CommandLine:
@@ -55,6 +57,8 @@ def start(standins: ModuleType, tmp_path: Path) -> Start:
             made = plain.command_line(library, launch)
             cpus = {"NEARPEAK_FAKE_CPUS": "0,1,2;1,2,3"}
             env = {**made.env, **cpus, "NEARPEAK_FAKE": fails.get(how, "")}
+            if how == once:
+                fails.pop(once, None)
             return CommandLine(argv=made.argv, env=env)
 
         tools = Tools(line, plain.mpi_program, plain.native_program)
@@ -82,6 +86,15 @@ def test_a_launcher_whose_ranks_ran_elsewhere_has_not_started_them(start: Start)
     found, [said] = start(own="one host", pmi2="nowhere")
     assert found.library.pmi == "pmix"
     assert "(mpirun: both ranks ran on host h; srun --mpi=pmi2: it did not say" in said
+
+
+def test_what_ends_once_without_a_word_is_tried_again(start: Start) -> None:
+    found, said = start(own="late exit 1", once="own")
+    assert (found.library, said) == (OWN, ["mpich is started by mpirun on a and b of job 7"])
+    _, [told] = start(own="late exit 1")
+    assert "(mpirun: exit status 1: it did not say why)" in told
+    _, [told] = start(own="abort 3", once="own")  # what says why has not failed by chance
+    assert "(mpirun: exit status 3: check(107): Invalid datatype)" in told
 
 
 def test_none_waits_for_ever(start: Start) -> None:

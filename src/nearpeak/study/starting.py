@@ -2,6 +2,7 @@
 """Which launcher starts the ranks of a library in a job: found by a short launch of each, as what a
 library was built with, and what a site's Slurm has, shows in nothing else."""
 
+import contextlib
 import os
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -24,7 +25,7 @@ from nearpeak.study.places import NO_PLACE
 from nearpeak.study.process import run_tree
 from nearpeak.study.programs import describe_library
 from nearpeak.study.records import EnvironmentRecord, written
-from nearpeak.terms.logs import crash_words, last_words
+from nearpeak.terms.logs import NOTHING_SAID, crash_words, last_words
 from nearpeak.terms.path import DataPath
 
 TRIAL_SECONDS = 20.0  # for a rank on each host to start and to exchange a message
@@ -41,6 +42,10 @@ class Started(NamedTuple):
 
 class DoesNotStart(Exception):
     """A launcher did not start the ranks as it should; the message says why."""
+
+
+class _EndedUntold(DoesNotStart):
+    """The ranks ended, and nothing says why."""
 
 
 def starting_here(
@@ -62,7 +67,7 @@ def starting_here(
     for candidate in _candidates(library):
         name = _words(candidate)
         try:
-            cpus = [_try(candidate, hosts, tools) for hosts in places]
+            cpus = [_try_again(candidate, hosts, tools) for hosts in places]
         except DoesNotStart as error:
             failed.append(f"{name}: {error}")
             continue
@@ -114,6 +119,14 @@ def _words(library: Library) -> str:
     return f"{name} --mpi={library.pmi}" if library.pmi else name
 
 
+def _try_again(library: Library, hosts: Sequence[str], tools: Tools) -> frozenset[int]:
+    """`_try`, and again if its ranks ended and nothing says why, as a step of Slurm's with PMIx was
+    seen to."""
+    with contextlib.suppress(_EndedUntold):
+        return _try(library, hosts, tools)
+    return _try(library, hosts, tools)
+
+
 def _try(library: Library, hosts: Sequence[str], tools: Tools) -> frozenset[int]:
     """Starts a rank on each host, or two on this one, unbound: the CPUs that all of them may use.
     DoesNotStart."""
@@ -130,7 +143,9 @@ def _try(library: Library, hosts: Sequence[str], tools: Tools) -> frozenset[int]
         if ended.end == "hung":
             raise DoesNotStart(f"no ranks within {TRIAL_SECONDS:g} s; {last_words(log)}")
         if ended.exit_status:
-            raise DoesNotStart(crash_words(ended.exit_status, log))
+            untold = last_words(log) == NOTHING_SAID
+            kind = _EndedUntold if untold else DoesNotStart
+            raise kind(crash_words(ended.exit_status, log))
         told = next((r for r in written(jsonl) if isinstance(r, EnvironmentRecord)), None)
     if told is None or len(told.ranks) != len(ranks):
         raise DoesNotStart(NO_PLACE)
