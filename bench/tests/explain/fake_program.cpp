@@ -141,10 +141,16 @@ bool comes_twice = false;
 // A thread that copies all the time.
 struct Beside {
   std::atomic<bool> over{false};
+  std::atomic<long> copies{0};
   std::thread thread{[this] {
     std::vector<char> from(4096), to(4096);
-    while (!over) std::memcpy(to.data(), from.data(), to.size());
+    for (; !over; ++copies) std::memcpy(to.data(), from.data(), to.size());
   }};
+  // Until it has copied, however long it is without a CPU.
+  void works() const {
+    for (const long before = copies; copies < before + 2;) {
+    }
+  }
   ~Beside() {
     over = true;
     thread.join();
@@ -177,6 +183,7 @@ int main(int argc, char** argv) {
     if (what == "waits" && sample == 0) wait();
     if (what == "forks") fork_one();
     if (what == "works" || what == "beside") work(times);
+    if (beside != nullptr) beside->works();
     if (what == "yields") yield(times);
     if (what == "futex") syscall(SYS_futex, &sample, 129, 1, nullptr, nullptr, 0);
     if (what == "moves") driver->moves(times, argc > 3 ? std::atoi(argv[3]) : 1);
