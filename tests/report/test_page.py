@@ -475,3 +475,11 @@ def test_what_was_refused_stands_over_all_sizes(collective: Results) -> None:
     page = render(collective)
     assert f'<td colspan="3" class="over first bad" title="signal 11">{refused}</td>' in page
     assert rf"\multicolumn{{3}}{{c}}{{{refused}}}" in to_latex(collective)
+
+
+def test_the_page_of_a_recorded_study_is_todays() -> None:
+    """`nearpeak report examples/h200x2` makes it again."""
+    folder = EXAMPLES / "h200x2"
+    results = from_json((folder / "results.json").read_bytes())
+    made = render(results, study=folder.relative_to(EXAMPLES.parent))
+    assert made == (folder / "report.html").read_text()
