@@ -49,6 +49,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Tests import them by their names.
 load_helper("made_libraries", Path(__file__).parent / "libraries" / "made_libraries.py")
+load_helper("mpi_launches", Path(__file__).parent / "mpi" / "launches.py")
 load_helper("made_nodes", Path(__file__).parent / "nodes" / "made.py")
 load_helper("picture_gallery", Path(__file__).parent / "picture" / "gallery.py")
 netns_hosts = load_helper("netns_hosts", Path(__file__).parent / "netns" / "hosts.py")

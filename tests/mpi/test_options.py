@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mpi_launches import one_library
 
 from nearpeak.libraries.build import build_mpi, build_native
 
@@ -80,7 +81,7 @@ def test_whose_an_axis_is_that_looks_as_if_it_were_for_all(
     assert (told.returncode, told.stderr) == (0, said and f"nearpeak-mpi: {said}\n")
 
 
-@pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
+@one_library
 def test_every_option_is_documented(launcher: Any) -> None:
     document = (DOCS / "programs.md").read_text()
     there = options(launcher, build_mpi(launcher.library)) | options(launcher, build_native())
