@@ -47,9 +47,11 @@ os.environ.setdefault("I_MPI_HYDRA_TOPOLIB", "ipl")
 # In each process numpy's OpenBLAS starts a thread for each CPU, which looks for work for a while.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-# Tests import it by its name.
+# Tests import them by their names.
 load_helper("made_libraries", Path(__file__).parent / "libraries" / "made_libraries.py")
+load_helper("mpi_launches", Path(__file__).parent / "mpi" / "launches.py")
 load_helper("made_nodes", Path(__file__).parent / "nodes" / "made.py")
+load_helper("picture_gallery", Path(__file__).parent / "picture" / "gallery.py")
 netns_hosts = load_helper("netns_hosts", Path(__file__).parent / "netns" / "hosts.py")
 slurm_cluster = load_helper("slurm_cluster", Path(__file__).parent / "slurm" / "cluster.py")
 

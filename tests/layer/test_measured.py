@@ -2,55 +2,30 @@
 """nearpeak-mpi with the layer before a library that would crash on device buffers."""
 
 import json
-import os
 import re
-import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from nearpeak.libraries.build import build_mpi
-from nearpeak.libraries.library import Launch, Rank, Settings
-from nearpeak.libraries.preload import command_line
 
-LIMIT = 120  # seconds
 CALLS = ("nonblocking", "blocking", "persistent")
 SHAPES = ("vector", "nas_lu", "nas_mg")
 MOVED = re.compile(r"(\d+) of datatypes")
 QUICK = ("--sizes", "8,100001", "--slot-ms", "1", "--in-flight", "4M", "--cache", "4M")
 
 
-def launched(
-    application: Any, words: list[str], nvrtc: str = "/nowhere/libnvrtc.so", fake: str = ""
-) -> str:
+def launched(application: Any, words: list[str], nvrtc: Path | None = None, fake: str = "") -> str:
     """What a launch between two ranks has said on stderr."""
-    library = application.library
-    cpus = sorted(os.sched_getaffinity(0))
-    fakes = {
-        "NEARPEAK_CUDA_LIBRARY": str(application.fake_cuda),
-        "NEARPEAK_FAKE_CUDA": fake,
-        "NEARPEAK_NVRTC_LIBRARY": nvrtc,
-        "NEARPEAK_LAYER_CODE": "fresh",
-        "NEARPEAK_LAYER_REPORT": "1",
-    }
-    launch = Launch(
-        program=[str(build_mpi(library)), *words],
-        ranks=[Rank(cpus=[cpus[0]]), Rank(cpus=[cpus[-1]])],
-        settings=Settings(env=fakes),
-    )
-    line = command_line(library, launch)
-    done = subprocess.run(
-        line.argv,
-        env={**os.environ, **line.env},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=LIMIT,
-        check=False,
-    )
-    assert done.returncode == 0, (done.stdout, done.stderr)
-    return done.stderr
+    env = {"NEARPEAK_LAYER_REPORT": "1"}
+    if nvrtc is not None:
+        env["NEARPEAK_NVRTC_LIBRARY"] = str(nvrtc)
+    program = replace(application, program=build_mpi(application.library))
+    done = program.run(*words, fake=fake, env=env)
+    assert done.code == 0, (done.out, done.err)
+    return done.err
 
 
 def measured(file: Path, said: str, kernels: bool = False) -> list[dict[str, Any]]:
@@ -86,7 +61,7 @@ def test_datatypes_of_applications(application: Any, tmp_path: Path, fake_nvrtc:
     for shape in SHAPES:
         words += ["+", shape, "--buffers", "D,D", *QUICK, "--budget-ms", "10000"]
         words += ["--jsonl", str(file)]
-    said = launched(application, words[1:], str(fake_nvrtc), "reachable=1,mps=1")
+    said = launched(application, words[1:], fake_nvrtc, "reachable=1,mps=1")
     samples = measured(file, said, kernels=True)
     assert {record["benchmark"] for record in samples} == {*SHAPES}
 
@@ -100,7 +75,7 @@ def test_a_solution_has_the_same_bits_staged_and_with_the_layer(
     for way, buffers in ways.items():
         file = tmp_path / f"{way}.json"
         words = ["jacobi2d", "--solve", "1e-1", "--sizes", "33", "--buffers", *buffers.split()]
-        launched(application, [*words, "--solution", str(file)], str(fake_nvrtc), "reachable=1")
+        launched(application, [*words, "--solution", str(file)], fake_nvrtc, "reachable=1")
         found[way] = json.loads(file.read_text())
     assert found["host"] == found["staged"] == found["layer"]
 
@@ -113,6 +88,6 @@ def test_halos_arrive(application: Any, tmp_path: Path, fake_nvrtc: Path) -> Non
     for pack in ("kernel", "direct"):
         words += ["+", "halo3d", "--pack", pack, "--sizes", side, "--buffers", "D,D", *QUICK[2:]]
         words += ["--jsonl", str(file)]
-    said = launched(application, words[1:], str(fake_nvrtc), "reachable=1,mps=1")
+    said = launched(application, words[1:], fake_nvrtc, "reachable=1,mps=1")
     samples = measured(file, said, kernels=True)
     assert {record["axes"]["pack"] for record in samples} == {"kernel", "direct"}

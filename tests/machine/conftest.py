@@ -11,6 +11,9 @@ from typing import Any
 import pynvml
 import pytest
 
+from nearpeak.machine.machine import Machine
+from nearpeak.machine.sysfs import from_sysfs
+
 MACHINES = Path(__file__).parent.parent / "machines"
 NAMES = sorted(file.stem for file in MACHINES.glob("*.txt"))
 
@@ -26,6 +29,12 @@ def recorded(tmp_path: Path) -> Callable[[str], Path]:
         return copy
 
     return copied
+
+
+@pytest.fixture
+def load(recorded: Callable[[str], Path]) -> Callable[[str], Machine]:
+    """Gives the recorded machine of that name."""
+    return lambda name: from_sysfs(recorded(name))
 
 
 @pytest.fixture(params=NAMES)

@@ -21,11 +21,6 @@ NEAR_FAR = ["host-gpu near", "host-gpu far"]
 EIGHT = ["gpu x4", "gpu x8"]
 
 
-@pytest.fixture
-def load(recorded: Callable[[str], Path]) -> Load:
-    return lambda name: from_sysfs(recorded(name))
-
-
 def gpu_paths(
     machine: Machine, hosts: list[str] | None = None, all_pairs: bool = False
 ) -> dict[str, DataPath]:

@@ -18,11 +18,6 @@ from nearpeak.terms.path import DataPath
 Load = Callable[[str], Machine]
 
 
-@pytest.fixture
-def load(recorded: Callable[[str], Path]) -> Load:
-    return lambda name: from_sysfs(recorded(name))
-
-
 def limited(machine: Machine, cpus: list[int], nodes: list[int] | None = None) -> Machine:
     return msgspec.structs.replace(machine, allowed_cpus=cpus, allowed_nodes=nodes)
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from nearpeak.libraries.build import build_mpi, build_native, compiler, kit_for
-from nearpeak.libraries.launch import command_line, environment
+from nearpeak.libraries.launch import command_line
 from nearpeak.libraries.library import Launch, Library, Rank, Settings
 
 LAUNCH_LIMIT = 120  # seconds: a launch that hangs fails its test
@@ -151,11 +151,12 @@ class Launcher:
         )
         return parts
 
-    def ask(self, *words: str) -> "subprocess.CompletedProcess[str]":
-        """What the program says outside of any launch."""
+    def ask(self, *words: str, program: Path | None = None) -> "subprocess.CompletedProcess[str]":
+        """What the library's program, or another one, says outside of any launch, in an empty
+        environment: nothing says where a library is."""
         return subprocess.run(
-            [build_mpi(self.library), *words],
-            env={**os.environ, **environment(self.library)},
+            [program or build_mpi(self.library), *words],
+            env={},
             capture_output=True,
             text=True,
             check=False,

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mpi_launches import one_library
 
-pytestmark = pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
+pytestmark = one_library
 
 SIZES = (1, 1000, 65537)
 QUICK = ("--sizes", ",".join(map(str, SIZES)), "--slot-ms", "0.1", "--in-flight", "4M")

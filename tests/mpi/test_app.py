@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mpi_launches import every_number_of_ranks, one_library
 
 QUICK = ("--slot-ms", "0.1", "--least-samples", "3")
 PHASES = ["compute", "pack", "communicate", "unpack", "norm"]
@@ -15,14 +16,8 @@ PHASES = ["compute", "pack", "communicate", "unpack", "norm"]
 SIDES = (1, 7, 33, 64)
 SIZES = ("--sizes", ",".join(map(str, SIDES)))
 
-one_library = pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
 
-
-@pytest.mark.parametrize(
-    ("measured_library", "ranks"),
-    [*(("mpich", ranks) for ranks in (1, 2, 3, 4, 6)), ("openmpi", 4), ("intel", 3)],
-    indirect=["measured_library"],
-)
+@every_number_of_ranks
 def test_every_number_of_ranks(launcher: Any, ranks: int) -> None:
     done = launcher.run("jacobi2d", *SIZES, *QUICK, ranks=ranks)
     assert done.verified_sizes("jacobi2d") == list(SIDES)

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Collective operations on every number of ranks, in every way, and what goes wrong in them."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mpi_launches import every_library, one_library, with_options
 
 ROOTED = ["gather", "gatherv", "scatter", "scatterv"]
 TO_ALL = ["allgather", "allgatherv", "alltoall", "alltoallv", "alltoallw"]
@@ -19,17 +19,6 @@ FEW = ("--least-samples", "3")
 QUICK = (*FEW, "--slot-ms", "0.1")
 EVERY_BUFFER = (*FEW, "--slot-ms", "1")  # which takes turns
 SMALL = ("--sizes", "1004", *QUICK)
-
-
-EVERY = pytest.mark.parametrize("measured_library", ["openmpi", "mpich", "intel"], indirect=True)
-# What is not about the library.
-ONE = pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
-
-
-def options(names: list[str], *words: str) -> Iterator[str]:
-    """Each benchmark with these options of its own."""
-    for name in names:
-        yield from (name, *words)
 
 
 @pytest.mark.parametrize(
@@ -46,13 +35,13 @@ def test_every_operation_is_verified_on_any_number_of_ranks(launcher: Any, ranks
 BROKEN = {("intel", "persistent"): ["allgather", "gather", "scatter"]}
 
 
-@EVERY
+@every_library
 def test_every_way_to_call_an_operation(launcher: Any) -> None:
     names = {
         calls: [name for name in ALL if name not in BROKEN.get((launcher.library.name, calls), [])]
         for calls in ("nonblocking", "persistent")
     }
-    lines = [[*options(each, "--calls", calls)] for calls, each in names.items()]
+    lines = [with_options(each, "--calls", calls) for calls, each in names.items()]
     parts = launcher.run_each(lines, "--sizes", "4,1004,70000", *QUICK)
     for (calls, each), done in zip(names.items(), parts, strict=True):
         assert done.measured() == set(each), calls
@@ -70,7 +59,7 @@ def test_what_a_library_does_wrong_is_caught(launcher: Any, calls: str, name: st
     assert not done.of("samples")
 
 
-@ONE
+@one_library
 def test_sizes_whose_buffers_grow_too_large_with_the_ranks_are_left_out(launcher: Any) -> None:
     # Of the root alone: 2 blocks, and its own.
     done = launcher.run("gather", "--sizes", "8,64K", "--memory-limit", "128K", *QUICK)
@@ -81,14 +70,14 @@ def test_sizes_whose_buffers_grow_too_large_with_the_ranks_are_left_out(launcher
     assert "of a rank take 192K: more than --memory-limit 128K" in problem["message"]
 
 
-@EVERY
+@every_library
 def test_operations_in_place(launcher: Any) -> None:
     names = [*ROOTED, *TO_ALL, *REDUCING]
-    done = launcher.run(*options(names, "--inplace", "yes"), *SMALL, ranks=3)
+    done = launcher.run(*with_options(names, "--inplace", "yes"), *SMALL, ranks=3)
     assert done.measured() == set(names)
 
 
-@EVERY
+@every_library
 def test_every_kind_of_buffers(launcher: Any) -> None:
     """Those that rotate and are written before, and those that are on devices."""
     lines = [
@@ -99,11 +88,11 @@ def test_every_kind_of_buffers(launcher: Any) -> None:
         assert done.measured() == set(ALL), line[len(ALL) :]
 
 
-@EVERY
+@every_library
 def test_sums_of_every_type_that_the_library_has(launcher: Any) -> None:
     types = launcher.axis("allreduce", "type")
     assert types[:3] == ["float", "int", "double"]
-    lines = [[*options(REDUCING, "--type", each)] for each in types[1:]]
+    lines = [with_options(REDUCING, "--type", each) for each in types[1:]]
     parts = launcher.run_each(lines, "--sizes", "1000", *QUICK)
     for each, done in zip(types[1:], parts, strict=True):
         # Its mpi.h may be that of another library, which has more types.
@@ -113,7 +102,7 @@ def test_sums_of_every_type_that_the_library_has(launcher: Any) -> None:
         assert found == (set() if lacks else set(REDUCING)), each
 
 
-@ONE
+@one_library
 def test_a_type_that_the_library_lacks_is_one_line_and_status_2(launcher: Any) -> None:
     told = launcher.ask("--check", "allreduce", "--type", "quad", *SMALL)
     assert told.returncode == 2
@@ -121,18 +110,18 @@ def test_a_type_that_the_library_lacks_is_one_line_and_status_2(launcher: Any) -
     assert "--type" in line
 
 
-@ONE
+@one_library
 def test_a_barrier_has_no_sizes(launcher: Any) -> None:
     done = launcher.run("barrier", "--sizes", "8,64", *QUICK)
     assert [record["size_bytes"] for record in done.of("samples")] == [0]
 
 
-@ONE
+@one_library
 def test_a_rank_without_memory_is_told_by_all(launcher: Any) -> None:
     names = ["allreduce", "alltoall", "gather", "bcast"]
     ways = ("blocking", "persistent")
     parts = launcher.run_each(
-        [[*options(names, "--calls", calls)] for calls in ways],
+        [with_options(names, "--calls", calls) for calls in ways],
         *("--buffers", "D", "--sizes", "1004,2000", *QUICK),
         fake="reachable=1",
         rank_1="reachable=1,cuMemAlloc_v2:2",
@@ -146,7 +135,7 @@ def test_a_rank_without_memory_is_told_by_all(launcher: Any) -> None:
             assert problem["message"].startswith("rank 1: cuMemAlloc_v2(")
 
 
-@ONE
+@one_library
 def test_what_one_rank_has_no_memory_for_does_not_end_what_follows(launcher: Any) -> None:
     done = launcher.run(
         *("allreduce", "ialltoall"),
@@ -185,7 +174,7 @@ def faults_of(faulty: Path, rank: int) -> dict[str, str]:
     }
 
 
-@ONE
+@one_library
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_faulty_library_is_caught(launcher: Any, faulty: Path, rank: int) -> None:
     names = [name for name in FAULTS if rank == int(name != "gather")]
@@ -202,7 +191,7 @@ def test_a_faulty_library_is_caught(launcher: Any, faulty: Path, rank: int) -> N
         assert [record["size_bytes"] for record in done.of("samples")] == [RIGHT], name
 
 
-@ONE
+@one_library
 def test_a_buffer_that_stays_empty_is_one_of_many_that_rotate(launcher: Any, faulty: Path) -> None:
     words = ("bcast", "--sizes", str(FAULTY_BYTES["once"]), "--reuse", "rotating", *EVERY_BUFFER)
     done = launcher.run(*words, env=faults_of(faulty, rank=1))
@@ -211,7 +200,7 @@ def test_a_buffer_that_stays_empty_is_one_of_many_that_rotate(launcher: Any, fau
     assert problem["status"] == "wrong data"
 
 
-@ONE
+@one_library
 def test_who_leaves_a_barrier_too_soon_is_seen(launcher: Any, faulty: Path) -> None:
     env = {"LD_PRELOAD": str(faulty), "NEARPEAK_FAULT": "early"}
     lines = [("barrier", "--calls", "nonblocking"), ("ibarrier",)]

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mpi_launches import every_library, one_library
 
 GRIDS = ["contiguous", "milc", "nas_lu", "nas_mg", "vector", "wrf"]
 IRREGULAR = ["hindexed", "lammps", "specfem"]
@@ -14,15 +15,13 @@ PHASES = ["pack", "communicate", "unpack"]
 QUICK = ("--slot-ms", "1", "--least-samples", "3")
 SIZES = ("--sizes", "1000,40000")  # not a whole number of blocks of each, and larger than a page
 
-one_library = pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
-
 
 def each(pack: str, **more: tuple[str, ...]) -> list[str]:
     """All shapes, packed so, some with options of their own."""
     return [word for name in ALL for word in (name, "--pack", pack, *more.get(name, ()))]
 
 
-@pytest.mark.parametrize("measured_library", ["openmpi", "mpich", "intel"], indirect=True)
+@every_library
 def test_every_shape_given_to_mpi(launcher: Any) -> None:
     done = launcher.run(*each("direct"), *SIZES, *QUICK)
     assert done.measured() == set(ALL)

@@ -4,6 +4,7 @@
 from typing import Any
 
 import pytest
+from mpi_launches import one_library
 
 UUIDS = (
     "GPU-00102030-4050-6070-8090-a0b0c0d0e0f0",
@@ -15,9 +16,6 @@ QUICK += ("--window", "4")
 # The fake driver's memory can be touched by the CPU: a library that knows nothing of devices
 # stands for one that moves device buffers.
 REACHABLE = "reachable=1"
-
-
-one_library = pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
 
 
 # Those of a launch need devices on the same ranks.

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from mpi_launches import measured_with, one_library
 
 from nearpeak.explain.budget import activity, budget, counters, windows
 from nearpeak.explain.launches import gather
@@ -46,7 +47,7 @@ def parts(found: Budget) -> dict[tuple[str, int], tuple[float, float | None]]:
     return {(part.name, part.rank): (round(part.count), part.bytes) for part in found.parts}
 
 
-@pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
+@one_library
 def test_copies_to_and_from_devices_are_seen(
     launcher: Any, env: dict[str, str], tmp_path: Path
 ) -> None:
@@ -82,7 +83,7 @@ def test_the_single_copy_of_a_message_is_seen(
         assert moved == pytest.approx(1 << 20, rel=0.1)
 
 
-@pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
+@one_library
 def test_a_sample_is_nothing_but_its_messages(
     launcher: Any, env: dict[str, str], tmp_path: Path
 ) -> None:
@@ -98,7 +99,7 @@ def test_a_sample_is_nothing_but_its_messages(
         assert 2 * sample_us <= most_us * (1 + 1e-5)  # as written, with seven digits
 
 
-@pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
+@one_library
 def test_iterations_of_collectives_begin_together(
     launcher: Any, env: dict[str, str], tmp_path: Path
 ) -> None:
@@ -107,7 +108,7 @@ def test_iterations_of_collectives_begin_together(
     assert found.leg == "iteration"
 
 
-@pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
+@one_library
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
@@ -130,7 +131,7 @@ def test_without_cupti_the_rest_is_seen(
     assert len(windows(ranks)) == 2
 
 
-@pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
+@one_library
 def test_a_launch_that_nobody_looks_at_leaves_nothing(
     launcher: Any, env: dict[str, str], tmp_path: Path
 ) -> None:
@@ -169,7 +170,7 @@ def test_a_table_of_tuning_that_is_not_there_is_found_in_what_the_library_says(
     assert tables({}) == []
 
 
-@pytest.mark.parametrize("measured_library", ["openmpi"], indirect=True)
+@measured_with("openmpi")
 def test_open_mpi_says_which_of_its_parameters_are_not_its_defaults(launcher: Any) -> None:
     env = asked(launcher.library)
     done = launcher.run("latency", *WORDS, env={**env, "OMPI_MCA_coll_tuned_priority": "31"})

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mpi_launches import one_library
 
 QUICK = ("--slot-ms", "0.1", "--least-samples", "3")
 NAMES = ("halo2d", "halo3d")
@@ -21,8 +22,6 @@ AXES = {
 NEIGHBOURS = {"halo2d": ["4", "8"], "halo3d": ["6", "26"]}
 WAYS = list(itertools.product(AXES["pack"], AXES["exchange"]))
 SIDES = (7, 16)  # of blocks, whose flat ones have sides of 3 and 5 cells, and 8 and 12
-
-one_library = pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
 
 
 def choice(name: str, number: int) -> dict[str, str]:

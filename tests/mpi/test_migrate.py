@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mpi_launches import every_number_of_ranks, one_library
 
 QUICK = ("--slot-ms", "0.1", "--least-samples", "3")
 PHASES = ["count", "pack", "communicate", "unpack"]
@@ -16,14 +17,8 @@ WAYS = ["isend", "alltoallv", "neighbor_alltoallv"]
 # One for each number of ranks.
 USED = {1: WAYS[2], 2: WAYS[0], 3: WAYS[1], 4: WAYS[2], 6: WAYS[0]}
 
-one_library = pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
 
-
-@pytest.mark.parametrize(
-    ("measured_library", "ranks"),
-    [*(("mpich", ranks) for ranks in (1, 2, 3, 4, 6)), ("openmpi", 4), ("intel", 3)],
-    indirect=["measured_library"],
-)
+@every_number_of_ranks
 def test_every_number_of_ranks(launcher: Any, ranks: int) -> None:
     words = ("migrate", "--exchange", USED[ranks], "--share", "10")
     done = launcher.run(*words, *SIZES, *QUICK, ranks=ranks)

@@ -2,50 +2,37 @@
 """What the programs say of their options without a launcher; the documents have all of them."""
 
 import re
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mpi_launches import one_library
 
 from nearpeak.libraries.build import build_mpi, build_native
-from nearpeak.libraries.library import Library
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-def ask(program: Path, *words: str) -> "subprocess.CompletedProcess[str]":
-    """In an empty environment: nothing says where a library is."""
-    return subprocess.run([program, *words], env={}, capture_output=True, text=True, check=False)
-
-
-def options(program: Path) -> set[str]:
+def options(launcher: Any, program: Path) -> set[str]:
     """All options of a program, those of its subcommands too."""
-    whole = ask(program, "--help").stdout
+    whole = launcher.ask("--help", program=program).stdout
     commands = whole.partition("SUBCOMMANDS:")[2].partition("EXAMPLES")[0]
     names = re.findall(r"^  (\w+) ", commands, flags=re.MULTILINE)
-    texts = [whole, *(ask(program, name, "--help").stdout for name in names)]
+    texts = [whole, *(launcher.ask(name, "--help", program=program).stdout for name in names)]
     declared = re.compile(r"^  (?:-\w, |    )(--[a-z-]+)", flags=re.MULTILINE)
     return {option for text in texts for option in declared.findall(text)}
 
 
-@pytest.fixture
-def library(launcher: Any) -> Library:
-    assert isinstance(launcher.library, Library)
-    return launcher.library
-
-
-def test_the_programs_answer_in_any_shell(library: Library) -> None:
-    for program in (build_mpi(library), build_native()):
-        told = ask(program, "--version")
+def test_the_programs_answer_in_any_shell(launcher: Any) -> None:
+    for program in (build_mpi(launcher.library), build_native()):
+        told = launcher.ask("--version", program=program)
         assert (told.returncode, told.stderr) == (0, "")
         assert re.fullmatch(rf"{program.name} \d+\.\d+\.\d+\n", told.stdout)
-        assert "EXAMPLES" in ask(program, "--help").stdout
+        assert "EXAMPLES" in launcher.ask("--help", program=program).stdout
 
 
-def test_a_command_line_is_checked_without_mpi(library: Library) -> None:
-    program = build_mpi(library)
-    assert ask(program, "--check", "latency", "--sizes", "8").returncode == 0
+def test_a_command_line_is_checked_without_mpi(launcher: Any) -> None:
+    assert launcher.ask("--check", "latency", "--sizes", "8").returncode == 0
     for words, said in (
         (("latency", "--sizes", "8q"), "'8q' is not a size"),
         (("osu_bw",), "OMB's osu_bw is called bw here"),
@@ -66,7 +53,7 @@ def test_a_command_line_is_checked_without_mpi(library: Library) -> None:
         (("jacobi2d", "--solve", "1", "--norm", "never"), "give --norm 1 or --norm 100"),
         (("jacobi2d", "--solve", "1", "--jsonl", "x"), "--jsonl would stay empty"),
     ):
-        told = ask(program, "--check", *words)
+        told = launcher.ask("--check", *words)
         assert told.returncode == 2
         assert said in told.stderr
         assert told.stderr.count("\n") == 1
@@ -88,16 +75,16 @@ def test_a_command_line_is_checked_without_mpi(library: Library) -> None:
     ],
 )
 def test_whose_an_axis_is_that_looks_as_if_it_were_for_all(
-    library: Library, words: tuple[str, ...], said: str
+    launcher: Any, words: tuple[str, ...], said: str
 ) -> None:
-    told = ask(build_mpi(library), "--check", *words)
+    told = launcher.ask("--check", *words)
     assert (told.returncode, told.stderr) == (0, said and f"nearpeak-mpi: {said}\n")
 
 
-@pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
-def test_every_option_is_documented(library: Library) -> None:
+@one_library
+def test_every_option_is_documented(launcher: Any) -> None:
     document = (DOCS / "programs.md").read_text()
-    there = options(build_mpi(library)) | options(build_native())
+    there = options(launcher, build_mpi(launcher.library)) | options(launcher, build_native())
     assert {"--sizes", "--staging", "--peer", "--verbose", "--check"} <= there
     assert {option for option in there if f"`{option}`" not in document} == set()
     rows = re.findall(r"^\| (`--.*?) \|", document, flags=re.MULTILINE)

@@ -4,7 +4,7 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
+from mpi_launches import every_library, one_library
 
 OPERATIONS = ["barrier", "bcast", "gather", "gatherv", "scatter", "scatterv", "allgather"]
 OPERATIONS += ["allgatherv", "alltoall", "alltoallv", "alltoallw", "allreduce", "exscan", "reduce"]
@@ -15,11 +15,6 @@ ALL = [*COLLECTIVE, "isend_irecv"]
 TIMES = {"communicate", "compute", "both"}
 QUICK = ("--slot-ms", "0.1", "--least-samples", "3")
 SMALL = ("--sizes", "1004", *QUICK)
-
-every_library = pytest.mark.parametrize(
-    "measured_library", ["openmpi", "mpich", "intel"], indirect=True
-)
-one_library = pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
 
 
 def phases(done: Any) -> set[frozenset[str]]:

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mpi_launches import one_library
 
-one_library = pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
 QUICK = ("--slot-ms", "1", "--least-samples", "3", "--window", "2", "--large", "64K")
 
 

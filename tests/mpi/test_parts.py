@@ -1,12 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several command lines in one launch, parted by a +."""
 
-import subprocess
 from typing import Any
 
 import pytest
-
-from nearpeak.libraries.build import build_mpi
 
 WHERE = ("--slot-ms", "0.1")
 
@@ -66,9 +63,6 @@ def test_ranks_can_change_places_between_parts(launcher: Any) -> None:
 def test_parts_that_cannot_share_a_launch_are_bad_input(
     launcher: Any, words: tuple[str, ...]
 ) -> None:
-    program = build_mpi(launcher.library)
-    done = subprocess.run(
-        [program, "--check", *words], env={}, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 2
-    assert len(done.stderr.splitlines()) == 1
+    told = launcher.ask("--check", *words)
+    assert told.returncode == 2
+    assert len(told.stderr.splitlines()) == 1

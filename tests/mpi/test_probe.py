@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mpi_launches import one_library
 
 from nearpeak.libraries.build import build_mpi
 from nearpeak.libraries.launch import command_line
@@ -15,8 +16,6 @@ from nearpeak.terms.trials import Case, Outcome
 
 DOCS = Path(__file__).parents[2] / "docs"
 OPERATIONS = ["put", "get"]  # that no benchmark is made of
-
-one_library = pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
 
 
 def outcomes(done: Any) -> list[tuple[str, str, str]]:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages between ranks, in every way to call MPI, and what goes wrong in them."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mpi_launches import every_library, one_library, with_options
 
 WINDOWS = ["bw", "bibw", "mbw_mr", "bw_fan_in", "bw_fan_out"]
 CALLED = ["latency", "multi_lat", *WINDOWS]  # with the axis `calls`
@@ -16,17 +16,6 @@ EVERY_BUFFER = (*FEW, "--slot-ms", "1")  # which takes turns
 SMALL = ("--sizes", "1004", *QUICK)
 
 
-EVERY = pytest.mark.parametrize("measured_library", ["openmpi", "mpich", "intel"], indirect=True)
-# What is not about the library.
-ONE = pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
-
-
-def options(names: list[str], *words: str) -> Iterator[str]:
-    """Each benchmark with these options of its own."""
-    for name in names:
-        yield from (name, *words)
-
-
 # What those of many ranks have besides the time of a message.
 RATES = {
     "mbw_mr": (("mbw", "GB/s"), ("mr", "M/s")),
@@ -35,7 +24,7 @@ RATES = {
 }
 
 
-@EVERY
+@every_library
 @pytest.mark.parametrize(
     ("ranks", "names"),
     [
@@ -58,12 +47,12 @@ def test_many_ranks_have_a_bandwidth_and_a_rate(
             assert bandwidth == pytest.approx(rate * 1004 / 1000, rel=1e-5), name
 
 
-@EVERY
+@every_library
 def test_every_way_to_call_mpi(launcher: Any) -> None:
     ways = ["blocking", "nonblocking", "persistent"]
     assert sorted(launcher.axis("bw", "calls")) == ways
     sizes = ("--sizes", "0,8,1004,70000")
-    lines = [[*options(CALLED, "--calls", calls), *sizes] for calls in ways]
+    lines = [[*with_options(CALLED, "--calls", calls), *sizes] for calls in ways]
     one_way = [["latency", "--calls", calls, "--direction", "0to1", *sizes] for calls in ways]
     in_parts = ["partitioned_latency", "--sizes", "1004"]
     *parts, last = launcher.run_each([*lines, *one_way, in_parts], *QUICK)
@@ -74,10 +63,10 @@ def test_every_way_to_call_mpi(launcher: Any) -> None:
         assert {record["axes"]["calls"] for record in done.of("samples")} == {calls}
 
 
-@EVERY
+@every_library
 def test_every_kind_of_buffers(launcher: Any) -> None:
     """Those that are written before and those that are on devices."""
-    persistent = [*options(CALLED, "--calls", "persistent"), "partitioned_latency"]
+    persistent = [*with_options(CALLED, "--calls", "persistent"), "partitioned_latency"]
     lines = [
         *(
             [*persistent, "--sizes", "70000", "--reuse", reuse, "--touch", "sender", *EVERY_BUFFER]
@@ -89,7 +78,7 @@ def test_every_kind_of_buffers(launcher: Any) -> None:
         assert done.measured() == set(ON_TWO), line
 
 
-@ONE
+@one_library
 def test_messages_in_parts(launcher: Any) -> None:
     numbers = ("2", "64")
     lines = [("partitioned_latency", "--partitions", partitions) for partitions in numbers]
@@ -101,7 +90,7 @@ def test_messages_in_parts(launcher: Any) -> None:
         assert (skipped["status"], skipped["message"]) == ("skipped", said)
 
 
-@EVERY
+@every_library
 def test_messages_of_several_threads(launcher: Any) -> None:
     host = ("--sizes", "0,8,1004")
     lines = [
@@ -117,7 +106,7 @@ def test_messages_of_several_threads(launcher: Any) -> None:
             assert 2 * case["batch"] * sum(halves) / len(halves) > 45, line
 
 
-@ONE
+@one_library
 def test_threads_are_not_asked_for_where_others_are_measured(launcher: Any) -> None:
     told = launcher.ask("--check", "latency", "latency_mt")
     assert told.returncode == 2
@@ -125,7 +114,7 @@ def test_threads_are_not_asked_for_where_others_are_measured(launcher: Any) -> N
     assert line.startswith("nearpeak-mpi: latency needs MPI as it is begun for one thread")
 
 
-@ONE
+@one_library
 def test_persistent_requests_do_not_go_with_staging(launcher: Any) -> None:
     words = ("--calls", "persistent", "--staging", "pinned", "--buffers", "D")
     done = launcher.run("bw", *words, *SMALL, fake="reachable=1")
@@ -134,7 +123,7 @@ def test_persistent_requests_do_not_go_with_staging(launcher: Any) -> None:
     assert "persistent requests do not go with --staging" in skipped["message"]
 
 
-@ONE
+@one_library
 def test_a_library_that_grants_no_threads_is_a_reason(launcher: Any, faulty: Path) -> None:
     env = {"LD_PRELOAD": str(faulty), "NEARPEAK_FAULT": "serialized"}
     done = launcher.run("latency_mt", "--threads", "2", *SMALL, env=env)
@@ -143,7 +132,7 @@ def test_a_library_that_grants_no_threads_is_a_reason(launcher: Any, faulty: Pat
     assert skipped["message"].startswith("the library grants MPI_THREAD_SERIALIZED, and several")
 
 
-@ONE
+@one_library
 def test_communicators_are_freed_together_where_one_rank_is_out_of_memory(
     launcher: Any, faulty: Path
 ) -> None:
@@ -157,7 +146,7 @@ def test_communicators_are_freed_together_where_one_rank_is_out_of_memory(
     assert "out of memory" in skipped["message"]
 
 
-@ONE
+@one_library
 def test_the_first_use_of_threads_is_one_round_trip(launcher: Any, faulty: Path) -> None:
     """Of three trips it was the time; others take as long as it."""
     env = {"LD_PRELOAD": str(faulty), "NEARPEAK_FAULT": "slow"}
@@ -178,13 +167,14 @@ def lines_of_messages(calls: str) -> dict[tuple[str, ...], list[str]]:
     waits for together."""
     windows = ("bw", "bibw", "mbw_mr", "bw_fan_out")
     others = [fault for fault in FAULTS if fault != "swapped"]
+    together = others if calls == "blocking" else [*FAULTS]
     return {
-        tuple(options(["latency", "multi_lat"], "--calls", calls)): others,
-        tuple(options([*windows], "--calls", calls)): others if calls == "blocking" else [*FAULTS],
+        tuple(with_options(["latency", "multi_lat"], "--calls", calls)): others,
+        tuple(with_options(windows, "--calls", calls)): together,
     }
 
 
-@ONE
+@one_library
 @pytest.mark.parametrize(
     ("rank", "lines"),
     [

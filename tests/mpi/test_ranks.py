@@ -5,12 +5,10 @@ import os
 from typing import Any
 
 import pytest
+from mpi_launches import one_library
 
 TRIES = 100  # a busy machine may keep one of two ranks waiting
 QUICK = ("--sizes", "8,1000,65536", "--slot-ms", "0.1", "--least-samples", "3")
-
-# What is not about the library.
-one_library = pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
 
 
 # Where ranks share CPUs they wait long for each other: one type each.

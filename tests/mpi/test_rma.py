@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mpi_launches import every_library, measured_with, one_library, with_options
 
 PUTS = ["put_latency", "put_bw", "put_bibw"]
 GETS = ["get_latency", "get_bw"]
@@ -19,27 +20,18 @@ QUICK = (*FEW, "--slot-ms", "0.1")
 EVERY_BUFFER = (*FEW, "--slot-ms", "1")  # which takes turns
 SMALL = ("--sizes", "1004", *QUICK)
 
-EVERY = pytest.mark.parametrize("measured_library", ["openmpi", "mpich", "intel"], indirect=True)
-# What is not about the library.
-ONE = pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
 
-
-def each(names: list[str], *words: str) -> list[str]:
-    """Each benchmark with these options of its own."""
-    return [word for name in names for word in (name, *words)]
-
-
-@ONE
+@one_library
 def test_every_operation_over_every_window_and_synchronisation(launcher: Any) -> None:
     ways = list(itertools.product(WINDOWS, SYNCS))
-    lines = [each(ALL, "--win", win, "--sync", sync) for win, sync in ways]
+    lines = [with_options(ALL, "--win", win, "--sync", sync) for win, sync in ways]
     for way, done in zip(ways, launcher.run_each(lines, *SMALL), strict=True):
         assert done.measured() == set(ALL), way
         axes = {(record["axes"]["win"], record["axes"]["sync"]) for record in done.of("samples")}
         assert axes == {way}
 
 
-@pytest.mark.parametrize("measured_library", ["openmpi", "intel"], indirect=True)
+@measured_with("openmpi", "intel")
 def test_every_library_has_every_window_and_synchronisation(launcher: Any) -> None:
     # Each operation comes to each of them, no two of a line to the same.
     lines = []
@@ -47,13 +39,13 @@ def test_every_library_has_every_window_and_synchronisation(launcher: Any) -> No
         line: list[str] = []
         for place, name in enumerate(ALL, start=turn):
             win, sync = WINDOWS[place % len(WINDOWS)], SYNCS[place % len(SYNCS)]
-            line += each([name], "--win", win, "--sync", sync)
+            line += with_options([name], "--win", win, "--sync", sync)
         lines.append(line)
     for line, done in zip(lines, launcher.run_each(lines, *SMALL), strict=True):
         assert done.measured() == set(ALL), line
 
 
-@ONE
+@one_library
 @pytest.mark.parametrize(("buffers", "mib"), [("H", 11), ("D", 5)])
 def test_what_ranks_write_and_look_at_is_memory_too(
     launcher: Any, faulty: Path, tmp_path: Path, buffers: str, mib: int
@@ -69,14 +61,14 @@ def test_what_ranks_write_and_look_at_is_memory_too(
     assert skipped["message"].startswith("the buffers of all ranks of a host are ")
 
 
-@ONE
+@one_library
 def test_the_axes_are_those_that_are_tested(launcher: Any) -> None:
     for name in ALL:
         assert launcher.axis(name, "win") == WINDOWS
         assert launcher.axis(name, "sync") == SYNCS
 
 
-@ONE
+@one_library
 def test_metrics_and_sizes(launcher: Any) -> None:
     done = launcher.run(*ALL, "--sizes", "1,8,70000", *QUICK)
     assert done.measured() == set(ALL)
@@ -95,7 +87,7 @@ def test_metrics_and_sizes(launcher: Any) -> None:
     }
 
 
-@EVERY
+@every_library
 def test_every_kind_of_buffers(launcher: Any) -> None:
     """Those that rotate, are at an offset and are written before, and those that are on devices."""
     rotating = ("--sizes", "70000", "--reuse", "rotating", "--offset", "16", *EVERY_BUFFER)
@@ -103,8 +95,8 @@ def test_every_kind_of_buffers(launcher: Any) -> None:
     lines = {
         ("get_latency", "get_bw"): rotating,
         ("put_bibw", "acc_latency", "cas_latency"): ("--touch", "sender", *rotating),
-        tuple(each(ALL, "--win", "created")): devices,
-        tuple(each(ALL, "--win", "dynamic")): devices,
+        tuple(with_options(ALL, "--win", "created")): devices,
+        tuple(with_options(ALL, "--win", "dynamic")): devices,
     }
     whole = [(*names, *words) for names, words in lines.items()]
     parts = launcher.run_each(whole, fake="reachable=1")
@@ -112,7 +104,7 @@ def test_every_kind_of_buffers(launcher: Any) -> None:
         assert done.measured() == set(ALL).intersection(names), names
 
 
-@ONE
+@one_library
 def test_a_place_that_stays_as_it_was_is_one_of_many_that_rotate(
     launcher: Any, faulty: Path
 ) -> None:
@@ -125,7 +117,7 @@ def test_a_place_that_stays_as_it_was_is_one_of_many_that_rotate(
     ]
 
 
-@ONE
+@one_library
 def test_who_is_read_cannot_write_before(launcher: Any) -> None:
     done = launcher.run(*GETS, "--touch", "sender", *SMALL)
     assert done.code == 0, done.err
@@ -134,17 +126,17 @@ def test_who_is_read_cannot_write_before(launcher: Any) -> None:
     assert "--touch sender" in done.of("problem")[0]["message"]
 
 
-@EVERY
+@every_library
 def test_sums_of_every_type_of_c(launcher: Any) -> None:
     # Not half and bfloat16: MPICH 5.0.2 adds up their bits as integers, and is told so.
     kinds = launcher.axis("acc_latency", "type")[:4]
-    lines = [each(SUMS, "--type", kind) for kind in kinds]
+    lines = [with_options(SUMS, "--type", kind) for kind in kinds]
     for kind, done in zip(kinds, launcher.run_each(lines, "--sizes", "1000", *QUICK), strict=True):
         assert done.measured() == set(SUMS), kind
         assert {case["axes"]["type"] for case in done.of("samples")} == {kind}
 
 
-@ONE
+@one_library
 def test_the_default_window_takes_the_buffers(launcher: Any) -> None:
     windows = {"H": "allocated", "D,D": "created", "H,D": "created"}
     lines = [(*ALL, "--buffers", buffers) for buffers in windows]
@@ -154,10 +146,10 @@ def test_the_default_window_takes_the_buffers(launcher: Any) -> None:
         assert {record["axes"]["win"] for record in done.of("samples")} == {win}, buffers
 
 
-@ONE
+@one_library
 def test_a_librarys_own_memory_is_on_no_device(launcher: Any) -> None:
     ways = list(itertools.product(["allocated", "shared"], ["H,D", "M,M"]))
-    lines = [(*each(ALL, "--win", win), "--buffers", buffers) for win, buffers in ways]
+    lines = [(*with_options(ALL, "--win", win), "--buffers", buffers) for win, buffers in ways]
     parts = launcher.run_each(lines, *SMALL, fake="reachable=1")
     for (win, buffers), done in zip(ways, parts, strict=True):
         assert {problem["benchmark"] for problem in done.of("problem")} == set(ALL), (win, buffers)
@@ -168,7 +160,7 @@ def test_a_librarys_own_memory_is_on_no_device(launcher: Any) -> None:
         }
 
 
-@ONE
+@one_library
 def test_more_than_two_ranks_are_bad_input(launcher: Any) -> None:
     done = launcher.run("put_latency", *SMALL, ranks=3)
     assert done.code == 2
@@ -207,7 +199,7 @@ def wrong_ones(done: Any) -> list[tuple[str, int, int]]:
     ]
 
 
-@ONE
+@one_library
 def test_a_faulty_library_is_caught(launcher: Any, faulty: Path) -> None:
     env = {
         "LD_PRELOAD": str(faulty),
@@ -220,7 +212,7 @@ def test_a_faulty_library_is_caught(launcher: Any, faulty: Path) -> None:
         for names in (PUTS, GETS, SUMS)
     ]
     lines = [
-        [*each(names, "--sync", sync), "--sizes", ",".join(map(str, [*sizes, RIGHT]))]
+        [*with_options(names, "--sync", sync), "--sizes", ",".join(map(str, [*sizes, RIGHT]))]
         for sync, names, sizes in ways
     ]
     parts = launcher.run_each(lines, *QUICK, code=3, env=env)
@@ -232,7 +224,7 @@ def test_a_faulty_library_is_caught(launcher: Any, faulty: Path) -> None:
         assert right == [(name, RIGHT) for name in names], (sync, names)
 
 
-@ONE
+@one_library
 @pytest.mark.parametrize("fault", NUMBER_FAULTS)
 def test_operations_on_a_number_that_go_wrong_are_caught(
     launcher: Any, faulty: Path, fault: str
@@ -240,7 +232,7 @@ def test_operations_on_a_number_that_go_wrong_are_caught(
     env = {"LD_PRELOAD": str(faulty), "NEARPEAK_FAULT": fault, "NEARPEAK_FAULTY_BYTES": "8"}
     names, syncs = NUMBER_FAULTS[fault], ("flush", "fence")
     rank = 1 if fault == "careless" else 0  # who sees it first
-    lines = [each(names, "--sync", sync) for sync in syncs]
+    lines = [with_options(names, "--sync", sync) for sync in syncs]
     for sync, done in zip(syncs, launcher.run_each(lines, *QUICK, code=3, env=env), strict=True):
         assert wrong_ones(done) == [(name, 0, rank) for name in names], sync
         assert not done.of("samples"), sync

@@ -4,6 +4,7 @@
 from typing import Any
 
 import pytest
+from mpi_launches import measured_with
 
 SIZES = (1, 65537, 1_200_001)  # the last is three chunks, and not whole ones
 QUICK = ("--sizes", ",".join(map(str, SIZES)), "--slot-ms", "0.1", "--in-flight", "4M")
@@ -11,10 +12,7 @@ STAGINGS = ("pageable", "pinned", "pipelined")
 
 
 # Of each way, on one library: who moves the data is the program.
-ONE = pytest.mark.parametrize("measured_library", ["openmpi"], indirect=True)
-
-
-@ONE
+@measured_with("openmpi")
 @pytest.mark.parametrize(
     "words",
     [

@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mpi_launches import one_library
 
 QUICK = ("--buffers", "D", "--sizes", "1004", "--slot-ms", "0.1", "--least-samples", "3")
 NAME = "stream_latency"
 # The library has them; without CUDA it says so.
-pytestmark = pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
+pytestmark = one_library
 
 
 @pytest.fixture

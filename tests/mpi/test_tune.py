@@ -14,6 +14,7 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 from made_libraries import made_profile
+from mpi_launches import measured_with, one_library
 
 from nearpeak.cli.main import main
 from nearpeak.findings.build import build_results
@@ -67,7 +68,7 @@ def in_host_memory(mpi: str, targets: str, seconds: float) -> Asked:
     return Asked(mpi=mpi, targets=targets, path=None, buffers="H,H", budget_seconds=seconds, seed=1)
 
 
-@pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
+@one_library
 def test_what_is_planted_is_found_refused_or_survived(
     faulty: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -98,7 +99,7 @@ def test_what_is_planted_is_found_refused_or_survived(
     assert len(again.records) == launched  # all of it was played back
 
 
-@pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
+@one_library
 def test_a_threshold_is_put_where_two_protocols_cross(
     faulty: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,7 +119,7 @@ def test_a_threshold_is_put_where_two_protocols_cross(
     assert 1 << 14 < int(value) < 1 << 18
 
 
-@pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
+@one_library
 @pytest.mark.usefixtures("measured_library")
 def test_an_application_is_measured_and_confirmed() -> None:
     asked = in_host_memory("mpich", "jacobi2d:128,jacobi2d:256,latency:8", 3600.0)
@@ -147,7 +148,7 @@ def test_an_application_is_measured_and_confirmed() -> None:
     assert {"jacobi2d", "latency"} <= measured
 
 
-@pytest.mark.parametrize("measured_library", ["openmpi"], indirect=True)
+@measured_with("openmpi")
 def test_ucx_takes_the_ceilings_that_are_measured(
     measured_library: Library, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -244,7 +245,7 @@ def test_a_library_says_that_it_has_the_settings_of_the_module_file(
     assert f"{anyway} (environment)" in said, said
 
 
-@pytest.mark.parametrize("measured_library", ["openmpi"], indirect=True)
+@measured_with("openmpi")
 def test_open_mpi_takes_the_rules_of_its_file(
     measured_library: Library,
     tmp_path: Path,
@@ -273,7 +274,7 @@ def test_open_mpi_takes_the_rules_of_its_file(
     assert "MPI_ERR_ARG" in done.stderr
 
 
-@pytest.mark.parametrize("measured_library", ["mpich"], indirect=True)
+@one_library
 def test_the_whole_command(
     measured_library: Library,
     faulty: Path,

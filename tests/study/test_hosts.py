@@ -12,16 +12,9 @@ import msgspec
 import pytest
 
 from nearpeak.machine.machine import Machine
-from nearpeak.machine.sysfs import from_sysfs
 from nearpeak.study.hosts import describe, differences, remarks
 
-MACHINES = Path(__file__).parents[1] / "machines"
 NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))
-
-
-@pytest.fixture(scope="module")
-def dgx() -> Machine:
-    return from_sysfs(MACHINES / "dgx-h100.txt")
 
 
 def test_what_differs_is_named(dgx: Machine) -> None:

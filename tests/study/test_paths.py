@@ -2,7 +2,6 @@
 """Which paths of a machine a study takes, and which a launch."""
 
 import socket
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -11,7 +10,6 @@ from nearpeak.errors import UserError
 from nearpeak.machine import allocation
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.places import Ranks
-from nearpeak.machine.sysfs import from_sysfs
 from nearpeak.study.paths import (
     check_hosts,
     check_same_hosts,
@@ -23,12 +21,6 @@ from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule
 
 PAIR = Benchmark("pair", [Metric("pair", "us", "lower")], RankRule("exactly", 2))
 ANY = Benchmark("any", [Metric("any", "us", "lower")], RankRule("at least", 2))
-MACHINES = Path(__file__).parent.parent / "machines"
-
-
-@pytest.fixture(scope="module")
-def dgx() -> Machine:
-    return from_sysfs(MACHINES / "dgx-h100.txt")
 
 
 @pytest.mark.parametrize("here", ["localhost", socket.gethostname(), "127.0.0.1"])

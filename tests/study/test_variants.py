@@ -3,14 +3,13 @@
 
 import os
 import sys
-from pathlib import Path
 from types import ModuleType
 
 import msgspec
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.machine.sysfs import from_sysfs
+from nearpeak.machine.machine import Machine
 from nearpeak.study.describe import Description, describe
 from nearpeak.study.paths import paths_within, select_paths
 from nearpeak.study.plan import Variant
@@ -22,7 +21,6 @@ ANY = Benchmark("any", [Metric("any", "us", "lower")], RankRule("at least", 2))
 APPLICATION = Benchmark(
     "app", [Metric("app", "us", "lower")], RankRule("at least", 1), x=X("side", "cells", [64])
 )
-MACHINES = Path(__file__).parent.parent / "machines"
 
 
 @pytest.fixture
@@ -203,8 +201,7 @@ def test_what_takes_ordinary_memory_alone_is_measured_where_that_is(
         choose_variants(with_windows, ["put:win=allocated"], ["D,D"], paths)
 
 
-def test_applications_are_held_against_the_memory_that_they_are_in() -> None:
-    dgx = from_sysfs(MACHINES / "dgx-h100.txt")
+def test_applications_are_held_against_the_memory_that_they_are_in(dgx: Machine) -> None:
     described = Description(schema=1, program="", version="", benchmarks=[ANY, APPLICATION])
     known = paths_within(dgx)
 
