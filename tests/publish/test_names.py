@@ -110,6 +110,13 @@ def test_a_user_is_found_in_texts(text: str, expected: str) -> None:
         "ssh: Could not resolve hostname n9: Name n9",
         "SLURM_SUBMIT_HOST=n9 HOSTNAME=n9 SLURMD_NODENAME=n9 n9",
         "Built host: n9, Configure host: n9",
+        "  Local host:   n9\n  Node: n9\nHostname: n9\nfor n9",
+        "with PID 0 on node n9 exited on signal 9 n9",
+        "daemon died on node n9\non n9",
+        "[n9][[1234,1],0][btl_tcp.c:1] n9",
+        "=   RUNNING AT n9\nn9",
+        "slurmstepd-n9: error: n9",
+        "Warning: Permanently added 'n9,10.' (ECDSA) n9",
     ],
 )
 def test_launchers_tell_of_hosts(text: str) -> None:

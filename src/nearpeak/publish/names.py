@@ -103,16 +103,22 @@ _USER_VARIABLES = "(?:[A-Z]+_)*(?:USER|LOGNAME|USERNAME)"
 _TELLS_HOST = [
     re.compile(pattern.replace("WHO", _NAME), re.MULTILINE)
     for pattern in (
-        r"^\[WHO:\d{3,}\]",  # Open MPI
+        r"^\[WHO:\d{3,}\]",  # Open MPI, which says more in frames
+        r"^\[WHO\]\[\[",
+        r"\b(?:[Hh]ost|[Hh]ostname|Node):[ \t]+WHO$",
+        r"on node WHO(?:$| exited)",
         r"\] \[WHO:\d+:\d+\]",  # UCX
         r"^WHO:\d+:\d+ \[\d+\] NCCL",
         r"\[(?:mpiexec|proxy:[\d:]+)@WHO\]",
+        r"RUNNING AT WHO",
         r"prte(?:run|d)?-WHO-\d+@",
         r"srun: error: WHO: task",
         r"failed on node WHO:",
+        r"slurmstepd-WHO:",
         r"\*\*\* (?:STEP|JOB) \S+ ON WHO ",
         r"hostname WHO:",
         r"connect to host WHO port",
+        r"Permanently added '?WHO",
         r"@WHO(?:: Permission denied|'s password)",
         r"(?:Built|Configure) host: WHO",  # ompi_info
         rf"\b(?:{_HOST_VARIABLES})=WHO",
