@@ -4,7 +4,10 @@
 import ast
 import re
 from collections.abc import Iterator
+from importlib.util import resolve_name
 from pathlib import Path
+
+import pytest
 
 import nearpeak
 
@@ -54,13 +57,24 @@ def imported(file: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module == "nearpeak":
-            names = [f"nearpeak.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            package = ".".join(["nearpeak", *file.relative_to(ROOT).parent.parts])
+            module = resolve_name("." * node.level + (node.module or ""), package)
+            whole = module == "nearpeak"
+            names = [f"{module}.{alias.name}" for alias in node.names] if whole else [module]
         else:
-            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names = []
         for name in names:
             if name.startswith("nearpeak."):
                 yield name.removeprefix("nearpeak.")
+
+
+def test_relative_imports_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    file = tmp_path / "report" / "page.py"
+    file.parent.mkdir()
+    file.write_text("from ..study import plan\nfrom .. import trace\nfrom . import text\n")
+    assert list(imported(file)) == ["study", "trace", "report"]
 
 
 def test_every_package_has_its_layer() -> None:

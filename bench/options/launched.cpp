@@ -10,18 +10,17 @@
 namespace nearpeak {
 namespace {
 
-// The launchers' own variables come before Slurm's, which a launcher inside a job passes on. Of
-// local ranks: Open MPI's launchers; Hydra, of MPICH and Intel MPI; MVAPICH's, of both generations;
-// Cray's PALS, and others that speak PMI.
-const std::vector<const char*> kRank{"PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK",
-                                     "MV2_COMM_WORLD_RANK", "SLURM_PROCID"};
-const std::vector<const char*> kLocalRank{"OMPI_COMM_WORLD_LOCAL_RANK",
-                                          "MPI_LOCALRANKID",
-                                          "MV2_COMM_WORLD_LOCAL_RANK",
-                                          "MVP_COMM_WORLD_LOCAL_RANK",
-                                          "PALS_LOCAL_RANKID",
-                                          "PMI_LOCAL_RANK",
-                                          "SLURM_LOCALID"};
+// The launchers' own variables come before those of jobs, Slurm's last, which a launcher inside a
+// job passes on. Of local ranks: Open MPI's launchers; Hydra, of MPICH and Intel MPI; MVAPICH's, of
+// both generations; Cray's PALS, and others that speak PMI. tests/test_launchers.py compares them
+// with those of src/nearpeak/libraries/launchers.
+const std::vector<const char*> kRank{
+    "PMI_RANK",    "OMPI_COMM_WORLD_RANK", "PMIX_RANK",   "MV2_COMM_WORLD_RANK",
+    "PALS_RANKID", "FLUX_TASK_RANK",       "SLURM_PROCID"};
+const std::vector<const char*> kLocalRank{"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                          "MV2_COMM_WORLD_LOCAL_RANK",  "MVP_COMM_WORLD_LOCAL_RANK",
+                                          "PALS_LOCAL_RANKID",          "PMI_LOCAL_RANK",
+                                          "FLUX_TASK_LOCAL_ID",         "SLURM_LOCALID"};
 const std::vector<const char*> kRanks{"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE",
                                       "SLURM_NTASKS"};
 

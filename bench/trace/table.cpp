@@ -178,9 +178,11 @@ int launched() {
       {number("OMPI_COMM_WORLD_SIZE"), number("PMI_SIZE"), number("SLURM_STEP_NUM_TASKS")});
 }
 
-// One of a host's ranks speaks for all of them.
+// One of a host's ranks speaks for all of them. As kLocalRank of options/launched.cpp, which is not
+// linked into applications; tests/test_launchers.py compares both.
 bool speaks() {
-  for (const char* const name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
+  for (const char* const name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                 "PALS_LOCAL_RANKID", "FLUX_TASK_LOCAL_ID", "SLURM_LOCALID"})
     if (const char* const value = std::getenv(name)) return std::atoi(value) == 0;
   return true;
 }

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from nearpeak.cli.import_ import HELP
 from nearpeak.observations.sources import all_sources, nvbandwidth, ucx_perftest
 
 Nearpeak = Callable[..., tuple[int, str, str]]
@@ -176,7 +177,9 @@ def test_every_importer_is_described() -> None:
     assert len(names) == len(tools) - 1  # all but studies
     headings = "\n".join(line for line in text.splitlines() if line.startswith("## "))
     for name in names:
-        assert re.search(rf"\b{name}\b", headings), name
+        heading = re.search(rf"^## (?:(.+) \()?{name}\b", headings, re.MULTILINE)
+        assert heading, name
+        assert (heading[1] or name) in HELP
     for test in ucx_perftest.BY_NAME:
         assert f"`{test}`" in text
     for version, mib in nvbandwidth.DEFAULT_MIB.items():

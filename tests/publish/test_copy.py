@@ -96,7 +96,7 @@ def test_a_search_for_settings_is_read_as_before(tmp_path: Path) -> None:
     ]
 
 
-LEAKS = ("carol", "n17", "al ice", "apollo", "10.9.8.7", "example.org", "gpfs", "QX-81722")
+LEAKS = ("carol", "dora", "n17", "al ice", "apollo", "10.9.8.7", "example.org", "gpfs", "QX-81722")
 
 
 @pytest.fixture
@@ -128,7 +128,9 @@ def odd(make_study: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Path
             study.launch(block, name, "bw", {1024: 1.0 + block / 100})
         study.ceiling(block, {("bw", "flag", 1024): 2.0})
     failed = study.launch(5, "one", "latency", status=None, environment={"UCX_LOG": "/gpfs/x/log"})
-    study.end(failed, "crashed", "ssh carol@n17: /home/carol/a.out: 10.9.8.7 refused")
+    study.end(
+        failed, "crashed", "ssh carol@n17: /home/carol/a.out: ::ffff:10.9.8.7 refused dora@n18"
+    )
     plan = study.plan()
     contenders = [
         msgspec.structs.replace(

@@ -16,8 +16,7 @@ OTHER = "ffe95ba0-001e-ea8b-c9a6-49aff1cda11e"
 def replaced(*texts: str, names: Names | None = None) -> list[str]:
     """All of them, learnt from before."""
     names = names or Names()
-    for text in texts:
-        names.learn(text)
+    names.learn((text, "") for text in texts)
     return [names.replace(text) for text in texts]
 
 
@@ -37,16 +36,102 @@ def told(*hosts: str) -> Names:
         ("UCX_node07_shm", "UCX_host1_shm"),
         ("node07.cluster.example.org and cluster.example.org", "host1 and domain1"),
         ("node07.local", "host1"),
-        ("alice@node07:22", "user1@host1:22"),
-        ("ranks on node[01-16,20]", "ranks on host2"),
+        ("ranks on node[01-16,20] and node[01-16,20]-ib", "ranks on host2 and host2-ib"),
+        ("login3.cluster.example.org or login3", "host2 or host2"),  # of a domain that is known
+        ("node07.cluster.example.org, www.EXAMPLE.org, example.org", "host1, host2, domain2"),
         ("node071, mynode07, node7", "node071, mynode07, node7"),  # others
     ],
 )
 def test_a_host_is_found_in_texts(text: str, expected: str) -> None:
-    names = told("node07")
-    if "@node07" in text:
-        names.host("alice@node07")
+    names = told("node07" if "login3" not in text else "node07.cluster.example.org")
     assert replaced(text, names=names) == [expected]
+
+
+def test_a_range_of_racks_is_a_range_of_hosts() -> None:
+    text = "rack[1-2]node[01-16] rack1node[03-04],rack1node05"
+    assert replaced(text, names=told("rack1node05")) == ["host2 host3,host1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "bob@node07: Permission denied (publickey).",
+            "user1@host1: Permission denied (publickey).",
+        ),
+        ("bob@node07.hpc.example.org's password:", "user1@host1's password:"),
+        ("alice@node07:22 alice", "user1@host1:22 user1"),
+        (
+            "dave@10.1.2.3 eve@fe80::1 fay@localhost",
+            "user1@address1 user2@address2 user3@localhost",
+        ),
+        (
+            "gus@elsewhere: Permission denied; gus@elsewhere's",
+            "user1@host2: Permission denied; user1@host2's",
+        ),
+        (
+            "ssh://gus@node07/x, ssh -p 22 -l hal node07",
+            "ssh://user2@host1/x, ssh -p 22 -l user1 host1",
+        ),
+        ("https://gus:secret1@node07:3128", "https://user1:word1@host1:3128"),
+        (
+            "USER=gus SLURM_JOB_USER=hal LOGNAME=ida by gus",
+            "USER=user1 SLURM_JOB_USER=user2 LOGNAME=user3 by user1",
+        ),
+        ("Built by: gus, Configured by: hal", "Built by: user1, Configured by: user2"),
+        (
+            "[mpiexec@node07] [proxy:0:10@node07.example.org] 10",
+            "[mpiexec@host1] [proxy:0:10@host1] 10",
+        ),
+        ("prterun@node07 openmpi@node07 root@node07", "prterun@host1 openmpi@host1 root@host1"),
+        (
+            "memcpy@GLIBC_2.14 x@default prterun-node07-1@1",
+            "memcpy@GLIBC_2.14 x@default prterun-host1-1@1",
+        ),
+    ],
+)
+def test_a_user_is_found_in_texts(text: str, expected: str) -> None:
+    assert replaced(text, names=told("node07")) == [expected]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[n9:04640] mca: base n9",
+        "[1712345.678] [n9:123:0] ucp_context.c:1 n9",
+        "n9:1234:1240 [0] NCCL INFO n9",
+        "[mpiexec@n9] control_cb n9",
+        "[proxy:0:1@n9] HYD_pmcd n9",
+        "prterun-n9-4032@1 n9",
+        "srun: error: n9: task 0: Killed n9",
+        "srun: error: Task launch for 1.0 failed on node n9: n9",
+        "slurmstepd: error: *** STEP 1.0 ON n9 CANCELLED AT n9",
+        "ssh: connect to host n9 port 22: refused n9",
+        "ssh: Could not resolve hostname n9: Name n9",
+        "SLURM_SUBMIT_HOST=n9 HOSTNAME=n9 SLURMD_NODENAME=n9 n9",
+        "Built host: n9, Configure host: n9",
+        "  Local host:   n9\n  Node: n9\nHostname: n9\nfor n9",
+        "with PID 0 on node n9 exited on signal 9 n9",
+        "daemon died on node n9\non n9",
+        "[n9][[1234,1],0][btl_tcp.c:1] n9",
+        "=   RUNNING AT n9\nn9",
+        "slurmstepd-n9: error: n9",
+        "Warning: Permanently added 'n9,10.' (ECDSA) n9",
+    ],
+)
+def test_launchers_tell_of_hosts(text: str) -> None:
+    assert replaced(text) == [text.replace("n9", "host1")]
+
+
+def test_the_value_of_a_variable_is_a_user_or_a_host() -> None:
+    names = Names()
+    names.learn([("gus", "SLURM_JOB_USER"), ("n9", "HOSTNAME"), ("1", "MPICH_USER")])
+    assert names.replace("gus on n9 1") == "user1 on host1 1"
+
+
+def test_what_a_later_text_tells_is_known_in_those_before() -> None:
+    texts = ("bob@n9: refused", "ssh: connect to host n9 port 22")
+    assert replaced(*texts)[0] == "user1@host1: refused"
 
 
 def test_a_short_name_is_no_part_of_a_word() -> None:
@@ -74,6 +159,9 @@ def test_names_that_all_machines_have_stay() -> None:
         ("LD=/home/carol/lib:/Users/dan/lib64", "LD=/home/user1/lib:/Users/user2/lib64"),
         ("-L/gpfs/projects/carol -I/usr/include", "-L/dir1/dir2/dir3 -I/usr/include"),
         ("~carol/mpi ~/runs 7 ~/3", "~user1/mpi ~/dir1 7 ~/dir2"),
+        ("~20 GB/s ~dan:~erin", "~20 GB/s ~user1:~user2"),
+        ("../../home/erin/x, by erin", "../../home/user1/x, by user1"),
+        ("/work/data-2/gus /work/nearpeak-of-gus/x", "/work/dir1/dir2 /work/dir3/dir4"),
         ("file:///scratch/x.txt, https://docs.open-mpi.org/a/b", None),
         ("'NAME=/work/a=b/c,d' (/work/e)", "'NAME=/work/dir1/dir2' (/work/dir3)"),
         ("/data/q/mpi/openmpi-5.0.11/lib/openmpi/x.so", None),
@@ -127,11 +215,19 @@ def test_a_gpu_has_one_name_however_it_is_written() -> None:
     ("text", "expected"),
     [
         ("10.1.2.3:5000 10.1.2.3/24 fe80::1%ib0", "address1:5000 address1/24 address2%ib0"),
+        ("::ffff:10.1.2.3 ::ffff:10.1.2.3:22. ::10.1.2.3,", "address1 address1:22. address2,"),
+        ("[::1]:22 [2001:db8::5]:22 [fe80::1%ib0]:5", "[::1]:22 [address1]:22 [address2%ib0]:5"),
+        (
+            "::ffff:127.0.0.1 std::add a1::b2c 1:2:3.4.5",
+            "::ffff:127.0.0.1 std::add address1 1:2:3.4.5",
+        ),
+        ("84cd44ae600d9dcd-fe44e709 873d55dc-0101", "84cd44ae600d9dcd-fe44e709 873d55dc-0101"),
+        ("80:00:02:08:fe:80:00:00:00:00:00:00:50:6b:4b:03:00:cc:b8:f6", "mac1"),
         ("v1.2.3.4 1.2.3 1.2.3.4.5 999.1.1.1", "v1.2.3.4 1.2.3 1.2.3.4.5 999.1.1.1"),
         ("at 19:27:13.345, 0000:00:06.0, 2:0 0,1 0", "at 19:27:13.345, 0000:00:06.0, 2:0 0,1 0"),
         ("a4:bf:01:2f:33:10 enxa4bf012f3310", "mac1 mac2"),
         ("0x506b4b0300ccb8f6 506b:4b03:00cc:b8f6 0x7ffe12", "guid1 guid2 0x7ffe12"),
-        ("fe80:0000:0000:0000:506b:4b03:00cc:b8f6", "address1"),
+        ("fe80:0000:0000:0000:506b:4b03:00cc:b8f6 FE80::506b:4b03:cc:b8f6", "address1 address1"),
         ("ba050000-d6c6-69d0-1e61-0600441f477d", "uuid1"),
         ("board serial number: 1650221003322, S/N", "board serial number: serial1, S/N"),
     ],
@@ -142,8 +238,7 @@ def test_what_identifies_hardware(text: str, expected: str) -> None:
 
 def test_the_value_of_a_variable_is_a_serial_number() -> None:
     names = Names()
-    names.learn("QX-81722", "BOARD_SERIAL")
-    names.learn("0000", "I_MPI_INFO_SERIAL")
+    names.learn([("QX-81722", "BOARD_SERIAL"), ("0000", "I_MPI_INFO_SERIAL")])
     assert names.replace("0000:00 of QX-81722") == "0000:00 of serial1"
 
 

@@ -15,10 +15,11 @@ class NoLauncher {
  public:
   NoLauncher() {
     for (const char* name :
-         {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK", "SLURM_PROCID",
-          "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK",
-          "MVP_COMM_WORLD_LOCAL_RANK", "PALS_LOCAL_RANKID", "PMI_LOCAL_RANK", "SLURM_LOCALID",
-          "PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"})
+         {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK", "PALS_RANKID",
+          "FLUX_TASK_RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+          "MV2_COMM_WORLD_LOCAL_RANK", "MVP_COMM_WORLD_LOCAL_RANK", "PALS_LOCAL_RANKID",
+          "PMI_LOCAL_RANK", "FLUX_TASK_LOCAL_ID", "SLURM_LOCALID", "PMI_SIZE",
+          "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"})
       unsetenv(name);
   }
 };
@@ -33,13 +34,14 @@ TEST_CASE("a rank is what its launcher says, and a launcher inside a Slurm job i
   const Variable slurm_local("SLURM_LOCALID", "0");
   CHECK(launched_rank() == 0);
   CHECK(launched_local_rank() == 0);
-  for (const char* name : {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK"}) {
+  for (const char* name : {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "MV2_COMM_WORLD_RANK",
+                           "PALS_RANKID", "FLUX_TASK_RANK"}) {
     const Variable rank(name, "3");
     CHECK(launched_rank() == 3);
   }
   for (const char* name :
        {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK",
-        "MVP_COMM_WORLD_LOCAL_RANK", "PALS_LOCAL_RANKID", "PMI_LOCAL_RANK"}) {
+        "MVP_COMM_WORLD_LOCAL_RANK", "PALS_LOCAL_RANKID", "PMI_LOCAL_RANK", "FLUX_TASK_LOCAL_ID"}) {
     const Variable rank(name, "1");
     CHECK(launched_local_rank() == 1);
   }
@@ -66,5 +68,6 @@ TEST_CASE("what is not a rank is refused with the variable's name") {
 
 TEST_CASE("the variables are named for people") {
   CHECK(rank_variables() ==
-        "PMI_RANK, OMPI_COMM_WORLD_RANK, PMIX_RANK, MV2_COMM_WORLD_RANK or SLURM_PROCID");
+        "PMI_RANK, OMPI_COMM_WORLD_RANK, PMIX_RANK, MV2_COMM_WORLD_RANK, PALS_RANKID, "
+        "FLUX_TASK_RANK or SLURM_PROCID");
 }

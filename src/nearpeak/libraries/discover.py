@@ -33,7 +33,6 @@ LAYER = "+layer"  # behind what names a library: with the layer loaded before it
 LACKS = "nearpeak-lacks.txt"  # in a prefix: what was left out of the library (bundle/trim.py)
 SRUN = "srun"
 FOUND_NAME = re.compile(r"(.+?)-\d.*")  # of what is found on any machine: its family and version
-LAUNCHERS = ("mpirun", "mpiexec", "mpiexec.hydra", "mpirun.*", "mpiexec.*")
 
 
 class UnknownNameError(UserError):
@@ -166,7 +165,8 @@ def prefixes_on_path(path: str) -> list[Path]:
     """The prefixes of the launchers in a search path, in its order, each once."""
     prefixes = []
     for folder in path.split(":"):
-        for launcher in (Path(folder) / "mpirun", Path(folder) / "mpiexec"):
+        for name in launchers.of_libraries():
+            launcher = Path(folder) / name
             if folder and launcher.is_file():
                 prefixes += [launcher.parent.parent, launcher.resolve().parent.parent]
     return list(dict.fromkeys(prefixes))
@@ -284,7 +284,7 @@ def _launcher(prefix: Path, family: Family, env: dict[str, str]) -> tuple[Path |
     for it there."""
     said: dict[Path, str] = {}
     broken: list[str] = []
-    for pattern in LAUNCHERS:
+    for pattern in launchers.of_libraries():
         for file in sorted((prefix / "bin").glob(pattern)):
             program = file.resolve()
             if program not in said:

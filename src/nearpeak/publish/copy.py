@@ -7,7 +7,7 @@ The digests of a study's copy are those of its own lines, and its first record s
 
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -121,7 +121,7 @@ def publish(
         names.host(line.get("host"))
         for node in line.get("chosen", {}).get("nodes", []):
             names.host(node)
-    _each(names.learn, [*studies, lines, trace, list(texts.values())])
+    names.learn(_all_texts([*studies, lines, trace, list(texts.values())]))
     files: dict[Path, bytes] = {}
     for study in studies:
         files |= _copied(study, names, logs=logs)
@@ -266,21 +266,21 @@ def _told(names: Names, study: _Study) -> None:
         names.host(explanation["host"])
 
 
-def _each(learn: Callable[[str, str], None], value: Any, called: str = "") -> None:
-    """Gives every text, with the name of its value, to `learn`."""
+def _all_texts(value: Any, called: str = "") -> Iterator[tuple[str, str]]:
+    """Every text, with the name of its value."""
     if isinstance(value, str):
-        learn(value, called)
+        yield value, called
     elif isinstance(value, _Study):
         for part in (value.machine, value.plan, value.records, value.explanations):
-            _each(learn, part)
+            yield from _all_texts(part)
     elif isinstance(value, list):
         if not (value and isinstance(value[0], float)):  # samples
             for each in value:
-                _each(learn, each, called)
+                yield from _all_texts(each, called)
     elif isinstance(value, dict):
         for name, each in value.items():
             if name not in VOCABULARY:
-                _each(learn, each, name)
+                yield from _all_texts(each, name)
 
 
 def _replaced(value: Any, names: Names) -> Any:

@@ -3,6 +3,8 @@
 
 All texts are learnt from first (`learn`), then replaced (`replace`): a name that one text tells to
 be a user's is replaced in all others too. docs/publish.md says what is found.
+
+What launchers and ssh say is as Hydra, PRRTE, Open MPI, UCX, NCCL, Slurm and OpenSSH print it.
 """
 
 import ipaddress
@@ -12,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Literal, get_args
 
-from nearpeak.libraries import catalogue
+from nearpeak.libraries import catalogue, launchers
 from nearpeak.libraries.families import all_families
 
 Kind = Literal[
@@ -31,7 +33,7 @@ Kind = Literal[
 KINDS: tuple[Kind, ...] = get_args(Kind)
 SHORT = {"directory": "dir"}  # what stand-ins begin with, where that is not their kind
 # Names that many machines have, and that tell nothing of one.
-COMMON = {"localhost", "localhost.localdomain", "root", "user", "nobody"}
+COMMON = {"localhost", "localhost.localdomain", "root", "user", "nobody", "git"}
 # Folders at the top of which a system's own are: what is below keeps its name.
 SYSTEM = {"bin", "boot", "dev", "etc", "lib", "lib64", "opt", "proc", "run", "sbin", "sys", "usr"}
 HOMES = {"home", "users", "Users"}
@@ -54,18 +56,24 @@ PUBLIC = {
         "..",
         "",
     ),
-    *("mpirun", "mpiexec", "mpiexec.hydra", "prterun", "orterun", "srun", "flux", "env", "ssh"),
-    *("ucx", "libucx", "cuda", "nvidia", "hpcx", "rocm", "libfabric"),
+    *launchers.programs(),
+    *("env", "ssh"),
 }
+# What is installed in folders with a version in their name, beside MPI libraries.
+INSTALLED = {"ucx", "libucx", "cuda", "nvidia", "hpcx", "rocm", "libfabric"}
 # Nearpeak's own programs and folders, those of its builds, and shared libraries.
 _OWN = re.compile(
-    r"nearpeak(-[\w-]+)?|[0-9a-f]{16}-[0-9a-f]{8}|lib[\w+-]+\.so(\.\d+)*"
+    r"nearpeak(-(mpi|native|bundle|layer|trace|explain))?|[0-9a-f]{16}-[0-9a-f]{8}"
+    r"|nearpeak-(run|launch|start|probe|nodes|trace|explain|mps)-[a-z0-9_]{8}"  # temporary ones
+    r"|lib[\w+-]+\.so(\.\d+)*"
     r"|\S+-[HPDM],[HPDM]-[\w-]+-\d+-(data|churn|leak)[\w-]*\.txt"  # cases of conformance
 )
 _VERSIONED = re.compile(r"(?P<name>[A-Za-z][\w-]*?)-\d+(\.\d+)*")
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
 _BUILDER = re.compile(r"package: Open MPI (?P<user>\S+)@(?P<host>\S+) Distribution")
-_MAIL = re.compile(r"(?<![\w.-])(?P<user>[\w.+-]+)@(?P<host>[\w-]+(\.[\w-]+)*\.[A-Za-z]{2,})")
+# Numbers stand before an `@` for ranks and jobs.
+_AT = r"(?<![\w.-])(?P<user>(?!\d+@)\w[\w.+-]*)@"
+_MAIL = re.compile(rf"{_AT}(?P<host>[\w-]+(\.[\w-]+)*\.[A-Za-z]{{2,}})")
 # How names with domains end: with two words, or with one that no other thing has.
 _TOP = r"\.(?:[A-Za-z0-9-]+\.[A-Za-z]{2,}|local|lan|internal|localdomain)"
 _SERIAL = re.compile(
@@ -79,12 +87,55 @@ _PART = r"(?:\\.|[^\s/:;'\"()<>|&`\\])+"
 _GPU = r"(?:MIG-)?(?:GPU|MIG)-[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]+)*"
 _UUID = r"(?<![\w-])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![\w-])"
 _MAC = (
-    r"(?<![\w:])(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}(?![\w:])"
+    r"(?<![\w:])(?:[0-9a-fA-F]{2}:){5,19}[0-9a-fA-F]{2}(?![\w:])"  # of InfiniBand 20
     r"|(?<![A-Za-z0-9])(?:en|wl)x[0-9a-f]{12}(?![A-Za-z0-9])"  # systemd's name of a USB adapter
 )
 _GUID = r"\b0x[0-9a-fA-F]{16}\b|(?<![\w:])(?:[0-9a-fA-F]{4}:){3}[0-9a-fA-F]{4}(?![\w:])"
-_V6 = r"(?<![\w:.])(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F]{0,4}(?![\w:])"
-_V4 = r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)"
+_FOUR = r"\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)"
+_V6 = rf"(?<![\w:.])(?:[0-9a-fA-F]{{0,4}}:){{2,7}}(?:{_FOUR}|[0-9a-fA-F]{{0,4}}(?![\w:]|\.\d))"
+_V4 = rf"(?<![\w.]){_FOUR}"
+_AT_HOST = re.compile(rf"{_AT}(?P<host>{_V6}|[\w.-]+)")
+_NAME = r"([A-Za-z0-9_][\w.-]*)"
+_HOST_VARIABLES = "HOST|HOSTNAME|SLURM_SUBMIT_HOST|SLURMD_NODENAME|PBS_O_HOST"
+_USER_VARIABLES = "(?:[A-Z]+_)*(?:USER|LOGNAME|USERNAME)"
+# Where texts tell of a host, or a user. Each is searched alone, which is faster where the first
+# letters are known.
+_TELLS_HOST = [
+    re.compile(pattern.replace("WHO", _NAME), re.MULTILINE)
+    for pattern in (
+        r"^\[WHO:\d{3,}\]",  # Open MPI, which says more in frames
+        r"^\[WHO\]\[\[",
+        r"\b(?:[Hh]ost|[Hh]ostname|Node):[ \t]+WHO$",
+        r"on node WHO(?:$| exited)",
+        r"\] \[WHO:\d+:\d+\]",  # UCX
+        r"^WHO:\d+:\d+ \[\d+\] NCCL",
+        r"\[(?:mpiexec|proxy:[\d:]+)@WHO\]",
+        r"RUNNING AT WHO",
+        r"prte(?:run|d)?-WHO-\d+@",
+        r"srun: error: WHO: task",
+        r"failed on node WHO:",
+        r"slurmstepd-WHO:",
+        r"\*\*\* (?:STEP|JOB) \S+ ON WHO ",
+        r"hostname WHO:",
+        r"connect to host WHO port",
+        r"Permanently added '?WHO",
+        r"@WHO(?:: Permission denied|'s password)",
+        r"(?:Built|Configure) host: WHO",  # ompi_info
+        rf"\b(?:{_HOST_VARIABLES})=WHO",
+    )
+]
+_TELLS_USER = [
+    re.compile(pattern.replace("WHO", _NAME))
+    for pattern in (
+        r"(?:Built|Configured) by: WHO",  # ompi_info
+        rf"\b(?:{_USER_VARIABLES})=WHO",
+        r"User=WHO",  # an option of ssh
+        r"[rs]sh [^\n;|&]*?-l ?WHO",
+        r"(?<![\w/])~(?!\d)WHO(?=[/:]|$)",
+        r"://WHO:[^\s/@]+@",
+    )
+]
+_SECRET = re.compile(r"://[^\s/:@]+:(?P<secret>[^\s/@]+)@(?P<host>[\w.-]+)")
 
 
 class Names:
@@ -97,11 +148,12 @@ class Names:
         self._given: dict[Kind, dict[str, str]] = {kind: {} for kind in KINDS}
         self._words: dict[str, tuple[Kind, str]] = {}  # in texts, wherever they stand alone
         self._blank: dict[str, None] = {}  # folders with blanks in them
-        self._software = {*catalogue.entries(), *all_families(), *PUBLIC}
+        self._installed = {*catalogue.entries(), *all_families(), *INSTALLED}
+        self._software = {*self._installed, *PUBLIC}
         self._counts: Counter[Kind] = Counter()  # of different names
         self._pattern: re.Pattern[str] | None = None
         self._any_word: re.Pattern[str] | None = None
-        self._whole_hosts: re.Pattern[str] | None = None  # names that were told, with domains
+        self._with_hosts: set[str] = set()  # the domains in which known hosts are
         self.places: Counter[Kind] = Counter()  # how often something was replaced
         for word in hidden:
             self._word("word", word)
@@ -129,11 +181,20 @@ class Names:
         self._words.setdefault(name, ("host", whole))
         self._words.setdefault(name.partition(".")[0], ("host", short))
         if "." in domain:  # else it is a word like "local"
-            self._word("domain", name.partition(".")[2])
+            self._with_hosts |= set(self._domain(name.partition(".")[2]))
+
+    def _domain(self, name: str) -> list[str]:
+        """Takes in a domain and those that it is in, if they are not one word; returns them."""
+        self._word("domain", name)
+        found = [name]
+        while "." in (name := name.partition(".")[2]):
+            self._words.setdefault(name, ("domain", name.lower()))
+            found.append(name)
+        return found
 
     def user(self, name: str) -> None:
         """Somebody is called so."""
-        if name.lower() not in COMMON:
+        if name.lower() not in COMMON and not name.isdecimal():
             self._word("user", name)
 
     def gpu(self, uuid: str | None) -> None:
@@ -148,32 +209,83 @@ class Names:
                 self._blank[each.rstrip("/")] = None
                 self._homes(each)
 
-    def learn(self, text: str, called: str = "") -> None:
-        """Takes in what a text, the value of this name, tells of hosts and users."""
+    def learn(self, texts: Iterable[tuple[str, str]]) -> None:
+        """Takes in what texts tell of hosts and users; each with the name of its value, or ""."""
+        known = list(dict.fromkeys(texts))
+        for text, called in known:
+            self._learn(text, called)
+        # What any of them tells of hosts counts in all.
+        before = -1
+        while before != len(self._words):
+            before = len(self._words)
+            self._learn_domains(text for text, _ in known)
+        for text, _ in known:
+            if "@" in text:
+                self._learn_at(text)
+
+    def _learn(self, text: str, called: str) -> None:
         if _NAMES_SERIAL.search(called):
             self._serial(text)
+        if re.fullmatch(_USER_VARIABLES, called) and re.fullmatch(_NAME, text):
+            self.user(text)
+        if re.fullmatch(_HOST_VARIABLES, called):
+            self._told_host(text)
         for found in _SERIAL.finditer(text):
             self._serial(found["serial"])
-        if self._whole_hosts is None:
-            known = sorted(name for name, (kind, _) in self._words.items() if kind == "host")
-            some = "|".join(map(re.escape, known)) or "(?!)"
-            self._whole_hosts = re.compile(rf"(?<![\w.-])(?:{some})(?:\.[A-Za-z0-9-]+)*{_TOP}\b")
-        for found in self._whole_hosts.finditer(text):
-            self.host(found[0])
+        for pattern in _TELLS_HOST:
+            for found in pattern.finditer(text):
+                self._told_host(found[1])
+        for pattern in _TELLS_USER:
+            for found in pattern.finditer(text):
+                self.user(found[1])
+        for found in _SECRET.finditer(text):
+            self._word("word", found["secret"])
+            self._told_host(found["host"])
         for found in _BUILDER.finditer(text):
             self.user(found["user"])
             self.host(found["host"])
+        if "/" in text:
+            for found in re.finditer(rf"(?:{_START}|(?<![\w/.])\.{{1,2}})(?:/{_PART})+", text):
+                if not any(each.startswith(found[0]) for each in self._blank):
+                    self._homes(found[0].rstrip(_BEHIND))
+
+    def _learn_domains(self, texts: Iterable[str]) -> None:
+        """Takes in names of hosts with their domains, where either is known."""
+        known = sorted(word for word, (kind, _) in self._words.items() if kind == "host")
+        hosts, domains = (
+            "|".join(map(re.escape, names)) or "(?!)" for names in (known, sorted(self._with_hosts))
+        )
+        whole = re.compile(
+            rf"(?<![\w.-])(?:(?:{hosts})(?:\.[A-Za-z0-9-]+)*{_TOP}\b"
+            rf"|(?:[A-Za-z0-9][\w-]*\.)+(?i:{domains})(?![\w-]))"
+        )
+        for found in itertools.chain.from_iterable(map(whole.finditer, texts)):
+            short = found[0].partition(".")[0]
+            if short in self._words or any(map(str.isdigit, short)):
+                self.host(found[0])
+            else:  # without its domain it may be a word, like "mail"
+                self._word("host", found[0])
+
+    def _learn_at(self, text: str) -> None:
+        """Users before hosts, which are known or have a domain."""
+        for found in _AT_HOST.finditer(text):
+            if found["user"] not in self._software and self._is_host(found["host"]):
+                self.user(found["user"])
         for found in _MAIL.finditer(text):
             library = found["user"] in self._software  # NAME@FILE.toml
             if not library and not found["host"].endswith(".toml"):
                 self.user(found["user"])
-                self._word("domain", found["host"])
-        if "/" in text:
-            for found in re.finditer(rf"{_START}(?:/{_PART})+", text):
-                if not any(each.startswith(found[0]) for each in self._blank):
-                    self._homes(found[0].rstrip(_BEHIND))
-            for found in re.finditer(r"(?<![\w/])~([A-Za-z_][\w.-]*)/", text):
-                self.user(found[1])
+                self._domain(found["host"])
+
+    def _told_host(self, name: str) -> None:
+        if not name.isdecimal():
+            self.host(name)
+
+    def _is_host(self, name: str) -> bool:
+        """Whether it is the name of a host that is known, or an address."""
+        name = name.rstrip(_BEHIND).lower()
+        known = self._given["host"]
+        return name in known or name in COMMON or _address(name) is not None
 
     def _homes(self, path: str) -> None:
         """Takes in whose homes are in a path."""
@@ -223,7 +335,9 @@ class Names:
             return self._put("host", text.lower())
         if kind == "word":
             return self._known_word(text)
-        if kind == "kept" or (kind == "address" and not _address(text)):
+        if kind == "address" and (address := _address(text)):
+            return self._put("address", address)
+        if kind in ("kept", "address"):
             return text
         [known] = (each for each in KINDS if each == kind)
         return self._put(known, text.lower())
@@ -246,7 +360,7 @@ class Names:
     def _is_installed(self, part: str) -> bool:
         """Whether it is called like the folder of a known library: `openmpi-5.0.11`."""
         versioned = _VERSIONED.fullmatch(part)
-        return versioned is not None and versioned["name"] in self._software
+        return versioned is not None and versioned["name"] in self._installed
 
     def _part(self, part: str) -> str:
         if part in self._words:
@@ -296,29 +410,33 @@ class Names:
 
 def _alone(word: str) -> str:
     """Finds a word where it is no part of another. `_` is a part of words, but not beside one with
-    a digit, which no word of English has."""
-    if any(map(str.isdigit, word)):
+    a dot or a digit, which no word of English has."""
+    if "." in word or any(map(str.isdigit, word)):
         return rf"(?<![A-Za-z0-9])(?i:{re.escape(word)})(?![A-Za-z0-9])"
     return rf"(?<![A-Za-z0-9_]){re.escape(word)}(?![A-Za-z0-9_])"
 
 
 def _numbered(host: str) -> bool:
     """Whether it may be one of many, that Slurm writes as `node[001-004]`."""
-    return re.fullmatch(r"[\w-]*[A-Za-z-]\d+", host) is not None
+    return re.fullmatch(r"[\w-]*[A-Za-z-]\d+[\w-]*", host) is not None
 
 
 def _range(host: str) -> str:
-    return rf"(?<![A-Za-z0-9]){re.escape(host.rstrip('0123456789'))}\[[\d,-]+\]"
+    """Finds hosts that are called so but for their numbers, of which one is a range at least."""
+    numbers = re.sub(r"\d+", r"(?:\\d+|\\[[\\d,-]+\\])", re.escape(host))
+    return rf"(?<![A-Za-z0-9])(?=[\w-]*\[){numbers}(?![A-Za-z0-9])"
 
 
 def _digits(uuid: str) -> str:
     return re.sub(r"^(MIG-)?(GPU-|MIG-)?", "", uuid).replace("-", "").lower()
 
 
-def _address(text: str) -> bool:
-    """Whether it is an IP address that tells one host from another."""
+def _address(text: str) -> str | None:
+    """The IP address that a text is, written in one way; None for none, and for one that does not
+    tell one host from another."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
-        return False
-    return not (address.is_loopback or address.is_unspecified)
+        return None
+    plain = getattr(address, "ipv4_mapped", None) or address
+    return None if plain.is_loopback or plain.is_unspecified else str(plain)

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs that start ranks: one file each, with `arguments(library, job) -> list[str]`.
+"""The programs that start ranks: one file each, with `arguments(library, job) -> list[str]`, what
+they may be called (`PROGRAMS`: names and patterns, the likeliest first), and the variables by which
+they tell a process its rank (`RANK`) and that among the ranks of its host (`LOCAL_RANK`), which
+bench/options/launched.cpp knows too.
 
-Those of workload managers, which start the ranks of many libraries, but in a job alone, also have
-`PROGRAM`, `in_job()`, in words where that is (`JOB`), and `is_it(file)` where other programs have
-that name too.
+Those of workload managers, which start the ranks of many libraries, but in a job alone, are called
+`PROGRAM` in the place of `PROGRAMS`, and also have `in_job()`, in words where that is (`JOB`), and
+`is_it(file)` where other programs have that name too.
 
 Every launcher is told to bind nothing, and each rank starts through taskset, which binds it to
 exactly its logical CPUs: the launchers' own words for binding differ in what they number, cannot
@@ -68,6 +71,26 @@ def names() -> set[str]:
     return {module.name for module in pkgutil.iter_modules(__path__)}
 
 
+def modules() -> list[ModuleType]:
+    """Those of all launchers, by name."""
+    return [_module(name) for name in sorted(names())]
+
+
+@functools.cache
+def of_libraries() -> list[str]:
+    """What the launchers that libraries bring may be called: names and patterns, the likeliest
+    first."""
+    own = [module for module in modules() if not hasattr(module, "JOB")]
+    return list(dict.fromkeys(name for module in own for name in module.PROGRAMS))
+
+
+@functools.cache
+def programs() -> set[str]:
+    """What launchers are called, those of jobs too: names alone."""
+    named = {name for name in of_libraries() if "*" not in name}
+    return named | {module.PROGRAM for _, module in _of_jobs()}
+
+
 def of_job(program: Path) -> str | None:
     """Which launcher of jobs a program is; None: of none, so it is a library's own."""
     return next((name for name, module in _of_jobs() if _is_it(module, program)), None)
@@ -122,8 +145,7 @@ def _module(launcher: str) -> ModuleType:
 
 
 def _of_jobs() -> list[tuple[str, ModuleType]]:
-    modules = [(name, _module(name)) for name in sorted(names())]
-    return [(name, module) for name, module in modules if hasattr(module, "JOB")]
+    return [(each.__name__.rpartition(".")[2], each) for each in modules() if hasattr(each, "JOB")]
 
 
 def _is_it(module: ModuleType, program: Path) -> bool:

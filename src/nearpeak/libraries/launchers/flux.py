@@ -18,6 +18,7 @@ from nearpeak.libraries.launchers import Job
 from nearpeak.libraries.library import Library
 
 PROGRAM = "flux"
+RANK, LOCAL_RANK = "FLUX_TASK_RANK", "FLUX_TASK_LOCAL_ID"
 JOB = "a Flux instance alone, and this is none: start nearpeak in one (flux alloc or flux batch)"
 LIMIT_SECONDS = 20.0  # for a command of Flux to answer
 # By what ranks find each other, where that is not Flux's own PMI: names of plugins of its shell.
@@ -56,7 +57,7 @@ def arguments(library: Library, job: Job) -> list[str]:
     line += ["--setopt=cpu-affinity=off", "--setopt=gpu-affinity=off"]
     if pmi := _pmi(library):
         line.append(f"--setopt=pmi={pmi}")
-    return [*line, *job.flags, *job.bound("FLUX_TASK_RANK")]
+    return [*line, *job.flags, *job.bound(RANK)]
 
 
 def _pmi(library: Library) -> str:

@@ -6,6 +6,9 @@ from nearpeak.libraries.launchers import Job
 from nearpeak.libraries.library import Library
 from nearpeak.machine import allocation
 
+PROGRAMS = ("mpirun", "mpiexec", "mpiexec.hydra", "mpirun.*", "mpiexec.*")
+RANK, LOCAL_RANK = "PMI_RANK", "MPI_LOCALRANKID"
+
 
 def arguments(library: Library, job: Job) -> list[str]:
     """mpiexec; ranks fill the hosts in order. In a job of Slurm or PBS, which it takes its
@@ -29,4 +32,4 @@ def arguments(library: Library, job: Job) -> list[str]:
         line += ["-ppn", str(each), "-hosts", ",".join(host for host, _ in job.hosts)]
     elif allocation.job():
         line += ["-launcher", "fork", "-hosts", "localhost"]
-    return [*line, *job.flags, "-n", str(len(job.ranks)), *job.bound("PMI_RANK")]
+    return [*line, *job.flags, "-n", str(len(job.ranks)), *job.bound(RANK)]

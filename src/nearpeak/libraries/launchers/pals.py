@@ -14,6 +14,7 @@ from nearpeak.libraries.launchers import Job
 from nearpeak.libraries.library import Library
 
 PROGRAM = "mpiexec"
+RANK, LOCAL_RANK = "PALS_RANKID", "PALS_LOCAL_RANKID"
 JOB = "a PBS job alone, and this is none: start nearpeak in one (qsub)"
 
 
@@ -43,4 +44,4 @@ def arguments(library: Library, job: Job) -> list[str]:
         )
     line = [str(library.launcher), "-n", str(len(job.ranks)), "--ppn", str(each)]
     line += ["--hosts", ",".join(names), "--cpu-bind", "none"]
-    return [*line, *job.flags, *job.bound("PALS_RANKID")]
+    return [*line, *job.flags, *job.bound(RANK)]

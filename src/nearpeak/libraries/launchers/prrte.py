@@ -8,6 +8,9 @@ from nearpeak.libraries.launchers import Job
 from nearpeak.libraries.library import Library
 from nearpeak.machine import allocation
 
+PROGRAMS = ("mpirun", "mpiexec", "mpirun.*", "mpiexec.*", "prterun")
+RANK, LOCAL_RANK = "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK"
+
 
 def arguments(library: Library, job: Job) -> list[str]:
     """As `mpirun`."""
@@ -34,7 +37,7 @@ def mpirun(library: Library, job: Job, option: str, remote_shell: str) -> list[s
     for name in job.env:
         line += ["-x", name]
     line += job.flags
-    program = job.bound("OMPI_COMM_WORLD_RANK")
+    program = job.bound(RANK)
     if not job.hosts:
         return [*line, "-n", str(len(job.ranks)), *program]
     # The number of slots: with fewer than ranks, Open MPI yields the CPU while it waits.

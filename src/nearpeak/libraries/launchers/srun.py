@@ -11,6 +11,7 @@ from nearpeak.libraries.library import Library
 from nearpeak.machine import allocation
 
 PROGRAM = "srun"
+RANK, LOCAL_RANK = "SLURM_PROCID", "SLURM_LOCALID"
 JOB = "a Slurm job alone, and this is none: start nearpeak in one (sbatch or salloc)"
 
 
@@ -50,4 +51,4 @@ def arguments(library: Library, job: Job) -> list[str]:
         names = [f"{host}*{count}" if count > 1 else host for host, count in job.hosts]
         line += ["--distribution=arbitrary", f"--nodelist={','.join(names)}"]
         line.append(f"--nodes={len(dict(job.hosts))}")
-    return [*line, *job.flags, *job.bound("SLURM_PROCID")]
+    return [*line, *job.flags, *job.bound(RANK)]
