@@ -128,6 +128,22 @@ def environment_of_module(tmp_path: Path) -> Callable[[Path], dict[str, str]]:
     return read
 
 
+@pytest.fixture
+def before_the_lock(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], object]], None]:
+    """Has something happen just before the next lock of a file is taken, as by who had it."""
+    lock = fcntl.flock
+
+    def happens(what: Callable[[], object]) -> None:
+        def late(file: int, how: int) -> None:
+            monkeypatch.setattr(fcntl, "flock", lock)
+            what()
+            lock(file, how)
+
+        monkeypatch.setattr(fcntl, "flock", late)
+
+    return happens
+
+
 @pytest.fixture(scope="session")
 def installed() -> Callable[[str], Any]:
     """Gives a library of the catalogue, installed if it is not; skips where that cannot be."""

@@ -8,13 +8,22 @@ import resource
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.journal import CannotWriteError, Journal, cannot_write, whole_lines
+from nearpeak.journal import (
+    CannotWriteError,
+    Form,
+    Journal,
+    RunJournal,
+    cannot_write,
+    whole_lines,
+)
 
 RESUME = "nearpeak study --resume -o here"
 # Takes the lock, writes a line and a half, says so and waits to be killed.
@@ -30,6 +39,19 @@ with file.open("ab") as half:
 print("held", flush=True)
 time.sleep(600)
 """
+
+
+class Begin(msgspec.Struct, tag_field="record", tag="begin"):
+    schema: int = 1
+
+
+class Step(msgspec.Struct, tag_field="record", tag="step"):
+    number: int
+
+
+FORM = Form[Begin, Begin | Step](
+    name="lines", schema=1, command="run", whose="a run", first=Begin, lines=Begin | Step
+)
 
 
 def open_here(folder: Path) -> Journal:
@@ -67,6 +89,28 @@ def test_two_in_one_process_exclude_each_other_too(tmp_path: Path) -> None:
         open_here(tmp_path)
     journal.close()
     open_here(tmp_path).close()
+
+
+def test_what_another_wrote_before_the_lock_was_had_is_known(
+    tmp_path: Path, before_the_lock: Callable[[Callable[[], object]], None]
+) -> None:
+    RunJournal(FORM, tmp_path, Begin()).close()
+    file, line = tmp_path / "lines", msgspec.json.encode(Step(1)) + b"\n"
+    before_the_lock(lambda: file.write_bytes(file.read_bytes() + line))
+    journal = RunJournal(FORM, tmp_path)
+    assert journal.records == [Begin(), Step(1)]
+    journal.close()
+
+
+def test_a_run_that_another_began_before_the_lock_was_had_is_not_written_over(
+    tmp_path: Path, before_the_lock: Callable[[Callable[[], object]], None]
+) -> None:
+    file, line = tmp_path / "lines", msgspec.json.encode(Begin()) + b"\n"
+    before_the_lock(lambda: file.write_bytes(line))
+    with pytest.raises(UserError, match="has a lines already: complete it with --resume"):
+        RunJournal(FORM, tmp_path, Begin())
+    assert file.read_bytes() == line
+    RunJournal(FORM, tmp_path).close()  # the lock was given back
 
 
 @pytest.mark.parametrize("code", [errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP])

@@ -170,10 +170,28 @@ class Form(Generic[First, Line]):
     def check_new(self, folder: Path) -> None:
         """UserError for a folder that has a run already."""
         if (folder / self.name).exists():
-            raise UserError(
-                f"{folder} has a {self.name} already: complete it with --resume, or name another "
-                "folder with -o"
-            )
+            raise self._there_already(folder)
+
+    def open(self, folder: Path, *, new: bool) -> Journal:
+        """The file of a new run, or of one to go on with, which must be there. What is to be true
+        until it is closed is read after: another may have written, and ended, until now.
+
+        UserError for a new one in a folder that has one, or when another run has it.
+        """
+        if new:
+            self.check_new(folder)
+            make_output(folder)
+        lines = Journal(folder / self.name, self.resume_command(folder))
+        if new and (folder / self.name).stat().st_size:
+            lines.close()
+            raise self._there_already(folder)
+        return lines
+
+    def _there_already(self, folder: Path) -> UserError:
+        return UserError(
+            f"{folder} has a {self.name} already: complete it with --resume, or name another "
+            "folder with -o"
+        )
 
     def read(self, folder: Path) -> list[Line]:
         """All records of a folder but Interrupted, a half line at the end left out; UserError for
@@ -217,12 +235,11 @@ class RunJournal(Generic[First, Line]):
         self._form = form
         self.records: list[Line] = []
         if begin is None:
-            self.records = form.read(folder)  # where there is none, none is made
+            form.read(folder)  # what is no run is neither made nor written to
+        self._lines = form.open(folder, new=begin is not None)
+        if begin is None:
+            self.records = form.read(folder)
         else:
-            form.check_new(folder)
-            make_output(folder)
-        self._lines = Journal(folder / form.name, form.resume_command(folder))
-        if begin is not None:
             self.append(begin)
 
     @property

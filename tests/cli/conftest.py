@@ -17,7 +17,7 @@ from nearpeak.libraries.families import natives
 from nearpeak.machine import discover as machine
 from nearpeak.machine import doctor
 from nearpeak.study import contenders, paths, programs, sessions
-from nearpeak.terms.path import Missing
+from nearpeak.terms.path import NoPath
 from nearpeak.tune import run as tune
 
 Nearpeak = Callable[..., tuple[int, str, str]]
@@ -53,7 +53,7 @@ def standins(monkeypatch: pytest.MonkeyPatch, standins: ModuleType, tmp_path: Pa
         module.wide_path(4),
         module.data_path("host-memory node0", "local"),
     ]
-    reasons = [Missing("host-host cross-numa", "the machine has one NUMA node with cores")]
+    reasons = [NoPath("host-host cross-numa", "the machine has one NUMA node with cores")]
     monkeypatch.setattr(paths, "discover_paths", lambda *_: (found, reasons))
     monkeypatch.chdir(tmp_path)
     return module

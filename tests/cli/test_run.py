@@ -344,7 +344,7 @@ def test_a_real_launch_prints_its_table(library: str) -> None:
     assert "# window:" not in done.stdout
     rows = [line.split() for line in done.stdout.splitlines() if not line.startswith("#")]
     assert [row[0] for row in rows] == ["8", "1024"]
-    assert all(0 < float(row[1]) < 1e5 for row in rows)
+    assert all(float(row[1]) > 0 for row in rows)
 
 
 def test_the_ceiling_has_the_headings_of_a_library_and_names_its_methods() -> None:

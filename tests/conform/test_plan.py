@@ -10,7 +10,7 @@ from nearpeak.conform import plan
 from nearpeak.conform.plan import Chosen
 from nearpeak.study.describe import Allocator, Description, Operation
 from nearpeak.terms.benchmarks import Axis, Benchmark, Metric, RankRule
-from nearpeak.terms.trials import LEAK, Case, Outcome
+from nearpeak.terms.trials import LEAK, Outcome, TrialCase
 
 
 def benchmark(name: str, default: bool, rule: str = "exactly") -> Benchmark:
@@ -69,7 +69,7 @@ COLLECTIVE = msgspec.structs.replace(
 )
 
 
-def cases(chosen: Chosen, *buffers: str) -> list[Case]:
+def cases(chosen: Chosen, *buffers: str) -> list[TrialCase]:
     operations = plan.operations(COLLECTIVE, chosen)
     where = plan.memories(COLLECTIVE, chosen, buffers)
     return plan.cases(COLLECTIVE, chosen, operations, where)
@@ -86,7 +86,7 @@ def test_what_more_ranks_can_do_is_tried_among_more(depth: plan.Depth) -> None:
         ("mbw_mr", 4),
     }
     assert {msgspec.structs.replace(case, operation="", ranks=2) for case in more} == {
-        Case("H,H", "")
+        TrialCase("H,H", "")
     }
     first = [plan.is_first(case) for case in found]
     assert first == sorted(first, reverse=True)
@@ -97,8 +97,8 @@ def test_what_more_ranks_can_do_is_tried_among_more(depth: plan.Depth) -> None:
 
 
 def test_what_fails_between_two_ranks_is_not_tried_among_more() -> None:
-    left = [Case("H,H", "allreduce", ranks=3)]
-    ended = [Outcome(case=Case("H,H", "allreduce"), status="hung", alone="hung")]
+    left = [TrialCase("H,H", "allreduce", ranks=3)]
+    ended = [Outcome(case=TrialCase("H,H", "allreduce"), status="hung", alone="hung")]
     assert plan.pointless(left, ended) == {
         left[0]: "allreduce hung with plain buffers already: --full tries it all the same"
     }
@@ -106,9 +106,14 @@ def test_what_fails_between_two_ranks_is_not_tried_among_more() -> None:
 
 def test_the_first_case_of_an_operation_is_never_pointless() -> None:
     ended = [
-        Outcome(case=Case("D,D", f"bad{number}"), status="crashed") for number in range(plan.ENOUGH)
+        Outcome(case=TrialCase("D,D", f"bad{number}"), status="crashed")
+        for number in range(plan.ENOUGH)
     ]
-    left = [Case("D,D", "put"), Case("D,D", "put", check=LEAK), Case("D,D", "bad0", offset=1)]
+    left = [
+        TrialCase("D,D", "put"),
+        TrialCase("D,D", "put", check=LEAK),
+        TrialCase("D,D", "bad0", offset=1),
+    ]
     assert plan.pointless(left, ended) == {
         left[1]: "6 cases have failed with such buffers already: --full tries it all the same",
         left[2]: "bad0 crashed with plain buffers already: --full tries it all the same",

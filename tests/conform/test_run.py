@@ -30,7 +30,7 @@ from nearpeak.study import trials
 from nearpeak.study.describe import Allocator, Description
 from nearpeak.terms.outcomes import Status
 from nearpeak.terms.sizes import format_sizes
-from nearpeak.terms.trials import Case, Outcome
+from nearpeak.terms.trials import Outcome, TrialCase
 
 CHOSEN = Chosen(operations=["latency", "bw", "put"], buffers=["D,D"], limit_seconds=5)
 SIZES_TEXT = format_sizes(CHOSEN.sizes)
@@ -90,7 +90,7 @@ def statuses(found: Conformance) -> Counter[str]:
 
 
 def of(found: Conformance, operation: str, allocator: str = "plain", offset: int = 0) -> Outcome:
-    case = Case("D,D", operation, allocator, offset)
+    case = TrialCase("D,D", operation, allocator, offset)
     return next(outcome for outcome in found.libraries[0].outcomes if outcome.case == case)
 
 
@@ -256,7 +256,7 @@ def test_json_satisfies_its_schema_and_the_page_escapes_and_loads_nothing(
 def test_failures_are_grouped_by_how_they_ended() -> None:
     def refused(operation: str, message: str) -> Outcome:
         return msgspec.structs.replace(
-            ended("refused"), case=Case("D,D", operation), message=message
+            ended("refused"), case=TrialCase("D,D", operation), message=message
         )
 
     tried = Tried(
@@ -287,7 +287,7 @@ def test_failures_are_grouped_by_how_they_ended() -> None:
 
 
 def ended(status: Status, alone: Status | None = None) -> Outcome:
-    return Outcome(case=Case("D,D", "put"), status=status, alone=alone)
+    return Outcome(case=TrialCase("D,D", "put"), status=status, alone=alone)
 
 
 @pytest.mark.parametrize(
@@ -331,7 +331,7 @@ def test_more_ranks_have_jobs_of_their_own(runner: Runner) -> None:
 def test_more_ranks_have_more_time(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
     real, limits = trials.Job.run, []
 
-    def run_job(job: trials.Job, limit_seconds: float) -> list[Case]:
+    def run_job(job: trials.Job, limit_seconds: float) -> list[TrialCase]:
         limits.append(limit_seconds)
         return real(job, limit_seconds)
 

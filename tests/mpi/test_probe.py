@@ -12,7 +12,7 @@ from nearpeak.libraries.build import build_mpi
 from nearpeak.libraries.launch import command_line
 from nearpeak.libraries.library import CommandLine, Launch, Rank, Settings
 from nearpeak.study import trials
-from nearpeak.terms.trials import Case, Outcome
+from nearpeak.terms.trials import Outcome, TrialCase
 
 DOCS = Path(__file__).parents[2] / "docs"
 OPERATIONS = ["put", "get"]  # that no benchmark is made of
@@ -203,7 +203,7 @@ def test_a_crash_in_finalize_is_of_the_job_and_of_no_case(launcher: Any, faulty:
         )
 
     told: list[Outcome] = []
-    cases = [Case("H,H", operation) for operation in ("latency", "bcast")]
+    cases = [TrialCase("H,H", operation) for operation in ("latency", "bcast")]
     job = trials.Job(cases, lambda _: [8], launch, lambda case, _: told.append(case))
     assert job.run() == []
     assert [(outcome.case, outcome.status) for outcome in told] == [(case, "ok") for case in cases]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a plan grows by with libraries that are added to its study."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -17,6 +17,7 @@ from nearpeak.study.options import LibraryChoice
 from nearpeak.study.plan import Addition, Plan
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.left_out import LeftOut
+from nearpeak.terms.path import DataPath
 
 MACHINE = Path(__file__).parents[1] / "machines" / "one-socket.txt"
 Add = Callable[..., Addition]
@@ -109,6 +110,23 @@ def test_a_plan_cannot_grow_by_what_nothing_has(plan: Plan, add: Add) -> None:
     found = add(plan)
     with pytest.raises(ValueError, match="there is no contender 1"):
         plan.grown(msgspec.structs.replace(found, contenders=[]))
+
+
+def test_what_it_does_with_buffers_is_tried_where_a_job_lets_it_run(
+    plan: Plan, add: Add, standins: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lent = msgspec.structs.replace(discover(MACHINE), allowed_cpus=[4, 5])
+    monkeypatch.setattr(additions, "start", lambda contenders, *_: (contenders, lent))
+    on: set[int] = set()
+
+    def gpu_path(within: Sequence[DataPath]) -> DataPath:
+        on.update(cpu for path in within for end in path.ends for cpu in end.cpus)
+        found: DataPath = standins.gpu_path()
+        return found
+
+    monkeypatch.setattr(additions, "gpu_path", gpu_path)
+    add(plan)
+    assert on == {4, 5}
 
 
 def test_another_library_of_a_name_is_not_the_same(

@@ -9,7 +9,7 @@ import pytest
 from nearpeak.study import awareness
 from nearpeak.study.trials import Job
 from nearpeak.terms.awareness import Awareness, unaware, words
-from nearpeak.terms.trials import Case
+from nearpeak.terms.trials import TrialCase
 
 
 def try_with(
@@ -17,7 +17,7 @@ def try_with(
 ) -> list[Awareness]:
     return awareness.try_contender(
         standins.contender("lib", mode),
-        [Case(kind, name) for kind in kinds for name in ("send", "isend", "bcast")],
+        [TrialCase(kind, name) for kind in kinds for name in ("send", "isend", "bcast")],
         standins.gpu_path(),
         standins.make_tools(folder),
     )
@@ -70,10 +70,10 @@ def test_what_fails_after_others_alone_is_measured_and_told(
 def test_the_first_of_a_job_that_fails_is_not_tried_again(
     standins: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    jobs: list[list[Case]] = []
+    jobs: list[list[TrialCase]] = []
 
     class Counted(Job):
-        def run(self, limit_seconds: float = 0) -> list[Case]:
+        def run(self, limit_seconds: float = 0) -> list[TrialCase]:
             jobs.append(list(self._cases))
             return super().run(limit_seconds)
 
@@ -82,7 +82,7 @@ def test_the_first_of_a_job_that_fails_is_not_tried_again(
     assert [len(job) for job in jobs] == [3, 2]
     jobs.clear()
     try_with(standins, tmp_path, "probe D,D isend crash", kinds=("D,D",))
-    assert jobs[1:] == [[Case("D,D", "bcast")], [Case("D,D", "isend")]]
+    assert jobs[1:] == [[TrialCase("D,D", "bcast")], [TrialCase("D,D", "isend")]]
 
 
 def test_wrong_data_and_hangs_are_told_apart(
@@ -125,7 +125,7 @@ def test_a_program_that_cannot_start_says_nothing_of_the_library(
 
     found = awareness.try_contender(
         standins.contender(),
-        [Case("D,D", "send"), Case("H,D", "isend")],
+        [TrialCase("D,D", "send"), TrialCase("H,D", "isend")],
         standins.gpu_path(),
         type(tools)(broken, tools.mpi_program, tools.native_program),
     )

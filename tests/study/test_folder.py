@@ -2,6 +2,7 @@
 """Study folders: made, refused, and opened again."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -10,7 +11,11 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.machine.discover import discover
+from nearpeak.study.amendments import extend
 from nearpeak.study.folder import create, read_plan, reopen
+from nearpeak.study.history import History
+from nearpeak.study.journal import NAME, StudyJournal
+from nearpeak.study.planning import Suits, added
 
 
 def test_a_folder_is_made_and_opened_again(standins: ModuleType, tmp_path: Path) -> None:
@@ -25,6 +30,25 @@ def test_a_folder_is_made_and_opened_again(standins: ModuleType, tmp_path: Path)
     found, journal = reopen(folder)
     journal.close()
     assert found == plan
+
+
+def test_what_another_added_before_the_lock_was_had_is_in_the_plan(
+    study: Any, standins: ModuleType, before_the_lock: Callable[[Callable[[], object]], None]
+) -> None:
+    plan, file = standins.small_plan(launches=1), study.folder / NAME
+    create(study.folder, discover(), plan).close()
+    study.run(plan)
+    adds = added(plan, [standins.contender("new")], [], Suits(), 1)
+    before = file.read_bytes()
+    other = StudyJournal(study.folder)
+    other.append(extend(History(study.folder, plan).state, "so", adds, None, None))
+    other.close()
+    after = file.read_bytes()
+    file.write_bytes(before)
+    before_the_lock(lambda: file.write_bytes(after))
+    found, journal = reopen(study.folder)
+    journal.close()
+    assert found == plan.grown(adds)
 
 
 def test_a_folder_that_is_not_empty_is_bad_input(standins: ModuleType, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from nearpeak.study.gate import Gate
 from nearpeak.study.plan import Plan
 from nearpeak.study.tried import STEERING
 from nearpeak.terms.awareness import Awareness
-from nearpeak.terms.trials import Case
+from nearpeak.terms.trials import TrialCase
 
 MACHINE = Path(__file__).parents[1] / "machines" / "one-socket.txt"
 Settle = Callable[..., tuple[Gate, Plan]]
@@ -29,7 +29,7 @@ class Trials:
     """In the place of `try_contender`: counts, and ends as it is told."""
 
     def __init__(self) -> None:
-        self.tried: list[tuple[str, Case]] = []
+        self.tried: list[tuple[str, TrialCase]] = []
         self.ends: dict[str, str] = {}  # by operation
 
     def __call__(self, contender: Any, cases: Any, *_: Any) -> list[Awareness]:
@@ -101,7 +101,10 @@ def test_a_second_study_tries_nothing(
 ) -> None:
     trials.ends = {"bw": "hung"}
     first, plan = settle("latency", "bw")
-    assert {case for _, case in trials.tried} == {Case("D,D", "latency"), Case("D,D", "bw")}
+    assert {case for _, case in trials.tried} == {
+        TrialCase("D,D", "latency"),
+        TrialCase("D,D", "bw"),
+    }
     assert plan.trial_seconds == first.seconds > 0
     said = capsys.readouterr().err
     assert "Trying D,D buffers with lib (2 operations) ..." in said

@@ -220,13 +220,11 @@ def test_a_gpu_that_cannot_be_had_is_recorded_and_the_rest_goes_on(
     assert {failure.place.path for failure in results.failures} == failed
     assert {failure.status for failure in results.failures} == {"failed"}
     assert all(said in failure.message for failure in results.failures)
-    # What was measured may be above a ceiling for which the CPU had less time.
-    assert {
-        (cell.place.path, cell.status.replace("above ceiling", "ok")) for cell in results.cells
-    } == {
-        ("gpu-gpu nvlink", "failed"),
-        ("host-gpu near", "failed" if "host-gpu near" in failed else "ok"),
-    }
+    # How what was measured stands to its ceiling is a matter of the CPU's time.
+    lost = {cell.place.path for cell in results.cells if cell.status == "failed"}
+    measured = {cell.place.path for cell in results.cells if cell.status != "failed"}
+    assert (lost, measured) == (failed, {"gpu-gpu nvlink", "host-gpu near"} - failed)
+    assert all(cell.launches == 2 for cell in results.cells if cell.place.path in measured)
 
 
 @pytest.mark.parametrize("fake", ["peer=0", "cuIpcGetMemHandle:801"], ids=["peer", "IPC"])

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,11 @@ from nearpeak.libraries import catalogue
 DOCUMENT = Path(__file__).parents[2] / "docs" / "adding-a-benchmark.md"
 NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))
 SIZES = [8, 65536]
+
+
+def held(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """But for those whose CPUs were farther apart, or nearer, than those of their ceiling."""
+    return [cell for cell in cells if cell["no_fraction"] != "other distance"]
 
 
 def test_the_files_of_the_document_go_through_a_study(tmp_path: Path) -> None:
@@ -49,8 +55,8 @@ def test_the_files_of_the_document_go_through_a_study(tmp_path: Path) -> None:
     assert {(cell["case"]["metric"], cell["unit"]) for cell in cells} == {("bcast_last", "us")}
     # Its `traffic` gives it a bound; the ceilings of that are measured, though nobody asks for bw.
     assert {cell["status"] for cell in cells} <= {"ok", "above ceiling"}
-    assert all(cell["launches"] == 2 and cell["fraction"] > 0 for cell in cells)
-    assert {cell["ceiling"]["kind"] for cell in cells} == {"bound"}
+    assert all(cell["launches"] == 2 for cell in cells)
+    assert all(cell["ceiling"]["kind"] == "bound" and cell["fraction"] > 0 for cell in held(cells))
     measured = {(ceiling["case"]["benchmark"], ceiling["kind"]) for ceiling in results["ceilings"]}
     assert measured >= {("bcast_last", "bound"), ("bw", "measured"), ("latency", "measured")}
     assert "bw" not in {cell["case"]["benchmark"] for cell in results["cells"]}
@@ -73,8 +79,9 @@ def test_the_files_of_the_document_go_through_a_study(tmp_path: Path) -> None:
     cells = [cell for cell in results["cells"] if cell["case"]["benchmark"] == "red_black"]
     assert [cell["case"]["x"] for cell in cells] == SIZES
     assert {cell["status"] for cell in cells} <= {"ok", "above ceiling"}
-    assert {cell["ceiling"]["kind"] for cell in cells} == {"bound"}
-    assert all(cell["launches"] == 2 and cell["fraction"] > 0 for cell in cells)
+    assert all(cell["launches"] == 2 for cell in cells)
+    cells = held(cells)
+    assert all(cell["ceiling"]["kind"] == "bound" and cell["fraction"] > 0 for cell in cells)
     names = {8: "latency 8 B, ", 65536: "latency 64 KiB, "}
     assert all(cell["ceiling"]["method"].startswith(names[cell["case"]["x"]]) for cell in cells)
     # Not of blocks in which a hypervisor put the ranks far apart: it need not be the median of all.

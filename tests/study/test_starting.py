@@ -14,6 +14,7 @@ from nearpeak.libraries import launchers
 from nearpeak.libraries.launchers import srun
 from nearpeak.libraries.library import CommandLine, Launch, Library
 from nearpeak.machine import allocation
+from nearpeak.machine.sysfs import from_sysfs
 from nearpeak.study import starting
 from nearpeak.study.commands import Tools
 from nearpeak.study.starting import Started, places_of, starting_here
@@ -21,6 +22,7 @@ from nearpeak.study.starting import Started, places_of, starting_here
 HOSTS = ["a", "b"]
 OWN = made_library("mpich", family="mpich", launcher=Path("/opt/mpi/bin/mpirun"))
 BY_SRUN = msgspec.structs.replace(OWN, launcher=Path("/bin/srun"))
+MACHINE = from_sysfs(Path(__file__).parents[1] / "machines" / "one-socket.txt")
 Start = Callable[..., tuple[Started, list[str]]]
 
 
@@ -62,15 +64,17 @@ def start(standins: ModuleType, tmp_path: Path) -> Start:
             return CommandLine(argv=made.argv, env=env)
 
         tools = Tools(line, plain.mpi_program, plain.native_program)
+        where = places or [hosts]
         said: list[str] = []
-        return starting_here(library, places or [hosts], remote_shell, tools, said.append), said
+        return starting_here(library, MACHINE, where, remote_shell, tools, said.append), said
 
     return begin
 
 
 def test_the_librarys_own_launcher_comes_first(start: Start) -> None:
     found, said = start()
-    assert found == Started(OWN, frozenset({1, 2}))  # what both hosts have
+    lent = msgspec.structs.replace(MACHINE, allowed_cpus=[1, 2])  # what both hosts have
+    assert found == Started(OWN, lent)
     assert said == ["mpich is started by mpirun on a and b of job 7"]
 
 
@@ -131,7 +135,7 @@ def test_ranks_run_where_the_paths_are(standins: ModuleType) -> None:
 
 
 def test_a_remote_shell_is_taken_at_its_word(start: Start) -> None:
-    assert start(OWN, HOSTS, "/sh", own="crash") == (Started(OWN), [])
+    assert start(OWN, HOSTS, "/sh", own="crash") == (Started(OWN, MACHINE), [])
 
 
 def test_srun_alone_is_tried_on_one_node(start: Start) -> None:
@@ -159,4 +163,4 @@ def test_in_a_flux_instance_its_launcher_is_tried_too(
 
 def test_outside_of_a_job_nothing_is_tried(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(allocation, "current", lambda: None)
-    assert start(own="crash") == (Started(OWN), [])
+    assert start(own="crash") == (Started(OWN, MACHINE), [])

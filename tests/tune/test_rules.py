@@ -218,6 +218,24 @@ def test_what_lies_beside_a_border_is_known(
     assert borders([other, one], [table]) == expected
 
 
+@pytest.mark.parametrize("whole", [False, True])
+def test_each_size_has_its_own_rule_however_close_they_are(whole: bool) -> None:
+    pairs = [(low, high) for high in range(1, 40) for low in range(high)]
+    for low, high in [*pairs, (4096, 4097), (1 << 40, (1 << 40) + 1)]:
+        one = operation({}, whole=whole)._replace(sizes=(low, high))
+        found = ranges(one, [way("small"), way("large")])
+        times = one.ranks if whole else 1
+        assert low * times < found[1].first <= high * times, (low, high)
+        table = Table(name="bcast", operation=7, ranks=2, ranges=found)
+        assert min(borders([one], [table]), default=1) >= 1, (low, high)
+
+
+def test_the_border_below_one_byte_of_an_older_search_is_known() -> None:
+    """It was written so between 1 and 2 B."""
+    table = Table(name="bcast", operation=7, ranks=2, ranges=[Range(first=0), Range(first=1)])
+    assert borders([operation({})], [table]) == [1, 2]
+
+
 def test_what_would_overrule_a_table_is_known() -> None:
     parts = Way((*ON.items(), ("BCAST", "tree"), ("PARTS", "4096")), 1, 4096, "")
     bcast = operation({"tree": ()})._replace(ways=(way("tree"), parts))

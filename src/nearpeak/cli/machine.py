@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from nearpeak.machine.machine import Machine
-    from nearpeak.terms.path import DataPath, Missing
+    from nearpeak.terms.path import DataPath, NoPath
 
 SCHEMA = 1
 LOCAL_ROWS = 8  # more local paths than these are counted, not listed
@@ -112,7 +112,7 @@ def _draw(here: Machine, file: Path) -> None:
     typer.echo(f"Drawn in {file}.")
 
 
-def _show(here: Machine, paths: list[DataPath], missing: list[Missing]) -> None:
+def _show(here: Machine, paths: list[DataPath], missing: list[NoPath]) -> None:
     from nearpeak.console import PlainConsole
     from nearpeak.machine.provenance import told
     from nearpeak.numbers import count

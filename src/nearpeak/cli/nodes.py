@@ -226,7 +226,7 @@ def _run(folder: Path, chosen: "Chosen | None", dry_run: bool) -> "Found | None"
     from nearpeak.nodes.run import Run, check_library, path_of
     from nearpeak.study.paths import check_hosts, check_same_hosts
     from nearpeak.study.programs import TOOLS
-    from nearpeak.study.starting import as_lent, starting_here
+    from nearpeak.study.starting import starting_here
     from nearpeak.terms.sizes import format_seconds
 
     new = chosen is not None
@@ -250,15 +250,15 @@ def _run(folder: Path, chosen: "Chosen | None", dry_run: bool) -> "Found | None"
     say_lacking(library)
     named = settings.find(library, wanted or "default", say)
     TOOLS.mpi_program(library)
-    started = starting_here(library, [chosen.nodes], chosen.remote_shell, TOOLS, say)
-    machine = as_lent(discover(), started)
-    path = path_of(machine, chosen.nodes)
+    shell = chosen.remote_shell
+    started = starting_here(library, discover(), [chosen.nodes], shell, TOOLS, say)
+    path = path_of(started.machine, chosen.nodes)
     seconds = measuring_seconds()
     begin = Begin(
         schema=SCHEMA,
         nearpeak=nearpeak.__version__,
         started=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
-        host=machine.hostname,
+        host=started.machine.hostname,
         library=library.name,
         settings=named.name,
         version=library.version,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from nearpeak.compare.compared import Difference
 from nearpeak.compare.load import Study
 from nearpeak.results.results import Results, SessionInfo
-from nearpeak.terms.fingerprints import NOTHING, PROGRAM, Change, Fingerprint, changes
+from nearpeak.terms.fingerprints import NOTHING, PROGRAM, ByPart, Change, changes
 
 
 def find(old: Sequence[Study], new: Sequence[Study]) -> list[Difference]:
@@ -62,7 +62,7 @@ def _of_library(change: Change) -> bool:
     return change.part == "library" or (change.part == "build" and change.name.startswith(PROGRAM))
 
 
-def _side(studies: Sequence[Study]) -> Fingerprint:
+def _side(studies: Sequence[Study]) -> ByPart:
     """Every value that the sessions of a side had."""
     values: dict[str, dict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
     for study in studies:

@@ -12,7 +12,7 @@ from nearpeak.conform.conformance import Memory, Operation
 from nearpeak.errors import UserError, closest
 from nearpeak.study.describe import Allocator, Description
 from nearpeak.terms.outcomes import GOOD
-from nearpeak.terms.trials import CHURN, DATA, LEAK, PLAIN, RANKS, Case, Outcome
+from nearpeak.terms.trials import CHURN, DATA, LEAK, PLAIN, RANKS, Outcome, TrialCase
 
 # Of what more can do, like collective operations: an odd number, for which algorithms in steps of
 # powers of two have a remainder, and one that takes two such steps.
@@ -108,7 +108,7 @@ def cases(
     chosen: Chosen,
     tried: Sequence[Operation],
     where: Sequence[Memory],
-) -> list[Case]:
+) -> list[TrialCase]:
     """All cases, what others rest on first: the data of each operation in plain memory.
 
     Where no operations were asked for, more than that is tried of those alone that studies measure
@@ -132,7 +132,7 @@ def cases(
                 continue
             if chosen.depth == "default" and not (plainest or (usual and near)):
                 continue
-            case = Case(memory.buffers, operation.name, memory.allocator, offset, check)
+            case = TrialCase(memory.buffers, operation.name, memory.allocator, offset, check)
             thorough = chosen.depth == "full" or chosen.operations or operation.name in usual_ones
             every = chosen.buffers or memory.buffers in EVERY_OPERATION
             if thorough or (every and is_first(case)):
@@ -144,7 +144,7 @@ def cases(
     )
 
 
-def _among_more(described: Description, first: Case) -> list[Case]:
+def _among_more(described: Description, first: TrialCase) -> list[TrialCase]:
     """The same data among more ranks, where the operation can and all buffers are alike."""
     rules = [
         benchmark.ranks for benchmark in described.benchmarks if benchmark.name == first.operation
@@ -156,14 +156,14 @@ def _among_more(described: Description, first: Case) -> list[Case]:
     ]
 
 
-def sizes_of(case: Case, chosen: Chosen) -> list[int]:
+def sizes_of(case: TrialCase, chosen: Chosen) -> list[int]:
     """Bytes of the messages of a case: of all sizes in plain memory, of few in others."""
     if chosen.depth == "default" and not is_first(case):
         return QUICK_SIZES
     return chosen.sizes
 
 
-def pointless(left: Sequence[Case], ended: Sequence[Outcome]) -> dict[Case, str]:
+def pointless(left: Sequence[TrialCase], ended: Sequence[Outcome]) -> dict[TrialCase, str]:
     """Those cases that would in all likelihood end their job too, and why.
 
     Of an operation that did so in plain memory, and in memory where most operations did; never the
@@ -193,7 +193,7 @@ def pointless(left: Sequence[Case], ended: Sequence[Outcome]) -> dict[Case, str]
 _PAST = {"crashed": "crashed", "hung": "hung", "refused": "was refused", "failed": "failed"}
 
 
-def is_first(case: Case) -> bool:
+def is_first(case: TrialCase) -> bool:
     """Whether others rest on it: data in plain memory, as it was allocated, between two ranks."""
     plainest = case.allocator == PLAIN and case.offset == 0 and case.check == DATA
     return plainest and case.ranks == RANKS

@@ -43,7 +43,7 @@ from nearpeak.terms.buffers import HOST, Ends, parse_buffers, rank_ends
 from nearpeak.terms.identity import Who
 from nearpeak.terms.outcomes import NOT_TRIED
 from nearpeak.terms.path import DataPath
-from nearpeak.terms.trials import RANKS, Case, Outcome
+from nearpeak.terms.trials import RANKS, Outcome, TrialCase
 
 GPU_BUFFERS = ("D,D", "M,M", "P,P", "H,D")
 # Where ranks share a core: libraries wait without leaving it to others, and larger messages take
@@ -179,7 +179,7 @@ class Run:
         """Cases of one library."""
         return len(self._cases)
 
-    def left(self, contender: Contender) -> list[Case]:
+    def left(self, contender: Contender) -> list[TrialCase]:
         """Those whose end is not recorded, or not how they end alone."""
         done = {outcome.case for outcome in self._outcomes(contender) if outcome.settled}
         return [case for case in self._cases if case not in done]
@@ -210,25 +210,25 @@ class Run:
         }
         return list(found.values())
 
-    def _leave_out(self, contender: Contender, left: Sequence[Case], tell: Tell) -> None:
+    def _leave_out(self, contender: Contender, left: Sequence[TrialCase], tell: Tell) -> None:
         if self._chosen.depth == "full":
             return
         for case, why in plan.pointless(left, self._outcomes(contender)).items():
             self._record(contender, Outcome(case=case, status=NOT_TRIED, message=why), tell)
 
-    def _alike(self, left: Sequence[Case]) -> list[Case]:
+    def _alike(self, left: Sequence[TrialCase]) -> list[TrialCase]:
         """The first of them, and those behind it that can share its job."""
 
-        def sort(case: Case) -> tuple[str, int, bool, bool]:
+        def sort(case: TrialCase) -> tuple[str, int, bool, bool]:
             path = self._where[case.buffers].path.id
             return path, case.ranks, case.operation in self._threaded, plan.is_first(case)
 
         return list(next(itertools.groupby(left, key=sort))[1])
 
-    def _try_in_turn(self, contender: Contender, cases: Sequence[Case], tell: Tell) -> None:
+    def _try_in_turn(self, contender: Contender, cases: Sequence[TrialCase], tell: Tell) -> None:
         """In one job, as far as it comes."""
 
-        def record(outcome: Outcome, before: list[Case]) -> None:
+        def record(outcome: Outcome, before: list[TrialCase]) -> None:
             if not outcome.settled:
                 again = self._repeating(contender, [*before, outcome.case])
                 outcome = msgspec.structs.replace(outcome, command=again)
@@ -239,7 +239,7 @@ class Run:
     def _try_alone(self, contender: Contender, outcome: Outcome, tell: Tell) -> None:
         """Tries what ended badly behind others as the only case of a job, too."""
 
-        def record(alone: Outcome, _: list[Case]) -> None:
+        def record(alone: Outcome, _: list[TrialCase]) -> None:
             command = outcome.command
             if alone.bad:
                 command = alone.command
@@ -252,8 +252,8 @@ class Run:
     def _run_job(
         self,
         contender: Contender,
-        cases: Sequence[Case],
-        record: Callable[[Outcome, list[Case]], None],
+        cases: Sequence[TrialCase],
+        record: Callable[[Outcome, list[TrialCase]], None],
     ) -> None:
         job = Job(cases, self._sizes, partial(self._launch, contender, cases[0]), record)
         # More ranks may share cores, on which those that wait for others take turns with them.
@@ -267,20 +267,20 @@ class Run:
                 end = msgspec.structs.replace(end, command=again)
             self._journal.append(BadlyEnded(**msgspec.structs.asdict(contender.who), end=end))
 
-    def _launch(self, contender: Contender, case: Case, words: list[str]) -> CommandLine:
+    def _launch(self, contender: Contender, case: TrialCase, words: list[str]) -> CommandLine:
         """Of `nearpeak-mpi probe` where the case is tried."""
         place = self._where[case.buffers]
         seats = Seats(place.path, place.seats(case.ranks), place.buffers)
         return probe_launch(self._tools, contender, words, seats, self._study)
 
-    def _sizes(self, case: Case) -> list[int]:
+    def _sizes(self, case: TrialCase) -> list[int]:
         sizes = plan.sizes_of(case, self._chosen)
         cpus = [tuple(end.cpus) for end in self._where[case.buffers].seats(case.ranks)]
         if len(set(cpus)) == len(cpus):
             return sizes
         return [size for size in sizes if size <= MOST_BYTES_SHARED]
 
-    def _repeating(self, contender: Contender, cases: Sequence[Case], suffix: str = "") -> str:
+    def _repeating(self, contender: Contender, cases: Sequence[TrialCase], suffix: str = "") -> str:
         """The shell line that tries these cases in one job, from a file in the folder."""
         file = self._cases_file(contender, cases[-1], suffix)
         try:
@@ -290,7 +290,7 @@ class Run:
             raise self._cannot_write(self._journal.folder, error) from None
         return shell_line(self._launch(contender, cases[0], ["--cases", str(file)]))
 
-    def _cases_file(self, contender: Contender, case: Case, suffix: str = "") -> Path:
+    def _cases_file(self, contender: Contender, case: TrialCase, suffix: str = "") -> Path:
         words = (contender.label, case.operation, case.buffers, case.allocator, case.offset)
         more = (f"{case.ranks}-ranks",) if case.ranks > RANKS else ()
         name = "-".join(map(str, (*words, case.check, *more))) + suffix

@@ -15,7 +15,7 @@ from nearpeak.machine.places import (
     towards,
 )
 from nearpeak.numbers import count
-from nearpeak.terms.path import DataPath, Endpoint, Missing
+from nearpeak.terms.path import DataPath, Endpoint, NoPath
 
 SAME_GPU = "gpu-gpu same-gpu"
 SAME_GPU_MPS = "gpu-gpu same-gpu mps"
@@ -38,16 +38,16 @@ KINDS = {
 
 def gpu_paths(
     machine: Machine, cores: Cores, hosts: list[str], all_pairs: bool, ranks: Ranks
-) -> list[DataPath | Missing]:
+) -> list[DataPath | NoPath]:
     """The paths, and a line for each that this machine lacks; of a machine without GPUs, one line.
 
     `cores` are those that this process may use, by NUMA node. Nothing is said where nobody knows
     of a GPU.
     """
     if not machine.gpus:
-        return [Missing(ANY, "; ".join(machine.gpu_notes))] if machine.gpu_notes else []
+        return [NoPath(ANY, "; ".join(machine.gpu_notes))] if machine.gpu_notes else []
     if sum(len(here) for here in cores.values()) < 2:
-        return [Missing(ANY, "this process may use one core only; allow it two CPUs or more")]
+        return [NoPath(ANY, "this process may use one core only; allow it two CPUs or more")]
     gpu = machine.gpus[0]
     found = [*_same_gpu(machine, cores, gpu), *_one_of_each_kind(machine, cores)]
     found += _host(machine, cores, gpu)
@@ -86,7 +86,7 @@ def _gpu_end(core: Core, gpu: Gpu, host: str | None = None) -> Endpoint:
     )
 
 
-def _same_gpu(machine: Machine, cores: Cores, gpu: Gpu) -> list[DataPath | Missing]:
+def _same_gpu(machine: Machine, cores: Cores, gpu: Gpu) -> list[DataPath | NoPath]:
     home = _home(machine, cores, gpu)
     first, second = _two_cores(machine, cores, home, home)
 
@@ -102,30 +102,30 @@ def _same_gpu(machine: Machine, cores: Cores, gpu: Gpu) -> list[DataPath | Missi
             variant_of=SAME_GPU if name == SAME_GPU_MPS else "",
         )
 
-    found: list[DataPath | Missing] = [path(SAME_GPU, "two ranks in turns")]
+    found: list[DataPath | NoPath] = [path(SAME_GPU, "two ranks in turns")]
     if machine.mps:
         found.append(path(SAME_GPU_MPS, "two ranks at once through MPS"))
     elif gpu.vendor == "nvidia":
         found.append(
-            Missing(SAME_GPU_MPS, "no nvidia-cuda-mps-control on PATH (NVIDIA's driver has it)")
+            NoPath(SAME_GPU_MPS, "no nvidia-cuda-mps-control on PATH (NVIDIA's driver has it)")
         )
     return found
 
 
-def _one_of_each_kind(machine: Machine, cores: Cores) -> list[DataPath | Missing]:
+def _one_of_each_kind(machine: Machine, cores: Cores) -> list[DataPath | NoPath]:
     """The first pair of each kind of link."""
     if len(machine.gpus) < 2:
-        return [Missing("gpu-gpu between two", "this process may use one GPU only")]
+        return [NoPath("gpu-gpu between two", "this process may use one GPU only")]
     first: dict[str, GpuLink] = {}
     for link in sorted(machine.gpu_links, key=lambda link: (link.one, link.other)):
         first.setdefault(link.kind, link)
-    found: list[DataPath | Missing] = []
+    found: list[DataPath | NoPath] = []
     for kind, (words, vendors) in KINDS.items():
         if kind in first:
             found.append(_between(machine, cores, first[kind], f"gpu-gpu {kind}"))
         elif machine.gpus[0].vendor in vendors:
             found.append(
-                Missing(f"gpu-gpu {kind}", f"no two GPUs have {words} as their nearest way")
+                NoPath(f"gpu-gpu {kind}", f"no two GPUs have {words} as their nearest way")
             )
     return found
 
@@ -150,9 +150,9 @@ def _between(
     )
 
 
-def _host(machine: Machine, cores: Cores, gpu: Gpu) -> list[DataPath | Missing]:
+def _host(machine: Machine, cores: Cores, gpu: Gpu) -> list[DataPath | NoPath]:
     home = _home(machine, cores, gpu)
-    found: list[DataPath | Missing] = [_from_node(machine, cores, home, gpu, NEAR)]
+    found: list[DataPath | NoPath] = [_from_node(machine, cores, home, gpu, NEAR)]
     others = [node for node in cores if node != home]
     if others:
         far = max(others, key=lambda node: (distance(machine, home, node), -node))
@@ -177,23 +177,23 @@ def _from_node(
     )
 
 
-def _many(machine: Machine, cores: Cores, ranks: Ranks) -> list[DataPath | Missing]:
+def _many(machine: Machine, cores: Cores, ranks: Ranks) -> list[DataPath | NoPath]:
     """Several ranks, each with a GPU of its own, the first ones first."""
     there = len(machine.gpus)
     asked = [number for number in ranks.of(there) if ranks.counts or number <= there]
     return [_so_many(machine, cores, number) for number in asked]
 
 
-def _so_many(machine: Machine, cores: Cores, ranks: int) -> DataPath | Missing:
+def _so_many(machine: Machine, cores: Cores, ranks: int) -> DataPath | NoPath:
     """One rank for each of so many GPUs, on a core of its own as near as can be."""
     name = f"gpu x{ranks}"
     if len(machine.gpus) < ranks:
         few = f"this process may use {count(len(machine.gpus), 'GPU')} only"
-        return Missing(name, few, ranks)
+        return NoPath(name, few, ranks)
     left = [core for here in cores.values() for core in here]
     if len(left) < ranks:
         few = f"this process may use {len(left)} cores only; allow it one for each GPU"
-        return Missing(name, few, ranks)
+        return NoPath(name, few, ranks)
     ends = []
     for gpu in machine.gpus[:ranks]:
         home = _home(machine, cores, gpu)
@@ -230,10 +230,10 @@ def _pairs(machine: Machine, cores: Cores) -> list[DataPath]:
     return found
 
 
-def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> list[DataPath | Missing]:
+def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> list[DataPath | NoPath]:
     """Between two hosts: from the first GPU with an adapter near it, or from the first of all."""
     if not hosts:
-        return [Missing(name, NO_HOSTS) for name in (TWO_NODES, HOST_TWO_NODES)]
+        return [NoPath(name, NO_HOSTS) for name in (TWO_NODES, HOST_TWO_NODES)]
     route = towards(machine, hosts)
     nics = [route] if route else []
     if route and route.kind == "infiniband" and ":" in route.name:
@@ -268,7 +268,7 @@ def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> list[DataPat
         )
 
     both = _gpu_end(first, gpu, hosts[0]), _gpu_end(second, gpu, hosts[1])
-    found: list[DataPath | Missing] = [
+    found: list[DataPath | NoPath] = [
         path(TWO_NODES, nic, both),
         path(HOST_TWO_NODES, nic, (host_end(first, hosts[0]), both[1])),
     ]
@@ -277,6 +277,6 @@ def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> list[DataPat
         found.append(path(FAR_NIC, far[-1], both))
     else:
         found.append(
-            Missing(FAR_NIC, "no adapter as fast sits at another NUMA node than a GPU's own")
+            NoPath(FAR_NIC, "no adapter as fast sits at another NUMA node than a GPU's own")
         )
     return found

@@ -22,7 +22,7 @@ from nearpeak.machine.places import (
     usable_cores,
 )
 from nearpeak.numbers import count
-from nearpeak.terms.path import DataPath, Endpoint, Missing
+from nearpeak.terms.path import DataPath, Endpoint, NoPath
 
 SAME_NUMA = "host-host same-numa"
 CROSS_NUMA = "host-host cross-numa"
@@ -36,7 +36,7 @@ def discover_paths(
     hosts: list[str] | None = None,
     all_pairs: bool = False,
     ranks: Ranks = Ranks(),
-) -> tuple[list[DataPath], list[Missing]]:
+) -> tuple[list[DataPath], list[NoPath]]:
     """The data paths of the machine, and those that it does not have.
 
     `hosts` is empty or the names of two hosts or more, which are taken to be like this machine.
@@ -48,7 +48,7 @@ def discover_paths(
     if len(hosts) == 1:
         raise UserError(f"a path joins two hosts or more, not {hosts[0]} alone: name another")
     cores = usable_cores(machine)
-    found: list[DataPath | Missing] = [
+    found: list[DataPath | NoPath] = [
         _same_numa(machine, cores),
         _cross_numa(machine, cores),
         *_same_package(machine, cores),
@@ -60,10 +60,10 @@ def discover_paths(
         *_memory(machine, cores),
     ]
     paths = [item for item in found if isinstance(item, DataPath)]
-    return paths, [item for item in found if isinstance(item, Missing)]
+    return paths, [item for item in found if isinstance(item, NoPath)]
 
 
-def _same_numa(machine: Machine, cores: Cores) -> DataPath | Missing:
+def _same_numa(machine: Machine, cores: Cores) -> DataPath | NoPath:
     for node, here in cores.items():
         if len(here) < 2:
             continue
@@ -75,7 +75,7 @@ def _same_numa(machine: Machine, cores: Cores) -> DataPath | Missing:
             transport="memory",
             ends=(host_end(first), host_end(second)),
         )
-    return Missing(
+    return NoPath(
         SAME_NUMA, "this process may not use two cores of one NUMA node; allow it more CPUs"
     )
 
@@ -112,7 +112,7 @@ def _between(machine: Machine, name: str, pair: tuple[Core, Core]) -> DataPath:
     )
 
 
-def _cross_numa(machine: Machine, cores: Cores) -> DataPath | Missing:
+def _cross_numa(machine: Machine, cores: Cores) -> DataPath | NoPath:
     if pair := _farthest(machine, cores, same_package=False):
         return _between(machine, CROSS_NUMA, pair)
     return no_second_node(machine, CROSS_NUMA)
@@ -136,9 +136,9 @@ def _two_cores(machine: Machine, cores: Cores) -> tuple[Core, Core] | None:
     return (one_each[0], one_each[1]) if len(one_each) >= 2 else None
 
 
-def _loopback(machine: Machine, cores: Cores) -> DataPath | Missing:
+def _loopback(machine: Machine, cores: Cores) -> DataPath | NoPath:
     if (pair := _two_cores(machine, cores)) is None:
-        return Missing(LOOPBACK, "this process may use one core only; allow it two CPUs or more")
+        return NoPath(LOOPBACK, "this process may use one core only; allow it two CPUs or more")
     first, second = pair
     return DataPath(
         id=LOOPBACK,
@@ -148,12 +148,12 @@ def _loopback(machine: Machine, cores: Cores) -> DataPath | Missing:
     )
 
 
-def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> DataPath | Missing:
+def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> DataPath | NoPath:
     """Between the first two hosts."""
     if not hosts:
-        return Missing(TWO_NODES, NO_HOSTS)
+        return NoPath(TWO_NODES, NO_HOSTS)
     if not cores:
-        return Missing(TWO_NODES, "this process may use no core")
+        return NoPath(TWO_NODES, "this process may use no core")
     nic = towards(machine, hosts)
     rate = nic.rate_gbs if nic else None
     through = f", through {nic.name}" if nic else ""
@@ -169,13 +169,13 @@ def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> DataPath | M
 
 def _many_nodes(
     machine: Machine, cores: Cores, hosts: list[str], ranks: Ranks
-) -> list[DataPath | Missing]:
+) -> list[DataPath | NoPath]:
     """On all hosts and on the first two, four, eight, ... of them: a rank on each, or as many ranks
     as were asked for."""
     if not cores:
         return []
     near = _nearest_first(cores, towards(machine, hosts))
-    found: list[DataPath | Missing] = []
+    found: list[DataPath | NoPath] = []
     for nodes, number in on_nodes(len(hosts), ranks):
         name = f"host x{number} {nodes}-nodes"
         each = number // nodes
@@ -210,13 +210,13 @@ def _on_hosts(cores: list[Core], hosts: list[str], each: int) -> tuple[Endpoint,
     )
 
 
-def _many(machine: Machine, cores: Cores, ranks: Ranks) -> list[DataPath | Missing]:
+def _many(machine: Machine, cores: Cores, ranks: Ranks) -> list[DataPath | NoPath]:
     """Several ranks, each on a core of its own; as many as there are cores, an even number."""
     every = _in_a_row(machine, cores)
     if not ranks.counts and len(every) < USUAL_RANKS:
         # Of two cores, the paths between them are all there is.
         return [] if len(every) < 3 else [_too_few(USUAL_RANKS, len(every))]
-    found: list[DataPath | Missing] = []
+    found: list[DataPath | NoPath] = []
     for number in ranks.of(len(every) // 2 * 2):
         enough = len(every) >= number or (ranks.oversubscribe and every)
         found.append(_so_many(every, number) if enough else _too_few(number, len(every)))
@@ -256,8 +256,8 @@ def _so_many(every: list[Core], ranks: int) -> DataPath:
     )
 
 
-def _too_few(ranks: int, cores: int) -> Missing:
-    return Missing(
+def _too_few(ranks: int, cores: int) -> NoPath:
+    return NoPath(
         f"host x{ranks}",
         f"this process may use {count(cores, 'core')} only; allow it more CPUs (or let ranks share "
         f"them: --ranks {ranks} --oversubscribe)",
@@ -265,22 +265,22 @@ def _too_few(ranks: int, cores: int) -> Missing:
     )
 
 
-def _memory(machine: Machine, cores: Cores) -> list[DataPath | Missing]:
+def _memory(machine: Machine, cores: Cores) -> list[DataPath | NoPath]:
     """The cores of each NUMA node on the host memory of each: ceilings only."""
     allowed = machine.allowed_nodes
-    found: list[DataPath | Missing] = []
+    found: list[DataPath | NoPath] = []
     for memory in machine.numa_nodes:
         name = f"host-memory node{memory.index}"
         if memory.memory == "gpu" or memory.memory_bytes == 0:
             continue
         if allowed is not None and memory.index not in allowed:
             found.append(
-                Missing(name, f"this process may take no memory of NUMA node {memory.index}")
+                NoPath(name, f"this process may take no memory of NUMA node {memory.index}")
             )
             continue
         if memory.index not in cores:
             why = "this process may not use its cores" if memory.cpus else "it has no cores"
-            found.append(Missing(name, f"{why}; measured from other nodes"))
+            found.append(NoPath(name, f"{why}; measured from other nodes"))
         found += [_local(memory, node, here) for node, here in _own_first(memory, cores)]
     return found
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from nearpeak.machine.machine import Core, Machine, Nic
-from nearpeak.terms.path import Endpoint, Missing
+from nearpeak.terms.path import Endpoint, NoPath
 
 NO_HOSTS = "no hosts given; name two with --hosts A,B, or start it in a job of two nodes"
 USUAL_RANKS = 4  # between two, which most paths have, and as many as there can be
@@ -55,11 +55,11 @@ def usable_cores(machine: Machine) -> Cores:
     return dict(sorted(found.items()))
 
 
-def no_second_node(machine: Machine, path: str) -> Missing:
+def no_second_node(machine: Machine, path: str) -> NoPath:
     """Why a machine lacks a path between two NUMA nodes, where it has usable cores of one."""
     if len({core.numa_node for core in machine.cores}) < 2:
-        return Missing(path, "the machine has one NUMA node with cores")
-    return Missing(path, "this process may use cores of one NUMA node only; allow it more CPUs")
+        return NoPath(path, "the machine has one NUMA node with cores")
+    return NoPath(path, "this process may use cores of one NUMA node only; allow it more CPUs")
 
 
 def host_end(core: Core, host: str | None = None) -> Endpoint:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from nearpeak import journal
 from nearpeak.arrays import Booleans, Indices
 from nearpeak.errors import UserError
-from nearpeak.files import make_output
 from nearpeak.nodes.plan import Chosen, Stage
 
 NAME = "nodes.jsonl"
@@ -179,11 +178,9 @@ class NodesJournal:
             begin = read(folder).begin  # where there is none, none is made
             if begin.published is not None:
                 raise UserError(journal.of_copy(folder, "measured"))
-            self._lines = journal.Journal(folder / NAME, FORM.resume_command(folder))
+            self._lines = FORM.open(folder, new=False)  # Run reads what has been measured
         else:
-            FORM.check_new(folder)
-            make_output(folder)
-            self._lines = journal.Journal(folder / NAME, FORM.resume_command(folder))
+            self._lines = FORM.open(folder, new=True)
             self.append(begin)
         self.begin = begin
         self.folder = folder

@@ -18,7 +18,7 @@ from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.benchmarks import Benchmark, Better
 from nearpeak.terms.identity import Case, Curve, Place, Who
 from nearpeak.terms.left_out import LeftOut
-from nearpeak.terms.outcomes import Ending, Missing
+from nearpeak.terms.outcomes import Ending, NoFigure
 from nearpeak.terms.path import DataPath
 from nearpeak.terms.work import Work
 
@@ -141,7 +141,7 @@ class Gap:
 
     launch: Launch
     case: Case
-    status: Missing
+    status: NoFigure
     message: str
     method: str = ""  # of a ceiling
     said: bool = False  # by the program itself; else it follows from how the launch ended

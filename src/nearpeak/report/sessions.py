@@ -10,7 +10,7 @@ from nearpeak.numbers import count
 from nearpeak.report.sections import Notice
 from nearpeak.results.cells import FEWEST
 from nearpeak.results.results import Cell, Results, SessionInfo
-from nearpeak.terms.fingerprints import Fingerprint, changes, common
+from nearpeak.terms.fingerprints import ByPart, changes, common
 from nearpeak.terms.identity import Who
 
 
@@ -24,7 +24,7 @@ def rows(sessions: Sequence[SessionInfo]) -> list[tuple[SessionInfo, list[str]]]
     ]
 
 
-def differences(earlier: Fingerprint, later: Fingerprint) -> list[str]:
+def differences(earlier: ByPart, later: ByPart) -> list[str]:
     """`driver nvidia: 550.1 -> 560.2` of everything that is not the same, but for libraries that
     were added."""
     return [

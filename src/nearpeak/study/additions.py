@@ -67,9 +67,10 @@ def prepare_addition(
     UserError where they can measure nothing of it.
     """
     made = build_programs([contender.library for contender in contenders], tools)
+    lent = machine
     if not dry_run:
         places = places_of(plan.paths, plan.hosts)
-        contenders, _ = start(contenders, machine, places, plan.remote_shell, tools, say)
+        contenders, lent = start(contenders, machine, places, plan.remote_shell, tools, say)
     known = {benchmark.name for benchmark in plan.benchmarks}
     more = [benchmark for benchmark in made.described.benchmarks if benchmark.name not in known]
     described = msgspec.structs.replace(made.described, benchmarks=[*plan.benchmarks, *more])
@@ -89,7 +90,7 @@ def prepare_addition(
         adds = make(found)
         return msgspec.structs.replace(plan.grown(adds), launches=adds.launches)
 
-    where, folder = gpu_path(paths_within(machine)), cache() / "trials"
+    where, folder = gpu_path(paths_within(lent)), cache() / "trials"
     gate = Gate(described, machine, where, tools, folder, say, retry, not dry_run)
     gate.settle(new_part)
     adds = make(gate.found)

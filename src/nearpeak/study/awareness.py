@@ -18,24 +18,24 @@ from nearpeak.terms.awareness import Awareness, listed
 from nearpeak.terms.buffers import rank_ends
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED
 from nearpeak.terms.path import DataPath
-from nearpeak.terms.trials import Case, Outcome
+from nearpeak.terms.trials import Outcome, TrialCase
 
 DEVICES = "D,D"  # the kinds of buffers that the ranks' places are chosen for
 
 
 def try_contender(
-    contender: Contender, wanted: Sequence[Case], path: DataPath, tools: Tools
+    contender: Contender, wanted: Sequence[TrialCase], path: DataPath, tools: Tools
 ) -> list[Awareness]:
     """What became of each operation with its buffers, on a path between two GPUs."""
     ends = rank_ends(path, DEVICES)
     assert ends is not None
-    found: dict[Case, tuple[Outcome, list[Case]]] = {}
+    found: dict[TrialCase, tuple[Outcome, list[TrialCase]]] = {}
 
     def launch(words: list[str]) -> CommandLine:
         return probe_launch(tools, contender, words, Seats(path, ends, DEVICES))
 
-    def run(cases: Sequence[Case]) -> list[Case]:
-        def keep(outcome: Outcome, before: list[Case]) -> None:
+    def run(cases: Sequence[TrialCase]) -> list[TrialCase]:
+        def keep(outcome: Outcome, before: list[TrialCase]) -> None:
             found[outcome.case] = outcome, before
 
         return Job(cases, lambda _: SIZES, launch, keep).run(LIMIT_SECONDS)
@@ -67,7 +67,7 @@ def _awareness(contender: Contender, outcome: Outcome) -> Awareness:
     )
 
 
-def _of_two(first: Awareness, alone: Awareness, before: Iterable[Case]) -> Awareness:
+def _of_two(first: Awareness, alone: Awareness, before: Iterable[TrialCase]) -> Awareness:
     """What holds of an operation that ended badly behind others and was tried alone."""
     if alone.status == NOT_TRIED:
         return first

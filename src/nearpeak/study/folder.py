@@ -66,7 +66,12 @@ def reopen(folder: Path) -> tuple[Plan, StudyJournal]:
         first = next(read_records(folder, Answers(plan).take), None)
         if isinstance(first, StudyRecord) and first.published:
             raise UserError(f"{of_copy(folder, 'measured')}, or start anew in another folder")
-    return plan, StudyJournal(folder)
+    journal = StudyJournal(folder)
+    try:
+        return read_plan(folder), journal  # another may have added to it until now
+    except UserError:
+        journal.close()
+        raise
 
 
 def read_plan(folder: Path) -> Plan:

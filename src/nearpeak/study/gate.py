@@ -28,7 +28,7 @@ from nearpeak.terms.benchmarks import named
 from nearpeak.terms.buffers import in_gpu
 from nearpeak.terms.path import DataPath
 from nearpeak.terms.sizes import format_seconds
-from nearpeak.terms.trials import Case
+from nearpeak.terms.trials import TrialCase
 
 # Guesses: of a job with two GPUs, and of an operation at three sizes, verified.
 START_SECONDS, CASE_SECONDS = 3.0, 1.0
@@ -38,7 +38,7 @@ class Lacking(NamedTuple):
     """What is not known of one contender."""
 
     contender: Contender
-    cases: list[Case]
+    cases: list[TrialCase]
 
     @property
     def words(self) -> str:
@@ -62,7 +62,7 @@ class Gate:
     tries: bool = True  # False: what is unknown is taken to go well
     found: list[Awareness] = field(default_factory=list, init=False)
     seconds: float = field(default=0.0, init=False)  # that trials took, or will take
-    _settled: set[tuple[str, Case]] = field(default_factory=set, init=False)
+    _settled: set[tuple[str, TrialCase]] = field(default_factory=set, init=False)
 
     def settle(self, make: Callable[[Sequence[Awareness], float], Plan]) -> Plan:
         """The plan that `make` makes of what was found, in so many seconds, once all that it
@@ -86,7 +86,7 @@ class Gate:
             if cases := [case for case in wanted if (contender.label, case) not in self._settled]:
                 yield Lacking(contender, sorted(cases, key=lambda case: case.buffers))
 
-    def _case(self, plan: Plan, number: int) -> Case | None:
+    def _case(self, plan: Plan, number: int) -> TrialCase | None:
         """What tells whether a library can be handed the buffers of a variant; None: nothing to."""
         assert self.path is not None
         variant = plan.variants[number]
@@ -95,7 +95,7 @@ class Gate:
         known = self.described.benchmarks
         operation = tried_as(named(known, variant.benchmark), variant, known)
         fits = named(known, operation).ranks.fits(len(self.path.ends))
-        return Case(variant.buffers, operation) if fits else None
+        return TrialCase(variant.buffers, operation) if fits else None
 
     def _settle(self, lacking: Lacking) -> None:
         assert self.path is not None
@@ -104,7 +104,9 @@ class Gate:
         identity = fingerprint(self.host, [contender], self.tools)
         tried = Tried(self.folder, identity, contender, self.path)
         cached = [] if self.retry else tried.read()
-        known = {Case(awareness.buffers, awareness.operation): awareness for awareness in cached}
+        known = {
+            TrialCase(awareness.buffers, awareness.operation): awareness for awareness in cached
+        }
         there = [case for case in known if case in cases]
         if there:
             self.found += [known[case] for case in there]

@@ -19,7 +19,7 @@ from nearpeak.study.planning import fits
 from nearpeak.study.variants import unfit
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.buffers import Ends, rank_ends
-from nearpeak.terms.path import DataPath, Missing
+from nearpeak.terms.path import DataPath, NoPath
 
 HOST_SECONDS = 20.0  # for a host to answer
 _SO_MANY = re.compile(r"(?:host|gpu) x(\d{1,6})(?: \d{1,5}-nodes)?", re.ASCII)
@@ -215,7 +215,7 @@ def why_not(path_id: str, machine: Machine, hosts: Sequence[str]) -> str | None:
 def _of_so_many(
     paths: list[DataPath],
     counts: Sequence[int],
-    missing: Sequence[Missing],
+    missing: Sequence[NoPath],
     hosts: Sequence[str],
     wanted: Sequence[str],
 ) -> list[DataPath]:

@@ -29,7 +29,7 @@ from nearpeak.study.paths import (
 from nearpeak.study.plan import Contender, Plan, Variant
 from nearpeak.study.planning import DEVIATION, VIRTUAL_DEVIATION, Known, Suits, budget_of, make_plan
 from nearpeak.study.programs import Programs, build_programs
-from nearpeak.study.starting import as_lent, places_of, starting_here
+from nearpeak.study.starting import places_of, starting_here
 from nearpeak.study.variants import Awarenesses, asked_for
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.benchmarks import check_family, check_name
@@ -149,8 +149,7 @@ def start(
     that all of them may use there; as `starting_here`, UserError too."""
     started = {contender.library.name: contender.library for contender in contenders}
     for name, library in started.items():
-        found = starting_here(library, places, remote_shell, tools, say)
-        started[name], machine = found.library, as_lent(machine, found)
+        started[name], machine = starting_here(library, machine, places, remote_shell, tools, say)
     return [
         msgspec.structs.replace(contender, library=started[contender.library.name])
         for contender in contenders

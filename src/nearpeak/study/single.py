@@ -29,7 +29,7 @@ from nearpeak.study.commands import (
 from nearpeak.study.options import split_list
 from nearpeak.study.plan import new_study
 from nearpeak.study.planning import between_gpus
-from nearpeak.study.starting import as_lent, starting_here
+from nearpeak.study.starting import starting_here
 from nearpeak.terms.benchmarks import Benchmark, check_name, named
 from nearpeak.terms.buffers import Ends, parse_buffers
 from nearpeak.terms.path import DataPath
@@ -42,7 +42,7 @@ class Single:
     benchmark: Benchmark
     library: Library
     settings: Settings
-    machine: Machine
+    machine: Machine  # with the CPUs alone that ranks may use
     diagnoses: list[Diagnosis]  # doctor's, before anything was built, which is load of our own
     path: DataPath
     ends: Ends  # of the path, one for each rank
@@ -131,9 +131,9 @@ def choose(
     found, ends = paths.fitting_path(possible, described, kinds)
     apart = [end.host for end in found.ends if end.host] if found.between_hosts else []
     apart = list(dict.fromkeys(apart))
-    started = starting_here(library, [apart], remote_shell, programs.TOOLS, say)
-    library = started.library
-    if (lent := as_lent(machine, started)) is not machine:
+    tools = programs.TOOLS
+    library, lent = starting_here(library, machine, [apart], remote_shell, tools, say)
+    if lent is not machine:
         possible = paths.select_paths(lent, names, [path] if path else [], ranks=wanted_ranks)
         found, ends = paths.fitting_path(possible, described, kinds)
     if mode_of(library) and not between_gpus(found, kinds):
@@ -145,7 +145,7 @@ def choose(
         benchmark=described,
         library=library,
         settings=msgspec.structs.replace(chosen, env={**chosen.env, **env}),
-        machine=machine,
+        machine=lent,
         diagnoses=diagnoses,
         path=found,
         ends=ends,

@@ -34,10 +34,10 @@ TRIAL = ["--sizes", "8", "--slot-ms", "1"]
 
 
 class Started(NamedTuple):
-    """A library with what starts its ranks."""
+    """A library with what starts its ranks, and where that lets them run."""
 
     library: Library
-    cpus: frozenset[int] | None = None  # that every host lets them use; None: as this process
+    machine: Machine  # with the CPUs alone that ranks may use on every host: paths are chosen on it
 
 
 class DoesNotStart(Exception):
@@ -50,19 +50,21 @@ class _EndedUntold(DoesNotStart):
 
 def starting_here(
     library: Library,
+    machine: Machine,
     places: Collection[Sequence[str]],
     remote_shell: str | None,
     tools: Tools,
     say: Callable[[str], None],
 ) -> Started:
     """The library with what starts its ranks in all of these places, which is said: the hosts of
-    each, none for this one alone. Outside of a job, and with a remote shell, it is as it was.
+    each, none for this one alone. Outside of a job, and with a remote shell, it is as it was, and
+    so is the machine.
 
     UserError where nothing does.
     """
     found = allocation.current()
     if found is None or not found.nodes or is_native(library) or remote_shell:
-        return Started(library)
+        return Started(library, machine)
     failed: list[str] = []
     for candidate in _candidates(library):
         name = _words(candidate)
@@ -74,7 +76,7 @@ def starting_here(
         why = f" ({'; '.join(failed)})" if failed else ""
         where = _joined(max(places, key=len)) or str(found.here)
         say(f"{library.name} is started by {name} on {where} of job {found.job}{why}")
-        return Started(candidate, frozenset[int].intersection(*cpus))
+        return Started(candidate, _as_lent(machine, frozenset[int].intersection(*cpus)))
     page = "slurm" if found.manager == allocation.SLURM else "schedulers"
     raise UserError(
         f"nothing starts {library.name} in {found}: {'; '.join(failed) or 'there is no launcher'}; "
@@ -89,12 +91,10 @@ def places_of(paths: Iterable[DataPath], hosts: Sequence[str]) -> list[Sequence[
     return [hosts if between else [] for between in sorted(apart)]
 
 
-def as_lent(machine: Machine, started: Started) -> Machine:
-    """The machine with the CPUs that the launcher lets ranks use."""
-    if started.cpus is None:
-        return machine
-    cpus = [cpu for cpu in machine.allowed_cpus if cpu in started.cpus]
-    return msgspec.structs.replace(machine, allowed_cpus=cpus)
+def _as_lent(machine: Machine, cpus: Collection[int]) -> Machine:
+    """The machine with those of its CPUs alone that a launcher lets ranks use."""
+    lent = [cpu for cpu in machine.allowed_cpus if cpu in cpus]
+    return msgspec.structs.replace(machine, allowed_cpus=lent)
 
 
 def _candidates(library: Library) -> Iterator[Library]:

@@ -22,13 +22,13 @@ from nearpeak.study.growing import GrowingLines
 from nearpeak.terms.logs import FAILED, OWN, WRONG_DATA, crash_words, last_words
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED, Status
 from nearpeak.terms.sizes import format_sizes
-from nearpeak.terms.trials import DATA, PLAIN, BadEnd, Case, Outcome
+from nearpeak.terms.trials import DATA, PLAIN, BadEnd, Outcome, TrialCase
 
 LIMIT_SECONDS = 60.0  # without a line from a job: then the case that it is at hangs
 SIZES = (8, 64 << 10, 4 << 20)
 
 
-def words(case: Case, sizes: Sequence[int]) -> list[str]:
+def words(case: TrialCase, sizes: Sequence[int]) -> list[str]:
     """The options of `nearpeak-mpi probe` for a case alone, on its ranks."""
     return [
         *("--buffers", case.buffers, "--operations", case.operation),
@@ -38,13 +38,13 @@ def words(case: Case, sizes: Sequence[int]) -> list[str]:
     ]
 
 
-def line(case: Case, sizes: Sequence[int]) -> str:
+def line(case: TrialCase, sizes: Sequence[int]) -> str:
     """The line of a file for its --cases."""
     told = (case.buffers, case.allocator, case.operation, case.offset, case.check)
     return " ".join(map(str, (*told, format_sizes(sizes))))
 
 
-def cases_text(cases: Iterable[Case], sizes: Callable[[Case], Sequence[int]]) -> str:
+def cases_text(cases: Iterable[TrialCase], sizes: Callable[[TrialCase], Sequence[int]]) -> str:
     """A file for --cases of `nearpeak-mpi probe`."""
     return "".join(f"{line(case, sizes(case))}\n" for case in cases)
 
@@ -67,8 +67,10 @@ class _Line(msgspec.Struct, tag_field="record", tag="probe"):
     leaked_host_bytes: float = 0.0
     leaked_device_bytes: float = 0.0
 
-    def case(self, ranks: int) -> Case:
-        return Case(self.buffers, self.operation, self.allocator, self.offset, self.check, ranks)
+    def case(self, ranks: int) -> TrialCase:
+        return TrialCase(
+            self.buffers, self.operation, self.allocator, self.offset, self.check, ranks
+        )
 
 
 class Job:
@@ -81,21 +83,21 @@ class Job:
 
     def __init__(
         self,
-        cases: Sequence[Case],
-        sizes: Callable[[Case], Sequence[int]],
+        cases: Sequence[TrialCase],
+        sizes: Callable[[TrialCase], Sequence[int]],
         launch: Callable[[list[str]], CommandLine],
-        tell: Callable[[Outcome, list[Case]], None],
+        tell: Callable[[Outcome, list[TrialCase]], None],
     ) -> None:
         self._cases = cases
         self._sizes = sizes
         self._launch = launch
         self._tell = tell
         self._begun: _Line | None = None  # and not ended
-        self._told: dict[Case, Outcome] = {}  # in order
+        self._told: dict[TrialCase, Outcome] = {}  # in order
         self._since = time.monotonic()
         self.bad_end: BadEnd | None = None
 
-    def run(self, limit_seconds: float = LIMIT_SECONDS) -> list[Case]:
+    def run(self, limit_seconds: float = LIMIT_SECONDS) -> list[TrialCase]:
         """Runs it to its end; what is left for another job, always less than before."""
         with tempfile.TemporaryDirectory(prefix="nearpeak-probe-") as folder:
             chosen, jsonl, log = (Path(folder) / name for name in ("cases", "jsonl", "log"))
@@ -139,7 +141,7 @@ class Job:
             return [case for case in left if case not in self._told]
 
     @property
-    def ended(self) -> list[Case]:
+    def ended(self) -> list[TrialCase]:
         """The cases whose ends are known, in order."""
         return list(self._told)
 
@@ -176,11 +178,11 @@ class Job:
         else:
             self._begun = None
             told = msgspec.structs.asdict(line)
-            for name in msgspec.structs.fields(Case):
+            for name in msgspec.structs.fields(TrialCase):
                 told.pop(name.name, None)
             self._end(Outcome(case=case, **told), self.ended)
 
-    def _end(self, outcome: Outcome, before: list[Case]) -> None:
+    def _end(self, outcome: Outcome, before: list[TrialCase]) -> None:
         """`before`: what the job had tried when this case began."""
         now = time.monotonic()
         case = outcome.case

@@ -13,7 +13,7 @@ ENVIRONMENT = "environment"
 PROGRAM = "nearpeak-mpi "  # then the name of the library that it is built for
 SHOWN = 60  # characters of a value in a message
 _DIGEST = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{56}\b")
-Fingerprint = Mapping[str, Mapping[str, str]]  # part -> what it is of -> its value
+ByPart = Mapping[str, Mapping[str, str]]  # part -> what it is of -> its value
 
 
 class Change(NamedTuple):
@@ -25,7 +25,7 @@ class Change(NamedTuple):
     now: str
 
 
-def changes(before: Fingerprint, now: Fingerprint) -> Iterator[Change]:
+def changes(before: ByPart, now: ByPart) -> Iterator[Change]:
     """All of them, in the order in which they stand there."""
     for part in dict.fromkeys([*before, *now]):
         if part == ENVIRONMENT and not (part in before and part in now):
@@ -37,7 +37,7 @@ def changes(before: Fingerprint, now: Fingerprint) -> Iterator[Change]:
                 yield Change(part, name, *values)
 
 
-def common(old: Fingerprint, new: Fingerprint) -> tuple[Fingerprint, Fingerprint]:
+def common(old: ByPart, new: ByPart) -> tuple[ByPart, ByPart]:
     """Both without what is of libraries, or settings of them, that only one of them has: a library
     that a study grows by changes nothing of the others."""
     owners = [
@@ -54,7 +54,7 @@ def common(old: Fingerprint, new: Fingerprint) -> tuple[Fingerprint, Fingerprint
     return first, second
 
 
-def alike(old: Fingerprint, new: Fingerprint) -> bool:
+def alike(old: ByPart, new: ByPart) -> bool:
     """Whether what is in both is the same."""
     return not any(changes(*common(old, new)))
 

@@ -9,8 +9,8 @@ Status = Literal["ok", "wrong data", "crashed", "hung", "refused", "leaks", "fai
 TOO_SLOW: Final = "aborted: too slow"  # the status of a case that was given up for its budget
 Failed = Literal["wrong data", "crashed", "hung", "failed"]  # of a launch
 Lost = Literal[Failed, "aborted: too slow"]  # of a case: what counts against a library
-Missing = Literal[Lost, "skipped"]  # why a case has no figure
-CellStatus = Literal[Missing, "ok", "above ceiling", "no ceiling"]
+NoFigure = Literal[Lost, "skipped"]  # why a case has no figure
+CellStatus = Literal[NoFigure, "ok", "above ceiling", "no ceiling"]
 Ending = Literal["ok", "crashed", "hung", "wrong data", "failed", "interrupted"]  # of a launch
 
 

@@ -104,7 +104,7 @@ class DataPath(msgspec.Struct, kw_only=True, frozen=True):
         )
 
 
-class Missing(msgspec.Struct, frozen=True):
+class NoPath(msgspec.Struct, frozen=True):
     """A path that a machine lacks."""
 
     path: str  # its id, or words for several

@@ -12,7 +12,7 @@ DATA, CHURN, LEAK = "data", "churn", "leak"  # the checks of `nearpeak-mpi probe
 RANKS = 2  # of a case, unless it says otherwise
 
 
-class Case(msgspec.Struct, frozen=True, order=True):
+class TrialCase(msgspec.Struct, frozen=True, order=True):
     """What is tried at once."""
 
     buffers: str  # of each rank: "D,D"
@@ -26,7 +26,7 @@ class Case(msgspec.Struct, frozen=True, order=True):
 class Outcome(msgspec.Struct, kw_only=True, frozen=True):
     """How a case ended."""
 
-    case: Case
+    case: TrialCase
     # "failed": the library did not start; "not tried": the message says why
     status: Status
     # Where it ended badly, how it does as the only case of a job; None: that is still to be tried.

@@ -132,7 +132,7 @@ def borders(operations: Sequence[Operation], tables: Sequence[Table]) -> list[in
         operation = measured[table.name]
         for each in table.ranges[1:]:
             before = -(-each.first // _blocks(operation)) - 1
-            below = 1 << (before.bit_length() - 1)
+            below = 1 << max(0, before.bit_length() - 1)  # an empty message is not measured
             if below < operation.sizes[-1]:
                 found.update((below, 2 * below))
     return sorted(found)
@@ -180,14 +180,16 @@ def winners(known: Mapping[Way, Estimate], sizes: int) -> list[Way | None]:
 
 def ranges(operation: Operation, chosen: Sequence[Way | None]) -> list[Range]:
     """The lines of its table. Between two sizes with other ways the border is their geometric mean,
-    as nothing is known of where they cross; beyond the largest one the library chooses."""
+    as nothing is known of where they cross, above the smaller one, which keeps its own; beyond the
+    largest one the library chooses."""
     times = _blocks(operation)
     found: list[Range] = []
     before: Way | None = None
     for number, way in enumerate(chosen):
         first = 0
         if number:
-            first = round(times * math.sqrt(operation.sizes[number - 1] * operation.sizes[number]))
+            low, high = operation.sizes[number - 1 : number + 1]
+            first = max(times * low + 1, round(times * math.sqrt(low * high)))
         if not number or way != before:
             found.append(_range(first, way))
         before = way

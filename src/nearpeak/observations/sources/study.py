@@ -40,7 +40,7 @@ from nearpeak.terms import logs
 from nearpeak.terms.benchmarks import by_name, named
 from nearpeak.terms.identity import Case, Curve, Place, Who
 from nearpeak.terms.left_out import LeftOut
-from nearpeak.terms.outcomes import Ending, Missing, failure
+from nearpeak.terms.outcomes import Ending, NoFigure, failure
 from nearpeak.terms.study_files import MACHINE, PLAN
 
 T = TypeVar("T")
@@ -406,7 +406,7 @@ def _gaps(plan: Plan, launch: Launch, recorded: _Recorded) -> Iterator[Gap]:
                 said=True,
                 at_least=problem.at_least,
             )
-    gap: Missing | None = failure(recorded.status)
+    gap: NoFigure | None = failure(recorded.status)
     if recorded.end is None or gap is None:
         return
     if gap == "wrong data" and recorded.wrong:

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One benchmark on one path, chosen on stand-ins for a library and its launcher."""
+
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from nearpeak.libraries import discover, launch
+from nearpeak.libraries.library import CommandLine, Launch, Library
+from nearpeak.machine import allocation
+from nearpeak.machine.sysfs import from_sysfs
+from nearpeak.study import programs, single
+from nearpeak.study.commands import Tools
+
+MACHINE = Path(__file__).parents[1] / "machines" / "one-socket.txt"  # of eight CPUs
+
+
+@pytest.fixture
+def lends(standins: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A job whose launcher lets ranks use CPUs 4 to 6 of this machine alone."""
+    plain = standins.make_tools(tmp_path)
+
+    def line(library: Library, launch: Launch) -> CommandLine:
+        made = plain.command_line(library, launch)
+        return CommandLine(argv=made.argv, env={**made.env, "NEARPEAK_FAKE_CPUS": "4,5,6;4,5,6"})
+
+    monkeypatch.setattr(programs, "TOOLS", Tools(line, plain.mpi_program, plain.native_program))
+    monkeypatch.setattr(programs, "describe", standins.describe)
+    for user in (launch, programs):
+        monkeypatch.setattr(user, "environment", lambda _library: {})
+    monkeypatch.setattr(discover, "resolve", standins.library)
+    monkeypatch.setattr(single.here, "discover", lambda: from_sysfs(MACHINE))
+    monkeypatch.setattr(single.doctor, "examine", lambda **_: [])
+    found = allocation.Allocation("7", ("a",), "a")
+    monkeypatch.setattr(allocation, "current", lambda: found)
+
+
+@pytest.mark.usefixtures("lends")
+def test_all_that_is_chosen_runs_where_the_job_lets_it() -> None:
+    first = single.choose("latency", "one", "tune")
+    other = single.beside(first, "bw", path=first.path.id, buffers="H,H")
+    anywhere = single.beside(first, "bw", path=None, buffers="H,H")
+    assert [[end.cpus for end in each.path.ends] for each in (first, other, anywhere)] == [
+        [[4], [5]]
+    ] * 3
