@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the programs say of their options without a launcher; the documents have all of them."""
 
+import json
 import re
 import subprocess
 from pathlib import Path
@@ -10,6 +11,8 @@ import pytest
 
 from nearpeak.libraries.build import build_mpi, build_native
 from nearpeak.libraries.library import Library
+from nearpeak.study.names import known_names
+from nearpeak.terms.benchmarks import FAMILIES
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -41,6 +44,16 @@ def test_the_programs_answer_in_any_shell(library: Library) -> None:
         assert (told.returncode, told.stderr) == (0, "")
         assert re.fullmatch(rf"{program.name} \d+\.\d+\.\d+\n", told.stdout)
         assert "EXAMPLES" in ask(program, "--help").stdout
+
+
+def test_what_is_known_before_they_are_built_is_what_they_describe(library: Library) -> None:
+    told = [
+        benchmark
+        for program in (build_mpi(library), build_native())
+        for benchmark in json.loads(ask(program, "--describe").stdout)["benchmarks"]
+    ]
+    assert known_names() == sorted({benchmark["name"] for benchmark in told})
+    assert set(FAMILIES) == {benchmark["family"] for benchmark in told}
 
 
 def test_a_command_line_is_checked_without_mpi(library: Library) -> None:
