@@ -16,22 +16,9 @@ import msgspec
 import numpy as np
 
 from nearpeak.arrays import Floats
-from nearpeak.findings.evidence import View
+from nearpeak.findings.evidence import WORTH, View
 from nearpeak.findings.find import find_in
-from nearpeak.findings.rules import (
-    bidirectional,
-    calls,
-    collectives,
-    datatypes,
-    dip,
-    far,
-    larger,
-    managed,
-    one_sided,
-    pageable,
-    parts,
-    registration,
-)
+from nearpeak.findings.rules import bidirectional, far
 from nearpeak.machine.gpu_paths import FAR, NEAR
 from nearpeak.machine.machine import unknown
 from nearpeak.observations.observed import Block, Observations
@@ -111,18 +98,18 @@ def modes(generator: np.random.Generator, blocks: int) -> Floats:
 
 # Of a rule: its limit, the benchmark that loses and the other one, and what is given to `make`.
 PAIRS: list[tuple[float, str, Mapping[str, Any], str, Mapping[str, Any]]] = [
-    (calls.LIMIT, "latency", {"calls": "blocking"}, "latency", {"calls": "persistent"}),
-    (datatypes.LIMIT, "vector", {"pack": "direct"}, "vector", {"pack": "kernel"}),
-    (one_sided.LIMIT, "put_bw", {}, "bw", {}),
+    (WORTH, "latency", {"calls": "blocking"}, "latency", {"calls": "persistent"}),
+    (WORTH, "vector", {"pack": "direct"}, "vector", {"pack": "kernel"}),
+    (WORTH, "put_bw", {}, "bw", {}),
     (
-        registration.LIMIT,
+        WORTH,
         "bw",
         {"reuse": "rotating", "ceiling": 1.0},
         "bw",
         {"reuse": "fixed", "ceiling": 1.0},
     ),
-    (managed.LIMIT, "bw", {"buffers": "M,M"}, "bw", {}),
-    (pageable.LIMIT, "bw", {"buffers": "H,D"}, "bw", {"buffers": "P,D"}),
+    (WORTH, "bw", {"buffers": "M,M"}, "bw", {}),
+    (WORTH, "bw", {"buffers": "H,D"}, "bw", {"buffers": "P,D"}),
     (far.LIMIT, "bw", {"place": FAR}, "bw", {"place": NEAR}),
     (bidirectional.LIMIT / 2, "bibw", {"ceiling": 2.0}, "bw", {"ceiling": 1.0}),
 ]
@@ -180,13 +167,13 @@ def cells(times: float) -> Iterator[Cell]:
             value = 1 / times / limit if rate else times * limit
             yield make(loses, value, x, **{**where, **own})
             yield make(wins, 1.0, x, **{**where, **other})
-        for size, us in ((8, times * larger.LIMIT), (64, 1.0), (512, 8 * times * parts.LIMIT)):
+        for size, us in ((8, times * WORTH), (64, 1.0), (512, 8 * times * WORTH)):
             yield make("latency", us, size, place=f"sizes {number}", lies_in="memory")
-        for size, us in ((8, 2.0), (64, 2 * times * dip.LIMIT), (512, 2.0)):
+        for size, us in ((8, 2.0), (64, 2 * times * WORTH), (512, 2.0)):
             yield make("latency", us, size, place=f"dip {number}", ceiling=1.0)
         copied = 10.0 + 2 * 5.0  # on the host, there and back
         size, four = 8 << 2 * number, ("gpu",) * 4
-        yield make("bcast", times * collectives.LIMIT * copied, size, place="gpu x4", ends=four)
+        yield make("bcast", times * WORTH * copied, size, place="gpu x4", ends=four)
         yield make("bcast", 10.0, size, place="host x4", ends=("host",) * 4, buffers="H,H")
         yield make(
             "latency", 5.0, size, place=NEAR, ends=("host", "gpu"), buffers="H,D", ceiling=5.0

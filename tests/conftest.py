@@ -185,6 +185,16 @@ def built_wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 FAKES = ROOT / "build" / "fakes"
 
 
+def made_of(words: Sequence[str]) -> str:
+    """A hash of what a compiler is told, of the sources and of what they include."""
+    rules = subprocess.run([*words, "-MM"], check=True, capture_output=True, text=True).stdout
+    digest = hashlib.sha256("\0".join(words).encode())
+    for word in rules.split():
+        if word != "\\" and not word.endswith(":"):
+            digest.update(Path(word).read_bytes())
+    return digest.hexdigest()[:16]
+
+
 def fake_library(name: str, *flags: str, parts: Sequence[str] = (), file: str = "") -> Path:
     """A stand-in for a vendor's library: bench/tests/accel/NAME.cpp and its parts, compiled once
     for all tests, in a folder of its own. `file`: its name, where that matters."""
@@ -193,10 +203,7 @@ def fake_library(name: str, *flags: str, parts: Sequence[str] = (), file: str = 
     files = [sources() / "tests" / "accel" / f"{part}.cpp" for part in (name, *parts)]
     flags = ("-std=c++20", "-O1", "-shared", "-fPIC", "-pthread", *flags)
     words = [*compiler(), *flags, *map(str, files), "-ldl"]
-    made_of = hashlib.sha256("\0".join(words).encode())
-    for source in files:
-        made_of.update(source.read_bytes())
-    built = FAKES / f"{name}-{made_of.hexdigest()[:16]}" / (file or f"lib{name}.so")
+    built = FAKES / f"{name}-{made_of(words)}" / (file or f"lib{name}.so")
     built.parent.mkdir(parents=True, exist_ok=True)
     with (built.parent / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

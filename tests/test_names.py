@@ -9,31 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from nearpeak.study.names import known_names
 from nearpeak.terms.benchmarks import FAMILIES
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "nearpeak"
 IMPORTERS = PACKAGE / "observations" / "sources"  # which say what other tools' names are here
-
-
-def names() -> set[str]:
-    """The benchmarks, as docs/describe.md lists them."""
-    text = (ROOT / "docs" / "describe.md").read_text(encoding="utf-8")
-    [row] = re.findall(r"^\| `name` \| OMB's name: (.*) \|$", text, re.MULTILINE)
-    return set(re.findall(r"`(\w+)`", row))
-
-
-def test_the_document_lists_what_the_program_has() -> None:
-    program = ROOT / "build" / "release" / "nearpeak-native"
-    if not program.exists():
-        pytest.skip("nearpeak-native is not built in build/release")
-    told = subprocess.run([program, "--describe"], capture_output=True, check=True).stdout
-    assert {benchmark["name"] for benchmark in json.loads(told)["benchmarks"]} <= names()
-
-
-def test_what_is_suggested_before_a_program_is_built() -> None:
-    file = PACKAGE / "terms" / "names.txt"
-    assert file.read_text(encoding="utf-8").split() == sorted(names())
 
 
 def test_the_document_lists_the_families_that_are_known_before_a_program_is_built() -> None:
@@ -42,10 +23,10 @@ def test_the_document_lists_the_families_that_are_known_before_a_program_is_buil
     assert re.findall(r"`(\w+)`", row) == list(FAMILIES)
 
 
-def test_the_documents_name_every_benchmark() -> None:
+def test_the_document_names_every_benchmark() -> None:
     text = (ROOT / "docs" / "programs.md").read_text(encoding="utf-8")
     [part] = re.findall(r"^## nearpeak-mpi$(.*?)^## ", text, re.MULTILINE | re.DOTALL)
-    assert names() - set(re.findall(r"`(\w+)`", part)) == set()
+    assert set(known_names()) - set(re.findall(r"`(\w+)`", part)) == set()
 
 
 def test_the_document_lists_what_a_study_measures_by_default() -> None:
@@ -56,13 +37,13 @@ def test_the_document_lists_what_a_study_measures_by_default() -> None:
     told = subprocess.run([program, "--describe"], capture_output=True, check=True).stdout
     text = (ROOT / "docs" / "study.md").read_text(encoding="utf-8")
     [part] = re.findall(r"^## The default study$(.*?)^## ", text, re.MULTILINE | re.DOTALL)
-    listed = set(re.findall(r"`(\w+)`", part)) & names()
+    listed = set(re.findall(r"`(\w+)`", part)) & set(known_names())
     for benchmark in json.loads(told)["benchmarks"]:
         assert (benchmark["name"] in listed) == benchmark["default"], benchmark["name"]
 
 
 def test_no_benchmark_is_known_by_its_name() -> None:
-    known = names()
+    known = known_names()
     assert len(known) >= 5
     found = [
         f"{file.relative_to(ROOT)}:{node.lineno}: {node.value}"

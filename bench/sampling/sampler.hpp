@@ -28,13 +28,14 @@ enum class Sync {
 // ranks, and of those the mean; else the longest of the ranks' samples.
 enum class Reduce { kLeader, kMaximum, kMean };
 
+// The first three, whose usual values the options have, are set by usual_policy.
 struct SamplingPolicy {
-  double slot_s = 0.1;               // time for timed samples of one case
-  double limit_s = 10.0;             // one case never takes much longer, even for fewer samples
-  std::uint64_t least_samples = 11;  // taken beyond the slot if need be
-  std::uint64_t max_kept = 256;      // of more samples every n-th is kept, spread over the slot
-  std::uint64_t min_warmup = 1;      // iterations, if they fit into a slot
-  double min_warmup_s = 0;           // clocks of devices rise while they work
+  double slot_s = 0;                // time for timed samples of one case
+  double limit_s = 0;               // one case never takes much longer, even for fewer samples
+  std::uint64_t least_samples = 0;  // taken beyond the slot if need be
+  std::uint64_t max_kept = 256;     // of more samples every n-th is kept, spread over the slot
+  std::uint64_t min_warmup = 1;     // iterations, if they fit into a slot
+  double min_warmup_s = 0;          // clocks of devices rise while they work
   // Where there is one: a second iteration that takes longer than this, on the leader, and than the
   // slot is the only sample.
   std::optional<double> hopeless_us;

@@ -67,6 +67,16 @@ def test_a_prediction_takes_nothing_else(nearpeak: Nearpeak, more: tuple[str, ..
     assert f"--study DIR, and with nothing else: leave out {more[0]}" in err
 
 
+def test_a_prediction_is_of_an_application_of_the_study(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = SimpleNamespace(applications=[])
+    monkeypatch.setattr("nearpeak.findings.build.build_results", lambda _: results)
+    code, _, err = nearpeak("app", "another_machines", "--study", "x", "--what-if", "mpich")
+    assert code == 2
+    assert "the study has no application 'another_machines'" in err
+
+
 def test_a_prediction_needs_another_library(
     nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the programs say of their options without a launcher; the documents have all of them."""
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ import pytest
 from mpi_launches import one_library
 
 from nearpeak.libraries.build import build_mpi, build_native
+from nearpeak.study.names import known_names
+from nearpeak.terms.benchmarks import FAMILIES
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -29,6 +32,14 @@ def test_the_programs_answer_in_any_shell(launcher: Any) -> None:
         assert (told.returncode, told.stderr) == (0, "")
         assert re.fullmatch(rf"{program.name} \d+\.\d+\.\d+\n", told.stdout)
         assert "EXAMPLES" in launcher.ask("--help", program=program).stdout
+
+
+def test_what_is_known_before_they_are_built_is_what_they_describe(launcher: Any) -> None:
+    programs = (build_mpi(launcher.library), build_native())
+    described = [launcher.ask("--describe", program=program).stdout for program in programs]
+    told = [benchmark for text in described for benchmark in json.loads(text)["benchmarks"]]
+    assert known_names() == sorted({benchmark["name"] for benchmark in told})
+    assert set(FAMILIES) == {benchmark["family"] for benchmark in told}
 
 
 def test_a_command_line_is_checked_without_mpi(launcher: Any) -> None:

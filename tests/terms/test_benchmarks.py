@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from nearpeak.errors import UserError
 from nearpeak.terms.benchmarks import (
     Basis,
     Benchmark,
@@ -13,7 +12,6 @@ from nearpeak.terms.benchmarks import (
     Moves,
     RankRule,
     Traffic,
-    check_name,
 )
 
 
@@ -77,20 +75,3 @@ def test_what_a_bound_follows_from(
         "x", [Metric("x", "us", "lower")], rule, **{"ceiling": "bound", **benchmark}
     )
     assert described.basis(memories.split()) == expected
-
-
-@pytest.mark.parametrize(
-    ("name", "answer"),
-    [
-        ("osu_bw", "OMB's osu_bw is called bw here"),
-        ("osu_bw_persistent", "OMB's osu_bw_persistent is `bw --calls persistent` here"),
-        ("osu_nccl_allreduce", "OMB's osu_nccl_allreduce is `allreduce --mpi nccl` here"),
-        ("osu_init", "there is nothing like OMB's osu_init here"),
-        ("osu_latency_mp", "there is nothing like OMB's osu_latency_mp here"),
-        ("latncy", "unknown benchmark 'latncy'; did you mean 'latency'?"),
-    ],
-)
-def test_names_of_omb_get_the_line_that_they_are_here(name: str, answer: str) -> None:
-    with pytest.raises(UserError) as error:
-        check_name(name)
-    assert str(error.value).startswith(answer)

@@ -27,7 +27,7 @@ Measurement measure(const SamplingPolicy& policy, std::function<void(std::uint64
 }
 
 SamplingPolicy short_policy() {
-  SamplingPolicy policy;
+  SamplingPolicy policy = usual_policy({});
   policy.slot_s = 0.01;
   return policy;
 }
@@ -375,7 +375,7 @@ TEST_CASE("the barrier before each iteration counts in the first round too") {
   constexpr double kBarrierUs = 100;
   SlowBarrier group(kBarrierUs);
   const auto most = [&](double slot_s, double limit_s) {
-    SamplingPolicy policy;
+    SamplingPolicy policy = usual_policy({});
     policy.slot_s = slot_s;
     policy.limit_s = limit_s;
     policy.sync = Sync::kBarrier;

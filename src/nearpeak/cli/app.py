@@ -94,9 +94,10 @@ def application(
     ] = None,
 ) -> None:
     """Either of both."""
-    from nearpeak.terms.benchmarks import check_name
+    from nearpeak.study.names import check_name
 
-    check_name(name)
+    if what_if is None:  # else the study knows which it has
+        check_name(name)
     if (tolerance is None) == (what_if is None):
         raise UserError("give --tolerance DISTANCE to solve, or --study DIR --what-if LIBRARY")
     if what_if is not None:

@@ -329,8 +329,9 @@ def _show_options(benchmark: str, mpi: str | None) -> None:
     from nearpeak.libraries.discover import find_libraries, resolve
     from nearpeak.libraries.families import is_ceiling, mode_of, natives
     from nearpeak.libraries.launch import environment
+    from nearpeak.study.names import check_name
     from nearpeak.study.programs import TOOLS, describe_library
-    from nearpeak.terms.benchmarks import check_name, named
+    from nearpeak.terms.benchmarks import named
 
     check_name(benchmark)
     if mpi:

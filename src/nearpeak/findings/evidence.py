@@ -40,6 +40,9 @@ from nearpeak.terms.identity import CEILING, Case, Curve, Place, Who
 UNLIKE = 1.1  # the ratio of two medians is told where it is so far from the median ratio
 # Blocks that a finding rests on at least: fewer say nothing about how launches scatter.
 FEWEST = 4
+# Times that a figure is worse than what shows that it could be better, for most rules: less is not
+# worth a change.
+WORTH = 1.5
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from nearpeak.study import mps
 from nearpeak.study.ceilings import ceiling_benchmarks, in_flight_bytes
 from nearpeak.study.places import Wanted, wanted_at
 from nearpeak.study.plan import (
-    LEAST_SAMPLES,
     Contender,
     Group,
     Plan,
@@ -104,7 +103,7 @@ def _sampling(plan: Plan, planned: PlannedLaunch, group: Group, jsonl: Path | No
         *("--in-flight", format_bytes(in_flight_bytes(plan, group.buffers))),
         *_memory_limit(plan, planned),
         *("--slot-ms", f"{planned.slot_ms:g}"),
-        *_least_samples(planned),
+        *("--least-samples", str(planned.least_samples)),
         *("--seed", str(planned.seed)),
         *(("--jsonl", str(jsonl)) if jsonl else ()),
     ]
@@ -200,12 +199,6 @@ def _local(path: DataPath, tools: Tools, common: list[str]) -> CommandLine:
     cpus = ",".join(str(cpu) for cpu in path.ends[0].cpus)
     where = ["memory", "--cpus", cpus, "--memory-node", str(path.ends[1].numa_node)]
     return CommandLine(argv=[str(tools.native_program()), *where, *common], env={})
-
-
-def _least_samples(planned: PlannedLaunch) -> list[str]:
-    if planned.least_samples == LEAST_SAMPLES:  # as the programs have it themselves
-        return []
-    return ["--least-samples", str(planned.least_samples)]
 
 
 def _plateau(plan: Plan, planned: PlannedLaunch) -> list[str]:

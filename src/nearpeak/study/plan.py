@@ -20,7 +20,7 @@ from nearpeak.terms.left_out import LeftOut, LeftOutKind
 from nearpeak.terms.path import DataPath
 
 SCHEMA = 4
-LEAST_SAMPLES = 11  # of a case, however long one takes: as the programs have it themselves
+LEAST_SAMPLES = 11  # of a case, however long one takes
 LATER_SAMPLES = 5  # and in the later blocks: the scatter lies between launches
 # The slot: the pilot has the least. A shorter one is lost where something takes a CPU for a few ms
 # (docs/methodology.md).

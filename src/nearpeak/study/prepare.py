@@ -18,6 +18,7 @@ from nearpeak.machine.places import Ranks
 from nearpeak.study.commands import Tools
 from nearpeak.study.contenders import choose_contenders, found_beside_mpi
 from nearpeak.study.gate import Gate
+from nearpeak.study.names import check_family, check_name
 from nearpeak.study.options import Options
 from nearpeak.study.paths import (
     check_hosts,
@@ -32,7 +33,6 @@ from nearpeak.study.programs import Programs, build_programs
 from nearpeak.study.starting import places_of, starting_here
 from nearpeak.study.variants import Awarenesses, asked_for
 from nearpeak.terms.awareness import Awareness
-from nearpeak.terms.benchmarks import check_family, check_name
 from nearpeak.terms.path import DataPath
 from nearpeak.terms.sizes import format_seconds
 

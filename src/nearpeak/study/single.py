@@ -26,11 +26,12 @@ from nearpeak.study.commands import (
     loaded_by_native,
     rank_launch,
 )
+from nearpeak.study.names import check_name
 from nearpeak.study.options import split_list
 from nearpeak.study.plan import new_study
 from nearpeak.study.planning import between_gpus
 from nearpeak.study.starting import starting_here
-from nearpeak.terms.benchmarks import Benchmark, check_name, named
+from nearpeak.terms.benchmarks import Benchmark, named
 from nearpeak.terms.buffers import Ends, parse_buffers
 from nearpeak.terms.path import DataPath
 

@@ -6,9 +6,7 @@ these facts.
 """
 
 import math
-import os
 from collections.abc import Collection, Iterable
-from importlib import resources
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -242,25 +240,11 @@ def named(benchmarks: Collection[Benchmark], name: str) -> Benchmark:
     for benchmark in benchmarks:
         if benchmark.name == name:
             return benchmark
-    raise _unknown(name, [benchmark.name for benchmark in benchmarks])
+    raise unknown(name, [benchmark.name for benchmark in benchmarks])
 
 
-def check_name(name: str) -> None:
-    """UserError as of `named` for what no program has, before one is built to be asked. Benchmarks
-    of the user's own only a program knows."""
-    if not os.environ.get("NEARPEAK_BENCHMARKS"):
-        known = resources.files("nearpeak.terms").joinpath("names.txt").read_text().split()
-        if name not in known:
-            raise _unknown(name, known)
-
-
-def check_family(name: str) -> None:
-    """The same of families of benchmarks, or `all`."""
-    if not os.environ.get("NEARPEAK_BENCHMARKS") and name not in (*FAMILIES, EVERYTHING):
-        raise UserError(f"there are no operations {name!r}{closest(name, FAMILIES)}")
-
-
-def _unknown(name: str, known: list[str]) -> UserError:
+def unknown(name: str, known: list[str]) -> UserError:
+    """What to raise where none of the benchmarks that are known has a name."""
     plain = name.removeprefix("osu_")
     if plain == name:
         return UserError(f"unknown benchmark {name!r}{closest(name, known)}")

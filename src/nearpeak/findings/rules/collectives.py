@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from nearpeak.findings.evidence import Rule, Seen, View, expected
+from nearpeak.findings.evidence import WORTH, Rule, Seen, View, expected
 from nearpeak.findings.sources import of_openmpi
 from nearpeak.observations.observed import Block
 from nearpeak.results.results import CeilingPoint, Cell
@@ -15,7 +15,6 @@ from nearpeak.statistics.comparisons import better_in
 from nearpeak.terms.buffers import HOST, in_gpu
 from nearpeak.terms.identity import Case, Place, Who
 
-LIMIT = 1.5  # times longer
 KIND_OF = {"gpu": "D", "host": "H"}  # of buffers at an end of a path
 
 
@@ -45,7 +44,7 @@ def _same_way(one: Place, other: Place) -> bool:
 def _beside(cell: Cell, other: Cell, copies: Mapping[Block, float]) -> Seen | None:
     staged = {block: us + copies[block] for block, us in other.by_block.items() if block in copies}
     ratios = better_in(staged, cell.by_block, cell.better)
-    found = expected(cell, ratios, dict.fromkeys(ratios, LIMIT))
+    found = expected(cell, ratios, dict.fromkeys(ratios, WORTH))
     return Seen(cell, other, found) if found else None
 
 
@@ -74,7 +73,7 @@ def _between(view: View, size_bytes: int) -> Iterator[CeilingPoint]:
 
 RULE = Rule(
     name="collectives",
-    tells=f"A collective operation on device memory takes more than {LIMIT:g} times as long as the"
+    tells=f"A collective operation on device memory takes more than {WORTH:g} times as long as the"
     " same between as many ranks on the host and the copies of all data to the host and back, by"
     " the ceiling of messages between the host and a GPU.",
     find=find,

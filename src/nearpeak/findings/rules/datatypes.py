@@ -3,23 +3,21 @@
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Rule, Seen, View, against
+from nearpeak.findings.evidence import WORTH, Rule, Seen, View, against
 from nearpeak.findings.sources import BLOCK_BY_BLOCK
 from nearpeak.terms.axes import BY_LIBRARY, PACK
-
-LIMIT = 1.5  # times longer
 
 
 def find(view: View) -> Iterator[Seen]:
     """Every cell in which the library gets the datatype beside each in which it gets one block."""
     for cell, other in view.pairs(PACK):
-        if cell.case.axes[PACK] == BY_LIBRARY and (found := against(cell, other, LIMIT)):
+        if cell.case.axes[PACK] == BY_LIBRARY and (found := against(cell, other, WORTH)):
             yield Seen(cell, other, found)
 
 
 RULE = Rule(
     name="datatypes",
-    tells=f"Messages of a datatype take more than {LIMIT:g} times as long if the library gets the"
+    tells=f"Messages of a datatype take more than {WORTH:g} times as long if the library gets the"
     " datatype (`pack=direct`) than if a kernel, a loop or MPI_Pack gathers and scatters its"
     " blocks.",
     find=find,

@@ -5,14 +5,12 @@ protocols meet."""
 import math
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Rule, Seen, View, expected
+from nearpeak.findings.evidence import WORTH, Rule, Seen, View, expected
 from nearpeak.findings.settings import EAGER
 from nearpeak.findings.sources import SHARED_MEMORY, of_ucx
 from nearpeak.observations.observed import Block
 from nearpeak.results.results import Cell
 from nearpeak.statistics.comparisons import better_in
-
-LIMIT = 1.5  # times further from the ceiling than the nearer one of both neighbours
 
 
 def find(view: View) -> Iterator[Seen]:
@@ -27,7 +25,7 @@ def find(view: View) -> Iterator[Seen]:
                 for block, away in _away(view, cell).items()
                 if block in left and block in right
             }
-            if found := expected(cell, ratios, dict.fromkeys(ratios, LIMIT)):
+            if found := expected(cell, ratios, dict.fromkeys(ratios, WORTH)):
                 further = max((smaller, larger), key=lambda each: 1 / (each.fraction or 1.0))
                 yield Seen(cell, further, found)
 
@@ -51,7 +49,7 @@ def _away(view: View, cell: Cell) -> dict[Block, float]:
 
 RULE = Rule(
     name="dip",
-    tells=f"A figure is more than {LIMIT:g} times further from its measured ceiling (ceiling /"
+    tells=f"A figure is more than {WORTH:g} times further from its measured ceiling (ceiling /"
     " rate, or time / ceiling) than both the next smaller and the next larger size, and worse than"
     " the line between both in a plot of logarithms.",
     find=find,

@@ -3,13 +3,11 @@
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Rule, Seen, View, expected
+from nearpeak.findings.evidence import WORTH, Rule, Seen, View, expected
 from nearpeak.findings.sources import of_ucx
 from nearpeak.statistics.comparisons import better_in
 from nearpeak.terms.buffers import turned
 from nearpeak.terms.identity import Case
-
-LIMIT = 1.5  # times better
 
 
 def find(view: View) -> Iterator[Seen]:
@@ -27,7 +25,7 @@ def find(view: View) -> Iterator[Seen]:
             for block, ratio in better_in(other.by_block, cell.by_block, cell.better).items()
             if block in natural
         }
-        if found := expected(cell, ratios, dict.fromkeys(ratios, LIMIT)):
+        if found := expected(cell, ratios, dict.fromkeys(ratios, WORTH)):
             yield Seen(cell, other, found)
 
 
@@ -44,7 +42,7 @@ def _back(case: Case) -> Case:
 
 RULE = Rule(
     name="directions",
-    tells=f"A figure is more than {LIMIT:g} times better the other way (`H,D` and `D,H`) than the"
+    tells=f"A figure is more than {WORTH:g} times better the other way (`H,D` and `D,H`) than the"
     " ceilings of both ways explain.",
     find=find,
     remedy="The path is not the reason: try other settings of the library, or show this to its"

@@ -3,10 +3,8 @@
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Rule, Seen, View, against
+from nearpeak.findings.evidence import WORTH, Rule, Seen, View, against
 from nearpeak.findings.sources import GUIDELINES
-
-LIMIT = 1.5  # times slower: what is less is not worth a change
 
 
 def find(view: View) -> Iterator[Seen]:
@@ -15,13 +13,13 @@ def find(view: View) -> Iterator[Seen]:
         stronger = view.benchmarks[cell.case.benchmark].covered_by
         others = [known for name in stronger for known in view.beside(cell, name)]
         for other in others:
-            if loss := against(cell, other, LIMIT):
+            if loss := against(cell, other, WORTH):
                 yield Seen(cell, other, loss)
 
 
 RULE = Rule(
     name="guidelines",
-    tells=f"An operation takes more than {LIMIT:g} times as long as another of the same library"
+    tells=f"An operation takes more than {WORTH:g} times as long as another of the same library"
     " that does the same and more (`bcast` and `allreduce`, `allgather` and `alltoall`, ...).",
     find=find,
     remedy="Choose another algorithm for this operation in the library's settings, or call the"

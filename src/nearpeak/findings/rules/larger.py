@@ -5,11 +5,9 @@ early."""
 from collections.abc import Iterator
 from itertools import pairwise
 
-from nearpeak.findings.evidence import Rule, Seen, View, above
+from nearpeak.findings.evidence import WORTH, Rule, Seen, View, above
 from nearpeak.findings.settings import EAGER, RENDEZVOUS
 from nearpeak.findings.sources import GUIDELINES, SHARED_MEMORY, THRESHOLDS
-
-LIMIT = 1.5  # times longer
 
 
 def find(view: View) -> Iterator[Seen]:
@@ -18,13 +16,13 @@ def find(view: View) -> Iterator[Seen]:
         for cell, other in pairwise(curve):
             if cell.unit != "us" or not cell.case.x:
                 continue
-            if found := above(view, cell, other, LIMIT):
+            if found := above(view, cell, other, WORTH):
                 yield found
 
 
 RULE = Rule(
     name="larger",
-    tells=f"An operation takes more than {LIMIT:g} times as long as the same at the next larger"
+    tells=f"An operation takes more than {WORTH:g} times as long as the same at the next larger"
     " size that was measured, beyond what the ceilings of both explain.",
     find=find,
     remedy="Move the threshold at which the library changes its protocol or algorithm, or send the"

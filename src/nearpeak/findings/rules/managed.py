@@ -3,21 +3,19 @@
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Rule, Seen, View
+from nearpeak.findings.evidence import WORTH, Rule, Seen, View
 from nearpeak.findings.sources import Reference
 from nearpeak.results.results import Source
-
-LIMIT = 1.5  # times better
 
 
 def find(view: View) -> Iterator[Seen]:
     """Every cell with M beside the one with D in its place."""
-    return view.with_memory("M", "D", LIMIT)
+    return view.with_memory("M", "D", WORTH)
 
 
 RULE = Rule(
     name="managed",
-    tells=f"The same case with a device's own buffers (`D`) is more than {LIMIT:g} times better"
+    tells=f"The same case with a device's own buffers (`D`) is more than {WORTH:g} times better"
     " than with managed ones (`M`).",
     find=find,
     remedy="Communicate from buffers of cudaMalloc or hipMalloc, and keep managed memory for the"

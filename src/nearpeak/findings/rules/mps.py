@@ -3,11 +3,9 @@
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Rule, Seen, View, against
+from nearpeak.findings.evidence import WORTH, Rule, Seen, View, against
 from nearpeak.findings.sources import Reference
 from nearpeak.results.results import Source
-
-LIMIT = 1.5  # times better
 
 
 def find(view: View) -> Iterator[Seen]:
@@ -18,13 +16,13 @@ def find(view: View) -> Iterator[Seen]:
         if other is None:
             continue
         for worse, better in ((cell, other), (other, cell)):
-            if loss := against(worse, better, LIMIT):
+            if loss := against(worse, better, WORTH):
                 yield Seen(worse, better, loss)
 
 
 RULE = Rule(
     name="mps",
-    tells=f"One GPU shared by the ranks is more than {LIMIT:g} times better under MPS than without,"
+    tells=f"One GPU shared by the ranks is more than {WORTH:g} times better under MPS than without,"
     " or the other way round.",
     find=find,
     remedy="Let ranks share a GPU in the faster of these two ways.",

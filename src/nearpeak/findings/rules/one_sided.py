@@ -3,12 +3,11 @@
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Rule, Seen, View, against, times
+from nearpeak.findings.evidence import WORTH, Rule, Seen, View, against, times
 from nearpeak.findings.sources import of_openmpi
 from nearpeak.terms.axes import state_of
 from nearpeak.terms.buffers import turned
 
-LIMIT = 1.5  # times slower
 THERE_AND_BACK = 2.0  # messages: the time of an operation holds its acknowledgement or request
 
 
@@ -24,14 +23,14 @@ def find(view: View) -> Iterator[Seen]:
         for other in view.beside(cell, benchmark.bound_by, moved):
             if state_of(other.case.axes) != state_of(cell.case.axes) or other.unit != cell.unit:
                 continue
-            if found := against(cell, times(other, scaled), LIMIT):
+            if found := against(cell, times(other, scaled), WORTH):
                 yield Seen(cell, other, found, scaled)
 
 
 RULE = Rule(
     name="one_sided",
-    tells=f"A rate of puts or gets is more than {LIMIT:g} times worse than that of messages, or one"
-    f" of them takes more than {LIMIT:g} times as long as a message of as many bytes there and one"
+    tells=f"A rate of puts or gets is more than {WORTH:g} times worse than that of messages, or one"
+    f" of them takes more than {WORTH:g} times as long as a message of as many bytes there and one"
     " back: it must be acknowledged, or asked for.",
     find=find,
     remedy="Send messages instead, or try other windows and synchronisation (`win`, `sync`).",

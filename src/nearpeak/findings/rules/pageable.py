@@ -3,21 +3,19 @@
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Rule, Seen, View
+from nearpeak.findings.evidence import WORTH, Rule, Seen, View
 from nearpeak.findings.sources import Reference
 from nearpeak.results.results import Source
-
-LIMIT = 1.5  # times better
 
 
 def find(view: View) -> Iterator[Seen]:
     """Every cell with H beside the one with P in its place."""
-    return view.with_memory("H", "P", LIMIT)
+    return view.with_memory("H", "P", WORTH)
 
 
 RULE = Rule(
     name="pageable",
-    tells=f"The same case with pinned host buffers (`P`) is more than {LIMIT:g} times better than"
+    tells=f"The same case with pinned host buffers (`P`) is more than {WORTH:g} times better than"
     " with ordinary ones (`H`).",
     find=find,
     remedy="Allocate the host's side of such messages as pinned memory (cudaMallocHost,"

@@ -3,12 +3,11 @@
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Rule, Seen, View, above
+from nearpeak.findings.evidence import WORTH, Rule, Seen, View, above
 from nearpeak.findings.settings import EAGER
 from nearpeak.findings.sources import GUIDELINES, SHARED_MEMORY, THRESHOLDS
 from nearpeak.results.results import Cell
 
-LIMIT = 1.5  # times slower than its parts
 ENDS = 2  # that have a buffer in a cache
 
 
@@ -23,7 +22,7 @@ def find(view: View) -> Iterator[Seen]:
             if whole.unit in ("us", "GB/s"):
                 # So many parts take the time of the whole; of a rate it is that of any number.
                 parts = float(whole.case.x // part.case.x) if whole.unit == "us" else 1.0
-                if found := above(view, whole, part, LIMIT, parts):
+                if found := above(view, whole, part, WORTH, parts):
                     yield found
 
 
@@ -44,7 +43,7 @@ def _divides(part: Cell, whole: Cell) -> bool:
 
 RULE = Rule(
     name="parts",
-    tells=f"An operation takes more than {LIMIT:g} times as long as equal parts of it, one after"
+    tells=f"An operation takes more than {WORTH:g} times as long as equal parts of it, one after"
     " the other, by the time of the next smaller size that was measured and divides it (a rate:"
     " that of the smaller size is so many times higher), beyond what the ceilings of both explain."
     " Only where it is known that the bytes of both lie in the same caches, or in memory: in a"

@@ -3,12 +3,11 @@
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Rule, Seen, View, above
+from nearpeak.findings.evidence import WORTH, Rule, Seen, View, above
 from nearpeak.findings.sources import Reference, of_openmpi
 from nearpeak.results.results import Source
 from nearpeak.terms.axes import USUAL_STATE
 
-LIMIT = 1.5  # times better
 REUSE = "reuse"  # the axis of which buffers messages have
 OTHERS = "rotating"  # its value where each message has another one
 
@@ -17,13 +16,13 @@ def find(view: View) -> Iterator[Seen]:
     """Every cell of other buffers for each message beside the one of the same buffers."""
     usual = dict(USUAL_STATE)[REUSE]
     for cell, other in view.pairs(REUSE, OTHERS, usual):
-        if found := above(view, cell, other, LIMIT):
+        if found := above(view, cell, other, WORTH):
             yield found
 
 
 RULE = Rule(
     name="registration",
-    tells=f"Messages of which each has another buffer (`reuse=rotating`) are more than {LIMIT:g}"
+    tells=f"Messages of which each has another buffer (`reuse=rotating`) are more than {WORTH:g}"
     " times worse than those of the same buffers, beyond what the ceilings of both explain"
     " (caches).",
     find=find,

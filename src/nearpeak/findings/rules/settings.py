@@ -4,13 +4,11 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Rule, Seen, View, against
+from nearpeak.findings.evidence import WORTH, Rule, Seen, View, against
 from nearpeak.findings.sources import Reference
 from nearpeak.libraries.library import Settings
 from nearpeak.results.results import Cell, Source
 from nearpeak.terms.identity import Case, Place
-
-LIMIT = 1.5  # times better
 
 
 def find(view: View) -> Iterator[Seen]:
@@ -21,7 +19,7 @@ def find(view: View) -> Iterator[Seen]:
     for alternatives in places.values():
         for cell in alternatives:
             for best in alternatives:
-                loss = against(cell, best, LIMIT) if best is not cell else None
+                loss = against(cell, best, WORTH) if best is not cell else None
                 if loss is not None:
                     yield Seen(cell, best, loss)
 
@@ -29,7 +27,7 @@ def find(view: View) -> Iterator[Seen]:
 # Settings that nobody has unless they ask for them lose nobody's time: these come last.
 RULE = Rule(
     name="settings",
-    tells=f"Other settings of the same library are more than {LIMIT:g} times better.",
+    tells=f"Other settings of the same library are more than {WORTH:g} times better.",
     find=find,
     remedy="Run the library with the faster settings.",
     sources=[
