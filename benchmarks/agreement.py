@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from nearpeak.errors import UserError
+from nearpeak.launching.process import run_tree
 from nearpeak.libraries.build import build_mpi
 from nearpeak.libraries.launch import command_line
 from nearpeak.libraries.library import Launch, Library, Rank, Settings
 from nearpeak.machine.discover import discover
 from nearpeak.machine.paths import discover_paths
 from nearpeak.statistics.intervals import interval
-from nearpeak.study.process import run_tree
 from nearpeak.terms.path import DataPath
 
 PR_SET_THP_DISABLE = 41  # linux/prctl.h

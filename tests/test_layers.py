@@ -21,6 +21,7 @@ LAYERS = [
     {"journal"},
     {"machine"},
     {"libraries", "picture"},
+    {"launching"},
     {"study"},
     {"conform", "nodes"},
     {"observations"},

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nearpeak.study.names import known_names
+from nearpeak.launching.names import known_names
 from nearpeak.terms.benchmarks import FAMILIES
 
 ROOT = Path(__file__).parents[1]

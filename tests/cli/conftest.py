@@ -12,11 +12,12 @@ import pytest
 
 from nearpeak.cli.main import main
 from nearpeak.errors import UserError
+from nearpeak.launching import programs
 from nearpeak.libraries import discover, launch
 from nearpeak.libraries.families import natives
 from nearpeak.machine import discover as machine
 from nearpeak.machine import doctor
-from nearpeak.study import contenders, paths, programs, sessions
+from nearpeak.study import contenders, paths, sessions
 from nearpeak.terms.path import NoPath
 from nearpeak.tune import run as tune
 

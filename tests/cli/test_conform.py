@@ -15,8 +15,9 @@ import pytest
 
 from nearpeak.conform import run
 from nearpeak.conform.progress import Progress
+from nearpeak.launching import mps
 from nearpeak.machine import allocation
-from nearpeak.study import mps, paths
+from nearpeak.study import paths
 
 Nearpeak = Callable[..., tuple[int, str, str]]
 

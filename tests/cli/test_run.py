@@ -18,12 +18,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from nearpeak.launching import mps, programs
+from nearpeak.launching.foreground import run_in_foreground
 from nearpeak.libraries import discover, launch
 from nearpeak.libraries.library import CommandLine, Library
 from nearpeak.machine import doctor
 from nearpeak.machine.machine import Diagnosis
-from nearpeak.study import mps, paths, programs
-from nearpeak.study.foreground import run_in_foreground
+from nearpeak.study import paths
 
 FLAGS = ("CXX", "CXXFLAGS", "LDFLAGS")
 NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))
@@ -185,7 +186,7 @@ def test_what_has_no_records_is_not_asked_where_it_ran(
         asked.append((line.argv, places))
         return 0
 
-    monkeypatch.setattr("nearpeak.study.foreground.run_in_foreground", start)
+    monkeypatch.setattr("nearpeak.launching.foreground.run_in_foreground", start)
     value = ["1e-3"] if word == "--solve" else []
     code, _, _ = nearpeak("run", "latency", "--mpi", "one", word, *value)
     assert code == 0
@@ -269,8 +270,8 @@ def test_ctrl_c_ends_a_launch(tmp_path: Path, number: signal.Signals, said: str)
         "import sys\n"
         "from pathlib import Path\n"
         "from nearpeak.libraries.library import CommandLine\n"
-        "from nearpeak.study import process\n"
-        "from nearpeak.study.foreground import run_in_foreground\n"
+        "from nearpeak.launching import process\n"
+        "from nearpeak.launching.foreground import run_in_foreground\n"
         "process.TERM_GRACE_SECONDS = 1  # then its sleep is killed\n"
         "script = 'trap \"echo TERMINATED; exit 9\" TERM; echo begun >&2; sleep 600 & wait'\n"
         "line = CommandLine(argv=['sh', '-c', script], env={})\n"

@@ -8,7 +8,7 @@ import pytest
 
 from nearpeak.conform import plan
 from nearpeak.conform.plan import Chosen
-from nearpeak.study.describe import Allocator, Description, Operation
+from nearpeak.launching.describe import Allocator, Description, Operation
 from nearpeak.terms.benchmarks import Axis, Benchmark, Metric, RankRule
 from nearpeak.terms.trials import LEAK, Outcome, TrialCase
 

@@ -21,13 +21,13 @@ from nearpeak.conform.journal import ConformJournal, read
 from nearpeak.conform.plan import Chosen
 from nearpeak.conform.schema import schema
 from nearpeak.errors import UserError
+from nearpeak.launching import trials
+from nearpeak.launching.describe import Allocator, Description
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.sysfs import from_sysfs
 from nearpeak.report.conformed import words
 from nearpeak.report.conformed.page import render
 from nearpeak.report.conformed.terminal import print_conformance
-from nearpeak.study import trials
-from nearpeak.study.describe import Allocator, Description
 from nearpeak.terms.outcomes import Status
 from nearpeak.terms.sizes import format_sizes
 from nearpeak.terms.trials import Outcome, TrialCase

@@ -20,7 +20,7 @@ from nearpeak.explain.launches import (
 )
 from nearpeak.libraries.library import CommandLine
 from nearpeak.observations.explained import Explanation
-from nearpeak.study.launching import LaunchFailed
+from nearpeak.study.single_launch import LaunchFailed
 
 
 def case(unit: str, size: int = 0, window: int = 1) -> Any:

@@ -3,7 +3,7 @@
 
 from typing import Any
 
-from nearpeak.study.plan import Variant
+from nearpeak.launching.describe import Variant
 
 
 def test_findings_come_with_the_results(make_study: Any) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from mpi_launches import one_library
 
+from nearpeak.launching.names import known_names
 from nearpeak.libraries.build import build_mpi, build_native
-from nearpeak.study.names import known_names
 from nearpeak.terms.benchmarks import FAMILIES
 
 DOCS = Path(__file__).parents[2] / "docs"

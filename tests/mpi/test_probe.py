@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from mpi_launches import one_library
 
+from nearpeak.launching import trials
 from nearpeak.libraries.build import build_mpi
 from nearpeak.libraries.launch import command_line
 from nearpeak.libraries.library import CommandLine, Launch, Rank, Settings
-from nearpeak.study import trials
 from nearpeak.terms.trials import Outcome, TrialCase
 
 DOCS = Path(__file__).parents[2] / "docs"

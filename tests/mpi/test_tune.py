@@ -18,6 +18,7 @@ from mpi_launches import measured_with, one_library
 
 from nearpeak.cli.main import main
 from nearpeak.findings.build import build_results
+from nearpeak.launching.programs import TOOLS
 from nearpeak.libraries import settings
 from nearpeak.libraries.build import build_mpi
 from nearpeak.libraries.launch import SEARCH_PATHS, join_paths, needed
@@ -25,7 +26,6 @@ from nearpeak.libraries.library import Library
 from nearpeak.libraries.rules import Range, Table, rules_text
 from nearpeak.libraries.tunables import Offered, Threshold, Tunable, installed, known
 from nearpeak.study.prepare import prepare
-from nearpeak.study.programs import TOOLS
 from nearpeak.tune import calibrate, confirm, launches, run, search, thresholds, trials
 from nearpeak.tune.candidates import together
 from nearpeak.tune.hints import Hints

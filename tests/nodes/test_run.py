@@ -11,12 +11,12 @@ import pytest
 from made_libraries import made_library
 
 from nearpeak.errors import UserError
+from nearpeak.launching.command_lines import Tools
 from nearpeak.libraries.library import CommandLine, Settings
 from nearpeak.machine.machine import Machine
 from nearpeak.nodes import plan
 from nearpeak.nodes.journal import Launch, LaunchEnd, NodesJournal, read
 from nearpeak.nodes.run import Run, path_of
-from nearpeak.study.commands import Tools
 
 NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))
 made = sys.modules["made_nodes"]  # loaded by tests/conftest.py

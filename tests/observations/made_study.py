@@ -9,21 +9,14 @@ import msgspec
 from made_libraries import made_library
 
 from nearpeak.findings.build import build_results
-from nearpeak.libraries.library import Library, Settings
+from nearpeak.launching import program_records
+from nearpeak.launching.describe import Variant
+from nearpeak.libraries.library import Contender, Library, Settings
 from nearpeak.machine import machine
 from nearpeak.results.results import Cell, Results
 from nearpeak.study import records
 from nearpeak.study.answers import launch_record
-from nearpeak.study.plan import (
-    SCHEMA,
-    Contender,
-    Group,
-    Plan,
-    PlannedLaunch,
-    Spare,
-    Template,
-    Variant,
-)
+from nearpeak.study.plan import SCHEMA, Group, Plan, PlannedLaunch, Spare, Template
 from nearpeak.study.seal import Seal, file_digests
 from nearpeak.terms.benchmarks import Benchmark, Metric, Moves, RankRule, Traffic
 from nearpeak.terms.path import DataPath, Endpoint
@@ -124,11 +117,11 @@ def samples(
     first_use_us: float = 5.0,
     limited: str | None = None,
     window: int = 64,
-) -> records.SamplesRecord:
+) -> program_records.SamplesRecord:
     """One case of one launch."""
     values = list(values)
     unit, better = UNITS.get(metric or benchmark, ("GB/s", "higher"))
-    return records.SamplesRecord(
+    return program_records.SamplesRecord(
         launch=launch,
         benchmark=benchmark,
         metric=metric or benchmark,
@@ -252,7 +245,7 @@ class Study:
         begin.session = self.sessions - 1
         self.records.append(begin)
         self.records.append(
-            records.EnvironmentRecord(
+            program_records.EnvironmentRecord(
                 launch=number,
                 program="invented",
                 version="0",
@@ -297,7 +290,7 @@ class Study:
     def begins(self, launch: int, benchmark: str, size: int) -> None:
         """A case is about to be measured."""
         self.records.append(
-            records.CaseRecord(
+            program_records.CaseRecord(
                 launch=launch,
                 benchmark=benchmark,
                 size_bytes=size,
@@ -318,7 +311,7 @@ class Study:
     ) -> None:
         """A case that gave no believable number."""
         self.records.append(
-            records.ProblemRecord(
+            program_records.ProblemRecord(
                 launch=launch,
                 benchmark=benchmark,
                 size_bytes=size,
@@ -351,8 +344,8 @@ class Study:
         found = {
             record.size_bytes
             for record in self.records
-            if isinstance(record, records.ProblemRecord)
-            or (isinstance(record, records.SamplesRecord) and record.metric in metrics)
+            if isinstance(record, program_records.ProblemRecord)
+            or (isinstance(record, program_records.SamplesRecord) and record.metric in metrics)
         }
         return sorted(found)
 

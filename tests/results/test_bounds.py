@@ -7,12 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from nearpeak.launching.program_records import SamplesRecord
 from nearpeak.machine.machine import Cache, Core
 from nearpeak.observations.observed import Block
 from nearpeak.results.bounds import find
 from nearpeak.results.results import CeilingPoint, Results
 from nearpeak.statistics.intervals import interval
-from nearpeak.study.records import SamplesRecord
 from nearpeak.terms.benchmarks import Benchmark, Metric, Moves, RankRule, Traffic
 from nearpeak.terms.identity import CEILING, Case, Who
 from nearpeak.terms.path import DataPath, Endpoint

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from nearpeak.launching.program_records import SamplesRecord
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import of_plateau
-from nearpeak.study.records import SamplesRecord
 
 MakeStudy = Any
 

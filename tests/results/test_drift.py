@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from nearpeak.study.records import SamplesRecord
+from nearpeak.launching.program_records import SamplesRecord
 
 MakeStudy = Any
 SIZES = (8, 1024, 65536)

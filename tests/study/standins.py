@@ -10,14 +10,14 @@ from typing import Any
 import msgspec
 from made_libraries import made_library
 
-from nearpeak.libraries.library import CommandLine, Launch, Library, Settings
-from nearpeak.study.commands import Tools
-from nearpeak.study.describe import Description
-from nearpeak.study.describe import describe as ask
+from nearpeak.launching.command_lines import Tools
+from nearpeak.launching.describe import Description, Variant
+from nearpeak.launching.describe import describe as ask
+from nearpeak.libraries.library import CommandLine, Contender, Launch, Library, Settings
 from nearpeak.study.history import History
 from nearpeak.study.journal import StudyJournal, read_records
 from nearpeak.study.options import Options
-from nearpeak.study.plan import Contender, Plan, Variant
+from nearpeak.study.plan import Plan
 from nearpeak.study.planning import make_plan
 from nearpeak.study.records import (
     AmendmentRecord,

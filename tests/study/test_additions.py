@@ -10,8 +10,9 @@ import msgspec
 import pytest
 
 from nearpeak.errors import UserError
+from nearpeak.launching import programs
 from nearpeak.machine.discover import discover
-from nearpeak.study import additions, contenders, gate, programs, sessions
+from nearpeak.study import additions, contenders, gate, sessions
 from nearpeak.study.additions import choose_new, prepare_addition
 from nearpeak.study.options import LibraryChoice
 from nearpeak.study.plan import Addition, Plan

@@ -7,22 +7,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from nearpeak.launching.describe import Variant
+from nearpeak.launching.places import NO_PLACE
+from nearpeak.launching.program_records import EnvironmentRecord, ProblemRecord, SamplesRecord
 from nearpeak.study.answers import Answers, Templates, launch_record
 from nearpeak.study.commands import wanted_place
 from nearpeak.study.options import Options
-from nearpeak.study.places import NO_PLACE
-from nearpeak.study.plan import Variant
 from nearpeak.study.planning import make_plan
-from nearpeak.study.records import (
-    SCHEMA,
-    Chosen,
-    EnvironmentRecord,
-    GroupRecord,
-    LaunchRecord,
-    ProblemRecord,
-    SamplesRecord,
-    StudyRecord,
-)
+from nearpeak.study.records import SCHEMA, Chosen, GroupRecord, LaunchRecord, StudyRecord
 
 AXES = {"calls": "blocking", "reuse": "fixed"}
 STATE = {"reuse": "fixed", "touch": "none"}

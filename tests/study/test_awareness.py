@@ -6,8 +6,8 @@ from types import ModuleType
 
 import pytest
 
+from nearpeak.launching.trials import Job
 from nearpeak.study import awareness
-from nearpeak.study.trials import Job
 from nearpeak.terms.awareness import Awareness, unaware, words
 from nearpeak.terms.trials import TrialCase
 

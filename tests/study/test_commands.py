@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parts of command lines; whole lines are in test_plan.py."""
 
-from nearpeak.study.commands import device_options
+from nearpeak.launching.command_lines import device_options
 from nearpeak.terms.path import Endpoint
 
 

@@ -18,17 +18,12 @@ from typing import Any
 import pytest
 
 from nearpeak.errors import UserError
+from nearpeak.launching.program_records import ProblemRecord, SamplesRecord
 from nearpeak.study.answers import Templates
 from nearpeak.study.folder import read_plan
 from nearpeak.study.journal import read_records
 from nearpeak.study.plan import LaunchId
-from nearpeak.study.records import (
-    LaunchEndRecord,
-    LaunchRecord,
-    ProblemRecord,
-    SamplesRecord,
-    StudyEndRecord,
-)
+from nearpeak.study.records import LaunchEndRecord, LaunchRecord, StudyEndRecord
 
 SOURCE = Path(__file__).parent / "faults" / "fault.c"
 NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from nearpeak.launching.describe import Description, Variant
 from nearpeak.machine.paths import discover_paths
 from nearpeak.machine.sysfs import from_sysfs
-from nearpeak.study.describe import Description
 from nearpeak.study.fit import (
     GOAL_LAUNCHES,
     blocks_wanted,
@@ -23,7 +23,7 @@ from nearpeak.study.fit import (
 from nearpeak.study.folder import read_plan
 from nearpeak.study.options import Options
 from nearpeak.study.paths import paths_within, select_paths
-from nearpeak.study.plan import Plan, Variant
+from nearpeak.study.plan import Plan
 from nearpeak.study.planning import SIZES, make_plan, summary
 from nearpeak.study.variants import asked_for
 from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule

@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from nearpeak.launching.describe import Description
 from nearpeak.machine.discover import discover
 from nearpeak.machine.machine import Machine
 from nearpeak.study import gate, sessions
-from nearpeak.study.describe import Description
 from nearpeak.study.gate import Gate
 from nearpeak.study.plan import Plan
 from nearpeak.study.tried import STEERING

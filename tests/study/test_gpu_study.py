@@ -14,6 +14,7 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.findings.build import build_results
+from nearpeak.launching.programs import TOOLS
 from nearpeak.libraries import catalogue, nccl
 from nearpeak.libraries.rules import Range, Table, rules_text
 from nearpeak.machine.discover import discover
@@ -23,11 +24,10 @@ from nearpeak.results.results import Cell, Results
 from nearpeak.study import awareness, prepare, single
 from nearpeak.study.folder import create
 from nearpeak.study.history import History
-from nearpeak.study.launching import LaunchFailed
 from nearpeak.study.options import LibraryChoice, Options
-from nearpeak.study.programs import TOOLS
 from nearpeak.study.run import StudyRun
 from nearpeak.study.sessions import begin
+from nearpeak.study.single_launch import LaunchFailed
 from nearpeak.tune import run
 from nearpeak.tune.journal import Asked
 

@@ -9,14 +9,16 @@ import msgspec
 import pytest
 
 from nearpeak.errors import UserError
+from nearpeak.launching import mps
+from nearpeak.launching.command_lines import Tools, path_environment
+from nearpeak.launching.describe import Variant
 from nearpeak.libraries.families import natives
-from nearpeak.libraries.library import CommandLine, Settings
-from nearpeak.study import mps
-from nearpeak.study.commands import Tools, make_command, path_environment
+from nearpeak.libraries.library import CommandLine, Contender, Settings
+from nearpeak.study.commands import make_command
 from nearpeak.study.estimate import guess_cost
 from nearpeak.study.fit import GOAL_LAUNCHES, expected_seconds
 from nearpeak.study.options import Options
-from nearpeak.study.plan import Contender, Plan, Template, Variant
+from nearpeak.study.plan import Plan, Template
 from nearpeak.study.planning import (
     SIZES,
     Known,

@@ -11,20 +11,16 @@ import psutil
 import pytest
 
 from nearpeak.journal import CannotWriteError
+from nearpeak.launching import mps, process
+from nearpeak.launching.program_records import EnvironmentRecord, SamplesRecord
 from nearpeak.libraries.families import natives
 from nearpeak.machine import allocation
-from nearpeak.study import mps, process, run
+from nearpeak.study import run
 from nearpeak.study.amendments import what_is_left
 from nearpeak.study.answers import Templates
 from nearpeak.study.history import History
 from nearpeak.study.plan import LaunchId, Spare
-from nearpeak.study.records import (
-    EnvironmentRecord,
-    LaunchRecord,
-    LeftOutRecord,
-    SamplesRecord,
-    TakenUpRecord,
-)
+from nearpeak.study.records import LaunchRecord, LeftOutRecord, TakenUpRecord
 from nearpeak.study.state import State, linked
 from nearpeak.terms.sizes import format_seconds
 
@@ -390,7 +386,7 @@ def test_a_launch_that_ended_with_its_job_has_not_crashed(
     """The signal for the study itself may come later, or not at all."""
     told = iter([False, True])
     monkeypatch.setattr(allocation, "is_ending", lambda: next(told))
-    monkeypatch.setattr("nearpeak.study.interrupts.SIGNAL_SECONDS", 0.1)
+    monkeypatch.setattr("nearpeak.launching.interrupts.SIGNAL_SECONDS", 0.1)
     end = study.run(standins.small_plan(standins.contender("ended", "crash")))
     assert (end.status, end.message) == ("interrupted", "the job was ended")
     assert study.ends()[-1].status == "interrupted"
@@ -402,7 +398,7 @@ def test_a_study_does_not_outlive_its_job(
     """salloc gives its command no signal, and launches within this node do not fail."""
     told = iter([False, True])
     monkeypatch.setattr(allocation, "is_ending", lambda: next(told))
-    monkeypatch.setattr("nearpeak.study.interrupts.JOB_SECONDS", 0.0)
+    monkeypatch.setattr("nearpeak.launching.interrupts.JOB_SECONDS", 0.0)
     end = study.run(standins.small_plan())
     assert (end.status, end.message) == ("interrupted", "the job was ended")
     assert [end.status for end in study.ends()] == ["ok"]

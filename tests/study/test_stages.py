@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nearpeak.launching.program_records import SamplesRecord
 from nearpeak.study.estimate import Cost, Part, parts_of
 from nearpeak.study.plan import LEAST_SLOT_MS, MOST_SLOT_MS, Plan
-from nearpeak.study.records import SamplesRecord
 from nearpeak.study.stages import PilotData, as_chosen
 
 

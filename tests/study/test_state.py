@@ -7,17 +7,15 @@ from typing import Any
 
 import pytest
 
+from nearpeak.launching.program_records import CaseRecord, ProblemRecord, SamplesRecord
 from nearpeak.study.answers import launch_record
 from nearpeak.study.fit import spare
 from nearpeak.study.options import Options
 from nearpeak.study.plan import Plan, PlannedLaunch, Spare
 from nearpeak.study.records import (
-    CaseRecord,
     LaunchEndRecord,
     LeftOutRecord,
-    ProblemRecord,
     Record,
-    SamplesRecord,
     StudyEndRecord,
     TakenUpRecord,
 )

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from nearpeak.errors import UserError
+from nearpeak.launching.program_records import EnvironmentRecord, SamplesRecord
 from nearpeak.libraries.build import build_mpi
 from nearpeak.study.journal import read_records
-from nearpeak.study.records import EnvironmentRecord, LaunchEndRecord, SamplesRecord
+from nearpeak.study.records import LaunchEndRecord
 
 NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))
 

@@ -9,10 +9,9 @@ import msgspec
 import pytest
 
 from nearpeak.errors import UserError
+from nearpeak.launching.describe import Description, Variant, describe
 from nearpeak.machine.machine import Machine
-from nearpeak.study.describe import Description, describe
 from nearpeak.study.paths import paths_within, select_paths
-from nearpeak.study.plan import Variant
 from nearpeak.study.variants import Awarenesses, choose_variants, for_ceilings
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.benchmarks import Axis, Benchmark, Metric, RankRule, X

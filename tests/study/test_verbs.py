@@ -10,13 +10,15 @@ import msgspec
 import pytest
 
 from nearpeak.findings.build import build_results
+from nearpeak.launching.command_lines import Tools
+from nearpeak.launching.describe import Variant
 from nearpeak.libraries.library import CommandLine, Launch
 from nearpeak.machine.discover import discover
-from nearpeak.study.commands import Tools, make_command, wanted_place
+from nearpeak.study.commands import make_command, wanted_place
 from nearpeak.study.estimate import guess_cost
 from nearpeak.study.folder import create
 from nearpeak.study.options import Options
-from nearpeak.study.plan import Plan, PlannedLaunch, Variant
+from nearpeak.study.plan import Plan, PlannedLaunch
 from nearpeak.study.planning import Known, make_plan, summary
 from nearpeak.terms.path import DataPath, Endpoint
 

@@ -13,7 +13,7 @@ from nearpeak.errors import UserError
 from nearpeak.libraries import tunables
 from nearpeak.libraries.families import all_families
 from nearpeak.libraries.tunables import Tunable
-from nearpeak.study.launching import LaunchFailed
+from nearpeak.study.single_launch import LaunchFailed
 from nearpeak.tune import calibrate
 from nearpeak.tune.calibrate import WAYS, Way, values, wanted
 from nearpeak.tune.tuned import Ceiling

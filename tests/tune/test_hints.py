@@ -12,7 +12,7 @@ from made_libraries import made_library
 from nearpeak.libraries.library import Settings
 from nearpeak.machine.machine import Machine
 from nearpeak.observations.explained import Explanation, Said, read_explanations
-from nearpeak.study.launching import LaunchFailed
+from nearpeak.study.single_launch import LaunchFailed
 from nearpeak.terms.path import DataPath, Endpoint
 from nearpeak.tune import hints
 

@@ -11,7 +11,7 @@ import pytest
 from nearpeak.libraries.rules import Range, Table
 from nearpeak.libraries.tunables import Offered, Ruled, Tunable
 from nearpeak.numbers import count
-from nearpeak.study.launching import LaunchFailed
+from nearpeak.study.single_launch import LaunchFailed
 from nearpeak.tune.candidates import Env
 from nearpeak.tune.estimate import Estimate
 from nearpeak.tune.rules import (

@@ -11,7 +11,7 @@ import pytest
 
 from nearpeak.arrays import Floats
 from nearpeak.libraries.tunables import Threshold, Tunable
-from nearpeak.study.launching import LaunchFailed
+from nearpeak.study.single_launch import LaunchFailed
 from nearpeak.tune.budget import Work
 from nearpeak.tune.candidates import Candidate, Env
 from nearpeak.tune.search import Bench, Failed, Search

@@ -12,7 +12,7 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.libraries.rules import Range, Table
-from nearpeak.study.launching import LaunchFailed
+from nearpeak.study.single_launch import LaunchFailed
 from nearpeak.tune.budget import Budget
 from nearpeak.tune.candidates import Candidate, Env
 from nearpeak.tune.journal import (

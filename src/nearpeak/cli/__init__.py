@@ -79,8 +79,8 @@ def say(line: str) -> None:
 
 def keep_reason(interrupt: KeyboardInterrupt, journal: "RunJournal[Any, Any]") -> str:
     """What has ended a run early, for people; its journal keeps it."""
+    from nearpeak.launching.interrupts import why_ended
     from nearpeak.signals import status_of
-    from nearpeak.study.interrupts import why_ended
 
     reason = why_ended(status_of(interrupt) - 128)
     journal.interrupt(reason)

@@ -94,7 +94,7 @@ def application(
     ] = None,
 ) -> None:
     """Either of both."""
-    from nearpeak.study.names import check_name
+    from nearpeak.launching.names import check_name
 
     if what_if is None:  # else the study knows which it has
         check_name(name)

@@ -128,15 +128,15 @@ def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
     from nearpeak.conform import run
     from nearpeak.conform.journal import ConformJournal, check_new
     from nearpeak.conform.progress import Progress
+    from nearpeak.launching.mps import MpsError
+    from nearpeak.launching.programs import TOOLS, build_programs
     from nearpeak.machine.discover import discover
     from nearpeak.report.conformed.words import finding
     from nearpeak.signals import ending, status_of
     from nearpeak.study.contenders import choose_contenders
-    from nearpeak.study.mps import MpsError
     from nearpeak.study.options import library_choice
     from nearpeak.study.paths import paths_within
     from nearpeak.study.prepare import start
-    from nearpeak.study.programs import TOOLS, build_programs
 
     journal = None
     if chosen is None:

@@ -34,9 +34,9 @@ def doctor(
     """
     import msgspec
 
+    from nearpeak.launching.hosts import describe, differences
     from nearpeak.machine.discover import discover
     from nearpeak.machine.doctor import examine
-    from nearpeak.study.hosts import describe, differences
     from nearpeak.study.paths import hosts_of_job
 
     here = discover()

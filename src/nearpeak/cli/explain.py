@@ -102,9 +102,9 @@ def explain(
 ) -> None:
     """Launches, prints, and writes."""
     from nearpeak.files import make_folder
+    from nearpeak.launching import mps
     from nearpeak.observations.explained import keep
-    from nearpeak.study import mps
-    from nearpeak.study.launching import LaunchFailed
+    from nearpeak.study.single_launch import LaunchFailed
 
     if study and output:
         raise UserError("--study puts it into a study, -o into a folder of its own: give one")
@@ -154,9 +154,9 @@ def explain(
 def explain_worst(study: Path, count: int) -> None:
     """After a study: its furthest messages, each in its folder; says which could not be looked
     at."""
+    from nearpeak.launching.mps import MpsError
     from nearpeak.observations.explained import keep
-    from nearpeak.study.launching import LaunchFailed
-    from nearpeak.study.mps import MpsError
+    from nearpeak.study.single_launch import LaunchFailed
 
     try:
         asked = _worst(study, count)

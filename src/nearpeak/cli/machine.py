@@ -55,9 +55,9 @@ def machine(
     nearpeak machine --picture my-machine.svg
     """
     from nearpeak.errors import UserError
+    from nearpeak.launching.hosts import describe, differences
     from nearpeak.machine.discover import discover
     from nearpeak.machine.paths import discover_paths
-    from nearpeak.study.hosts import describe, differences
     from nearpeak.study.options import split_list
     from nearpeak.study.paths import check_hosts, hosts_of_job
 

@@ -215,6 +215,8 @@ def _run(folder: Path, chosen: "Chosen | None", dry_run: bool) -> "Found | None"
     import msgspec
 
     import nearpeak
+    from nearpeak.launching.programs import TOOLS
+    from nearpeak.launching.starting import starting_here
     from nearpeak.libraries import discover as libraries
     from nearpeak.libraries import settings
     from nearpeak.libraries.families import is_native
@@ -225,8 +227,6 @@ def _run(folder: Path, chosen: "Chosen | None", dry_run: bool) -> "Found | None"
     from nearpeak.nodes.journal import FORM, SCHEMA, Begin, NodesJournal, read
     from nearpeak.nodes.run import Run, check_library, path_of
     from nearpeak.study.paths import check_hosts, check_same_hosts
-    from nearpeak.study.programs import TOOLS
-    from nearpeak.study.starting import starting_here
     from nearpeak.terms.sizes import format_seconds
 
     new = chosen is not None

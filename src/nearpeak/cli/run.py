@@ -183,13 +183,13 @@ def launch(
 
     Raises UserError.
     """
+    from nearpeak.launching import mps
+    from nearpeak.launching.command_lines import joined, parts_of
+    from nearpeak.launching.foreground import run_in_foreground
+    from nearpeak.launching.places import wanted_at
     from nearpeak.libraries.families import is_ceiling
     from nearpeak.libraries.launch import shell_line
-    from nearpeak.study import mps
-    from nearpeak.study.commands import joined, parts_of
-    from nearpeak.study.foreground import run_in_foreground
     from nearpeak.study.paths import hosts_of_job
-    from nearpeak.study.places import wanted_at
     from nearpeak.study.single import choose
     from nearpeak.terms.sizes import parse_seconds
 
@@ -295,8 +295,8 @@ def _value(words: Sequence[str], option: str) -> str | None:
 def check(chosen: "Single", words: Sequence[str], command: str) -> None:
     """Lets the program look at its command line, before a launcher wraps its answer in its own, and
     says what it says. Where that is how to learn more, it is by `nearpeak COMMAND`."""
+    from nearpeak.launching.programs import TOOLS
     from nearpeak.libraries.launch import environment
-    from nearpeak.study.programs import TOOLS
 
     if chosen.native:
         return
@@ -325,12 +325,12 @@ def check(chosen: "Single", words: Sequence[str], command: str) -> None:
 def _show_options(benchmark: str, mpi: str | None) -> None:
     """Prints the options that the program has for a benchmark: nearpeak-mpi for the library that
     was named, else for the first found; without any nearpeak-native between two cores."""
+    from nearpeak.launching.names import check_name
+    from nearpeak.launching.programs import TOOLS, describe_library
     from nearpeak.libraries import settings
     from nearpeak.libraries.discover import find_libraries, resolve
     from nearpeak.libraries.families import is_ceiling, mode_of, natives
     from nearpeak.libraries.launch import environment
-    from nearpeak.study.names import check_name
-    from nearpeak.study.programs import TOOLS, describe_library
     from nearpeak.terms.benchmarks import named
 
     check_name(benchmark)

@@ -376,14 +376,14 @@ def _start(
     explain: int | None,
     dry_run: bool,
 ) -> None:
+    from nearpeak.launching.hosts import remarks
+    from nearpeak.launching.programs import TOOLS
     from nearpeak.results.requirements import check
     from nearpeak.study.fit import expected_blocks
     from nearpeak.study.folder import check_new, create
     from nearpeak.study.history import History
-    from nearpeak.study.hosts import remarks
     from nearpeak.study.paths import why_not
     from nearpeak.study.prepare import prepare
-    from nearpeak.study.programs import TOOLS
     from nearpeak.study.state import State
     from nearpeak.study.subjects import planned
 
@@ -422,13 +422,13 @@ def measure(options: "Options", folder: Path, added: float | None = None) -> int
     """Runs a study of its own, or completes the one of these options that is in the folder; no
     report is made. `added`: seconds that such a one has more, from now on. The signal that has
     ended it, if one has; UserError."""
+    from nearpeak.launching.programs import TOOLS
     from nearpeak.machine.discover import discover
     from nearpeak.study.folder import create, reopen
     from nearpeak.study.history import History
     from nearpeak.study.journal import NAME
     from nearpeak.study.options import Options
     from nearpeak.study.prepare import prepare
-    from nearpeak.study.programs import TOOLS
 
     if (folder / NAME).exists():
         machine = discover()
@@ -500,6 +500,7 @@ def _extend(
     explain: int | None,
     dry_run: bool,
 ) -> None:
+    from nearpeak.launching.programs import TOOLS
     from nearpeak.machine.discover import discover
     from nearpeak.results.requirements import check
     from nearpeak.study.additions import choose_new, prepare_addition
@@ -507,7 +508,6 @@ def _extend(
     from nearpeak.study.folder import read_plan, reopen
     from nearpeak.study.history import History
     from nearpeak.study.paths import why_not
-    from nearpeak.study.programs import TOOLS
     from nearpeak.study.subjects import planned
 
     with contextlib.ExitStack() as opened:
@@ -575,9 +575,9 @@ def _print_rest(plan: "Plan", history: "History", amendment: "AmendmentRecord | 
 
 def _print_lines(plan: "Plan", state: "State", blocks: int) -> None:
     """What is left of so many first blocks; to a terminal, the first lines of it."""
+    from nearpeak.launching.programs import TOOLS
     from nearpeak.libraries.launch import shell_line
     from nearpeak.study.commands import make_command
-    from nearpeak.study.programs import TOOLS
 
     left = [planned for block in range(blocks) for planned in state.remaining(block)]
     shown = left[:_FEW_LINES] if sys.stdout.isatty() else left
@@ -591,9 +591,9 @@ def _session(
     folder: Path, plan: "Plan", machine: "Machine", history: "History", *, force: bool = False
 ) -> "SessionRecord":
     """The session that begins; UserError where it would be of another machine or software."""
+    from nearpeak.launching.programs import TOOLS
     from nearpeak.study import sessions
     from nearpeak.study.paths import check_same_hosts
-    from nearpeak.study.programs import TOOLS
 
     check_same_hosts(plan.hosts, plan.remote_shell)
     fingerprint = sessions.fingerprint(machine, plan.contenders, TOOLS)
@@ -613,9 +613,9 @@ def _run(
     """Runs the study; the signal that has ended it, if one has."""
     from nearpeak.cli.explain import explain_worst
     from nearpeak.journal import resume_study
+    from nearpeak.launching.programs import TOOLS
     from nearpeak.machine.allocation import measuring_seconds
     from nearpeak.study.forecast import MORE_SECONDS, sentence
-    from nearpeak.study.programs import TOOLS
     from nearpeak.study.progress import make_progress
     from nearpeak.study.run import StudyRun
 

@@ -178,8 +178,8 @@ def tune(
 
 def _traced(file: Path, mpi: str, targets: str | None, buffers: str | None) -> str:
     """What the application of a trace does longest, as of --for."""
+    from nearpeak.launching.programs import TOOLS, describe_library
     from nearpeak.libraries import discover, settings
-    from nearpeak.study.programs import TOOLS, describe_library
     from nearpeak.tune.traced import choose, read_trace
 
     if targets is not None:

@@ -10,7 +10,7 @@ import msgspec
 
 from nearpeak.conform.conformance import Memory, Operation
 from nearpeak.errors import UserError, closest
-from nearpeak.study.describe import Allocator, Description
+from nearpeak.launching.describe import Allocator, Description
 from nearpeak.terms.outcomes import GOOD
 from nearpeak.terms.trials import CHURN, DATA, LEAK, PLAIN, RANKS, Outcome, TrialCase
 

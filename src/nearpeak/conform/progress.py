@@ -7,8 +7,8 @@ from collections.abc import Callable
 import rich.progress
 
 from nearpeak.console import PlainConsole
+from nearpeak.libraries.library import Contender
 from nearpeak.numbers import printable
-from nearpeak.study.plan import Contender
 from nearpeak.terms.trials import Outcome
 
 EVERY = 50  # cases between two lines, where output is no terminal

@@ -28,17 +28,16 @@ from nearpeak.conform.plan import Chosen
 from nearpeak.errors import UserError, closest
 from nearpeak.files import make_folder, put_whole
 from nearpeak.journal import CannotWriteError, cannot_write, disk_is_full
+from nearpeak.launching import mps
+from nearpeak.launching.command_lines import Seats, Tools, new_study, probe_launch
+from nearpeak.launching.describe import Description
+from nearpeak.launching.trials import Job, cases_text
 from nearpeak.libraries.families import is_native
 from nearpeak.libraries.launch import shell_line
-from nearpeak.libraries.library import CommandLine
+from nearpeak.libraries.library import CommandLine, Contender
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.paths import discover_paths
-from nearpeak.study import mps
-from nearpeak.study.commands import Seats, Tools, probe_launch
-from nearpeak.study.describe import Description
 from nearpeak.study.paths import gpu_path
-from nearpeak.study.plan import Contender, new_study
-from nearpeak.study.trials import Job, cases_text
 from nearpeak.terms.buffers import HOST, Ends, parse_buffers, rank_ends
 from nearpeak.terms.identity import Who
 from nearpeak.terms.outcomes import NOT_TRIED

@@ -15,14 +15,14 @@ import nearpeak
 from nearpeak.explain import budget, cupti, said
 from nearpeak.explain.budget import Windows
 from nearpeak.explain.events import Seen, Unreadable, read
+from nearpeak.launching import programs
+from nearpeak.launching.program_records import SamplesRecord
 from nearpeak.libraries.build import build_explain
 from nearpeak.libraries.families import natives
 from nearpeak.libraries.launch import join_paths, shell_line
 from nearpeak.observations.explained import SCHEMA, ExplainedCase, Explanation, FailedSize, Said
-from nearpeak.study import programs
-from nearpeak.study.launching import LIMIT_SECONDS, LaunchFailed, Measured, launched, measure
-from nearpeak.study.records import SamplesRecord
 from nearpeak.study.single import Single
+from nearpeak.study.single_launch import LIMIT_SECONDS, LaunchFailed, Measured, launched, measure
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.buffers import needs_gpu, turned
 from nearpeak.terms.sizes import format_bytes

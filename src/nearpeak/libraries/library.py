@@ -5,6 +5,8 @@ from pathlib import Path
 
 import msgspec
 
+from nearpeak.terms.identity import Who
+
 
 class Settings(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """A named set of environment variables and launcher flags; `default` is empty."""
@@ -76,3 +78,20 @@ class CommandLine(msgspec.Struct, kw_only=True, frozen=True):
 
     argv: list[str]
     env: dict[str, str]
+
+
+class Contender(msgspec.Struct, kw_only=True, frozen=True):
+    """A library with one of its settings."""
+
+    library: Library
+    settings: Settings
+
+    @property
+    def who(self) -> Who:
+        """Its key."""
+        return Who(self.library.name, self.settings.name)
+
+    @property
+    def label(self) -> str:
+        """As `Who` has it."""
+        return self.who.label

@@ -12,19 +12,18 @@ import msgspec
 
 from nearpeak.arrays import Indices
 from nearpeak.errors import UserError
+from nearpeak.launching.command_lines import Seats, Tools, new_study, rank_launch
+from nearpeak.launching.growing import GrowingLines
+from nearpeak.launching.interrupts import Interrupt
+from nearpeak.launching.places import NO_PLACE, Wanted, misplaced, wanted_at
+from nearpeak.launching.process import run_tree
+from nearpeak.launching.program_records import EnvironmentRecord
 from nearpeak.libraries.library import Library, Settings
 from nearpeak.machine.machine import Machine
 from nearpeak.nodes import plan, suspects
 from nearpeak.nodes.journal import Launch, LaunchEnd, NodesJournal, Round, Wrong, read
 from nearpeak.nodes.rounds import lines
-from nearpeak.study.commands import Seats, Tools, rank_launch
-from nearpeak.study.growing import GrowingLines
-from nearpeak.study.interrupts import Interrupt
 from nearpeak.study.paths import select_paths
-from nearpeak.study.places import NO_PLACE, Wanted, misplaced, wanted_at
-from nearpeak.study.plan import new_study
-from nearpeak.study.process import run_tree
-from nearpeak.study.records import EnvironmentRecord
 from nearpeak.terms.buffers import HOST
 from nearpeak.terms.logs import crash_words, last_words
 from nearpeak.terms.path import DataPath

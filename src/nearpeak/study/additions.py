@@ -8,17 +8,19 @@ import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.folders import cache
+from nearpeak.launching.command_lines import Tools
+from nearpeak.launching.describe import Variant
+from nearpeak.launching.programs import Programs, build_programs
+from nearpeak.launching.starting import places_of
+from nearpeak.libraries.library import Contender
 from nearpeak.machine.machine import Machine
-from nearpeak.study.commands import Tools
 from nearpeak.study.contenders import choose_contenders
 from nearpeak.study.gate import Gate
 from nearpeak.study.options import LibraryChoice
 from nearpeak.study.paths import gpu_path, paths_within
-from nearpeak.study.plan import Addition, Contender, Plan, Variant
+from nearpeak.study.plan import Addition, Plan
 from nearpeak.study.planning import added
 from nearpeak.study.prepare import measures_nothing, start, suits
-from nearpeak.study.programs import Programs, build_programs
-from nearpeak.study.starting import places_of
 from nearpeak.study.variants import Awarenesses
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.axes import DIRECT, STAGING, staging

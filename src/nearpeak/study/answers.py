@@ -6,25 +6,27 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
+from nearpeak.launching.places import NO_PLACE, misplaced
+from nearpeak.launching.program_records import (
+    CaseRecord,
+    EnvironmentRecord,
+    ProblemRecord,
+    SamplesRecord,
+    case_of,
+)
 from nearpeak.study.commands import wanted_place
-from nearpeak.study.places import NO_PLACE, misplaced
 from nearpeak.study.plan import Group, LaunchId, Plan, PlannedLaunch, Template
 from nearpeak.study.records import (
     AmendmentRecord,
-    CaseRecord,
     Chosen,
-    EnvironmentRecord,
     GroupRecord,
     LaunchRecord,
     LeftOutRecord,
-    ProblemRecord,
     Record,
-    SamplesRecord,
     SessionRecord,
     StudyEndRecord,
     StudyRecord,
     TakenUpRecord,
-    case_of,
 )
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.identity import Axes, Who

@@ -2,18 +2,17 @@
 """The GPU-awareness gate: what a library does with device buffers, tried before it is measured.
 
 What a library says of itself is wrong in both directions (docs/methodology.md), so each operation
-is tried with each kind of buffers, its data verified (study/trials.py).
+is tried with each kind of buffers, its data verified (launching/trials.py).
 """
 
 from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from nearpeak.libraries.library import CommandLine
-from nearpeak.study.commands import Seats, Tools, probe_launch
-from nearpeak.study.plan import Contender
+from nearpeak.launching.command_lines import Seats, Tools, probe_launch
+from nearpeak.launching.trials import LIMIT_SECONDS, SIZES, Job
+from nearpeak.libraries.library import CommandLine, Contender
 from nearpeak.study.sessions import utc_now
-from nearpeak.study.trials import LIMIT_SECONDS, SIZES, Job
 from nearpeak.terms.awareness import Awareness, listed
 from nearpeak.terms.buffers import rank_ends
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED

@@ -3,7 +3,8 @@
 
 from collections.abc import Sequence
 
-from nearpeak.study.plan import Plan, Variant
+from nearpeak.launching.describe import Variant
+from nearpeak.study.plan import Plan
 from nearpeak.terms.benchmarks import Benchmark, named
 from nearpeak.terms.buffers import ceiling_buffers, held_against, needs_gpu, orders, rank_ends
 from nearpeak.terms.path import DataPath

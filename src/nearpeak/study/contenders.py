@@ -9,11 +9,10 @@ from nearpeak.errors import UserError
 from nearpeak.libraries import nccl
 from nearpeak.libraries.discover import UnknownNameError, find_libraries, resolve
 from nearpeak.libraries.launch import check_launcher
-from nearpeak.libraries.library import Library, Settings
+from nearpeak.libraries.library import Contender, Library, Settings
 from nearpeak.libraries.profiles import is_profile
 from nearpeak.libraries.settings import find
 from nearpeak.study.options import LibraryChoice
-from nearpeak.study.plan import Contender
 
 
 def choose_contenders(

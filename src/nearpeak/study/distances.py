@@ -7,9 +7,9 @@ Figures of launches at one distance do not stand beside figures of launches at a
 import statistics
 from collections.abc import Iterable
 
+from nearpeak.launching.program_records import SamplesRecord
 from nearpeak.statistics.strata import mixed
 from nearpeak.study.plan import LaunchId, Plan
-from nearpeak.study.records import SamplesRecord
 from nearpeak.terms.path import DataPath
 
 

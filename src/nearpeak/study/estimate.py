@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from nearpeak.launching.program_records import SamplesRecord, timed
 from nearpeak.libraries.families import is_ceiling
 from nearpeak.study.ceilings import ceiling_benchmarks, in_flight_bytes
 from nearpeak.study.plan import (
@@ -18,7 +19,6 @@ from nearpeak.study.plan import (
     PlannedLaunch,
     Template,
 )
-from nearpeak.study.records import SamplesRecord, timed
 from nearpeak.terms.benchmarks import GPU_FACTS, Benchmark, named
 from nearpeak.terms.buffers import needs_gpu
 from nearpeak.terms.path import DataPath

@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from nearpeak.launching.command_lines import Tools
+from nearpeak.launching.describe import Description
 from nearpeak.libraries.families import is_native
+from nearpeak.libraries.library import Contender
 from nearpeak.machine.machine import Machine
 from nearpeak.numbers import count
 from nearpeak.study.awareness import try_contender
-from nearpeak.study.commands import Tools
-from nearpeak.study.describe import Description
-from nearpeak.study.plan import Contender, Plan
+from nearpeak.study.plan import Plan
 from nearpeak.study.sessions import fingerprint
 from nearpeak.study.tried import Tried
 from nearpeak.study.variants import tried_as

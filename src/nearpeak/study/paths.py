@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which data paths of a machine, or between two hosts, are measured, and which a launch takes."""
 
-import contextlib
 import re
 import shlex
 import socket
@@ -11,6 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from nearpeak.errors import UserError, closest
+from nearpeak.launching.hosts import is_here
 from nearpeak.machine import allocation
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.paths import discover_paths
@@ -72,25 +72,6 @@ def check_same_hosts(hosts: Sequence[str], remote_shell: str | None) -> None:
     check_nodes(hosts, remote_shell, otherwise="")
     if check_hosts(hosts, remote_shell) != list(hosts):
         raise UserError(f"it was begun on {hosts[0]}, which is another host than this: go on there")
-
-
-def is_here(host: str) -> bool:
-    """Whether a name, or an address, is that of this host: what Slurm or the host calls itself, or
-    one of its interfaces."""
-    whole = socket.gethostname()
-    if host in ("localhost", whole, whole.partition(".")[0], socket.getfqdn()):
-        return True
-    if (found := allocation.current()) is not None and host in found.nodes:
-        return host == found.here
-    try:
-        known = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
-        return False
-    for family, kind, protocol, _, address in known:
-        with contextlib.suppress(OSError), socket.socket(family, kind, protocol) as end:
-            end.bind(address)
-            return True
-    return False
 
 
 def _call(host: str, shell: str) -> None:

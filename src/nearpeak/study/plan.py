@@ -6,13 +6,13 @@ are appended, and none is ever renumbered.
 """
 
 import random
-import uuid
 from collections.abc import Callable
 from typing import Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from nearpeak.libraries.library import Library, Settings
+from nearpeak.launching.describe import Variant
+from nearpeak.libraries.library import Contender
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.benchmarks import Benchmark, named
 from nearpeak.terms.identity import CEILING, Axes, Place, Who
@@ -29,36 +29,6 @@ PILOT_BLOCKS = 2  # what they measure shapes those that follow (stages.py)
 Role = Literal["mpi", "ceiling"]
 T = TypeVar("T", bound="Template")
 VariantKey = tuple[str, str, Axes]  # its benchmark, buffers and axes
-
-
-def new_study() -> str:
-    """An id for a study, or for launches that belong to none."""
-    return uuid.uuid4().hex
-
-
-class Variant(msgspec.Struct, kw_only=True, frozen=True):
-    """A benchmark with a value for each of its axes: what one launch measures."""
-
-    benchmark: str
-    axes: dict[str, str]
-    buffers: str = "H,H"  # of the first half of the ranks, and of the second
-
-
-class Contender(msgspec.Struct, kw_only=True, frozen=True):
-    """A library with one of its settings."""
-
-    library: Library
-    settings: Settings
-
-    @property
-    def who(self) -> Who:
-        """Its key."""
-        return Who(self.library.name, self.settings.name)
-
-    @property
-    def label(self) -> str:
-        """As `Who` has it."""
-        return self.who.label
 
 
 class Spare(msgspec.Struct, kw_only=True, frozen=True):

@@ -11,7 +11,10 @@ from dataclasses import dataclass
 import msgspec
 
 from nearpeak.errors import UserError
+from nearpeak.launching.command_lines import new_study
+from nearpeak.launching.describe import Variant
 from nearpeak.libraries.families import all_families, is_ceiling, mode_of
+from nearpeak.libraries.library import Contender
 from nearpeak.machine.perftest import HINT, PROGRAM
 from nearpeak.numbers import count
 from nearpeak.statistics.blocks import blocks_needed, most_families
@@ -36,12 +39,9 @@ from nearpeak.study.plan import (
     PILOT_BLOCKS,
     SCHEMA,
     Addition,
-    Contender,
     Group,
     Plan,
     Template,
-    Variant,
-    new_study,
 )
 from nearpeak.terms.axes import USUAL_STATE, State, staging, state_of
 from nearpeak.terms.benchmarks import Benchmark, named

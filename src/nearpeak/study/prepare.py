@@ -9,16 +9,20 @@ import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.folders import cache
+from nearpeak.launching.command_lines import Tools
+from nearpeak.launching.describe import Variant
+from nearpeak.launching.names import check_family, check_name
+from nearpeak.launching.programs import Programs, build_programs
+from nearpeak.launching.starting import places_of, starting_here
+from nearpeak.libraries.library import Contender
 from nearpeak.machine import allocation
 from nearpeak.machine.discover import discover
 from nearpeak.machine.doctor import examine
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.perftest import has_perftest
 from nearpeak.machine.places import Ranks
-from nearpeak.study.commands import Tools
 from nearpeak.study.contenders import choose_contenders, found_beside_mpi
 from nearpeak.study.gate import Gate
-from nearpeak.study.names import check_family, check_name
 from nearpeak.study.options import Options
 from nearpeak.study.paths import (
     check_hosts,
@@ -27,10 +31,8 @@ from nearpeak.study.paths import (
     paths_within,
     select_paths,
 )
-from nearpeak.study.plan import Contender, Plan, Variant
+from nearpeak.study.plan import Plan
 from nearpeak.study.planning import DEVIATION, VIRTUAL_DEVIATION, Known, Suits, budget_of, make_plan
-from nearpeak.study.programs import Programs, build_programs
-from nearpeak.study.starting import places_of, starting_here
 from nearpeak.study.variants import Awarenesses, asked_for
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.path import DataPath

@@ -14,32 +14,35 @@ import msgspec
 import nearpeak
 from nearpeak.files import make_folder, sync
 from nearpeak.journal import disk_is_full
+from nearpeak.launching import mps
+from nearpeak.launching.command_lines import Tools
+from nearpeak.launching.growing import GrowingLines
+from nearpeak.launching.interrupts import Interrupt
+from nearpeak.launching.places import NO_PLACE
+from nearpeak.launching.process import Outcome, run_tree
+from nearpeak.launching.program_records import (
+    CaseRecord,
+    EnvironmentRecord,
+    ProblemRecord,
+    SamplesRecord,
+)
 from nearpeak.libraries.launch import shell_line
 from nearpeak.libraries.library import CommandLine
 from nearpeak.machine.states import StateReader
 from nearpeak.numbers import printable
-from nearpeak.study import mps
 from nearpeak.study.answers import Answers, launch_record
-from nearpeak.study.commands import Tools, make_command
+from nearpeak.study.commands import make_command
 from nearpeak.study.fit import OVERTIME, blocks_wanted, rounded
 from nearpeak.study.forecast import Forecast, imprecise
-from nearpeak.study.growing import GrowingLines
 from nearpeak.study.history import History
-from nearpeak.study.interrupts import Interrupt
 from nearpeak.study.journal import StudyJournal, cannot_write
-from nearpeak.study.places import NO_PLACE
 from nearpeak.study.plan import PILOT_BLOCKS, Plan, PlannedLaunch
-from nearpeak.study.process import Outcome, run_tree
 from nearpeak.study.records import (
     SCHEMA,
     AmendmentRecord,
-    CaseRecord,
-    EnvironmentRecord,
     LaunchEndRecord,
     LeftOutRecord,
-    ProblemRecord,
     Record,
-    SamplesRecord,
     SessionRecord,
     StudyEndRecord,
     StudyRecord,

@@ -16,19 +16,20 @@ import msgspec
 
 import nearpeak
 from nearpeak.errors import UserError
+from nearpeak.launching.command_lines import Tools
 from nearpeak.libraries import nccl
 from nearpeak.libraries.build import compiler_of
 from nearpeak.libraries.families import is_ceiling, is_native, mode_of
 from nearpeak.libraries.identify import CannotIdentify, version_text
 from nearpeak.libraries.launch import environment
-from nearpeak.libraries.library import Library, Settings
+from nearpeak.libraries.library import Contender, Library, Settings
 from nearpeak.machine.doctor import settings_in
 from nearpeak.machine.machine import Machine, Provenance
 from nearpeak.machine.states import State, StateReader
 from nearpeak.machine.tree import format_list
 from nearpeak.numbers import printable
-from nearpeak.study.commands import Tools, launch_ends, wanted_place
-from nearpeak.study.plan import Contender, Plan, PlannedLaunch
+from nearpeak.study.commands import launch_ends, wanted_place
+from nearpeak.study.plan import Plan, PlannedLaunch
 from nearpeak.study.records import Fingerprint, SessionRecord
 from nearpeak.study.seal import digest
 from nearpeak.terms.fingerprints import PROGRAM, changes, common, shown

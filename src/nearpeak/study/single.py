@@ -9,6 +9,18 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from nearpeak.errors import UserError
+from nearpeak.launching import mps, programs
+from nearpeak.launching.command_lines import (
+    Seats,
+    ceilings_line,
+    device_options,
+    library_of_ceilings,
+    loaded_by_native,
+    new_study,
+    rank_launch,
+)
+from nearpeak.launching.names import check_name
+from nearpeak.launching.starting import starting_here
 from nearpeak.libraries import discover, settings
 from nearpeak.libraries.families import is_ceiling, mode_of
 from nearpeak.libraries.launch import check_launcher
@@ -17,20 +29,9 @@ from nearpeak.machine import discover as here
 from nearpeak.machine import doctor
 from nearpeak.machine.machine import Diagnosis, Machine
 from nearpeak.machine.places import Ranks
-from nearpeak.study import mps, paths, programs
-from nearpeak.study.commands import (
-    Seats,
-    ceilings_line,
-    device_options,
-    library_of_ceilings,
-    loaded_by_native,
-    rank_launch,
-)
-from nearpeak.study.names import check_name
+from nearpeak.study import paths
 from nearpeak.study.options import split_list
-from nearpeak.study.plan import new_study
 from nearpeak.study.planning import between_gpus
-from nearpeak.study.starting import starting_here
 from nearpeak.terms.benchmarks import Benchmark, named
 from nearpeak.terms.buffers import Ends, parse_buffers
 from nearpeak.terms.path import DataPath

@@ -15,6 +15,7 @@ import msgspec
 import numpy as np
 
 from nearpeak.arrays import Floats
+from nearpeak.launching.program_records import SamplesRecord, case_of, timed
 from nearpeak.statistics.sampling import Components, best_slot, components
 from nearpeak.study.estimate import WARM_SLOT, Kind, Parts, kind_of, least_samples
 from nearpeak.study.plan import (
@@ -24,7 +25,6 @@ from nearpeak.study.plan import (
     Plan,
     PlannedLaunch,
 )
-from nearpeak.study.records import SamplesRecord, case_of, timed
 from nearpeak.terms.identity import Case
 
 # A method that was never nearer to the best one of a case than this is no ceiling in later blocks.

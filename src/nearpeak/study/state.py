@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from nearpeak.launching.program_records import CaseRecord, ProblemRecord, SamplesRecord, case_of
 from nearpeak.statistics.intervals import all_precise, precise
 from nearpeak.study.answers import Templates, believes
 from nearpeak.study.distances import Distances
@@ -18,17 +19,13 @@ from nearpeak.study.forecast import Forecast, forecast
 from nearpeak.study.plan import PILOT_BLOCKS, Group, LaunchId, Plan, PlannedLaunch, Spare
 from nearpeak.study.records import (
     AmendmentRecord,
-    CaseRecord,
     LaunchEndRecord,
     LaunchRecord,
     LeftOutRecord,
-    ProblemRecord,
     Record,
-    SamplesRecord,
     SessionRecord,
     StudyEndRecord,
     TakenUpRecord,
-    case_of,
 )
 from nearpeak.study.stages import (
     Choice,

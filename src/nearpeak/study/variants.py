@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import msgspec
 
 from nearpeak.errors import UserError
-from nearpeak.study.describe import Description, parse_variant
+from nearpeak.launching.describe import Description, Variant, parse_variant
+from nearpeak.libraries.library import Contender
 from nearpeak.study.options import Options
-from nearpeak.study.plan import Contender, Variant
 from nearpeak.study.planning import SIZES, is_measured_on, is_usual
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.axes import DIRECT, STAGING, staging

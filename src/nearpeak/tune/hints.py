@@ -14,8 +14,8 @@ from nearpeak.findings.settings import named_settings, over_ucx, suggested
 from nearpeak.observations.explained import Explanation
 from nearpeak.observations.observed import Library, Observations
 from nearpeak.results.ceilings import Ceilings
-from nearpeak.study.launching import LaunchFailed
 from nearpeak.study.single import Single
+from nearpeak.study.single_launch import LaunchFailed
 from nearpeak.terms.identity import Who
 
 Named = list[tuple[str, str]]

@@ -17,7 +17,7 @@ from nearpeak.arrays import Floats
 from nearpeak.libraries.rules import Range, Table
 from nearpeak.libraries.tunables import Offered, Ruled
 from nearpeak.numbers import count, size
-from nearpeak.study.launching import LaunchFailed
+from nearpeak.study.single_launch import LaunchFailed
 from nearpeak.tune.candidates import Env
 from nearpeak.tune.distances import Distances
 from nearpeak.tune.estimate import HARM, LEAST_GAIN, LIKELY, SURE, Estimate, estimate, noise_of

@@ -15,6 +15,7 @@ import numpy as np
 import nearpeak
 from nearpeak.errors import UserError
 from nearpeak.files import write_whole
+from nearpeak.launching import programs
 from nearpeak.libraries.families import is_native
 from nearpeak.libraries.launch import needed
 from nearpeak.libraries.library import Library, Settings
@@ -34,7 +35,6 @@ from nearpeak.libraries.tunables import (
 )
 from nearpeak.numbers import count
 from nearpeak.statistics.intervals import interval
-from nearpeak.study import programs
 from nearpeak.study.estimate import APPLICATION_SECONDS, GUESSES
 from nearpeak.study.fit import OVERTIME, blocks_wanted, budget_for, rounded
 from nearpeak.study.paths import select_paths

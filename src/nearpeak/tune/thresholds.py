@@ -13,7 +13,7 @@ from typing import Protocol
 from nearpeak.errors import UserError
 from nearpeak.libraries.tunables import Threshold, Tunable
 from nearpeak.numbers import count, size
-from nearpeak.study.launching import LaunchFailed
+from nearpeak.study.single_launch import LaunchFailed
 from nearpeak.terms.sizes import parse_bytes
 from nearpeak.tune.candidates import Env
 from nearpeak.tune.estimate import HARM

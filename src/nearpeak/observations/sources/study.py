@@ -14,7 +14,11 @@ import numpy as np
 from nearpeak.arrays import Floats
 from nearpeak.errors import UserError
 from nearpeak.journal import resume_study
+from nearpeak.launching import program_records
+from nearpeak.launching.describe import Variant
+from nearpeak.launching.places import NO_PLACE
 from nearpeak.libraries.families import all_families, is_ceiling, is_native
+from nearpeak.libraries.library import Contender
 from nearpeak.machine.doctor import NO_SETTINGS, VARIABLES
 from nearpeak.machine.machine import SCHEMA as MACHINE_SCHEMA
 from nearpeak.machine.machine import Machine
@@ -33,9 +37,8 @@ from nearpeak.observations.observed import (
 from nearpeak.observations.source import Source
 from nearpeak.study import journal, records
 from nearpeak.study.answers import Answers, asked, believes
-from nearpeak.study.places import NO_PLACE
 from nearpeak.study.plan import SCHEMA as PLAN_SCHEMA
-from nearpeak.study.plan import Contender, LaunchId, Plan, Variant
+from nearpeak.study.plan import LaunchId, Plan
 from nearpeak.terms import logs
 from nearpeak.terms.benchmarks import by_name, named
 from nearpeak.terms.identity import Case, Curve, Place, Who
@@ -55,15 +58,15 @@ class _Recorded:
 
     id: LaunchId
     begin: records.LaunchRecord
-    environment: records.EnvironmentRecord | None = None
-    samples: list[tuple[records.SamplesRecord, Floats]] = field(default_factory=list)
-    problems: list[records.ProblemRecord] = field(default_factory=list)
-    case: records.CaseRecord | None = None  # the last that it began
+    environment: program_records.EnvironmentRecord | None = None
+    samples: list[tuple[program_records.SamplesRecord, Floats]] = field(default_factory=list)
+    problems: list[program_records.ProblemRecord] = field(default_factory=list)
+    case: program_records.CaseRecord | None = None  # the last that it began
     end: records.LaunchEndRecord | None = None
     misplaced: str = NO_PLACE  # why it did not run where it was to run; "" when it did
 
     @property
-    def wrong(self) -> list[records.ProblemRecord]:
+    def wrong(self) -> list[program_records.ProblemRecord]:
         """The cases whose data was wrong."""
         return [problem for problem in self.problems if problem.status == "wrong data"]
 
@@ -72,9 +75,9 @@ class _Recorded:
         """The case that it began, of which it tells nothing."""
         if self.case is None:
             return None
-        told = {records.case_of(record, "") for record, _ in self.samples}
-        told |= {records.case_of(problem, "") for problem in self.problems}
-        began = records.case_of(self.case, "")
+        told = {program_records.case_of(record, "") for record, _ in self.samples}
+        told |= {program_records.case_of(problem, "") for problem in self.problems}
+        began = program_records.case_of(self.case, "")
         return None if began in told else began
 
     @property
@@ -93,7 +96,7 @@ class _Recorded:
         return self.end.status if self.end else "ok"
 
     @property
-    def believable(self) -> list[tuple[records.SamplesRecord, Floats]]:
+    def believable(self) -> list[tuple[program_records.SamplesRecord, Floats]]:
         """The cases whose numbers may be used."""
         use = believes(self.status, self.misplaced, self.problems)
         return [pair for pair in self.samples if use(pair[0])]
@@ -236,22 +239,22 @@ def _counting(tries: Iterable[_Recorded]) -> dict[LaunchId, _Recorded]:
 
 def _add(
     launch: _Recorded,
-    record: records.EnvironmentRecord
-    | records.CaseRecord
-    | records.SamplesRecord
-    | records.ProblemRecord
+    record: program_records.EnvironmentRecord
+    | program_records.CaseRecord
+    | program_records.SamplesRecord
+    | program_records.ProblemRecord
     | records.LaunchEndRecord,
     answers: Answers,
 ) -> None:
-    if isinstance(record, records.SamplesRecord):
+    if isinstance(record, program_records.SamplesRecord):
         samples = np.array(record.samples, dtype=np.float64)
         record.samples = []  # a million boxed numbers are not worth their memory
         launch.samples.append((record, samples))
-    elif isinstance(record, records.ProblemRecord):
+    elif isinstance(record, program_records.ProblemRecord):
         launch.problems.append(record)
-    elif isinstance(record, records.CaseRecord):
+    elif isinstance(record, program_records.CaseRecord):
         launch.case = record
-    elif isinstance(record, records.EnvironmentRecord):
+    elif isinstance(record, program_records.EnvironmentRecord):
         launch.environment = launch.environment or record  # of its first group
         launch.misplaced = answers.misplaced
     else:
@@ -363,10 +366,12 @@ def _conditions(recorded: _Recorded, slowed: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def _observation(launch: Launch, record: records.SamplesRecord, samples: Floats) -> Observation:
+def _observation(
+    launch: Launch, record: program_records.SamplesRecord, samples: Floats
+) -> Observation:
     return Observation(
         launch=launch,
-        case=records.case_of(record, record.metric),
+        case=program_records.case_of(record, record.metric),
         unit=record.unit,
         better=record.better,
         summary=Summary.of(samples),
@@ -392,10 +397,10 @@ def _medians(phases: Mapping[str, list[float]]) -> dict[str, float]:
 
 def _gaps(plan: Plan, launch: Launch, recorded: _Recorded) -> Iterator[Gap]:
     """What a launch was to measure and did not: as it said itself, else by how it ended."""
-    settled = {records.case_of(record, record.metric) for record, _ in recorded.believable}
+    settled = {program_records.case_of(record, record.metric) for record, _ in recorded.believable}
     for problem in recorded.problems:
         for metric in _metrics(plan, problem.benchmark):
-            case = records.case_of(problem, metric)
+            case = program_records.case_of(problem, metric)
             settled.add(case)
             yield Gap(
                 launch,

@@ -16,8 +16,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from nearpeak.launching.process import end_with_parent
 from nearpeak.machine.gpus.nvidia import MPS_CONTROL
-from nearpeak.study.process import end_with_parent
 from nearpeak.terms.logs import last_words
 
 START_SECONDS = 10.0

@@ -10,14 +10,14 @@ import pytest
 from made_libraries import made_library
 
 from nearpeak.errors import UserError
+from nearpeak.launching import starting
+from nearpeak.launching.command_lines import Tools
+from nearpeak.launching.starting import Started, places_of, starting_here
 from nearpeak.libraries import launchers
 from nearpeak.libraries.launchers import srun
 from nearpeak.libraries.library import CommandLine, Launch, Library
 from nearpeak.machine import allocation
 from nearpeak.machine.sysfs import from_sysfs
-from nearpeak.study import starting
-from nearpeak.study.commands import Tools
-from nearpeak.study.starting import Started, places_of, starting_here
 
 HOSTS = ["a", "b"]
 OWN = made_library("mpich", family="mpich", launcher=Path("/opt/mpi/bin/mpirun"))

@@ -11,8 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from nearpeak.launching import mps
 from nearpeak.machine.gpus.nvidia import MPS_CONTROL
-from nearpeak.study import mps
 
 # Like the real one: with -f it serves until a second one of it passes on "quit".
 DAEMON = """#!/bin/sh
@@ -79,7 +79,7 @@ def test_one_that_does_not_quit_is_killed(install: object, monkeypatch: pytest.M
 def test_it_does_not_outlive_a_study_that_is_killed(install: object, tmp_path: Path) -> None:
     install()
     script = (
-        "import os, sys; from nearpeak.study import mps\n"
+        "import os, sys; from nearpeak.launching import mps\n"
         f"mps.tempfile.gettempdir = lambda: {str(tmp_path)!r}\n"
         f"with mps.daemon({STUDY!r}): os.kill(os.getpid(), 9)"
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from nearpeak.study.records import EnvironmentRecord
+from nearpeak.launching.program_records import EnvironmentRecord
 from nearpeak.terms.buffers import Ends
 
 NO_PLACE = "it did not say where it ran"

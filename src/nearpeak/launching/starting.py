@@ -12,6 +12,11 @@ from typing import NamedTuple
 import msgspec
 
 from nearpeak.errors import UserError
+from nearpeak.launching.command_lines import Tools
+from nearpeak.launching.places import NO_PLACE
+from nearpeak.launching.process import run_tree
+from nearpeak.launching.program_records import EnvironmentRecord, written
+from nearpeak.launching.programs import describe_library
 from nearpeak.libraries import launchers
 from nearpeak.libraries.discover import SRUN
 from nearpeak.libraries.families import all_families, is_native
@@ -20,11 +25,6 @@ from nearpeak.libraries.library import Launch, Library, Rank
 from nearpeak.machine import allocation
 from nearpeak.machine.machine import Machine
 from nearpeak.numbers import listed
-from nearpeak.study.commands import Tools
-from nearpeak.study.places import NO_PLACE
-from nearpeak.study.process import run_tree
-from nearpeak.study.programs import describe_library
-from nearpeak.study.records import EnvironmentRecord, written
 from nearpeak.terms.logs import NOTHING_SAID, crash_words, last_words
 from nearpeak.terms.path import DataPath
 

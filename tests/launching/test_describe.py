@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.study.describe import Description, describe, joined, parse_variant
+from nearpeak.launching.describe import Description, describe, joined, parse_variant
 from nearpeak.terms.benchmarks import RankRule, X
 
 

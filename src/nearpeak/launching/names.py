@@ -15,7 +15,7 @@ from nearpeak.terms.benchmarks import EVERYTHING, FAMILIES, unknown
 
 def known_names() -> list[str]:
     """Nearpeak's own benchmarks."""
-    return resources.files("nearpeak.study").joinpath("names.txt").read_text("utf-8").split()
+    return resources.files("nearpeak.launching").joinpath("names.txt").read_text("utf-8").split()
 
 
 def check_name(name: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nearpeak.study.process import run_tree
+from nearpeak.launching.process import run_tree
 
 TALKS = "import time\nfor _ in range(8): print('.', flush=True); time.sleep(0.5)"
 

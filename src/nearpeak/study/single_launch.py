@@ -8,10 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
+from nearpeak.launching.places import NO_PLACE, misplaced, wanted_at
+from nearpeak.launching.process import run_tree
+from nearpeak.launching.program_records import (
+    EnvironmentRecord,
+    ProblemRecord,
+    ProgramRecord,
+    SamplesRecord,
+    written,
+)
 from nearpeak.libraries.library import CommandLine
-from nearpeak.study.places import NO_PLACE, misplaced, wanted_at
-from nearpeak.study.process import run_tree
-from nearpeak.study.records import EnvironmentRecord, ProblemRecord, Record, SamplesRecord, written
 from nearpeak.study.single import Single
 from nearpeak.terms.logs import crash_words
 
@@ -50,7 +56,7 @@ def measure(
     return figures(*launched(chosen, line, chosen.native, limit_seconds))
 
 
-def figures(records: Sequence[Record], said: str) -> list[Measured]:
+def figures(records: Sequence[ProgramRecord], said: str) -> list[Measured]:
     """The cases of a launch, one at least; LaunchFailed without, and where data was wrong."""
     problems = [record for record in records if isinstance(record, ProblemRecord)]
     cases = [r for r in records if isinstance(r, SamplesRecord) and r.samples]
@@ -68,7 +74,7 @@ def launched(
     native: bool,
     limit_seconds: float = LIMIT_SECONDS,
     grace_seconds: float | None = None,
-) -> tuple[list[Record], str]:
+) -> tuple[list[ProgramRecord], str]:
     """The records of a launch that ran where it should, and its output. `line_with`: the launch,
     of words that name the file of its records; the two times are those of `run_tree`.
     LaunchFailed."""

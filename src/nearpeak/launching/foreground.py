@@ -12,13 +12,13 @@ from typing import BinaryIO
 
 import msgspec
 
+from nearpeak.launching.growing import GrowingFile, GrowingLines
+from nearpeak.launching.interrupts import Interrupt
+from nearpeak.launching.places import NO_PLACE, Wanted, misplaced
+from nearpeak.launching.process import run_tree
+from nearpeak.launching.program_records import EnvironmentRecord
 from nearpeak.libraries.library import CommandLine
 from nearpeak.numbers import printable
-from nearpeak.study.growing import GrowingFile, GrowingLines
-from nearpeak.study.interrupts import Interrupt
-from nearpeak.study.places import NO_PLACE, Wanted, misplaced
-from nearpeak.study.process import run_tree
-from nearpeak.study.records import EnvironmentRecord
 from nearpeak.terms.logs import (
     BAD_INPUT,
     FAILED,

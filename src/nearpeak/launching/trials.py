@@ -15,10 +15,10 @@ from typing import Literal
 
 import msgspec
 
+from nearpeak.launching import process
+from nearpeak.launching.growing import GrowingLines
 from nearpeak.libraries.launch import shell_line
 from nearpeak.libraries.library import CommandLine
-from nearpeak.study import process
-from nearpeak.study.growing import GrowingLines
 from nearpeak.terms.logs import FAILED, OWN, WRONG_DATA, crash_words, last_words
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED, Status
 from nearpeak.terms.sizes import format_sizes

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether other hosts are like this machine, as paths between hosts take them to be."""
 
+import contextlib
 import os
 import shlex
+import socket
 import subprocess
 import sys
 import tempfile
@@ -14,14 +16,13 @@ import msgspec
 
 from nearpeak.files import write_whole
 from nearpeak.folders import cache
+from nearpeak.launching.process import run_tree
 from nearpeak.libraries.launchers import srun
 from nearpeak.machine import allocation
 from nearpeak.machine.discover import discover
 from nearpeak.machine.doctor import examine
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.tree import format_list
-from nearpeak.study.paths import is_here
-from nearpeak.study.process import run_tree
 from nearpeak.terms.logs import last_words
 
 SECONDS = 60.0  # for a host to describe itself
@@ -62,7 +63,7 @@ def tell(ranks: int | None, folder: str | None) -> None:
 
 def _telling(ranks: int | None, folder: Path | None) -> list[str]:
     told = None if folder is None else str(folder)
-    code = f"from nearpeak.study.hosts import tell; tell({ranks!r}, {told!r})"
+    code = f"from nearpeak.launching.hosts import tell; tell({ranks!r}, {told!r})"
     return [sys.executable, "-c", code]
 
 
@@ -144,3 +145,22 @@ def differences(here: Machine, other: Machine) -> Iterator[str]:
     for name, fact in FACTS.items():
         if (there := fact(other)) != (mine := fact(here)):
             yield f"{name}: {there or 'none'}, here {mine or 'none'}"
+
+
+def is_here(host: str) -> bool:
+    """Whether a name, or an address, is that of this host: what Slurm or the host calls itself, or
+    one of its interfaces."""
+    whole = socket.gethostname()
+    if host in ("localhost", whole, whole.partition(".")[0], socket.getfqdn()):
+        return True
+    if (found := allocation.current()) is not None and host in found.nodes:
+        return host == found.here
+    try:
+        known = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return False
+    for family, kind, protocol, _, address in known:
+        with contextlib.suppress(OSError), socket.socket(family, kind, protocol) as end:
+            end.bind(address)
+            return True
+    return False

@@ -5,8 +5,8 @@ import signal
 
 import pytest
 
+from nearpeak.launching.interrupts import Interrupt
 from nearpeak.machine import allocation
-from nearpeak.study.interrupts import Interrupt
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from nearpeak.launching.hosts import describe, differences, remarks
 from nearpeak.machine.machine import Machine
-from nearpeak.study.hosts import describe, differences, remarks
 
 NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))
 

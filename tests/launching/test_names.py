@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.study.names import check_family, check_name
+from nearpeak.launching.names import check_family, check_name
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,13 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from nearpeak.launching.command_lines import Tools
+from nearpeak.launching.describe import Description, Variant, describe, joined
 from nearpeak.libraries.build import build_mpi, build_native
 from nearpeak.libraries.families import is_ceiling, is_native, mode_of
 from nearpeak.libraries.launch import environment
-from nearpeak.libraries.library import Library
+from nearpeak.libraries.library import Contender, Library
 from nearpeak.libraries.preload import command_line
-from nearpeak.study.commands import Tools
-from nearpeak.study.describe import Description, describe, joined
-from nearpeak.study.plan import Contender, Variant
 from nearpeak.terms.benchmarks import named
 
 TOOLS = Tools(command_line=command_line, mpi_program=build_mpi, native_program=build_native)

@@ -9,10 +9,17 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.errors import UserError, closest
-from nearpeak.study.plan import Variant
 from nearpeak.terms.benchmarks import EVERYTHING, Benchmark, named
 
 SCHEMA = 3
+
+
+class Variant(msgspec.Struct, kw_only=True, frozen=True):
+    """A benchmark with a value for each of its axes: what one launch measures."""
+
+    benchmark: str
+    axes: dict[str, str]
+    buffers: str = "H,H"  # of the first half of the ranks, and of the second
 
 
 class Operation(msgspec.Struct, frozen=True):

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from nearpeak.study.growing import GrowingLines
+from nearpeak.launching.growing import GrowingLines
 
 
 def test_whole_lines_are_taken_once_and_a_half_one_waits(tmp_path: Path) -> None:

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line of a launch: a program of ours, where its ranks sit, and what it is told."""
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple
+
+from nearpeak.errors import UserError
+from nearpeak.launching import mps
+from nearpeak.libraries.families import all_families
+from nearpeak.libraries.library import CommandLine, Contender, Launch, Library, Rank, Settings
+from nearpeak.terms.buffers import Ends, devices, in_gpu, needs_gpu, rank_devices
+from nearpeak.terms.path import DataPath
+
+PART = "+"  # begins another command line, measured in the same launch
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What launches are made of: nearpeak.libraries, or stand-ins in tests."""
+
+    command_line: Callable[[Library, Launch], CommandLine]
+    mpi_program: Callable[[Library], Path]
+    native_program: Callable[[], Path]
+
+
+class Seats(NamedTuple):
+    """Where the ranks of a launch sit, and what buffers they have there."""
+
+    path: DataPath
+    ends: Ends  # of the path, one for each rank
+    buffers: str
+
+
+def new_study() -> str:
+    """An id for a study, or for launches that belong to none."""
+    return uuid.uuid4().hex
+
+
+def rank_launch(
+    program: list[str],
+    seats: Seats,
+    settings: Settings,
+    study: str,
+    remote_shell: str | None = None,
+) -> Launch:
+    """A launch of nearpeak-mpi with its ranks in these seats."""
+    gpu = in_gpu(seats.buffers)
+    forced = seats.path.transport == "network" and not seats.path.between_hosts
+    return Launch(
+        program=program,
+        ranks=rank_places(seats.ends),
+        settings=settings,
+        network_only=forced and not gpu,
+        remote_shell=remote_shell,
+        gpu=gpu,
+        env=path_environment(seats.path, study),
+    )
+
+
+def probe_launch(
+    tools: Tools, contender: Contender, words: list[str], seats: Seats, study: str | None = None
+) -> CommandLine:
+    """`nearpeak-mpi probe` with its ranks in these seats, with devices if the buffers, of
+    whichever it tries, need them. `study`: whose daemon of MPS they find, if it runs."""
+    program = [str(tools.mpi_program(contender.library)), "probe", *words]
+    program += device_options(seats.ends, seats.buffers)
+    launch = rank_launch(program, seats, contender.settings, study or new_study())
+    return tools.command_line(contender.library, launch)
+
+
+def path_environment(path: DataPath, study: str) -> dict[str, str]:
+    """What a path needs in the environment: MPS of the study's own or none, and its adapter."""
+    env = mps.environment(study) if any(end.gpu for end in path.ends) else {}
+    if env and path.between_hosts:
+        # Their GPUs are named by NVML's index: CUDA has an order of its own.
+        env["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
+    # Taken by whatever runs over UCX; for others there is no one word.
+    return {**env, "UCX_NET_DEVICES": path.nic} if path.nic else env
+
+
+def library_of_ceilings(
+    tools: Tools,
+    seats: Seats,
+    benchmarks: list[str],
+    options: list[str],
+    settings: Settings,
+    study: str,
+) -> CommandLine:
+    """nearpeak-native in the place of a library: the best of its ways to move data; errors as
+    ceilings_line."""
+    line = ceilings_line(tools, seats, benchmarks, ["--as-library", *options], study)
+    return CommandLine(argv=line.argv, env={**settings.env, **line.env})
+
+
+def ceilings_line(
+    tools: Tools, seats: Seats, benchmarks: list[str], options: list[str], study: str
+) -> CommandLine:
+    """nearpeak-native with all its ways to move data.
+
+    UserError between two hosts, where it has nobody to start the far end.
+    """
+    if seats.path.between_hosts:
+        raise UserError(
+            f"{seats.path.id}: the ceiling is measured on one host alone: leave --mpi ceiling out"
+        )
+    where = within_host(seats)
+    what = ["--metrics", ",".join(benchmarks)]
+    return CommandLine(
+        argv=[str(tools.native_program()), *where, *what, *options],
+        env=path_environment(seats.path, study),
+    )
+
+
+def loaded_by_native(
+    tools: Tools,
+    library: Library,
+    seats: Seats,
+    words: list[str],
+    settings: Settings,
+    study: str,
+) -> CommandLine:
+    """A launch of nearpeak-native that loads a library, like NCCL: `words` are benchmarks with
+    their options."""
+    family = all_families()[library.family]
+    backend = f"{family.backend}:" if family.backend else ""
+    named = [backend + device for device in devices(seats.ends)]
+    where = [*_first_cpus(seats.ends), "--devices", ",".join(named)]
+    what = ["--buffers", seats.buffers, "--library", str(library.libmpi)]
+    return CommandLine(
+        argv=[str(tools.native_program()), str(family.mode), *where, *what, *words],
+        env={**settings.env, **path_environment(seats.path, study)},
+    )
+
+
+def _first_cpus(ends: Ends) -> list[str]:
+    return ["--cpus", ",".join(str(end.cpus[0]) for end in ends)]
+
+
+def within_host(seats: Seats) -> list[str]:
+    """The mode of nearpeak-native for a path of one host, with its ends."""
+    cpus = _first_cpus(seats.ends)
+    if needs_gpu(seats.buffers):
+        named = ",".join(devices(seats.ends))
+        return ["gpu", *cpus, "--buffers", seats.buffers, "--devices", named]
+    if seats.path.transport == "network":
+        return ["tcp", *cpus, "--address", "127.0.0.1"]
+    return ["pair", *cpus]
+
+
+def parts_of(words: Sequence[str]) -> list[list[str]]:
+    """The command lines that a + parts."""
+    parts: list[list[str]] = [[]]
+    for word in words:
+        if word == PART:
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return parts
+
+
+def joined(parts: Sequence[Sequence[str]]) -> list[str]:
+    """The command lines as one, with a + between them."""
+    first, *others = parts
+    return [*first, *(word for part in others for word in (PART, *part))]
+
+
+def options_of(axes: Mapping[str, str]) -> list[str]:
+    return [word for name, value in axes.items() for word in (f"--{name}", value)]
+
+
+def rank_places(ends: Ends) -> list[Rank]:
+    """Where the ranks that sit at these ends run."""
+    return [Rank(cpus=end.cpus, host=end.host) for end in ends]
+
+
+def device_options(ends: Ends, buffers: str) -> list[str]:
+    """What names each rank's device to nearpeak-mpi."""
+    if not needs_gpu(buffers):
+        return []
+    rows = [(name, len(list(row))) for name, row in groupby(rank_devices(ends))]
+    words = [f"{name}*{n}" if n > 2 else ",".join([name] * n) for name, n in rows]
+    return ["--devices", ",".join(words)]
