@@ -15,6 +15,9 @@ from typing import Any
 
 import pytest
 
+from nearpeak.machine.machine import Machine
+from nearpeak.machine.sysfs import from_sysfs
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -307,3 +310,9 @@ def make_sides(make_study: Callable[..., Any], tmp_path: Path) -> Callable[..., 
 def did() -> ModuleType:
     """What processes did under the microscope, by hand (tests/explain/made_events.py)."""
     return load_helper("made_events", Path(__file__).parent / "explain" / "made_events.py")
+
+
+@pytest.fixture(scope="session")
+def dgx() -> Machine:
+    """A recorded DGX H100."""
+    return from_sysfs(Path(__file__).parent / "machines" / "dgx-h100.txt")
