@@ -129,6 +129,8 @@ PART_computing := tests/statistics tests/observations tests/results tests/findin
 PART_rest := $(addprefix --ignore=,$(PART_mpi) $(PART_study) $(PART_commands) $(PART_computing))
 PARTS := $(addprefix pytest-,mpi study commands computing rest)
 .PHONY: $(PARTS)
+# In what users build themselves, too.
+test programs $(PARTS): export NEARPEAK_WERROR := ON
 # On the instructions that every CPU has, as last digits may not matter; `make quick` uses all.
 pytest-computing: PYTEST := $(BIN)/python tests/narrowed.py
 

@@ -21,8 +21,7 @@ bool lie_alike(const void* a, const void* b) { return (number_of(a) - number_of(
 }  // namespace
 
 Courier::Courier(Device& device, std::chrono::microseconds patience)
-    : device_(device),
-      patience_(patience),
+    : patience_(patience),
       program_(kernels_of(device).courier()),
       kernel_(program_->kernel("courier")),
       stream_(device.new_background_stream()),

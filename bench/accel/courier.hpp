@@ -89,7 +89,6 @@ class Courier {
   const void* on_device(const unsigned char* staged) const;
   void note_time(bool quick);
 
-  Device& device_;
   const std::chrono::microseconds patience_;
   std::unique_ptr<Program> program_;
   std::unique_ptr<Kernel> kernel_;

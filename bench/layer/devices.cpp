@@ -194,10 +194,10 @@ bool Devices::runs_several(int device) const {
 }
 
 Devices::Short Devices::short_copies() const {
-  Short all = short_;
+  Short copies = short_;
   for (const auto& [_, carrier] : carriers_)
-    if (carrier.courier) all.carried += carrier.courier->carried();
-  return all;
+    if (carrier.courier) copies.carried += carrier.courier->carried();
+  return copies;
 }
 
 // It takes memory that is pinned, and a stream, only where short copies are many. The processes of

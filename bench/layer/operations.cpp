@@ -456,7 +456,10 @@ void settle(Operation& operation, const MPI_Status& status) {
   const Target& target = operation.target;
   if (!operation.memory) {
     Envelope envelope;
-    if (!operation.blind && world.able.load(std::memory_order_relaxed) &&
+    // Of a request that the application has freed the memory may be gone where the message came in
+    // it: only an envelope, which nobody else takes, is looked for there.
+    const bool may_look = !operation.freed || bytes_of(status) == kEnvelopeBytes;
+    if (may_look && !operation.blind && world.able.load(std::memory_order_relaxed) &&
         got_envelope(target, status, envelope))
       take(operation, envelope);
     return;

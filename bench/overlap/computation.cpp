@@ -74,8 +74,8 @@ DeviceWork::DeviceWork(Device& device, unsigned blocks)
 void DeviceWork::begin(std::uint64_t steps) {
   void* const sums = sums_.slot(0);
   void* const times = times_.slot(0);
-  const std::uint64_t one = 1;
-  kernel_->launch(shape_, {&sums, &steps, &one, &times}, *stream_);
+  const std::uint64_t multiplier = 1;
+  kernel_->launch(shape_, {&sums, &steps, &multiplier, &times}, *stream_);
 }
 
 double DeviceWork::own_us() const {

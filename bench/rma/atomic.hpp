@@ -72,7 +72,7 @@ class AtomicCase : public Case {
   std::optional<Mismatch> wrong(std::uint64_t round, Part part) const override;
 
  protected:
-  RmaWindow& window() { return window_; }
+  RmaWindow& rma() { return window_; }
   std::uint64_t turn() const { return turn_; }  // operations on this slot, until now
   AtomicEnds next_ends() {
     if (writes_) write_lines(operands_->slot(slot_), operands_->layout().bytes);
@@ -111,9 +111,9 @@ class AtomicOf final : public AtomicCase {
 
   void run(std::uint64_t n) override {
     for (std::uint64_t i = 0; i < n; ++i) {
-      window().begin();
-      if (window().is_origin()) operation_.call(next_ends(), turn());
-      window().end();
+      rma().begin();
+      if (rma().is_origin()) operation_.call(next_ends(), turn());
+      rma().end();
       advance();
     }
   }

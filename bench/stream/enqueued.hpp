@@ -26,8 +26,8 @@ class StreamComm {
   void release();
 
   static constexpr int kTag = 4;
-  MPI_Comm comm_ = MPI_COMM_NULL;
 #ifdef MPIX_STREAM_NULL
+  MPI_Comm comm_ = MPI_COMM_NULL;
   MPIX_Stream stream_ = MPIX_STREAM_NULL;
 #endif
 };

@@ -140,13 +140,13 @@ class Buffer {
   void write() {
     if (kind_ == 'D')
       copy(data(), seen_.data(), bytes_);
-    else
+    else if (bytes_ > 0)
       std::memcpy(data(), seen_.data(), bytes_);
   }
   void read() {
     if (kind_ == 'D')
       copy(seen_.data(), data(), bytes_);
-    else
+    else if (bytes_ > 0)
       std::memcpy(seen_.data(), data(), bytes_);
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages, collectives and packing of an MPI application with buffers on devices, as the standard
 // lets one be written.
+#include <sched.h>
 #include <sys/mman.h>
 
 #include <atomic>
@@ -420,6 +421,27 @@ void freed() {
         }
         barrier();
       }
+  // Memory in which a message came, and which goes before the layer has asked after the request.
+  constexpr std::size_t kPage = 4096;
+  for (int i = 0; i < 10; ++i) {
+    void* pages = nullptr;
+    if (rank == 0) {
+      const std::vector<char> ones(kPage, 1);
+      MPI_Send(ones.data(), length(kPage), MPI_BYTE, 1, kTag, MPI_COMM_WORLD);
+    } else if (rank == 1) {
+      pages = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      MPI_Request request;
+      MPI_Irecv(pages, length(kPage), MPI_BYTE, 0, kTag, MPI_COMM_WORLD, &request);
+      MPI_Request_free(&request);
+    }
+    barrier();
+    if (rank != 1) continue;
+    for (volatile char& last = static_cast<char*>(pages)[kPage - 1]; last == 0;) {
+      int flag = 0;
+      MPI_Iprobe(0, 77, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    }
+    munmap(pages, kPage);
+  }
 }
 
 // All calls that complete requests, with some that are none.
@@ -1527,36 +1549,61 @@ void freed_beside() {
   other.join();
 }
 
-// A request that one thread waits for ends, and another one's gets its handle.
+// So that this thread and the other one of its rank have a CPU each.
+void leave_cpu() {
+  cpu_set_t all;
+  std::memset(&all, 0xff, sizeof(all));
+  CHECK(sched_setaffinity(0, sizeof(all), &all) == 0);
+}
+
+// A request that one thread waits for ends, and another one's gets its handle: rank 1 takes the
+// message of the first when the other has begun.
 void waited_beside() {
-  if (!several_threads() || rank > 1) return;
-#ifdef OPEN_MPI  // whose threads wait for each other's turns on a CPU
-  constexpr int kRounds = 20;
-#else
-  constexpr int kRounds = 500;
+#ifdef OPEN_MPI  // whose threads were never seen to come there at once
+  return;
 #endif
+  if (!several_threads() || rank > 1) return;
+  constexpr int kRounds = 100;  // of twenty often none shows what is wrong
+  constexpr int kNow = kTag + 1, kTaken = kTag + 2;
   constexpr std::size_t kBytes = 1000;
-  const int peer = 1 - rank;
+  int none = 0;
+  if (rank == 1) {
+    for (int i = 0; i < kRounds; ++i)
+      for (const int tag : {kNow, kTaken})
+        MPI_Recv(&none, 1, MPI_INT, 0, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return;
+  }
   Buffer sent('D', kBytes), out('D', kBytes), in('D', kBytes);
+  std::atomic<int> begun{0}, ended{0}, seen{0};
   std::thread other([&] {
     take_same_device();
-    for (int i = 0; i < kRounds; ++i) {
-      int none = 0;
+    leave_cpu();
+    for (int i = 1; i <= kRounds; ++i) {
       MPI_Request request;
-      if (rank == 1) MPI_Recv(&none, 1, MPI_INT, peer, kTag + 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-      MPI_Issend(sent.data(), 1, MPI_INT, peer, kTag + 1, MPI_COMM_WORLD, &request);
+      MPI_Issend(sent.data(), 1, MPI_INT, 1, kTaken, MPI_COMM_WORLD, &request);
+      begun = i;
       MPI_Wait(&request, MPI_STATUS_IGNORE);
-      if (rank == 0) MPI_Recv(&none, 1, MPI_INT, peer, kTag + 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      ended = i;
+      while (seen != i) std::this_thread::yield();
     }
   });
-  for (int i = 0; i < kRounds; ++i) {
-    MPI_Request request;
-    if (i % 100 == 0) out.fill(i);
-    in.fill(-1);
-    MPI_Irecv(in.data(), length(kBytes), MPI_BYTE, 0, kTag, MPI_COMM_SELF, &request);
-    MPI_Send(out.data(), length(kBytes), MPI_BYTE, 0, kTag, MPI_COMM_SELF);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-    CHECK(in.has(i / 100 * 100, kBytes));
+  int message = 0;
+  for (int i = 1; i <= kRounds; ++i) {
+    while (begun != i) std::this_thread::yield();
+    // The other one waits by then, most likely.
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+    MPI_Send(&none, 1, MPI_INT, 1, kNow, MPI_COMM_WORLD);
+    for (bool last = false; !last;) {
+      last = ended == i;
+      out.fill(++message);
+      in.fill(-1);
+      MPI_Request request;
+      MPI_Irecv(in.data(), length(kBytes), MPI_BYTE, 0, kTag, MPI_COMM_SELF, &request);
+      MPI_Send(out.data(), length(kBytes), MPI_BYTE, 0, kTag, MPI_COMM_SELF);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      CHECK(in.has(message, kBytes));
+    }
+    seen = i;
   }
   other.join();
 }

@@ -102,6 +102,11 @@ class TestWays:
         assert done.good() == cases, done.err
         assert done.code == 0
 
+    def test_threads_that_have_a_cpu_each(self, application: Any) -> None:
+        """Of three ranks, which take turns on CPUs, they seldom come to the same place at once."""
+        done = application.run("--multiple", "waited_beside")
+        assert done.good() == ["waited_beside"], done.err
+
     def test_with_more_patience_than_time(self, application: Any) -> None:
         """A sender that waits for its receiver lets its own library go on."""
         done = application.run("behind", env={"NEARPEAK_LAYER_PATIENCE": "600000"})
