@@ -49,12 +49,14 @@ struct Answer {
   Nonce nonce{};
 };
 
-// What each rank says of itself; alike where memory can be shared.
+// What each rank says of itself.
 struct Place {
   std::array<char, 40> boot{};
-  std::uint64_t processes = 0;  // the namespace of their numbers
+  std::uint64_t processes = 0;  // the namespace of their numbers; the same on many machines
   std::uint64_t user = 0;
   bool operator==(const Place&) const = default;
+  // Whether memory can be shared.
+  bool shares(const Place& other) const { return boot.front() != '\0' && *this == other; }
 };
 struct Info {
   Place place;
@@ -188,7 +190,7 @@ std::vector<int> machines_of(const std::vector<Info>& infos) {
   for (const Info& info : infos) {
     int first = -1;
     for (std::size_t i = 0; i < infos.size() && first < 0; ++i)
-      if (infos[i].place == info.place) first = static_cast<int>(i);
+      if (info.place.shares(infos[i].place)) first = static_cast<int>(i);
     machines.push_back(info.shares != 0 && info.driver != 0 ? first : -1);
   }
   return machines;
@@ -225,7 +227,7 @@ int meet(bool driver) {
   for (std::size_t i = 0; i < ranks; ++i) {
     drivers += infos[i].driver;
     world.processes[i] = infos[i].process;
-    if (i == self || own.shares == 0 || infos[i].shares == 0 || !(infos[i].place == own.place))
+    if (i == self || own.shares == 0 || infos[i].shares == 0 || !own.place.shares(infos[i].place))
       continue;
     try {
       world.areas[i] = std::make_unique<Area>(infos[i].process, infos[i].fd);

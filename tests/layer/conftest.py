@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -53,8 +54,9 @@ class Application:
         fake: str = "",
         env: Mapping[str, str] | None = None,
         before: tuple[str, ...] = (),
+        hosts: Any = None,
     ) -> Ended:
-        """`before`: what starts the program on each rank."""
+        """`before`: what starts the program on each rank. `hosts`: test hosts, for one each."""
         mine = sorted(os.sched_getaffinity(0))
         cpus = [mine[0], mine[-1]]
         variables = {
@@ -66,17 +68,21 @@ class Application:
             "MPIR_CVAR_ENABLE_HEAVY_YIELD": str(int(ranks > len(set(cpus)))),
             "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "64",
             "MPIR_CVAR_POSIX_POLL_FREQUENCY": "10",  # in collectives, of looks without a yield
+            # Between hosts, by UCX, MPICH 5.0.2 loses messages for MPI_ANY_SOURCE.
+            **({"MPIR_CVAR_CH4_NETMOD": "ofi"} if hosts else {}),
             **(env or {}),
         }
+        names = hosts.names if hosts else [None] * ranks
         launch = Launch(
             program=[*before, str(self.program), *words],
-            ranks=[Rank(cpus=[cpus[rank % 2]]) for rank in range(ranks)],
+            ranks=[Rank(cpus=[cpus[rank % 2]], host=names[rank]) for rank in range(ranks)],
             settings=Settings(env=variables),
             gpu=True,
+            remote_shell=hosts.remote_shell if hosts else None,
         )
         line = command_line(self.library, launch)
         done = subprocess.run(
-            line.argv,
+            hosts.on(0, line.argv) if hosts else line.argv,
             env={**os.environ, **line.env},
             stdin=subprocess.DEVNULL,
             capture_output=True,

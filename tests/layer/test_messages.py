@@ -59,6 +59,26 @@ def test_they_go_as_they_should(of_two: Any) -> None:
         assert any(f"{call} is not done with" in line for line in refused)
 
 
+def test_two_nodes(application: Any, two_hosts: Any) -> None:
+    """All between ranks that reach each other over a network alone."""
+    done = application.run(*CASES, hosts=two_hosts, env=REPORT)
+    assert done.good() == CASES, (done.out, done.err)
+    found = {int(rank): counts for rank, *counts in SENT.findall(done.err)}
+    assert all(int(enveloped) < 10 for enveloped, *_ in found.values())  # those to oneself
+    assert int(found[0][2]) > 1000
+    assert DIRECT.findall(done.err) == ["0", "0"]
+
+
+@pytest.mark.parametrize("application", ["mpich"], indirect=True)
+def test_nodes_that_do_not_say_which_they_are(application: Any, two_hosts: Any) -> None:
+    """All have the same number for the namespace of their processes."""
+    file = "/proc/sys/kernel/random/boot_id"
+    hidden = ("sh", "-c", f'mount --bind /dev/null {file} && exec "$@"', "sh")
+    done = application.run("kinds", hosts=two_hosts, env=REPORT, before=("unshare", "-m", *hidden))
+    assert done.good() == ["kinds"], done.err
+    assert [counts[1] for counts in SENT.findall(done.err)] == ["0", "0"]
+
+
 @pytest.mark.parametrize("application", ["mpich"], indirect=True)
 class TestWays:
     """Where device memory cannot be shared, all goes through host memory."""

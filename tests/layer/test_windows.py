@@ -51,6 +51,15 @@ def test_all_are_told_why_a_window_is_not_made(of_three: Any) -> None:
 
 
 @pytest.mark.parametrize("windows", ["mpich"], indirect=True)
+def test_two_nodes(windows: Any, two_hosts: Any) -> None:
+    """Windows of host memory alone."""
+    cases = ["of_the_host", "apart"]
+    done = windows.run(*cases, hosts=two_hosts)
+    assert done.good() == cases, done.err
+    assert sum("of ranks that share no machine" in line for line in done.said()) == 2
+
+
+@pytest.mark.parametrize("windows", ["mpich"], indirect=True)
 def test_kernels_copy(windows: Any, fake_nvrtc: Path) -> None:
     """What is short, and regular types."""
     variables = {

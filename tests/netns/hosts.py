@@ -2,9 +2,9 @@
 """Test hosts on one machine: namespaces joined by a bridge, each with its own hostname.
 
 They share the file system, as nodes of a cluster share a home folder, but not the network, the
-host name, System V and POSIX shared memory (/dev/shm), so that MPI sees several nodes. Everything
-lives in namespaces held open by one process a host, and one for the bridge; they vanish with it,
-whatever ends it.
+host name, the id of the boot, System V and POSIX shared memory (/dev/shm), so that MPI sees several
+nodes. Everything lives in namespaces held open by one process a host, and one for the bridge; they
+vanish with it, whatever ends it.
 """
 
 import contextlib
@@ -12,6 +12,7 @@ import os
 import shlex
 import signal
 import subprocess
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,7 @@ SETUP = """
 set -e
 hostname "$1"
 mount --bind "$2" /etc/hosts
+mount --bind "$3" /proc/sys/kernel/random/boot_id
 mount -t tmpfs -o size=4g tmpfs /dev/shm
 mount -t sysfs sysfs /sys
 ip link set lo up
@@ -91,10 +93,12 @@ def enter(pid: int, user_namespace: bool) -> list[str]:
 
 def start_holder(name: str, hosts_file: Path, join: list[str]) -> "subprocess.Popen[str]":
     """Starts the process that holds a host's namespaces open for as long as its input is."""
+    boot_file = hosts_file.with_name(f"boot-{name}")
+    boot_file.write_text(f"{uuid.uuid4()}\n")
     command = [
         *join,
         *["unshare", "--net", "--uts", "--ipc", "--mount"],
-        *["sh", "-c", SETUP, "sh", name, str(hosts_file)],
+        *["sh", "-c", SETUP, "sh", name, str(hosts_file), str(boot_file)],
     ]
     holder = subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

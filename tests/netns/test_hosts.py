@@ -16,6 +16,12 @@ def test_each_has_its_own_name(two_hosts: Any) -> None:
         assert two_hosts.run(["hostname"], host=host).stdout.strip() == name
 
 
+def test_each_was_booted_by_itself(two_hosts: Any) -> None:
+    file = Path("/proc/sys/kernel/random/boot_id")
+    boots = {two_hosts.run(["cat", str(file)], host=host).stdout for host in (0, 1)}
+    assert len({*boots, file.read_text()}) == 3
+
+
 def test_each_of_three_reaches_the_others(three_hosts: Any) -> None:
     for host, name in enumerate(three_hosts.names):
         for other in three_hosts.names:
