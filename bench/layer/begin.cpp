@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdlib>
@@ -28,7 +29,7 @@
 namespace nearpeak::layer {
 namespace {
 
-constexpr std::uint32_t kProtocol = 4;  // of envelopes, slots and this agreement
+constexpr std::uint32_t kProtocol = 5;  // of envelopes, slots and this agreement
 constexpr int kTag = 32749;             // on MPI_COMM_WORLD, before the application sends anything
 #ifdef OMPI_MAJOR_VERSION
 constexpr std::uint32_t kAbi = 1;
@@ -235,6 +236,7 @@ int meet(bool driver) {
       world.mapped = false;
     }
   }
+  world.far = std::count(world.areas.begin(), world.areas.end(), nullptr) > 0;
   // Nobody closes what others have not opened.
   NEARPEAK_REAL(MPI_Barrier)(calls::comm_world());
   return drivers;
@@ -361,9 +363,10 @@ void end() {
     else if (world.settings.report)
       say("rank " + std::to_string(world.rank) + ": sent " + std::to_string(counts.enveloped) +
           " by envelope (" + std::to_string(counts.aside) + " set aside), " +
-          std::to_string(counts.staged) + " through host memory; received " +
-          std::to_string(counts.taken) + " by envelope, " + std::to_string(counts.raised) +
-          " through host memory; " + std::to_string(counts.direct) + " collectives directly, " +
+          std::to_string(counts.staged) + " through host memory (" + std::to_string(counts.parted) +
+          " in parts); received " + std::to_string(counts.taken) + " by envelope, " +
+          std::to_string(counts.raised) + " through host memory (" + std::to_string(counts.joined) +
+          " in parts); " + std::to_string(counts.direct) + " collectives directly, " +
           std::to_string(counts.imaged) + " collectives and other calls through host memory; " +
           std::to_string(counts.accesses) + " accesses to windows; " + of_mover() + of_kernels());
     NEARPEAK_REAL(MPI_Comm_free)(&world.own);

@@ -31,6 +31,7 @@ class Asked {
       }
       any_ = true;
       offered_ = offered_ || at(i)->kind == Operation::Kind::kOffered;
+      received_ = received_ || at(i)->kind == Operation::Kind::kReceive;
       collective_again_ = collective_again_ || is_collective_again(*at(i));
     }
   }
@@ -46,19 +47,41 @@ class Asked {
 
   void help() {
     advance();
-    if (!offered_) return;
+    if (offered_)
+      for (int i = 0; i < n_; ++i) {
+        Operation* const each = (*this)[i];
+        if (each != nullptr && each->kind == Operation::Kind::kOffered) advance_awaited(*each);
+      }
+    arriving_ = false;
+    if (!received_ || !world.far) return;
     for (int i = 0; i < n_; ++i) {
-      Operation* const each = (*this)[i];
-      if (each != nullptr && each->kind == Operation::Kind::kOffered) advance_awaited(*each);
+      if (is_few() && may_be_header_at(i)) advance_asked(*(*this)[i]);
+      arriving_ = arriving_ || is_arriving_at(i);
     }
+  }
+  // Whether of some the MPI library has received the header, or may when it is asked next, and not
+  // all parts are there: to it they are complete then, so it must not be asked.
+  bool arriving() const { return arriving_; }
+  bool is_arriving_at(int i) {
+    return may_be_header_at(i) && ((is_few() && !(*this)[i]->settled) || is_arriving(*(*this)[i]));
   }
 
  private:
+  // Of more it costs too much to look at each before: the call waits for the parts of one of which
+  // the header has come just now.
+  bool is_few() const { return n_ <= 16; }
+  bool may_be_header_at(int i) {
+    const Operation* const each = (*this)[i];
+    return each != nullptr && each->kind == Operation::Kind::kReceive && each->active &&
+           !each->persistent && world.able.load(std::memory_order_relaxed);
+  }
   Operation*& at(std::size_t i) { return many_.empty() ? few_[i] : many_[i]; }
 
   int n_;
   bool any_ = false;
   bool offered_ = false;
+  bool received_ = false;
+  bool arriving_ = false;
   bool collective_again_ = false;
   bool strange_ = false;
   std::array<Operation*, 16> few_{};
@@ -85,6 +108,30 @@ class Statuses {
   MPI_Status* given_;
   std::array<MPI_Status, 16> few_;
   std::vector<MPI_Status> many_;
+};
+
+// The requests of a call but for those that are arriving, for a call that gives some of them back.
+class Others {
+ public:
+  Others(Asked& asked, int n, const MPI_Request* requests) {
+    if (!asked.arriving()) return;
+    some_.assign(requests, requests + n);
+    for (int i = 0; i < n; ++i)
+      if (asked.is_arriving_at(i)) some_[static_cast<std::size_t>(i)] = calls::request_null();
+  }
+  // What the MPI library is asked after.
+  template <typename Request>
+  Request* of(Request* requests) {
+    return some_.empty() ? requests : some_.data();
+  }
+  // It has given these back.
+  void give_back(MPI_Request* requests, int count, const int* which) const {
+    if (some_.empty()) return;
+    for (int i = 0; i < count; ++i) requests[which[i]] = some_[static_cast<std::size_t>(which[i])];
+  }
+
+ private:
+  std::vector<MPI_Request> some_;
 };
 
 int class_of(int error) {
@@ -135,12 +182,16 @@ int end_several(Asked& asked, Statuses& statuses, int count, const int* which, i
 
 int try_one(Asked& asked, MPI_Request* request, int* flag, MPI_Status& status) {
   asked.help();
+  *flag = 0;
+  if (asked.arriving()) return MPI_SUCCESS;
   const int code = NEARPEAK_REAL(MPI_Test)(request, flag, &status);
   return code != MPI_SUCCESS || *flag != 0 ? end_one(asked[0], status, code) : code;
 }
 
 int try_all(Asked& asked, int n, MPI_Request* requests, int* flag, Statuses& statuses) {
   asked.help();
+  *flag = 0;
+  if (asked.arriving()) return MPI_SUCCESS;
   const int code = NEARPEAK_REAL(MPI_Testall)(n, requests, flag, statuses.data());
   if (code == MPI_SUCCESS && *flag == 0) return code;
   return end_several(asked, statuses, n, nullptr, code);
@@ -148,16 +199,23 @@ int try_all(Asked& asked, int n, MPI_Request* requests, int* flag, Statuses& sta
 
 int try_any(Asked& asked, int n, MPI_Request* requests, int* which, int* flag, MPI_Status& status) {
   asked.help();
-  const int code = NEARPEAK_REAL(MPI_Testany)(n, requests, which, flag, &status);
+  Others others(asked, n, requests);
+  const int code = NEARPEAK_REAL(MPI_Testany)(n, others.of(requests), which, flag, &status);
+  if (*which == MPI_UNDEFINED && asked.arriving()) *flag = 0;
   if ((code == MPI_SUCCESS && *flag == 0) || *which == MPI_UNDEFINED) return code;
+  others.give_back(requests, 1, which);
   return end_one(asked[*which], status, code);
 }
 
 int try_some(Asked& asked, int n, MPI_Request* requests, int* done, int* which,
              Statuses& statuses) {
   asked.help();
-  const int code = NEARPEAK_REAL(MPI_Testsome)(n, requests, done, which, statuses.data());
+  Others others(asked, n, requests);
+  const int code =
+      NEARPEAK_REAL(MPI_Testsome)(n, others.of(requests), done, which, statuses.data());
+  if (*done == MPI_UNDEFINED && asked.arriving()) *done = 0;
   if (*done == MPI_UNDEFINED || *done <= 0) return code;
+  others.give_back(requests, *done, which);
   return end_several(asked, statuses, *done, which, code);
 }
 
@@ -307,6 +365,8 @@ int get_status(MPI_Request request, int* flag, MPI_Status* status) {
   asked.help();
   MPI_Status own;
   MPI_Status& told = status == MPI_STATUS_IGNORE ? own : *status;
+  *flag = 0;
+  if (asked.arriving()) return MPI_SUCCESS;
   const int code = NEARPEAK_REAL(MPI_Request_get_status)(request, flag, &told);
   if (code == MPI_SUCCESS && *flag != 0) note(asked[0], told);
   return code;
@@ -317,6 +377,8 @@ int get_status_all(int n, const MPI_Request* requests, int* flag, MPI_Status* st
   const Guard guard;
   Asked asked(n, requests);
   asked.help();
+  *flag = 0;
+  if (asked.arriving()) return MPI_SUCCESS;
   Statuses told(n, statuses);
   const int code = NEARPEAK_REAL(MPI_Request_get_status_all)(n, requests, flag, told.data());
   if (code == MPI_SUCCESS && *flag != 0)
@@ -330,7 +392,10 @@ int get_status_any(int n, const MPI_Request* requests, int* which, int* flag, MP
   asked.help();
   MPI_Status own;
   MPI_Status& told = status == MPI_STATUS_IGNORE ? own : *status;
-  const int code = NEARPEAK_REAL(MPI_Request_get_status_any)(n, requests, which, flag, &told);
+  Others others(asked, n, requests);
+  const int code =
+      NEARPEAK_REAL(MPI_Request_get_status_any)(n, others.of(requests), which, flag, &told);
+  if (*which == MPI_UNDEFINED && asked.arriving()) *flag = 0;
   if (code == MPI_SUCCESS && *flag != 0 && *which != MPI_UNDEFINED) note(asked[*which], told);
   return code;
 }
@@ -341,8 +406,10 @@ int get_status_some(int n, const MPI_Request* requests, int* done, int* which,
   Asked asked(n, requests);
   asked.help();
   Statuses told(n, statuses);
+  Others others(asked, n, requests);
   const int code =
-      NEARPEAK_REAL(MPI_Request_get_status_some)(n, requests, done, which, told.data());
+      NEARPEAK_REAL(MPI_Request_get_status_some)(n, others.of(requests), done, which, told.data());
+  if (*done == MPI_UNDEFINED && asked.arriving()) *done = 0;
   if (code == MPI_SUCCESS && *done != MPI_UNDEFINED)
     for (int i = 0; i < *done; ++i) note(asked[which[i]], told[i]);
   return code;

@@ -19,10 +19,14 @@ struct Envelope {
   std::uint32_t slot;    // its index there,
   std::uint64_t number;  // and which of its uses
   std::uint64_t bytes;   // of the message
-  unsigned char unused[21];
+  // Where that is in parts (parts.hpp): how many bytes each has, and their tag.
+  std::uint32_t step;
+  std::uint32_t tag;
+  unsigned char unused[13];
 };
 #pragma pack(pop)
 constexpr std::size_t kEnvelopeBytes = 61;
+constexpr std::uint32_t kInParts = ~std::uint32_t{0};  // in the place of a slot
 static_assert(sizeof(Envelope) == kEnvelopeBytes);
 
 inline bool begins_as_envelope(const void* data, const Nonce& nonce) {

@@ -17,12 +17,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-Pieces& pieces_of(int device) {
-  auto& pieces = world.pieces[device];
-  if (!pieces) pieces = std::make_unique<Pieces>(world.devices.device(device));
-  return *pieces;
-}
-
 pid_t process_of(int rank) { return world.processes[static_cast<std::size_t>(rank)]; }
 
 // The part of memory of this process that is pinned. One that was used before is pinned first.
@@ -135,6 +129,12 @@ void bring_down(const Target& target, int sender, Slot& slot, std::size_t bytes)
 }
 
 }  // namespace
+
+Pieces& pieces_of(int device) {
+  auto& pieces = world.pieces[device];
+  if (!pieces) pieces = std::make_unique<Pieces>(world.devices.device(device));
+  return *pieces;
+}
 
 void join() {
   if (world.settings.host == HostWay::kStaged) return;

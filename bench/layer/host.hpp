@@ -29,6 +29,9 @@ inline void join_for(MPI_Count n, MPI_Datatype type) {
     join();
 }
 
+// Pinned memory of a device's, for one Mover at a time.
+Pieces& pieces_of(int device);
+
 // Whether this process may read and write memory of that rank's.
 bool reaches(int rank);
 // A message came into memory of a device through host memory.

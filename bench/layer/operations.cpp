@@ -126,12 +126,30 @@ void set_aside(Operation& operation) {
   complete_for_application(operation);
 }
 
+// In parts: where a receiver has the header and takes no part, it is in a call that the layer does
+// not see.
+void look_at_leaving(Operation& operation) {
+  const std::size_t before = operation.in_parts->over;
+  const bool over = all_sent(operation);
+  if (operation.done || !operation.sent) return;
+  if (over) return complete_for_application(operation);
+  const auto now = Clock::now();
+  auto& since = all.taken_at[operation.to];
+  if (operation.in_parts->over > before) since = now;
+  if (operation.awaited && now - std::max(operation.since, since) > world.settings.patience) {
+    ++world.counts.aside;
+    complete_for_application(operation);
+  }
+}
+
 void look_at_offered(Operation& operation) {
   if (!operation.sent) {
     int done = 0;
     NEARPEAK_REAL(MPI_Test)(&operation.sending, &done, MPI_STATUS_IGNORE);
     operation.sent = done != 0;
+    if (operation.in_parts && operation.sent) operation.since = Clock::now();
   }
+  if (operation.in_parts) return look_at_leaving(operation);
   Slot& slot = slot_of(operation);
   const State state = slot.state.load(std::memory_order_acquire);
   if (operation.done || !operation.sent) return;
@@ -150,12 +168,26 @@ void look_at_offered(Operation& operation) {
 // One that nobody has any more, and that the receiver has, ends.
 void end_offered(Operation& operation) {
   if (!operation.done || !operation.sent || operation.has_request || operation.kept) return;
+  if (operation.in_parts) {
+    if (!operation.in_parts->all_over()) return;
+    end_sent(operation);
+    all.offered.remove(operation);
+    return drop(operation);
+  }
   Slot& slot = slot_of(operation);
   if (slot.state.load(std::memory_order_acquire) != State::kDone) return;
   slot.state.store(State::kFree, std::memory_order_relaxed);
   world.free_slots.give(operation.envelope.slot);
   all.offered.remove(operation);
   drop(operation);
+}
+
+// Whether what has been received begins as an envelope, as far as it has come.
+bool may_be_envelope(const Operation& operation) {
+  const Target& target = operation.target;
+  if (operation.memory) return begins_as_envelope(operation.memory.get(), world.nonce);
+  return target.takes_envelope() && target.room >= kEnvelopeBytes &&
+         begins_as_envelope(target.data, world.nonce);
 }
 
 // Not of a persistent one: MPICH 5 takes its request for one that is not started once it was asked
@@ -176,6 +208,7 @@ void end_freed(Operation& operation) {
   NEARPEAK_REAL(MPI_Request_get_status)(request, &done, &status);
   if (done == 0) return;
   settle(operation, status);
+  if (is_arriving(operation)) return;
   all.table.drop(request);
   NEARPEAK_REAL(MPI_Request_free)(&request);
   --all.freed;
@@ -245,11 +278,16 @@ void release_offered(Operation& operation) {
 bool blind() { return all.blind > 0; }
 
 bool busy() {
-  return all.freed > 0 || !all.landing.empty() || is_asked() || have_both() ||
+  return all.freed > 0 || !all.landing.empty() || have_arrivals() || is_asked() || have_both() ||
          (world.able.load(std::memory_order_relaxed) && !all.receives.empty());
 }
 
+void advance_asked(Operation& operation) {
+  if (!operation.settled) advance_receive(operation);
+}
+
 void land(Operation& operation) {
+  await_arrival(operation);
   if (operation.landing == nullptr) return;
   world.devices.land(operation.lane);
   std::erase(all.landing, &operation);
@@ -297,7 +335,15 @@ void advance() {
     look_at_offered(operation);
     end_offered(operation);
   });
-  if (world.able.load(std::memory_order_relaxed)) all.receives.some(advance_receive);
+  if (world.able.load(std::memory_order_relaxed)) {
+    // To ask after one has the library go on, and give way where there is nothing: so that is for
+    // one of them, and for others only what they have got.
+    bool first = true;
+    all.receives.some([&](Operation& operation) {
+      if (std::exchange(first, false) || may_be_envelope(operation)) advance_receive(operation);
+    });
+  }
+  advance_arrivals();
   if (have_both()) advance_both();
   if (all.freed > 0) advance_freed();
   if (all.waiting == 0) land_all();
@@ -394,6 +440,7 @@ bool fetch_apart(const Target& target, const Located& source, const char* from, 
 }  // namespace
 
 void take(Operation& operation, const Envelope& envelope, Until until) {
+  if (is_header(envelope)) return begin_arrival(operation, envelope);
   const auto& area = world.areas[envelope.rank];
   if (!area)
     end_job("an envelope came from rank " + std::to_string(envelope.rank) +
@@ -477,6 +524,7 @@ void settle(Operation& operation, const MPI_Status& status) {
     if (target.on_device) {
       ++world.counts.raised;
       note_raised(operation, status.MPI_SOURCE, bytes);
+      note_far(operation, status.MPI_SOURCE, bytes);
     }
   }
 }
@@ -536,13 +584,16 @@ void finish_all() {
   // left will be received.
   // Not on MPI_COMM_WORLD: partitioned messages of Open MPI 5.0.11 that were never started leave a
   // collective behind there, which some ranks begin before this one and some after it.
+  Pause pause;
+  for (; !is_all_told(); pause()) advance();
   MPI_Request request{};
   NEARPEAK_REAL(MPI_Ibarrier)(world.everyone, &request);
-  Pause pause;
   for (int all_here = 0; all_here == 0; pause()) {
     advance();
+    is_all_told();
     NEARPEAK_REAL(MPI_Test)(&request, &all_here, MPI_STATUS_IGNORE);
   }
+  abandon_parts();
 }
 
 void Pause::operator()() {

@@ -15,6 +15,7 @@
 #include "layer/envelope.hpp"
 #include "layer/image.hpp"
 #include "layer/memory.hpp"
+#include "layer/parts.hpp"
 #include "layer/slots.hpp"
 
 namespace nearpeak::layer {
@@ -66,6 +67,9 @@ struct Operation {
   Slot* landing = nullptr;
   std::size_t lane = 0;
 
+  // Of a message that goes in parts; of a receive until it is there.
+  std::unique_ptr<Parts> in_parts;
+
   std::vector<Image> images;           // of a collective
   SharedImages shared;                 // of an access to a window
   std::array<MPI_Request, 2> parts{};  // of both: the receive and the send
@@ -114,6 +118,8 @@ bool blind();
 
 // Whether somebody waits for what advance() does.
 bool busy();
+// The same for a receive that somebody asks after, of a message from another node.
+void advance_asked(Operation& operation);
 // Takes envelopes that came, and notes sends that were taken: a part of all that there are. Copies
 // are under way then only while somebody is Waiting.
 void advance();
@@ -127,7 +133,7 @@ void progress();
 // place.
 void settle(Operation& operation, const MPI_Status& status);
 // What a received envelope stands for is put where the receive wants it, or, later, is on its way
-// there until land().
+// there until land(); what a header stands for always is.
 enum class Until { kThere, kUnderWay };
 void take(Operation& operation, const Envelope& envelope, Until until = Until::kThere);
 // Waits until its message is there.

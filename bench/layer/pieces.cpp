@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "layer/process_memory.hpp"
 
@@ -78,7 +79,8 @@ void Mover::land(Pieces::Place& place) {
     else
       write_to(ends_.process, host, place.data, place.bytes);
   }
-  place.bytes = 0;
+  const std::size_t bytes = std::exchange(place.bytes, 0);
+  if (landed_) landed_(place.offset, bytes);
 }
 
 void Mover::finish() {

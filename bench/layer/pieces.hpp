@@ -8,7 +8,9 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <utility>
 
 #include "accel/accelerator.hpp"
 #include "layer/watch.hpp"
@@ -54,7 +56,10 @@ struct Ends {
 
 class Mover {
  public:
-  Mover(Pieces& pieces, const Ends& ends) : pieces_(pieces), ends_(ends) {}
+  // `landed`: is told of each piece that has come from a device into memory that is not pinned.
+  using Landed = std::function<void(std::size_t offset, std::size_t bytes)>;
+  Mover(Pieces& pieces, const Ends& ends, Landed landed = nullptr)
+      : pieces_(pieces), ends_(ends), landed_(std::move(landed)) {}
 
   // These bytes of the message; they are there after finish().
   void move(std::size_t offset, std::size_t bytes);
@@ -68,6 +73,7 @@ class Mover {
 
   Pieces& pieces_;
   const Ends ends_;
+  const Landed landed_;
 };
 
 }  // namespace nearpeak::layer

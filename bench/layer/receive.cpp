@@ -61,8 +61,10 @@ int keep_by_own_request(std::unique_ptr<Operation> operation, MPI_Request* reque
 
 int keep_done(std::unique_ptr<Operation> operation, MPI_Request* request) {
   operation->kind = Operation::Kind::kHeld;
+  const bool later = is_arriving(*operation);
+  if (later) hold_type(*operation);
   const int code = keep_by_own_request(std::move(operation), request);
-  return code == MPI_SUCCESS ? NEARPEAK_REAL(MPI_Grequest_complete)(*request) : code;
+  return code == MPI_SUCCESS && !later ? NEARPEAK_REAL(MPI_Grequest_complete)(*request) : code;
 }
 
 int end_unkept(Operation& operation, MPI_Status* status) {

@@ -49,7 +49,7 @@ std::unique_ptr<Operation> receiving(const Incoming& in, MPI_Comm comm);
 void keep_posted(std::unique_ptr<Operation> operation, MPI_Request request);
 // Gives an operation a request that the layer completes.
 int keep_by_own_request(std::unique_ptr<Operation> operation, MPI_Request* request);
-// The same of a receive that is done already.
+// The same of a receive that is done already, or is when what has begun to arrive is there.
 int keep_done(std::unique_ptr<Operation> operation, MPI_Request* request);
 // Ends a receive without a request: its status, and its error, which is raised.
 int end_unkept(Operation& operation, MPI_Status* status);
@@ -116,8 +116,10 @@ int receive(const Incoming& in, Origin origin, MPI_Status* status, const Post& p
     const Guard guard;
     auto operation = receiving(in, origin.comm);
     const Target& target = operation->target;
-    if (holds_any() && receive_held(*operation, origin.from, origin.tag, origin.comm))
+    if (holds_any() && receive_held(*operation, origin.from, origin.tag, origin.comm)) {
+      await_arrival(*operation);
       return end_unkept(*operation, status);
+    }
     small = !target.on_device && target.room < kEnvelopeBytes && !busy();
     if (!small && target.takes_envelope() && target.room <= INT_MAX && !busy() && !world.multiple) {
       MPI_Status own;
@@ -126,6 +128,7 @@ int receive(const Incoming& in, Origin origin, MPI_Status* status, const Post& p
       Envelope envelope;
       if (code != MPI_SUCCESS || !got_envelope(target, told, envelope)) return code;
       take(*operation, envelope);
+      await_arrival(*operation);
       operation->source = told.MPI_SOURCE;
       operation->tag = told.MPI_TAG;
       return end_unkept(*operation, status);

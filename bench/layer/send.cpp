@@ -60,6 +60,8 @@ Operation* offer_in(std::uint32_t index, std::unique_ptr<Operation> operation,
                          .slot = index,
                          .number = slot.number,
                          .bytes = slot.bytes,
+                         .step = 0,
+                         .tag = 0,
                          .unused = {}};
   const int code = NEARPEAK_REAL(MPI_Isend)(&operation->envelope, static_cast<int>(kEnvelopeBytes),
                                             calls::byte_type(), message.to, message.tag,
@@ -118,7 +120,9 @@ Operation* offer(const Outgoing& message, Mode mode) {
   const std::size_t bytes = message.span.bytes();
   if (mode != Mode::kUsual || bytes <= world.settings.inline_bytes) return nullptr;
   const int rank = world_rank(message.comm, message.to);
-  if (rank < 0 || !takes(rank, message.place)) return nullptr;
+  if (rank < 0) return nullptr;
+  if (!world.areas[static_cast<std::size_t>(rank)]) return offer_in_parts(message, rank);
+  if (!takes(rank, message.place)) return nullptr;
   const std::uint32_t index = free_slot();
   if (index == FreeSlots::kNone) return nullptr;
   Slot& slot = world.area().slot(index);

@@ -25,9 +25,11 @@ namespace nearpeak::layer {
 struct Counts {
   std::uint64_t enveloped = 0;  // sent by an envelope,
   std::uint64_t aside = 0;      // of these set aside
-  std::uint64_t staged = 0;     // sent through host memory
+  std::uint64_t staged = 0;     // sent through host memory,
+  std::uint64_t parted = 0;     // of these in parts
   std::uint64_t taken = 0;      // received by an envelope
   std::uint64_t raised = 0;     // received through host memory
+  std::uint64_t joined = 0;     // received in parts, also into host memory
 
   std::uint64_t direct = 0;  // collectives between devices
   std::uint64_t imaged = 0;
@@ -53,6 +55,7 @@ struct World {
   std::vector<std::unique_ptr<Area>> areas;  // by rank; null: of another machine
   std::vector<pid_t> processes;              // by rank, where there is an area
   bool mapped = false;                       // all of this machine
+  bool far = false;                          // some rank shares no memory with this one
   // By rank, alike on all: the first rank of the same machine; -1: it shares no memory, or has no
   // driver of GPUs.
   std::vector<int> machines;

@@ -561,6 +561,31 @@ void aside() {
     }
 }
 
+// A sender that has begun and waits in a call of another kind: its receiver's ends all the same.
+void begun() {
+  constexpr std::size_t kBytes = 10 * kLong;
+  for (const char kind : {'D', 'H'})
+    for (const bool tests : {false, true}) {
+      Buffer buffer(rank == 0 ? 'D' : kind, kBytes);
+      MPI_Request request;
+      int flag = 0;
+      if (rank == 0) {
+        buffer.fill(5);
+        MPI_Isend(buffer.data(), length(kBytes), MPI_BYTE, 1, kTag, MPI_COMM_WORLD, &request);
+        barrier();
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        continue;
+      }
+      if (rank == 1) {
+        MPI_Irecv(buffer.data(), length(kBytes), MPI_BYTE, 0, kTag, MPI_COMM_WORLD, &request);
+        while (tests && flag == 0) MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        CHECK(buffer.has(5, kBytes));
+      }
+      barrier();
+    }
+}
+
 // Long messages of which several are under way at once, both ways.
 void several() {
   constexpr int kMessages = 14;
@@ -1909,6 +1934,7 @@ int main(int argc, char** argv) {
               {"freed", freed},
               {"completed", completed},
               {"aside", aside},
+              {"begun", begun},
               {"crossed", crossed},
               {"several", several},
               {"persistent", persistent},

@@ -52,6 +52,26 @@ TEST_CASE("pieces: a message of many comes whole, up and down, of pinned memory 
   }
 }
 
+TEST_CASE("pieces: each is told of when it has come to the host, in order") {
+  const FakeCuda fake;
+  const auto cuda = FakeCuda::load();
+  Device& device = cuda->device(0);
+  SlotBuffer there(device.memory(BufferKind::kDevice), kMessage, 1);
+  std::vector<char> got(kMessage, 0);
+  Pieces pieces(device);
+  std::size_t told = 0;
+  Mover down(pieces,
+             {.direction = Direction::kFromDevice, .device = there.slot(0), .host = &got[0]},
+             [&](std::size_t offset, std::size_t bytes) {
+               CHECK(offset == told);
+               told += bytes;
+             });
+  down.move(0, kMessage);
+  CHECK(told > 0);  // the places are used again
+  down.finish();
+  CHECK(told == kMessage);
+}
+
 TEST_CASE("pieces: memory of another process is read and written") {
   const SharedMemory told(sizeof(bool));
   auto& over = *reinterpret_cast<bool*>(told.data());
