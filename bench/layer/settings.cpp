@@ -17,7 +17,6 @@ constexpr unsigned long kMostInlineBytes = 1UL << 20;
 constexpr unsigned long kLongBytes = 1UL << 16;
 constexpr unsigned long kMostLongBytes = 1UL << 40;
 // Two pieces of those by which the copies to and from host memory go.
-constexpr unsigned long kBetweenBytes = 1UL << 19;
 // From here on a kernel's launch costs less than the way through host memory.
 constexpr unsigned long kDirectBytes = 4096;
 constexpr unsigned long kPatienceMs = 10;
@@ -76,7 +75,7 @@ Settings settings_of_environment() {
   settings.inline_bytes =
       number("NEARPEAK_LAYER_INLINE", kEnvelopeBytes, kMostInlineBytes, kInlineBytes);
   settings.long_bytes = number("NEARPEAK_LAYER_LONG", kEnvelopeBytes, kMostLongBytes, kLongBytes);
-  settings.between_bytes = number("NEARPEAK_LAYER_BETWEEN", 0, kMostLongBytes, kBetweenBytes);
+  settings.between_bytes = number("NEARPEAK_LAYER_BETWEEN", 0, kMostLongBytes, 0);
   settings.direct_bytes = number("NEARPEAK_LAYER_DIRECT", 0, kMostLongBytes, kDirectBytes);
   settings.patience = std::chrono::milliseconds(
       number("NEARPEAK_LAYER_PATIENCE", 0, 1000 * kMostSeconds, kPatienceMs));

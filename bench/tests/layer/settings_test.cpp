@@ -21,7 +21,7 @@ TEST_CASE("the layer: what the environment says") {
   const Variable length("NEARPEAK_LAYER_LONG", "1000000");
   const Variable host("NEARPEAK_LAYER_HOST", "kept");
   const Variable direct("NEARPEAK_LAYER_DIRECT", "0");
-  const Variable between("NEARPEAK_LAYER_BETWEEN", "0");
+  const Variable between("NEARPEAK_LAYER_BETWEEN", "524288");
   const Variable code("NEARPEAK_LAYER_CODE", "fresh");
   const Settings settings = settings_of_environment();
   CHECK_FALSE(settings.off);
@@ -36,7 +36,7 @@ TEST_CASE("the layer: what the environment says") {
   CHECK(settings.long_bytes == 1000000);
   CHECK(settings.host == HostWay::kKept);
   CHECK(settings.direct_bytes == 0);
-  CHECK(settings.between_bytes == 0);
+  CHECK(settings.between_bytes == 524288);
   CHECK_FALSE(settings.keeps_code);
 }
 
@@ -54,7 +54,7 @@ TEST_CASE("the layer: where the environment says nothing") {
   CHECK(settings.long_bytes == 65536);
   CHECK(settings.host == HostWay::kPieces);
   CHECK(settings.direct_bytes == 4096);
-  CHECK(settings.between_bytes == 524288);
+  CHECK(settings.between_bytes == 0);
   CHECK(settings.keeps_code);
 }
 
