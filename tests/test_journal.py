@@ -111,6 +111,10 @@ def test_a_run_that_another_began_before_the_lock_was_had_is_not_written_over(
         RunJournal(FORM, tmp_path, Begin())
     assert file.read_bytes() == line
     RunJournal(FORM, tmp_path).close()  # the lock was given back
+    before_the_lock(lambda: file.write_bytes(b"{}\n"))
+    with pytest.raises(UserError, match="cannot be believed"):
+        RunJournal(FORM, tmp_path)
+    open_here(tmp_path).close()  # and again
 
 
 @pytest.mark.parametrize("code", [errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP])

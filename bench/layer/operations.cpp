@@ -504,7 +504,8 @@ void settle(Operation& operation, const MPI_Status& status) {
   if (!operation.memory) {
     Envelope envelope;
     // Of a request that the application has freed the memory may be gone where the message came in
-    // it: only an envelope, which nobody else takes, is looked for there.
+    // it: only an envelope, which nobody else takes, is looked for there, and so in a message that
+    // is as long.
     const bool may_look = !operation.freed || bytes_of(status) == kEnvelopeBytes;
     if (may_look && !operation.blind && world.able.load(std::memory_order_relaxed) &&
         got_envelope(target, status, envelope))

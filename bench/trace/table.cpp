@@ -181,8 +181,10 @@ int launched() {
 // One of a host's ranks speaks for all of them. As kLocalRank of options/launched.cpp, which is not
 // linked into applications; tests/test_launchers.py compares both.
 bool speaks() {
-  for (const char* const name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
-                                 "PALS_LOCAL_RANKID", "FLUX_TASK_LOCAL_ID", "SLURM_LOCALID"})
+  for (const char* const name :
+       {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK",
+        "MVP_COMM_WORLD_LOCAL_RANK", "PALS_LOCAL_RANKID", "PMI_LOCAL_RANK", "FLUX_TASK_LOCAL_ID",
+        "SLURM_LOCALID"})
     if (const char* const value = std::getenv(name)) return std::atoi(value) == 0;
   return true;
 }

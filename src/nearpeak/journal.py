@@ -237,10 +237,14 @@ class RunJournal(Generic[First, Line]):
         if begin is None:
             form.read(folder)  # what is no run is neither made nor written to
         self._lines = form.open(folder, new=begin is not None)
-        if begin is None:
-            self.records = form.read(folder)
-        else:
-            self.append(begin)
+        try:
+            if begin is None:
+                self.records = form.read(folder)
+            else:
+                self.append(begin)
+        except BaseException:
+            self._lines.close()
+            raise
 
     @property
     def begin(self) -> First:

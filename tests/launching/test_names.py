@@ -37,11 +37,15 @@ def test_a_benchmark_is_known_by_its_file_alone(
             check_name(name)
     (tmp_path / "rma").mkdir()
     (tmp_path / "rma" / "rput_latency.cpp").write_text('{.name = "rput_latency"}')
-    (tmp_path / "own.cpp").write_text('{.name = "bcast_last"}')
+    (tmp_path / "collective").mkdir()
+    (tmp_path / "collective" / "own.cpp").write_text('{.name = "bcast_last"}')
     for name in new:
         check_name(name)
     with pytest.raises(UserError, match="unknown benchmark 'rput_latncy'"):
         check_name("rput_latncy")
+    for name in ("irput_latency", ""):  # only collective operations have forms beside computation
+        with pytest.raises(UserError, match="unknown benchmark"):
+            check_name(name)
 
 
 def test_what_a_user_brings_along_only_a_program_knows(

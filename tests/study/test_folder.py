@@ -51,6 +51,17 @@ def test_what_another_added_before_the_lock_was_had_is_in_the_plan(
     assert found == plan.grown(adds)
 
 
+def test_a_study_that_another_began_before_the_lock_was_had_is_not_written_over(
+    study: Any, standins: ModuleType, before_the_lock: Callable[[Callable[[], object]], None]
+) -> None:
+    file = study.folder / NAME
+    before_the_lock(lambda: file.write_bytes(b"theirs\n"))
+    with pytest.raises(UserError, match="is not empty"):
+        create(study.folder, discover(), standins.small_plan())
+    assert [each.name for each in study.folder.iterdir()] == [NAME]
+    assert file.read_bytes() == b"theirs\n"
+
+
 def test_a_folder_that_is_not_empty_is_bad_input(standins: ModuleType, tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("")
     with pytest.raises(UserError, match="is not empty"):

@@ -33,13 +33,14 @@ def check_family(name: str) -> None:
 
 
 def _is_spelled(name: str) -> bool:
-    """Whether a source of the programs has the name in quotes, or that of the collective operation
+    """Whether a source of the programs has the name in quotes, or a collective operation the one
     whose form beside computation is called so: `ibcast`."""
-    words = (f'"{name}"', f'"{name.removeprefix("i")}"')
     folder = sources()
     for file in folder.rglob("*.cpp"):
-        if file.relative_to(folder).parts[0] != "tests":
-            text = file.read_text("utf-8")
-            if any(word in text for word in words):
-                return True
+        kind = file.relative_to(folder).parts[0]
+        names = {name, name.removeprefix("i")} if kind == "collective" else {name}
+        if kind != "tests" and any(
+            f'"{word}"' in file.read_text("utf-8") for word in names if word
+        ):
+            return True
     return False

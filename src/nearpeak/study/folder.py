@@ -22,11 +22,15 @@ def check_new(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise UserError(f"{folder} is not a folder: choose another with -o")
     if folder.is_dir() and any(folder.iterdir()):
-        raise UserError(
-            f"{folder} is not empty: choose another folder with -o"
-            + (", or complete its study with --resume" if (folder / PLAN).exists() else "")
-        )
+        raise _not_empty(folder)
     check_output(folder)
+
+
+def _not_empty(folder: Path) -> UserError:
+    return UserError(
+        f"{folder} is not empty: choose another folder with -o"
+        + (", or complete its study with --resume" if (folder / PLAN).exists() else "")
+    )
 
 
 def create(folder: Path, machine: Machine, plan: Plan) -> StudyJournal:
@@ -37,15 +41,18 @@ def create(folder: Path, machine: Machine, plan: Plan) -> StudyJournal:
     check_new(folder)
     make_output(folder)
     journal = StudyJournal(folder)
+    if (folder / NAME).stat().st_size:  # another has begun, and ended, until now
+        journal.close()
+        raise _not_empty(folder)
     try:
         for name, content in ((MACHINE, machine), (PLAN, plan)):
             put_whole(folder / name, written(content))
     except OSError as error:
-        journal.close()
         # Nothing was measured, so nothing is kept: the folder can be used again.
         for name in (MACHINE, PLAN, NAME):
             with contextlib.suppress(OSError):
                 (folder / name).unlink(missing_ok=True)
+        journal.close()
         raise cannot_write(folder, error) from None
     return journal
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of command lines; whole lines are in test_plan.py."""
+"""Parts of command lines; whole lines are in tests/study."""
 
 from nearpeak.launching.command_lines import device_options
 from nearpeak.terms.path import Endpoint
