@@ -85,8 +85,14 @@ TEST_CASE("the layer: what the environment may not say") {
 TEST_CASE("the layer: an envelope is known by the run's own bytes") {
   Nonce nonce{};
   nonce[3] = 7;
-  const Envelope envelope{
-      .nonce = nonce, .rank = 1, .slot = 2, .number = 3, .bytes = 4, .unused = {}};
+  const Envelope envelope{.nonce = nonce,
+                          .rank = 1,
+                          .slot = 2,
+                          .number = 3,
+                          .bytes = 4,
+                          .step = 0,
+                          .tag = 0,
+                          .unused = {}};
   CHECK(begins_as_envelope(&envelope, nonce));
   CHECK(envelope_at(&envelope).bytes == 4);
   nonce[15] = 1;
