@@ -32,9 +32,10 @@ Kind = Literal[
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 SHORT = {"directory": "dir"}  # what stand-ins begin with, where that is not their kind
-# Names that many machines have, and that tell nothing of one; and words that stand for a name.
+# Names that many machines have, and that tell nothing of one.
 COMMON = {"localhost", "localhost.localdomain", "root", "user", "nobody", "git"}
-COMMON |= {"unknown", "host", "pid"}
+# What messages have in the place of a host's name.
+PLACEHOLDERS = {"unknown", "host", "pid"}
 # Folders at the top of which a system's own are: what is below keeps its name.
 SYSTEM = {"bin", "boot", "dev", "etc", "lib", "lib64", "opt", "proc", "run", "sbin", "sys", "usr"}
 HOMES = {"home", "users", "Users"}
@@ -257,7 +258,7 @@ class Names:
             self._whole_host(found["host"])
         for found in _BUILDER.finditer(text):
             self.user(found["user"])
-            self.host(found["host"])
+            self._told_host(found["host"])
         if "/" in text:
             for found in re.finditer(rf"(?:{_START}|(?<![\w/.])\.{{1,2}})(?:/{_PART})+", text):
                 if not any(each.startswith(found[0]) for each in self._blank):
@@ -291,14 +292,15 @@ class Names:
                 self.user(found["user"])
         for found in _MAIL.finditer(text):
             library = found["user"] in self._software  # NAME@FILE.toml
-            if not library and not found["host"].endswith(_NO_MAIL):
+            public = found["host"] in COMMON or found["host"].endswith(_NO_MAIL)
+            if not library and not public:
                 self.user(found["user"])
                 self._domain(found["host"])
 
     def _told_host(self, names: str) -> None:
         """A message tells of a host, or of a list of them."""
         for name in _listed(names):
-            if re.search("[A-Za-z]", name):
+            if re.search("[A-Za-z]", name) and name.lower() not in PLACEHOLDERS:
                 self.host(name)
 
     def _is_host(self, name: str) -> bool:
