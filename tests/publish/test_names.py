@@ -117,16 +117,94 @@ def test_a_user_is_found_in_texts(text: str, expected: str) -> None:
         "=   RUNNING AT n9\nn9",
         "slurmstepd-n9: error: n9",
         "Warning: Permanently added 'n9,10.' (ECDSA) n9",
+        "with PID 0 on node n9 calling n9",
+        "daemon died on node n9. n9",
+        "n9:12:13 [0] init.cc:10 NCCL WARN x n9",
+        "[1712345.678] [n9:123  :0] ucp_context.c:1 n9",
+        "[n9:12345:0:12345] Caught signal 11 n9",
+        "exit status 1: [n9:04640] mca: base n9",
+        "exit status 1: n9:12:13 [0] NCCL INFO x n9",
+        "error (btl: [n9][[1234,1],0][btl_tcp.c:1] n9)",
+        "SLURM_NODELIST=n9 SLURM_JOB_NODELIST=n9, n9",
+        "my node:   n9 for n9",
+        "  Local host:   n9, n9",
     ],
 )
 def test_launchers_tell_of_hosts(text: str) -> None:
     assert replaced(text) == [text.replace("n9", "host1")]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "prterun has exited due to process rank 1 with PID 0 on node vm calling",
+        "[vm:00000] *** An error occurred",
+        "exit status 1: [vm:04640] mca: base",
+        "  Local host:   vm",
+        "[vm:123  :0] ucp_context.c:1",
+        "srun: error: vm: tasks 0-1: Killed",
+    ],
+)
+def test_a_host_without_a_number_is_told_by_a_form_that_is_sure(text: str) -> None:
+    assert replaced(text) == [text.replace("vm", "host1")]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("srun: error: gpu[06-07]: tasks 0-1 gpu07", "srun: error: host3: tasks 0-1 host2"),
+        ("srun: error: gpu[06-07]: tasks", "srun: error: host3: tasks"),
+        ("SLURM_JOB_NODELIST=n[1-3],m[2,4] n2 m4", "SLURM_JOB_NODELIST=host6,host7 host2 host5"),
+        ("http://bob:p@ss@proxy1:80 ss proxy1", "http://user1:word1@host1:80 ss host1"),
+        ("https://anna:tok@github.com. github", "https://user1:word1@host1. github"),
+        ("https://anna:tok@localhost.localdomain", "https://user1:word1@localhost.localdomain"),
+    ],
+)
+def test_lists_and_addresses_tell_of_hosts(text: str, expected: str) -> None:
+    assert replaced(text) == [expected]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Host: unknown\nLocal host: unknown, unknown",
+        "-launcher ssh -n 4 nvcc -lcuda cuda",
+        "ssh rank 0 --land x and",
+        "[pid:12345] pid",
+        "of [size:10240] size a[start:10:2] start",
+        "hostname lookup: failed lookup",
+        "on node failure, and this node: memory",
+        "srun: error: slurm_receive_msgs: task x",
+        "package: Open MPI root@host Distribution, in the host",
+        "memcpy@libc.so memcpy@libc.so.6",
+        "host: 16GB, node: 4x",
+    ],
+)
+def test_words_that_are_no_names_stay(text: str) -> None:
+    assert replaced(text) == [text]
+
+
+def test_a_domain_of_many_sites_is_public() -> None:
+    text = "n1.ox.ac.uk ox.ac.uk archer.ac.uk ac.uk, n2.x.psi.ch psi.ch n3.ac.uk"
+    names = told("n1.ox.ac.uk", "n2.x.psi.ch", "n3.ac.uk")
+    assert replaced(text, names=names) == ["host1 domain1 archer.ac.uk ac.uk, host2 domain3 host3"]
+
+
+def test_what_has_no_range_is_no_range_of_hosts() -> None:
+    text = "rank3[1] rank[1] rank3-[1,2] rank[1,2]"
+    assert replaced(text, names=told("rank0")) == ["rank3[1] rank[1] rank3-[1,2] host2"]
+
+
 def test_the_value_of_a_variable_is_a_user_or_a_host() -> None:
     names = Names()
-    names.learn([("gus", "SLURM_JOB_USER"), ("n9", "HOSTNAME"), ("1", "MPICH_USER")])
-    assert names.replace("gus on n9 1") == "user1 on host1 1"
+    values = {
+        "SLURM_JOB_USER": "gus",
+        "HOSTNAME": "n9",
+        "MPICH_USER": "1",
+        "SLURM_NODELIST": "m[1-2]",
+    }
+    names.learn((value, name) for name, value in values.items())
+    assert names.replace("gus on n9 1 m2") == "user1 on host1 1 host3"
 
 
 def test_what_a_later_text_tells_is_known_in_those_before() -> None:

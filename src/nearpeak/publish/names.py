@@ -11,7 +11,7 @@ import ipaddress
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Literal, get_args
 
 from nearpeak.libraries import catalogue, launchers
@@ -34,6 +34,8 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 SHORT = {"directory": "dir"}  # what stand-ins begin with, where that is not their kind
 # Names that many machines have, and that tell nothing of one.
 COMMON = {"localhost", "localhost.localdomain", "root", "user", "nobody", "git"}
+# What messages have in the place of a host's name.
+PLACEHOLDERS = {"unknown", "host", "pid"}
 # Folders at the top of which a system's own are: what is below keeps its name.
 SYSTEM = {"bin", "boot", "dev", "etc", "lib", "lib64", "opt", "proc", "run", "sbin", "sys", "usr"}
 HOMES = {"home", "users", "Users"}
@@ -72,10 +74,13 @@ _VERSIONED = re.compile(r"(?P<name>[A-Za-z][\w-]*?)-\d+(\.\d+)*")
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
 _BUILDER = re.compile(r"package: Open MPI (?P<user>\S+)@(?P<host>\S+) Distribution")
 # Numbers stand before an `@` for ranks and jobs.
-_AT = r"(?<![\w.-])(?P<user>(?!\d+@)\w[\w.+-]*)@"
+_AT = r"(?<![\w.@-])(?P<user>(?!\d+@)\w[\w.+-]*)@"
+_NO_MAIL = (".toml", ".so")  # files behind an `@`: settings of a library, and that of a symbol
 _MAIL = re.compile(rf"{_AT}(?P<host>[\w-]+(\.[\w-]+)*\.[A-Za-z]{{2,}})")
 # How names with domains end: with two words, or with one that no other thing has.
 _TOP = r"\.(?:[A-Za-z0-9-]+\.[A-Za-z]{2,}|local|lan|internal|localdomain)"
+# Domains that many sites are in. A site of its own may be as short, like `psi.ch`.
+_MANY_SITES = re.compile(r"(ac|co|com|edu|gob|gouv|gov|net|or|org|re|res)\.[a-z]{2}", re.IGNORECASE)
 _SERIAL = re.compile(
     r"\b[Ss](?:erial|ERIAL)(?:[ _-]?(?:[Nn]umber|[Nn]o))?\b\W{1,3}(?P<serial>[\w-]{6,})"
 )
@@ -95,33 +100,43 @@ _FOUR = r"\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)"
 _V6 = rf"(?<![\w:.])(?:[0-9a-fA-F]{{0,4}}:){{2,7}}(?:{_FOUR}|[0-9a-fA-F]{{0,4}}(?![\w:]|\.\d))"
 _V4 = rf"(?<![\w.]){_FOUR}"
 _AT_HOST = re.compile(rf"{_AT}(?P<host>{_V6}|[\w.-]+)")
-_NAME = r"([A-Za-z0-9_][\w.-]*)"
+_NAME = r"([A-Za-z0-9_](?:[\w.-]*\w)?)"
 _HOST_VARIABLES = "HOST|HOSTNAME|SLURM_SUBMIT_HOST|SLURMD_NODENAME|PBS_O_HOST"
+_HOST_VARIABLES += "|SLURM_(?:[A-Z]+_)?NODELIST"
 _USER_VARIABLES = "(?:[A-Z]+_)*(?:USER|LOGNAME|USERNAME)"
+_FORMS = {
+    "WHO": _NAME,
+    "N9": rf"(?=[A-Za-z][\w.-]*\d){_NAME}",  # where a word without a digit may be any
+    "MANY": r"([\w.,[\]-]+)",  # as Slurm writes it
+}
+_RANGE = r"\[\d+(?:[,-]\d+)+\]"
+_LISTED = re.compile(rf"(?:[\w.-]|{_RANGE})+")
 # Where texts tell of a host, or a user. Each is searched alone, which is faster where the first
 # letters are known.
 _TELLS_HOST = [
-    re.compile(pattern.replace("WHO", _NAME), re.MULTILINE)
+    re.compile(re.sub("WHO|N9|MANY", lambda found: _FORMS[found[0]], pattern), re.MULTILINE)
     for pattern in (
-        r"^\[WHO:\d{3,}\]",  # Open MPI, which says more in frames
-        r"^\[WHO\]\[\[",
-        r"\b(?:[Hh]ost|[Hh]ostname|Node):[ \t]+WHO$",
-        r"on node WHO(?:$| exited)",
-        r"\] \[WHO:\d+:\d+\]",  # UCX
-        r"^WHO:\d+:\d+ \[\d+\] NCCL",
+        r"(?<!\w)\[N9:\d{5,}\]",  # Open MPI, which pads PIDs with 0
+        r"(?:^|: )\[WHO:\d{5,}\]",
+        r"(?<!\w)\[WHO\]\[\[\d",
+        r"\b(?:[Hh]ost(?:name)?|[Nn]ode):[ \t]+N9",
+        r"\b(?:(?:[A-Z]\w+ h|H)ost(?:name)?|Node):[ \t]+WHO[.,]?$",
+        r"\bon node N9",
+        r"(?:PID \d+|\]) on node WHO",
+        r"(?<!\w)\[WHO:\d+ *:\d+(?::\d+)?\]",  # UCX, which pads PIDs with blanks
+        r"(?<![\w.-])WHO:\d+:\d+ \[\d+\] (?:\S+ )?NCCL",
         r"\[(?:mpiexec|proxy:[\d:]+)@WHO\]",
         r"RUNNING AT WHO",
         r"prte(?:run|d)?-WHO-\d+@",
-        r"srun: error: WHO: task",
+        r"srun: error: MANY: tasks?\b(?! [a-z])",
         r"failed on node WHO:",
         r"slurmstepd-WHO:",
         r"\*\*\* (?:STEP|JOB) \S+ ON WHO ",
-        r"hostname WHO:",
+        r"resolve hostname WHO:",
         r"connect to host WHO port",
         r"Permanently added '?WHO",
         r"@WHO(?:: Permission denied|'s password)",
-        r"(?:Built|Configure) host: WHO",  # ompi_info
-        rf"\b(?:{_HOST_VARIABLES})=WHO",
+        rf"\b(?:{_HOST_VARIABLES})=MANY",
     )
 ]
 _TELLS_USER = [
@@ -130,12 +145,12 @@ _TELLS_USER = [
         r"(?:Built|Configured) by: WHO",  # ompi_info
         rf"\b(?:{_USER_VARIABLES})=WHO",
         r"User=WHO",  # an option of ssh
-        r"[rs]sh [^\n;|&]*?-l ?WHO",
+        r"\b[rs]sh(?= )[^\n;|&]*? -l WHO",
         r"(?<![\w/])~(?!\d)WHO(?=[/:]|$)",
         r"://WHO:[^\s/@]+@",
     )
 ]
-_SECRET = re.compile(r"://[^\s/:@]+:(?P<secret>[^\s/@]+)@(?P<host>[\w.-]+)")
+_SECRET = re.compile(r"://[^\s/:@]+:(?P<secret>[^\s/]+)@(?P<host>[\w.-]*\w)")
 
 
 class Names:
@@ -180,14 +195,14 @@ class Names:
             given.setdefault(short, alias)
         self._words.setdefault(name, ("host", whole))
         self._words.setdefault(name.partition(".")[0], ("host", short))
-        if "." in domain:  # else it is a word like "local"
+        if "." in domain and not _MANY_SITES.fullmatch(domain):  # else it is a word like "local"
             self._with_hosts |= set(self._domain(name.partition(".")[2]))
 
     def _domain(self, name: str) -> list[str]:
         """Takes in a domain and those that it is in, if they are not one word; returns them."""
         self._word("domain", name)
         found = [name]
-        while "." in (name := name.partition(".")[2]):
+        while "." in (name := name.partition(".")[2]) and not _MANY_SITES.fullmatch(name):
             self._words.setdefault(name, ("domain", name.lower()))
             found.append(name)
         return found
@@ -240,10 +255,10 @@ class Names:
                 self.user(found[1])
         for found in _SECRET.finditer(text):
             self._word("word", found["secret"])
-            self._told_host(found["host"])
+            self._whole_host(found["host"])
         for found in _BUILDER.finditer(text):
             self.user(found["user"])
-            self.host(found["host"])
+            self._told_host(found["host"])
         if "/" in text:
             for found in re.finditer(rf"(?:{_START}|(?<![\w/.])\.{{1,2}})(?:/{_PART})+", text):
                 if not any(each.startswith(found[0]) for each in self._blank):
@@ -260,11 +275,15 @@ class Names:
             rf"|(?:[A-Za-z0-9][\w-]*\.)+(?i:{domains})(?![\w-]))"
         )
         for found in itertools.chain.from_iterable(map(whole.finditer, texts)):
-            short = found[0].partition(".")[0]
-            if short in self._words or any(map(str.isdigit, short)):
-                self.host(found[0])
-            else:  # without its domain it may be a word, like "mail"
-                self._word("host", found[0])
+            self._whole_host(found[0])
+
+    def _whole_host(self, name: str) -> None:
+        """A host is called so with its domain; without it, it may be a word like "mail"."""
+        short, _, domain = name.partition(".")
+        if not domain or short in self._words or any(map(str.isdigit, short)):
+            self._told_host(name)
+        elif name.lower() not in COMMON:
+            self._word("host", name)
 
     def _learn_at(self, text: str) -> None:
         """Users before hosts, which are known or have a domain."""
@@ -273,19 +292,22 @@ class Names:
                 self.user(found["user"])
         for found in _MAIL.finditer(text):
             library = found["user"] in self._software  # NAME@FILE.toml
-            if not library and not found["host"].endswith(".toml"):
+            public = found["host"] in COMMON or found["host"].endswith(_NO_MAIL)
+            if not library and not public:
                 self.user(found["user"])
                 self._domain(found["host"])
 
-    def _told_host(self, name: str) -> None:
-        if not name.isdecimal():
-            self.host(name)
+    def _told_host(self, names: str) -> None:
+        """A message tells of a host, or of a list of them."""
+        for name in _listed(names):
+            if re.search("[A-Za-z]", name) and name.lower() not in PLACEHOLDERS:
+                self.host(name)
 
     def _is_host(self, name: str) -> bool:
         """Whether it is the name of a host that is known, or an address."""
         name = name.rstrip(_BEHIND).lower()
         known = self._given["host"]
-        return name in known or name in COMMON or _address(name) is not None
+        return name in known or name.startswith("localhost") or _address(name) is not None
 
     def _homes(self, path: str) -> None:
         """Takes in whose homes are in a path."""
@@ -318,7 +340,7 @@ class Names:
             "mac": _MAC,
             "guid": _GUID,
             "address": f"{_V6}|{_V4}",
-            "range": "|".join(sorted(map(_range, filter(_numbered, hosts)))),
+            "range": "|".join(sorted(set(map(_range, filter(_numbered, hosts))))),
             "word": word,
         }
         return re.compile("|".join(f"(?P<{name}>{part})" for name, part in parts.items() if part))
@@ -400,8 +422,9 @@ class Names:
         return next(known, digits)
 
     def _word(self, kind: Kind, name: str) -> None:
-        self._stand_in(kind, name.lower())
-        self._words.setdefault(name, (kind, name.lower()))
+        if name not in self._words:
+            self._stand_in(kind, name.lower())
+            self._words[name] = (kind, name.lower())
 
     def _serial(self, text: str) -> None:
         if len(text) >= 6 and len(set(text)) > 1 and re.fullmatch(r"[\w-]+", text):
@@ -423,8 +446,31 @@ def _numbered(host: str) -> bool:
 
 def _range(host: str) -> str:
     """Finds hosts that are called so but for their numbers, of which one is a range at least."""
-    numbers = re.sub(r"\d+", r"(?:\\d+|\\[[\\d,-]+\\])", re.escape(host))
-    return rf"(?<![A-Za-z0-9])(?=[\w-]*\[){numbers}(?![A-Za-z0-9])"
+    fixed = [re.escape(part) for part in re.split(r"\d+", host)]
+    any_of = "|".join(  # by the number that is the first range
+        r"\d+".join(fixed[:first]) + _RANGE + rf"(?:\d+|{_RANGE})".join(fixed[first:])
+        for first in range(1, len(fixed))
+    )
+    return rf"(?<![A-Za-z0-9])(?:{any_of})(?![A-Za-z0-9])"
+
+
+def _listed(names: str) -> Iterator[str]:
+    """The hosts of a list as Slurm writes it: `n[1-3],login1`."""
+    for each in _LISTED.findall(names):
+        parts = re.split(rf"({_RANGE})", each.strip(".-"))
+        for chosen in itertools.product(*map(_numbers, parts)):
+            yield "".join(chosen)
+
+
+def _numbers(part: str) -> list[str]:
+    """What a range of a list stands for; of all else itself."""
+    if not part.startswith("["):
+        return [part]
+    found: list[str] = []
+    for each in part[1:-1].split(","):
+        first, _, last = each.partition("-")
+        found += (f"{n:0{len(first)}}" for n in range(int(first), int(last or first) + 1))
+    return found
 
 
 def _digits(uuid: str) -> str:
