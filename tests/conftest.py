@@ -147,6 +147,14 @@ def before_the_lock(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], o
     return happens
 
 
+@pytest.fixture
+def own_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two ranks of Open MPI that have a CPU each do not give it to other tests at each poll: that
+    would take a slice of time for each message."""
+    if len(os.sched_getaffinity(0)) > 1:
+        monkeypatch.setenv("OMPI_MCA_mpi_yield_when_idle", "0")
+
+
 @pytest.fixture(scope="session")
 def installed() -> Callable[[str], Any]:
     """Gives a library of the catalogue, installed if it is not; skips where that cannot be."""

@@ -337,6 +337,7 @@ def library(request: pytest.FixtureRequest, installed: Callable[[str], Any]) -> 
     return str(request.param)
 
 
+@pytest.mark.usefixtures("own_cpus")
 def test_a_real_launch_prints_its_table(library: str) -> None:
     options = ["--sizes", "8,1K", "--slot-ms", "5", "--calls", "nonblocking"]
     done = run_for_real("latency", "--mpi", library, *options)
@@ -381,6 +382,7 @@ def test_so_many_ranks(library: str) -> None:
     assert row[0] == "33"
 
 
+@pytest.mark.usefixtures("own_cpus")
 def test_every_value_of_every_axis_moves_the_data(library: str, tmp_path: Path) -> None:
     """Of all messages between pairs of ranks, in a few launches: each takes the next value of all
     its axes. Others have files of their own in tests/mpi."""

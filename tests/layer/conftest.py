@@ -59,13 +59,16 @@ class Application:
         """`before`: what starts the program on each rank. `hosts`: test hosts, for one each."""
         mine = sorted(os.sched_getaffinity(0))
         cpus = [mine[0], mine[-1]]
+        shared = str(int(ranks > len(set(cpus))))
         variables = {
             "NEARPEAK_CUDA_LIBRARY": str(self.fake_cuda),
             "NEARPEAK_FAKE_CUDA": fake,
             "NEARPEAK_NVRTC_LIBRARY": "/nowhere/libnvrtc.so",
             "NEARPEAK_LAYER_CODE": "fresh",
+            # Of Open MPI: ranks with a CPU of their own do not give it to other tests at each poll.
+            "OMPI_MCA_mpi_yield_when_idle": shared,
             # Of MPICH: ranks that share a CPU sleep when they wait, others now and then.
-            "MPIR_CVAR_ENABLE_HEAVY_YIELD": str(int(ranks > len(set(cpus)))),
+            "MPIR_CVAR_ENABLE_HEAVY_YIELD": shared,
             "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "64",
             "MPIR_CVAR_POSIX_POLL_FREQUENCY": "10",  # in collectives, of looks without a yield
             # Between hosts, by UCX, MPICH 5.0.2 loses messages for MPI_ANY_SOURCE.

@@ -25,6 +25,8 @@ SHARED_CPUS = {
     "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1",
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "64",
 }
+# Open MPI's give way at each poll: to other tests, for a whole slice of time, in each message.
+OWN_CPUS = {"OMPI_MCA_mpi_yield_when_idle": "0"}
 # Gives rank 1 another fake driver: the first argument.
 RANK_1 = """\
 [ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = 1 ] && export NEARPEAK_FAKE_CUDA="$1"
@@ -103,6 +105,7 @@ class Launcher:
         cpus = [mine[0], mine[-1]]
         variables = {
             **(SHARED_CPUS if gives_way or (ranks > len(cpus) and not probes) else {}),
+            **(OWN_CPUS if ranks <= len(set(cpus)) else {}),
             "NEARPEAK_CUDA_LIBRARY": str(self.fake_cuda),
             "NEARPEAK_NVRTC_LIBRARY": "/nowhere/libnvrtc.so",
             "NEARPEAK_FAKE_CUDA": fake,

@@ -25,6 +25,8 @@ from nearpeak.study.journal import read_records
 from nearpeak.study.plan import LaunchId
 from nearpeak.study.records import LaunchEndRecord, LaunchRecord, StudyEndRecord
 
+pytestmark = pytest.mark.usefixtures("own_cpus")
+
 SOURCE = Path(__file__).parent / "faults" / "fault.c"
 NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))
 SMALL = """\

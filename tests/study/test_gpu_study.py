@@ -31,6 +31,8 @@ from nearpeak.study.single_launch import LaunchFailed
 from nearpeak.tune import run
 from nearpeak.tune.journal import Asked
 
+pytestmark = pytest.mark.usefixtures("own_cpus")
+
 
 def with_fake_gpus() -> Machine:
     """This machine with the two devices of fake_cuda.cpp."""
