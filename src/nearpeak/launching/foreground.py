@@ -55,10 +55,7 @@ class _Places:
 
     def read(self) -> bool:
         """Takes in the whole lines that are new; whether there were any."""
-        lines = self._lines.read()
-        for line in lines:
-            self._take(line)
-        return bool(lines)
+        return self._lines.give(self._take)
 
     def _take(self, line: bytes) -> None:
         try:

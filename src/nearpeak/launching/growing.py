@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files that a program still writes, read as they grow."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 
@@ -33,3 +34,10 @@ class GrowingLines(GrowingFile):
         *lines, half = (data := self.waiting()).split(b"\n")
         self.take(len(data) - len(half))
         return lines
+
+    def give(self, take: Callable[[bytes], None]) -> bool:
+        """Gives each that is new away; whether there were any."""
+        lines = self.read()
+        for line in lines:
+            take(line)
+        return bool(lines)

@@ -109,9 +109,9 @@ class Job:
                 env={**os.environ, **running.env},
                 log=log,
                 limit_seconds=limit_seconds,
-                tick=lambda: self._grown(lines),
+                tick=lambda: lines.give(self._take),
             )
-            self._grown(lines)
+            lines.give(self._take)
             left = [case for case in self._cases if case not in self._told]
             if self._begun is None and self._told:
                 self.bad_end = self._bad_end(ended, log, limit_seconds)
@@ -157,13 +157,6 @@ class Job:
             return None
         status, message = _end_words(ended, log, limit_seconds)
         return BadEnd(status=status, message=message, cases=len(self._told), command=last.command)
-
-    def _grown(self, lines: GrowingLines) -> bool:
-        """Takes in the lines that have come; whether there were any."""
-        whole = lines.read()
-        for text in whole:
-            self._take(text)
-        return bool(whole)
 
     def _take(self, text: bytes) -> None:
         try:

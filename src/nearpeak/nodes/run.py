@@ -241,13 +241,11 @@ class _Records:
 
     def read(self) -> bool:
         """Takes in the whole lines that are new; whether there were any."""
-        found = self._lines.read()
-        for line in found:
-            if not self.wrong:
-                self._take(line)
-        return bool(found)
+        return self._lines.give(self._take)
 
     def _take(self, line: bytes) -> None:
+        if self.wrong:
+            return
         try:
             record = _DECODER.decode(line)
         except msgspec.MsgspecError as error:
