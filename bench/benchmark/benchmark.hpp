@@ -113,6 +113,7 @@ struct CaseContext {
   std::uint64_t most_bytes;   // of a rank's buffers, where these grow with the ranks
   Axes axes;                  // every axis of the benchmark, and those of CommonOptions
   Methods methods;            // of this program
+  bool timed = true;          // an iteration may repeat what it does, for a better figure
 
   const std::string& axis(const std::string& name) const { return axes.at(name); }
 };

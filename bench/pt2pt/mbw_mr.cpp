@@ -14,7 +14,7 @@ class MultiplePairs final : public OneWay<T> {
   MultiplePairs(const CaseContext& context, const Messages& messages, const Buffers& buffers,
                 T& over)
       : OneWay<T>(context, messages, buffers, over),
-        windows_(times_by_many(context.bytes * messages.window)) {}
+        windows_(times_by_many(context, context.bytes * messages.window)) {}
 
   static Messages wanted(const CaseContext& context) {
     const int pairs = context.group.size() / 2;

@@ -12,7 +12,8 @@ class MultipleLatencies final : public PingPong<T> {
  public:
   MultipleLatencies(const CaseContext& context, const Messages& messages, const Buffers& buffers,
                     T& over)
-      : PingPong<T>(context, messages, buffers, over), trips_(times_by_many(context.bytes)) {}
+      : PingPong<T>(context, messages, buffers, over),
+        trips_(times_by_many(context, context.bytes)) {}
 
   static Messages wanted(const CaseContext& context) {
     const int pairs = context.group.size() / 2;

@@ -54,6 +54,17 @@ def test_what_arrives_is_what_was_sent(application: Any, tmp_path: Path, buffers
 
 
 @pytest.mark.parametrize("application", ["mpich"], indirect=True)
+def test_what_is_tried_is_done_once(application: Any) -> None:
+    """Where it is measured an iteration repeats it up to 64 times. Windows of 64 messages, and
+    pings that are answered, in eight rounds of both ways to call the library."""
+    words = ["probe", "--buffers", "D,D", "--operations", "mbw_mr,multi_lat", "--sizes", "8"]
+    sent = re.findall(
+        r"(\d+) through host memory \(0 in parts\); rec", launched(application, words)
+    )
+    assert sorted(map(int, sent)) == [8 * 2, 8 * 2 * (64 + 1)]
+
+
+@pytest.mark.parametrize("application", ["mpich"], indirect=True)
 def test_datatypes_of_applications(application: Any, tmp_path: Path, fake_nvrtc: Path) -> None:
     """Regular ones, by a kernel."""
     file = tmp_path / "records.jsonl"

@@ -279,8 +279,10 @@ class TrialRun {
 
   std::unique_ptr<Runner::Tried> make() {
     if (++made_ % kToldEvery == 0) begin();
-    return runner_.make(subject_.benchmark, context_of(command_, devices_, trial_.kinds, group_,
-                                                       *size_, axes_, trial_.allocator));
+    CaseContext context =
+        context_of(command_, devices_, trial_.kinds, group_, *size_, axes_, trial_.allocator);
+    context.timed = false;
+    return runner_.make(subject_.benchmark, context);
   }
 
   ProbeOutcome judged(const std::optional<WrongData>& wrong, const std::string& when = "") const {
