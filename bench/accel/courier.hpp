@@ -53,7 +53,7 @@ struct CourierBoard {
 // It never waits for a kernel to begin, which may be long where others fill the device.
 class Courier {
  public:
-  static constexpr std::size_t kMost = 65536;  // more is faster otherwise
+  static constexpr std::size_t kMost = std::size_t{1} << 20;  // within what the device reaches
 
   // An idle kernel ends after `patience`: what waits for the whole device waits for it. Compiles
   // the kernel. Throws BackendUnavailable or AcceleratorError.

@@ -126,7 +126,7 @@ void copy(const Side& to, const Side& from, Done when) {
     world.devices.down(from.place, to.data, from.data, bytes);
   } else if (!from.on_device) {
     world.devices.up(to.place, to.data, from.data, bytes);
-  } else if (when == Done::kLater && bytes > Courier::kMost) {
+  } else if (when == Done::kLater && bytes > Devices::kShort) {
     world.devices.begin_across(to.place, to.data, from.data, bytes);
   } else {
     world.devices.across(to.place, to.data, from.place, from.data, bytes);

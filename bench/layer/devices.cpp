@@ -121,11 +121,41 @@ void Devices::up(const Located& place, void* to, const void* host, std::size_t b
 
 void Devices::across(const Located& place, void* to, const Located& source, const void* from,
                      std::size_t bytes) {
-  if (bytes > 0 && bytes <= Courier::kMost)
-    if (Courier* const by = courier(place.device, {&place, &source});
-        by != nullptr && by->across(to, from, bytes))
-      return;
-  copy(place.device, to, from, bytes);
+  Border usual(kShort, kShort + 1);
+  if (!carry(place, to, source, from, bytes, usual)) copy(place.device, to, from, bytes);
+}
+
+bool Devices::carry(const Located& place, void* to, const Located& source, const void* from,
+                    std::size_t bytes, std::uint32_t rank) {
+  return carry(place, to, source, from, bytes,
+               borders_.try_emplace(rank, kShort, Courier::kMost + 1).first->second);
+}
+
+bool Devices::carry(const Located& place, void* to, const Located& source, const void* from,
+                    std::size_t bytes, Border& border) {
+  const bool open = border.is_open(bytes);
+  if (bytes == 0 || !(open || border.kernel_takes(bytes))) return false;
+  Courier* const by = courier(place.device, {&place, &source});
+  if (by == nullptr || !by->across(to, from, bytes)) return false;
+  if (open) ask(border, *by, place, to, from, bytes);
+  return true;
+}
+
+// The same bytes again and again: the application has neither end yet.
+void Devices::ask(Border& border, Courier& by, const Located& place, void* to, const void* from,
+                  std::size_t bytes) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int kTimes = 4;
+  auto kernel = Border::Time::max(), engine = Border::Time::max();
+  for (int i = 0; i < kTimes; ++i) {
+    const auto begin = Clock::now();
+    copy(place.device, to, from, bytes);
+    const auto between = Clock::now();
+    if (!by.across(to, from, bytes)) return;
+    engine = std::min(engine, between - begin);
+    kernel = std::min(kernel, Clock::now() - between);
+  }
+  border.note(bytes, kernel, engine);
 }
 
 std::size_t Devices::depart(const Located& place, void* to, const void* from, std::size_t bytes) {

@@ -21,6 +21,7 @@
 #include "accel/courier.hpp"
 #include "accel/layout.hpp"
 #include "accel/reducer.hpp"
+#include "layer/border.hpp"
 #include "layer/exported.hpp"
 
 namespace nearpeak::layer {
@@ -106,11 +107,19 @@ class Devices {
   }
 
   // Copies from a device to host memory, to a device, and between devices by that of the target.
-  // Short ones are carried by a kernel, where one is there.
+  // Short ones are carried by a kernel, where one is there: up to kShort bytes between devices.
+  static constexpr std::size_t kShort = std::size_t{64} << 10;
   void down(const Located& place, void* host, const void* from, std::size_t bytes);
   void up(const Located& place, void* to, const void* host, std::size_t bytes);
   void across(const Located& place, void* to, const Located& source, const void* from,
               std::size_t bytes);
+  // Memory of a rank to a device by a kernel, up to where that is the faster way; false where none
+  // does it. That is found with the first copies, which are made some times then.
+  bool carry(const Located& place, void* to, const Located& source, const void* from,
+             std::size_t bytes, std::uint32_t rank);
+  const std::map<std::uint32_t, Border>& borders() const { return borders_; }  // by rank
+  // By the copy engine.
+  void copy(int device, void* to, const void* from, std::size_t bytes);
   // A long one between devices that goes on beside others: which of these lanes it has until
   // land(), which waits for it.
   static constexpr std::size_t kLanes = 4;
@@ -233,8 +242,11 @@ class Devices {
   static constexpr std::size_t kMostScratch = std::size_t{1} << 30;  // of a device
 
   Accelerator& accelerator();
-  void copy(int device, void* to, const void* from, std::size_t bytes);
   void copy(int device, const std::vector<Piece>& pieces);
+  bool carry(const Located& place, void* to, const Located& source, const void* from,
+             std::size_t bytes, Border& border);
+  void ask(Border& border, Courier& by, const Located& place, void* to, const void* from,
+           std::size_t bytes);
   // Null where the copy engine is to do a short copy from or to memory of this process.
   Courier* courier(int device, std::initializer_list<const Located*> places);
   void begin_courier(int device, Carrier& carrier);
@@ -270,6 +282,7 @@ class Devices {
   std::chrono::microseconds patience_{0};
   std::function<bool(int)> alone_;
   std::map<int, Carrier> carriers_;  // by device
+  std::map<std::uint32_t, Border> borders_;
   // By device: memory that nobody has now, by its bytes, and what there is in all.
   struct Store {
     std::multimap<std::size_t, void*> free;

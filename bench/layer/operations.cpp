@@ -406,15 +406,7 @@ void put(Operation& operation, const void* from, std::size_t bytes) {
 
 namespace {
 
-// Memory of a device goes where a receive without gaps wants it.
-void fetch(const Target& target, const Located& source, const char* from, std::size_t bytes) {
-  if (target.on_device)
-    world.devices.across(target.place, target.data, source, from, bytes);
-  else
-    world.devices.down(source, target.data, from, bytes);
-}
-
-// The same, of which the copy goes on beside others.
+// A copy that goes on beside others.
 void depart(Operation& operation, Slot& slot, const char* from, std::size_t bytes) {
   if (all.landing.size() == Devices::kLanes) land(*all.landing.front());
   const Target& target = operation.target;
@@ -423,7 +415,22 @@ void depart(Operation& operation, Slot& slot, const char* from, std::size_t byte
   all.landing.push_back(&operation);
 }
 
-// The same by the mover of the GPU, where that is another rank.
+// Memory of a device goes where a receive without gaps wants it. A kernel does one copy after the
+// other: where there is one alone.
+void fetch(Operation& operation, Slot& slot, const Located& source, const char* from,
+           std::uint32_t rank, std::size_t bytes, Until until) {
+  const Target& target = operation.target;
+  Devices& devices = world.devices;
+  if (!target.on_device) return devices.down(source, target.data, from, bytes);
+  const bool goes_on = until == Until::kUnderWay && bytes > Devices::kShort;
+  const bool alone = all.receives.empty() && all.landing.empty();
+  if ((alone || !goes_on) && devices.carry(target.place, target.data, source, from, bytes, rank))
+    return;
+  if (goes_on) return depart(operation, slot, from, bytes);
+  devices.copy(target.place.device, target.data, from, bytes);
+}
+
+// By the mover of the GPU, where that is another rank.
 bool is_fetched(const Target& target, int sender, const Slot& slot, std::size_t bytes) {
   if (!target.dense) return false;
   return target.on_device ? fetched_by_mover(target.place, target.data, sender, slot, bytes)
@@ -474,10 +481,7 @@ void take(Operation& operation, const Envelope& envelope, Until until) {
                   slot.offset;
     const Located source = own ? world.devices.locate(from) : Devices::place_of_opened(world.home);
     if (target.dense || fetch_apart(target, source, from, fits)) {
-      if (until == Until::kUnderWay && target.dense && target.on_device && fits > Courier::kMost)
-        depart(operation, slot, from, fits);
-      else if (target.dense)
-        fetch(target, source, from, fits);
+      if (target.dense) fetch(operation, slot, source, from, envelope.rank, fits, until);
       operation.replaced = true;
       operation.bytes = static_cast<MPI_Count>(fits);
       if (envelope.bytes > target.room) operation.error = MPI_ERR_TRUNCATE;

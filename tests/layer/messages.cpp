@@ -199,6 +199,36 @@ void to_and_fro() {
   }
 }
 
+// Lengths at which the copies of a kernel and of the copy engine take about as long: one message
+// alone, and several.
+void either_way() {
+  if (rank > 1) return;
+  constexpr std::size_t kMost = (1 << 20) + 1;
+  Buffer out('D', kMost), in('D', kMost), beside('D', kMost);
+  for (int round = 0; round < 6; ++round)
+    for (const std::size_t bytes : {std::size_t{8}, std::size_t{65536}, std::size_t{65537},
+                                    std::size_t{300'000}, kMost - 1, kMost}) {
+      out.fill(round + rank);
+      if (rank == 0) MPI_Send(out.data(), length(bytes), MPI_BYTE, 1, kTag, MPI_COMM_WORLD);
+      MPI_Recv(in.data(), length(bytes), MPI_BYTE, 1 - rank, kTag, MPI_COMM_WORLD,
+               MPI_STATUS_IGNORE);
+      if (rank == 1) MPI_Send(out.data(), length(bytes), MPI_BYTE, 0, kTag, MPI_COMM_WORLD);
+      CHECK(in.has(round + 1 - rank, bytes));
+      in.fill(-1);
+      MPI_Request all[4];
+      for (const int i : {0, 1}) {
+        MPI_Irecv((i == 0 ? in : beside).data(), length(bytes), MPI_BYTE, 1 - rank, i,
+                  MPI_COMM_WORLD, &all[i]);
+        MPI_Isend(out.data(), length(bytes), MPI_BYTE, 1 - rank, i, MPI_COMM_WORLD, &all[2 + i]);
+      }
+      MPI_Waitall(4, all, MPI_STATUSES_IGNORE);
+      CHECK(in.has(round + 1 - rank, bytes));
+      CHECK(beside.has(round + 1 - rank, bytes));
+      in.fill(-1);
+      beside.fill(-1);
+    }
+}
+
 // About a buffer the driver is asked once for each call.
 void asked() {
   if (rank > 1) return;
@@ -1925,6 +1955,7 @@ int main(int argc, char** argv) {
               {"posted", posted},
               {"order", order},
               {"to_and_fro", to_and_fro},
+              {"either_way", either_way},
               {"asked", asked},
               {"wildcards", wildcards},
               {"truncated", truncated},

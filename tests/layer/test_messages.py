@@ -160,6 +160,14 @@ class TestShortCopies:
         assert len(carried) == 2
         assert min(carried) > 100, done.err
 
+    def test_what_is_faster_is_found(self, application: Any, fake_nvrtc: Path) -> None:
+        for _ in range(2):
+            done = self.run(application, fake_nvrtc, "either_way")
+            assert done.good() == ["either_way"], done.err
+        found = re.findall(r"rank (\d): .*, up to (\d+) bytes of rank (\d)'s device", done.err)
+        assert sorted((own, other) for own, _, other in found) == [("0", "1"), ("1", "0")], done.err
+        assert all(1 << 16 <= int(most) <= 1 << 20 for _, most, _ in found)
+
     def test_its_code_is_kept_beside_the_layer(
         self,
         application: Any,
