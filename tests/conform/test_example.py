@@ -1,22 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The recorded conformance run: what is shown of it is what its records say."""
+"""The recorded conformance runs: what is shown of them is what their records say."""
 
 import re
 from pathlib import Path
+
+import pytest
 
 from nearpeak.conform import journal
 from nearpeak.conform.build import build, to_json
 from nearpeak.report.conformed.page import render
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "h200x2-conform"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+RUNS = sorted(file.parent.relative_to(EXAMPLES) for file in EXAMPLES.rglob("conform.jsonl"))
 
 
-def test_it_is_made_again_from_its_records() -> None:
-    found = build(journal.read(EXAMPLE))
-    assert to_json(found) == (EXAMPLE / "conform.json").read_text()
-    assert render(found) == (EXAMPLE / "conform.html").read_text()
+@pytest.mark.parametrize("run", RUNS, ids=str)
+def test_it_is_made_again_from_its_records(run: Path) -> None:
+    found = build(journal.read(EXAMPLES / run))
+    assert to_json(found) == (EXAMPLES / run / "conform.json").read_text()
 
 
-def test_every_file_that_a_command_names_is_there() -> None:
-    named = set(re.findall(r"/cases/([^\s'\"]+)", (EXAMPLE / "conform.json").read_text()))
-    assert named == {file.name for file in (EXAMPLE / "cases").iterdir()}
+def test_the_page_is_made_again() -> None:
+    run = EXAMPLES / "h200x2-conform"
+    assert render(build(journal.read(run))) == (run / "conform.html").read_text()
+
+
+@pytest.mark.parametrize("run", RUNS, ids=str)
+def test_every_file_that_a_command_names_is_there(run: Path) -> None:
+    folder = EXAMPLES / run
+    named = set(re.findall(r"/cases/([^\s'\"]+)", (folder / "conform.json").read_text()))
+    assert named == {file.name for file in folder.glob("cases/*")}
