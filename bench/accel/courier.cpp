@@ -82,6 +82,7 @@ bool Courier::ready() {
 
 void Courier::ring(Board::Kind kind, const void* address, std::size_t bytes) {
   const std::uint64_t what = static_cast<std::uint64_t>(kind) << Board::kKindShift | bytes;
+  bytes_ = bytes;
   board_->order.low.store(number_of(address), std::memory_order_relaxed);
   board_->order.high.store(what | static_cast<std::uint64_t>(mark_) << 32,
                            std::memory_order_release);
@@ -118,11 +119,12 @@ bool Courier::answered(const Answered& all_there) {
   return served;
 }
 
-// Where kernels of several processes take turns an answer comes when it is this one's turn.
+// Where kernels of several processes take turns an answer comes when it is this one's turn. A slow
+// link carries a byte in a nanosecond.
 void Courier::note_time(bool quick) {
   constexpr int kOne = 16;
   constexpr int kTooMuch = 4 * kOne;
-  if (quick || Clock::now() - last_ < patience_)
+  if (quick || Clock::now() - last_ < patience_ + std::chrono::nanoseconds(bytes_))
     debt_ = std::max(debt_ - 1, 0);
   else
     debt_ += kOne;

@@ -102,6 +102,7 @@ class Courier {
   unsigned close_ = 0;        // pieces that came close behind others, since there is no kernel
   unsigned wanted_ = kLeast;  // for which one is launched
   std::uint32_t mark_ = 1;    // of the next order
+  std::size_t bytes_ = 0;     // of the present one
   Clock::time_point last_{};
   int debt_ = 0;
   bool slow_ = false;

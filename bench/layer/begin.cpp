@@ -280,21 +280,22 @@ std::string of_mover() {
          " that it came too late for; ";
 }
 
-// What was found of copies between devices.
+// What was found of longer copies between devices.
 std::string of_borders() {
   std::string text;
   for (const auto& [rank, border] : world.devices.borders())
     if (border.found())
-      text += ", up to " + std::to_string(border.kernel_bytes()) + " bytes of rank " +
-              std::to_string(rank) + "'s device";
-  return text;
+      text += (text.empty() ? " (up to " : ", ") + std::to_string(border.kernel_bytes()) +
+              " bytes from rank " + std::to_string(rank);
+  return text.empty() ? text : text + ")";
 }
 
 std::string of_kernels() {
   const Devices::Short copies = world.devices.short_copies();
   return std::to_string(copies.carried) + " of " + std::to_string(copies.all) +
-         " short copies by a kernel, " + std::to_string(world.devices.moved_by_kernel()) +
-         " of datatypes" + of_borders() + (copies.why_not.empty() ? "" : ": " + copies.why_not);
+         " short copies by a kernel" + of_borders() + ", " +
+         std::to_string(world.devices.moved_by_kernel()) + " of datatypes" +
+         (copies.why_not.empty() ? "" : ": " + copies.why_not);
 }
 
 // Beside the layer's library.

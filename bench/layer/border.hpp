@@ -12,18 +12,19 @@ class Border {
  public:
   using Time = std::chrono::steady_clock::duration;
 
-  // `sure` bytes a kernel copies faster everywhere, `end` bytes nowhere.
-  Border(std::size_t sure, std::size_t end) : kernel_(sure), engine_(end) {}
+  // `sure` bytes a kernel copies faster everywhere; up to `most` it may.
+  Border(std::size_t sure, std::size_t most) : kernel_(sure), engine_(2 * most) {}
 
-  // Whether a copy of so many bytes would tell more.
-  bool is_open(std::size_t bytes) const { return kernel_ < bytes && bytes < engine_; }
+  // Whether a copy of so many bytes would tell more: a quarter of a length is near enough, so that
+  // few are asked for whatever the lengths are.
+  bool is_open(std::size_t bytes) const {
+    return kernel_ + kernel_ / 4 < bytes && bytes + bytes / 4 < engine_;
+  }
   bool kernel_takes(std::size_t bytes) const { return bytes <= kernel_; }
-  // The best of some copies of so many bytes each way.
+  // The best of some copies of so many bytes each way. A kernel is worth it where it gains a tenth.
   void note(std::size_t bytes, Time by_kernel, Time by_engine) {
-    (by_kernel < by_engine ? kernel_ : engine_) = bytes;
+    (by_kernel < by_engine - by_engine / 10 ? kernel_ : engine_) = bytes;
     found_ = true;
-    // Between these both are alike.
-    if (engine_ - kernel_ <= kernel_ / 4) engine_ = kernel_ + 1;
   }
   std::size_t kernel_bytes() const { return kernel_; }
   bool found() const { return found_; }

@@ -243,8 +243,6 @@ class Devices {
 
   Accelerator& accelerator();
   void copy(int device, const std::vector<Piece>& pieces);
-  bool carry(const Located& place, void* to, const Located& source, const void* from,
-             std::size_t bytes, Border& border);
   void ask(Border& border, Courier& by, const Located& place, void* to, const void* from,
            std::size_t bytes);
   // Null where the copy engine is to do a short copy from or to memory of this process.

@@ -16,7 +16,8 @@ SENT = re.compile(
 )
 PARTS = re.compile(r"through host memory \((\d+) in parts\); received")
 REPORT = {"NEARPEAK_LAYER_REPORT": "1"}
-CARRIED = re.compile(r"(\d+) of (\d+) short copies by a kernel, \d+ of datatypes(.*)")
+CARRIED = re.compile(r"(\d+) of (\d+) short copies by a kernel(?: \(.*\))?, \d+ of datatypes(.*)")
+FOUND = re.compile(r"rank (\d): .* short copies by a kernel \(up to (\d+) bytes from rank (\d)\)")
 MOVED = re.compile(r"(\d+) of datatypes")
 DIRECT = re.compile(r"(\d+) collectives directly")
 STAGED = {**REPORT, "NEARPEAK_LAYER_HOST": "staged"}  # no envelopes of host memory
@@ -142,14 +143,17 @@ class TestWays:
 class TestShortCopies:
     """By a kernel, on devices whose memory the CPU that stands for them reaches."""
 
-    def run(self, application: Any, nvrtc: Path, *words: str, **env: str) -> Any:
+    def run(
+        self, application: Any, nvrtc: Path, *words: str, slow: bool = False, **env: str
+    ) -> Any:
         variables = {
             **REPORT,
             "NEARPEAK_NVRTC_LIBRARY": str(nvrtc),
             "NEARPEAK_LAYER_KERNEL": "100000",
             **env,
         }
-        return application.run(*words, fake="reachable=1,mps=1", env=variables)
+        fake = "reachable=1,mps=1" + (",slow=1" if slow else "")
+        return application.run(*words, fake=fake, env=variables)
 
     def test_the_kernel_carries(self, application: Any, fake_nvrtc: Path) -> None:
         cases = ["to_and_fro", "order"]
@@ -161,12 +165,16 @@ class TestShortCopies:
         assert min(carried) > 100, done.err
 
     def test_what_is_faster_is_found(self, application: Any, fake_nvrtc: Path) -> None:
-        for _ in range(2):
-            done = self.run(application, fake_nvrtc, "either_way")
-            assert done.good() == ["either_way"], done.err
-        found = re.findall(r"rank (\d): .*, up to (\d+) bytes of rank (\d)'s device", done.err)
-        assert sorted((own, other) for own, _, other in found) == [("0", "1"), ("1", "0")], done.err
-        assert all(1 << 16 <= int(most) <= 1 << 20 for _, most, _ in found)
+        waits = "for (u64 t = now_ns(); !over && now_ns() - t < 3000000;);"
+        late = f"if (!over) carry=>{waits} if (!over) carry"
+        for _ in range(2):  # it is compiled meanwhile: of the second launch it was before
+            engine = self.run(application, fake_nvrtc, "either_way", slow=True)
+            kernel = self.run(application, fake_nvrtc, "either_way", NEARPEAK_FAKE_NVRTC=late)
+            assert engine.good() == kernel.good() == ["either_way"], engine.err + kernel.err
+        assert sorted(FOUND.findall(engine.err)) == [("0", "1048576", "1"), ("1", "1048576", "0")]
+        assert sorted(FOUND.findall(kernel.err)) == [("0", "65536", "1"), ("1", "65536", "0")]
+        for done in (engine, kernel):
+            assert all(int(carried) <= int(all) for carried, all, _ in CARRIED.findall(done.err))
 
     def test_its_code_is_kept_beside_the_layer(
         self,

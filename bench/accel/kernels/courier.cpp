@@ -130,6 +130,7 @@ WAITING_KERNEL courier(u8* board, u64 next, u64 number, u64 patience_ns) {
     over = job.over != 0;
     if (!over) carry<4>(job.to, job.from, job.bytes, threadIdx.x, blockDim.x);
     block_meets();
+    since = now_ns();
     if (threadIdx.x == 0 && !over) {
       fence();
       put(told, job.mark);

@@ -22,7 +22,8 @@
 //   below 2 MiB of a process share blocks, of which another process maps one handle at a time)
 //   mps=1 (kernels of several processes run at once)  visible=N (this process sees device N alone,
 //   as CUDA_VISIBLE_DEVICES can have it, and opens memory of the others all the same)  withheld=1
-//   (it does not open that, as where a cgroup keeps their files from it)
+//   (it does not open that, as where a cgroup keeps their files from it)  slow=1 (to wait for a
+//   stream takes two milliseconds at least)
 // As the real one does, it loads the library that CUDA_INJECTION64_PATH names, and then tells the
 // fake CUPTI (fake_cupti.cpp) of calls and copies.
 #include <dlfcn.h>
@@ -251,6 +252,7 @@ struct State {
   bool mps = false;
   int visible = -1;
   bool withheld = false;
+  bool slow = false;
   std::map<std::string, Fault> faults;
   Device device[kMostDevices] = {{0}, {1}};
   Device unseen{-2};
@@ -292,7 +294,7 @@ void configure() {
   all.reachable = all.corrupt = all.reversed = all.eager = all.heedless = all.blocks = all.mps =
       false;
   all.visible = -1;
-  all.withheld = false;
+  all.withheld = all.slow = false;
   all.faults.clear();
   const char* text = std::getenv("NEARPEAK_FAKE_CUDA");
   std::stringstream list(text == nullptr ? "" : text);
@@ -325,6 +327,8 @@ void configure() {
       all.devices = 1;
     } else if (std::sscanf(item.c_str(), "withheld=%d", &value) == 1) {
       all.withheld = value != 0;
+    } else if (std::sscanf(item.c_str(), "slow=%d", &value) == 1) {
+      all.slow = value != 0;
     } else {
       char call[64] = "";
       Fault fault{0, 0};
@@ -1031,6 +1035,7 @@ EXPORT int cuStreamSynchronize(Stream* stream) {
     BEGIN_CONTEXT_CALL();
     return kGood;
   }
+  if (state().slow) usleep(2000);
   if (state().streams.count(stream) != 0) stream->finish();
   BEGIN_UNSAFE_CALL();
   return state().streams.count(stream) != 0 ? kGood : kInvalidHandle;
