@@ -128,6 +128,11 @@ void Devices::across(const Located& place, void* to, const Located& source, cons
   copy(place.device, to, from, bytes);
 }
 
+void Devices::across(const Located& place, void* to, const Located& source, const void* from,
+                     std::size_t bytes, std::uint32_t rank) {
+  if (!carry(place, to, source, from, bytes, rank)) copy(place.device, to, from, bytes);
+}
+
 bool Devices::carry(const Located& place, void* to, const Located& source, const void* from,
                     std::size_t bytes, std::uint32_t rank) {
   if (bytes == 0 || bytes > Courier::kMost) return false;

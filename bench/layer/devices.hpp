@@ -117,9 +117,10 @@ class Devices {
   // does it. That is found with the first copies, which are made some times then.
   bool carry(const Located& place, void* to, const Located& source, const void* from,
              std::size_t bytes, std::uint32_t rank);
+  // The same, by the copy engine where no kernel does it.
+  void across(const Located& place, void* to, const Located& source, const void* from,
+              std::size_t bytes, std::uint32_t rank);
   const std::map<std::uint32_t, Border>& borders() const { return borders_; }  // by rank
-  // By the copy engine.
-  void copy(int device, void* to, const void* from, std::size_t bytes);
   // A long one between devices that goes on beside others: which of these lanes it has until
   // land(), which waits for it.
   static constexpr std::size_t kLanes = 4;
@@ -242,6 +243,7 @@ class Devices {
   static constexpr std::size_t kMostScratch = std::size_t{1} << 30;  // of a device
 
   Accelerator& accelerator();
+  void copy(int device, void* to, const void* from, std::size_t bytes);
   void copy(int device, const std::vector<Piece>& pieces);
   void ask(Border& border, Courier& by, const Located& place, void* to, const void* from,
            std::size_t bytes);

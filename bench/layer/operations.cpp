@@ -422,12 +422,11 @@ void fetch(Operation& operation, Slot& slot, const Located& source, const char* 
   const Target& target = operation.target;
   Devices& devices = world.devices;
   if (!target.on_device) return devices.down(source, target.data, from, bytes);
-  const bool goes_on = until == Until::kUnderWay && bytes > Devices::kShort;
+  if (until != Until::kUnderWay || bytes <= Devices::kShort)
+    return devices.across(target.place, target.data, source, from, bytes, rank);
   const bool alone = all.receives.empty() && all.landing.empty();
-  if ((alone || !goes_on) && devices.carry(target.place, target.data, source, from, bytes, rank))
-    return;
-  if (goes_on) return depart(operation, slot, from, bytes);
-  devices.copy(target.place.device, target.data, from, bytes);
+  if (!alone || !devices.carry(target.place, target.data, source, from, bytes, rank))
+    depart(operation, slot, from, bytes);
 }
 
 // By the mover of the GPU, where that is another rank.

@@ -16,7 +16,6 @@ constexpr unsigned long kMostInlineBytes = 1UL << 20;
 // From here on an envelope and the start of the copies cost less than the way through host memory.
 constexpr unsigned long kLongBytes = 1UL << 16;
 constexpr unsigned long kMostLongBytes = 1UL << 40;
-// Two pieces of those by which the copies to and from host memory go.
 // From here on a kernel's launch costs less than the way through host memory.
 constexpr unsigned long kDirectBytes = 4096;
 constexpr unsigned long kPatienceMs = 10;

@@ -163,9 +163,7 @@ void carry(const Order& order, char* room) {
   } else {
     const Here from = found(order.from);
     const Here to = found(order.to);
-    if (!world.devices.carry(to.place, to.data, from.place, from.data, order.bytes,
-                             order.from.rank))
-      world.devices.copy(to.place.device, to.data, from.data, order.bytes);
+    world.devices.across(to.place, to.data, from.place, from.data, order.bytes, order.from.rank);
   }
 }
 
