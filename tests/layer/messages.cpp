@@ -200,14 +200,18 @@ void to_and_fro() {
 }
 
 // Lengths at which the copies of a kernel and of the copy engine take about as long: one message
-// alone, and several.
+// alone, and several. Before each come short ones, behind which the kernel is there.
 void either_way() {
   if (rank > 1) return;
   constexpr std::size_t kMost = (1 << 20) + 1;
+  constexpr int kShort = 20;
   Buffer out('D', kMost), in('D', kMost), beside('D', kMost);
-  for (int round = 0; round < 6; ++round)
+  for (int round = 0; round < 3; ++round)
     for (const std::size_t bytes : {std::size_t{8}, std::size_t{65536}, std::size_t{65537},
                                     std::size_t{300'000}, kMost - 1, kMost}) {
+      for (int i = 0; i < kShort; ++i)
+        MPI_Sendrecv(out.data(), 8, MPI_BYTE, 1 - rank, kTag, in.data(), 8, MPI_BYTE, 1 - rank,
+                     kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       out.fill(round + rank);
       if (rank == 0) MPI_Send(out.data(), length(bytes), MPI_BYTE, 1, kTag, MPI_COMM_WORLD);
       MPI_Recv(in.data(), length(bytes), MPI_BYTE, 1 - rank, kTag, MPI_COMM_WORLD,

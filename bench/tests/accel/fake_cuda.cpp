@@ -22,8 +22,8 @@
 //   below 2 MiB of a process share blocks, of which another process maps one handle at a time)
 //   mps=1 (kernels of several processes run at once)  visible=N (this process sees device N alone,
 //   as CUDA_VISIBLE_DEVICES can have it, and opens memory of the others all the same)  withheld=1
-//   (it does not open that, as where a cgroup keeps their files from it)  slow=1 (to wait for a
-//   stream takes two milliseconds at least)
+//   (it does not open that, as where a cgroup keeps their files from it)  slow=N (a copy of
+//   more than 64 KiB takes N milliseconds)
 // As the real one does, it loads the library that CUDA_INJECTION64_PATH names, and then tells the
 // fake CUPTI (fake_cupti.cpp) of calls and copies.
 #include <dlfcn.h>
@@ -252,7 +252,7 @@ struct State {
   bool mps = false;
   int visible = -1;
   bool withheld = false;
-  bool slow = false;
+  int slow_ms = 0;
   std::map<std::string, Fault> faults;
   Device device[kMostDevices] = {{0}, {1}};
   Device unseen{-2};
@@ -294,7 +294,8 @@ void configure() {
   all.reachable = all.corrupt = all.reversed = all.eager = all.heedless = all.blocks = all.mps =
       false;
   all.visible = -1;
-  all.withheld = all.slow = false;
+  all.withheld = false;
+  all.slow_ms = 0;
   all.faults.clear();
   const char* text = std::getenv("NEARPEAK_FAKE_CUDA");
   std::stringstream list(text == nullptr ? "" : text);
@@ -328,7 +329,7 @@ void configure() {
     } else if (std::sscanf(item.c_str(), "withheld=%d", &value) == 1) {
       all.withheld = value != 0;
     } else if (std::sscanf(item.c_str(), "slow=%d", &value) == 1) {
-      all.slow = value != 0;
+      all.slow_ms = value;
     } else {
       char call[64] = "";
       Fault fault{0, 0};
@@ -958,8 +959,10 @@ EXPORT int cuMemcpyAsync(Address to, Address from, std::size_t bytes, Stream* st
   const Allocation* into = find(to);
   const bool wrong = state().corrupt && into != nullptr && of_device(into->kind);
   const int from_kind = kind_told(from), to_kind = kind_told(to);
+  const int slow_ms = bytes > (64 << 10) ? state().slow_ms : 0;
   stream->give({[=] {
     const std::uint64_t begin_ns = now_ns();
+    if (slow_ms > 0) usleep(static_cast<useconds_t>(slow_ms) * 1000);
     std::memmove(target, source, bytes);
     if (told.copied != nullptr)
       told.copied(from_kind == 3 ? 2 : 1, from_kind, to_kind, bytes, begin_ns, now_ns());
@@ -1035,7 +1038,6 @@ EXPORT int cuStreamSynchronize(Stream* stream) {
     BEGIN_CONTEXT_CALL();
     return kGood;
   }
-  if (state().slow) usleep(2000);
   if (state().streams.count(stream) != 0) stream->finish();
   BEGIN_UNSAFE_CALL();
   return state().streams.count(stream) != 0 ? kGood : kInvalidHandle;
