@@ -165,6 +165,15 @@ def test_lists_and_addresses_tell_of_hosts(text: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "names", ["n[1-999999999]", "n[1-99999]k[1-99999]k[0-7]", "n[" + "9" * 5000]
+)
+def test_lists_that_no_machine_has(names: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nearpeak.publish.names._MOST_HOSTS", 100)
+    text = f"SLURM_JOB_NODELIST={names}"
+    assert ("n[" in replaced(text)[0]) == names.endswith("9")
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "Host: unknown\nLocal host: unknown, unknown",

@@ -109,7 +109,8 @@ _FORMS = {
     "N9": rf"(?=[A-Za-z][\w.-]*\d){_NAME}",  # where a word without a digit may be any
     "MANY": r"([\w.,[\]-]+)",  # as Slurm writes it
 }
-_RANGE = r"\[\d+(?:[,-]\d+)+\]"
+_RANGE = r"\[\d{1,9}(?:[,-]\d{1,9})+\]"
+_MOST_HOSTS = 1 << 18  # of a list; the largest machine has 160,000
 _LISTED = re.compile(rf"(?:[\w.-]|{_RANGE})+")
 # Where texts tell of a host, or a user. Each is searched alone, which is faster where the first
 # letters are known.
@@ -188,8 +189,7 @@ class Names:
         given = self._given["host"]
         if whole not in given:
             alias = given.get(short)
-            taken = any(other.startswith(f"{short}.") for other in given)
-            if alias is None or (domain and taken):
+            if alias is None or (domain and any(each.startswith(f"{short}.") for each in given)):
                 alias = self._stand_in("host", whole)
             given[whole] = alias
             given.setdefault(short, alias)
@@ -455,10 +455,11 @@ def _range(host: str) -> str:
 
 
 def _listed(names: str) -> Iterator[str]:
-    """The hosts of a list as Slurm writes it: `n[1-3],login1`."""
+    """The hosts of a list as Slurm writes it, `n[1-3],login1`; of one that is too long for any
+    machine the first ones, of which the others differ by their numbers alone."""
     for each in _LISTED.findall(names):
         parts = re.split(rf"({_RANGE})", each.strip(".-"))
-        for chosen in itertools.product(*map(_numbers, parts)):
+        for chosen in itertools.islice(itertools.product(*map(_numbers, parts)), _MOST_HOSTS):
             yield "".join(chosen)
 
 
@@ -469,7 +470,8 @@ def _numbers(part: str) -> list[str]:
     found: list[str] = []
     for each in part[1:-1].split(","):
         first, _, last = each.partition("-")
-        found += (f"{n:0{len(first)}}" for n in range(int(first), int(last or first) + 1))
+        numbers = range(int(first), int(last or first) + 1)
+        found += (f"{n:0{len(first)}}" for n in numbers[: _MOST_HOSTS - len(found)])
     return found
 
 
