@@ -3,30 +3,23 @@
 
 #include <charconv>
 #include <cstdlib>
-#include <vector>
+#include <span>
 
 #include "options/options.hpp"
 
 namespace nearpeak {
 namespace {
 
-// The launchers' own variables come before those of jobs, Slurm's last, which a launcher inside a
-// job passes on. Of local ranks: Open MPI's launchers; Hydra, of MPICH and Intel MPI; MVAPICH's, of
-// both generations; Cray's PALS, and others that speak PMI. tests/test_launchers.py compares them
-// with those of src/nearpeak/libraries/launchers.
-const std::vector<const char*> kRank{
+// In the order of kLocalRank, and for the same reasons.
+constexpr const char* kRank[]{
     "PMI_RANK",    "OMPI_COMM_WORLD_RANK", "PMIX_RANK",   "MV2_COMM_WORLD_RANK",
     "PALS_RANKID", "FLUX_TASK_RANK",       "SLURM_PROCID"};
-const std::vector<const char*> kLocalRank{"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
-                                          "MV2_COMM_WORLD_LOCAL_RANK",  "MVP_COMM_WORLD_LOCAL_RANK",
-                                          "PALS_LOCAL_RANKID",          "PMI_LOCAL_RANK",
-                                          "FLUX_TASK_LOCAL_ID",         "SLURM_LOCALID"};
-const std::vector<const char*> kRanks{"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE",
-                                      "SLURM_NTASKS"};
+constexpr const char* kRanks[]{"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE",
+                               "SLURM_NTASKS"};
 
 // Of a launch alone: SLURM_NTASKS stands in a whole job.
-const std::vector<const char*> kStarted{"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE",
-                                        "SLURM_STEP_NUM_TASKS"};
+constexpr const char* kStarted[]{"PMI_SIZE", "OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE",
+                                 "SLURM_STEP_NUM_TASKS"};
 
 std::optional<int> number(const char* name) {
   const char* variable = std::getenv(name);
@@ -40,14 +33,14 @@ std::optional<int> number(const char* name) {
   return value;
 }
 
-std::optional<int> first_number(const std::vector<const char*>& names) {
+std::optional<int> first_number(std::span<const char* const> names) {
   for (const char* name : names)
     if (const auto value = number(name)) return value;
   return std::nullopt;
 }
 
 // "A, B or C".
-std::string listed(const std::vector<const char*>& names) {
+std::string listed(std::span<const char* const> names) {
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i)
     text += (i == 0 ? "" : i + 1 < names.size() ? ", " : " or ") + std::string(names[i]);

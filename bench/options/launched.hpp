@@ -7,6 +7,14 @@
 
 namespace nearpeak {
 
+// Where launchers tell the local rank: Open MPI's; Hydra, of MPICH and Intel MPI; MVAPICH's, of
+// both generations; Cray's PALS, and others that speak PMI; jobs' last, which a launcher inside a
+// job passes on. tests/test_launchers.py compares these with src/nearpeak/libraries/launchers.
+inline constexpr const char* kLocalRank[]{"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                          "MV2_COMM_WORLD_LOCAL_RANK",  "MVP_COMM_WORLD_LOCAL_RANK",
+                                          "PALS_LOCAL_RANKID",          "PMI_LOCAL_RANK",
+                                          "FLUX_TASK_LOCAL_ID",         "SLURM_LOCALID"};
+
 // The rank of this process in its launch, and among those of its host; nothing where the launcher
 // does not say. Throw BadInput for what is no number.
 std::optional<int> launched_rank();

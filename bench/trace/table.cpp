@@ -18,6 +18,8 @@
 #include <x86intrin.h>
 #endif
 
+#include "options/launched.hpp"
+
 namespace nearpeak::trace {
 namespace {
 
@@ -178,13 +180,9 @@ int launched() {
       {number("OMPI_COMM_WORLD_SIZE"), number("PMI_SIZE"), number("SLURM_STEP_NUM_TASKS")});
 }
 
-// One of a host's ranks speaks for all of them. As kLocalRank of options/launched.cpp, which is not
-// linked into applications; tests/test_launchers.py compares both.
+// One of a host's ranks speaks for all of them.
 bool speaks() {
-  for (const char* const name :
-       {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "MV2_COMM_WORLD_LOCAL_RANK",
-        "MVP_COMM_WORLD_LOCAL_RANK", "PALS_LOCAL_RANKID", "PMI_LOCAL_RANK", "FLUX_TASK_LOCAL_ID",
-        "SLURM_LOCALID"})
+  for (const char* const name : kLocalRank)
     if (const char* const value = std::getenv(name)) return std::atoi(value) == 0;
   return true;
 }
