@@ -52,7 +52,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Tests import them by their names.
 load_helper("made_libraries", Path(__file__).parent / "libraries" / "made_libraries.py")
-load_helper("mpi_launches", Path(__file__).parent / "mpi" / "launches.py")
+mpi_launches = load_helper("mpi_launches", Path(__file__).parent / "mpi" / "launches.py")
 load_helper("made_nodes", Path(__file__).parent / "nodes" / "made.py")
 load_helper("picture_gallery", Path(__file__).parent / "picture" / "gallery.py")
 netns_hosts = load_helper("netns_hosts", Path(__file__).parent / "netns" / "hosts.py")
@@ -149,10 +149,9 @@ def before_the_lock(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], o
 
 @pytest.fixture
 def own_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two ranks of Open MPI that have a CPU each do not give it to other tests at each poll: that
-    would take a slice of time for each message."""
-    if len(os.sched_getaffinity(0)) > 1:
-        monkeypatch.setenv("OMPI_MCA_mpi_yield_when_idle", "0")
+    """Two ranks have a CPU each, where there are two."""
+    for name, value in mpi_launches.own_cpus(mpi_launches.cpus_of(2)).items():
+        monkeypatch.setenv(name, value)
 
 
 @pytest.fixture(scope="session")

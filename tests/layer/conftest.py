@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from mpi_launches import SLEEPS_SOON, cpus_of, own_cpus
 
 from nearpeak.libraries.build import compiler, kit_for
 from nearpeak.libraries.library import Launch, Library, Rank, Settings
@@ -57,19 +58,17 @@ class Application:
         hosts: Any = None,
     ) -> Ended:
         """`before`: what starts the program on each rank. `hosts`: test hosts, for one each."""
-        mine = sorted(os.sched_getaffinity(0))
-        cpus = [mine[0], mine[-1]]
-        shared = str(int(ranks > len(set(cpus))))
+        cpus = cpus_of(ranks)
+        own = own_cpus(cpus)
         variables = {
             "NEARPEAK_CUDA_LIBRARY": str(self.fake_cuda),
             "NEARPEAK_FAKE_CUDA": fake,
             "NEARPEAK_NVRTC_LIBRARY": "/nowhere/libnvrtc.so",
             "NEARPEAK_LAYER_CODE": "fresh",
-            # Of Open MPI: ranks with a CPU of their own do not give it to other tests at each poll.
-            "OMPI_MCA_mpi_yield_when_idle": shared,
-            # Of MPICH: ranks that share a CPU sleep when they wait, others now and then.
-            "MPIR_CVAR_ENABLE_HEAVY_YIELD": shared,
-            "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "64",
+            **own,
+            # MPICH's ranks with a CPU of their own give way, and do not sleep.
+            **SLEEPS_SOON,
+            **({"MPIR_CVAR_ENABLE_HEAVY_YIELD": "0"} if own else {}),
             "MPIR_CVAR_POSIX_POLL_FREQUENCY": "10",  # in collectives, of looks without a yield
             # Between hosts, by UCX, MPICH 5.0.2 loses messages for MPI_ANY_SOURCE.
             **({"MPIR_CVAR_CH4_NETMOD": "ofi"} if hosts else {}),
@@ -78,7 +77,7 @@ class Application:
         names = hosts.names if hosts else [None] * ranks
         launch = Launch(
             program=[*before, str(self.program), *words],
-            ranks=[Rank(cpus=[cpus[rank % 2]], host=names[rank]) for rank in range(ranks)],
+            ranks=[Rank(cpus=[cpu], host=name) for cpu, name in zip(cpus, names, strict=True)],
             settings=Settings(env=variables),
             gpu=True,
             remote_shell=hosts.remote_shell if hosts else None,

@@ -143,9 +143,7 @@ class TestWays:
 class TestShortCopies:
     """By a kernel, on devices whose memory the CPU that stands for them reaches."""
 
-    def run(
-        self, application: Any, nvrtc: Path, *words: str, slow_ms: int = 0, **env: str
-    ) -> Any:
+    def run(self, application: Any, nvrtc: Path, *words: str, slow_ms: int = 0, **env: str) -> Any:
         variables = {
             **REPORT,
             "NEARPEAK_NVRTC_LIBRARY": str(nvrtc),

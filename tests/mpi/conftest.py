@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mpi_launches import SLEEPS_SOON, cpus_of, own_cpus
 
 from nearpeak.libraries.build import build_mpi, build_native, compiler, kit_for
 from nearpeak.libraries.launch import command_line
@@ -19,14 +20,6 @@ from nearpeak.libraries.library import Launch, Library, Rank, Settings
 LAUNCH_LIMIT = 120  # seconds: a launch that hangs fails its test
 # Buffers that rotate, and cells that no cache holds, are as many on every machine.
 SMALL_CACHE = ("--cache", "256K")
-# Where ranks share CPUs. MPICH's give way after 4096 polls in vain, by sched_yield, which need not
-# let others run: sleeps take a fifth of the CPU time. A probe's many short waits take longer so.
-SHARED_CPUS = {
-    "MPIR_CVAR_ENABLE_HEAVY_YIELD": "1",
-    "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "64",
-}
-# Open MPI's give way at each poll: to other tests, for a whole slice of time, in each message.
-OWN_CPUS = {"OMPI_MCA_mpi_yield_when_idle": "0"}
 # Gives rank 1 another fake driver: the first argument.
 RANK_1 = """\
 [ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = 1 ] && export NEARPEAK_FAKE_CUDA="$1"
@@ -101,17 +94,16 @@ class Launcher:
         program = [str(build_mpi(self.library)), *lines, *whole]
         if rank_1 is not None:
             program = ["/bin/sh", "-c", RANK_1, "sh", rank_1, *program]
-        mine = sorted(os.sched_getaffinity(0))
-        cpus = [mine[0], mine[-1]]
+        cpus = cpus_of(ranks)
         variables = {
-            **(SHARED_CPUS if gives_way or (ranks > len(cpus) and not probes) else {}),
-            **(OWN_CPUS if ranks <= len(set(cpus)) else {}),
+            **(SLEEPS_SOON if gives_way or (ranks > 2 and not probes) else {}),
+            **own_cpus(cpus),
             "NEARPEAK_CUDA_LIBRARY": str(self.fake_cuda),
             "NEARPEAK_NVRTC_LIBRARY": "/nowhere/libnvrtc.so",
             "NEARPEAK_FAKE_CUDA": fake,
             **(env or {}),
         }
-        places = [Rank(cpus=[cpus[rank % 2]]) for rank in range(ranks)]
+        places = [Rank(cpus=[cpu]) for cpu in cpus]
         launch = Launch(program=program, ranks=places, settings=Settings(env=variables))
         line = command_line(self.library, launch)
         try:

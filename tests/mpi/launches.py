@@ -1,12 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of launches have in common: which libraries they are for, and command lines.
+"""What tests of launches have in common: which libraries they are for, their CPUs, command lines.
 
 Tests import it by its name: `from mpi_launches import one_library` (tests/conftest.py).
 """
 
+import os
 from collections.abc import Iterable
 
 import pytest
+
+# MPICH's ranks give way after 4096 polls in vain, by sched_yield, which need not let others run:
+# where they share CPUs, sleeps take a fifth of the CPU time. Many short waits, as of a probe, take
+# longer.
+SLEEPS = {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "1"}
+SLEEPS_SOON = {**SLEEPS, "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "64"}
+
+
+def cpus_of(ranks: int) -> list[int]:
+    """The CPU of each rank, of two at most."""
+    mine = sorted(os.sched_getaffinity(0))
+    return [(mine[0], mine[-1])[rank % 2] for rank in range(ranks)]
+
+
+def own_cpus(cpus: list[int]) -> dict[str, str]:
+    """Where each rank has a CPU of its own, Open MPI's do not give it to other tests at each poll:
+    that would take a slice of time for each message."""
+    return {"OMPI_MCA_mpi_yield_when_idle": "0"} if len(set(cpus)) == len(cpus) else {}
 
 
 def measured_with(*libraries: str) -> pytest.MarkDecorator:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from made_libraries import made_library
+from mpi_launches import SLEEPS
 
 from nearpeak.errors import UserError
 from nearpeak.launching.command_lines import Tools
@@ -47,7 +48,8 @@ QUICK = ["--slot-ms", "2", "--large", "32K", "--launches", "4", "--seed", "1"]
 @pytest.fixture
 def mpich(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its ranks sleep where they wait: five share the CPUs, three of which often only wait."""
-    monkeypatch.setenv("MPIR_CVAR_ENABLE_HEAVY_YIELD", "1")
+    for name, value in SLEEPS.items():
+        monkeypatch.setenv(name, value)
     from nearpeak.libraries.build import build_mpi
     from nearpeak.libraries.discover import resolve
 
