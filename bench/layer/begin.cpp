@@ -380,6 +380,9 @@ void end() {
           " in parts); " + std::to_string(counts.direct) + " collectives directly, " +
           std::to_string(counts.imaged) + " collectives and other calls through host memory; " +
           std::to_string(counts.accesses) + " accesses to windows; " + of_mover() + of_kernels());
+    if (world.settings.by_length && world.rank == 0) say("set: " + told(world.settings));
+    for (const std::string& line : world.routes.lines())
+      say("rank " + std::to_string(world.rank) + ": " + line);
     NEARPEAK_REAL(MPI_Comm_free)(&world.own);
     NEARPEAK_REAL(MPI_Comm_free)(&world.everyone);
     world.on = false;

@@ -436,9 +436,11 @@ void prepare(Operation& operation) {
     for (Image& image : operation.images) image.lower();
     ++world.counts.imaged;
   } else {
-    copy_down(operation.place, operation.memory.get(), operation.data,
-              static_cast<std::size_t>(operation.bytes));
+    const auto bytes = static_cast<std::size_t>(operation.bytes);
+    const Copies copies;
+    copy_down(operation.place, operation.memory.get(), operation.data, bytes);
     ++world.counts.staged;
+    copies.note(End::kSent, Route::kThroughHost, bytes);
   }
 }
 

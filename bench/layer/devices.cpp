@@ -231,9 +231,15 @@ bool Devices::runs_several(int device) const {
 
 Devices::Short Devices::short_copies() const {
   Short copies = short_;
-  for (const auto& [_, carrier] : carriers_)
-    if (carrier.courier) copies.carried += carrier.courier->carried();
+  copies.carried = carried();
   return copies;
+}
+
+std::uint64_t Devices::carried() const {
+  std::uint64_t carried = short_.carried;
+  for (const auto& [_, carrier] : carriers_)
+    if (carrier.courier) carried += carrier.courier->carried();
+  return carried;
 }
 
 // It takes memory that is pinned, and a stream, only where short copies are many. The processes of

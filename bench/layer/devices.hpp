@@ -175,6 +175,7 @@ class Devices {
     std::string why_not;
   };
   Short short_copies() const;
+  std::uint64_t carried() const;  // by kernels
 
   // Of the application, in this thread; -1: none, or not known.
   int current() const {

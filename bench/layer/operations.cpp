@@ -456,8 +456,12 @@ void take(Operation& operation, const Envelope& envelope, Until until) {
     end_job("an envelope of rank " + std::to_string(envelope.rank) + " came twice");
   const Target& target = operation.target;
   const std::size_t fits = std::min<std::size_t>(envelope.bytes, target.room);
+  const Copies copies;
+  Route route = Route::kDirectly;
+  const bool of_device = slot.on_host == 0;
   State expected = State::kOffered;
   if (!slot.state.compare_exchange_strong(expected, State::kTaken)) {
+    route = Route::kAside;
     // Set aside: it stays so until it is taken.
     slot.state.store(State::kTaken, std::memory_order_relaxed);
     if (slot.aside == kInPlace) {
@@ -467,7 +471,7 @@ void take(Operation& operation, const Envelope& envelope, Until until) {
       put(operation, aside.data(), envelope.bytes);
     }
   } else if (bring(operation, envelope, slot)) {
-    // Both ends have moved it.
+    route = Route::kPieces;  // both ends have moved it
   } else if (is_fetched(target, static_cast<int>(envelope.rank), slot, fits)) {
     operation.replaced = true;
     operation.bytes = static_cast<MPI_Count>(fits);
@@ -493,6 +497,8 @@ void take(Operation& operation, const Envelope& envelope, Until until) {
   }
   if (operation.landing == nullptr) slot.state.store(State::kDone, std::memory_order_release);
   ++world.counts.taken;
+  if (target.on_device || of_device)
+    copies.note(target.on_device ? End::kInto : End::kFrom, route, envelope.bytes);
 }
 
 void settle(Operation& operation, const MPI_Status& status) {
@@ -524,9 +530,11 @@ void settle(Operation& operation, const MPI_Status& status) {
     if (!operation.persistent)
       world.posted.give_back({operation.memory_bytes, std::move(operation.memory)});
   } else {
+    const Copies copies;
     put(operation, operation.memory.get(), bytes);
     if (target.on_device) {
       ++world.counts.raised;
+      copies.note(End::kInto, Route::kThroughHost, bytes);
       note_raised(operation, status.MPI_SOURCE, bytes);
       note_far(operation, status.MPI_SOURCE, bytes);
     }

@@ -185,6 +185,7 @@ Operation* offer_in_parts(const Outgoing& message, int rank) {
   mover.finish();
   ++world.counts.staged;
   ++world.counts.parted;
+  Copies().note(End::kSent, Route::kParts, bytes);
   all.leaving.push_back(operation.get());
   return &keep_offered(std::move(operation));
 }
@@ -222,6 +223,7 @@ void begin_arrival(Operation& operation, const Envelope& header) {
   }
   if (target.on_device) ++world.counts.raised;
   ++world.counts.joined;
+  if (target.on_device) Copies().note(End::kInto, Route::kParts, parts.bytes);
   all.arriving.push_back(&operation);
 }
 

@@ -159,8 +159,10 @@ Operation* offer_from_host(Outgoing& message, Mode mode) {
 
 HostMemory staged(const Outgoing& message) {
   HostMemory memory = host_memory_of(message.span.bytes());
+  const Copies copies;
   copy_down(message.place, memory.get(), data_of(message), message.span.bytes());
   ++world.counts.staged;
+  copies.note(End::kSent, Route::kThroughHost, message.span.bytes());
   return memory;
 }
 

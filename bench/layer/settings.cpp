@@ -85,10 +85,23 @@ Settings settings_of_environment() {
   settings.mover = is_first("NEARPEAK_LAYER_MOVER", "on", "off");
   settings.mover_patience = std::chrono::microseconds(
       number("NEARPEAK_LAYER_MOVER_PATIENCE", 0, kMostMoverPatienceUs, kMoverPatienceUs));
-  settings.report = number("NEARPEAK_LAYER_REPORT", 0, 1, 0) != 0;
+  const unsigned long report = number("NEARPEAK_LAYER_REPORT", 0, 2, 0);
+  settings.report = report > 0;
+  settings.by_length = report > 1;
   settings.keeps_code = is_first("NEARPEAK_LAYER_CODE", "kept", "fresh");
   settings.host = host_way();
   return settings;
+}
+
+std::string told(const Settings& settings) {
+  constexpr const char* kWays[]{"staged", "pieces", "kept"};
+  const auto named = [](const char* name, auto value) {
+    return " NEARPEAK_LAYER_" + std::string(name) + "=" + std::to_string(value);
+  };
+  return "NEARPEAK_LAYER_HOST=" + std::string(kWays[static_cast<int>(settings.host)]) +
+         named("INLINE", settings.inline_bytes) + named("LONG", settings.long_bytes) +
+         named("BETWEEN", settings.between_bytes) + named("KERNEL", settings.kernel.count()) +
+         " NEARPEAK_LAYER_MOVER=" + (settings.mover ? "on" : "off");
 }
 
 }  // namespace nearpeak::layer

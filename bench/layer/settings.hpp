@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <string>
 
 namespace nearpeak::layer {
 
@@ -24,11 +25,15 @@ struct Settings {
   bool mover = true;  // one rank copies for all of a GPU whose contexts take turns,
   std::chrono::microseconds mover_patience{0};  // and is waited for so long
   bool report = false;
+  bool by_length = false;  // it tells of each length
   bool keeps_code = true;  // of kernels, in files
   HostWay host = HostWay::kPieces;
 };
 
 // Throws BadInput.
 Settings settings_of_environment();
+
+// Those that decide which way a message goes: "NAME=VALUE NAME=VALUE".
+std::string told(const Settings& settings);
 
 }  // namespace nearpeak::layer

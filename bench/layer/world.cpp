@@ -73,6 +73,14 @@ int refuse(const char* call, const char* what) {
   return raise(calls::comm_world(), MPI_ERR_UNSUPPORTED_OPERATION);
 }
 
+void Copies::note(End end, Route route, std::size_t bytes) const {
+  if (!world.settings.by_length) return;
+  By by = By::kEngine;
+  if (by_kernels() > by_kernels_) by = By::kKernel;
+  if (world.counts.moved_for > moved_for_) by = By::kOther;
+  world.routes.note(end, route, by, bytes);
+}
+
 int world_rank(MPI_Comm comm, int rank) {
   const auto among = [rank](const Members& members) {
     if (members.empty()) return rank < world.size ? rank : -1;

@@ -16,6 +16,7 @@
 #include "layer/kept.hpp"
 #include "layer/pieces.hpp"
 #include "layer/posted.hpp"
+#include "layer/routes.hpp"
 #include "layer/settings.hpp"
 #include "layer/slots.hpp"
 
@@ -69,6 +70,7 @@ struct World {
   Scratch trial;  // what other ranks try to open (opening.hpp)
   FreeSlots free_slots;
   Counts counts;
+  Routes routes;
   std::recursive_mutex mutex;
 
   Area& area() const { return *areas[static_cast<std::size_t>(rank)]; }
@@ -112,6 +114,21 @@ void say(const std::string& line);
 int raise(MPI_Comm comm, int error);
 // The call is not done with these buffers: says so, and raises an error.
 int refuse(const char* call, const char* what);
+
+// Who copies for a message from here on, for the report.
+class Copies {
+ public:
+  // It went so.
+  void note(End end, Route route, std::size_t bytes) const;
+
+ private:
+  static std::uint64_t by_kernels() {
+    if (!world.settings.by_length) return 0;
+    return world.devices.carried() + world.devices.moved_by_kernel();
+  }
+  const std::uint64_t by_kernels_ = by_kernels();
+  const std::uint64_t moved_for_ = world.counts.moved_for;
+};
 
 // The rank in MPI_COMM_WORLD of one of a communicator; -1 where it has none there.
 int world_rank(MPI_Comm comm, int rank);

@@ -58,6 +58,13 @@ def test_it_becomes_the_command(made: Nearpeak, monkeypatch: pytest.MonkeyPatch)
         (("--mpi", "one"), "name a command, like"),
         (("--mpi", "ceiling", "--", "app"), "ceiling is no MPI library: name that of the"),
         (("--mpi", "one", "--", "/nowhere/app"), "/nowhere/app cannot be started: No such file"),
+        (("--explain",), "name a library, like `nearpeak layer --explain --mpi mpich`"),
+        (
+            ("--explain", "--mpi", "one", "--", "app"),
+            "--explain goes with --mpi, --path and --json",
+        ),
+        (("--explain", "--mpi", "one", "--report"), "--explain goes with --mpi, --path and --json"),
+        (("--path", "gpu-gpu nvlink", "--", "app"), "--path and --json go with --explain"),
         (("--", sys.executable), "is linked with an MPI library that is found: name the library"),
     ],
 )

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
 
-import msgspec
 import pytest
+from fake_gpus import UUIDS, with_fake_gpus
 
 from nearpeak.errors import UserError
 from nearpeak.findings.build import build_results
@@ -18,7 +18,6 @@ from nearpeak.launching.programs import TOOLS
 from nearpeak.libraries import catalogue, nccl
 from nearpeak.libraries.rules import Range, Table, rules_text
 from nearpeak.machine.discover import discover
-from nearpeak.machine.machine import Gpu, GpuLink, Machine
 from nearpeak.report.notices import notices
 from nearpeak.results.results import Cell, Results
 from nearpeak.study import awareness, prepare, single
@@ -32,38 +31,6 @@ from nearpeak.tune import run
 from nearpeak.tune.journal import Asked
 
 pytestmark = pytest.mark.usefixtures("own_cpus")
-
-
-def with_fake_gpus() -> Machine:
-    """This machine with the two devices of fake_cuda.cpp."""
-    gpus = [
-        Gpu(
-            index=index,
-            vendor="nvidia",
-            name="fake",
-            uuid=UUIDS[index],
-            pci=f"00000000:0{index}:00.0",
-            numa_node=0,
-            memory_bytes=1 << 30,
-            memory_gbs=None,
-            host_link="pcie",
-            host_gbs=None,
-        )
-        for index in (0, 1)
-    ]
-    link = GpuLink(one=0, other=1, kind="nvlink", gbs=None)
-    return msgspec.structs.replace(discover(), gpus=gpus, gpu_links=[link])
-
-
-# Byte i of device n's UUID is 16 * i + n.
-UUIDS = [
-    "GPU-"
-    + "-".join(
-        "".join(f"{16 * byte + device:02x}" for byte in range(first, last))
-        for first, last in ((0, 4), (4, 6), (6, 8), (8, 10), (10, 16))
-    )
-    for device in (0, 1)
-]
 
 
 def start_with(

@@ -31,6 +31,7 @@ TEST_CASE("the layer: what the environment says") {
   CHECK(settings.handshake.count() == 2000);
   CHECK(settings.kernel.count() == 0);
   CHECK(settings.report);
+  CHECK_FALSE(settings.by_length);
   CHECK_FALSE(settings.mover);
   CHECK(settings.mover_patience.count() == 5);
   CHECK(settings.long_bytes == 1000000);
@@ -38,6 +39,9 @@ TEST_CASE("the layer: what the environment says") {
   CHECK(settings.direct_bytes == 0);
   CHECK(settings.between_bytes == 524288);
   CHECK_FALSE(settings.keeps_code);
+  CHECK(told(settings) ==
+        "NEARPEAK_LAYER_HOST=kept NEARPEAK_LAYER_INLINE=61 NEARPEAK_LAYER_LONG=1000000 "
+        "NEARPEAK_LAYER_BETWEEN=524288 NEARPEAK_LAYER_KERNEL=0 NEARPEAK_LAYER_MOVER=off");
 }
 
 TEST_CASE("the layer: where the environment says nothing") {
@@ -56,6 +60,13 @@ TEST_CASE("the layer: where the environment says nothing") {
   CHECK(settings.direct_bytes == 4096);
   CHECK(settings.between_bytes == 0);
   CHECK(settings.keeps_code);
+}
+
+TEST_CASE("the layer: a report of each length is one of all, too") {
+  const Variable report("NEARPEAK_LAYER_REPORT", "2");
+  const Settings settings = settings_of_environment();
+  CHECK(settings.report);
+  CHECK(settings.by_length);
 }
 
 TEST_CASE("the layer: what the environment may not say") {

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from nearpeak.cli import OfApplication
+from nearpeak.cli import OfApplication, PathId, print_json, say
 from nearpeak.errors import UserError
 
 HELP = """Run an MPI application with the layer, which moves its device buffers.
@@ -25,7 +25,11 @@ Examples:
 
   nearpeak layer --print-env --mpi openmpi >> job.sh
 
-Exit status: that of the command; 2 for bad input.
+  nearpeak layer --explain --mpi mpich
+
+  nearpeak layer --explain --mpi mpich --path "gpu-gpu nvlink" --json
+
+Exit status: that of the command; 2 for bad input. With --explain 1 where the library failed.
 """
 
 
@@ -52,8 +56,25 @@ def layer(
         bool,
         typer.Option("--print-env", help="Print the variables for a shell instead of running."),
     ] = False,
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain",
+            help="Say which way messages of each size go between two ranks of this machine, and"
+            " what decides that.",
+        ),
+    ] = False,
+    path: PathId = None,
+    json: Annotated[bool, typer.Option("--json", help="With --explain: print JSON.")] = False,
 ) -> None:
     """Becomes the command, with the layer's variables."""
+    if explain:
+        if command or require or report or print_env:
+            raise UserError("--explain goes with --mpi, --path and --json alone")
+        _explain(mpi, path, json)
+        return
+    if path or json:
+        raise UserError("--path and --json go with --explain")
     from nearpeak.libraries.build import build_layer
     from nearpeak.libraries.discover import resolve
     from nearpeak.libraries.families import is_native
@@ -82,3 +103,40 @@ def layer(
         os.execvpe(command[0], command, {**os.environ, **added})
     except OSError as error:
         raise UserError(f"{command[0]} cannot be started: {error.strerror}") from None
+
+
+def _explain(mpi: str | None, path: str | None, json: bool) -> None:
+    from nearpeak.explain import ways
+    from nearpeak.launching.mps import MpsError
+    from nearpeak.report.explained.ways import print_ways
+    from nearpeak.study.single import choose
+    from nearpeak.study.single_launch import LaunchFailed
+
+    if mpi is None:
+        raise UserError("name a library, like `nearpeak layer --explain --mpi mpich`")
+    spec, at, settings = mpi.partition("@")
+    named = f"{spec.removesuffix('+layer')}+layer{at}{settings}"
+    chosen, unfit = [], []
+    for buffers in ways.BUFFERS:
+        try:
+            chosen.append(
+                choose("latency", named, "layer --explain", path=path, buffers=buffers, say=say)
+            )
+        except UserError as error:  # a path is between GPUs, or between the host and one
+            unfit.append(error)
+    if not chosen:
+        raise unfit[0]
+    if not path:
+        for why in unfit:
+            say(f"nearpeak: {why}")
+    try:
+        found = ways.explain(chosen, ways.SIZES, say)
+    except LaunchFailed as error:
+        say(f"nearpeak: {error}")
+        raise typer.Exit(1) from None
+    except MpsError as error:
+        raise UserError(str(error)) from None
+    if json:
+        print_json(found)
+    else:
+        print_ways(found)

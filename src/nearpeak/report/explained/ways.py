@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which way messages go with the layer, on the terminal."""
+
+from rich.table import Table
+
+from nearpeak.console import PlainConsole
+from nearpeak.explain.ways import Ways, alike
+from nearpeak.numbers import number, size
+
+
+def print_ways(found: Ways) -> None:
+    """A table for each pair of memories, and what has decided."""
+    console = PlainConsole()
+    console.print(f"{found.library} {found.version} on {found.host}", style="bold", soft_wrap=True)
+    for leg in found.legs:
+        console.print(f"\n{leg.words.capitalize()}, {leg.path}", style="bold", soft_wrap=True)
+        table = Table("Size", "Way", box=None, pad_edge=False)
+        table.add_column("µs" if leg.buffers == "D,D" else "µs, mean of there and back")
+        for group in alike(leg.steps):
+            sizes = _range([size(step.size_bytes) for step in group])
+            times = _range([number(step.latency_us) for step in group])
+            table.add_row(sizes, group[0].way or "not told", times)
+        console.print(table)
+    console.print()
+    for rank, most in found.kernel_bytes.items():
+        console.print(
+            f"Measured in this launch: from rank {rank} a kernel copies up to {size(most)}"
+            " faster than the copy engine.",
+            soft_wrap=True,
+        )
+    settings = " ".join(f"{name}={value}" for name, value in found.settings.items())
+    console.print(f"Decided by (docs/layer.md): {settings}", soft_wrap=True)
+
+
+def _range(figures: list[str]) -> str:
+    """`8 B to 64 B`."""
+    return figures[0] if len(figures) == 1 else f"{figures[0]} to {figures[-1]}"

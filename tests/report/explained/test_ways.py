@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which way messages go with the layer, as it is printed."""
+
+import pytest
+
+from nearpeak.explain.ways import Leg, Step, Ways
+from nearpeak.report.explained.ways import print_ways
+
+
+def test_sizes_that_go_alike_are_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    kernel, engine = "directly by a kernel", "directly by the copy engine"
+    steps = [Step(64, kernel, 7.0), Step(1024, kernel, 7.25), Step(1 << 20, engine, 12.0)]
+    found = Ways(
+        library="mpich+layer",
+        version="5.0.2",
+        host="node1",
+        settings={"NEARPEAK_LAYER_INLINE": "61", "NEARPEAK_LAYER_LONG": "65536"},
+        kernel_bytes={1: 1 << 18},
+        legs=[
+            Leg("from a device to a device", "D,D", "gpu-gpu nvlink", steps),
+            Leg("from the host to a device", "H,D", "host-gpu near", [Step(8, "", 7.0)]),
+        ],
+    )
+    print_ways(found)
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert lines == [
+        "mpich+layer 5.0.2 on node1",
+        "",
+        "From a device to a device, gpu-gpu nvlink",
+        "Size Way µs",
+        "64 B to 1 KiB directly by a kernel 7.00 to 7.25",
+        "1 MiB directly by the copy engine 12.0",
+        "",
+        "From the host to a device, host-gpu near",
+        "Size Way µs, mean of there and back",
+        "8 B not told 7.00",
+        "",
+        "Measured in this launch: from rank 1 a kernel copies up to 256 KiB faster than the copy"
+        " engine.",
+        "Decided by (docs/layer.md): NEARPEAK_LAYER_INLINE=61 NEARPEAK_LAYER_LONG=65536",
+    ]
