@@ -471,7 +471,7 @@ void take(Operation& operation, const Envelope& envelope, Until until) {
       put(operation, aside.data(), envelope.bytes);
     }
   } else if (bring(operation, envelope, slot)) {
-    route = Route::kPieces;  // both ends have moved it
+    route = target.dense ? Route::kPieces : Route::kThroughHost;
   } else if (is_fetched(target, static_cast<int>(envelope.rank), slot, fits)) {
     operation.replaced = true;
     operation.bytes = static_cast<MPI_Count>(fits);
@@ -489,6 +489,7 @@ void take(Operation& operation, const Envelope& envelope, Until until) {
       operation.bytes = static_cast<MPI_Count>(fits);
       if (envelope.bytes > target.room) operation.error = MPI_ERR_TRUNCATE;
     } else {
+      route = Route::kThroughHost;
       const HostMemory packed = host_memory_of(fits);
       world.devices.down(source, packed.get(), from, fits);
       put(operation, packed.get(), fits);

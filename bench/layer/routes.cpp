@@ -12,11 +12,13 @@ const char* words(End end) {
 }
 
 const char* words(By by) {
-  if (by == By::kKernel) return " by a kernel";
-  return by == By::kOther ? " by another rank" : " by the copy engine";
+  if (by == By::kKernel) return ", copied by a kernel";
+  return by == By::kOther ? ", copied by another rank" : ", copied by the copy engine";
 }
 
-// Of the other routes there is one who copies, or it is not known.
+// Of which it is told who copies.
+bool is_one_copy(Route route) { return route == Route::kDirectly || route == Route::kThroughHost; }
+
 std::string words(Route route, By by) {
   if (route == Route::kPieces) return "in pieces";
   if (route == Route::kParts) return "in parts";
@@ -27,6 +29,7 @@ std::string words(Route route, By by) {
 }  // namespace
 
 void Routes::note(End end, Route route, By by, std::size_t bytes) {
+  if (!is_one_copy(route)) by = By::kEngine;
   ++all_[{end, std::bit_ceil(bytes)}][{route, by}];
 }
 

@@ -162,7 +162,7 @@ HostMemory staged(const Outgoing& message) {
   const Copies copies;
   copy_down(message.place, memory.get(), data_of(message), message.span.bytes());
   ++world.counts.staged;
-  copies.note(End::kSent, Route::kThroughHost, message.span.bytes());
+  copies.note(End::kSent, Route::kThroughHost, room_of(message.n, message.type));
   return memory;
 }
 

@@ -101,6 +101,7 @@ std::string told(const Settings& settings) {
   return "NEARPEAK_LAYER_HOST=" + std::string(kWays[static_cast<int>(settings.host)]) +
          named("INLINE", settings.inline_bytes) + named("LONG", settings.long_bytes) +
          named("BETWEEN", settings.between_bytes) + named("KERNEL", settings.kernel.count()) +
+         named("PATIENCE", settings.patience.count()) +
          " NEARPEAK_LAYER_MOVER=" + (settings.mover ? "on" : "off");
 }
 

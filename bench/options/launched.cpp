@@ -10,7 +10,7 @@
 namespace nearpeak {
 namespace {
 
-// In the order of kLocalRank, and for the same reasons.
+// Where launchers tell the rank, and how many there are; jobs' own last, as in kLocalRank.
 constexpr const char* kRank[]{
     "PMI_RANK",    "OMPI_COMM_WORLD_RANK", "PMIX_RANK",   "MV2_COMM_WORLD_RANK",
     "PALS_RANKID", "FLUX_TASK_RANK",       "SLURM_PROCID"};

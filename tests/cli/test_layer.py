@@ -6,12 +6,19 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
 import pytest
 
+from nearpeak.cli import layer
+from nearpeak.errors import UserError
+from nearpeak.explain import ways
 from nearpeak.libraries import build, discover
+from nearpeak.observations.ways import Leg, Step, Ways
+from nearpeak.study import single
+from nearpeak.study.single_launch import LaunchFailed
 
 Nearpeak = Callable[..., tuple[int, str, str]]
 BUILT = "/cache/the layer.so"
@@ -82,3 +89,70 @@ def test_calls_are_not_counted_under_the_layer(
     code, _, err = made("trace", "--mpi", "one+layer", "--", "app")
     assert code == 2
     assert "one+layer: calls are counted without the layer" in err
+
+
+@pytest.fixture
+def explained(made: Nearpeak, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """`--explain` on one launch that has found this, or failed."""
+
+    def run(found: Ways | LaunchFailed, *words: str) -> tuple[int, str, str]:
+        def explain(*_: Any) -> Ways:
+            if isinstance(found, LaunchFailed):
+                raise found
+            return found
+
+        chosen = SimpleNamespace(library=discover.resolve("one"), diagnoses=[])
+        monkeypatch.setattr(layer, "_chosen", lambda *_: [chosen])
+        monkeypatch.setattr(ways, "explain", explain)
+        return made("layer", "--explain", "--mpi", "one", *words)
+
+    return run
+
+
+FOUND = Ways(
+    library="one+layer",
+    version="1.0",
+    host="node1",
+    settings={"NEARPEAK_LAYER_LONG": "65536"},
+    kernel_bytes={0: 65536},
+    no_kernel="",
+    legs=[Leg("from a device to a device", "D,D", "gpu-gpu nvlink", [Step(8, "directly", 7.0)])],
+    failed=[],
+)
+
+
+def test_what_was_found_is_printed_for_people_and_for_programs(explained: Any) -> None:
+    code, out, err = explained(FOUND)
+    assert (code, err) == (0, "")
+    assert "From a device to a device, gpu-gpu nvlink" in out
+    code, out, err = explained(FOUND, "--json")
+    assert (code, err) == (0, "")
+    assert msgspec.json.decode(out, type=Ways) == FOUND
+
+
+def test_failed_launches_are_status_1(explained: Any) -> None:
+    code, out, _ = explained(msgspec.structs.replace(FOUND, failed=["H,D: it crashed"]))
+    assert code == 1
+    assert "Failed: H,D: it crashed" in out
+    code, out, err = explained(LaunchFailed("it crashed"))
+    assert (code, out, err) == (1, "", "nearpeak: it crashed\n")
+
+
+@pytest.mark.usefixtures("made")
+def test_a_pair_of_buffers_that_fits_no_path_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a library with the layer, whatever the name says of it; settings stay."""
+    asked: list[Any] = []
+
+    def choose(_benchmark: str, mpi: str, _command: str, **options: Any) -> Any:
+        asked.append((mpi, options["buffers"]))
+        if options["buffers"] == "D,D":
+            raise UserError("no path for D,D")
+        return SimpleNamespace(buffers=options["buffers"])
+
+    monkeypatch.setattr(single, "choose", choose)
+    monkeypatch.setattr(discover, "LAYER", "")  # no library here has one
+    [found] = layer._chosen("one@default", "host-gpu near", ways.BUFFERS)
+    assert found.buffers == "H,D"
+    assert asked == [("one@default", "D,D"), ("one@default", "H,D")]
+    with pytest.raises(UserError, match=r"^no path for D,D$"):
+        layer._chosen("one", None, ["D,D"])

@@ -10,19 +10,23 @@ from fake_gpus import with_fake_gpus
 
 from nearpeak.errors import UserError
 from nearpeak.explain import ways
-from nearpeak.explain.ways import BUFFERS, Step, Ways, alike, explain, told
+from nearpeak.explain.ways import BUFFERS, explain, told
 from nearpeak.machine.discover import discover
+from nearpeak.observations.ways import Ways
 from nearpeak.study import single
+from nearpeak.study.single_launch import LaunchFailed
 
 SAID = """\
 nearpeak layer: rank 0: sent 9 by envelope (0 set aside), 3 through host memory (0 in parts); \
 received 9 by envelope, 0 through host memory (0 in parts); 0 collectives directly, 0 collectives \
 and other calls through host memory; 0 accesses to windows; 5 of 9 short copies by a kernel (up to \
-262144 bytes from rank 1, 65536 bytes from rank 3), 0 of datatypes
+262144 bytes from rank 1, 65536 bytes from rank 3), 0 of datatypes: it answers too late
 nearpeak layer: set: NEARPEAK_LAYER_HOST=pieces NEARPEAK_LAYER_LONG=65536
-nearpeak layer: rank 0: sent from a device, at most 8 bytes: 3 through host memory by a kernel
-nearpeak layer: rank 1: received into a device, at most 64 bytes: 1 directly by the copy engine; \
-8 directly by a kernel
+nearpeak layer: rank 1: sent from a device, at most 8 bytes: 3 through host memory, copied by a \
+kernel; 5 in parts
+nearpeak layer: rank 1: received into a device, at most 64 bytes: 1 directly, copied by the copy \
+engine; 8 directly, copied by a kernel; garbled
+nearpeak layer: rank 0: received from a device, at most 8 bytes: 4 directly, copied by a kernel
 """
 
 
@@ -30,29 +34,25 @@ def test_the_report_of_a_launch_is_read() -> None:
     found = told(SAID)
     assert found.settings == {"NEARPEAK_LAYER_HOST": "pieces", "NEARPEAK_LAYER_LONG": "65536"}
     assert found.kernel_bytes == {1: 262144, 3: 65536}
+    assert found.no_kernel == "it answers too late"
     assert found.counts == {
-        (0, "sent from", 8): {"through host memory by a kernel": 3},
-        (1, "received into", 64): {"directly by the copy engine": 1, "directly by a kernel": 8},
+        (1, "sent from", 8): {"through host memory, copied by a kernel": 3, "in parts": 5},
+        (1, "received into", 64): {
+            "directly, copied by the copy engine": 1,
+            "directly, copied by a kernel": 8,
+        },
+        (0, "received from", 8): {"directly, copied by a kernel": 4},
     }
-    assert told("no layer") == ways.Told(settings={}, kernel_bytes={}, counts={})
+    assert told("no layer") == ways.Told(settings={}, kernel_bytes={}, no_kernel="", counts={})
 
 
-def test_the_way_is_that_of_most_messages_as_the_receiver_says_or_else_the_sender() -> None:
-    [asked] = ways._ASKED["D,D"]
+def test_the_way_is_that_of_most_messages() -> None:
+    [there, back], [up, down] = ways._DIRECTIONS["D,D"], ways._DIRECTIONS["H,D"]
     found = told(SAID)
-    assert found.way(asked, 64) == "directly by a kernel"
-    assert found.way(asked, 8) == "through host memory by a kernel"
-    assert found.way(asked, 128) == ""
-
-
-def test_sizes_that_go_alike_are_together() -> None:
-    steps = [Step(1 << n, way, 1.0) for n, way in enumerate("aabac")]
-    assert [[step.size_bytes for step in group] for group in alike(steps)] == [
-        [1, 2],
-        [4],
-        [8],
-        [16],
-    ]
+    assert found.way(there, 64) == found.way(up, 64) == "directly, copied by a kernel"
+    assert found.way(back, 64) == found.way(there, 8) == ""
+    # A receiver in memory of the host does not know of those that the sender has copied there.
+    assert found.way(down, 8) == "in parts"
 
 
 @pytest.fixture
@@ -68,33 +68,40 @@ def launched(
         pytest.skip("needs two CPUs")
     monkeypatch.setenv("NEARPEAK_CUDA_LIBRARY", str(fake_cuda))
     monkeypatch.setenv("NEARPEAK_NVRTC_LIBRARY", str(fake_nvrtc))
-    monkeypatch.setenv("NEARPEAK_FAKE_CUDA", "reachable=1,mps=1")
     monkeypatch.setattr(single.here, "discover", with_fake_gpus)
 
-    def launch(**env: str) -> Ways:
+    def launch(path: str | None = None, fake: str = "reachable=1,mps=1", **env: str) -> Ways:
+        monkeypatch.setenv("NEARPEAK_FAKE_CUDA", fake)
         given = [f"{name}={value}" for name, value in env.items()]
         chosen = [
-            single.choose("latency", "mpich+layer", "test", buffers=buffers, settings_env=given)
-            for buffers in BUFFERS
+            single.choose(
+                "latency", "mpich+layer", "test", path=path, buffers=buffers, settings_env=given
+            )
+            for buffers in (BUFFERS[:1] if path else BUFFERS)
         ]
         return explain(chosen, [8, 1024, 65536], lambda _: None)
 
     return launch
 
 
-@pytest.mark.usefixtures("own_cpus")
 def test_real_launches_say_which_way_each_size_goes(launched: Callable[..., Ways]) -> None:
     found = launched(NEARPEAK_LAYER_KERNEL="0", NEARPEAK_LAYER_LONG="2000")
     assert found.settings["NEARPEAK_LAYER_LONG"] == "2000"
     assert (found.library, found.kernel_bytes) == ("mpich+layer", {})
     assert {leg.words: [step.way for step in leg.steps] for leg in found.legs} == {
         "from a device to a device": [
-            "through host memory by the copy engine",
-            *["directly by the copy engine"] * 2,
+            "through host memory, copied by the copy engine",
+            *["directly, copied by the copy engine"] * 2,
         ],
-        "from the host to a device": [*["through host memory by the copy engine"] * 2, "in pieces"],
+        "from the host to a device": [
+            *["through host memory, copied by the copy engine"] * 2,
+            "in pieces",
+        ],
         # Rank 0 has no device of its own before the first long one.
-        "from a device to the host": [*["through host memory by the copy engine"] * 2, "in pieces"],
+        "from a device to the host": [
+            *["through host memory, copied by the copy engine"] * 2,
+            "in pieces",
+        ],
     }
     assert all(step.latency_us > 0 for leg in found.legs for step in leg.steps)
 
@@ -102,3 +109,40 @@ def test_real_launches_say_which_way_each_size_goes(launched: Callable[..., Ways
 def test_without_the_layer_there_is_nothing_to_say(launched: Callable[..., Ways]) -> None:
     with pytest.raises(UserError, match="the layer says nothing of its messages"):
         launched(NEARPEAK_LAYER="off")
+
+
+def test_kernels_copy_what_is_short(launched: Callable[..., Ways]) -> None:
+    found = launched(NEARPEAK_LAYER_KERNEL="100000")
+    ways = {leg.words: [step.way for step in leg.steps] for leg in found.legs}
+    assert ways["from a device to a device"] == [
+        "through host memory, copied by a kernel",
+        *["directly, copied by a kernel"] * 2,
+    ]
+    assert ways["from the host to a device"][1] == "through host memory, copied by a kernel"
+    assert ways["from a device to the host"][1] == "through host memory, copied by a kernel"
+
+
+def test_where_processes_take_turns_another_rank_copies(launched: Callable[..., Ways]) -> None:
+    found = launched("gpu-gpu same-gpu", "reachable=1", NEARPEAK_LAYER_MOVER_PATIENCE="1000000")
+    back, there = ([step.way for step in leg.steps[:2]] for leg in found.legs[1::-1])
+    assert there == [
+        "through host memory, copied by another rank",
+        "directly, copied by another rank",
+    ]
+    assert not any("another rank" in way for way in back)
+
+
+def test_a_launch_that_fails_leaves_the_others(
+    launched: Callable[..., Ways], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measure = ways.measure
+
+    def fails(chosen: single.Single, *words: Any) -> list[Any]:
+        if chosen.buffers == "D,D":
+            raise LaunchFailed("no figure")
+        return measure(chosen, *words)
+
+    monkeypatch.setattr(ways, "measure", fails)
+    found = launched()
+    assert found.failed == ["D,D: no figure"]
+    assert {leg.buffers for leg in found.legs} == {"H,D"}

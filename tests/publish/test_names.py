@@ -165,12 +165,31 @@ def test_lists_and_addresses_tell_of_hosts(text: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "names", ["n[1-999999999]", "n[1-99999]k[1-99999]k[0-7]", "n[" + "9" * 5000]
+    ("text", "expected"),
+    [
+        ("SLURM_JOB_NODELIST=n[1-999999999] n77 n7-x", "SLURM_JOB_NODELIST=host2 host3 host4-x"),
+        ("SLURM_JOB_NODELIST=r[1-99999]k[0-99999] R5K6 r5", "SLURM_JOB_NODELIST=host2 host3 r5"),
+        (
+            "SLURM_JOB_NODELIST=m[1-5000],n[1-5000] n4999 m5",
+            "SLURM_JOB_NODELIST=host3,host4 host5 host6",
+        ),
+    ],
 )
-def test_lists_that_no_machine_has(names: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nearpeak.publish.names._MOST_HOSTS", 100)
-    text = f"SLURM_JOB_NODELIST={names}"
-    assert ("n[" in replaced(text)[0]) == names.endswith("9")
+def test_hosts_of_a_list_that_is_too_long_are_known_by_their_names(
+    text: str, expected: str
+) -> None:
+    assert replaced(text) == [expected]
+
+
+def test_a_list_of_many_ranges_takes_no_time() -> None:
+    names = ",".join(f"n{rack}-[1-9999]" for rack in range(100))
+    assert replaced(f"SLURM_JOB_NODELIST={names}")[0].count("host") == 100
+    assert replaced("SLURM_JOB_NODELIST=" + "k[0-99999999]" * 40)[0].count("[") == 0
+
+
+def test_numbers_that_no_range_has_stay() -> None:
+    text = f"SLURM_JOB_NODELIST=n[1-{'9' * 5000}]"
+    assert replaced(text) == [text]
 
 
 @pytest.mark.parametrize(

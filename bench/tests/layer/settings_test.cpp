@@ -41,7 +41,8 @@ TEST_CASE("the layer: what the environment says") {
   CHECK_FALSE(settings.keeps_code);
   CHECK(told(settings) ==
         "NEARPEAK_LAYER_HOST=kept NEARPEAK_LAYER_INLINE=61 NEARPEAK_LAYER_LONG=1000000 "
-        "NEARPEAK_LAYER_BETWEEN=524288 NEARPEAK_LAYER_KERNEL=0 NEARPEAK_LAYER_MOVER=off");
+        "NEARPEAK_LAYER_BETWEEN=524288 NEARPEAK_LAYER_KERNEL=0 NEARPEAK_LAYER_PATIENCE=0 "
+        "NEARPEAK_LAYER_MOVER=off");
 }
 
 TEST_CASE("the layer: where the environment says nothing") {

@@ -3,12 +3,17 @@
 
 import os
 import shlex
-from typing import Annotated
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nearpeak.cli import OfApplication, PathId, print_json, say
+from nearpeak.cli import OfApplication, print_json, say, say_lacking, warn
 from nearpeak.errors import UserError
+
+if TYPE_CHECKING:
+    from nearpeak.study.single import Single
 
 HELP = """Run an MPI application with the layer, which moves its device buffers.
 
@@ -64,7 +69,10 @@ def layer(
             " what decides that.",
         ),
     ] = False,
-    path: PathId = None,
+    path: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="With --explain: the data path. Default: the first."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="With --explain: print JSON.")] = False,
 ) -> None:
     """Becomes the command, with the layer's variables."""
@@ -109,26 +117,13 @@ def _explain(mpi: str | None, path: str | None, json: bool) -> None:
     from nearpeak.explain import ways
     from nearpeak.launching.mps import MpsError
     from nearpeak.report.explained.ways import print_ways
-    from nearpeak.study.single import choose
     from nearpeak.study.single_launch import LaunchFailed
 
     if mpi is None:
         raise UserError("name a library, like `nearpeak layer --explain --mpi mpich`")
-    spec, at, settings = mpi.partition("@")
-    named = f"{spec.removesuffix('+layer')}+layer{at}{settings}"
-    chosen, unfit = [], []
-    for buffers in ways.BUFFERS:
-        try:
-            chosen.append(
-                choose("latency", named, "layer --explain", path=path, buffers=buffers, say=say)
-            )
-        except UserError as error:  # a path is between GPUs, or between the host and one
-            unfit.append(error)
-    if not chosen:
-        raise unfit[0]
-    if not path:
-        for why in unfit:
-            say(f"nearpeak: {why}")
+    chosen = _chosen(mpi, path, ways.BUFFERS)
+    say_lacking(chosen[0].library)
+    warn(chosen[0].diagnoses, sys.stderr)
     try:
         found = ways.explain(chosen, ways.SIZES, say)
     except LaunchFailed as error:
@@ -140,3 +135,39 @@ def _explain(mpi: str | None, path: str | None, json: bool) -> None:
         print_json(found)
     else:
         print_ways(found)
+    if found.failed:
+        raise typer.Exit(1)
+
+
+def _chosen(mpi: str, path: str | None, pairs: Sequence[str]) -> "list[Single]":
+    """Launches of messages between these pairs of buffers, those that fit the path. UserError
+    without any."""
+    from nearpeak.launching.programs import TOOLS, describe_library
+    from nearpeak.libraries import settings
+    from nearpeak.libraries.discover import LAYER, resolve
+    from nearpeak.study.single import beside, choose
+
+    spec, wanted = settings.split(mpi)
+    spec = spec.removesuffix(LAYER) + LAYER
+    described = describe_library(resolve(spec), TOOLS).benchmarks
+    benchmark = next(each.name for each in described if each.one_message)
+    asked = f"{spec}@{wanted or 'default'}"
+    command = "layer --explain"
+    chosen: list[Single] = []
+    unfit: dict[str, None] = {}
+    for buffers in pairs:
+        try:
+            if chosen:
+                chosen.append(beside(chosen[0], benchmark, path=path, buffers=buffers))
+            else:
+                chosen.append(
+                    choose(benchmark, asked, command, path=path, buffers=buffers, say=say)
+                )
+        except UserError as error:
+            unfit[str(error)] = None
+    if not chosen:
+        raise UserError("; ".join(unfit))
+    if not path:  # a path is between GPUs, or between the host and one
+        for why in unfit:
+            say(f"nearpeak: {why}")
+    return chosen

@@ -1,155 +1,142 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which way messages of each length go with the layer, by its own report."""
+"""Which way messages of each size go with the layer, by its own report."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import msgspec
-
 from nearpeak.errors import UserError
+from nearpeak.observations.ways import Leg, Step, Ways
 from nearpeak.study.single import Single
-from nearpeak.study.single_launch import measure
+from nearpeak.study.single_launch import LaunchFailed, Measured, measure
 
 # Each in a power of two of its own, as the layer counts.
 SIZES = [8, 64, *(1 << power for power in (7, 10, 12, 14, 15, 16, 17, 18, 19, 20, 22, 24))]
 REPORT = {"NEARPEAK_LAYER_REPORT": "2"}
 SAMPLING = ("--slot-ms", "20")
-# As in layer/ways.cpp and layer/begin.cpp.
+# As bench/layer/routes.cpp and bench/layer/begin.cpp write them.
 _LINE = re.compile(
     r"nearpeak layer: rank (?P<rank>\d+): (?P<end>sent from|received into|received from) a device,"
     r" at most (?P<bytes>\d+) bytes: (?P<ways>.+)"
 )
+_WAY = re.compile(r"(\d+) ([a-z, ]+)")
 _SET = re.compile(r"nearpeak layer: set: (.+)")
 _FOUND = re.compile(r"(?:\(up to|,) (\d+) bytes from rank (\d+)")
-
-
-class Step(msgspec.Struct, frozen=True):
-    """Messages of a size."""
-
-    size_bytes: int
-    way: str  # "" where the layer says nothing of them
-    latency_us: float  # of `nearpeak-mpi latency`: half of there and back
-
-
-class Leg(msgspec.Struct, frozen=True):
-    """Messages from one memory into another."""
-
-    words: str  # "from a device to a device"
-    buffers: str  # of the launch; of H,D the time is the mean of both directions
-    path: str
-    steps: list[Step]
-
-
-class Ways(msgspec.Struct, frozen=True):
-    """What was found of a library."""
-
-    library: str
-    version: str
-    host: str
-    settings: dict[str, str]  # of the layer, those that decide
-    # By rank of the sender: up to how many bytes a kernel copies between devices, where it was
-    # measured.
-    kernel_bytes: dict[int, int]
-    legs: list[Leg]
+_NO_KERNEL = re.compile(r"nearpeak layer: rank \d+: sent .+ of datatypes: (.+)")
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Direction:
     words: str
-    sender: int
-    receiver: int
-    end: str  # the receiver's
+    # Who counts messages, and how; all of them together. A receiver in memory of the host does not
+    # know of those through host memory.
+    counted: tuple[tuple[int, str], ...]
 
 
-_ASKED = {
-    "D,D": [_Asked("from a device to a device", 0, 1, "received into")],
+_THERE = _Direction("from a device to a device", ((1, "received into"),))
+_BACK = _Direction("back, from rank 1 to rank 0", ((0, "received into"),))
+_DIRECTIONS = {
+    "D,D": [_THERE, _BACK],
     "H,D": [
-        _Asked("from the host to a device", 0, 1, "received into"),
-        _Asked("from a device to the host", 1, 0, "received from"),
+        _Direction("from the host to a device", ((1, "received into"),)),
+        _Direction("from a device to the host", ((0, "received from"), (1, "sent from"))),
     ],
 }
-BUFFERS = tuple(_ASKED)
+BUFFERS = tuple(_DIRECTIONS)
 
 
-class Told(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class Told:
     """What the layer has said in one launch."""
 
     settings: dict[str, str]
     kernel_bytes: dict[int, int]
+    no_kernel: str
     # By rank, end ("sent from") and the bytes at most: how many messages went each way.
-    counts: dict[tuple[int, str, int], dict[str, int]]
+    counts: dict[tuple[int, str, int], Counter[str]]
 
-    def way(self, asked: _Asked, size: int) -> str:
-        """That of most messages: the receiver says it, of those through host memory into such
-        memory the sender alone."""
-        ways = self.counts.get((asked.receiver, asked.end, size)) or self.counts.get(
-            (asked.sender, "sent from", size), {}
-        )
-        return max(ways, key=lambda way: ways[way], default="")
+    def way(self, direction: _Direction, size: int) -> str:
+        """That of most messages of a size; "" without any."""
+        ways: Counter[str] = Counter()
+        for rank, end in direction.counted:
+            ways += self.counts.get((rank, end, size), Counter())
+        return ways.most_common(1)[0][0] if ways else ""
 
 
 def told(said: str) -> Told:
     """Reads the lines of the layer's report in the output of a launch."""
-    counts = {}
+    counts: dict[tuple[int, str, int], Counter[str]] = {}
     for line in _LINE.finditer(said):
-        ways = {}
-        for way in line["ways"].split("; "):
-            times, _, words = way.partition(" ")
-            ways[words] = int(times)
-        counts[int(line["rank"]), line["end"], int(line["bytes"])] = ways
+        ways = counts.setdefault((int(line["rank"]), line["end"], int(line["bytes"])), Counter())
+        for times, way in _WAY.findall(line["ways"]):
+            ways[way] += int(times)
     settings = _SET.search(said)
+    why = _NO_KERNEL.search(said)
     return Told(
-        settings=dict(word.split("=", 1) for word in settings[1].split()) if settings else {},
+        settings=dict(re.findall(r"(\w+)=(\S+)", settings[1])) if settings else {},
         kernel_bytes={int(rank): int(most) for most, rank in _FOUND.findall(said)},
+        no_kernel=why[1] if why else "",
         counts=counts,
     )
 
 
 def explain(chosen: Sequence[Single], sizes: Sequence[int], tell: Callable[[str], None]) -> Ways:
-    """Launches each, `latency` between BUFFERS: one library, one machine. UserError where the layer
-    is not on; LaunchFailed."""
+    """Launches each: a benchmark of one message with one library on one machine, between BUFFERS.
+    UserError where the layer is not on; LaunchFailed where none has a figure."""
     legs: list[Leg] = []
     settings: dict[str, str] = {}
     kernel_bytes: dict[int, int] = {}
-    listed = ",".join(map(str, sizes))
+    failed: list[str] = []
+    no_kernel = ""
     for each in chosen:
         tell(f"{each.benchmark.name} {each.buffers} on {each.path.id}: {each.path.summary}")
-        with each.mps():
-            cases = measure(each, ["--sizes", listed, *SAMPLING], REPORT)
+        try:
+            cases = _cases(each, sizes, first=not legs)
+        except LaunchFailed as error:
+            failed.append(f"{each.buffers}: {error}")
+            continue
         found = told(cases[0].said)
         if not found.settings:
             raise UserError(_why_off(cases[0].said))
         settings = found.settings
         kernel_bytes.update(found.kernel_bytes)
-        for asked in _ASKED[each.buffers]:
+        no_kernel = no_kernel or found.no_kernel
+        ways = {
+            direction: [found.way(direction, case.case.size_bytes) for case in cases]
+            for direction in _DIRECTIONS[each.buffers]
+        }
+        if ways.get(_BACK) == ways.get(_THERE):
+            ways.pop(_BACK, None)
+        for direction, names in ways.items():
             steps = [
-                Step(case.case.size_bytes, found.way(asked, case.case.size_bytes), case.value)
-                for case in cases
+                Step(case.case.size_bytes, name, case.value)
+                for case, name in zip(cases, names, strict=True)
             ]
-            legs.append(Leg(asked.words, each.buffers, each.path.id, steps))
+            legs.append(Leg(direction.words, each.buffers, each.path.id, steps))
+    if not legs:
+        raise LaunchFailed("; ".join(failed))
     return Ways(
         library=chosen[0].library.name,
         version=chosen[0].library.version,
         host=chosen[0].machine.hostname,
         settings=settings,
         kernel_bytes=kernel_bytes,
+        no_kernel=no_kernel,
         legs=legs,
+        failed=failed,
     )
 
 
+def _cases(chosen: Single, sizes: Sequence[int], *, first: bool) -> list[Measured]:
+    with chosen.mps():
+        if first:  # the layer compiles its kernels meanwhile, and keeps them for the next launch
+            measure(chosen, ["--sizes", str(sizes[0]), *SAMPLING])
+        return measure(chosen, ["--sizes", ",".join(map(str, sizes)), *SAMPLING], REPORT)
+
+
 def _why_off(said: str) -> str:
-    """The layer's own line, if it has said one."""
+    """With the layer's own line, if it has said one."""
     line = re.search(r"^nearpeak layer: (.+)$", said, re.MULTILINE)
-    return f"the layer says nothing of its messages{': ' + line[1] if line else ''}"
-
-
-def alike(steps: Sequence[Step]) -> list[list[Step]]:
-    """Steps in their order, in groups that go the same way."""
-    groups: list[list[Step]] = []
-    for step in steps:
-        if groups and groups[-1][-1].way == step.way:
-            groups[-1].append(step)
-        else:
-            groups.append([step])
-    return groups
+    why = line[1] if line else "unset NEARPEAK_LAYER, if it is off by that"
+    return f"the layer says nothing of its messages: {why}"

@@ -9,6 +9,7 @@ What launchers and ssh say is as Hydra, PRRTE, Open MPI, UCX, NCCL, Slurm and Op
 
 import ipaddress
 import itertools
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -110,7 +111,7 @@ _FORMS = {
     "MANY": r"([\w.,[\]-]+)",  # as Slurm writes it
 }
 _RANGE = r"\[\d{1,9}(?:[,-]\d{1,9})+\]"
-_MOST_HOSTS = 1 << 18  # of a list; the largest machine has 160,000
+_MOST_HOSTS = 1 << 12  # of a list: of a longer one all that are called alike are taken for its own
 _LISTED = re.compile(rf"(?:[\w.-]|{_RANGE})+")
 # Where texts tell of a host, or a user. Each is searched alone, which is faster where the first
 # letters are known.
@@ -169,6 +170,7 @@ class Names:
         self._counts: Counter[Kind] = Counter()  # of different names
         self._pattern: re.Pattern[str] | None = None
         self._any_word: re.Pattern[str] | None = None
+        self._alike: set[str] = set()  # patterns of hosts of lists that are too long
         self._with_hosts: set[str] = set()  # the domains in which known hosts are
         self.places: Counter[Kind] = Counter()  # how often something was replaced
         for word in hidden:
@@ -299,9 +301,11 @@ class Names:
 
     def _told_host(self, names: str) -> None:
         """A message tells of a host, or of a list of them."""
-        for name in _listed(names):
+        listed, of_ranges = _listed(names)
+        for name in (*listed, *of_ranges):
             if re.search("[A-Za-z]", name) and name.lower() not in PLACEHOLDERS:
                 self.host(name)
+        self._alike |= {_alike(name) for name in of_ranges if _numbered(name)}
 
     def _is_host(self, name: str) -> bool:
         """Whether it is the name of a host that is known, or an address."""
@@ -328,7 +332,8 @@ class Names:
         blank = "|".join(map(re.escape, sorted(self._blank, key=len, reverse=True)))
         kept = "|".join(map(re.escape, self._kept))
         words = sorted(self._words, key=lambda each: (-len(each), each))
-        word = "|".join(_alone(each) for each in words if len(each) > 1)
+        known = (_alone(each) for each in words if len(each) > 1)
+        word = "|".join([*known, *sorted(self._alike)])
         self._any_word = re.compile(word) if word else None
         hosts = (name for name, (kind, _) in self._words.items() if kind == "host")
         parts = {
@@ -400,9 +405,8 @@ class Names:
         return self._any_word.sub(lambda found: self._known_word(found[0]), part)
 
     def _known_word(self, text: str) -> str:
-        known = self._words.get(text) or next(
-            kind for word, kind in self._words.items() if word.lower() == text.lower()
-        )
+        alike = (kind for word, kind in self._words.items() if word.lower() == text.lower())
+        known = self._words.get(text) or next(alike, ("host", text.lower()))
         return self._put(*known)
 
     def _put(self, kind: Kind, name: str) -> str:
@@ -454,25 +458,49 @@ def _range(host: str) -> str:
     return rf"(?<![A-Za-z0-9])(?:{any_of})(?![A-Za-z0-9])"
 
 
-def _listed(names: str) -> Iterator[str]:
-    """The hosts of a list as Slurm writes it, `n[1-3],login1`; of one that is too long for any
-    machine the first ones, of which the others differ by their numbers alone."""
+def _alike(host: str) -> str:
+    """Finds hosts that are called so but for their numbers."""
+    fixed = r"\d+".join(map(re.escape, re.split(r"\d+", host)))
+    return rf"(?<![A-Za-z0-9])(?i:{fixed})(?![A-Za-z0-9])"
+
+
+def _listed(names: str) -> tuple[list[str], list[str]]:
+    """The hosts of a list as Slurm writes it, `n[1-3],login1`; those of a long list in one, by the
+    first of each range."""
+    listed: list[str] = []
+    ranges: list[str] = []
     for each in _LISTED.findall(names):
         parts = re.split(rf"({_RANGE})", each.strip(".-"))
-        for chosen in itertools.islice(itertools.product(*map(_numbers, parts)), _MOST_HOSTS):
-            yield "".join(chosen)
+        if len(listed) + math.prod(map(_count, parts)) > _MOST_HOSTS:
+            ranges.append("".join(_numbers(part, first=True)[0] for part in parts))
+        else:
+            listed += map("".join, itertools.product(*map(_numbers, parts)))
+    return listed, ranges
 
 
-def _numbers(part: str) -> list[str]:
-    """What a range of a list stands for; of all else itself."""
-    if not part.startswith("["):
-        return [part]
-    found: list[str] = []
+def _spans(part: str) -> Iterator[tuple[str, str]]:
+    """The first and the last of each span of a range: `[1-3,7]`."""
     for each in part[1:-1].split(","):
         first, _, last = each.partition("-")
-        numbers = range(int(first), int(last or first) + 1)
-        found += (f"{n:0{len(first)}}" for n in numbers[: _MOST_HOSTS - len(found)])
-    return found
+        yield first, last or first
+
+
+def _count(part: str) -> int:
+    """How many a part of a list stands for."""
+    if not part.startswith("["):
+        return 1
+    return sum(max(0, int(last) - int(first) + 1) for first, last in _spans(part))
+
+
+def _numbers(part: str, *, first: bool = False) -> list[str]:
+    """What a range of a list stands for, or the first of it; of all else itself."""
+    if not part.startswith("["):
+        return [part]
+    if first:
+        return [next(_spans(part))[0]]
+    return [
+        f"{n:0{len(begin)}}" for begin, end in _spans(part) for n in range(int(begin), int(end) + 1)
+    ]
 
 
 def _digits(uuid: str) -> str:

@@ -3,12 +3,12 @@
 
 import pytest
 
-from nearpeak.explain.ways import Leg, Step, Ways
+from nearpeak.observations.ways import Leg, Step, Ways
 from nearpeak.report.explained.ways import print_ways
 
 
 def test_sizes_that_go_alike_are_a_line(capsys: pytest.CaptureFixture[str]) -> None:
-    kernel, engine = "directly by a kernel", "directly by the copy engine"
+    kernel, engine = "directly, copied by a kernel", "directly, copied by the copy engine"
     steps = [Step(64, kernel, 7.0), Step(1024, kernel, 7.25), Step(1 << 20, engine, 12.0)]
     found = Ways(
         library="mpich+layer",
@@ -16,6 +16,8 @@ def test_sizes_that_go_alike_are_a_line(capsys: pytest.CaptureFixture[str]) -> N
         host="node1",
         settings={"NEARPEAK_LAYER_INLINE": "61", "NEARPEAK_LAYER_LONG": "65536"},
         kernel_bytes={1: 1 << 18},
+        no_kernel="NVRTC is not there",
+        failed=["D,D: it crashed"],
         legs=[
             Leg("from a device to a device", "D,D", "gpu-gpu nvlink", steps),
             Leg("from the host to a device", "H,D", "host-gpu near", [Step(8, "", 7.0)]),
@@ -28,14 +30,16 @@ def test_sizes_that_go_alike_are_a_line(capsys: pytest.CaptureFixture[str]) -> N
         "",
         "From a device to a device, gpu-gpu nvlink",
         "Size Way µs",
-        "64 B to 1 KiB directly by a kernel 7.00 to 7.25",
-        "1 MiB directly by the copy engine 12.0",
+        "64 B to 1 KiB directly, copied by a kernel 7.00 to 7.25",
+        "1 MiB directly, copied by the copy engine 12.0",
         "",
         "From the host to a device, host-gpu near",
         "Size Way µs, mean of there and back",
         "8 B not told 7.00",
         "",
-        "Measured in this launch: from rank 1 a kernel copies up to 256 KiB faster than the copy"
-        " engine.",
+        "Failed: D,D: it crashed",
+        "No kernel copies: NVRTC is not there",
+        "Measured meanwhile: of what rank 1 sends between devices a kernel copies up to 256 KiB,"
+        " the copy engine what is longer.",
         "Decided by (docs/layer.md): NEARPEAK_LAYER_INLINE=61 NEARPEAK_LAYER_LONG=65536",
     ]

@@ -2,7 +2,7 @@
 """The programs that start ranks: one file each, with `arguments(library, job) -> list[str]`, what
 they may be called (`PROGRAMS`: names and patterns, the likeliest first), and the variables by which
 they tell a process its rank (`RANK`) and that among the ranks of its host (`LOCAL_RANK`), which
-bench/options/launched.cpp knows too.
+bench/options/launched.* knows too.
 
 Those of workload managers, which start the ranks of many libraries, but in a job alone, are called
 `PROGRAM` in the place of `PROGRAMS`, and also have `in_job()`, in words where that is (`JOB`), and

@@ -4,8 +4,8 @@
 from rich.table import Table
 
 from nearpeak.console import PlainConsole
-from nearpeak.explain.ways import Ways, alike
 from nearpeak.numbers import number, size
+from nearpeak.observations.ways import Ways, alike
 
 
 def print_ways(found: Ways) -> None:
@@ -22,10 +22,14 @@ def print_ways(found: Ways) -> None:
             table.add_row(sizes, group[0].way or "not told", times)
         console.print(table)
     console.print()
+    for why in found.failed:
+        console.print(f"Failed: {why}", soft_wrap=True)
+    if found.no_kernel:
+        console.print(f"No kernel copies: {found.no_kernel}", soft_wrap=True)
     for rank, most in found.kernel_bytes.items():
         console.print(
-            f"Measured in this launch: from rank {rank} a kernel copies up to {size(most)}"
-            " faster than the copy engine.",
+            f"Measured meanwhile: of what rank {rank} sends between devices a kernel copies up to"
+            f" {size(most)}, the copy engine what is longer.",
             soft_wrap=True,
         )
     settings = " ".join(f"{name}={value}" for name, value in found.settings.items())
