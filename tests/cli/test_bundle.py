@@ -17,7 +17,7 @@ Nearpeak = Callable[..., tuple[int, str, str]]
     [
         (
             ("bundle", "-o", "a.tar.xz", "--mpi", "openmpi", "--python", "3"),
-            "write a version like 3.12",
+            "write a version from 3.10 on, like 3.12",
         ),
         (
             ("bundle", "-o", "a.tar.xz", "--mpi", "openmpi", "--python", "3.9"),

@@ -91,7 +91,7 @@ def test_a_recorded_study_beside_itself_is_refused(compare: Compare) -> None:
         (("nowhere", "nowhere"), "nowhere: no such folder"),
         ((".", "."), ".: neither a study nor a folder of studies"),
         (("nowhere", "nowhere", "--tolerance", "much"), "--tolerance 'much' is no percentage"),
-        (("nowhere",), "Missing argument 'NEW'"),
+        (("nowhere",), "Missing argument 'NEW...'"),
     ],
 )
 def test_bad_input_is_one_line(
@@ -119,6 +119,6 @@ def test_where_nothing_can_be_written_nothing_is_said(
 
 def test_tolerances() -> None:
     assert [parse_tolerance(text) for text in ("5%", "5", " 0.5 % ", "0")] == [0.05, 0.05, 0.005, 0]
-    for text in ("", "-1%", "100", "nan", "5%%"):
+    for text in ("", "-1%", "100", "nan", "5%%", "0.05"):
         with pytest.raises(UserError):
             parse_tolerance(text)

@@ -124,7 +124,8 @@ def test_a_launch_that_fails_under_the_microscope_alone(
     [
         (("latency",), "name a library with --mpi"),
         (("latenz", "--mpi", "mpich"), "latenz"),
-        (("latency", "--mpi", "mpich", "--sizes", "8X"), "'8X' is not a size"),
+        (("latency", "--mpi", "mpich", "--sizes", "8X"), "--sizes: '8X' is not a size"),
+        (("latency", "--mpi", "mpich", "--buffers", "X"), "--buffers: "),
         (("latency", "--mpi", "mpich", "--buffers", "D,D"), "buffers D,D"),
         (("latency", "--mpi", "nowhere"), "nowhere"),
         ((), "name a benchmark"),
@@ -193,3 +194,12 @@ def test_a_study_ends_with_its_furthest_messages(
     assert asked == [explanation.command]
     assert first.with_name("002.json").read_bytes() == first.read_bytes()
     assert len(json.loads((study / "results.json").read_text())["explanations"]) == 2
+
+
+def test_a_study_of_another_machine_is_refused(command: Nearpeak) -> None:
+    study = Path(__file__).parents[2] / "examples" / "h200x2"
+    code, _, err = command("explain", "--study", str(study), "--worst", "1")
+    assert code == 2
+    assert err.startswith(f"nearpeak: {study} is of ")
+    assert " with NVIDIA H200, NVIDIA H200, this is " in err
+    assert err.count("\n") == 1

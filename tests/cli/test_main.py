@@ -32,6 +32,7 @@ Nearpeak = Any
         (["study", "--launches", "many"], "see nearpeak study --help"),
         (["study", "--window", "32"], "; a study file has it as window = ... (docs/study.md); see"),
         (["study", "--in-flight", "1M"], "a study file has it as in_flight = ..."),
+        (["report", "--junit"], "requires an argument; see nearpeak report --help"),
         (["report", "DIR", "--window"], "No such option: --window; see nearpeak report --help"),
     ],
 )

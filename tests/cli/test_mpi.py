@@ -174,3 +174,9 @@ def test_bad_input_is_one_line_and_status_2(tmp_path: Path) -> None:
         assert done.stderr.count("\n") == 1
         assert done.stdout == ""
     assert not (tmp_path / "cache").exists()
+
+
+def test_what_is_no_library_is_shown_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    mpi.show("ceiling")
+    out = capsys.readouterr().out
+    assert out == "ceiling: nearpeak-native's best methods in the place of a library\n"

@@ -25,6 +25,10 @@ made = sys.modules["made_nodes"]  # loaded by tests/conftest.py
         (("--mpi", "one", "--hosts", "a,b,c", "--large", "0"), "--large 0: give one size"),
         (("--mpi", "one", "--hosts", "a,b,c", "--small", "8,9"), "--small 8,9: give one size"),
         (("--mpi", "one", "--hosts", "a,b,c", "--launch-limit", "5"), "--launch-limit: '5' is not"),
+        (("--mpi", "one", "--hosts", "a,b,a"), "--hosts: 'a' is named twice"),
+        (("--mpi", "one", "--hosts", "a,b,c", "--small", "1M"), "--large 1048576: the message of"),
+        (("--mpi", "no", "--nodes", "9", "--dry-run"), "unknown MPI library 'no'"),
+        (("--mpi", "ceiling", "--nodes", "9", "--dry-run"), "ceiling is no MPI library"),
         (("--mpi", "one", "--nodes", "9"), "--nodes N is for --dry-run and --sbatch"),
         (("--mpi", "one", "--nodes", "2", "--dry-run"), "2 nodes: it takes 3 or more"),
         (("--resume", "--sbatch", "f"), "--sbatch writes a script that completes its run"),
@@ -45,8 +49,8 @@ def test_a_plan_says_what_it_covers_and_costs(nearpeak: Nearpeak, tmp_path: Path
     words = ["--mpi", "one", "--hosts", hosts, "--rounds", "14", "-o", str(tmp_path / "nodes")]
     code, out, _ = nearpeak("nodes", *words, "--dry-run")
     assert code == 0
-    assert "nodes:      100, n0 to n99, a rank on each" in out
-    assert "covers:     700 of 4950 pairs (14.1 %)" in out
+    assert "nodes:      100 hosts, n0 to n99, a rank on each, with buffers in host memory" in out
+    assert "covers:     700 of 4950 pairs (14.1 %): links of the others are not tested" in out
     assert "node hours, and more where much looks slow" in out
     assert not (tmp_path / "nodes").exists()
 

@@ -28,6 +28,7 @@ def test_what_was_replaced_is_said(nearpeak: Nearpeak, tmp_path: Path) -> None:
         (("missing", "-o", "out"), "there is no study in missing: give the folder that "),
         ((".", "-o", "out"), "there is no study in .: give the folder that "),
         ((str(EXAMPLE), "-o", str(EXAMPLE)), "is not empty: choose another folder with -o"),
+        ((str(EXAMPLE), "-o", str(EXAMPLE / "copy")), f"copy is inside {EXAMPLE}: choose a folder"),
         ((str(EXAMPLE), "-o", "/proc/no/out"), "cannot make the folder /proc/no/out"),
         ((str(EXAMPLE), "-o", "out", "--hide", "a"), "--hide 'a': give a word of 3 letters"),
         ((str(EXAMPLE),), "Missing option"),

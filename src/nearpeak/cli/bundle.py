@@ -62,7 +62,7 @@ def bundle(
 
     version = re.fullmatch(r"3\.(\d+)", python)
     if version is None:
-        raise UserError(f"--python {python!r}: write a version like 3.12")
+        raise UserError(f"--python {python!r}: write a version from 3.10 on, like 3.12")
     if int(version[1]) < OLDEST_PYTHON:
         raise UserError(f"--python {python!r}: Nearpeak needs Python 3.{OLDEST_PYTHON} or later")
     made = make(

@@ -48,10 +48,14 @@ def register(app: typer.Typer) -> None:
 
 def compare(
     old: Annotated[Path, typer.Argument(metavar="OLD", help="The baseline.")],
-    new: Annotated[list[Path], typer.Argument(metavar="NEW", help="The new side.")],
+    new: Annotated[list[Path], typer.Argument(metavar="NEW...", help="The new side.")],
     tolerance: Annotated[
         str,
-        typer.Option(metavar="PERCENT", help="How much a new figure may be worse than an old one."),
+        typer.Option(
+            metavar="PERCENT",
+            help="How much a new figure may be worse than an old one, like 10%. Below 1 the sign is"
+            " needed.",
+        ),
     ] = "5%",
     allow_missing: Annotated[
         bool,
@@ -93,11 +97,14 @@ def compare(
 
 
 def parse_tolerance(text: str) -> float:
-    """`5%` or `5` as 0.05; UserError for anything but 0 to less than 100 percent."""
+    """`5%` or `5` as 0.05; UserError for anything but 0 to less than 100 percent, and for `0.05`,
+    which may be meant as a fraction."""
     try:
-        value = float(text.strip().removesuffix("%")) / 100
+        value = float(text.strip().removesuffix("%"))
     except ValueError:
         value = -1.0
-    if not 0 <= value < 1:
+    if not 0 <= value < 100:
         raise UserError(f"--tolerance {text!r} is no percentage below 100: give one like 5%")
-    return value
+    if 0 < value < 1 and "%" not in text:
+        raise UserError(f"--tolerance {text}: write {text}% or {100 * value:g}%")
+    return value / 100

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nearpeak.cli import Libraries, keep_reason, say, say_lacking
+from nearpeak.cli import Libraries, keep_reason, parsed, say, say_lacking
 from nearpeak.errors import UserError
 
 if TYPE_CHECKING:
@@ -109,11 +109,11 @@ def conform(
     chosen = Chosen(
         libraries=mpi or [],
         operations=split_list(operations) if operations else [],
-        buffers=[parse_buffers(kind) for kind in buffers or []],
+        buffers=[parsed("--buffers", parse_buffers, kind) for kind in buffers or []],
         path=path,
         allocators=split_list(allocators) if allocators else [],
         depth="quick" if quick else "full" if full else "default",
-        limit_seconds=parse_seconds(limit) if limit else Chosen().limit_seconds,
+        limit_seconds=parsed("--limit", parse_seconds, limit) if limit else Chosen().limit_seconds,
     )
     if resume and chosen != Chosen():
         raise UserError(

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nearpeak.cli import PathId, SettingsEnv, say, say_lacking, warn
+from nearpeak.cli import PathId, SettingsEnv, parsed, say, say_lacking, warn
 from nearpeak.errors import UserError
 
 if TYPE_CHECKING:
+    from nearpeak.machine.machine import Machine
     from nearpeak.observations.explained import Explanation
     from nearpeak.study.single import Single
 
@@ -218,11 +219,21 @@ def _worst(study: Path, count: int) -> list[Asked]:
 def _chosen(asked: Asked, study: Path | None) -> "Single":
     """Where it is looked at; UserError for what cannot be, and for a study of another machine."""
     from nearpeak.cli.run import check
+    from nearpeak.machine.discover import discover
     from nearpeak.observations.load import load
     from nearpeak.study.single import choose
+    from nearpeak.terms.buffers import parse_buffers
     from nearpeak.terms.sizes import parse_sizes
 
-    parse_sizes(asked.sizes)
+    parsed("--sizes", parse_sizes, asked.sizes)
+    parsed("--buffers", parse_buffers, asked.buffers)
+    if study:
+        here, there = discover(), load(study).machine
+        if here.hostname != there.hostname or _gpus(here) != _gpus(there):
+            raise UserError(
+                f"{study} is of {there.hostname} with {_gpus(there)}, this is {here.hostname} with"
+                f" {_gpus(here)}: give a study of this machine"
+            )
     chosen = choose(
         asked.benchmark,
         asked.mpi,
@@ -233,11 +244,12 @@ def _chosen(asked: Asked, study: Path | None) -> "Single":
         settings_env=asked.settings_env,
         say=say,
     )
-    here = chosen.machine.hostname
-    if study and (there := load(study).machine.hostname) != here:
-        raise UserError(f"{study} is of {there}, this is {here}: give a study of this machine")
     check(chosen, ["--sizes", asked.sizes, *asked.words], "explain")
     return chosen
+
+
+def _gpus(machine: "Machine") -> str:
+    return ", ".join(sorted(gpu.name for gpu in machine.gpus)) or "no GPU"
 
 
 def _look(chosen: "Single", asked: Asked, *, ask: bool) -> "Explanation":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nearpeak.cli import Hosts, RemoteShell, print_hosts, print_json
+from nearpeak.cli import RemoteShell, print_hosts, print_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,7 +29,14 @@ def register(app: typer.Typer) -> None:
 
 def machine(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    hosts: Hosts = None,
+    hosts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B[,C...]",
+            help="Look at these hosts too, and say in what they differ; this one must be among"
+            " them. The others are called by ssh, which must ask for no password.",
+        ),
+    ] = None,
     remote_shell: RemoteShell = None,
     all_pairs: Annotated[
         bool,

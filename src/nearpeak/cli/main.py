@@ -105,7 +105,8 @@ def main() -> None:
     try:
         status = build_app(*sys.argv[1:2])(prog_name="nearpeak", standalone_mode=False)
     except UsageError as error:
-        command = error.ctx.command_path if error.ctx else "nearpeak"
+        # Of an option that lacks its value it has no context.
+        command = error.ctx.command_path if error.ctx else " ".join(["nearpeak", *sys.argv[1:2]])
         if message := error.format_message().rstrip("."):  # none where help was printed instead
             hint = _hint(command, getattr(error, "option_name", ""))
             print(f"nearpeak: {printable(message)}; {hint}see {command} --help", file=sys.stderr)

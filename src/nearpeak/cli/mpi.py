@@ -109,12 +109,15 @@ def show(
     from nearpeak.console import PlainConsole
     from nearpeak.libraries import settings
     from nearpeak.libraries.discover import resolve
-    from nearpeak.libraries.families import all_families, mode_of
+    from nearpeak.libraries.families import all_families, is_ceiling, mode_of
     from nearpeak.libraries.launch import launcher_of, shell_line
     from nearpeak.libraries.library import Launch, Rank
     from nearpeak.libraries.preload import command_line
 
     library = resolve(name)
+    if is_ceiling(library):
+        typer.echo(f"{library.name}: nearpeak-native's best methods in the place of a library")
+        return
     if mode_of(library):
         typer.echo(f"{library.name}: {library.version_text}")
         return

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nearpeak.cli import Hosts, RemoteShell, parsed, say, say_lacking, write_script
+from nearpeak.cli import RemoteShell, parsed, say, say_lacking, write_script
 from nearpeak.errors import UserError
 from nearpeak.numbers import printable
 
@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 
 HELP = """Measure all pairs of the nodes of a cluster, and find slow nodes and slow links.
 
-A rank runs on each node. In rounds of disjoint pairs, all pairs of a round are
-measured at the same time: the latency of small messages, then the bandwidth of
-large ones. Up to 64 nodes, every launch measures every pair, also alone; of more
-nodes, one launch measures all pairs and others measure again what looked slow.
-What is slow is told as a node or as a link between two, with one error rate for
-all. The plan, with what it costs in node hours, is printed before it runs.
+A rank runs on one core of each node, with buffers in the memory of the host, over
+the adapters that the library takes by itself: GPUs and other adapters are not
+measured. In rounds of disjoint pairs, all pairs of a round are measured at the
+same time: the latency of small messages, then the bandwidth of large ones. Up to
+64 nodes, every launch measures every pair, also alone; of more nodes, one launch
+measures all pairs and others measure again what looked slow. What is slow is told
+as a node or as a link between two, with one error rate for all. The plan, with
+what it costs in node hours, is printed before it runs.
 
 In a job of Slurm, its nodes are measured, as far as its time allows; --resume goes
 on in another job of the same nodes. --sbatch writes the script of such a job.
@@ -43,7 +45,7 @@ Examples:
 
   nearpeak nodes --mpi mpich --hosts node1,node2,node3 --slot-ms 50 -o rack7
 
-  nearpeak nodes --mpi openmpi --nodes 512 --rounds 24 --dry-run
+  nearpeak nodes --mpi openmpi --nodes 512 --dry-run
 
   nearpeak nodes --mpi openmpi --nodes 16 --sbatch job.sh
 
@@ -63,7 +65,15 @@ def nodes(
         str | None,
         typer.Option(metavar="SPEC[@SETTINGS]", help="The library: its name, or a path."),
     ] = None,
-    hosts: Hosts = None,
+    hosts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,C[,...]",
+            help="The nodes, three or more, all pairs of which are measured; this one must be among"
+            " them. The others are called by ssh, which must ask for no password. Default: those of"
+            " the Slurm job.",
+        ),
+    ] = None,
     number: Annotated[
         int | None,
         typer.Option(
@@ -78,8 +88,9 @@ def nodes(
         int | None,
         typer.Option(
             metavar="N",
-            help="Rounds of the first launch, each with half as many pairs as there are nodes."
-            " Default: every pair once.",
+            help="Rounds of the first launch, each with half as many pairs as there are nodes: for"
+            " thousands of nodes, as links outside of these pairs are not tested. Default: every"
+            " pair once.",
         ),
     ] = None,
     launches: Annotated[
@@ -191,17 +202,34 @@ def nodes(
     if sbatch is not None:
         _write_script(sbatch, chosen, Path(output))
         return
+    if dry_run:
+        for line in _lacking(mpi):
+            say(f"nearpeak: {line}")
     conclude(_run(Path(output), chosen, dry_run))
+
+
+def _lacking(mpi: str) -> list[str]:
+    """Why the library is none here; UserError for a name that no machine knows, or of no MPI
+    library."""
+    from nearpeak.libraries import discover, settings
+    from nearpeak.libraries.families import is_native
+    from nearpeak.nodes.run import check_library
+    from nearpeak.study.contenders import not_here
+    from nearpeak.study.options import library_choice
+
+    lacking = [*not_here([library_choice(mpi)])]
+    if not lacking:
+        library = discover.resolve(settings.split(mpi)[0])
+        check_library(library, is_native(library))
+    return lacking
 
 
 def _write_script(file: Path, chosen: "Chosen", folder: Path) -> None:
     from nearpeak.nodes import plan
     from nearpeak.nodes.journal import NAME
     from nearpeak.study.batch import Asked
-    from nearpeak.study.contenders import not_here
-    from nearpeak.study.options import library_choice
 
-    lacking = [*not_here([library_choice(chosen.mpi)])]
+    lacking = _lacking(chosen.mpi)
     seconds = plan.cost(chosen, plan.planned(chosen)).seconds
     hosts = [node for node in chosen.nodes if node]
     asked = Asked(LONGER * seconds, len(chosen.nodes), hosts, folder, NAME)

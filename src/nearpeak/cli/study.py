@@ -173,15 +173,16 @@ def study(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Fit the study to this time, like 90s or 5m. With --resume, --extend: add this"
-            " time.",
+            help="Fit the study to this time, like 90s or 5m. Default: 13m without --benchmarks,"
+            " --operations and --sizes, else none. With --resume, --extend: add this time.",
         ),
     ] = None,
     launches: Annotated[
         int | None,
         typer.Option(
             metavar="N",
-            help="Launches of each case. Default: 6 to 12, until precise. With --resume: in all,"
+            help="Launches of each case. Default: 6 to 12, until precise or as many as the budget"
+            " holds. With --resume: in all,"
             " with those that the study has. With --extend: of each new case, by default"
             " as many as verdicts need.",
         ),

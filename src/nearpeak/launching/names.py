@@ -29,7 +29,7 @@ def check_name(name: str) -> None:
 def check_family(name: str) -> None:
     """The same of families of benchmarks, or `all`."""
     if name not in (*FAMILIES, EVERYTHING) and not own_benchmarks():
-        raise UserError(f"there are no operations {name!r}{closest(name, FAMILIES)}")
+        raise UserError(f"there are no operations {name!r}{closest(name, (*FAMILIES, EVERYTHING))}")
 
 
 def _is_spelled(name: str) -> bool:

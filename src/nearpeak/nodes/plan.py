@@ -13,7 +13,7 @@ from nearpeak.arrays import Indices
 from nearpeak.errors import UserError
 from nearpeak.nodes import rounds
 from nearpeak.nodes.rounds import Round
-from nearpeak.numbers import count
+from nearpeak.numbers import count, in_short
 from nearpeak.terms.sizes import format_seconds
 
 Stage = Literal["whole", "survey", "sift", "again"]
@@ -74,6 +74,15 @@ def check(chosen: Chosen) -> None:
             f"{count(number, 'node')}: it takes {LEAST_NODES} or more, by --hosts a,b,c, of a job,"
             f" or by --nodes {LEAST_NODES} of its script; between two, `nearpeak study` measures"
         )
+    if twice := next(
+        (node for node in chosen.nodes if node and chosen.nodes.count(node) > 1), None
+    ):
+        raise UserError(f"--hosts: {twice!r} is named twice")
+    if chosen.small_bytes >= chosen.large_bytes:
+        raise UserError(
+            f"--small {chosen.small_bytes} --large {chosen.large_bytes}: the message of bandwidth"
+            " is to be longer than that of latency"
+        )
     if chosen.launches < LEAST_LAUNCHES:
         raise UserError(
             f"--launches {chosen.launches}: a slow pair is told from a disturbed launch by "
@@ -119,8 +128,8 @@ def words(chosen: Chosen) -> list[str]:
     number, every = len(chosen.nodes), math.comb(len(chosen.nodes), 2)
     first, whole = launches[0], cost(chosen, launches)
     covered = f"{whole.pairs} of {count(every, 'pair')} ({100 * whole.pairs / every:.3g} %)"
-    which = f", {chosen.nodes[0]} to {chosen.nodes[-1]}" if chosen.nodes[0] else ""
-    lines = [f"nodes:      {number}{which}, a rank on each"]
+    which = in_short(chosen.nodes) if chosen.nodes[0] else str(number)
+    lines = [f"nodes:      {which}, a rank on each, with buffers in host memory"]
     if is_whole(chosen):
         alone = ", and each pair alone" if first.alone else ""
         lines.append(
@@ -133,7 +142,8 @@ def words(chosen: Chosen) -> list[str]:
             f"looks slow in it, and {len(launches) - 2} with what does so in both and with "
             f"{CONTROLS} other pairs"
         )
-    lines.append(f"covers:     {covered}")
+    outside = "" if whole.pairs == every else ": links of the others are not tested"
+    lines.append(f"covers:     {covered}{outside}")
     lines.append(
         f"estimate:   {format_seconds(whole.seconds)}, {whole.node_hours:.3g} node hours"
         + ("" if is_whole(chosen) else ", and more where much looks slow")

@@ -101,7 +101,7 @@ def publish(
         UserError: none of them is there, it cannot be read, or the new folder is not empty or
             cannot be made; nothing is left there then.
     """
-    check_new(output)
+    check_new(output, can_resume=False)
     trace = _trace(folder) if folder.is_file() else None
     studies = [_read(folder, where) for where in (Path(), Path(STUDY)) if _is_study(folder / where)]
     runs = [(each, _run(folder, each)) for each in JOURNALS if (folder / each.NAME).is_file()]
@@ -111,6 +111,8 @@ def publish(
             "`nearpeak tune`, `nearpeak conform` or `nearpeak nodes` wrote, or the file of "
             "`nearpeak trace`"
         )
+    if folder.is_dir() and output.resolve().is_relative_to(folder.resolve()):
+        raise UserError(f"{output} is inside {folder}: choose a folder outside of it with -o")
     texts = dict(_texts(folder, [LOGS, f"{STUDY}/{LOGS}"] if logs else []))
     cases = dict(_texts(folder, [conforming.CASES]))
     lines = [line for _, run in runs for line in run]

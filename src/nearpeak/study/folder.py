@@ -17,19 +17,21 @@ from nearpeak.study.records import StudyRecord
 from nearpeak.terms.study_files import MACHINE, PLAN
 
 
-def check_new(folder: Path) -> None:
-    """UserError when a new study cannot be put into `folder`; leaves nothing new."""
+def check_new(folder: Path, *, can_resume: bool = True) -> None:
+    """UserError when a new study cannot be put into `folder`; leaves nothing new. `can_resume`:
+    whether who asks can complete one that is there."""
     if folder.exists() and not folder.is_dir():
         raise UserError(f"{folder} is not a folder: choose another with -o")
     if folder.is_dir() and any(folder.iterdir()):
-        raise _not_empty(folder)
+        raise _not_empty(folder, can_resume=can_resume)
     check_output(folder)
 
 
-def _not_empty(folder: Path) -> UserError:
+def _not_empty(folder: Path, *, can_resume: bool) -> UserError:
+    resume = can_resume and (folder / PLAN).exists()
     return UserError(
         f"{folder} is not empty: choose another folder with -o"
-        + (", or complete its study with --resume" if (folder / PLAN).exists() else "")
+        + (", or complete its study with --resume" if resume else "")
     )
 
 
@@ -43,7 +45,7 @@ def create(folder: Path, machine: Machine, plan: Plan) -> StudyJournal:
     journal = StudyJournal(folder)
     if (folder / NAME).stat().st_size:  # another has begun, and ended, until now
         journal.close()
-        raise _not_empty(folder)
+        raise _not_empty(folder, can_resume=True)
     try:
         for name, content in ((MACHINE, machine), (PLAN, plan)):
             put_whole(folder / name, written(content))

@@ -10,6 +10,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from nearpeak.errors import UserError, closest
+from nearpeak.journal import resume_study
 from nearpeak.libraries import settings
 from nearpeak.libraries.library import Settings
 from nearpeak.terms.buffers import parse_buffers
@@ -169,6 +170,11 @@ _AS_THEY_ARE = {*KEYS}.intersection(Options.__dataclass_fields__).difference(_CO
 
 def read_study_file(file: Path) -> Options:
     """The options in a study file; UserError names the file, the key and what is wrong with it."""
+    if file.is_dir():
+        raise UserError(
+            f"{file} is a folder, and a study file is wanted: to complete the study in it, "
+            f"{resume_study(file)}"
+        )
     try:
         table = msgspec.toml.decode(file.read_bytes())
     except OSError as error:
