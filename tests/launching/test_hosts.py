@@ -23,7 +23,7 @@ def test_what_differs_is_named(dgx: Machine) -> None:
     other = msgspec.structs.replace(here, cpu_model="Other CPU", gpus=here.gpus[:1])
     cpu, gpus = differences(here, other)
     assert cpu == f"CPU: Other CPU, here {here.cpu_model}"
-    assert gpus.startswith(f"GPUs: {here.gpus[0].name} at node")
+    assert gpus.startswith(f"GPUs: {here.gpus[0].name} at NUMA node")
     fewer = msgspec.structs.replace(here, allowed_cpus=here.allowed_cpus[:1], nics=[])
     told = [line.partition(":")[0] for line in differences(here, fewer)]
     assert "usable CPUs" in told

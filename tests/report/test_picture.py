@@ -51,13 +51,13 @@ def test_the_best_library_at_the_largest_message(plain: Results) -> None:
         ("C", "host-memory node0"),
     ]
     first = rows[0]
-    assert (first.size_bytes, first.who, first.ends) == (1 << 26, "openmpi", "inside node 0")
+    assert (first.size_bytes, first.who, first.ends) == (1 << 26, "openmpi", "inside NUMA node 0")
     assert first.fraction == pytest.approx(0.85)
     assert first.value == pytest.approx(0.85 * (first.ceiling or 0))
     assert first.state == "half"
     assert first.figures == "openmpi 11.9 of 14.0 GB/s"
     assert (
-        first.sentence == "host-host same-numa, inside node 0, 64 MiB: "
+        first.sentence == "host-host same-numa, inside NUMA node 0, 64 MiB: "
         "openmpi 11.9 of 14.0 GB/s (85.0 % [82.5, 86.7])"
     )
     assert not first.few
@@ -193,7 +193,7 @@ def test_paths_of_gpus(gpu: Results) -> None:
         "host-gpu near",
     ]  # no pairs: they have their own matrices
     assert {row.who for row in rows} == {"openmpi"}  # mpich was staged by the benchmark
-    assert [row.ends for row in rows[-2:]] == ["node 0 to GPU ?", "GPU ? to node 0"]
+    assert [row.ends for row in rows[-2:]] == ["NUMA node 0 to GPU ?", "GPU ? to NUMA node 0"]
     assert rows[-1].letter == rows[-2].letter
 
 

@@ -107,14 +107,17 @@ def test_what_was_not_imported_has_no_row(plain: Results, imported: bool) -> Non
 def test_where_a_link_is_stays_together(plain: Results) -> None:
     for width in (50, 60, 80):
         lines = _printed(plain, width).splitlines()
-        assert sum("inside node 0" in line for line in lines) == 3
+        assert sum("inside NUMA node 0" in line for line in lines) == 3
 
 
 def test_the_links_of_the_machine_come_first(plain: Results) -> None:
     lines = [" ".join(line.split()) for line in _printed(plain).splitlines()]
-    assert lines[3] == "host-host same-numa: inside node 0 64 MiB openmpi 11.9 of 14.0 GB/s 85.0 %"
-    assert lines[5].startswith("host-memory node0: inside node 0 64 MiB ceiling")
-    assert lines[6].startswith("Rate in one direction at this size: the best library")
+    assert (
+        lines[3]
+        == "host-host same-numa: inside NUMA node 0 64 MiB openmpi 11.9 of 14.0 GB/s 85.0 %"
+    )
+    assert lines[6].startswith("host-memory node0: inside NUMA node 0 64 MiB ceiling")
+    assert lines[7].startswith("Rate in one direction at this size: the best library")
 
 
 def test_launches_that_failed_alike_are_told_once(results: Results) -> None:

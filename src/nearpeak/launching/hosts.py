@@ -131,7 +131,7 @@ FACTS: dict[str, Callable[[Machine], str]] = {
         sorted({str(len(core.cpus)) for core in machine.cores})
     ),
     "GPUs": lambda machine: "; ".join(
-        f"{gpu.name} at node {gpu.numa_node}" for gpu in machine.gpus
+        f"{gpu.name} at NUMA node {gpu.numa_node}" for gpu in machine.gpus
     ),
     "NICs": lambda machine: "; ".join(
         f"{nic.name} {'' if nic.rate_gbs is None else f'{nic.rate_gbs:g} GB/s'}".strip()

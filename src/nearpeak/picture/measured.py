@@ -18,7 +18,7 @@ class Measured:
     letter: str
     path: DataPath
     name: str  # the path's id, or "host-memory" for several memories
-    ends: str  # "GPU 0 to GPU 1", "inside node 0"
+    ends: str  # "GPU 0 to GPU 1", "inside NUMA node 0"
     size_bytes: int
     unit: str
     ceiling: float | None
@@ -106,8 +106,8 @@ def ends_words(machine: Machine, path: DataPath, turned: bool) -> str:
 
 
 def end_name(machine: Machine, end: Endpoint) -> str:
-    """`GPU 1`, `node 0`."""
+    """`GPU 1`, `NUMA node 0`."""
     if end.gpu is None:
-        return f"node {end.numa_node}"
+        return f"NUMA node {end.numa_node}"
     index = {gpu.uuid: str(gpu.index) for gpu in machine.gpus}.get(end.gpu, "")
     return f"GPU {index or (end.gpu if end.host else '?')}"

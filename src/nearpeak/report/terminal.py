@@ -120,7 +120,7 @@ def _print_links(results: Results, console: PlainConsole) -> None:
         box=None, pad_edge=False, padding=(0, 1), collapse_padding=True, show_header=False
     )
     table.add_column(overflow="fold")
-    table.add_column(no_wrap=True)  # "inside node 0" is no place without its number
+    table.add_column(no_wrap=True)  # "inside NUMA node 0" is no place without its number
     table.add_column(justify="right", no_wrap=True)
     whole = max(len(row.figures) for row in rows) <= console.width - 52  # so that names fold
     table.add_column(overflow="fold", no_wrap=whole)
