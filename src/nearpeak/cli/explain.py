@@ -76,7 +76,7 @@ def explain(
         str | None,
         typer.Option(
             metavar="A,B",
-            help="As in `nearpeak run`: H host, P pinned, D device. Default: H,H.",
+            help="As in `nearpeak run`: H host, P pinned, D device, M managed. Default: H,H.",
         ),
     ] = None,
     settings_env: SettingsEnv = None,

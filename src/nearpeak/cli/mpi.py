@@ -253,11 +253,18 @@ def _print_table(found: Discovery, beside: list[Library]) -> None:
     rows = [(library, launcher_of(library), _short(library.prefix)) for library in found.libraries]
     rows += [(library, "", _short(library.libmpi)) for library in beside]
     rows += [(library, "", f"({library.version_text})") for library in natives().values()]
+    example = ""
     for library, launcher, where in rows:
         what = (library.name, library.family, library.version, library.abi)
-        settings = " ".join(name for name in known(library.family) if name != "default")
-        table.add_row(*what, launcher, library.origin, settings, where)
+        settings = [name for name in known(library.family) if name != "default"]
+        if settings and not example:
+            example = f"{library.name}@{settings[0]}"
+        table.add_row(*what, launcher, library.origin, " ".join(settings), where)
     console.print(table)
+    if example:
+        console.print(
+            f"A library with a setting is {example}; `nearpeak mpi show NAME` says what it does"
+        )
     missing = [entry for entry in catalogue.libraries().values() if not entry.installed]
     if missing:
         console.print()

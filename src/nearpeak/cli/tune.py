@@ -95,7 +95,8 @@ def tune(
     buffers: Annotated[
         str | None,
         typer.Option(
-            metavar="A,B", help="As in `nearpeak run`: H host, P pinned, D device. Default: H,H."
+            metavar="A,B",
+            help="As in `nearpeak run`: H host, P pinned, D device, M managed. Default: H,H.",
         ),
     ] = None,
     budget: Annotated[
