@@ -347,3 +347,14 @@ def test_what_is_slower_has_inherited_variables_as_its_possible_reason(
     found = compare(old, slower, 0.05)
     assert [place.reasons for place in found.places] == [["MPIR_CVAR_NOLOCAL"], []]
     assert all(not place.reasons for place in compare(old, alike, 0.05).places)
+
+
+def test_sessions_are_in_the_order_of_their_start(make_sides: MakeSides) -> None:
+    days = [(5, "a"), (1, "b"), (3, "c")]
+    old = [make_sides(name, day=day, factor=day) for day, name in days]
+    found = compare(load_side(old), load_side([make_sides("new", day=7)]), 0.05)
+    assert [session.started for session in found.sessions] == [
+        f"2026-01-0{day}" for day in (1, 3, 5, 7)
+    ]
+    history = [value for value in found.libraries[0].change.history if value is not None]
+    assert history[:3] == sorted(history[:3])

@@ -25,6 +25,20 @@ def test_each_value_of_a_side_is_named_once(make_sides: MakeSides) -> None:
     ]
 
 
+def test_the_order_of_values_is_no_difference(make_sides: MakeSides) -> None:
+    old, new = (
+        [
+            make_sides(f"{day}", day=day, blocks=1, nvidia=driver, variables={"UCX_TLS": tls})
+            for day, driver, tls in days
+        ]
+        for days in (
+            [(1, "550", "tcp"), (2, "560", "sm")],
+            [(3, "560", "sm"), (4, "550", "tcp")],
+        )
+    )
+    assert find(load_side(old), load_side(new)) == []
+
+
 def test_a_library_of_one_side_differs_by_its_name_alone(make_sides: MakeSides) -> None:
     old = load_side([make_sides("old", libraries=("alpha", "site"), blocks=1)])
     new = load_side([make_sides("new", day=2, libraries=("alpha", "beta"), blocks=1)])

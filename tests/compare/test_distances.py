@@ -54,7 +54,10 @@ def test_what_sides_have_no_distance_in_common_is_not_judged(make_sides: MakeSid
     for change in found.places[0].changes:
         assert (change.verdict, change.ci95, change.p_value) == ("undecided", None, 1.0)
     assert found.places[0].inseparable
-    assert "; not judged, as the sides have no distance in common" in words.distances(found)[0]
+    no_distance = "the sides have no distance between CPUs in common: measure more sessions"
+    assert f"; not judged, as {no_distance}" in words.distances(found)[0]
+    assert words.sessions(found).startswith(f"Nothing is judged: {no_distance}")
+    assert words.conclusion(found).startswith(f"Nothing can be judged: {no_distance}")
 
 
 def test_unknown_distances_change_nothing(make_sides: MakeSides) -> None:

@@ -108,6 +108,10 @@ def test_a_ceiling_that_did_not_start_was_to_measure_nothing_known() -> None:
     new = [ceiling(block, ("crashed", None)) for block in range(3)]
     new += [ceiling(block) for block in range(3, 6)]
     assert counted([ceiling(block) for block in range(6)], new) == {"": (0, 6, 3, 6)}
+    never = [ceiling(block, ("crashed", None)) for block in range(6)]
+    assert counted([ceiling(block) for block in range(6)], never) == {"": (0, 6, 6, 6)}
+    assert counted(never, [ceiling(block) for block in range(6)]) == {}
+    assert counted(never, never) == {"": (6, 6, 6, 6)}
 
 
 def test_studies_and_sessions_have_blocks_of_their_own() -> None:

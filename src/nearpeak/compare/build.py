@@ -114,8 +114,8 @@ def to_json(compared: Compared) -> str:
 
 
 def _sessions(studies: Sequence[Study], side: Side) -> dict[tuple[int, int], Session]:
-    """Those in which something was measured, by study and number."""
-    return {
+    """Those in which something was measured, by study and number, in the order of their start."""
+    found = {
         (index, session.session): Session(
             side=side,
             study=study.results.study,
@@ -128,6 +128,7 @@ def _sessions(studies: Sequence[Study], side: Side) -> dict[tuple[int, int], Ses
         for index, study in enumerate(studies)
         for session in study.results.measuring_sessions
     }
+    return dict(sorted(found.items(), key=lambda item: (item[1].started, item[0])))
 
 
 def _loaded(study: Study, session: int) -> bool:

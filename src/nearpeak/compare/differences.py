@@ -35,7 +35,7 @@ def _variables(old: Sequence[Study], new: Sequence[Study]) -> list[Difference]:
         return []
     values = {
         name: [
-            " or ".join(dict.fromkeys(each.get(name, NOTHING) for each in side))
+            " or ".join(sorted({each.get(name, NOTHING) for each in side}))
             for side in (before, now)
         ]
         for name in sorted({name for each in before + now for name in each})
@@ -70,7 +70,7 @@ def _side(studies: Sequence[Study]) -> ByPart:
             for part, name, value in _facts(study.results, session):
                 values[part][name][value] = None
     return {
-        part: {name: " or ".join(found) for name, found in names.items()}
+        part: {name: " or ".join(sorted(found)) for name, found in names.items()}
         for part, names in values.items()
     }
 

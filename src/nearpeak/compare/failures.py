@@ -134,7 +134,8 @@ def _by_owner(studies: Iterable[Iterable[Launched]]) -> dict[Owner, _Launches]:
 def _questions(owner: Owner, old: _Launches, new: _Launches) -> list[_Question]:
     """Of a library at a place, and of each curve of it; what has the same answers is one."""
     asked = [{case for _, launch in side for case in launch.asked} for side in (old, new)]
-    common = asked[0] & asked[1]
+    # Ceilings that never came to a case do not say of which they would have been.
+    common = (asked[0] or asked[1]) & (asked[1] or asked[0])
     curves: dict[Curve, set[Case]] = defaultdict(set)
     for case in common:
         curves[case.curve].add(case)

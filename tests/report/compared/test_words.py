@@ -11,6 +11,7 @@ from nearpeak.compare.build import compare
 from nearpeak.compare.compared import End
 from nearpeak.compare.load import load_side
 from nearpeak.report.compared import words
+from nearpeak.report.compared.page import render
 from nearpeak.results.names import label
 from nearpeak.terms.identity import CEILING
 
@@ -26,6 +27,17 @@ def test_sides_are_named_in_short(make_sides: MakeSides) -> None:
     assert words.tolerance(found) == "2.5 %"
     assert "3 sessions before, 1 now: a change below about" in words.sessions(found)
     assert "Measure 3 sessions of each side to tell more." in words.sessions(found)
+
+
+def test_a_side_that_measured_nothing_is_told(make_sides: MakeSides) -> None:
+    sides = [load_side([make_sides("old")]), load_side([make_sides("new", day=2)])]
+    found = compare(*sides, 0.05)
+    old, _ = found.sessions
+    found.sessions = [old]
+    assert words.side(found, "new") == "no session with a figure"
+    assert f"<h1>What changed on {old.host}?</h1>" in render(found)
+    found.sessions = []
+    assert words.host(found) == "no session with a figure"
 
 
 def test_one_launch_of_each_side_is_told_as_such(make_sides: MakeSides) -> None:

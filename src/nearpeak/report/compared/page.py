@@ -38,6 +38,7 @@ def render(compared: Compared) -> str:
         differences=words.differences(compared),
         no_difference=words.NO_DIFFERENCE,
         reasons=words.reasons(compared),
+        host=words.host(compared),
         sessions=words.sessions(compared),
         tolerance=words.tolerance(compared),
         conclusion=words.conclusion(compared),

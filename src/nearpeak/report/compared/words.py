@@ -38,6 +38,10 @@ NO_DIFFERENCE = (
     "Machine, driver, libraries, build and inherited variables: no difference is recorded."
 )
 _NONE_IN_COMMON = "the sides have no figure in common"
+_NO_DISTANCE = (
+    "the sides have no distance between CPUs in common: measure more sessions of each side, until"
+    " they have"
+)
 ENDS = 3  # ways of failing that are told in one sentence
 NAMED = 6  # of what is not measured any more, in one sentence
 _LACKS = {"control": "no control", "session": "one session"}
@@ -97,6 +101,8 @@ def _owners(found: Iterable[Failing]) -> str:
 def _proven(compared: Compared) -> str:
     if not compared.places:
         return f"Nothing can be judged: {_NONE_IN_COMMON}."
+    if not compared.judged and _apart_everywhere(compared):
+        return f"Nothing can be judged: {_NO_DISTANCE}."
     if not compared.judged and single(compared):
         return (
             "Nothing can be judged: with one session on each side, a change cannot be told from the"
@@ -108,6 +114,10 @@ def _proven(compared: Compared) -> str:
             " sessions. Measure more sessions of each side."
         )
     return f"No slowdown by more than {tolerance(compared)} was proven. {judged(compared)}"
+
+
+def _apart_everywhere(compared: Compared) -> bool:
+    return all(place.inseparable for place in compared.places)
 
 
 def single(compared: Compared) -> bool:
@@ -184,9 +194,16 @@ def tolerance(compared: Compared) -> str:
     return f"{100 * compared.tolerance:.6g} %"
 
 
+def host(compared: Compared) -> str:
+    """That of the last session."""
+    return compared.sessions[-1].host if compared.sessions else "no session with a figure"
+
+
 def side(compared: Compared, which: Side) -> str:
     """`3 sessions in study-1 and 2 other folders`."""
     own = [session for session in compared.sessions if session.side == which]
+    if not own:
+        return "no session with a figure"
     folders = list(dict.fromkeys(session.folder for session in own))
     others = f" and {count(len(folders) - 1, 'other folder')}" if len(folders) > 1 else ""
     return f"{count(len(own), 'session')} in {folders[0]}{others}"
@@ -198,6 +215,8 @@ def sessions(compared: Compared) -> str:
     told = compared.tells_from
     if not compared.places:
         return f"Nothing is judged: {_NONE_IN_COMMON}."
+    if told is None and _apart_everywhere(compared):
+        return f"Nothing is judged: {_NO_DISTANCE}."
     if told is None:
         return (
             "Nothing is judged: one launch of each does not show how launches and sessions scatter."
@@ -358,10 +377,7 @@ def _at_distances(place: PlaceChange) -> str:
     if any(distance.range_ns is None for distance in place.distances):
         return "compared as measured"
     if place.inseparable:
-        return (
-            "not judged, as the sides have no distance in common: measure more sessions of each"
-            " side, until they have"
-        )
+        return f"not judged, as {_NO_DISTANCE}"
     at = " and ".join(_range(distance) for distance in place.distances if distance.compared)
     if not place.levelled:
         return f"compared at {at} alone"
