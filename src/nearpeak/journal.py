@@ -168,9 +168,11 @@ class Form(Generic[First, Line]):
         return shlex.join(["nearpeak", self.command, "--resume", "-o", str(folder)])
 
     def check_new(self, folder: Path) -> None:
-        """UserError for a folder that has a run already."""
-        if (folder / self.name).exists():
-            raise self._there_already(folder)
+        """UserError for a folder that has a run already: a file without a whole line is none, as a
+        full disk leaves it."""
+        with contextlib.suppress(OSError):  # what cannot be read cannot be written either
+            if next(whole_lines(folder / self.name), None) is not None:
+                raise self._there_already(folder)
 
     def open(self, folder: Path, *, new: bool) -> Journal:
         """The file of a new run, or of one to go on with, which must be there. What is to be true
@@ -209,12 +211,18 @@ class Form(Generic[First, Line]):
             raise UserError(
                 f"{file} cannot be believed ({error}): start anew in another folder"
             ) from None
-        first = records[0] if records else None
+        if not records:
+            raise self.empty(folder)
+        first = records[0]
         if not isinstance(first, self.first) or first.schema != self.schema:
             raise UserError(
                 f"{file} does not begin as schema {self.schema} does: start anew elsewhere"
             )
         return records
+
+    def empty(self, folder: Path) -> UserError:
+        """What is said of a run whose first line did not fit."""
+        return UserError(f"{folder / self.name} has no line: begin anew, without --resume")
 
     def begin(self, records: list[Line]) -> First:
         """The first of the records that were read."""

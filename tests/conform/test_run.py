@@ -194,6 +194,22 @@ def test_a_run_that_was_cut_off_is_completed(runner: Runner) -> None:
     assert b"".join(file.read_bytes().splitlines(keepends=True)[:5]) == b"".join(lines[:5])
 
 
+def test_what_was_begun_with_others_does_not_go_on(runner: Runner) -> None:
+    runner.run()
+    records = read(runner.folder / "out")
+    now = run.begin(machine(), CHOSEN, runner.described, ["D,D"])
+    same = runner.standins.contender("lib")
+    run.check_resumed(records, now, [same, runner.standins.contender("another")])
+    newer = msgspec.structs.replace(same.library, version="99")
+    later = msgspec.structs.replace(now, gpus=["NVIDIA H100"], driver="580")
+    said = (
+        r"begun with others \(GPUs: none, now NVIDIA H100; driver: none, now 580;"
+        rf" {same.label}: {same.library.version}, now 99\): start anew"
+    )
+    with pytest.raises(UserError, match=said):
+        run.check_resumed(records, later, [msgspec.structs.replace(same, library=newer)])
+
+
 def test_a_library_that_does_not_start_has_failed_once(runner: Runner) -> None:
     found = runner.run("probe no start")
     assert statuses(found) == {"failed": 3, "not tried": 12}
@@ -398,6 +414,12 @@ def test_a_folder_is_new_or_has_a_run(runner: Runner, tmp_path: Path) -> None:
     runner.run()
     with pytest.raises(UserError, match=r"has a conform\.jsonl already: complete it with"):
         runner.run()
+    (runner.folder / "out" / "conform.jsonl").write_text("half of a li")  # of a full disk
+    with pytest.raises(
+        UserError, match=r"conform\.jsonl has no line: begin anew, without --resume"
+    ):
+        ConformJournal(runner.folder / "out")
+    assert runner.run().complete
     (runner.folder / "out" / "conform.jsonl").write_text("{}\n")
     with pytest.raises(UserError, match="cannot be believed"):
         ConformJournal(runner.folder / "out")

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import jsonschema
+import msgspec
 import numpy as np
 import pytest
 
@@ -171,3 +172,57 @@ def test_maps_of_many_nodes_have_cells_of_several(tmp_path: Path) -> None:
     worst = [value for value in each.rows[133] if value is not None]
     assert worst
     assert max(row[1] or 0.0 for row in each.rows[1:]) == pytest.approx(1.5, rel=0.1)  # of node 3
+
+
+@pytest.mark.parametrize("count", [8, 70])
+def test_data_that_is_wrong_everywhere_is_told(tmp_path: Path, count: int) -> None:
+    """As a library or an adapter does that spoils every message."""
+    chosen = made.chosen(count)
+    journal = NodesJournal(tmp_path, made.begin(chosen))
+    for number in range(1 if count > plan.MOST_WHOLE else len(plan.planned(chosen))):
+        stage = plan.planned(chosen)[number].stage
+        together, alone = plan.rounds_of(chosen, number)
+        rounds = [*together, *alone]
+        journal.append(
+            Launch(launch=number, stage=stage, together=len(together), rounds=len(rounds))
+        )
+        for turn, pairs in enumerate(rounds):
+            for first, second in pairs.tolist():
+                journal.append(Wrong(message="byte 3", rank=first, sender=second))
+            journal.append(Round(round=turn, first=[], second=[], latency_us=[], bandwidth_gbs=[]))
+        journal.append(LaunchEnd(launch=number, status="ok", message="", seconds=1.0))
+    journal.close()
+    found = build(read(tmp_path))
+    assert found.wrong_pairs == math.comb(count, 2) < len(found.wrong) + 1
+    assert f"{math.comb(count, 2)} pairs received wrong data" in words.faults(found)
+    assert words.conclusion(found).endswith("nothing could be judged, as no pair has a value")
+    assert found.bad
+    assert "no pair has a value" in render(found)
+
+
+@pytest.mark.parametrize(("count", "launches"), [(8, 1), (70, 3)])
+def test_too_few_launches_say_nothing_of_any_node(
+    tmp_path: Path, count: int, launches: int
+) -> None:
+    found = build(made.record(tmp_path, made.chosen(count), slow, launches))
+    assert words.conclusion(found) == (
+        f"{count} nodes: nothing could be judged so far, as too few launches have ended"
+    )
+
+
+def test_a_launch_that_was_made_again_has_not_failed(tmp_path: Path) -> None:
+    chosen = made.chosen(8)
+    made.record(tmp_path, chosen, alike, launches=2)
+    lines = (tmp_path / "nodes.jsonl").read_bytes().splitlines(keepends=True)
+    second = next(at for at, line in enumerate(lines) if b'"launch":1' in line)
+    ends = (
+        Launch(launch=1, stage="whole", together=7, rounds=7),
+        LaunchEnd(launch=1, status="failed", message="ended by SIGSEGV", seconds=1.0),
+    )
+    bad = [msgspec.json.encode(line) + b"\n" for line in ends]
+    (tmp_path / "nodes.jsonl").write_bytes(b"".join([*lines[:second], *bad, *lines[second:]]))
+    found = build(read(tmp_path))
+    assert (len(found.launches), found.failed) == (2, None)
+    assert words.faults(found) == "not all launches were run"
+    (tmp_path / "nodes.jsonl").write_bytes(b"".join([*lines[:second], *bad]))
+    assert build(read(tmp_path)).failed == "launch 2 failed: ended by SIGSEGV"

@@ -153,8 +153,11 @@ def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
     contenders, lent = start(contenders, machine, [[]], None, TOOLS, say)
     named = run.named_path(lent, chosen.path) if chosen.path else None
     where = run.places(paths_within(lent), chosen, named)
+    now = run.begin(machine, chosen, described, list(where))
     if journal is None:
-        journal = ConformJournal(folder, run.begin(machine, chosen, described, list(where)))
+        journal = ConformJournal(folder, now)
+    else:
+        run.check_resumed(journal.records, now, contenders)
     try:
         trials = run.Run(journal, described, where, TOOLS)
         left = sum(len(trials.left(contender)) for contender in contenders)

@@ -276,6 +276,11 @@ def _run(folder: Path, chosen: "Chosen | None", dry_run: bool) -> "Found | None"
     check_library(library, is_native(library))
     check_launcher(library)
     say_lacking(library)
+    if not new and (before := read(folder).begin.version) != library.version:
+        raise UserError(
+            f"{folder} was begun with {library.name} {before}, which is {library.version} now:"
+            " start anew with -o"
+        )
     named = settings.find(library, wanted or "default", say)
     TOOLS.mpi_program(library)
     shell = chosen.remote_shell

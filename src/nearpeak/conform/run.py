@@ -22,6 +22,7 @@ from nearpeak.conform.journal import (
     ConformJournal,
     Contended,
     Ended,
+    Record,
     resume_command,
 )
 from nearpeak.conform.plan import Chosen
@@ -148,6 +149,37 @@ def begin(
         memories=plan.memories(described, chosen, kinds),
         operations=plan.operations(described, chosen),
     )
+
+
+def check_resumed(records: Sequence[Record], now: Begin, contenders: Sequence[Contender]) -> None:
+    """UserError where a run was begun on another machine, or with another version of a library: its
+    outcomes would stand beside others as if they were of one."""
+    first, *others = records
+    assert isinstance(first, Begin)
+    told = {
+        (each.library, each.settings): each.version
+        for each in others
+        if isinstance(each, Contended)
+    }
+    differ = [
+        f"{what}: {before or 'none'}, now {here or 'none'}"
+        for what, before, here in (
+            ("GPUs", ", ".join(first.gpus), ", ".join(now.gpus)),
+            ("driver", first.driver, now.driver),
+            *(
+                (
+                    each.label,
+                    told.get((each.library.name, each.settings.name)),
+                    each.library.version,
+                )
+                for each in contenders
+                if (each.library.name, each.settings.name) in told
+            ),
+        )
+        if before != here
+    ]
+    if differ:
+        raise UserError(f"it was begun with others ({'; '.join(differ)}): start anew with -o")
 
 
 def check_library(contender: Contender) -> None:

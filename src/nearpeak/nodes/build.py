@@ -27,7 +27,7 @@ from nearpeak.nodes.found import (
     Pair,
     Verdict,
 )
-from nearpeak.nodes.journal import Pairs, Recorded
+from nearpeak.nodes.journal import LaunchEnd, Pairs, Recorded
 from nearpeak.nodes.suspects import MARGIN, logarithms, only
 from nearpeak.statistics.additive import LEVEL, Excess, Fit, design, excess, fit, holm, spread
 from nearpeak.statistics.intervals import Interval
@@ -83,6 +83,8 @@ def build(recorded: Recorded) -> Found:
     planned = plan.planned(chosen)
     seconds = sum(one.end.seconds for one in launches) + sum(e.seconds for e in recorded.failed)
     complete = len(launches) == len(planned)
+    well = {one.launch.launch for one in launches}
+    failed = [end for end in recorded.failed if end.launch not in well]
     return Found(
         schema=SCHEMA,
         nearpeak=begin.nearpeak,
@@ -97,7 +99,7 @@ def build(recorded: Recorded) -> Found:
         window=chosen.window,
         slot_ms=chosen.slot_ms,
         complete=complete,
-        failed=None if complete or not recorded.failed else _words(recorded),
+        failed=_words(failed[-1]) if failed else None,
         launches=[
             Launched(
                 stage=one.launch.stage,
@@ -116,6 +118,7 @@ def build(recorded: Recorded) -> Found:
         level=LEVEL,
         curves=[*_curves(fits, tested, chosen_ones, told_apart=told_apart)],
         verdicts=_verdicts(tested, tests, chosen.nodes, None if whole else judging),
+        wrong_pairs=len({frozenset((one.rank, one.sender)) for one in recorded.wrong}),
         wrong=[_wrong(one.message, chosen.nodes, one.rank, one.sender) for one in recorded.wrong],
         pairs=[*_pairs(judging, chosen.nodes)] if whole and count <= MOST_LISTED else [],
         maps=[*_maps([one.pairs for one in launches[: None if whole else 1]], count)],
@@ -127,8 +130,7 @@ def to_json(found: Found) -> str:
     return msgspec.json.format(msgspec.json.encode(found), indent=1).decode() + "\n"
 
 
-def _words(recorded: Recorded) -> str:
-    last = recorded.failed[-1]
+def _words(last: LaunchEnd) -> str:
     return f"launch {last.launch + 1} {last.status}: {last.message}"
 
 
@@ -164,6 +166,8 @@ def _fits(
                 fitted = fit(design(own.first, own.second, count), values)
             else:
                 fitted = suspects.fitted(own, values, chosen.pairs, count)
+                if math.isnan(fitted.mean):  # suspects alone have values
+                    continue
             yield _Fitted(own.first, own.second, values, fitted)
 
 

@@ -101,7 +101,8 @@ class Found(msgspec.Struct, kw_only=True):
     level: float  # that error rate: of any false verdict among all
     curves: list[Curve]
     verdicts: list[Verdict]  # the slowest first; nodes before links
-    wrong: list[str]  # data that was received wrong
+    wrong_pairs: int  # that received wrong data
+    wrong: list[str]  # that data, by rank, round and launch
     pairs: list[Pair]  # of a few nodes; of more none
     maps: list[Map]
 

@@ -127,6 +127,8 @@ def read(folder: Path) -> Recorded:
                 failed.append(record)
             wrong += mine
             launch, parts = None, []
+    if begin is None and next(_records(folder), None) is None:
+        raise FORM.empty(folder)
     if begin is None or begin.schema != SCHEMA:
         raise UserError(
             f"{folder / NAME} does not begin as schema {SCHEMA} does: start anew elsewhere"

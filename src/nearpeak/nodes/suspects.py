@@ -59,7 +59,7 @@ def _by_survey(every: Pairs, count: int) -> Suspects:
     nodes, links, fits = {}, {}, {}
     for metric, values in logarithms(pairs):
         fitted = fits[metric] = fit(where, values)
-        each = 2 * len(values) / count  # values of a node
+        each = max(2 * len(values) / count, 1)  # values of a node
         error = 1.2533 * spread(fitted.links) / math.sqrt(each)  # of a median
         nodes[metric] = np.flatnonzero(fitted.nodes > least(error))
         slow = np.flatnonzero(fitted.links > least(spread(fitted.links)))

@@ -6,6 +6,7 @@ columns are the same nodes: of a node the median of all its pairs counts, so tha
 do not make a node slow, nor a slow node its links. docs/nodes.md says why these tests.
 """
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -59,8 +60,10 @@ def design(first: Indices, second: Indices, count: int) -> Design:
 
 
 def fit(where: Design, values: Numbers) -> Fit:
-    """Of values (logarithms), one or more."""
+    """Of values (logarithms); without any all is nan."""
     used = where.numbers > 0
+    if not len(values):
+        return Fit(math.nan, np.full(len(used), math.nan), np.zeros(0))
     step = 1.0 if int(where.numbers[used].min()) >= MANY else 0.5
     nodes = np.zeros(len(used))
     mean = float(np.median(values))

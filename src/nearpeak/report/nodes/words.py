@@ -52,6 +52,10 @@ def conclusion(found: Found) -> str:
             f"{many}: too few to tell a slow node from slow links, so that nothing was judged; here"
             " is every pair"
         )
+    if not found.pairs_measured:
+        return f"{many}: nothing could be judged, as no pair has a value"
+    if not found.tests and not found.complete:
+        return f"{many}: nothing could be judged so far, as too few launches have ended"
     if not found.verdicts:
         unfinished = "" if found.complete else " in what was measured so far"
         return f"{many}: no node and no link is slow{unfinished}"
@@ -95,6 +99,6 @@ def usual(found: Found, curve: Curve) -> str:
 def faults(found: Found) -> str:
     """What is not well."""
     parts = [conclusion(found)] if found.verdicts else []
-    parts += [f"{count(len(found.wrong), 'pair')} received wrong data"] if found.wrong else []
+    parts += [f"{count(found.wrong_pairs, 'pair')} received wrong data"] if found.wrong else []
     parts += [] if found.complete else [found.failed or "not all launches were run"]
     return "; ".join(parts)
