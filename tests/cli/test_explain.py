@@ -8,12 +8,15 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jsonschema
 import msgspec
 import pytest
 
+from nearpeak.cli import explain as cli
+from nearpeak.errors import UserError
 from nearpeak.explain import launches
 from nearpeak.explain.schema import schema
 from nearpeak.libraries.build import compiler
@@ -203,3 +206,28 @@ def test_a_study_of_another_machine_is_refused(command: Nearpeak) -> None:
     assert err.startswith(f"nearpeak: {study} is of ")
     assert " with NVIDIA H200, NVIDIA H200, this is " in err
     assert err.count("\n") == 1
+
+
+def test_what_cannot_be_looked_at_keeps_none_from_the_report(
+    command: Nearpeak, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the worst messages of a study, one is of settings that nobody knows any more."""
+    asked = [cli.Asked("latency", f"mpich@{name}", "8") for name in ("gone", "default", "gone")]
+    made: list[Path] = []
+
+    def chosen(each: cli.Asked, _study: Path) -> str | None:
+        if each.mpi == "mpich@gone":
+            raise UserError("unknown settings 'gone' of mpich")
+        return each.mpi
+
+    monkeypatch.setattr(cli, "_worst", lambda *_: asked)
+    monkeypatch.setattr(cli, "_chosen", chosen)
+    monkeypatch.setattr(cli, "_look", lambda *_, **__: SimpleNamespace(failed=[]))
+    monkeypatch.setattr(cli, "write", lambda *_: None)
+    monkeypatch.setattr(cli, "again", made.append)
+    monkeypatch.setattr("nearpeak.observations.explained.keep", lambda *_: None)
+    code, _, err = command("explain", "--study", "s", "--worst", "3")
+    assert code == 1
+    why = "nearpeak: latency of mpich@gone is not explained: unknown settings 'gone' of mpich"
+    assert err.splitlines() == [why, why]
+    assert made == [Path("s")]

@@ -67,7 +67,7 @@ def test_a_budget_that_is_too_short_is_refused_before_launchers_are_tried(
 
 def test_a_folder_that_has_a_search_already(nearpeak: Nearpeak, tmp_path: Path) -> None:
     (tmp_path / "tuned").mkdir()
-    (tmp_path / "tuned" / "tune.jsonl").write_text("")
+    (tmp_path / "tuned" / "tune.jsonl").write_text("{}\n")
     code, out, err = nearpeak("tune", "--mpi", "mpich")
     assert (code, out) == (2, "")
     assert "tuned has a tune.jsonl already: complete it with --resume, or name another" in err
@@ -107,7 +107,9 @@ def test_what_costs_elsewhere_is_in_a_profile_of_its_own(
     # Eight blocks of few cases, however long they take here: six decide nothing of three settings.
     few = {"budget_seconds": None, "launches": 8, "benchmarks": ["latency"], "sizes": [8, 4096]}
     options = confirm.options
-    monkeypatch.setattr(confirm, "options", lambda *words: replace(options(*words), **few))
+    monkeypatch.setattr(
+        confirm, "options", lambda *words, **more: replace(options(*words, **more), **few)
+    )
     words = ["tune", "--mpi", "one", "--for", "latency:8", "--budget", "15m", "--seed", "1"]
     code, out, err = nearpeak(*words)
     assert code == 0, err

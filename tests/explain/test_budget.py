@@ -373,6 +373,21 @@ def test_messages_that_were_held_up_are_left_out(did: Any) -> None:
     assert usual.mean_us == pytest.approx(1)
 
 
+def test_of_two_messages_both_are_usual(did: Any) -> None:
+    [looked_at] = windows([did.seen(0, [*did.sample(0, 2), *did.sample(2, 9)])])
+    assert (looked_at.usual().messages, looked_at.usual().mean_us) == (2, 4.5)
+
+
+def test_messages_there_without_one_back_are_left_out(did: Any) -> None:
+    ranks = [
+        did.seen(0, [*did.sample(0, 10), did.turn(10)]),
+        did.seen(1, [did.turn(4)]),
+    ]
+    assert [leg.leg for leg in windows(ranks)] == ["there", "back"]
+    ranks[0].lost, ranks[0].known_until = 1, 5000
+    assert windows(ranks) == []
+
+
 def test_messages_after_the_last_event_that_found_a_place_are_left_out(did: Any) -> None:
     ranks = [
         did.seen(0, [*did.sample(0, 2), *did.sample(2, 9)]),

@@ -14,7 +14,14 @@ from made_libraries import made_library
 
 from nearpeak.errors import UserError
 from nearpeak.libraries import catalogue
-from nearpeak.libraries.launch import command_line, environment, join_paths, needed, shell_line
+from nearpeak.libraries.launch import (
+    command_line,
+    environment,
+    forced_network,
+    join_paths,
+    needed,
+    shell_line,
+)
 from nearpeak.libraries.library import CommandLine, Launch, Library, Rank, Settings
 
 CPUS = sorted(os.sched_getaffinity(0))
@@ -66,16 +73,23 @@ def test_only_a_moved_open_mpi_is_told_its_prefix() -> None:
     assert "OPAL_PREFIX" not in environment(made_up("openmpi"))
 
 
-def test_settings_overrule_and_lead(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_overrule_all_but_the_forced_network_and_lead(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
-    settings = Settings(name="x", env={"LD_LIBRARY_PATH": "/ucx", "UCX_TLS": "sm"}, flags=["-v"])
+    env = {"LD_LIBRARY_PATH": "/ucx", "UCX_TLS": "sm", "UCX_OTHER": "1"}
+    settings = Settings(name="x", env=env, flags=["-v"])
     ranks = [Rank(cpus=[0]), Rank(cpus=[1])]
     line = command_line(
         made_up("mpich"), Launch(program=["p"], ranks=ranks, settings=settings, network_only=True)
     )
     assert line.env["LD_LIBRARY_PATH"] == "/ucx:/opt/mpi/lib"
-    assert line.env["UCX_TLS"] == "sm"
-    assert line.env["MPIR_CVAR_NOLOCAL"] == "1"
+    forced = forced_network(made_up("mpich")).env
+    assert {"UCX_TLS", "MPIR_CVAR_NOLOCAL"} <= set(forced)
+    assert forced.items() <= line.env.items()
+    assert line.env["UCX_OTHER"] == "1"
+    shared = command_line(made_up("mpich"), Launch(program=["p"], ranks=ranks, settings=settings))
+    assert shared.env["UCX_TLS"] == "sm"
     assert line.argv.index("-v") < line.argv.index("p")
 
 

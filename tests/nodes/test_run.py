@@ -222,7 +222,7 @@ def test_half_a_launch_does_not_count(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "does not begin as schema 1 does"),
+        ("", "has no line: begin anew, without --resume"),
         ("{}\n", "cannot be believed"),
         ('{"record":"round","round":0,"first":[0]}\n', "cannot be believed"),
     ],

@@ -2,15 +2,21 @@
 """What a study of a library as it is and as it was tuned says."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from nearpeak.results.build import from_json
+from nearpeak.results.results import Comparison
+from nearpeak.terms.identity import Who
 from nearpeak.terms.left_out import LeftOut
 from nearpeak.tune.confirm import Confirmed, judge, options
 from nearpeak.tune.targets import Target
 
 MakeStudy = Callable[..., Any]
+EXAMPLES = Path(__file__).parents[2] / "examples"
 PATH = "host-host same-numa"
 TARGETS = [Target("latency", 8)]
 KIB = 1024
@@ -243,3 +249,38 @@ def test_the_study_measures_targets_and_guards() -> None:
         ["latency"],
     )
     assert found.kept_alone
+    assert found.buffers == []
+    kinds = ["P,D", "H,D", "D,H"]
+    assert options("alpha", [], [PATH], TARGETS, [], 60.0, buffers=kinds).buffers == kinds
+
+
+def test_a_window_in_a_device_is_created_and_a_target_all_the_same() -> None:
+    """Its default value takes host memory alone."""
+    results = from_json((EXAMPLES / "h200-families" / "results.json").read_bytes())
+    path, old, new = "gpu-gpu same-gpu mps", Who("intel"), Who("intel", "tuned")
+    cell = next(
+        cell
+        for cell in results.cells
+        if (cell.who, cell.place.path, cell.case.buffers) == (old, path, "D,D")
+        and (cell.case.benchmark, cell.case.axes.get("win")) == ("put_latency", "created")
+    )
+    cell = msgspec.structs.replace(cell, median=1.0)
+    results.cells = [cell, msgspec.structs.replace(cell, who=new)]
+    results.failures = []
+    results.comparisons = [
+        Comparison(
+            first=old,
+            second=new,
+            place=cell.place,
+            case=cell.case,
+            ratio=3.0,
+            ci95=(2.9, 3.1),
+            blocks=6,
+            p_value=0.001,
+            p_adjusted=0.01,
+            verdict="faster",
+        )
+    ]
+    found = judge(results, "intel", "default", [Target("put_latency", cell.case.x)], [path], "D,D")
+    assert [shown.target for shown in found.targets] == [True]
+    assert found.everywhere

@@ -16,6 +16,8 @@ from nearpeak.libraries.library import Settings
 from nearpeak.libraries.profiles import Apart, At
 from nearpeak.libraries.rules import Range, Table
 from nearpeak.libraries.tunables import Offered, Ruled, Tunable
+from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule
+from nearpeak.terms.path import DataPath, Endpoint
 from nearpeak.tune import journal, run, thresholds
 from nearpeak.tune.candidates import Candidate
 from nearpeak.tune.hints import Hints
@@ -24,6 +26,7 @@ from nearpeak.tune.run import (
     _calibrated,
     _calibration,
     _crossed,
+    _kinds,
     _last,
     _operations,
     _ruled,
@@ -412,3 +415,26 @@ def test_a_cost_model_that_moves_no_message_is_left_alone() -> None:
     prepared: Any = SimpleNamespace(calibrated=[SimpleNamespace(component="ucx")], single=None)
     measured: Any = SimpleNamespace(ceilings=lambda _: pytest.fail("measured"))
     assert _calibrated(prepared, measured, lambda _: None, []) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "symmetric", "kinds"),
+    [
+        ("H,D", True, []),
+        ("D,H", False, []),
+        ("D,H", True, ["D,H", "H,D", "D,D"]),  # latency is measured by itself with H,D alone
+        ("P,D", True, ["P,D", "H,D", "D,H", "D,D"]),
+    ],
+)
+def test_the_study_measures_the_buffers_that_are_asked_for(
+    asked: str, symmetric: bool, kinds: list[str]
+) -> None:
+    def path(*memories: Any) -> DataPath:
+        ends = [Endpoint(cpus=[0], numa_node=0, memory=memory) for memory in memories]
+        return DataPath(id="", summary="", transport="memory", ends=ends)
+
+    target = Benchmark(
+        "b", [Metric("b", "us", "lower")], RankRule("exactly", 2), symmetric=symmetric
+    )
+    paths = [path("host", "gpu"), path("gpu", "gpu")]
+    assert _kinds(paths, [target], asked) == kinds

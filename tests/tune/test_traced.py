@@ -118,3 +118,17 @@ def test_a_file_that_is_no_trace_is_one_line(tmp_path: Path) -> None:
     file.write_bytes(msgspec.json.encode(msgspec.structs.replace(trace(), schema=1)))
     with pytest.raises(UserError, match="schema 1, this nearpeak reads schema"):
         read_trace(file)
+
+
+def test_sizes_are_those_that_the_benchmark_has() -> None:
+    """Of an operation with a block for each rank, of 6; and of one that begins with 4 bytes."""
+    few = [msgspec.structs.replace(each, smallest=4) for each in BENCHMARKS]
+    told = trace(
+        entry("MPI_Alltoall", 4096, 4.0),
+        entry("MPI_Allreduce", 1, 3.0),
+        entry("MPI_Bcast", 1024, 2.0),
+    )
+    told = msgspec.structs.replace(told, ranks=[msgspec.structs.replace(told.ranks[0], world=6)])
+    assert choose(told, "H,H", few).targets == "alltoall:512,allreduce:4,bcast:1K"
+    none = [msgspec.structs.replace(each, largest=8) for each in few]
+    assert choose(told, "H,H", none).targets == "allreduce:4"

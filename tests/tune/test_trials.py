@@ -233,7 +233,7 @@ def test_a_folder_that_has_a_search_already(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "does not begin as schema 1 does"),
+        ("", "has no line: begin anew, without --resume"),
         ('{"record":"trial","why":"","env":{},"values":[],"seconds":1}\n', "does not begin as"),
         ("no JSON\n", "cannot be believed"),
     ],
@@ -378,6 +378,33 @@ def test_time_that_is_added_to_a_search_that_ended_goes_on_with_it(
         values = [Candidate(((name, value),)) for name in names for value in ("1", "2")]
         assert Search(Trials(journal, silent), values, 1).run() == found
     assert silent.launched == 0  # all of it was played back
+
+
+def test_a_check_without_time_is_made_when_there_is_time(tmp_path: Path) -> None:
+    class Late(Launcher):
+        def guard(self, env: Env, *_: float) -> dict[str, str] | None:
+            self.launched.append(env)
+            return None
+
+    with closing(TuneJournal(tmp_path / "out", BEGIN)) as journal:
+        assert Trials(journal, Late()).check({"X": "2"}) is None
+        journal.append(Amended(budget_seconds=300.0, asked="--resume", study=False))
+    launcher = Launcher()
+    with closing(TuneJournal(tmp_path / "out")) as journal:
+        trials = Trials(journal, launcher)
+        assert trials.check({"X": "2"}) is None  # played back
+        assert (launcher.launched, trials.more()) == ([], True)
+        assert trials.check({"X": "2"}) == ""
+        assert launcher.launched == [{}, {"X": "2"}]
+    silent = Launcher()
+    with closing(TuneJournal(tmp_path / "out")) as journal:
+        trials = Trials(journal, silent)
+        assert [trials.check({"X": "2"}), trials.more(), trials.check({"X": "2"})] == [
+            None,
+            True,
+            "",
+        ]
+    assert silent.launched == []
 
 
 def test_time_that_is_added_to_a_search_that_was_cut_off_counts_from_there(tmp_path: Path) -> None:

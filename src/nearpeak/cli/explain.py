@@ -131,11 +131,17 @@ def explain(
         ]
     failed = False
     for each in asked:
-        chosen = _chosen(each, study)
-        if output:
-            make_folder(output)
         try:
+            chosen = _chosen(each, study)
+            if output:
+                make_folder(output)
             found = _look(chosen, each, ask=ask)
+        except UserError as error:
+            if worst is None or len(asked) < 2:
+                raise
+            failed = True  # the others are looked at all the same
+            say(f"nearpeak: {each.benchmark} of {each.mpi} is not explained: {error}")
+            continue
         except LaunchFailed as error:
             failed = True
             say(f"nearpeak: {error}")

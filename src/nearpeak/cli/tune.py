@@ -277,6 +277,7 @@ def _confirm(
             *thresholds.moved(known(single.library), outcome.taken),
             *run.borders(prepared, journal, outcome.taken),
         ],
+        prepared.kinds,
     )
     ended_by = measure(options, folder, added)
     if ended_by is not None:

@@ -128,7 +128,9 @@ class Windows:
 
     def usual(self) -> "Windows":
         """Those whose times are of the middle half: in others a rank was held up, by whatever else
-        runs on the machine."""
+        runs on the machine. Of fewer than three all."""
+        if len(self.each) < 3:
+            return self
         times = (self.end - self.begin) / self.each
         low, high = np.quantile(times, MIDDLE)
         kept = (times >= low) & (times <= high)
@@ -244,7 +246,7 @@ def windows(ranks: Sequence[Seen]) -> list[Windows]:
     legs = _legs(leader, other, in_all.begin, in_all.end) if other is not None else []
     known_until = min(seen.known_until for seen in ranks)
     whole = [leg.until(known_until) for leg in legs or [in_all]]
-    return [leg for leg in whole if leg.messages]
+    return whole if all(leg.messages for leg in whole) else []  # there without back is no iteration
 
 
 def _samples_of(ranks: Sequence[Seen]) -> Windows | None:

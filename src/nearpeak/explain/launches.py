@@ -294,8 +294,9 @@ def _ceiling(chosen: Single, size: int, limit: float) -> Measured | None:
         Measured(record, said)
         for record in records
         if isinstance(record, SamplesRecord) and not record.trial and not record.needs
+        if record.metric == chosen.benchmark.main.name
     ]
-    lower = chosen.benchmark.metrics[0].better == "lower"
+    lower = chosen.benchmark.main.better == "lower"
     best = min if lower else max
     return best(ways, key=lambda way: way.value, default=None)
 

@@ -56,9 +56,9 @@ def needed(library: Library, *, gpu: bool) -> dict[str, str]:
 def command_line(library: Library, launch: Launch) -> CommandLine:
     """The command line of a launch: every rank bound to its CPUs, with the settings' environment.
 
-    `network_only` adds what forces TCP, unless no two ranks share a host: then the library's own
-    choice of network is kept. `gpu` adds what makes the library take GPU buffers. A settings'
-    LD_LIBRARY_PATH is put before the library's.
+    `network_only` adds what forces TCP, which no setting overrides, unless no two ranks share a
+    host: then the library's own choice of network is kept. `gpu` adds what makes the library take
+    GPU buffers. A settings' LD_LIBRARY_PATH is put before the library's.
     UserError when the family has no known way to force the network, or its launcher cannot.
     """
     family = all_families()[library.family]
@@ -67,16 +67,10 @@ def command_line(library: Library, launch: Launch) -> CommandLine:
         hosts = [host or socket.gethostname() for host in hosts]
     network = Settings()
     if launch.network_only and len(set(hosts)) < len(hosts):
-        forced = library.network_only or family.network_only
-        if forced is None:
-            raise UserError(
-                f"{family.title} has no known setting that forces the network between ranks of "
-                f"one host: leave this path out for {library.name}"
-            )
-        network = forced
+        network = forced_network(library)
     gpu = (family.gpu if launch.gpu else None) or Settings()
     own = environment(library)
-    env = {**own, **network.env, **gpu.env, **launch.settings.env, **launch.env}
+    env = {**own, **gpu.env, **launch.settings.env, **launch.env, **network.env}
     if LIBRARY_PATH in launch.settings.env:
         ahead = launch.settings.env[LIBRARY_PATH]
         env[LIBRARY_PATH] = join_paths(ahead, own[LIBRARY_PATH])
@@ -93,6 +87,18 @@ def command_line(library: Library, launch: Launch) -> CommandLine:
     if allocation.manager() == allocation.SLURM:
         env = {**env, **allocation.SHARING_STEPS}
     return CommandLine(argv=argv, env=env)
+
+
+def forced_network(library: Library) -> Settings:
+    """What has ranks of one host talk by TCP. UserError where that is not known."""
+    family = all_families()[library.family]
+    forced = library.network_only or family.network_only
+    if forced is None:
+        raise UserError(
+            f"{family.title} has no known setting that forces the network between ranks of "
+            f"one host: leave this path out for {library.name}"
+        )
+    return forced
 
 
 def launcher_of(library: Library) -> str:

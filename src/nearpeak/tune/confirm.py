@@ -18,6 +18,7 @@ from nearpeak.statistics.intervals import interval
 from nearpeak.statistics.strata import strata
 from nearpeak.study.options import LibraryChoice, Options
 from nearpeak.terms.benchmarks import x_unit
+from nearpeak.terms.buffers import needs_gpu
 from nearpeak.terms.identity import Who
 from nearpeak.terms.left_out import LEAST_BLOCKS
 from nearpeak.terms.sizes import format_sizes
@@ -44,10 +45,12 @@ def options(
     usual: Sequence[str],
     seconds: float,
     moved: Sequence[int] = (),
+    buffers: Sequence[str] = (),
 ) -> Options:
     """The study: all settings side by side where it was tuned, the first of the paths, and on those
     that are guarded, in the targets and in the benchmarks that are `usual`. Where the time does not
-    hold enough blocks of all of it, only the targets are sure to stay. `moved`: further sizes."""
+    hold enough blocks of all of it, only the targets are sure to stay. `moved`: further sizes;
+    `buffers`: where not those of each path."""
     own = list(dict.fromkeys(target.benchmark for target in targets))
     messages = sorted({target.size for target in targets if target.of_messages})
     problems = by_benchmark([target for target in targets if not target.of_messages])
@@ -55,6 +58,7 @@ def options(
         libraries=[LibraryChoice(mpi=mpi, settings=tuple(settings))],
         paths=list(paths),
         benchmarks=list(dict.fromkeys([*own, *usual])),
+        buffers=list(buffers),
         sizes=sorted({*GUARDED_SIZES, *messages, *moved}),
         problem_sizes=[f"{name}={format_sizes(own)}" for name, own in problems.items()],
         budget_seconds=seconds,
@@ -309,7 +313,10 @@ def _is_main(results: Results, cell: Cell) -> bool:
     return any(
         benchmark.name == cell.case.benchmark
         and benchmark.main.name == cell.case.metric
-        and all(axis.default == cell.case.axes.get(axis.name) for axis in benchmark.axes)
+        and all(
+            axis.default_of(not needs_gpu(cell.case.buffers)) == cell.case.axes.get(axis.name)
+            for axis in benchmark.axes
+        )
         for benchmark in results.benchmarks
     )
 

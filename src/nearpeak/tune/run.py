@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A tuning from what was asked to what came of it; the study that confirms is run by others."""
 
+import itertools
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +18,7 @@ from nearpeak.errors import UserError
 from nearpeak.files import write_whole
 from nearpeak.launching import programs
 from nearpeak.libraries.families import is_native
-from nearpeak.libraries.launch import needed
+from nearpeak.libraries.launch import forced_network, needed
 from nearpeak.libraries.library import Library, Settings
 from nearpeak.libraries.profiles import SCHEMA as PROFILE_SCHEMA
 from nearpeak.libraries.profiles import Apart, Evidence, Profile, build_of
@@ -42,6 +43,7 @@ from nearpeak.study.prepare import prepare as study
 from nearpeak.study.single import Single, beside, choose
 from nearpeak.terms.benchmarks import Benchmark, named
 from nearpeak.terms.buffers import default_buffers, needs_gpu
+from nearpeak.terms.path import DataPath
 from nearpeak.terms.sizes import format_seconds
 from nearpeak.tune import calibrate, confirm, rules, thresholds, tuned
 from nearpeak.tune.budget import LEAST_SECONDS, SEARCHED
@@ -100,6 +102,7 @@ class Prepared:
     of_ucx: list[str]  # variables of UCX
     paths: list[str]  # ids of those that are guarded, the own one first
     usual: list[str]  # benchmarks that are guarded by the study
+    kinds: list[str]  # buffers that it measures, where the paths' own have not all of them
     study_seconds: float  # of the least study that confirms, all in all
 
     @property
@@ -147,15 +150,20 @@ def prepare(asked: Asked, say: Callable[[str], None] = lambda _: None) -> Prepar
     own = [target.benchmark for target in targets if target.of_messages]
     guards = _guards(first, list(dict.fromkeys([*usual, *own])), first.path.id, asked.buffers)
     paths = {first.path.id: asked.buffers}
+    guarded_paths = [first.path]
     for path in select_paths(first.machine, [], []):
         if path.transport == "memory" and len(path.ends) == 2 and path.id not in paths:
             paths[path.id] = default_buffers(path, symmetric=True)[0]
+            guarded_paths.append(path)
+    kinds = _kinds(guarded_paths, [single.benchmark for single in subjects.values()], asked.buffers)
     if needs_gpu(asked.buffers):
         guards += _guards(first, usual, None, "H,H")
+    tcp = first.path.transport == "network" and not first.path.between_hosts
+    forced = forced_network(first.library).env if tcp else {}
     there = possible(
         offered(first.library),
         None if _problems(targets) else names,
-        {**first.library.env, **first.settings.env},
+        {**first.library.env, **first.settings.env, **forced},
         gpu=needs_gpu(asked.buffers),
         network=first.path.between_hosts,
     )
@@ -185,7 +193,8 @@ def prepare(asked: Asked, say: Callable[[str], None] = lambda _: None) -> Prepar
         [each.tunable.name for each in there if each.tunable.component == UCX],
         list(paths),
         guarded,
-        _study_seconds(split(asked.mpi)[0], first.settings, list(paths), targets, guarded),
+        kinds,
+        _study_seconds(split(asked.mpi)[0], first.settings, list(paths), targets, guarded, kinds),
     )
 
 
@@ -212,12 +221,26 @@ def _operations(
     return found
 
 
+def _kinds(paths: Sequence[DataPath], targets: Sequence[Benchmark], asked: str) -> list[str]:
+    """The buffers that the study measures: those asked for beside each path's own; none where the
+    first path's own are those."""
+    if all(asked in default_buffers(paths[0], target.symmetric) for target in targets):
+        return []
+    own = [default_buffers(path, symmetric) for path in paths for symmetric in (True, False)]
+    return list(dict.fromkeys([asked, *itertools.chain(*own)]))
+
+
 def _study_seconds(
-    mpi: str, base: Settings, paths: Sequence[str], targets: Sequence[Target], usual: Sequence[str]
+    mpi: str,
+    base: Settings,
+    paths: Sequence[str],
+    targets: Sequence[Target],
+    usual: Sequence[str],
+    kinds: Sequence[str],
 ) -> float:
     """What a study of two settings takes that leaves out all that it may, by its own guess."""
     two = [_as_it_is(base), msgspec.structs.replace(base, name=TUNED)]
-    wanted = confirm.options(mpi, two, paths, targets, usual, LEAST_SECONDS)
+    wanted = confirm.options(mpi, two, paths, targets, usual, LEAST_SECONDS, buffers=kinds)
     _, plan = study(wanted, programs.TOOLS, lambda _: None, retry=False, dry_run=True)
     return budget_for(plan, blocks_wanted(plan)) * OVERTIME
 

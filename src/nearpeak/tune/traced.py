@@ -101,9 +101,12 @@ def _target(entry: Entry, trace: Trace, benchmarks: Sequence[Benchmark]) -> Targ
     if not size:
         return None
     name = entry.operation.removeprefix("MPI_").lower()
-    if not entry.begins and any(each.name == name and not each.is_pair for each in benchmarks):
+    alone = [each for each in benchmarks if each.name == name and not each.is_pair]
+    if alone and not entry.begins:
         blocks = max(rank.world for rank in trace.ranks) if entry.operation in ALL_BLOCKS else 1
-        return Target(name, max(1, size // blocks))
+        # A power of two: whole elements of every type.
+        whole = max(1 << (max(size // blocks, 1).bit_length() - 1), alone[0].smallest)
+        return Target(name, whole) if alone[0].sizes([whole]) else None
     usual = [each for each in benchmarks if each.default and entry.peer == "same host"]
     if entry.operation in BLOCKING:
         alike = [each.name for each in usual if each.one_message]

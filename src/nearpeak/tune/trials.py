@@ -216,12 +216,12 @@ class Trials(Bench):
             (
                 record
                 for record in self._done()
-                if isinstance(record, Checked) and record.env == env
+                if isinstance(record, Checked) and record.env == env and record.complete
             ),
             None,
         )
         if known is not None:
-            return known.ends if known.complete else None
+            return known.ends
         found = self._played(Checked, env)
         if found is None:
             start = time.monotonic()
