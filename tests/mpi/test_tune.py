@@ -288,7 +288,9 @@ def test_the_whole_command(
     # A study of six short launches, however long they take here.
     options = confirm.options
     few = {"budget_seconds": None, "launches": 6, "benchmarks": ["latency"], "sizes": [8, 4096]}
-    monkeypatch.setattr(confirm, "options", lambda *words: replace(options(*words), **few))
+    monkeypatch.setattr(
+        confirm, "options", lambda *words, **more: replace(options(*words, **more), **few)
+    )
     folder = tmp_path / "tuned"
     words = ["tune", "--mpi", "mpich", "--for", "latency:8", "--budget", "7m", "--seed", "1"]
     monkeypatch.setattr(sys, "argv", ["nearpeak", *words, "-o", str(folder)])
