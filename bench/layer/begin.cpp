@@ -30,6 +30,7 @@ namespace nearpeak::layer {
 namespace {
 
 constexpr std::uint32_t kProtocol = 5;  // of envelopes, slots and this agreement
+constexpr int kNeverTag = 2;            // of world.own
 constexpr int kTag = 32749;             // on MPI_COMM_WORLD, before the application sends anything
 #ifdef OMPI_MAJOR_VERSION
 constexpr std::uint32_t kAbi = 1;
@@ -351,6 +352,8 @@ void begin() {
       static_cast<std::uint32_t>(world.rank));
   NEARPEAK_REAL(MPI_Comm_dup)(calls::comm_self(), &world.own);
   NEARPEAK_REAL(MPI_Comm_dup)(calls::comm_world(), &world.everyone);
+  NEARPEAK_REAL(MPI_Irecv)
+  (nullptr, 0, calls::byte_type(), 0, kNeverTag, world.own, &world.never);
   if (world.settings.keeps_code) gpu::keep_code_in(folder_of_code());
   world.devices.use_kernels(world.settings.kernel, is_alone);
   Visit::expect(true);
@@ -383,6 +386,8 @@ void end() {
     if (world.settings.by_length && world.rank == 0) say("set: " + told(world.settings));
     for (const std::string& line : world.routes.lines())
       say("rank " + std::to_string(world.rank) + ": " + line);
+    NEARPEAK_REAL(MPI_Cancel)(&world.never);
+    NEARPEAK_REAL(MPI_Wait)(&world.never, MPI_STATUS_IGNORE);
     NEARPEAK_REAL(MPI_Comm_free)(&world.own);
     NEARPEAK_REAL(MPI_Comm_free)(&world.everyone);
     world.on = false;

@@ -138,6 +138,7 @@ Pieces& pieces_of(int device) {
 
 void join() {
   if (world.settings.host == HostWay::kStaged) return;
+  const Guard guard;
   const int device = world.devices.current();
   if (device >= 0) become_able(device);
 }

@@ -126,6 +126,13 @@ void set_aside(Operation& operation) {
   complete_for_application(operation);
 }
 
+// From when on a receiver is waited for. One that takes others will come to this one, but not for
+// ever: what it takes may be what the application sends it until this one is complete.
+Clock::time_point since(const Operation& operation, Clock::time_point taken) {
+  const auto latest = operation.since + 10 * Clock::duration(world.settings.patience);
+  return std::max(operation.since, std::min(taken, latest));
+}
+
 // In parts: where a receiver has the header and takes no part, it is in a call that the layer does
 // not see.
 void look_at_leaving(Operation& operation) {
@@ -134,9 +141,9 @@ void look_at_leaving(Operation& operation) {
   if (operation.done || !operation.sent) return;
   if (over) return complete_for_application(operation);
   const auto now = Clock::now();
-  auto& since = all.taken_at[operation.to];
-  if (operation.in_parts->over > before) since = now;
-  if (operation.awaited && now - std::max(operation.since, since) > world.settings.patience) {
+  auto& taken = all.taken_at[operation.to];
+  if (operation.in_parts->over > before) taken = now;
+  if (operation.awaited && now - since(operation, taken) > world.settings.patience) {
     ++world.counts.aside;
     complete_for_application(operation);
   }
@@ -159,9 +166,8 @@ void look_at_offered(Operation& operation) {
   } else if (state == State::kShared) {
     help(operation, slot);
   } else if (state == State::kOffered && operation.awaited) {
-    // A receiver that takes others will come to this one.
-    const auto since = std::max(operation.since, all.taken_at[operation.to]);
-    if (Clock::now() - since > patience_for(operation)) set_aside(operation);
+    if (Clock::now() - since(operation, all.taken_at[operation.to]) > patience_for(operation))
+      set_aside(operation);
   }
 }
 
@@ -184,6 +190,7 @@ void end_offered(Operation& operation) {
 
 // Whether what has been received begins as an envelope, as far as it has come.
 bool may_be_envelope(const Operation& operation) {
+  if (operation.freed) return false;  // so may its memory be, once the application has the message
   const Target& target = operation.target;
   if (operation.memory) return begins_as_envelope(operation.memory.get(), world.nonce);
   return target.takes_envelope() && target.room >= kEnvelopeBytes &&
@@ -282,10 +289,6 @@ bool busy() {
          (world.able.load(std::memory_order_relaxed) && !all.receives.empty());
 }
 
-void advance_asked(Operation& operation) {
-  if (!operation.settled) advance_receive(operation);
-}
-
 void land(Operation& operation) {
   await_arrival(operation);
   if (operation.landing == nullptr) return;
@@ -328,6 +331,16 @@ void Waiting::end() {
   }
 }
 
+namespace {
+
+// By asking after a receive that is never complete: less than to probe.
+void have_library_go_on() {
+  int done = 0;
+  NEARPEAK_REAL(MPI_Test)(&world.never, &done, MPI_STATUS_IGNORE);
+}
+
+}  // namespace
+
 void advance() {
   if (is_asked()) serve();
   note_landed();
@@ -336,16 +349,25 @@ void advance() {
     end_offered(operation);
   });
   if (world.able.load(std::memory_order_relaxed)) {
-    // To ask after one has the library go on, and give way where there is nothing: so that is for
-    // one of them, and for others only what they have got.
-    bool first = true;
+    // To ask after one has the library go on, and give way where there is nothing. Only what has an
+    // envelope is asked after: of others MPICH 5 raises an error of the message here, and not on
+    // the communicator.
+    bool went_on = false;
     all.receives.some([&](Operation& operation) {
-      if (std::exchange(first, false) || may_be_envelope(operation)) advance_receive(operation);
+      if (may_be_envelope(operation))
+        advance_receive(operation);
+      else if (!std::exchange(went_on, true))
+        have_library_go_on();
     });
   }
   advance_arrivals();
   if (have_both()) advance_both();
   if (all.freed > 0) advance_freed();
+  if (all.waiting == 0) land_all();
+}
+
+void advance_asked(Operation& operation) {
+  if (!operation.settled) advance_receive(operation);
   if (all.waiting == 0) land_all();
 }
 

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <climits>
 #include <memory>
 #include <utility>
 
@@ -141,6 +142,8 @@ Operation* offer_in_parts(const Outgoing& message, int rank) {
   const std::size_t bytes = message.span.bytes();
   const std::size_t least = world.settings.between_bytes;
   if (least == 0 || bytes < least || all.leaving.size() == kMost || !looks(rank)) return nullptr;
+  const std::size_t step = step_of(bytes);
+  if (step > INT_MAX) return nullptr;
   auto operation = std::make_unique<Operation>();
   operation->kind = Operation::Kind::kOffered;
   operation->comm = message.comm;
@@ -148,7 +151,7 @@ Operation* offer_in_parts(const Outgoing& message, int rank) {
   operation->in_parts = std::make_unique<Parts>();
   Parts& parts = *operation->in_parts;
   parts.bytes = bytes;
-  parts.step = step_of(bytes);
+  parts.step = step;
   parts.memory = host_memory_of(bytes);
   parts.at = parts.memory.get();
   parts.tag = all.tags.empty() ? all.fresh : all.tags.back();

@@ -61,6 +61,7 @@ struct World {
   // driver of GPUs.
   std::vector<int> machines;
   MPI_Comm own{};       // this rank alone
+  MPI_Request never{};  // a receive there that gets nothing
   MPI_Comm everyone{};  // all ranks, for the layer alone
   Devices devices;
   Kept kept{devices};

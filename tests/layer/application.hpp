@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -189,6 +190,9 @@ void barrier() { MPI_Barrier(MPI_COMM_WORLD); }
 using Cases = std::map<std::string, void (*)()>;
 
 // `begin`: before the first case that has a device.
+// Cases that need no device before, or take one themselves.
+const std::set<std::string> begins_alone{"host_alone", "joined", "probed_before"};
+
 int run(int argc, char** argv, const Cases& cases, void (*begin)()) {
   // Of several threads, where one calls MPI: other ways through the layer, and the same results.
   const bool multiple = argc > 1 && std::string(argv[1]) == "--multiple";
@@ -204,7 +208,7 @@ int run(int argc, char** argv, const Cases& cases, void (*begin)()) {
   bool device = false;
   for (int i = multiple || each_sees_one ? 2 : 1; i < argc; ++i) {
     current = argv[i];
-    if (current != "host_alone" && !device) {
+    if (begins_alone.count(current) == 0 && !device) {
       take_device();
       begin();
       device = true;

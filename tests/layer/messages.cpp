@@ -44,6 +44,47 @@ void become_able() {
   barrier();
 }
 
+// The same of this rank alone.
+void become_able_alone() {
+  Buffer one('D', 8);
+  MPI_Sendrecv_replace(one.data(), 8, MPI_BYTE, 0, 99, 0, 99, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+}
+
+// A send is complete once its receive is posted, also where the receiver takes others all the time:
+// those that this rank sends until then.
+void kept_waiting() {
+  if (rank > 1) return;
+  constexpr std::size_t kBytes = 100'000;
+  constexpr int kOthers = kTag + 1, kStop = kTag + 2;
+  Buffer buffer('D', kBytes), other('D', 100);
+  int over = 0;
+  MPI_Request request;
+  if (rank == 1) {  // which no other call of the layer looks at
+    MPI_Recv_init(buffer.data(), length(kBytes), MPI_BYTE, 0, kTag, MPI_COMM_WORLD, &request);
+    MPI_Start(&request);
+  }
+  int none = 0;
+  MPI_Sendrecv(&none, 1, MPI_INT, 1 - rank, kStop, &none, 1, MPI_INT, 1 - rank, kStop,
+               MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (rank == 1) {
+    while (over == 0) {
+      MPI_Recv(other.data(), 100, MPI_BYTE, 0, kOthers, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Recv(&over, 1, MPI_INT, 0, kStop, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    CHECK(buffer.has(6, kBytes));
+    MPI_Request_free(&request);
+    return;
+  }
+  buffer.fill(6);
+  MPI_Isend(buffer.data(), length(kBytes), MPI_BYTE, 1, kTag, MPI_COMM_WORLD, &request);
+  while (over == 0) {
+    MPI_Send(other.data(), 100, MPI_BYTE, 1, kOthers, MPI_COMM_WORLD);
+    MPI_Test(&request, &over, MPI_STATUS_IGNORE);
+    MPI_Send(&over, 1, MPI_INT, 1, kStop, MPI_COMM_WORLD);
+  }
+}
+
 void kinds() {
   int seed = 0;
   for (const auto& kind : kKinds)
@@ -455,10 +496,16 @@ void freed() {
         }
         barrier();
       }
-  // Memory in which a message came, and which goes before the layer has asked after the request.
+  // Memory in which a message came, and which goes before the layer has asked after the request;
+  // alone, and behind another one that is open.
   constexpr std::size_t kPage = 4096;
-  for (int i = 0; i < 10; ++i) {
+  constexpr int kLater = kTag + 1;
+  for (int i = 0; i < 20; ++i) {
     void* pages = nullptr;
+    Buffer later('D', kPage);
+    MPI_Request open = MPI_REQUEST_NULL;
+    if (i % 2 == 1 && rank == 1)
+      MPI_Irecv(later.data(), length(kPage), MPI_BYTE, 0, kLater, MPI_COMM_WORLD, &open);
     if (rank == 0) {
       const std::vector<char> ones(kPage, 1);
       MPI_Send(ones.data(), length(kPage), MPI_BYTE, 1, kTag, MPI_COMM_WORLD);
@@ -469,12 +516,17 @@ void freed() {
       MPI_Request_free(&request);
     }
     barrier();
-    if (rank != 1) continue;
-    for (volatile char& last = static_cast<char*>(pages)[kPage - 1]; last == 0;) {
+    if (rank == 1) {
       int flag = 0;
+      for (volatile char& last = static_cast<char*>(pages)[kPage - 1]; last == 0;)
+        MPI_Iprobe(0, 77, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+      munmap(pages, kPage);
       MPI_Iprobe(0, 77, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
     }
-    munmap(pages, kPage);
+    barrier();
+    if (i % 2 == 1 && rank == 0)
+      MPI_Send(later.data(), length(kPage), MPI_BYTE, 1, kLater, MPI_COMM_WORLD);
+    MPI_Wait(&open, MPI_STATUS_IGNORE);
   }
 }
 
@@ -1911,6 +1963,75 @@ void host_alone() {
   }
 }
 
+// Several threads post a long receive into host memory at once, and so have their rank begin to
+// take envelopes, which rank 1 does already.
+void joined() {
+  if (!several_threads() || size != 2) return;
+  constexpr int kThreads = 4;
+  constexpr std::size_t kBytes = 100'000;
+  take_device();
+  if (rank == 1) become_able_alone();
+  barrier();
+  if (rank == 1) {
+    Buffer out('D', kBytes);
+    out.fill(3);
+    for (int i = 0; i < kThreads; ++i)
+      MPI_Send(out.data(), length(kBytes), MPI_BYTE, 0, kTag + i, MPI_COMM_WORLD);
+    return;
+  }
+  std::atomic<int> ready{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i)
+    threads.emplace_back([&, i] {
+      take_same_device();
+      Buffer in('H', kBytes);
+      MPI_Request request;
+      for (++ready; ready < kThreads;) std::this_thread::yield();
+      MPI_Irecv(in.data(), length(kBytes), MPI_BYTE, 1, kTag + i, MPI_COMM_WORLD, &request);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      CHECK(in.has(3, kBytes));
+    });
+  for (std::thread& each : threads) each.join();
+}
+
+// A thread probes for a message of a device before its rank has used one.
+void probed_before() {
+  if (!several_threads() || size != 2) return;
+  constexpr std::size_t kBytes = 1000;
+  constexpr int kGo = kTag + 1;
+  take_device();
+  for (const bool matched : {false, true}) {
+    int go = 0;
+    Buffer buffer('D', kBytes);
+    if (rank == 1) {
+      become_able_alone();
+      MPI_Recv(&go, 1, MPI_INT, 0, kGo, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      buffer.fill(4);
+      MPI_Send(buffer.data(), length(kBytes), MPI_BYTE, 0, kTag, MPI_COMM_WORLD);
+      continue;
+    }
+    std::thread other([&] {
+      take_same_device();
+      MPI_Status status;
+      MPI_Message message = MPI_MESSAGE_NULL;
+      if (matched)
+        MPI_Mprobe(MPI_ANY_SOURCE, kTag, MPI_COMM_WORLD, &message, &status);
+      else
+        MPI_Probe(MPI_ANY_SOURCE, kTag, MPI_COMM_WORLD, &status);
+      check(status, kBytes, 1);
+      if (matched)
+        MPI_Mrecv(buffer.data(), length(kBytes), MPI_BYTE, &message, &status);
+      else
+        MPI_Recv(buffer.data(), length(kBytes), MPI_BYTE, 1, kTag, MPI_COMM_WORLD, &status);
+      CHECK(buffer.has(4, kBytes));
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // it probes by then, most likely
+    become_able_alone();
+    MPI_Send(&go, 1, MPI_INT, 1, kGo, MPI_COMM_WORLD);
+    other.join();
+  }
+}
+
 // A partitioned message that is freed before it was started: with Open MPI the end of all fails, if
 // it has a collective on MPI_COMM_WORLD. The last of all cases, therefore.
 void not_started() {
@@ -1967,6 +2088,7 @@ int main(int argc, char** argv) {
               {"self", self},
               {"many", many},
               {"freed", freed},
+              {"kept_waiting", kept_waiting},
               {"completed", completed},
               {"aside", aside},
               {"begun", begun},
@@ -1999,6 +2121,8 @@ int main(int argc, char** argv) {
               {"undisturbed", undisturbed},
               {"let_go", let_go},
               {"host_alone", host_alone},
+              {"joined", joined},
+              {"probed_before", probed_before},
               {"at_end", at_end},
               {"not_started", not_started}};
   // Which end the program.

@@ -133,6 +133,11 @@ class TestWays:
         done = application.run("--multiple", "waited_beside")
         assert done.good() == ["waited_beside"], done.err
 
+    def test_threads_that_use_a_device_for_the_first_time(self, application: Any) -> None:
+        for case in ("joined", "probed_before"):
+            done = application.run("--multiple", case)
+            assert done.good() == [case], done.err
+
     def test_with_more_patience_than_time(self, application: Any) -> None:
         """A sender that waits for its receiver lets its own library go on."""
         done = application.run("behind", env={"NEARPEAK_LAYER_PATIENCE": "600000"})
