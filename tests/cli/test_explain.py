@@ -201,7 +201,7 @@ def test_a_study_ends_with_its_furthest_messages(
 
 def test_a_study_of_another_machine_is_refused(command: Nearpeak) -> None:
     study = Path(__file__).parents[2] / "examples" / "h200x2"
-    code, _, err = command("explain", "--study", str(study), "--worst", "1")
+    code, _, err = command("explain", "--study", str(study), "--worst", "3")
     assert code == 2
     assert err.startswith(f"nearpeak: {study} is of ")
     assert " with NVIDIA H200, NVIDIA H200, this is " in err
@@ -215,12 +215,13 @@ def test_what_cannot_be_looked_at_keeps_none_from_the_report(
     asked = [cli.Asked("latency", f"mpich@{name}", "8") for name in ("gone", "default", "gone")]
     made: list[Path] = []
 
-    def chosen(each: cli.Asked, _study: Path) -> str | None:
+    def chosen(each: cli.Asked) -> str | None:
         if each.mpi == "mpich@gone":
             raise UserError("unknown settings 'gone' of mpich")
         return each.mpi
 
     monkeypatch.setattr(cli, "_worst", lambda *_: asked)
+    monkeypatch.setattr(cli, "_check_machine", lambda _: None)
     monkeypatch.setattr(cli, "_chosen", chosen)
     monkeypatch.setattr(cli, "_look", lambda *_, **__: SimpleNamespace(failed=[]))
     monkeypatch.setattr(cli, "write", lambda *_: None)

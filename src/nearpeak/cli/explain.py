@@ -129,10 +129,12 @@ def explain(
                 settings_env=settings_env or [],
             )
         ]
+    if study:
+        _check_machine(study)
     failed = False
     for each in asked:
         try:
-            chosen = _chosen(each, study)
+            chosen = _chosen(each)
             if output:
                 make_folder(output)
             found = _look(chosen, each, ask=ask)
@@ -166,13 +168,14 @@ def explain_worst(study: Path, count: int) -> None:
     from nearpeak.study.single_launch import LaunchFailed
 
     try:
+        _check_machine(study)
         asked = _worst(study, count)
     except UserError as error:
         say(f"nearpeak: nothing is explained: {error}")
         return
     for each in asked:
         try:
-            found = _look(_chosen(each, study), each, ask=True)
+            found = _look(_chosen(each), each, ask=True)
         except (LaunchFailed, MpsError, UserError) as error:
             say(f"nearpeak: {each.benchmark} of {each.mpi} is not explained: {error}")
         else:
@@ -222,24 +225,32 @@ def _worst(study: Path, count: int) -> list[Asked]:
     ]
 
 
-def _chosen(asked: Asked, study: Path | None) -> "Single":
-    """Where it is looked at; UserError for what cannot be, and for a study of another machine."""
-    from nearpeak.cli.run import check
+def _check_machine(study: Path) -> None:
+    """UserError for a study of another machine."""
     from nearpeak.machine.discover import discover
     from nearpeak.observations.load import load
+
+    here, there = discover(), load(study).machine
+    if here.hostname != there.hostname or _gpus(here) != _gpus(there):
+        raise UserError(
+            f"{study} is of {there.hostname} with {_gpus(there)}, this is {here.hostname} with"
+            f" {_gpus(here)}: give a study of this machine"
+        )
+
+
+def _gpus(machine: "Machine") -> str:
+    return ", ".join(sorted(gpu.name for gpu in machine.gpus)) or "no GPU"
+
+
+def _chosen(asked: Asked) -> "Single":
+    """Where it is looked at; UserError for what cannot be."""
+    from nearpeak.cli.run import check
     from nearpeak.study.single import choose
     from nearpeak.terms.buffers import parse_buffers
     from nearpeak.terms.sizes import parse_sizes
 
     parsed("--sizes", parse_sizes, asked.sizes)
     parsed("--buffers", parse_buffers, asked.buffers)
-    if study:
-        here, there = discover(), load(study).machine
-        if here.hostname != there.hostname or _gpus(here) != _gpus(there):
-            raise UserError(
-                f"{study} is of {there.hostname} with {_gpus(there)}, this is {here.hostname} with"
-                f" {_gpus(here)}: give a study of this machine"
-            )
     chosen = choose(
         asked.benchmark,
         asked.mpi,
@@ -252,10 +263,6 @@ def _chosen(asked: Asked, study: Path | None) -> "Single":
     )
     check(chosen, ["--sizes", asked.sizes, *asked.words], "explain")
     return chosen
-
-
-def _gpus(machine: "Machine") -> str:
-    return ", ".join(sorted(gpu.name for gpu in machine.gpus)) or "no GPU"
 
 
 def _look(chosen: "Single", asked: Asked, *, ask: bool) -> "Explanation":
