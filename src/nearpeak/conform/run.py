@@ -157,25 +157,20 @@ def check_resumed(records: Sequence[Record], now: Begin, contenders: Sequence[Co
     first, *others = records
     assert isinstance(first, Begin)
     told = {
-        (each.library, each.settings): each.version
+        Who(each.library, each.settings): each.version
         for each in others
         if isinstance(each, Contended)
     }
+    facts = [
+        ("GPUs", ", ".join(first.gpus), ", ".join(now.gpus)),
+        ("driver", first.driver, now.driver),
+    ]
+    for each in contenders:
+        version = each.library.version
+        facts.append((each.label, told.get(each.who, version), version))
     differ = [
         f"{what}: {before or 'none'}, now {here or 'none'}"
-        for what, before, here in (
-            ("GPUs", ", ".join(first.gpus), ", ".join(now.gpus)),
-            ("driver", first.driver, now.driver),
-            *(
-                (
-                    each.label,
-                    told.get((each.library.name, each.settings.name)),
-                    each.library.version,
-                )
-                for each in contenders
-                if (each.library.name, each.settings.name) in told
-            ),
-        )
+        for what, before, here in facts
         if before != here
     ]
     if differ:

@@ -472,14 +472,17 @@ def _listed(names: str) -> tuple[list[str], list[str]]:
     for each in _LISTED.findall(names):
         parts = re.split(rf"({_RANGE})", each.strip(".-"))
         if len(listed) + math.prod(map(_count, parts)) > _MOST_HOSTS:
-            ranges.append("".join(_numbers(part, first=True)[0] for part in parts))
+            ranges.append("".join(next(_spans(part))[0] for part in parts))
         else:
             listed += map("".join, itertools.product(*map(_numbers, parts)))
     return listed, ranges
 
 
 def _spans(part: str) -> Iterator[tuple[str, str]]:
-    """The first and the last of each span of a range: `[1-3,7]`."""
+    """The first and the last of each span of a range, `[1-3,7]`; of all else itself, alone."""
+    if not part.startswith("["):
+        yield part, part
+        return
     for each in part[1:-1].split(","):
         first, _, last = each.partition("-")
         yield first, last or first
@@ -487,20 +490,19 @@ def _spans(part: str) -> Iterator[tuple[str, str]]:
 
 def _count(part: str) -> int:
     """How many a part of a list stands for."""
-    if not part.startswith("["):
-        return 1
-    return sum(max(0, int(last) - int(first) + 1) for first, last in _spans(part))
+    spans = _spans(part)
+    return sum(1 if first == last else max(0, int(last) - int(first) + 1) for first, last in spans)
 
 
-def _numbers(part: str, *, first: bool = False) -> list[str]:
-    """What a range of a list stands for, or the first of it; of all else itself."""
-    if not part.startswith("["):
-        return [part]
-    if first:
-        return [next(_spans(part))[0]]
-    return [
-        f"{n:0{len(begin)}}" for begin, end in _spans(part) for n in range(int(begin), int(end) + 1)
-    ]
+def _numbers(part: str) -> list[str]:
+    """What a part of a list stands for."""
+    found: list[str] = []
+    for first, last in _spans(part):
+        if first == last:
+            found.append(first)
+        else:
+            found += (f"{n:0{len(first)}}" for n in range(int(first), int(last) + 1))
+    return found
 
 
 def _digits(uuid: str) -> str:
