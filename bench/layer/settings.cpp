@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <iterator>
 #include <string>
 
 #include "layer/envelope.hpp"
@@ -50,13 +51,14 @@ bool is_first(const char* variable, const std::string& first, const std::string&
   return mode == first;
 }
 
+constexpr const char* kHostWays[]{"staged", "pieces", "kept"};  // of each HostWay
+
 HostWay host_way() {
   const char* const variable = "NEARPEAK_LAYER_HOST";
   const char* const word = std::getenv(variable);
   const std::string way = word == nullptr || *word == '\0' ? "pieces" : word;
-  if (way == "staged") return HostWay::kStaged;
-  if (way == "pieces") return HostWay::kPieces;
-  if (way == "kept") return HostWay::kKept;
+  for (std::size_t i = 0; i < std::size(kHostWays); ++i)
+    if (way == kHostWays[i]) return static_cast<HostWay>(i);
   throw BadInput(std::string(variable) + " is '" + way + "': give staged, pieces or kept");
 }
 
@@ -94,11 +96,10 @@ Settings settings_of_environment() {
 }
 
 std::string told(const Settings& settings) {
-  constexpr const char* kWays[]{"staged", "pieces", "kept"};
   const auto named = [](const char* name, auto value) {
     return " NEARPEAK_LAYER_" + std::string(name) + "=" + std::to_string(value);
   };
-  return "NEARPEAK_LAYER_HOST=" + std::string(kWays[static_cast<int>(settings.host)]) +
+  return "NEARPEAK_LAYER_HOST=" + std::string(kHostWays[static_cast<int>(settings.host)]) +
          named("INLINE", settings.inline_bytes) + named("LONG", settings.long_bytes) +
          named("BETWEEN", settings.between_bytes) + named("KERNEL", settings.kernel.count()) +
          named("PATIENCE", settings.patience.count()) +
