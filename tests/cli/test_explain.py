@@ -14,6 +14,7 @@ from typing import Any
 import jsonschema
 import msgspec
 import pytest
+from made_libraries import made_profile
 
 from nearpeak.cli import explain as cli
 from nearpeak.errors import UserError
@@ -21,6 +22,7 @@ from nearpeak.explain import launches
 from nearpeak.explain.schema import schema
 from nearpeak.libraries.build import compiler
 from nearpeak.libraries.launch import shell_line
+from nearpeak.libraries.profiles import build_of, to_toml
 from nearpeak.observations.explained import Explanation
 from nearpeak.results import held
 from nearpeak.study.single import Single
@@ -158,12 +160,18 @@ def test_a_study_ends_with_its_furthest_messages(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """And `nearpeak explain` looks at the same ones again: for it what was found is found anew."""
-    installed("mpich")
+    """And `nearpeak explain` looks at the same ones again, also without the file of their settings:
+    for it what was found is found anew."""
+    library = installed("mpich")
     monkeypatch.chdir(tmp_path)
+    env = {"MPIR_CVAR_ENABLE_HEAVY_YIELD": "0"}
+    profile = made_profile(
+        family="mpich", version=library.version, build=build_of(library), env=env
+    )
+    Path("tuned.toml").write_text(to_toml(profile))
     # All blocks count, however far apart a hypervisor puts the CPUs in them.
     monkeypatch.setattr(held, "distances", lambda *_: {})
-    words = "study --mpi mpich --benchmarks latency:calls=nonblocking --sizes 64K --launches 2"
+    words = "study --mpi mpich@tuned.toml --benchmarks latency:calls=nonblocking --sizes 64K --launches 2"
     # Not in the local memory too, whose ceiling takes half a minute.
     words = [*words.split(), "--slot-ms", "5", "--paths", "host-host same-numa"]
     words += ["--explain", "1", "-o", "s"]
@@ -172,6 +180,7 @@ def test_a_study_ends_with_its_furthest_messages(
     assert first.exists(), err
     found = json.loads((study / "results.json").read_text())["explanations"]
     assert [(one["library"], one["cases"][0]["size_bytes"]) for one in found] == [("mpich", 65536)]
+    Path("tuned.toml").unlink()
     assert 'id="explained"' in (study / "report.html").read_text()
     explanation = msgspec.json.decode(first.read_bytes(), type=Explanation)
     asked: list[str] = []

@@ -13,6 +13,7 @@ from nearpeak.cli import PathId, SettingsEnv, parsed, say, say_lacking, warn
 from nearpeak.errors import UserError
 
 if TYPE_CHECKING:
+    from nearpeak.libraries.library import Contender
     from nearpeak.machine.machine import Machine
     from nearpeak.observations.explained import Explanation
     from nearpeak.study.single import Single
@@ -194,12 +195,14 @@ class Asked:
     ranks: int | None = None
     buffers: str = "H,H"
     settings_env: Sequence[str] = ()
+    measured: "Contender | None" = None  # by a study, whatever `mpi` is by now
 
 
 def _worst(study: Path, count: int) -> list[Asked]:
     """UserError where the study has no message beside a ceiling."""
     from nearpeak.explain.worst import worst
     from nearpeak.findings.build import build_results
+    from nearpeak.study.folder import read_plan
     from nearpeak.terms.sizes import format_bytes
 
     results = build_results(study)
@@ -207,6 +210,7 @@ def _worst(study: Path, count: int) -> list[Asked]:
     cells = worst(results, count)
     if not cells:
         raise UserError(f"{study} has no message beside a ceiling: give one that measured latency")
+    contenders = {each.who: each for each in read_plan(study).contenders}
     return [
         Asked(
             benchmark=cell.case.benchmark,
@@ -220,6 +224,7 @@ def _worst(study: Path, count: int) -> list[Asked]:
             ],
             path=cell.place.path,
             buffers=cell.case.buffers,
+            measured=contenders.get(cell.who),
         )
         for cell in cells
     ]
@@ -253,7 +258,7 @@ def _chosen(asked: Asked) -> "Single":
     parsed("--buffers", parse_buffers, asked.buffers)
     chosen = choose(
         asked.benchmark,
-        asked.mpi,
+        asked.measured or asked.mpi,
         f"explain {asked.benchmark}",
         path=asked.path,
         ranks=asked.ranks,

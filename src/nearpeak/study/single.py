@@ -24,7 +24,7 @@ from nearpeak.launching.starting import starting_here
 from nearpeak.libraries import discover, settings
 from nearpeak.libraries.families import is_ceiling, mode_of
 from nearpeak.libraries.launch import check_launcher
-from nearpeak.libraries.library import CommandLine, Library, Settings
+from nearpeak.libraries.library import CommandLine, Contender, Library, Settings
 from nearpeak.machine import discover as here
 from nearpeak.machine import doctor
 from nearpeak.machine.machine import Diagnosis, Machine
@@ -91,7 +91,7 @@ class Single:
 
 def choose(
     benchmark: str,
-    mpi: str | None,
+    mpi: str | Contender | None,
     command: str,
     *,
     path: str | None = None,
@@ -104,9 +104,10 @@ def choose(
     say: Callable[[str], None] = lambda _: None,
     check: Callable[[Library, Sequence[Benchmark]], None] = lambda _library, _measured: None,
 ) -> Single:
-    """What options ask for; `command`: how it is named in a message. `say`: told what starts the
-    ranks in a job, and where settings are from another machine. `check`: raises UserError for what
-    else is wrong with them, before anything is started. UserError."""
+    """What options ask for; `mpi`: SPEC[@SETTINGS], or what a study has measured; `command`: how it
+    is named in a message. `say`: told what starts the ranks in a job, and where settings are from
+    another machine. `check`: raises UserError for what else is wrong with them, before anything is
+    started. UserError."""
     check_name(benchmark)
     if not mpi:
         raise UserError(
@@ -115,10 +116,14 @@ def choose(
         )
     env = _variables(settings_env)
     names = paths.check_hosts(split_list(hosts) if hosts else [], remote_shell)
-    spec, wanted = settings.split(mpi)
-    library = discover.resolve(spec)
-    check_launcher(library)
-    chosen = settings.find(library, wanted or "default", say)
+    if isinstance(mpi, Contender):
+        library, chosen = mpi.library, mpi.settings
+        check_launcher(library)
+    else:
+        spec, wanted = settings.split(mpi)
+        library = discover.resolve(spec)
+        check_launcher(library)
+        chosen = settings.find(library, wanted or "default", say)
     machine = here.discover()
     here_ranks = -(-(ranks or 2) // max(1, len(names)))  # of hosts, each has as many
     diagnoses = doctor.examine(machine=machine, ranks=2 if oversubscribe else here_ranks)
