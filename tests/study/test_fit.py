@@ -24,7 +24,7 @@ from nearpeak.study.folder import read_plan
 from nearpeak.study.options import Options
 from nearpeak.study.paths import paths_within, select_paths
 from nearpeak.study.plan import Plan
-from nearpeak.study.planning import SIZES, make_plan, summary
+from nearpeak.study.planning import SIZES, USUAL_SECONDS, make_plan, summary
 from nearpeak.study.variants import asked_for
 from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule
 from nearpeak.terms.left_out import LEAST_BLOCKS
@@ -224,6 +224,10 @@ def test_all_pairs_are_asked_for(standins: ModuleType, described: Description) -
     assert not [left for left in plan.left_out if left.kind == "path"]
     assert not is_held(plan, blocks_wanted(plan))
     assert any("the budget is too small" in line for line in summary(plan))
+    # And take as long as the default study, where nobody says how long.
+    plan = plan_of(standins, described, "dgx-h100", 1, all_pairs=True)
+    assert plan.budget_seconds == USUAL_SECONDS
+    assert "bibw" in [left.name for left in plan.left_out]
 
 
 def test_ways_of_staging_go_but_for_the_last(standins: ModuleType) -> None:

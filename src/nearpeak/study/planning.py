@@ -284,7 +284,7 @@ def added(
 
 def budget_of(options: Options) -> float | None:
     """Seconds; what was asked for in part takes as long as it does."""
-    free = options.nothing_asked and not options.launches and not options.all_pairs
+    free = options.nothing_asked and not options.launches
     return options.budget_seconds or (USUAL_SECONDS if free else None)
 
 
