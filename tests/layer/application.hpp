@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What applications with buffers on devices of the fake CUDA driver (NEARPEAK_CUDA_LIBRARY) have in
-// common: each case is run by its name, and says "CASE: good" on rank 0 where all ranks found what
+// What applications with buffers on devices of a CUDA driver (NEARPEAK_CUDA_LIBRARY), the fake one or a
+// real one (on_gpus.py), have in common: each case is run by its name, and says "CASE: good" on rank 0 where all ranks found what
 // they must. Ends with 1 at the first difference. Included once.
 #pragma once
 
@@ -40,6 +40,13 @@ int cuda(const char* name, Parameters... parameters) {
 void* stream = nullptr;
 bool each_sees_one = false;  // device, as CUDA_VISIBLE_DEVICES can have it
 
+// The device of this rank, or that of the next one.
+int device_of(int one) {
+  int count = 0;
+  CHECK(cuda("cuDeviceGetCount", &count) == 0);
+  return one % std::min(count, 2);
+}
+
 void take_device() {
   void* context = nullptr;
   if (each_sees_one) {
@@ -49,7 +56,7 @@ void take_device() {
            1);
   }
   CHECK(cuda("cuInit", 0U) == 0);
-  CHECK(cuda("cuDevicePrimaryCtxRetain", &context, each_sees_one ? 0 : rank % 2) == 0);
+  CHECK(cuda("cuDevicePrimaryCtxRetain", &context, each_sees_one ? 0 : device_of(rank)) == 0);
   CHECK(cuda("cuCtxSetCurrent", context) == 0);
   CHECK(cuda("cuStreamCreateWithPriority", &stream, 1U, 0) == 0);
 }
@@ -95,7 +102,7 @@ bool has_pattern(const unsigned char* data, std::size_t begin, std::size_t end, 
 // In a thread other than the first one.
 void take_same_device() {
   void* context = nullptr;
-  CHECK(cuda("cuDevicePrimaryCtxRetain", &context, rank % 2) == 0);
+  CHECK(cuda("cuDevicePrimaryCtxRetain", &context, device_of(rank)) == 0);
   CHECK(cuda("cuCtxSetCurrent", context) == 0);
 }
 

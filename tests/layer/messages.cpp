@@ -1872,8 +1872,9 @@ void killed() {
 void undisturbed() {
   void *usual = nullptr, *other = nullptr, *own = nullptr, *graph = nullptr;
   CHECK(cuda("cuCtxGetCurrent", &usual) == 0);
-  CHECK(cuda("cuDevicePrimaryCtxRetain", &other, 1 - rank % 2) == 0);
-  CHECK(cuda("cuCtxCreate_v2", &own, 0U, rank % 2) == 0);
+  CHECK(cuda("cuDevicePrimaryCtxRetain", &other, device_of(rank + 1)) == 0);
+  CHECK(cuda("cuCtxCreate_v2", &own, 0U, device_of(rank)) == 0);
+  CHECK(cuda("cuCtxPopCurrent_v2", &own) == 0);
   const auto made_current = [](void* context) {
     CHECK(cuda("cuCtxSetCurrent", context) == 0);
     return context;
@@ -1907,7 +1908,7 @@ void undisturbed() {
         CHECK(in.has((rank + size - 1) % size, bytes));
       }
   CHECK(cuda("cuCtxDestroy_v2", own) == 0);
-  CHECK(cuda("cuDevicePrimaryCtxRelease_v2", 1 - rank % 2) == 0);
+  CHECK(cuda("cuDevicePrimaryCtxRelease_v2", device_of(rank + 1)) == 0);
 }
 
 // Memory that its owner has freed does not stay open.

@@ -273,6 +273,12 @@ State& state() {
 }
 
 thread_local Device* current = nullptr;
+thread_local std::vector<Device*> below;  // contexts of this thread that come back to be current
+
+void pop_context() {
+  current = below.empty() ? nullptr : below.back();
+  if (!below.empty()) below.pop_back();
+}
 
 // CUstreamCaptureMode of a thread, for what would disturb a capture.
 constexpr int kGlobal = 0;
@@ -696,9 +702,21 @@ EXPORT int cuDevicePrimaryCtxRelease_v2(int device) {
   return kGood;
 }
 
+// In place of the top of the thread's stack of contexts; none takes the top away. (CUDA Driver API,
+// "Context Management".)
 EXPORT int cuCtxSetCurrent(void* context) {
   BEGIN_CALL();
-  current = static_cast<Device*>(context);
+  if (context != nullptr)
+    current = static_cast<Device*>(context);
+  else
+    pop_context();
+  return kGood;
+}
+
+EXPORT int cuCtxPopCurrent_v2(void** context) {
+  BEGIN_CONTEXT_CALL();
+  *context = current;
+  pop_context();
   return kGood;
 }
 
@@ -711,6 +729,7 @@ EXPORT int cuCtxGetCurrent(void** context) {
 EXPORT int cuCtxCreate_v2(void** context, unsigned flags, int device) {
   BEGIN_CALL();
   if (flags != 0 || device < 0 || device >= state().devices) return kInvalidValue;
+  if (current != nullptr) below.push_back(current);
   current = new Device{device, 1};
   state().contexts.insert(current);
   *context = current;
@@ -720,7 +739,7 @@ EXPORT int cuCtxCreate_v2(void** context, unsigned flags, int device) {
 EXPORT int cuCtxDestroy_v2(Device* context) {
   BEGIN_CALL();
   if (state().contexts.erase(context) == 0) return kInvalidContext;
-  if (current == context) current = nullptr;
+  if (current == context) pop_context();
   delete context;
   return kGood;
 }

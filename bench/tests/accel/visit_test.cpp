@@ -55,6 +55,7 @@ TEST_CASE("a visit: the context that was current is so afterwards") {
   void* other = nullptr;
   ask_cuda("cuDevicePrimaryCtxRetain", &other, 1);
   ask_cuda("cuCtxCreate_v2", &own, 0U, 1);
+  ask_cuda("cuCtxPopCurrent_v2", &own);
   for (void* const before : {own, other, static_cast<void*>(nullptr)}) {
     ask_cuda("cuCtxSetCurrent", before);
     const Visits all;
@@ -74,6 +75,26 @@ TEST_CASE("a visit: the context that was current is so afterwards") {
   CHECK(current_context() != nullptr);
   ask_cuda("cuCtxSetCurrent", static_cast<void*>(nullptr));
   ask_cuda("cuCtxDestroy_v2", own);
+  ask_cuda("cuDevicePrimaryCtxRelease_v2", 1);
+}
+
+TEST_CASE("a visit: contexts below the current one stay there") {
+  const FakeCuda fake;
+  const auto accelerator = FakeCuda::load();
+  void *below = nullptr, *own = nullptr, *popped = nullptr;
+  ask_cuda("cuDevicePrimaryCtxRetain", &below, 1);
+  ask_cuda("cuCtxSetCurrent", below);
+  ask_cuda("cuCtxCreate_v2", &own, 0U, 1);
+  {
+    const Visits all;
+    const Visit visit;
+    use_device(accelerator->device(0));
+  }
+  ask_cuda("cuCtxPopCurrent_v2", &popped);
+  CHECK(popped == own);
+  CHECK(current_context() == below);
+  ask_cuda("cuCtxDestroy_v2", own);
+  ask_cuda("cuCtxSetCurrent", static_cast<void*>(nullptr));
   ask_cuda("cuDevicePrimaryCtxRelease_v2", 1);
 }
 

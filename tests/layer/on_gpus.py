@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Are the layer's messages and windows as the standard says on the GPUs of this machine, too?
+
+Runs the cases of messages.cpp and windows.cpp, which tests run on the fake driver, with each library
+and the layer; ranks have one GPU, or two in turn. Says which cases are not good and why, with the
+exit status 1. Those that ask the fake driver are left out.
+
+    .venv/bin/python tests/layer/on_gpus.py --mpi mpich --mpi openmpi
+    .venv/bin/python tests/layer/on_gpus.py --mpi intel --ranks 3 --mps
+"""
+
+import argparse
+import contextlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from nearpeak.launching import mps
+from nearpeak.libraries.build import compiler, kit_for
+from nearpeak.libraries.discover import resolve
+from nearpeak.libraries.library import Launch, Library, Rank, Settings
+from nearpeak.libraries.preload import command_line
+
+HERE = Path(__file__).parent
+ASK_THE_FAKE = {"messages": {"asked", "let_go"}, "windows": {"let_go", "apart", "elsewhere"}}
+LIMIT = 120.0  # seconds for a launch
+DRIVER = os.environ.get("NEARPEAK_CUDA_LIBRARY", "libcuda.so.1")
+
+
+def cases_of(program: str) -> list[str]:
+    """In the order of the source."""
+    found = re.findall(r'\{"(\w+)", \w+\}', (HERE / f"{program}.cpp").read_text())
+    return [case for case in dict.fromkeys(found) if case not in ASK_THE_FAKE[program]]
+
+
+def build(library: Library, program: str, folder: Path) -> Path:
+    kit = kit_for(library)
+    made = folder / f"{program}-{library.name}"
+    skipped = ["-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"]
+    flags = ["-std=c++17", "-O0", f"-I{kit.header.parent}", *skipped]
+    link = [str(kit.library), "-Wl,--allow-shlib-undefined", "-ldl"]
+    source = str(HERE / f"{program}.cpp")
+    subprocess.run([*compiler(), *flags, source, "-o", str(made), *link], check=True)
+    return made
+
+
+def launch(library: Library, words: list[str], ranks: int) -> tuple[str, str]:
+    """What a launch printed, and its errors: with the last line why it ended, if it did not by
+    itself."""
+    cpus = sorted(os.sched_getaffinity(0))
+    started = Launch(
+        program=words,
+        ranks=[Rank(cpus=[cpus[rank % len(cpus)]]) for rank in range(ranks)],
+        settings=Settings(env={"NEARPEAK_CUDA_LIBRARY": DRIVER}),
+        gpu=True,
+    )
+    line = command_line(library, started)
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        with subprocess.Popen(
+            line.argv,
+            env={**os.environ, **mps.environment("on-gpus"), **line.env},
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+        ) as process:
+            try:
+                status = f"exit status {process.wait(LIMIT)}"
+            except subprocess.TimeoutExpired:
+                process.terminate()
+                status = f"not ended after {LIMIT:.0f} s"
+        out.seek(0)
+        err.seek(0)
+        return out.read(), err.read() + status
+
+
+def try_cases(library: Library, program: Path, cases: list[str], ranks: int) -> Iterator[str]:
+    """Yields why a case is not good; those after it have a launch of their own."""
+    left = cases
+    while left:
+        out, err = launch(library, [str(program), *left], ranks)
+        good = len(re.findall(r"^\w+: good$", out, re.MULTILINE))
+        if good == len(left):
+            return
+        told = [line for line in err.splitlines() if f"{left[good]}: line" in line]
+        yield f"{left[good]}: {' | '.join(told or err.splitlines()[-4:])}"
+        left = left[good + 1 :]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--mpi", action="append", required=True, help="a library; repeatable")
+    parser.add_argument("--ranks", type=int, action="append", help="default: 2 and 3")
+    parser.add_argument("--mps", action="store_true", help="under a daemon of MPS")
+    chosen = parser.parse_args()
+    bad = 0
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        if chosen.mps:
+            stack.enter_context(mps.daemon("on-gpus"))
+        for name in chosen.mpi:
+            library = msgspec.structs.replace(resolve(name), layer=True)
+            for program in ASK_THE_FAKE:
+                cases = cases_of(program)
+                made = build(library, program, folder)
+                for ranks in chosen.ranks or (2, 3):
+                    since = time.monotonic()
+                    why = list(try_cases(library, made, cases, ranks))
+                    bad += len(why)
+                    print(
+                        f"{program}, {name}+layer, {ranks} ranks: {len(cases) - len(why)} of"
+                        f" {len(cases)} cases are good ({time.monotonic() - since:.0f} s)"
+                    )
+                    for line in why:
+                        print(f"  {line}")
+                    sys.stdout.flush()
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
