@@ -10,14 +10,13 @@ from typing import Any
 
 import msgspec
 import pytest
+from layer_programs import compiled
 from mpi_launches import SLEEPS_SOON, cpus_of, own_cpus
 
-from nearpeak.libraries.build import compiler, kit_for
 from nearpeak.libraries.library import Launch, Library, Rank, Settings
 from nearpeak.libraries.preload import command_line
 
 LIMIT = 120  # seconds: other tests go first
-HERE = Path(__file__).parent
 
 
 @dataclass
@@ -98,13 +97,7 @@ class Application:
 
 def built(library: Library, name: str, folder: Path, fake_cuda: Path) -> Application:
     """The program of this name, with the layer."""
-    kit = kit_for(library)
-    program = folder / name
-    skipped = ["-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"]
-    flags = ["-std=c++17", "-O0", f"-I{kit.header.parent}", *skipped]  # the least to compile
-    link = [str(kit.library), "-Wl,--allow-shlib-undefined", "-ldl"]
-    source = HERE / f"{name}.cpp"
-    subprocess.run([*compiler(), *flags, str(source), "-o", str(program), *link], check=True)
+    program = compiled(library, name, folder)
     return Application(msgspec.structs.replace(library, layer=True), program, fake_cuda)
 
 

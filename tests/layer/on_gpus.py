@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Are the layer's messages and windows as the standard says on the GPUs of this machine, too?
 
-Runs the cases of messages.cpp and windows.cpp, which tests run on the fake driver, with each library
-and the layer; ranks have one GPU, or two in turn. Says which cases are not good and why, with the
-exit status 1. Those that ask the fake driver are left out.
+Runs the cases of messages.cpp and windows.cpp, which tests run on the fake driver, with each
+library and the layer; ranks have one GPU, or two in turn. Says which cases are not good and why,
+with the exit status 1. Those that ask the fake driver are left out.
 
     .venv/bin/python tests/layer/on_gpus.py --mpi mpich --mpi openmpi
     .venv/bin/python tests/layer/on_gpus.py --mpi intel --ranks 3 --mps
@@ -11,6 +11,7 @@ exit status 1. Those that ask the fake driver are left out.
 
 import argparse
 import contextlib
+import itertools
 import os
 import re
 import subprocess
@@ -21,15 +22,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
+from programs import HERE, compiled
 
 from nearpeak.launching import mps
-from nearpeak.libraries.build import compiler, kit_for
 from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.library import Launch, Library, Rank, Settings
 from nearpeak.libraries.preload import command_line
 
-HERE = Path(__file__).parent
 ASK_THE_FAKE = {"messages": {"asked", "let_go"}, "windows": {"let_go", "apart", "elsewhere"}}
+THREADS = {"one thread": [], "several threads": ["--multiple"]}
 LIMIT = 120.0  # seconds for a launch
 DRIVER = os.environ.get("NEARPEAK_CUDA_LIBRARY", "libcuda.so.1")
 
@@ -38,17 +39,6 @@ def cases_of(program: str) -> list[str]:
     """In the order of the source."""
     found = re.findall(r'\{"(\w+)", \w+\}', (HERE / f"{program}.cpp").read_text())
     return [case for case in dict.fromkeys(found) if case not in ASK_THE_FAKE[program]]
-
-
-def build(library: Library, program: str, folder: Path) -> Path:
-    kit = kit_for(library)
-    made = folder / f"{program}-{library.name}"
-    skipped = ["-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"]
-    flags = ["-std=c++17", "-O0", f"-I{kit.header.parent}", *skipped]
-    link = [str(kit.library), "-Wl,--allow-shlib-undefined", "-ldl"]
-    source = str(HERE / f"{program}.cpp")
-    subprocess.run([*compiler(), *flags, source, "-o", str(made), *link], check=True)
-    return made
 
 
 def launch(library: Library, words: list[str], ranks: int) -> tuple[str, str]:
@@ -80,11 +70,11 @@ def launch(library: Library, words: list[str], ranks: int) -> tuple[str, str]:
         return out.read(), err.read() + status
 
 
-def try_cases(library: Library, program: Path, cases: list[str], ranks: int) -> Iterator[str]:
+def try_cases(library: Library, program: list[str], cases: list[str], ranks: int) -> Iterator[str]:
     """Yields why a case is not good; those after it have a launch of their own."""
     left = cases
     while left:
-        out, err = launch(library, [str(program), *left], ranks)
+        out, err = launch(library, [*program, *left], ranks)
         good = len(re.findall(r"^\w+: good$", out, re.MULTILINE))
         if good == len(left):
             return
@@ -110,14 +100,17 @@ def main() -> int:
             library = msgspec.structs.replace(resolve(name), layer=True)
             for program in ASK_THE_FAKE:
                 cases = cases_of(program)
-                made = build(library, program, folder)
-                for ranks in chosen.ranks or (2, 3):
+                own = folder / name
+                own.mkdir(exist_ok=True)
+                made = compiled(library, program, own)
+                for ranks, threads in itertools.product(chosen.ranks or (2, 3), THREADS):
                     since = time.monotonic()
-                    why = list(try_cases(library, made, cases, ranks))
+                    why = list(try_cases(library, [str(made), *THREADS[threads]], cases, ranks))
                     bad += len(why)
                     print(
-                        f"{program}, {name}+layer, {ranks} ranks: {len(cases) - len(why)} of"
-                        f" {len(cases)} cases are good ({time.monotonic() - since:.0f} s)"
+                        f"{program}, {name}+layer, {ranks} ranks of {threads}:"
+                        f" {len(cases) - len(why)} of {len(cases)} cases are good"
+                        f" ({time.monotonic() - since:.0f} s)"
                     )
                     for line in why:
                         print(f"  {line}")
