@@ -25,6 +25,7 @@ import msgspec
 from programs import HERE, compiled
 
 from nearpeak.launching import mps
+from nearpeak.launching.command_lines import new_study
 from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.library import Launch, Library, Rank, Settings
 from nearpeak.libraries.preload import command_line
@@ -32,6 +33,7 @@ from nearpeak.libraries.preload import command_line
 ASK_THE_FAKE = {"messages": {"asked", "let_go"}, "windows": {"let_go", "apart", "elsewhere"}}
 THREADS = {"one thread": [], "several threads": ["--multiple"]}
 LIMIT = 120.0  # seconds for a launch
+STUDY = new_study()  # another one's daemon is not ours
 DRIVER = os.environ.get("NEARPEAK_CUDA_LIBRARY", "libcuda.so.1")
 
 
@@ -55,7 +57,7 @@ def launch(library: Library, words: list[str], ranks: int) -> tuple[str, str]:
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         with subprocess.Popen(
             line.argv,
-            env={**os.environ, **mps.environment("on-gpus"), **line.env},
+            env={**os.environ, **mps.environment(STUDY), **line.env},
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=err,
@@ -95,7 +97,7 @@ def main() -> int:
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         if chosen.mps:
-            stack.enter_context(mps.daemon("on-gpus"))
+            stack.enter_context(mps.daemon(STUDY))
         for name in chosen.mpi:
             library = msgspec.structs.replace(resolve(name), layer=True)
             for program in ASK_THE_FAKE:
