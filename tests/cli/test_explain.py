@@ -171,12 +171,10 @@ def test_a_study_ends_with_its_furthest_messages(
     Path("tuned.toml").write_text(to_toml(profile))
     # All blocks count, however far apart a hypervisor puts the CPUs in them.
     monkeypatch.setattr(held, "distances", lambda *_: {})
-    words = (
-        "study --mpi mpich@tuned.toml --benchmarks latency:calls=nonblocking --sizes 64K".split()
-    )
+    words = ["study", "--mpi", "mpich@tuned.toml", "--benchmarks", "latency:calls=nonblocking"]
     # Not in the local memory too, whose ceiling takes half a minute.
-    words += ["--launches", "2", "--slot-ms", "5", "--paths", "host-host same-numa"]
-    words += ["--explain", "1", "-o", "s"]
+    words += ["--paths", "host-host same-numa", "--sizes", "64K", "--launches", "2"]
+    words += ["--slot-ms", "5", "--explain", "1", "-o", "s"]
     _, _, err = command(*words)
     study, first = tmp_path / "s", tmp_path / "s" / "explained" / "001.json"
     assert first.exists(), err
