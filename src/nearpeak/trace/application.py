@@ -36,11 +36,11 @@ def library_of(command: Sequence[str], asking: str = "trace") -> Library:
 
 
 def _linked(program: str) -> Path | None:
-    """The MPI library that the loader takes for a program."""
-    with Path(program).open("rb") as file:
-        if file.read(4) != ELF:
-            return None
+    """The MPI library that the loader takes for a program; None also where nobody may read it."""
     try:
+        with Path(program).open("rb") as file:
+            if file.read(4) != ELF:
+                return None
         told = subprocess.run(
             ["ldd", program],
             stdin=subprocess.DEVNULL,
