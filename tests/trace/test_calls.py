@@ -11,11 +11,12 @@ from nearpeak.errors import UserError
 from nearpeak.libraries.build import build_trace, compiler, kit_for, sources
 from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.library import Library
+from nearpeak.trace.read import MOVING
 
 INCLUDING = """
 #include <mpi.h>
 #define CALL(kind, function, operation, parameters, arguments, ...) \\
-  @ kind function operation parameters arguments @
+  @ kind function operation parameters arguments = __VA_ARGS__ @
 #include "calls/calls.inc"
 """
 SKIPPED = ("-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX")
@@ -76,6 +77,19 @@ def test_every_function_is_in_the_table_or_among_the_others(library: Library) ->
     assert declared - set(listed) - others() == set()
     assert set(listed) - declared == set()
     assert set(listed) & others() == set()
+
+
+def test_calls_that_move_data_of_unknown_size_are_known(library: Library) -> None:
+    """Else their time would be that of waiting."""
+    _, _, table = preprocessed(library).partition("@")
+    rows = re.findall(r"@\s*(\w+)\s+MPI_\w+\s+\"(MPI_\w+)\"[^@]*?=([^@]*)@", table)
+    assert len(rows) > 200
+    unsized = {
+        operation
+        for kind, operation, what in rows
+        if kind != "begins" and re.search(r"\bunsized\(|\broot < 0 \?", what)
+    }
+    assert unsized == MOVING
 
 
 def test_what_is_preloaded_has_the_functions_of_the_table_alone(library: Library) -> None:

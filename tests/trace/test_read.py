@@ -27,6 +27,7 @@ from nearpeak.trace.trace import SCHEMA, Entry, Rank, Trace
 
 TICKS = 2  # in a nanosecond
 NAMES = [b"", b"MPI_Send", b"MPI_Isend", b"MPI_Barrier", b"MPI_Start", b"MPI_Send_init"]
+NAMES += [b"MPI_Alltoallw", b"MPI_Bcast"]
 SECTION_BYTES = 16384
 # Operation, what made its request, size, peer; calls, bytes, ticks, longest.
 Made = tuple[tuple[int, int, int, int], tuple[int, int, int, int]]
@@ -123,6 +124,15 @@ def test_what_a_start_starts_is_read(tmp_path: Path) -> None:
     [(_, isend), (_, start)] = read(rank_file(tmp_path, 0, begun)).called
     assert (start.operation, start.made_by, start.begins) == ("MPI_Start", "MPI_Send_init", False)
     assert (isend.made_by, isend.begins) == ("", True)
+
+
+def test_what_moves_data_of_unknown_size_is_no_waiting(tmp_path: Path) -> None:
+    """An MPI_Alltoallw, and an MPI_Bcast by the root to another group."""
+    moving: list[Made] = [((number, 0, 0, -1), (1, 0, 600, 600)) for number in (6, 7)]
+    left = read(rank_file(tmp_path, 0, [*moving, AT_BARRIER]))
+    assert {entry.size_bytes for _, entry in left.called} == {None}
+    assert left.rank.mpi_seconds == pytest.approx(2.6e-6)
+    assert left.rank.waiting_seconds == pytest.approx(2e-6)
 
 
 def test_ranks_are_merged_the_longest_first(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ class Rank(msgspec.Struct, kw_only=True):
     launched: int  # ranks, as its launcher's environment says; 0: it does not
     calls: int
     bytes: int  # of all its calls
-    # Of mpi_seconds those in calls that have no size and begin nothing: MPI_Wait, MPI_Barrier, ...
+    # Of mpi_seconds those in calls that move nothing and begin nothing: MPI_Wait, MPI_Barrier, ...
     waiting_seconds: float
     lost: int = 0  # calls that were not counted: of too many threads, or on a full disk
 
