@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What other tools printed, through the command."""
 
+import csv
+import io
 import json
 import re
 import sys
@@ -84,6 +86,19 @@ def test_report_names_this_command(nearpeak: Nearpeak, tmp_path: Path) -> None:
     )
 
 
+def test_what_cannot_be_opened_is_one_line(
+    nearpeak: Nearpeak, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "secret.txt").write_text(f"{HEAD}8     1.10\n")
+
+    def refuse(_: Path) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    code, _, err = nearpeak("import", "secret.txt", "-o", "here")
+    assert (code, err) == (2, "nearpeak: secret.txt cannot be read: Permission denied\n")
+
+
 @pytest.fixture
 def study(make_study: Callable[..., Any]) -> Path:
     made = make_study("alpha")
@@ -104,6 +119,27 @@ def test_what_a_study_lacks_is_measured_there(
     _, out, _ = nearpeak("import", "omb.txt", "--beside", "study", "-o", "here")
     assert "nearpeak study --resume -o study" in out
     assert "--resume -o study" in (tmp_path / "here" / "report.html").read_text()
+
+
+def test_a_time_that_was_too_short_to_be_told_has_no_percentage(
+    nearpeak: Nearpeak, study: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "omb.txt").write_text(f"{HEAD}8     0.00\n")
+    code, _, err = nearpeak("import", "omb.txt", "--beside", study.name, "-o", "here")
+    assert code == 0, err
+    cells = json.loads((tmp_path / "here" / "results.json").read_text())["cells"]
+    assert [cell["fraction"] for cell in cells if cell["who"]["library"] == "omb"] == [None]
+
+
+def test_csv_has_no_number_of_ranks_where_the_file_has_none(
+    nearpeak: Nearpeak, tmp_path: Path
+) -> None:
+    title = "# OSU MPI Allreduce Latency Test v7.4\n# Size       Avg Latency(us)\n"
+    (tmp_path / "omb.txt").write_text(f"{title}8     1.25\n")
+    code, out, err = nearpeak("export", "omb.txt", "--csv")
+    assert code == 0, err
+    [row] = csv.DictReader(io.StringIO(out))
+    assert (row["benchmark"], row["ranks"]) == ("allreduce", "")
 
 
 def test_what_is_known_of_several_files_is_told_of_each(

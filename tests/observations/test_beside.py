@@ -118,6 +118,28 @@ def test_what_cannot_be_put_there_is_one_line(
         put_beside(study, [File(name, file)], chosen, all_on)
 
 
+def test_of_several_tables_those_that_do_not_fit_are_left_out(study: Study, tmp_path: Path) -> None:
+    """As IMB's, which go on to twice as many ranks."""
+    table = """\
+# Benchmarking Bcast
+# #processes = {}
+       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]
+            8          200         0.16         0.18         0.17
+"""
+    file = tmp_path / "imb.txt"
+    title = "#    Intel(R) MPI Benchmarks 2021.11, MPI-1 part\n"
+    file.write_text(title + table.format(2) + table.format(4))
+    for path in (PATH, None):
+        found = put_beside(study, [File("imb", file)], {}, path)
+        [observed] = [each for each in found.observed if each.launch.who.library == "imb"]
+        assert observed.launch.place.path == PATH
+        [library] = [each for each in found.libraries if each.who.library == "imb"]
+        assert library.scope.endswith("fit the path: tables of 4 ranks with buffers H,H.")
+    file.write_text(title + table.format(4))
+    with pytest.raises(UserError, match=r"imb fits no path of .*: it is of 4 ranks"):
+        put_beside(study, [File("imb", file)], {}, None)
+
+
 @pytest.fixture
 def with_gpus(study: Study) -> Study:
     """The same on a machine with the two GPUs of the file, each near a node of its own."""

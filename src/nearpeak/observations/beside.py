@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What was imported, put onto the paths of a study: its figures are then beside the study's."""
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from nearpeak.observations.observed import Block, Launch, Library, Observations
 from nearpeak.terms.axes import staging
 from nearpeak.terms.benchmarks import by_name
 from nearpeak.terms.buffers import ceiling_buffers, rank_ends
-from nearpeak.terms.identity import Case, Curve, Who
+from nearpeak.terms.identity import Case, Curve
 from nearpeak.terms.path import DataPath
 
 
@@ -104,7 +105,10 @@ class _Moved:
             for session in part.sessions
         ]
         self.launches: dict[int, list[Launch]] = {}  # by their numbers among what was imported
-        self._lost: dict[Who, int] = {}  # how many are of no path
+        # By what files are called: how many figures are between ends of no path, and what of their
+        # tables does not fit.
+        self._lost: Counter[str] = Counter()
+        self._unfit: dict[str, list[str]] = defaultdict(list)
         number = 1 + max((launch.number for launch in ours.launches), default=-1)
         for part in imported:
             _check_machine(study, part)
@@ -122,8 +126,7 @@ class _Moved:
                     for more, path in enumerate(there)
                 ]
                 number += len(there)
-                if not there:
-                    self._lost[launch.who] = self._lost.get(launch.who, 0) + 1
+            self._check_fitting(part, wanted)
         if not any(self.launches.values()):
             raise UserError(
                 f"{study.folder} has no path between the ends that {' and '.join(wanted)} measured:"
@@ -132,11 +135,15 @@ class _Moved:
 
     def library(self, library: Library) -> Library:
         """With what is left out of it."""
-        lost = sum(n for who, n in self._lost.items() if who.library == library.who.library)
-        if not lost:
-            return library
-        words = f"Left out: {count(lost, 'figure')} between ends of which the study has no path."
-        return replace(library, scope=f"{library.scope} {words}")
+        name = library.who.library
+        words = [library.scope]
+        if lost := self._lost[name]:
+            words.append(
+                f"Left out: {count(lost, 'figure')} between ends of which the study has no path."
+            )
+        if unfit := list(dict.fromkeys(self._unfit[name])):
+            words.append(f"Left out, as they do not fit the path: tables of {', '.join(unfit)}.")
+        return replace(library, scope=" ".join(words))
 
     def curve(self, curve: Curve) -> Curve:
         """With the axes of the study's first one like it, but for what is known of it."""
@@ -163,24 +170,30 @@ class _Moved:
         name, buffers = launch.who.library, launch.curves[0].buffers
         if any(end.gpu for end in path.ends):
             gpus = _on(ours.machine, path)
-            return [other for other in ours.paths if gpus and _is_between(other, gpus)]
+            between = [other for other in ours.paths if gpus and _is_between(other, gpus)]
+            self._lost[name] += not between
+            return between
         fitting = [other for other in ours.paths if _fits(other, path, buffers)]
         if wanted is not None:
             named = [other for other in ours.paths if other.id == wanted]
             if not named:
                 near = closest(wanted, [other.id for other in ours.paths])
                 raise UserError(f"{folder} has no path {wanted!r}{near}")
-            if named[0] not in fitting:
-                raise UserError(
-                    f"{name} does not fit {wanted!r} of {folder}: it is of {_words(path, buffers)}"
-                )
-            return named
+            fitting = [named[0]] if named[0] in fitting else []
         if not fitting:
-            raise UserError(f"{name} fits no path of {folder}: it is of {_words(path, buffers)}")
+            self._unfit[name].append(_words(path, buffers))
         if len(fitting) > 1:
             ids = ", ".join(repr(other.id) for other in fitting)
             raise UserError(f"on which path {name} was measured nobody says: give --path, of {ids}")
         return fitting
+
+    def _check_fitting(self, part: Observations, wanted: Mapping[str, str | None]) -> None:
+        """UserError where nothing of a file fits: of several tables some may be left out."""
+        [name] = {library.who.library for library in part.libraries}
+        if not self._unfit[name] or any(self.launches[launch.number] for launch in part.launches):
+            return
+        path = f"does not fit {wanted[name]!r}" if wanted[name] else "fits no path"
+        raise UserError(f"{name} {path} of {self._study.folder}: it is of {self._unfit[name][-1]}")
 
 
 def _words(path: DataPath, buffers: str) -> str:

@@ -14,7 +14,11 @@ def load(place: Path) -> Observations:
     """What is observed in a folder or a file; UserError where nothing is, or it cannot be read."""
     if place.is_file() and place.stat().st_size > MOST_BYTES:
         raise UserError(f"{place} has more than 64 MiB: give the output of one program alone")
-    if place.is_file() and not place.read_bytes().strip():
+    try:
+        empty = place.is_file() and not place.read_bytes().strip()
+    except OSError as error:
+        raise UserError(f"{place} cannot be read: {error.strerror}") from None
+    if empty:
         raise UserError(f"{place} is empty: run the program again, with its output into that file")
     for source in all_sources():
         if source.recognises(place):

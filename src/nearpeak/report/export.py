@@ -9,6 +9,7 @@ from typing import get_args, get_origin, get_type_hints
 import msgspec
 
 from nearpeak.errors import UserError
+from nearpeak.observations.imported import SOME_RANKS
 from nearpeak.report import applications, awareness, fits, tables, verdicts
 from nearpeak.report.columns import Getter, fields, flat
 from nearpeak.report.families import families
@@ -101,7 +102,7 @@ def _cells(results: Results) -> Iterator[Columns]:
 def _beside(cell: Cell, versions: Mapping[str, str], known: Mapping[str, Benchmark]) -> Columns:
     return {
         "library_version": versions.get(cell.who.library),
-        "ranks": len(cell.place.ends),
+        "ranks": None if cell.place.path == SOME_RANKS else len(cell.place.ends),
         "family": known[cell.case.benchmark].family,
     }
 

@@ -265,8 +265,9 @@ def _compare_at_another_time(cell: Cell, ceiling: CeilingPoint | None) -> set[Ce
     if len(held.apart(ceiling)) > 1:
         return set()
     cell.ceiling = CeilingValue(value=ceiling.value, method=ceiling.method, kind=ceiling.kind)
-    cell.fraction = better_by(cell.median, ceiling.value, cell.better)
-    cell.flags.append("fewer blocks")
+    if cell.median > 0:  # other tools print shorter times as 0.00
+        cell.fraction = better_by(cell.median, ceiling.value, cell.better)
+        cell.flags.append("fewer blocks")
     return set()
 
 

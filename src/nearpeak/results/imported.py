@@ -85,7 +85,7 @@ def _beside(cells: list[Cell], theirs: Sequence[Cell], ceilings: Ceilings) -> Im
     if point is not None:
         found.ceiling = _reference(point)
         found.ceiling_ns = apart(point)
-        if held is not None and len(found.ceiling_ns) < 2:
+        if held is not None and len(found.ceiling_ns) < 2 and found.value > 0:
             found.fraction = better_by(found.value, point.value, cell.better)
     found.differs = _differences(own, curve)
     if "mean" in cell.flags:

@@ -73,9 +73,61 @@ def test_buffers_are_those_of_the_command(written: Path, words: str, buffers: st
     assert {observed.case.buffers for observed in load(written).observed} == {buffers}
 
 
+def test_tables_that_are_not_read_are_named(written: Path) -> None:
+    """Also those of too few or too many ranks, and those without sizes."""
+    table = """\
+# Benchmarking {}
+# #processes = {}
+       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]  Mbytes/sec
+            8          200         0.16         0.18         0.17  1.00
+"""
+    barrier = "# Benchmarking Barrier\n# #processes = 2\n #repetitions  t_min[usec]\n   9  1.0\n"
+    named = [("Bcast", 1), ("Uniband", 4), ("Exchange", 2), ("Bcast", 2)]
+    written.write_text(TITLE + barrier + "".join(table.format(*each) for each in named))
+    found = load(written)
+    assert {(each.case.benchmark, len(each.launch.place.ends)) for each in found.observed} == {
+        ("bcast", 2)
+    }
+    assert found.libraries[0].scope.endswith(
+        "measures the same: Barrier, Bcast of 1 rank, Exchange, Uniband of 4 ranks."
+    )
+
+
+def test_what_a_limit_of_imb_kept_from_being_measured_is_named(written: Path) -> None:
+    more = (
+        '         1024 time-out.; Time limit is over; use "-time X" to increase it.\n'
+        '      2097152 out-of-mem.; needed X=   0.009 GB; use flag "-mem X"\n'
+    )
+    written.write_text(f"{TITLE}{PINGPONG}            8  200  0.15  52.07\n{more}")
+    assert [each.case.x for each in load(written).observed] == [8]
+    assert (
+        load(written)
+        .libraries[0]
+        .scope.endswith("IMB's own limits of time or memory: PingPong of 2 ranks at 1K, 2M bytes.")
+    )
+
+
+def test_payloads_that_imb_found_to_be_wrong(written: Path) -> None:
+    """As builds with -DCHECK tell them."""
+    heading = PINGPONG.replace("Mbytes/sec\n", "Mbytes/sec      defects\n")
+    rows = "  8  1000  0.60  13.33  1.00\n  16  1000  0.70  13.33  0.00\n"
+    written.write_text(TITLE + heading + rows)
+    found = load(written)
+    assert [each.case.x for each in found.observed] == [16]
+    assert [(gap.case.x, gap.status) for gap in found.gaps] == [(8, "wrong data")]
+
+
+def test_versions_of_several_words(written: Path) -> None:
+    title = "#    Intel(R) MPI Benchmarks 2019 Update 6, MPI-1 part\n"
+    written.write_text(f"{title}{PINGPONG}            8  200  0.15  52.07\n")
+    assert load(written).libraries[0].version == "2019 Update 6"
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        (f"# IMB-MPI1\n{TITLE}# IMB-MPI1-GPU\n", "is of 2 runs: give the output of each in its"),
+        (2 * f"{PINGPONG}  8  200  0.15  5.2\n", "several tables of PingPong of 2 ranks: give one"),
         ("", "holds no table that is read here: PingPong, "),
         (f"{PINGPONG}            8          200         0.15\n", "line 5: .* is not a whole row"),
         (f"{PINGPONG}            8          200         0.15  5.\n", "line 5: .* is not a whole"),

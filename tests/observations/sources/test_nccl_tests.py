@@ -49,7 +49,7 @@ def test_sizes_are_of_one_block_as_ours() -> None:
     ("program", "benchmark", "x"),
     [
         ("all_reduce", "allreduce", 1024),
-        ("reduce_scatter", "reduce_scatter", 1024),
+        ("reduce_scatter", "reduce_scatter_block", 512),
         ("alltoall", "alltoall", 512),
         ("broadcast", "bcast", 1024),
     ],
@@ -61,6 +61,14 @@ def test_operations_have_our_names(written: Path, program: str, benchmark: str, 
     assert (observed.case.benchmark, observed.case.x) == (benchmark, x)
     assert observed.summary.median == 1.2e6
     assert load(written).libraries[0].scope.endswith("Payloads were not validated (-c 0).")
+
+
+def test_cycles_and_roots_are_no_launches(written: Path) -> None:
+    """A size that stands there again (-N, -r all) was not measured by another launch."""
+    rows = 2 * ROW.format(1.0, 0)
+    written.write_text(CONFIG + STARTING.format("broadcast") + DEVICES + rows)
+    with pytest.raises(UserError, match="has 1024 bytes 2 times: give a run of one cycle"):
+        load(written)
 
 
 def run(**more: Any) -> dict[str, Any]:

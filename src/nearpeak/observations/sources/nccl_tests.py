@@ -5,6 +5,7 @@ What is printed stands in its src/util.cu, and which bytes a size is of in src/O
 """
 
 import re
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,7 +57,7 @@ KNOWN = {
     "broadcast": Operation("bcast"),
     "gather": Operation("gather", of_all_blocks=True),
     "reduce": Operation("reduce"),
-    "reduce_scatter": Operation("reduce_scatter"),
+    "reduce_scatter": Operation("reduce_scatter_block", of_all_blocks=True),
     "scatter": Operation("scatter", of_all_blocks=True),
 }
 
@@ -150,6 +151,12 @@ def load(file: Path) -> Observations:
     others = sorted({each.combined for each in run.measured} - set(ADDED_UP))
     if others:
         raise UserError(f"{file} has {', '.join(others)}, where ours add numbers up: give -o sum")
+    again = Counter((each.kind, each.size) for each in run.measured).most_common(1)
+    if again[0][1] > 1:
+        raise UserError(
+            f"{file} has {again[0][0][1]} bytes {again[0][1]} times: give a run of one cycle (-N 1)"
+            " and one root (-r), each in its own file"
+        )
     parts = run.ranks if operation.of_all_blocks else 1
     tables = [
         Table(

@@ -78,7 +78,8 @@ class Output(NamedTuple):
     rows: list[Row]
 
 
-# By the title of the program's output. Its rates are in MB/s (1e6).
+# By the title of the program's output. Its rates are in MB/s (1e6). Not Reduce_scatter_block: its
+# sizes are of all ranks' blocks, ours of one, and how many ranks there were is not printed.
 KNOWN = {
     "Latency": Printed(message("latency", "us"), window=1),
     "Bandwidth": Printed(message("bw", "GB/s", symmetric=False), 1e-3),
@@ -97,7 +98,6 @@ KNOWN = {
             ("Gatherv", "gatherv"),
             ("Reduce", "reduce"),
             ("Reduce_scatter", "reduce_scatter"),
-            ("Reduce_scatter_block", "reduce_scatter_block"),
             ("Scatter", "scatter"),
             ("Scatterv", "scatterv"),
         )
