@@ -73,7 +73,7 @@ const Members& members_of_window(MPI_Win window) {
 }
 
 int peer_among(const Members& members, int rank) {
-  if (rank < 0) return rank == MPI_PROC_NULL ? kNobody : kUnknown;
+  if (rank < 0) return rank == MPI_PROC_NULL ? kNull : kUnknown;
   if (rank >= members.size) return kUnknown;
   return members.peers.empty() ? rank : members.peers[static_cast<std::size_t>(rank)];
 }

@@ -34,7 +34,7 @@ struct Starts {
 std::int64_t size_of(MPI_Datatype type);
 inline std::int64_t bytes_of(MPI_Count count, MPI_Datatype type) { return count * size_of(type); }
 std::int64_t received_bytes(const MPI_Status& status);
-// A rank in MPI_COMM_WORLD, kNobody or kUnknown.
+// A rank in MPI_COMM_WORLD, kNull or kUnknown.
 int peer_in(MPI_Comm comm, int rank);
 int peer_of_window(MPI_Win window, int rank);
 

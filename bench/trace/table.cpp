@@ -273,16 +273,17 @@ void add(const Kind& kind, std::uint64_t ticks, std::uint64_t now) {
       kind.bytes < 0
           ? 0U
           : bits(std::min(kSizes - 1, 1 + static_cast<int>(std::bit_width(bits(kind.bytes)))));
+  const int peer = kind.peer == kNull ? kNobody : kind.peer;
   const std::uint64_t key = bits(kind.operation) << 48U | bits(kind.maker) << 39U | size << 33U |
                             bits(kind.device ? 1 : 0) << 32U |
-                            (bits(std::int64_t{kind.peer} + 2) & 0xFFFFFFFFU);
+                            (bits(std::int64_t{peer} + 2) & 0xFFFFFFFFU);
   Cell* const cell = kind.operation == 0 ? nullptr : cell_of(mine, key);
   if (cell == nullptr) {
     std::atomic_ref(head->lost).fetch_add(1);
     return;
   }
   ++cell->count;
-  if (kind.bytes > 0) cell->bytes += bits(kind.bytes);
+  if (kind.bytes > 0 && kind.peer != kNull) cell->bytes += bits(kind.bytes);
   cell->ticks += ticks;
   cell->longest = std::max(cell->longest, ticks);
   mine.first->last = now;

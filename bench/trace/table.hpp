@@ -18,6 +18,7 @@ constexpr int kThreads = 256;  // what further ones do is not counted
 // to ask for it here would be a call of all ranks, and not all need have this library.
 constexpr int kNobody = -1;
 constexpr int kUnknown = -2;
+constexpr int kNull = -3;  // MPI_PROC_NULL: nobody, and nothing is moved whatever the size
 
 // What calls have in common that are counted together.
 struct Kind {

@@ -245,6 +245,27 @@ static void files(const char* name) {
   MPI_File_close(&file);
 }
 
+// To and from nobody: it has a size, and nothing is moved.
+static void nobody(void) {
+  MPI_Request request;
+  MPI_Win window;
+  MPI_Sendrecv(data, 8, MPI_BYTE, MPI_PROC_NULL, 0, other, 8, MPI_BYTE, MPI_PROC_NULL, 0,
+               MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Isend(data, 16, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Irecv(other, 32, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Send_init(data, 64, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request);
+  MPI_Start(&request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  MPI_Request_free(&request);
+  MPI_Win_create(other, sizeof other, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+  MPI_Win_fence(0, window);
+  MPI_Put(data, 128, MPI_BYTE, MPI_PROC_NULL, 0, 128, MPI_BYTE, window);
+  MPI_Win_fence(0, window);
+  MPI_Win_free(&window);
+}
+
 #define THREADS 4
 #define EACH 1000
 
@@ -304,6 +325,11 @@ int main(int argc, char** argv) {
   }
   if (!strcmp(what, "groups")) {
     groups();
+    MPI_Finalize();
+    return 0;
+  }
+  if (!strcmp(what, "nobody")) {
+    nobody();
     MPI_Finalize();
     return 0;
   }

@@ -155,7 +155,7 @@ def expected(ranks: int) -> dict[tuple[str, int | None, str], tuple[int, int]]:
         **BLOCKING,
         **gathered,
         ("MPI_Sendrecv", 64, "self"): (ranks, 64 * ranks),
-        ("MPI_Send", 8, "none"): (ranks, 8 * ranks),
+        ("MPI_Send", 8, "none"): (ranks, 0),
         ("MPI_Irecv", 4096, "same host"): (10, 40_960),
         ("MPI_Isend", 4096, "same host"): (10, 40_960),
         ("MPI_Waitall", None, "none"): (10, 0),
@@ -164,9 +164,9 @@ def expected(ranks: int) -> dict[tuple[str, int | None, str], tuple[int, int]]:
         ("MPI_Start(MPI_Send_init)", 512, "same host"): (7, 5600),
         ("MPI_Start(MPI_Recv_init)", 512, "same host"): (7, 5600),
         ("MPI_Wait", None, "none"): (14 + ranks, 0),
-        ("MPI_Bsend", 4, "none"): (1, 4),
-        ("MPI_Bsend", 8, "none"): (2, 20),
-        ("MPI_Bsend", 16, "none"): (1, 16),
+        ("MPI_Bsend", 4, "none"): (1, 0),
+        ("MPI_Bsend", 8, "none"): (2, 0),
+        ("MPI_Bsend", 16, "none"): (1, 0),
         ("MPI_Allreduce", 128, "none"): (10 * ranks, 1280 * ranks),
         ("MPI_Allreduce", 32, "none"): (ranks, 32 * ranks),
         ("MPI_Iallreduce", 256, "none"): (ranks, 256 * ranks),
@@ -275,8 +275,27 @@ def test_more_than_an_int_counts(tracer: Tracer) -> None:
     calls = done.calls()
     assert calls["MPI_Send", size[1], "same host"] == (1, size[0])
     assert calls["MPI_Recv", size[1], "same host"] == (1, size[0])
-    large = (2, 5 << 31) if tracer.library.abi == "mpich" else (0, 0)
-    assert calls["MPI_Send", 2 * size[1], "none"] == (2 + large[0], 4 * size[0] + large[1])
+    large = 2 if tracer.library.abi == "mpich" else 0
+    assert calls["MPI_Send", 2 * size[1], "none"] == (2 + large, 0)
+
+
+def test_a_message_to_nobody_has_a_size_and_moves_nothing(tracer: Tracer) -> None:
+    done = tracer.run(tracer.compiled(), "nobody")
+    assert done.code == 0, (done.out, done.err)
+    assert done.calls() == {
+        ("MPI_Sendrecv", 8, "none"): (2, 0),
+        ("MPI_Isend", 16, "none"): (2, 0),
+        ("MPI_Irecv", 32, "none"): (2, 0),
+        ("MPI_Send_init", None, "none"): (2, 0),
+        ("MPI_Start(MPI_Send_init)", 64, "none"): (2, 0),
+        ("MPI_Wait", None, "none"): (6, 0),
+        ("MPI_Win_create", None, "none"): (2, 0),
+        ("MPI_Win_fence", None, "none"): (4, 0),
+        ("MPI_Put", 128, "none"): (2, 0),
+        ("MPI_Win_free", None, "none"): (2, 0),
+    }
+    assert done.trace is not None
+    assert [rank.bytes for rank in done.trace.ranks] == [0, 0]
 
 
 @pytest.mark.parametrize("tracer", ["openmpi"], indirect=True)
@@ -309,7 +328,7 @@ def test_a_program_of_sessions_is_counted(tracer: Tracer) -> None:
 def test_threads_are_counted_each_for_itself(tracer: Tracer) -> None:
     done = tracer.run(tracer.compiled("-pthread"), "threads")
     assert done.code == 0, (done.out, done.err)
-    assert done.calls() == {("MPI_Send", 16, "none"): (2 * 4001, 2 * 4001 * 16)}
+    assert done.calls() == {("MPI_Send", 16, "none"): (2 * 4001, 0)}
     assert done.trace is not None
     assert [rank.threads for rank in done.trace.ranks] == [5, 5]
 

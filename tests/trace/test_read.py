@@ -266,6 +266,19 @@ def test_messages_that_nobody_waits_for_are_held_against_a_rate() -> None:
     assert unblocked(found, []) is None
 
 
+def test_messages_to_nobody_are_none() -> None:
+    halo = trace(
+        entry("MPI_Isend"),
+        entry("MPI_Isend", peer="none", bytes=0),
+        entry("MPI_Start", made_by="MPI_Send_init", peer="none", bytes=0),
+        entry("MPI_Waitall", None, peer="none", bytes=0),
+    )
+    each = unblocked(halo, known(results(("near", 8, 1.0), benchmark="rate")).rates)
+    assert each is not None
+    assert (each.messages, each.known) == (10, 10)
+    assert each.seconds == pytest.approx(2e-4)  # of the first and the last
+
+
 @pytest.mark.parametrize(
     ("operation", "messages", "others"),
     [

@@ -63,6 +63,7 @@ TEST_CASE("table: as many cells as there are kinds of calls, those of a thread a
   call_all();
   other.join();
   add({send, isend, std::int64_t{5} << 40, true, kNobody}, 9, 78);
+  add({isend, 0, 300, false, kNull}, 9, 78);
   add({0, 0, 1, false, 0}, 1, 1);  // no operation
   end();
   CHECK_FALSE(counting());
@@ -80,7 +81,7 @@ TEST_CASE("table: as many cells as there are kinds of calls, those of a thread a
   CHECK(std::string(left.header.names[isend].text) == "MPI_Isend");
   CHECK(left.header.names[isend].begins == 1);
   std::set<std::uint64_t> threads;
-  std::uint64_t calls = 0, bytes = 0, large = 0;
+  std::uint64_t calls = 0, bytes = 0, large = 0, null = 0;
   std::set<std::uint64_t> keys[2];
   for (const Section& section : left.sections) {
     threads.insert(section.thread);
@@ -94,6 +95,12 @@ TEST_CASE("table: as many cells as there are kinds of calls, those of a thread a
         CHECK(cell.bytes == std::uint64_t{5} << 40U);
         continue;
       }
+      if ((cell.key >> 33U & 63U) == 1 + 9) {
+        ++null;
+        CHECK((cell.key & 0xFFFFFFFFU) == kNobody + 2);
+        CHECK(cell.bytes == 0);
+        continue;
+      }
       calls += cell.count;
       bytes += cell.bytes;
       CHECK(cell.ticks == 5 * cell.count);
@@ -102,6 +109,7 @@ TEST_CASE("table: as many cells as there are kinds of calls, those of a thread a
   }
   CHECK(threads.size() == 2);
   CHECK(large == 1);
+  CHECK(null == 1);
   CHECK(calls == 2 * 2 * (kPeers + 2));
   CHECK(bytes == 100 * calls);
   std::filesystem::remove_all(folder);

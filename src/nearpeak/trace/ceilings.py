@@ -89,7 +89,7 @@ def unblocked(trace: Trace, points: Iterable[CeilingPoint]) -> Unblocked | None:
     kinds: dict[str, list[Entry]] = {kind: [] for kind in [*UNBLOCKED, ""]}
     for call in trace.entries:
         kinds[kind_of(call)].append(call)
-    sent = kinds["sent"]
+    sent = [entry for entry in kinds["sent"] if entry.peer != "none"]  # which is MPI_PROC_NULL
     messages, least = 0, 0.0
     for entry in sent:
         if fitting := _fitting(entry, points):

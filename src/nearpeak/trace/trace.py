@@ -74,7 +74,7 @@ class Unblocked(msgspec.Struct, kw_only=True):
     """What a study says of messages whose calls do not wait: of all of them together, as it is
     known of none when it arrives."""
 
-    messages: int  # of `MPI_Isend` and its like
+    messages: int  # of `MPI_Isend` and its like, without those to nobody
     known: int  # of these, to ranks of the same host and of sizes that the study measured
     others: int  # operations that were begun beside them, and are waited for by the same calls
     seconds: float  # of the calls that begin messages, wait for them and ask after them
