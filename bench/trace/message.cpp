@@ -143,24 +143,29 @@ void forget_request(const MPI_Request* request) {
   if (request != nullptr) requests.drop(*request);
 }
 
-void enters_world() {
-  if (counting()) return;  // by a session
-  NEARPEAK_REAL(MPI_Comm_group)(calls::comm_world(), &all);
-  enters();
-}
-
 #if NEARPEAK_MPI_LEVEL >= 40
 namespace {
-MPI_Session first{};  // of a program that calls no MPI_Init
-bool in_session = false;
+MPI_Session first{};      // that counting began with
+bool in_session = false;  // it ends with that one, too
+MPI_Group before{};       // its group, once MPI_Init has come
+bool outlived = false;    // whether there is one
 }  // namespace
+
+void enters_world() {
+  if (counting() && !in_session) return;
+  // What a session began goes on. Other threads may use its group until its end.
+  outlived = std::exchange(in_session, false);
+  if (outlived) before = all;
+  NEARPEAK_REAL(MPI_Comm_group)(calls::comm_world(), &all);
+  if (!outlived) enters();
+}
 
 void leaves_world() {
   if (counting() && !in_session) leaves();
 }
 
 void enters_session(MPI_Session session) {
-  if (counting() ||
+  if (counting() || in_session ||
       NEARPEAK_REAL(MPI_Group_from_session_pset)(session, "mpi://WORLD", &all) != MPI_SUCCESS)
     return;
   first = session;
@@ -169,9 +174,16 @@ void enters_session(MPI_Session session) {
 }
 
 void leaves_session(MPI_Session session) {
-  if (counting() && in_session && session == first) leaves();
+  if (session != first) return;
+  if (std::exchange(outlived, false)) NEARPEAK_REAL(MPI_Group_free)(&before);
+  if (std::exchange(in_session, false)) leaves();
 }
 #else
+void enters_world() {
+  NEARPEAK_REAL(MPI_Comm_group)(calls::comm_world(), &all);
+  enters();
+}
+
 void leaves_world() {
   if (counting()) leaves();
 }

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <utility>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <x86intrin.h>
@@ -33,6 +34,7 @@ std::atomic<int> named{1};
 std::atomic_flag naming = ATOMIC_FLAG_INIT;
 
 std::atomic<Header*> header{nullptr};
+Header* made = nullptr;  // the same, kept while nothing is counted
 std::atomic<int> threads{0};
 int file = -1;
 std::size_t file_bytes = 0;
@@ -195,6 +197,25 @@ void complain(const Header& head, const char* path) {
                head.host, path, std::strerror(errno));
 }
 
+// With all names that are known by now.
+void count_in(Header* head) {
+  while (naming.test_and_set()) {
+  }
+  std::memcpy(head->names, names, sizeof names);
+  header.store(head);
+  naming.clear();
+}
+
+// What was since the end is no time of the run.
+void go_on() {
+  if (made->process != static_cast<int>(getpid())) return;  // forked: it is the parent's
+  const std::uint64_t now = ticks();
+  made->begun += now - made->finalized;
+  made->finalized = 0;
+  if (mine.first != nullptr) mine.first->last = now;
+  count_in(made);
+}
+
 }  // namespace
 
 std::uint64_t ticks() {
@@ -225,6 +246,9 @@ int operation(const char* name, bool begins) {
 void begin(int rank, int ranks) {
   const char* const folder = std::getenv("NEARPEAK_TRACE");
   if (folder == nullptr || header.load() != nullptr) return;
+  if (made != nullptr) return go_on();
+  static bool tried = false;
+  if (std::exchange(tried, true)) return;
   static Header head{};
   gethostname(head.host, sizeof head.host - 1);
   head.rank = rank;
@@ -247,12 +271,9 @@ void begin(int rank, int ranks) {
   }
   head.last = instant();
   head.begun = head.last.ticks;
-  while (naming.test_and_set()) {
-  }
-  std::memcpy(head.names, names, sizeof names);
   *place = head;
-  header.store(place);
-  naming.clear();
+  made = place;
+  count_in(place);
 }
 
 void end() {

@@ -63,7 +63,7 @@ struct Header {
   std::uint32_t operations;
   Instant first;
   Instant last;             // this, or a later one of a section: how long a tick is
-  std::uint64_t begun;      // ticks when MPI_Init had ended
+  std::uint64_t begun;      // ticks when MPI_Init had ended; later by what was between two counts
   std::uint64_t finalized;  // ticks when MPI_Finalize began; 0: it never did
   std::uint64_t lost;       // calls that found no place
   std::int32_t rank;
@@ -77,9 +77,10 @@ struct Header {
 // The number of an operation; 0 where there are too many.
 int operation(const char* name, bool begins);
 
-// Lets this process count from now on; where it cannot, says why once on standard error.
+// Lets this process count from now on; where it cannot, says why once on standard error. After an
+// end it goes on in the same file.
 void begin(int rank, int ranks);
-// Nothing is counted after this.
+// Nothing is counted from now on.
 void end();
 bool counting();
 

@@ -287,6 +287,31 @@ static void threads(void) {
 #endif
 }
 
+#if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
+#define SESSIONS
+static MPI_Session opened(void) {
+  MPI_Session session;
+  MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
+  return session;
+}
+
+static void in_session(void) {
+  MPI_Session session = opened();
+  MPI_Group group;
+  MPI_Comm made;
+  MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+  MPI_Comm_create_from_group(group, "known", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &made);
+  MPI_Group_free(&group);
+  to_next(made);
+  MPI_Comm_free(&made);
+  MPI_Session_finalize(&session);
+}
+#endif
+
+static void broadcasts(int n) {
+  for (int i = 0; i < n; i++) MPI_Bcast(data, 1024, MPI_BYTE, 0, MPI_COMM_WORLD);
+}
+
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "";
   if (!strcmp(what, "cuda")) dlopen("libcuda.so.1", RTLD_NOW);
@@ -297,18 +322,31 @@ int main(int argc, char** argv) {
     MPI_Finalize();
     return 0;
   }
-#if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
+#ifdef SESSIONS
   if (!strcmp(what, "session")) {
-    MPI_Session session;
-    MPI_Group group;
-    MPI_Comm made;
-    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session);
-    MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
-    MPI_Comm_create_from_group(group, "known", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &made);
-    MPI_Group_free(&group);
-    to_next(made);
-    MPI_Comm_free(&made);
+    in_session();
+    return 0;
+  }
+  if (!strcmp(what, "sessions")) {
+    in_session();
+    in_session();
+    return 0;
+  }
+  if (!strcmp(what, "session, then world")) {
+    MPI_Session session = opened();
     MPI_Session_finalize(&session);
+    MPI_Init(&argc, &argv);
+    broadcasts(1000);
+    MPI_Finalize();
+    return 0;
+  }
+  if (!strcmp(what, "world in session")) {
+    MPI_Session session = opened();
+    MPI_Init(&argc, &argv);
+    broadcasts(1);
+    MPI_Session_finalize(&session);
+    broadcasts(999);
+    MPI_Finalize();
     return 0;
   }
 #endif

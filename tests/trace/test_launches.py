@@ -325,6 +325,39 @@ def test_a_program_of_sessions_is_counted(tracer: Tracer) -> None:
     assert [(rank.rank, rank.finalized) for rank in done.trace.ranks] == [(0, True), (1, True)]
 
 
+def quiet(done: Traced) -> list[bool]:
+    """Which ranks came to their end, of a launch about which nothing was said."""
+    assert (done.code, done.err) == (0, ""), done.out
+    assert done.trace is not None
+    for rank in done.trace.ranks:
+        assert 0 < rank.mpi_seconds < rank.run_seconds
+    return [rank.finalized for rank in done.trace.ranks]
+
+
+@one_library  # Open MPI 5.0.11 crashes in its second session, also without tracing
+def test_every_session_is_counted(tracer: Tracer) -> None:
+    done = tracer.run(tracer.compiled(), "sessions")
+    assert quiet(done) == [True, True]
+    assert done.calls() == {
+        ("MPI_Comm_create_from_group", None, "none"): (4, 0),
+        ("MPI_Sendrecv", 8, "same host"): (4, 32),
+        ("MPI_Comm_free", None, "none"): (4, 0),
+    }
+
+
+@one_library  # likewise
+def test_a_world_after_a_session_is_counted(tracer: Tracer) -> None:
+    done = tracer.run(tracer.compiled(), "session, then world")
+    assert quiet(done) == [True, True]
+    assert done.calls() == {("MPI_Bcast", 1024, "none"): (2000, 2000 * 1024)}
+
+
+def test_a_world_outlives_the_session_that_was_there_before(tracer: Tracer) -> None:
+    done = tracer.run(tracer.compiled(), "world in session")
+    assert quiet(done) == [True, True]
+    assert done.calls() == {("MPI_Bcast", 1024, "none"): (2000, 2000 * 1024)}
+
+
 def test_threads_are_counted_each_for_itself(tracer: Tracer) -> None:
     done = tracer.run(tracer.compiled("-pthread"), "threads")
     assert done.code == 0, (done.out, done.err)

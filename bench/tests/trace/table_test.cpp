@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -51,6 +52,7 @@ TEST_CASE("table: as many cells as there are kinds of calls, those of a thread a
   const int send = operation("MPI_Send", false), isend = operation("MPI_Isend", true);
   CHECK(operation("MPI_Send", false) == send);
   CHECK_FALSE(counting());
+  const std::uint64_t from = ticks();
   begin(3, 8);
   CHECK(counting());
   constexpr int kPeers = 3000;
@@ -67,9 +69,23 @@ TEST_CASE("table: as many cells as there are kinds of calls, those of a thread a
   add({0, 0, 1, false, 0}, 1, 1);  // no operation
   end();
   CHECK_FALSE(counting());
+  add({send, 0, 100, false, 0}, 5, 79);
+  // Again, in the same file: what is between is no time of the run.
+  const int bcast = operation("MPI_Bcast", false);
+  const std::uint64_t ended = ticks();
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const std::uint64_t between = ticks() - ended;
+  begin(3, 8);
+  CHECK(counting());
+  add({bcast, 0, 100, false, kNobody}, 5, 80);
+  end();
+  CHECK_FALSE(counting());
+  const std::uint64_t since = ticks() - from;
   unsetenv("NEARPEAK_TRACE");
   unsetenv("PMI_SIZE");
 
+  const std::filesystem::directory_iterator files(folder);
+  CHECK(std::distance(begin(files), end(files)) == 1);
   const auto path = std::filesystem::directory_iterator(folder)->path();
   const Left left = read(path);
   CHECK(std::string(left.header.magic) == "NPTRAC2");
@@ -78,10 +94,12 @@ TEST_CASE("table: as many cells as there are kinds of calls, those of a thread a
   CHECK(left.header.launched == 9);
   CHECK(left.header.lost == 1);
   CHECK(left.header.finalized > left.header.begun);
+  CHECK(left.header.finalized - left.header.begun <= since - between);
+  CHECK(std::string(left.header.names[bcast].text) == "MPI_Bcast");
   CHECK(std::string(left.header.names[isend].text) == "MPI_Isend");
   CHECK(left.header.names[isend].begins == 1);
   std::set<std::uint64_t> threads;
-  std::uint64_t calls = 0, bytes = 0, large = 0, null = 0;
+  std::uint64_t calls = 0, bytes = 0, large = 0, null = 0, again = 0;
   std::set<std::uint64_t> keys[2];
   for (const Section& section : left.sections) {
     threads.insert(section.thread);
@@ -93,6 +111,11 @@ TEST_CASE("table: as many cells as there are kinds of calls, those of a thread a
         CHECK((cell.key >> 33U & 63U) == 1 + 43);
         CHECK((cell.key >> 32U & 1U) == 1);
         CHECK(cell.bytes == std::uint64_t{5} << 40U);
+        continue;
+      }
+      if (cell.key >> 48U == static_cast<std::uint64_t>(bcast)) {
+        ++again;
+        CHECK(cell.count == 1);
         continue;
       }
       if ((cell.key >> 33U & 63U) == 1 + 9) {
@@ -110,6 +133,7 @@ TEST_CASE("table: as many cells as there are kinds of calls, those of a thread a
   CHECK(threads.size() == 2);
   CHECK(large == 1);
   CHECK(null == 1);
+  CHECK(again == 1);
   CHECK(calls == 2 * 2 * (kPeers + 2));
   CHECK(bytes == 100 * calls);
   std::filesystem::remove_all(folder);
