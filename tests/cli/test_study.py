@@ -176,6 +176,18 @@ def test_the_command_line_wins_over_the_file(nearpeak: Nearpeak, tmp_path: Path)
     assert all("--sizes 4 " in line for line in messages)
 
 
+def test_the_folder_of_a_file_may_be_below_home(
+    nearpeak: Nearpeak, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    words = 'mpi = ["one"]\nsizes = "8"\nlaunches = 2\nbenchmarks = ["latency"]\n'
+    (tmp_path / "a.toml").write_text(f'{words}paths = ["host-host same-numa"]\noutput = "~/s"\n')
+    code, _, err = nearpeak("study", "a.toml")
+    assert code == 0, err
+    assert (tmp_path / "home" / "s" / "results.json").is_file()
+    assert not (tmp_path / "~").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

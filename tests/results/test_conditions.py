@@ -61,6 +61,30 @@ def test_a_session_that_was_loaded_is_told_though_most_launches_are_of_another(
     assert (found.load, found.loaded, found.sessions) == (3.9, True, [1])
 
 
+def test_wide_launches_do_not_hide_what_others_do(make_study: MakeStudy) -> None:
+    """A launch on all of 112 cores has a load of its own above that of others."""
+    study = make_study()
+    measured(study, [52.0] * 3)
+    observations = load(study.write())
+    [first, *_] = observations.launches
+    core = observations.machine.cores[0]
+    wide = replace(
+        first,
+        number=9,
+        load=60.0,
+        place=msgspec.structs.replace(first.place, path="host x112", ends=("host",) * 112),
+    )
+    found = conditions.find(
+        replace(
+            observations,
+            launches=[*observations.launches, wide],
+            machine=msgspec.structs.replace(observations.machine, cores=[core] * 112),
+        )
+    )
+    assert found is not None
+    assert (found.ranks, found.busy_cores, found.loaded) == (2, 50.0, True)
+
+
 @pytest.mark.parametrize("severity", ["ok", "bad"])
 def test_where_no_launch_tells_the_doctor_does(make_study: MakeStudy, severity: str) -> None:
     study = make_study()

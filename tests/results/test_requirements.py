@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Requirements: how they are read, what they name, and how they are judged."""
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -223,6 +224,25 @@ def test_what_was_not_measured_is_missed(results: Results) -> None:
     assert judged(results, f"alpha,{SAME}:bw:8>=0.1")["alpha"].words == (
         "missed it: bw at 8 B has no fraction: what it is held against was measured in other blocks"
     )
+
+
+def test_what_is_no_mpi_owes_nothing_where_it_is_not_measured(results: Results) -> None:
+    """NCCL is measured beside MPI between GPUs alone."""
+    [info] = [info for info in results.libraries if info.name == "beta"]
+    requirement = parse_requirement(f"{SAME}:bw:8>=0.1")
+    here = measured(results)
+    elsewhere = msgspec.structs.replace(here[0].place, path="gpu-gpu nvlink")
+    apart = [
+        replace(each, place=elsewhere) if each.who.library == "beta" else each for each in here
+    ]
+
+    def owners(subjects: list[Subject]) -> set[str]:
+        return {each.who.label for each in judge([requirement], subjects, results)}
+
+    assert owners(apart) == {"alpha", "beta"}
+    info.mpi = False
+    assert owners(apart) == {"alpha"}
+    assert owners(here) == {"alpha", "beta"}
 
 
 def test_of_a_library_that_is_only_staged_that_is_said(results: Results) -> None:

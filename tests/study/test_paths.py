@@ -101,6 +101,7 @@ def test_all_pairs_need_gpus(dgx: Machine) -> None:
 
 def test_one_pair_can_be_named(dgx: Machine) -> None:
     (path,) = select_paths(dgx, [], ["gpu-gpu pair 2-5"])
+    assert select_paths(dgx, [], ["gpu-gpu pair 2-5"] * 2) == [path]
     assert path.named
     assert path.ends[0].gpu != path.ends[1].gpu
     with pytest.raises(UserError, match="unknown path 'gpu-gpu pair 2-9'"):

@@ -439,6 +439,12 @@ def test_ranks_that_are_each_alone_are_told() -> None:
     )
 
 
+@pytest.mark.parametrize("spawn", ["MPI_Comm_spawn", "MPI_Comm_spawn_multiple"])
+def test_ranks_that_others_spawned_have_no_other_launcher(spawn: str) -> None:
+    made = entry(spawn, None, peer="none", bytes=0)
+    assert problems(trace(entry(), made, ranks=[ran(), ran(), ran()])) == []
+
+
 def test_persistent_messages_are_known_as_others_are() -> None:
     study = results(("near", 8, 0.004), benchmark="rate")
     found = trace(

@@ -339,7 +339,8 @@ def study(
     if force:
         raise UserError("--force needs --resume or --extend: give one of them, or leave it out")
     options = merge(read_study_file(file), line) if file else line
-    folder = Path(output or options.output or DEFAULT_FOLDER)
+    own = Path(options.output or DEFAULT_FOLDER).expanduser()  # of a file: no shell has done that
+    folder = Path(output) if output else own
     if sbatch is not None:
         from nearpeak.study.batch import check_paths, of_study
         from nearpeak.study.contenders import not_here

@@ -165,14 +165,17 @@ def _host(machine: Machine, cores: Cores, gpu: Gpu) -> list[DataPath | NoPath]:
 def _from_node(
     machine: Machine, cores: Cores, node: int, gpu: Gpu, name: str, pair: tuple[str, ...] = ()
 ) -> DataPath:
-    first, second = _two_cores(machine, cores, node, _home(machine, cores, gpu))
+    home = _home(machine, cores, gpu)
+    first, second = _two_cores(machine, cores, node, home)
+    # Between sockets the link of these is on the way, of which nobody tells the rate.
+    beside = cores[node][0].package == cores[home][0].package
     return DataPath(
         id=name,
         summary=f"memory of NUMA node {node} and GPU {gpu.index} ({gpu.name}), {gpu.host_link} "
         f"at node {'unknown' if gpu.numa_node is None else gpu.numa_node}",
         transport="memory",
         ends=(host_end(first), _gpu_end(second, gpu)),
-        theoretical_gbs=gpu.host_gbs,
+        theoretical_gbs=gpu.host_gbs if beside else None,
         pair=pair,
     )
 

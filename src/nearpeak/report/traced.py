@@ -11,6 +11,7 @@ from nearpeak.numbers import NOTHING, count, number, percent, size
 from nearpeak.trace.trace import Ceiling, Entry, Rank, Trace, Unblocked
 
 SHOWN = 25  # rows
+SPAWNS = ("MPI_Comm_spawn", "MPI_Comm_spawn_multiple")
 RANKS_SHOWN = 16
 WAITING = (
     "Times of operations are sums over all ranks. The time of a call includes waiting for the other"
@@ -104,7 +105,8 @@ def problems(trace: Trace) -> list[str]:
             " -x NEARPEAK_TRACE` (docs/trace.md)"
         )
     alone = [rank for rank in trace.ranks if rank.world == 1]
-    if len(alone) > 1:
+    spawned = any(entry.operation in SPAWNS for entry in trace.entries)
+    if len(alone) > 1 and not spawned:  # what is spawned has a world of its own
         launched = max(rank.launched for rank in alone)
         found.append(
             f"{len(alone)} processes ran, each as the only rank of its own MPI_COMM_WORLD"

@@ -17,6 +17,7 @@ from nearpeak.results.best import best_point
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import is_defect
 from nearpeak.results.names import case, label, loses, no_fraction, reference, status
+from nearpeak.results.order import no_mpi
 from nearpeak.results.results import CeilingPoint, Cell, Results
 from nearpeak.terms.axes import staging
 from nearpeak.terms.benchmarks import QUOTED_BYTES
@@ -255,10 +256,13 @@ def _judge(
     named = _named(requirement, subjects)
     owners = [CEILING]
     if named[0].who != CEILING:
+        # What is no MPI is measured beside it where it can be, and owes nothing elsewhere.
+        there = {subject.who for subject in named}
         owners = [
             who
             for who in dict.fromkeys(subject.who for subject in subjects)
             if who != CEILING and requirement.library in (None, who.label)
+            if who in there or who.library not in measured.no_mpi or requirement.library
         ]
     found = []
     for subject in _first_curves(named):
@@ -309,6 +313,7 @@ class _Measured:
         self._cells = {(cell.who, cell.place, cell.case): cell for cell in results.timed}
         self._ceilings = Ceilings(results.ceilings)
         self._failures = results.failures
+        self.no_mpi = no_mpi(results)
 
     def figure(
         self, requirement: Requirement, who: Who, subject: Subject, what: str

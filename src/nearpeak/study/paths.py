@@ -162,7 +162,9 @@ def select_paths(
         if not chosen and not wanted:
             why = "".join(f" ({note})" for note in machine.gpu_notes)
             raise UserError(f"--all-pairs measures pairs of GPUs, and no GPU can be used here{why}")
-    named = [msgspec.structs.replace(known[path_id], named=True) for path_id in wanted]
+    named = [
+        msgspec.structs.replace(known[path_id], named=True) for path_id in dict.fromkeys(wanted)
+    ]
     if hosts and counts:
         chosen = [path for path in chosen if path.place.hosts == len(hosts)]
     chosen = _of_so_many(named or chosen, counts, missing, hosts, wanted)
