@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
-#include <limits>
 #include <random>
 #include <sstream>
 
@@ -19,19 +18,10 @@ namespace {
 constexpr char kInFlight[] = "64M";
 // GPUs need more to be busy, and 64 messages of 4 MiB are a window as in OMB.
 constexpr char kDeviceInFlight[] = "256M";
-constexpr std::size_t kLargest = std::numeric_limits<int>::max();  // MPI counts are ints
 
 // For CLI11 nan lies in every range.
 std::string is_number(const std::string& text) {
   return std::isnan(std::strtod(text.c_str(), nullptr)) ? text + " is not a number" : "";
-}
-
-std::size_t parse_size(const std::string& text) {
-  const std::size_t size = parse_bytes(text);
-  if (size > kLargest)
-    throw BadInput("size " + text + " is too large: the largest message is " +
-                   std::to_string(kLargest) + " bytes");
-  return size;
 }
 
 }  // namespace
@@ -106,6 +96,14 @@ std::size_t parse_bytes(const std::string& text) {
   return number << shift;
 }
 
+std::size_t parse_size(const std::string& text, std::size_t largest) {
+  const std::size_t size = parse_bytes(text);
+  if (size > largest)
+    throw BadInput("size " + text + " is too large: give at most " + std::to_string(largest) +
+                   " bytes");
+  return size;
+}
+
 std::string bytes_text(std::uint64_t bytes) {
   for (const auto& [suffix, shift] : {std::pair{"G", 30}, std::pair{"M", 20}, std::pair{"K", 10}})
     if (bytes != 0 && bytes % (std::uint64_t{1} << shift) == 0)
@@ -121,7 +119,7 @@ std::string bytes_text_up(std::uint64_t bytes) {
   return bytes_text(bytes);
 }
 
-std::vector<std::size_t> parse_sizes(const std::string& text) {
+std::vector<std::size_t> parse_sizes(const std::string& text, std::size_t largest) {
   std::vector<std::size_t> sizes;
   const auto add = [&sizes](std::size_t size) {
     if (std::find(sizes.begin(), sizes.end(), size) == sizes.end()) sizes.push_back(size);
@@ -129,13 +127,13 @@ std::vector<std::size_t> parse_sizes(const std::string& text) {
   for (const std::string& part : split(text, ',')) {
     const auto ends = split(part, ':');
     if (ends.size() == 1) {
-      add(parse_size(part));
+      add(parse_size(part, largest));
       continue;
     }
     if (ends.size() > 2)
       throw BadInput("'" + part + "' is not a range of sizes: give LOW:HIGH, like 0:64M");
-    const std::size_t low = parse_size(ends[0]);
-    const std::size_t high = parse_size(ends[1]);
+    const std::size_t low = parse_size(ends[0], largest);
+    const std::size_t high = parse_size(ends[1], largest);
     if (low > high) throw BadInput("the range of sizes " + part + " is empty: give low:high");
     if (low == 0) add(0);
     std::size_t power = 1;
@@ -234,7 +232,7 @@ void CommonOptions::add_to(CLI::App& app) {
 
 std::vector<std::size_t> CommonOptions::ordered_sizes(const std::vector<std::size_t>& usual) const {
   const bool asked = usual.empty() || sizes != CommonOptions{}.sizes;
-  auto out = asked ? parse_sizes(sizes) : usual;
+  auto out = asked ? parse_sizes(sizes, largest) : usual;
   if (seed) std::shuffle(out.begin(), out.end(), std::mt19937_64(*seed));
   return out;
 }
@@ -254,7 +252,7 @@ std::uint64_t CommonOptions::cache_bytes(std::uint64_t of_device) const {
 }
 
 std::string CommonOptions::window_note() const {
-  auto large = parse_sizes(sizes);
+  auto large = parse_sizes(sizes, largest);
   std::erase_if(large, [this](std::size_t size) { return window_at(size) == window; });
   if (large.empty()) return "";
   const auto [first, last] = std::minmax_element(large.begin(), large.end());

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -23,6 +24,9 @@ class BadInput : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// In bytes: the counts of MPI are ints.
+inline constexpr std::size_t kLargestMessage = std::numeric_limits<int>::max();
+
 enum ExitStatus { kGood = 0, kFailed = 1, kBadInput = 2, kWrongData = 3 };
 
 // "a, b", for people.
@@ -39,6 +43,7 @@ const std::vector<std::string>& touch_values();
 
 struct CommonOptions {
   std::string sizes = "0:64M";
+  std::size_t largest = kLargestMessage;  // of the sizes, in bytes
   std::string reuse = "fixed";
   std::string touch = "none";
   std::uint64_t window = 64;
@@ -88,6 +93,8 @@ void add_examples(CLI::App& app, const std::string& examples);
 std::vector<std::string> split(const std::string& text, char separator = ',');
 // "8", "4K", "64M", "1G" (powers of 1024). Throws BadInput.
 std::size_t parse_bytes(const std::string& text);
+// The same, of at most so many bytes. Throws BadInput.
+std::size_t parse_size(const std::string& text, std::size_t largest = kLargestMessage);
 // The shortest text of a number of bytes that parse_bytes reads: "4K" for 4096, "1000" for 1000.
 std::string bytes_text(std::uint64_t bytes);
 // The same for people, rounded up to a whole number of the largest unit of which there are ten:
@@ -95,7 +102,8 @@ std::string bytes_text(std::uint64_t bytes);
 std::string bytes_text_up(std::uint64_t bytes);
 // "0:64M" (0 and the powers of two up to 64M), "1K:1M", "8,1000,4K", and commas between them; each
 // size once, in the order given. Throws BadInput.
-std::vector<std::size_t> parse_sizes(const std::string& text);
+std::vector<std::size_t> parse_sizes(const std::string& text,
+                                     std::size_t largest = kLargestMessage);
 // "0,2,5-7" -> {0, 2, 5, 6, 7}. Throws BadInput.
 std::vector<int> parse_cpus(const std::string& text);
 

@@ -11,8 +11,13 @@
 
 namespace nearpeak {
 
+// In bytes. No message that MPI would count; what the addresses of a process reach.
+inline constexpr std::size_t kLargestArray = std::size_t{1} << 46;
+
 struct MemoryOptions : ModeOptions {  // `cpus`: one thread each
   std::optional<int> node{};          // of the memory; without it each thread's own
+
+  MemoryOptions() { common.largest = kLargestArray; }
 };
 
 // Bytes of the last-level caches that these CPUs have together; 32 MiB where the kernel does not

@@ -36,6 +36,14 @@ TEST_CASE("what is not a size is refused") {
     CHECK_THROWS_AS(parse_sizes(bad), BadInput);
 }
 
+TEST_CASE("a message has at most as many bytes as MPI can count, other sizes what is asked for") {
+  CHECK(parse_size("2147483647") == kLargestMessage);
+  CHECK_THROWS_AS(parse_size("2G"), BadInput);
+  constexpr std::size_t kGib = std::size_t{1} << 30;
+  CHECK(parse_sizes("1G:4G,5G", 5 * kGib) == Sizes{kGib, 2 * kGib, 4 * kGib, 5 * kGib});
+  CHECK_THROWS_AS(parse_sizes("6G", 5 * kGib), BadInput);
+}
+
 TEST_CASE("CPUs are numbers and ranges") {
   CHECK(parse_cpus("0,2,5-7") == std::vector<int>{0, 2, 5, 6, 7});
   for (const char* bad : {"", "a", "1-", "3-1", "1-2-3", "-1", "1,"})

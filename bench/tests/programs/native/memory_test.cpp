@@ -150,3 +150,14 @@ TEST_CASE("arrays exceed the caches by default, where there is memory for them")
   CHECK(uncached_bytes(12 * 32 * kMib, 9215 * kMib) == 768 * kMib);
   CHECK(uncached_bytes(12 * 32 * kMib, 0) == 96 * kMib);
 }
+
+TEST_CASE("arrays that exceed large caches are no messages, which would be too large") {
+  MemoryOptions options;
+  const std::size_t bytes =
+      uncached_bytes(std::uint64_t{512} << 20, std::numeric_limits<std::uint64_t>::max());
+  CHECK(bytes == std::size_t{2} << 30);
+  options.common.sizes = std::to_string(bytes);
+  CHECK(options.common.ordered_sizes() == std::vector<std::size_t>{bytes});
+  options.common.sizes = "1000000G";
+  CHECK_THROWS_AS(options.common.ordered_sizes(), BadInput);
+}
