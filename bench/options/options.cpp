@@ -138,6 +138,9 @@ std::vector<std::size_t> parse_sizes(const std::string& text, std::size_t larges
     if (low == 0) add(0);
     std::size_t power = 1;
     while (power < low) power *= 2;
+    if (low > 0 && power > high)
+      throw BadInput("the range of sizes " + part +
+                     " holds no power of two: give sizes, like 1000, or a range, like 512:1024");
     for (; power <= high; power *= 2) add(power);
   }
   return sizes;

@@ -44,6 +44,13 @@ TEST_CASE("a message has at most as many bytes as MPI can count, other sizes wha
   CHECK_THROWS_AS(parse_sizes("6G", 5 * kGib), BadInput);
 }
 
+TEST_CASE("a range that holds no size is refused, and says what to give") {
+  for (const char* empty : {"5:7", "8,5:7", "3:3", "1000:1000"})
+    CHECK_THROWS_WITH_AS(parse_sizes(empty), doctest::Contains("holds no power of two"), BadInput);
+  CHECK(parse_sizes("0:0") == Sizes{0});
+  CHECK(parse_sizes("4:4,5:8") == Sizes{4, 8});
+}
+
 TEST_CASE("CPUs are numbers and ranges") {
   CHECK(parse_cpus("0,2,5-7") == std::vector<int>{0, 2, 5, 6, 7});
   for (const char* bad : {"", "a", "1-", "3-1", "1-2-3", "-1", "1,"})

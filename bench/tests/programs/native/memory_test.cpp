@@ -88,6 +88,9 @@ TEST_CASE("bad nodes, CPUs, sizes and buffers are refused") {
   options.common.sizes = "8";
   CHECK_THROWS_AS(run_memory(options), BadInput);
   options = short_memory(file);
+  options.common.sizes = "70000:80000";
+  CHECK_THROWS_AS(run_memory(options), BadInput);
+  options = short_memory(file);
   options.metrics = {"quadrad"};
   CHECK_THROWS_AS(run_memory(options), BadInput);
   CHECK(file.records().empty());
