@@ -337,7 +337,7 @@ void check(Command& command, const Given& given) {
     if (given.probe || !command.selected.empty())
       throw BadInput("pairs are measured in a launch of their own: leave benchmarks out");
     command.kinds.emplace_back("H");
-    command.pairs = {given.rounds, parse_bytes(given.small), parse_bytes(given.large)};
+    command.pairs = {given.rounds, parse_size(given.small), parse_size(given.large)};
     if (command.pairs->large == 0)
       throw BadInput("--large 0 has no bandwidth: give a size from 1 byte");
   } else if (given.probe) {
