@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "options/omb.hpp"
+#include "options/output.hpp"
 
 namespace nearpeak {
 namespace {
@@ -32,7 +33,11 @@ void parse_line(CLI::App& app, int argc, const char* const* argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) std::exit(app.exit(error));
+    if (error.get_exit_code() == 0) {
+      const int status = app.exit(error);
+      finish_output();
+      std::exit(status);
+    }
     const std::string hint = omb_hint(app.remaining(true));
     throw BadInput((hint.empty() ? error.what() : hint) + "; see " + name + " --help");
   }

@@ -3,13 +3,14 @@
 #include <cctype>
 #include <cstdio>
 
+#include "options/output.hpp"
 #include "record/record.hpp"
 
 namespace nearpeak {
 
 void Table::line(const std::string& text) const {
   std::printf("%s\n", text.c_str());
-  std::fflush(stdout);
+  finish_output();
 }
 
 void Table::heading(const std::string& text) const { line("# " + text); }
@@ -24,7 +25,7 @@ void Table::columns(const std::vector<CaseResult>& results) const {
   for (std::size_t i = 1; i < results.size(); ++i)
     std::printf(" %12s", title(results[i].name.metric).c_str());
   std::printf("\n");
-  std::fflush(stdout);
+  finish_output();
 }
 
 void Table::row(const std::vector<CaseResult>& results) const {
@@ -39,12 +40,12 @@ void Table::row(const std::vector<CaseResult>& results) const {
     std::printf(" %12.4g", median(results[i].samples));
   const std::string method = first.name.method.value_or(first.by);
   std::printf("%s%s\n", method.empty() ? "" : "  ", method.c_str());
-  std::fflush(stdout);
+  finish_output();
 }
 
 void Table::problem(std::size_t size_bytes, const std::string& message) const {
   std::printf("%-12zu %s\n", size_bytes, message.c_str());
-  std::fflush(stdout);
+  finish_output();
 }
 
 }  // namespace nearpeak

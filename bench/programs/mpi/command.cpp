@@ -14,6 +14,7 @@
 #include "benchmark/describe.hpp"
 #include "mpi/methods.hpp"
 #include "options/omb.hpp"
+#include "options/output.hpp"
 #include "programs/mpi/probe.hpp"
 
 namespace nearpeak {
@@ -420,6 +421,7 @@ Command parse_part(int argc, char** argv) {
       "--describe",
       [] {
         std::cout << describe() << "\n";
+        finish_output();
         std::exit(kGood);
       },
       "print the benchmarks, their axes, metrics and units, and what probe tries, as JSON");

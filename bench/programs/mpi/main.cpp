@@ -100,6 +100,9 @@ int answer(int argc, char** argv) {
   } catch (const BadInput& error) {
     std::cerr << "nearpeak-mpi: " << error.what() << std::endl;
     return kBadInput;
+  } catch (const std::exception& error) {
+    std::cerr << "nearpeak-mpi: " << error.what() << std::endl;
+    return kFailed;
   }
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "options/output.hpp"
 #include "programs/native/mode.hpp"
 
 namespace {
@@ -33,7 +34,8 @@ std::unique_ptr<Mode> parse(int argc, char** argv) {
   app.add_flag_callback(
       "--describe",
       [] {
-        std::cout << describe_modes() << std::endl;
+        std::cout << describe_modes() << "\n";
+        finish_output();
         std::exit(kGood);
       },
       "print the modes, their metrics and axes as JSON");
