@@ -233,12 +233,29 @@ std::vector<CaseResult> Runner::results_of(const Benchmark& benchmark, const Cas
   if (!group_.leads()) return results;
   std::vector<double> typical;
   for (const auto& phase : measurement.phases_us) typical.push_back(median(phase));
-  const auto values_of = [&](const std::vector<double>& samples, std::size_t metric) {
+  const auto values_of = [&](std::size_t metric) {
     std::vector<double> out;
-    for (std::size_t i = 0; i < samples.size(); ++i) {
-      Times times{samples[i], {}, typical};
+    for (std::size_t i = 0; i < measurement.samples_us.size(); ++i) {
+      Times times{measurement.samples_us[i], {}, typical};
       for (const auto& phase : measurement.phases_us) times.phases_us.push_back(phase[i]);
       out.push_back(made.values(times)[metric]);
+    }
+    return out;
+  };
+  // Of single ranks no phases are known: none where a value needs them, which comes out as no
+  // number.
+  Times of_rank{0, {}, {}};
+  of_rank.phases_us.assign(typical.size(), std::numeric_limits<double>::quiet_NaN());
+  of_rank.typical_phases_us = of_rank.phases_us;
+  const auto ranks_of = [&](std::size_t metric) {
+    std::vector<std::vector<double>> out;
+    for (const auto& rank : measurement.ranks_us) {
+      auto& values = out.emplace_back();
+      for (const double us : rank) {
+        of_rank.us = us;
+        values.push_back(made.values(of_rank)[metric]);
+        if (std::isnan(values.back())) return std::vector<std::vector<double>>{};
+      }
     }
     return out;
   };
@@ -246,8 +263,8 @@ std::vector<CaseResult> Runner::results_of(const Benchmark& benchmark, const Cas
     CaseResult& result = results.emplace_back();
     result.name = name_of(benchmark, benchmark.info.metrics[metric], context,
                           method != nullptr ? std::optional(method->name) : std::nullopt);
-    result.samples = values_of(measurement.samples_us, metric);
-    for (const auto& rank : measurement.ranks_us) result.ranks.push_back(values_of(rank, metric));
+    result.samples = values_of(metric);
+    result.ranks = ranks_of(metric);
     result.measurement = measurement;
     result.phases = made.phases().names();
     result.work = work;

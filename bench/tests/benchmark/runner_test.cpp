@@ -278,6 +278,53 @@ TEST_CASE("times of a batch are those of one operation, and so are its phases") 
 
 namespace {
 
+// The second figure is of its phase.
+class Phased final : public Problem {
+ public:
+  using Problem::Problem;
+  void run(std::uint64_t n) override {
+    phases_.clear();
+    phases_.add(0, 1e3 * static_cast<double>(n));
+  }
+  std::vector<double> values(const Times& times) const override {
+    return {times.us, times.phases_us[0] / times.typical_phases_us[0]};
+  }
+  std::optional<double> own_ns() const override { return phases_.ns()[0]; }
+  const Phases& phases() const override { return phases_; }
+
+ private:
+  Phases phases_{{"part"}};
+};
+
+}  // namespace
+
+TEST_CASE("samples of every rank are kept, but not of a figure that phases make") {
+  const RecordFile file;
+  CommonOptions common = short_run("8", file.path());
+  common.keep_ranks = true;
+  const int status = in_own_process([&] {
+    Alone alone;
+    std::uint64_t rounds = 0;
+    const Benchmark benchmark{
+        .info = {.name = "phased",
+                 .summary = "",
+                 .metrics = {{"whole", "us", "lower"}, {"part", "ratio", "lower"}}},
+        .make = [&](const CaseContext&) { return std::make_unique<Phased>(8, rounds); }};
+    Runner runner(alone, common, {.program = "test", .buffers = "H"});
+    runner.run(benchmark, context_of(alone, 8));
+    return runner.status();
+  });
+  CHECK(status == kGood);
+  const auto records = file.records("samples");
+  REQUIRE(records.size() == 2);
+  REQUIRE(records[0]["ranks"].size() == 1);
+  CHECK(records[0]["ranks"][0] == records[0]["samples"]);
+  CHECK(records[1]["samples"].size() > 0);
+  CHECK(!records[1].contains("ranks"));
+}
+
+namespace {
+
 // Which says what its messages are.
 class Working final : public Problem {
  public:
