@@ -29,8 +29,10 @@ int printed_to(const std::string& file, const std::function<void()>& print) {
 
 TEST_CASE("output that cannot be written is a failure, however it was printed") {
   const Table table;
-  const CaseResult result{.name = {.benchmark = "pair", .metric = {"bw", "GB/s", "higher"}},
-                          .samples = {1, 2}};
+  CaseResult result;
+  result.name.benchmark = "pair";
+  result.name.metric = {"bw", "GB/s", "higher"};
+  result.samples = {1, 2};
   const std::string long_text(100'000, 'x');
   const auto by_cout = [&](const std::string& text) {
     return [text] {
