@@ -148,6 +148,33 @@ def test_a_fingerprint_of_every_recorded_machine(
     assert made == fingerprint(machine, standins.small_plan().contenders, tools)
 
 
+def test_settings_files_and_a_library_that_was_built_anew_are_others(
+    standins: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "environment", lambda _library: {})
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (contender,) = standins.small_plan().contenders
+    built = tmp_path / "libmpi.so"
+    built.write_bytes(b"1")
+    library = msgspec.structs.replace(contender.library, libmpi=built)
+    machine, tools = discover(MACHINES / "one-socket.txt"), standins.make_tools(tmp_path)
+
+    def now() -> Fingerprint:
+        mine = msgspec.structs.replace(contender, library=library)
+        return fingerprint(machine, [mine], tools)
+
+    before = now()
+    built.write_bytes(b"2")
+    settings = tmp_path / "home" / ".openmpi" / "mca-params.conf"
+    settings.parent.mkdir(parents=True)
+    settings.write_text("btl = self,tcp\n")
+    found = differences(before, now())
+    assert [words.partition(":")[0] for words in found] == [
+        "machine settings ~/.openmpi/mca-params.conf",
+        "library fake file",
+    ]
+
+
 def test_a_library_that_lacks_something_is_another(
     standins: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

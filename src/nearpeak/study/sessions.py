@@ -4,6 +4,7 @@
 What a fingerprint holds is told in docs/records.md.
 """
 
+import contextlib
 import datetime
 import hashlib
 import os
@@ -23,7 +24,7 @@ from nearpeak.libraries.families import is_ceiling, is_native, mode_of
 from nearpeak.libraries.identify import CannotIdentify, version_text
 from nearpeak.libraries.launch import environment
 from nearpeak.libraries.library import Contender, Library, Settings
-from nearpeak.machine.doctor import settings_in
+from nearpeak.machine.doctor import settings_in, user_settings_files
 from nearpeak.machine.machine import Machine, Provenance
 from nearpeak.machine.states import State, StateReader
 from nearpeak.machine.tree import format_list
@@ -71,7 +72,7 @@ def differences(before: Fingerprint, now: Fingerprint) -> list[str]:
 def fingerprint(machine: Machine, contenders: Sequence[Contender], tools: Tools) -> Fingerprint:
     """That of what measures these here and now; programs are built where they are missing."""
     return Fingerprint(
-        machine=_machine(machine),
+        machine={**_machine(machine), **_settings_files()},
         driver=_driver(machine.provenance),
         library=_library(contenders),
         build=_build(contenders, tools),
@@ -121,6 +122,18 @@ def _machine(machine: Machine) -> dict[str, str]:
     )
 
 
+def _settings_files() -> dict[str, str]:
+    """What libraries read unasked: SHA-256 of each file that is there."""
+    home = Path.home()
+    found = {}
+    for file in user_settings_files(dict(os.environ), Path.cwd()):
+        below = home in file.parents
+        name = f"~/{file.relative_to(home)}" if below else str(file)
+        with contextlib.suppress(OSError):  # most are not there
+            found[f"settings {name}"] = digest(file)
+    return found
+
+
 def _driver(provenance: Provenance) -> dict[str, str]:
     return _known(
         {
@@ -141,6 +154,8 @@ def _library(contenders: Sequence[Contender]) -> dict[str, str]:
     for library in _libraries(contenders):
         found[f"{library.name} version"] = _version(library)
         found[f"{library.name} path"] = str(library.libmpi.resolve())
+        with contextlib.suppress(OSError):
+            found[f"{library.name} file"] = digest(library.libmpi)  # built anew, it says the same
         if library.lacks:
             found[f"{library.name} lacks"] = library.lacks
     for contender in contenders:
