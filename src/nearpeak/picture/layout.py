@@ -108,7 +108,7 @@ def _add_notes(canvas: Canvas) -> None:
     if canvas.rows:
         notes.append("Grey links were not measured; rates beside links are theoretical.")
     elif machine.gpus or machine.nics:
-        notes.append("Rates are theoretical; nothing was measured.")
+        notes.append("Rates are theoretical; none was measured.")
     canvas.picture.height += 4
     for note in wrapped(" ".join(notes), canvas.width):
         canvas.picture.say(note, 0, canvas.width, style="muted")

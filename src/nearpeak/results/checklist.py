@@ -68,7 +68,7 @@ def _left_out(data: Observations, cells: list[Cell], skipped: list[Skip]) -> tup
     unexplained = sum(cell.status == "ok" for cell in empty)
     how = f"{len(empty)} of {len(cells)} cells have no number, each with its reason as status"
     if skipped:
-        how += f"; {len(skipped)} kinds of cases were skipped, each with its reason"
+        how += f"; skipped, each with its reason: {count(len(skipped), 'kind')} of cases"
     if not data.complete:
         how += "; the study was cut off before the end of its plan"
     return _state(data.complete and not unexplained), how
@@ -122,7 +122,7 @@ def _comparisons(comparisons: list[Comparison], judging: Judging) -> tuple[RuleS
         how += f"; {modes} comparisons of cells with two modes have no verdict"
     if judging.left_out:
         how += (
-            f"; {count(judging.blocks, 'block')} judge"
+            f"; {count(judging.blocks, 'block')} judge{'s' if judging.blocks == 1 else ''}"
             f" {judging.pairs - len(judging.left_out)} of {judging.pairs} pairs,"
             f" all pairs need {judging.blocks_needed}"
         )

@@ -561,7 +561,7 @@ def _other_sizes(plan: Plan) -> Iterator[str]:
         for group in launch.groups
         if group.variants
     )
-    if few:
+    if few and plan.few_sizes:
         yield f"{format_sizes(plan.few_sizes)} for benchmarks without a measured ceiling"
     if unsized := [benchmark.name for benchmark in plan.benchmarks if not benchmark.sized]:
         yield f"{', '.join(unsized)}: no sizes, measured once"

@@ -42,7 +42,7 @@ def _tables(found: Found) -> Iterator[Table]:
 
 def _pairs(found: Found) -> Table:
     both = words.has_alone(found)
-    table = _table("Pair", "us", "GB/s", *(("us alone", "GB/s alone") if both else ()))
+    table = _table("Pair", "us", "GB/s both ways", *(("us alone", "GB/s alone") if both else ()))
     for pair in found.pairs:
         alone = (pair.latency_alone_us, pair.bandwidth_alone_gbs) if both else ()
         values = (pair.latency_us, pair.bandwidth_gbs, *alone)
