@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What applications with buffers on devices of a CUDA driver (NEARPEAK_CUDA_LIBRARY), the fake one or a
-// real one (on_gpus.py), have in common: each case is run by its name, and says "CASE: good" on rank 0 where all ranks found what
-// they must. Ends with 1 at the first difference. Included once.
+// What applications with buffers on devices of a CUDA driver (NEARPEAK_CUDA_LIBRARY), the fake one
+// or a real one (on_gpus.py), have in common: each case is run by its name, and says "CASE: good" on
+// rank 0 where all ranks found what they must. Ends with 1 at the first difference. Included once.
 #pragma once
 
 #include <dlfcn.h>

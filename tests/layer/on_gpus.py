@@ -21,8 +21,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
-from programs import HERE, compiled
+from programs import cases_of, compiled
 
 from nearpeak.launching import mps
 from nearpeak.launching.command_lines import new_study
@@ -35,12 +34,6 @@ THREADS = {"one thread": [], "several threads": ["--multiple"]}
 LIMIT = 120.0  # seconds for a launch
 STUDY = new_study()  # another one's daemon is not ours
 DRIVER = os.environ.get("NEARPEAK_CUDA_LIBRARY", "libcuda.so.1")
-
-
-def cases_of(program: str) -> list[str]:
-    """In the order of the source."""
-    found = re.findall(r'\{"(\w+)", \w+\}', (HERE / f"{program}.cpp").read_text())
-    return [case for case in dict.fromkeys(found) if case not in ASK_THE_FAKE[program]]
 
 
 def launch(library: Library, words: list[str], ranks: int) -> tuple[str, str]:
@@ -99,9 +92,10 @@ def main() -> int:
         if chosen.mps:
             stack.enter_context(mps.daemon(STUDY))
         for name in chosen.mpi:
-            library = msgspec.structs.replace(resolve(name), layer=True)
+            library = resolve(f"{name}+layer")
             for program in ASK_THE_FAKE:
-                cases = cases_of(program)
+                left_out = ASK_THE_FAKE[program]
+                cases = [each for each in dict.fromkeys(cases_of(program)) if each not in left_out]
                 own = folder / name
                 own.mkdir(exist_ok=True)
                 made = compiled(library, program, own)

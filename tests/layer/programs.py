@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the programs beside this file are compiled.
+"""The programs beside this file: their cases, and how they are compiled.
 
 Tests import it by its name: `from layer_programs import compiled` (tests/conftest.py).
 """
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -11,6 +12,11 @@ from nearpeak.libraries.build import compiler, kit_for
 from nearpeak.libraries.library import Library
 
 HERE = Path(__file__).parent
+
+
+def cases_of(name: str) -> list[str]:
+    """Those of NAME.cpp, in the order of the source."""
+    return re.findall(r'\{"(\w+)", \w+\}', (HERE / f"{name}.cpp").read_text())
 
 
 def compiled(library: Library, name: str, folder: Path) -> Path:

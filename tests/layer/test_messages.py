@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from layer_programs import cases_of
 
 from nearpeak.libraries import preload
 
-CASES = re.findall(r'\{"(\w+)", \w+\}', Path(__file__).with_name("messages.cpp").read_text())
+CASES = cases_of("messages")
 SENT = re.compile(
     r"rank (\d+): sent (\d+) by envelope \((\d+) set aside\), (\d+) through host memory"
 )

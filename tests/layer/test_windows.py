@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from layer_programs import cases_of
 
-CASES = re.findall(r'\{"(\w+)", \w+\}', Path(__file__).with_name("windows.cpp").read_text())
+CASES = cases_of("windows")
 CASES.remove("apart")
 ACCESSES = re.compile(r"(\d+) accesses to windows")
 

@@ -90,6 +90,12 @@ def cut_off(file: Path, number: int, line: str, told: str = "") -> UserError:
     )
 
 
+def check_one_run(file: Path, runs: int, each: str = "each") -> None:
+    """UserError where a file is of several runs. `each`: what is to be in a file of its own."""
+    if runs > 1:
+        raise UserError(f"{file} is of {runs} runs: give {each} in its own file")
+
+
 def message(name: str, unit: str, *, symmetric: bool = True) -> Benchmark:
     """One of ours between two ranks, of times in us or of rates in GB/s. Not `symmetric`: it sends
     one way."""

@@ -17,6 +17,7 @@ from nearpeak.observations.imported import (
     Row,
     Table,
     beginning,
+    check_one_run,
     collective,
     cut_off,
     library,
@@ -101,8 +102,7 @@ def load(file: Path) -> Observations:
     """
     lines = file.read_text("utf-8", errors="replace").splitlines()
     titles = [found for line in lines if (found := TITLE.match(line))]
-    if len(titles) > 1:
-        raise UserError(f"{file} is of {len(titles)} runs: give the output of each in its own file")
+    check_one_run(file, len(titles), "the output of each")
     buffers = _buffers(file, lines)
     kind = next((found["type"].lower() for line in lines if (found := DATATYPE.match(line))), "")
     sections = _sections(file, lines)

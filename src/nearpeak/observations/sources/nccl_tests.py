@@ -16,6 +16,7 @@ from nearpeak.observations.imported import (
     Row,
     Table,
     beginning,
+    check_one_run,
     collective,
     cut_off,
     library,
@@ -186,8 +187,7 @@ def _parsed(file: Path, content: bytes) -> Run:
             f"{file} does not say of which operation it is, as those of older nccl-tests: add the "
             "line '# Collective test starting: all_reduce_perf', or its like, above the table"
         )
-    if len(programs) > 1:
-        raise UserError(f"{file} is of {len(programs)} runs: give each in its own file")
+    check_one_run(file, len(programs))
     version = next((found for line in lines if (found := VERSION.match(line))), None)
     measured = []
     for number, line in enumerate(lines, 1):

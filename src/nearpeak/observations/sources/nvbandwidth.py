@@ -20,6 +20,7 @@ from nearpeak.observations.imported import (
     Row,
     Table,
     beginning,
+    check_one_run,
     cut_off,
     library,
     message,
@@ -167,8 +168,7 @@ def load(file: Path) -> Observations:
 def _parsed(file: Path, content: bytes) -> Output:
     lines = content.decode("utf-8", errors="replace").splitlines()
     titles = [found["version"] for line in lines if (found := TITLE.match(line))]
-    if len(titles) > 1:
-        raise UserError(f"{file} is of {len(titles)} runs: give each in its own file")
+    check_one_run(file, len(titles))
     sizes = [int(found["mib"]) for line in lines if (found := BUFFER_SIZE.match(line))]
     matrices: list[Matrix] = []
     passed: list[str] = []

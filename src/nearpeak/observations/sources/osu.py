@@ -16,6 +16,7 @@ from nearpeak.observations.imported import (
     Row,
     Table,
     beginning,
+    check_one_run,
     collective,
     cut_off,
     library,
@@ -146,8 +147,7 @@ def _parse(file: Path) -> Output:
     if printed is None:
         names = ", ".join(f"osu_{known.benchmark.name}" for known in KNOWN.values())
         raise UserError(f"{file} is of no OSU program that is read here: {names}")
-    if len(titles) > 1:
-        raise UserError(f"{file} is of {len(titles)} runs: give the output of each in its own file")
+    check_one_run(file, len(titles), "the output of each")
     rows, columns = _table(file, lines, printed.benchmark)
     if not rows:
         raise UserError(f"{file} holds no figures: give the whole output of the program")

@@ -18,6 +18,7 @@ from nearpeak.observations.imported import (
     Row,
     Table,
     beginning,
+    check_one_run,
     cut_off,
     library,
     lines_of,
@@ -127,8 +128,7 @@ def _test(file: Path, title: str) -> re.Match[str]:
 def _parsed(file: Path, content: bytes) -> Output:
     lines = lines_of(content)
     titles = [found["title"] for line in lines if (found := ANY_TITLE.match(line))]
-    if len(titles) > 1:
-        raise UserError(f"{file} is of {len(titles)} runs: give each in its own file")
+    check_one_run(file, len(titles))
     _test(file, titles[0])
     columns: list[str] = []
     rows: list[Row] = []
