@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 
 from nearpeak.findings.build import build_results
+from nearpeak.terms.identity import CEILING
 
 MakeStudy = Any
+MadeApplications = Any
 
 
 def states(results: Any) -> dict[int, str]:
@@ -108,3 +110,33 @@ def test_above_the_ceiling_by_chance_or_not(make_study: MakeStudy) -> None:
     rule = study.results().checklist[10]
     assert rule.state == "not met"
     assert "there the ceiling is wrong" in rule.how
+
+
+def test_a_study_of_applications_alone_is_judged_by_them(
+    made_applications: MadeApplications,
+) -> None:
+    made = made_applications.Made()
+    for where, us in ((made_applications.ONE, 900.0), (made_applications.TWO, 1000.0)):
+        for overlap in ("no", "yes"):
+            made.plane(where, us, overlap=overlap)
+    results = made.results()
+    assert not results.cells
+    found = states(results)
+    assert not [number for number, state in found.items() if state == "not met"]
+    told = {rule.number: rule.how for rule in results.checklist}
+    assert told[1].startswith("2 efficiencies against the fewest ranks and 2 speed-ups against")
+    assert told[2].startswith("0 of 4 cells have no number")
+    assert told[5] == "4 of 4 cells have a 95 % interval over at least 6 launches"
+    assert told[7].startswith("2 of 2 speed-ups have a 95 % interval")
+    assert told[8].startswith("5th and 95th percentile and minimum beside each of 4 medians")
+    assert told[12].startswith("applications over the number of ranks with interval bands")
+
+
+def test_rooflines_are_upper_bounds(made_applications: MadeApplications) -> None:
+    made = made_applications.Made()
+    made.add(made_applications.MEMORY, "copy", "copy", 20.0, 1 << 27, who=CEILING)
+    made.plane(made_applications.ONE, 2500.0)
+    rules = made.results().checklist
+    assert (rules[3].state, rules[10].state) == ("met", "met")
+    assert rules[3].how.startswith("each of 1 shares of a roofline stands beside its time")
+    assert rules[10].how == "1 of 1 problems of applications have a roofline"

@@ -85,6 +85,7 @@ def summarise(observations: Observations) -> Results:
         (cell for cell in own if cell.who not in native),
         [session for session in observations.sessions if not (guests and session.source)],
     )
+    computing = applications.summarise(observations, problems, found, measured)
     failed, skipped = failures.failures(observations), failures.skipped(observations)
     blocks = {block for cell in every for block in cell.blocks}
     results = Results(
@@ -113,7 +114,7 @@ def summarise(observations: Observations) -> Results:
         paths=observations.paths,
         benchmarks=observations.benchmarks,
         cells=found,
-        applications=applications.summarise(observations, problems, found, measured),
+        applications=computing,
         ceilings=points,
         fits=fits.fit(found, measured, observations.benchmarks),
         comparisons=compared.cases,
@@ -130,7 +131,12 @@ def summarise(observations: Observations) -> Results:
         explanations=observations.explanations,
         drift=drifts,
         checklist=checklist.judge(
-            _without(observations, guests), own, compared.cases, compared.judging, skipped
+            _without(observations, guests),
+            own,
+            computing,
+            compared.cases,
+            compared.judging,
+            skipped,
         ),
     )
     results.precision = precision.find(results.cells)

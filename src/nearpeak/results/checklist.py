@@ -10,10 +10,18 @@ from collections import Counter
 from itertools import filterfalse
 from typing import Final
 
-from nearpeak.numbers import count
+from nearpeak.numbers import count, listed
 from nearpeak.observations.observed import Observations
 from nearpeak.results.cells import FEWEST, is_defect
-from nearpeak.results.results import Cell, Comparison, Judging, Rule, RuleState, Skip
+from nearpeak.results.results import (
+    Application,
+    Cell,
+    Comparison,
+    Judging,
+    Rule,
+    RuleState,
+    Skip,
+)
 from nearpeak.statistics.verdicts import TWO_MODES
 
 MET: Final = "met"
@@ -24,33 +32,39 @@ NOT_APPLICABLE: Final = "not applicable"
 def judge(
     data: Observations,
     cells: list[Cell],
+    applications: list[Application],
     comparisons: list[Comparison],
     judging: Judging,
     skipped: list[Skip],
 ) -> list[Rule]:
-    """All twelve, in order."""
-    measured = [cell for cell in cells if cell.median is not None]
+    """All twelve, in order; `cells`: of messages, beside those that applications have."""
+    messages = [cell for cell in cells if cell.median is not None]
+    every = [*cells, *(application.cell for application in applications)]
+    measured = [cell for cell in every if cell.median is not None]
     answers = [
         (
             "For a speed-up, give the base case and its absolute performance",
-            (NOT_APPLICABLE, "no speed-up over a serial run is reported"),
+            _speedups(applications),
         ),
-        ("Say why anything was left out", _left_out(data, cells, skipped)),
+        ("Say why anything was left out", _left_out(data, every, skipped)),
         ("Arithmetic means only of costs, harmonic means of rates", _means(measured)),
-        ("Do not sum up ratios; show what they were made from", _ratios(cells)),
+        ("Do not sum up ratios; show what they were made from", _ratios(cells, applications)),
         ("Say whether results vary, and give intervals if they do", _intervals(measured)),
         ("Do not assume normality unchecked", _normality(measured)),
-        ("Compare what varies by sound statistics", _comparisons(comparisons, judging)),
+        (
+            "Compare what varies by sound statistics",
+            _comparisons(comparisons, judging, applications),
+        ),
         (
             "Ask whether the centre is what matters; if not, give percentiles",
             _percentiles(measured),
         ),
         ("Document every factor and the whole set-up", _setup(data)),
         ("Say how time was taken, synchronised and summed up", _timing(data)),
-        ("Show an upper bound where there can be one", _bounds(data, measured)),
+        ("Show an upper bound where there can be one", _bounds(data, messages, applications)),
         (
             "Plot what is needed; draw lines only where values between points have a meaning",
-            _plots(measured),
+            _plots(messages, applications),
         ),
     ]
     return [
@@ -61,6 +75,16 @@ def judge(
 
 def _state(good: bool) -> RuleState:
     return MET if good else NOT_MET
+
+
+def _speedups(applications: list[Application]) -> tuple[RuleState, str]:
+    scaled = sum(application.scaled is not None for application in applications)
+    beside = sum(len(application.beside) for application in applications)
+    told = [f"{count(scaled, 'efficiency')} against the fewest ranks"] if scaled else []
+    told += [f"{count(beside, 'speed-up')} against the default of an axis"] if beside else []
+    if not told:
+        return NOT_APPLICABLE, "no speed-up over a serial run is reported"
+    return MET, f"{listed(told)}: the time of each base case stands in the same table"
 
 
 def _left_out(data: Observations, cells: list[Cell], skipped: list[Skip]) -> tuple[RuleState, str]:
@@ -74,14 +98,16 @@ def _left_out(data: Observations, cells: list[Cell], skipped: list[Skip]) -> tup
     return _state(data.complete and not unexplained), how
 
 
-def _ratios(cells: list[Cell]) -> tuple[RuleState, str]:
+def _ratios(cells: list[Cell], applications: list[Application]) -> tuple[RuleState, str]:
     shares = sum(cell.fraction is not None for cell in cells)
-    if not shares:
+    rooflines = sum(application.roofline is not None for application in applications)
+    told = [f"each of {shares} fractions stands beside its median and its ceiling"]
+    told = told if shares else []
+    if rooflines:
+        told.append(f"each of {rooflines} shares of a roofline stands beside its time")
+    if not told:
         return NOT_APPLICABLE, "no fraction is reported"
-    return MET, (
-        f"each of {shares} fractions stands beside its median and its ceiling; "
-        "no mean is taken over cells"
-    )
+    return MET, f"{', '.join(told)}; no mean is taken over cells"
 
 
 def _intervals(measured: list[Cell]) -> tuple[RuleState, str]:
@@ -109,7 +135,16 @@ def _normality(measured: list[Cell]) -> tuple[RuleState, str]:
     return _state(not student), how
 
 
-def _comparisons(comparisons: list[Comparison], judging: Judging) -> tuple[RuleState, str]:
+def _comparisons(
+    comparisons: list[Comparison], judging: Judging, applications: list[Application]
+) -> tuple[RuleState, str]:
+    beside = [each.speedup for application in applications for each in application.beside]
+    if not comparisons and beside:
+        known = sum(speedup.ci95 is not None for speedup in beside)
+        return _state(known == len(beside)), (
+            f"{known} of {count(len(beside), 'speed-up')} have a 95 % interval of the ratio of"
+            " launches interleaved in blocks; no verdict is given"
+        )
     if not comparisons:
         return NOT_APPLICABLE, "nothing was compared"
     sure = sum(c.ci95 is not None for c in comparisons)
@@ -175,7 +210,18 @@ def _slots(data: Observations) -> str:
     return " to ".join(f"{slot:.3g}" for slot in sorted({min(slots), max(slots)}))
 
 
-def _bounds(data: Observations, measured: list[Cell]) -> tuple[RuleState, str]:
+def _bounds(
+    data: Observations, messages: list[Cell], applications: list[Application]
+) -> tuple[RuleState, str]:
+    state, how = _ceilings(data, messages)
+    rooflines = sum(application.roofline is not None for application in applications)
+    if not rooflines:
+        return state, how
+    own = f"{rooflines} of {len(applications)} problems of applications have a roofline"
+    return (MET, own) if state == NOT_APPLICABLE else (state, f"{how}; {own}")
+
+
+def _ceilings(data: Observations, measured: list[Cell]) -> tuple[RuleState, str]:
     can_be = {each.name for each in data.benchmarks if each.ceiling == "measured"}
 
     def wants(cell: Cell) -> bool:
@@ -203,11 +249,16 @@ def _bounds(data: Observations, measured: list[Cell]) -> tuple[RuleState, str]:
     return _state(len(wanting) == bound and not above), how
 
 
-def _plots(measured: list[Cell]) -> tuple[RuleState, str]:
-    sizes = Counter((cell.who, cell.place, cell.case.curve) for cell in measured)
-    if max(sizes.values(), default=0) < 2:
+def _plots(messages: list[Cell], applications: list[Application]) -> tuple[RuleState, str]:
+    sizes = Counter((cell.who, cell.place, cell.case.curve) for cell in messages)
+    told = []
+    if max(sizes.values(), default=0) >= 2:
+        told.append(f"{len(sizes)} curves over the sizes")
+    if any(application.scaled is not None for application in applications):
+        told.append("applications over the number of ranks")
+    if not told:
         return NOT_APPLICABLE, "no curve has more than one size"
     return MET, (
-        f"{len(sizes)} curves over the sizes with interval bands; every point is marked, so that "
+        f"{listed(told)} with interval bands; every point is marked, so that "
         "a line shows a trend and nothing was measured between"
     )
