@@ -492,6 +492,9 @@ def test_requirements_are_met_or_missed(nearpeak: Nearpeak, tmp_path: Path) -> N
     code, out, err = nearpeak("study", *broken(tmp_path, "noisy"), "--require", low)
     assert (code, err) == (0, "")
     assert out.splitlines()[-1].startswith(f"Required {low}: one@broken met it: ")
+    [judged] = json.loads((tmp_path / "there" / "results.json").read_bytes())["requirements"]
+    assert (judged["requirement"], judged["met"]) == (low, True)
+    assert "Requirements." in (tmp_path / "there" / "report.html").read_text(encoding="utf-8")
     for words in (("report", "there"), ("study", "--resume", "-o", "there")):
         code, out, _ = nearpeak(*words, "--require", low, "--require", high)
         assert code == 1

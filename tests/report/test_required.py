@@ -1,15 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requirements as JUnit XML."""
+"""Requirements as a table, and as JUnit XML."""
 
 from typing import Any
 from xml.etree import ElementTree
 
-from nearpeak.report.required import to_junit
+from nearpeak.report.required import table, to_junit
 from nearpeak.results.requirements import judge, parse_requirement
 from nearpeak.results.subjects import measured
 
 MakeStudy = Any
 SAME = "host-host same-numa"
+
+
+def test_each_requirement_and_library_has_a_row(make_study: MakeStudy) -> None:
+    study = make_study("alpha", "beta")
+    for block in range(6):
+        study.launch(block, "alpha", "bw", {8: 9.0})
+        study.launch(block, "beta", "bw", {8: 5.0})
+    found = study.results()
+    assert table(found).groups == []
+    wanted = parse_requirement(f"{SAME}:bw:8>=8GB/s")
+    found.requirements = judge([wanted], measured(found), found)
+    [rows] = table(found).groups
+    assert table(found).caption == "1 of 2 requirements met."
+    assert [(row.head, row.values["who"].text, row.values["how"].tone) for row in rows.rows] == [
+        (wanted.text, "alpha", "good"),
+        (wanted.text, "beta", "bad"),
+    ]
+    assert rows.rows[1].values["how"].text.startswith("missed it: 5.00 GB/s")
 
 
 def test_what_is_missed_fails_and_so_do_launches_that_failed(make_study: MakeStudy) -> None:
@@ -19,8 +37,8 @@ def test_what_is_missed_fails_and_so_do_launches_that_failed(make_study: MakeStu
         study.launch(block, "beta", "bw", {8: 5.0})
     texts = [f"{SAME}:bw:8>=8GB/s", f"{SAME}:bw:8>=1GB/s"]
     found = study.results()
-    judged = judge(map(parse_requirement, texts), measured(found), found)
-    root = ElementTree.fromstring(to_junit(found, judged))
+    found.requirements = judge(map(parse_requirement, texts), measured(found), found)
+    root = ElementTree.fromstring(to_junit(found))
     launches, path = root
     assert [launches.get("name"), path.get("name")] == ["launches", SAME]
     assert [(element.get("classname"), element.get("name")) for element in path] == [
@@ -34,6 +52,6 @@ def test_what_is_missed_fails_and_so_do_launches_that_failed(make_study: MakeStu
     ]
 
     study.end(study.launch(6, "beta", "bw", {8: 5.0}, status=None), "crashed")
-    root = ElementTree.fromstring(to_junit(study.results(), []))
+    root = ElementTree.fromstring(to_junit(study.results()))
     [failure] = root.iter("failure")
     assert failure.get("message") == "beta: 1 launch crashed"

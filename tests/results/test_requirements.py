@@ -12,12 +12,11 @@ from nearpeak.results.requirements import (
     OF_CEILING,
     OF_THEORETICAL,
     Bound,
-    Judgement,
     check,
     judge,
     parse_requirement,
 )
-from nearpeak.results.results import CeilingPoint, Failure, Results
+from nearpeak.results.results import CeilingPoint, Conditions, Failure, Judgement, Results
 from nearpeak.results.subjects import measured
 from nearpeak.terms.identity import CEILING, Curve, Place, Who
 from nearpeak.terms.left_out import LeftOut
@@ -135,6 +134,26 @@ def judged(results: Results, text: str) -> dict[str, Judgement]:
     subjects = measured(results)
     check([requirement], subjects)
     return {each.who.label: each for each in judge([requirement], subjects, results)}
+
+
+def test_what_a_loaded_machine_reached_is_said_to_be_of_one(results: Results) -> None:
+    results.conditions = Conditions(cores=4, loaded=True)
+    found = judged(results, f"{SAME}:bw:1K>=0.9")
+    assert found["beta"].met
+    for judgement in found.values():
+        assert judgement.words.endswith("bw at 1 KiB; other work took the ranks' time")
+    results.conditions = Conditions(cores=4, loaded=False)
+    assert "other work" not in judged(results, f"{SAME}:bw:1K>=0.9")["beta"].words
+
+
+def test_a_judgement_has_the_figure_in_the_unit_of_the_requirement(results: Results) -> None:
+    of_ceiling = judged(results, f"{SAME}:bw:1K>=0.9")["beta"]
+    assert (of_ceiling.unit, of_ceiling.value) == (OF_CEILING, pytest.approx(0.95))
+    assert of_ceiling.ci95 == pytest.approx((0.95, 0.95))
+    rate = judged(results, f"{SAME}:bw:1K>=1MB/s")["beta"]
+    assert (rate.unit, rate.value, rate.path) == ("GB/s", pytest.approx(972.8), SAME)
+    crashed = judged(results, f"{SAME}:bw:1M>=0.9")["beta"]
+    assert (crashed.met, crashed.value, crashed.ci95, crashed.range) == (False, None, None, None)
 
 
 def test_all_libraries_must_meet_it_or_the_one_that_is_named(results: Results) -> None:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from nearpeak.journal import RunJournal
     from nearpeak.libraries.library import Library
     from nearpeak.machine.machine import Diagnosis
-    from nearpeak.results.requirements import Judgement
     from nearpeak.results.results import Results
     from nearpeak.study.batch import Asked
 
@@ -133,15 +132,35 @@ def say_lacking(library: "Library") -> None:
         say(f"nearpeak: {lacking_words(library.name, library.lacks)}")
 
 
-def conclude(results: "Results", judged: "list[Judgement]") -> None:
+def judged(folder: Path, required: Sequence[str] = ()) -> "Results":
+    """What the study in `folder` found, and how it stands to `required`, else to the requirements
+    of its plan; UserError for what it cannot be judged by."""
+    from nearpeak.findings.build import build_results
+    from nearpeak.results.requirements import check, judge, parse_requirement
+    from nearpeak.results.subjects import measured
+    from nearpeak.study.folder import read_plan
+    from nearpeak.study.subjects import planned
+    from nearpeak.terms.study_files import PLAN
+
+    results = build_results(folder)
+    plan = read_plan(folder) if (folder / PLAN).is_file() else None
+    if wanted := required or (plan.requirements if plan else []):
+        subjects = planned(plan) if plan else measured(results)
+        requirements = [parsed("--require", parse_requirement, text) for text in wanted]
+        check(requirements, subjects, left_out=results.left_out)
+        results.requirements = judge(requirements, subjects, results)
+    return results
+
+
+def conclude(results: "Results") -> None:
     """Says how each requirement was met and, last, what went wrong: then it exits with 1."""
     from nearpeak.results.faults import faults
 
-    for judgement in judged:
+    for judgement in results.requirements:
         print(printable(judgement.sentence))
     wrong = faults(results)
-    if missed := sum(not judgement.met for judgement in judged):
-        wrong.append(f"{missed} of {count(len(judged), 'requirement')} missed")
+    if missed := sum(not judgement.met for judgement in results.requirements):
+        wrong.append(f"{missed} of {count(len(results.requirements), 'requirement')} missed")
     if wrong:
         print(printable(f"Exit status 1: {'; '.join(wrong)}"))
         raise typer.Exit(1)

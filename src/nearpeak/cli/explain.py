@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nearpeak.cli import PathId, SettingsEnv, parsed, say, say_lacking, warn
+from nearpeak.cli import PathId, SettingsEnv, judged, parsed, say, say_lacking, warn
 from nearpeak.errors import UserError
 
 if TYPE_CHECKING:
@@ -288,10 +288,9 @@ def _look(chosen: "Single", asked: Asked, *, ask: bool) -> "Explanation":
 
 def again(study: Path) -> None:
     """Makes the report of a study again."""
-    from nearpeak.findings.build import build_results
     from nearpeak.report.page import write_report
 
-    say(f"Report: {write_report(build_results(study), study)}")
+    say(f"Report: {write_report(judged(study), study)}")
 
 
 def write(folder: Path | None, found: "Explanation") -> None:

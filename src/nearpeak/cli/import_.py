@@ -98,7 +98,7 @@ def import_(
         make_output(output)
         page = write_report(results, output, study=beside)
     print_summary(results, page, study=beside or Path())
-    conclude(results, [])
+    conclude(results)
 
 
 def _choice(word: str) -> tuple[str, str]:

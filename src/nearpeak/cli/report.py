@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from nearpeak.cli import Require, conclude, say
+from nearpeak.cli import Require, conclude, judged, say
 from nearpeak.cli.conform import write
 from nearpeak.cli.nodes import conclude as conclude_nodes
 from nearpeak.cli.nodes import write as write_nodes
@@ -137,37 +137,23 @@ def _report_study(
     as_junit: Path | None,
 ) -> None:
     from nearpeak.files import write_whole
-    from nearpeak.findings.build import build_results
     from nearpeak.report.beside import choose
     from nearpeak.report.page import write_report
     from nearpeak.report.required import to_junit
     from nearpeak.report.terminal import print_summary
-    from nearpeak.results import subjects
-    from nearpeak.results.requirements import check, judge, parse_requirement
-    from nearpeak.study.folder import read_plan
-    from nearpeak.study.subjects import planned
-    from nearpeak.terms.study_files import PLAN
 
-    requirements = [parse_requirement(text) for text in require]
     machines = choose(beside)
-    results = build_results(folder)
-    measured = subjects.measured(results)
-    plan = read_plan(folder) if not require and (folder / PLAN).is_file() else None
-    if plan:
-        requirements = [parse_requirement(text) for text in plan.requirements]
-        measured = planned(plan)
-    check(requirements, measured, left_out=results.left_out)
-    judged = judge(requirements, measured, results)
+    results = judged(folder, require)
     target = _target(folder, output, open_it)
     page = write_report(results, target, machines, folder) if target else None
     if as_junit is not None:
-        write_whole(as_junit, to_junit(results, judged))
+        write_whole(as_junit, to_junit(results))
     print_summary(results, page, machines=machines, study=folder)
     if open_it and page:
         _show(page)
-    if plan and judged:
+    if results.requirements and not require:
         print("Judged by the requirements of the study's plan (--require gives others):")
-    conclude(results, judged)
+    conclude(results)
 
 
 def _show(page: Path) -> None:

@@ -18,6 +18,7 @@ from nearpeak.cli import (
     Require,
     T,
     conclude,
+    judged,
     parsed,
     say,
     warn,
@@ -417,7 +418,7 @@ def _start(
         history = History(folder, plan)
         session = _session(folder, plan, machine, history)
         ended_by = _run(folder, plan, journal, history, session, explain=explain)
-        _conclude(folder, plan, requirements, history, ended_by)
+        _conclude(folder, required, history, ended_by)
 
 
 def measure(options: "Options", folder: Path, added: float | None = None) -> int | None:
@@ -482,14 +483,14 @@ def _resume(
         amendment = _amendment(history, more)
         if history.over and amendment is None:
             _say_complete(folder, history, sys.stdout)
-            _conclude(folder, plan, requirements, history)
+            _conclude(folder, required, history)
             return
         session = _session(folder, plan, discover(), history, force=force)
         expected = History(folder, plan)  # of its own: the session is fed to the other as it runs
         _print(what_is_left(_begun(expected, amendment), measuring_seconds()), sys.stdout)
         print(_session_words(session, history, amendment), flush=True)
         ended_by = _run(folder, plan, journal, history, session, amendment, explain=explain)
-        _conclude(folder, plan, requirements, history, ended_by)
+        _conclude(folder, required, history, ended_by)
 
 
 def _extend(
@@ -537,7 +538,7 @@ def _extend(
         session = _session(folder, plan, machine, history, force=force)
         print(_session_words(session, history, amendment), flush=True)
         ended_by = _run(folder, plan, journal, history, session, amendment, explain=explain)
-        _conclude(folder, plan, requirements, history, ended_by)
+        _conclude(folder, required, history, ended_by)
 
 
 def _amendment(history: "History", more: "Options") -> "AmendmentRecord | None":
@@ -665,22 +666,16 @@ def _more_launches(folder: Path, history: "History") -> str:
 
 
 def _conclude(
-    folder: Path,
-    plan: "Plan",
-    requirements: "list[Requirement]",
-    history: "History",
-    ended_by: int | None = None,
+    folder: Path, required: list[str], history: "History", ended_by: int | None = None
 ) -> None:
     """Makes the report and judges; exits with 1 when not all is well, or by the signal that has
     ended the study."""
     from nearpeak.journal import resume_study
     from nearpeak.report.sessions import blocks_lacking
-    from nearpeak.results.requirements import judge
     from nearpeak.study.journal import cannot_write
-    from nearpeak.study.subjects import planned
 
     try:
-        results = _report(folder)
+        results = _report(folder, required)
     except (OSError, UserError) as error:
         cause = error if isinstance(error, OSError) else error.__cause__
         if isinstance(cause, OSError):
@@ -692,7 +687,7 @@ def _conclude(
     if lacking := blocks_lacking(results):
         command = resume_study(folder, "--launches", str(history.state.begun_blocks + lacking))
         print(f"Verdicts lack {count(lacking, 'block')}; to add what they lack: {command}")
-    conclude(results, judge(requirements, planned(plan), results))
+    conclude(results)
     if not results.complete:
         print("Exit status 1: the study is not complete")
         raise typer.Exit(1)
@@ -711,11 +706,10 @@ def _session_words(
     return f"{line}; adds {words(amendment)}" if amendment else line
 
 
-def _report(folder: Path) -> "Results":
-    from nearpeak.findings.build import build_results
+def _report(folder: Path, required: list[str]) -> "Results":
     from nearpeak.report.page import write_report
     from nearpeak.report.terminal import print_summary
 
-    results = build_results(folder)
+    results = judged(folder, required)
     print_summary(results, write_report(results, folder), study=folder)
     return results

@@ -1,20 +1,48 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is required of a study as JUnit XML: a test case for each requirement and library."""
+"""What is required of a study: a table for the page, and JUnit XML for CI."""
 
-from collections.abc import Sequence
-
+from nearpeak.numbers import count
 from nearpeak.report import junit
 from nearpeak.report.junit import Outcome
+from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results.faults import faults
-from nearpeak.results.requirements import Judgement
-from nearpeak.results.results import Results
+from nearpeak.results.results import Judgement, Results
 
 
-def to_junit(results: Results, judged: Sequence[Judgement]) -> str:
-    """The file, whole: a suite for how the launches ended, then one for each path."""
+def table(results: Results) -> Table:
+    """A row for each requirement and library; no rows where nothing is required."""
+    judged = results.requirements
+    met = sum(judgement.met for judgement in judged)
+    rows = [
+        Row(
+            judgement.requirement,
+            {
+                "who": Value(judgement.who.label, "text"),
+                "how": Value(judgement.words, "text", tone="good" if judgement.met else "bad"),
+            },
+        )
+        for judgement in judged
+    ]
+    return Table(
+        title="Requirements.",
+        caption=f"{met} of {count(len(judged), 'requirement')} met.",
+        head="Required",
+        columns=[
+            Column("who", "of", figure=False),
+            Column("how", "how it stands", figure=False, long=True),
+        ],
+        groups=[Rows("", rows)] if rows else [],
+        compact=True,
+    )
+
+
+def to_junit(results: Results) -> str:
+    """The file, whole: a suite for how the launches ended, then one for each path, with a test case
+    for each requirement and library."""
     wrong = "; ".join(faults(results))
     launches = Outcome("nearpeak", "all launches ended well", failure=wrong, kind="launches")
-    paths = dict.fromkeys(judgement.requirement.path for judgement in judged)
+    judged = results.requirements
+    paths = dict.fromkeys(judgement.path for judgement in judged)
     return junit.to_junit(
         "nearpeak report",
         [
@@ -22,11 +50,7 @@ def to_junit(results: Results, judged: Sequence[Judgement]) -> str:
             *(
                 (
                     path,
-                    [
-                        _test(judgement)
-                        for judgement in judged
-                        if judgement.requirement.path == path
-                    ],
+                    [_test(judgement) for judgement in judged if judgement.path == path],
                 )
                 for path in paths
             ),
@@ -35,7 +59,7 @@ def to_junit(results: Results, judged: Sequence[Judgement]) -> str:
 
 
 def _test(judgement: Judgement) -> Outcome:
-    who, name = judgement.who.label, judgement.requirement.text
+    who, name = judgement.who.label, judgement.requirement
     if judgement.met:
         return Outcome(who, name, said=judgement.words)
     return Outcome(who, name, failure=judgement.words, kind="requirement")

@@ -18,7 +18,7 @@ from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import is_defect
 from nearpeak.results.names import case, label, loses, no_fraction, reference, status
 from nearpeak.results.order import no_mpi
-from nearpeak.results.results import CeilingPoint, Cell, Results
+from nearpeak.results.results import CeilingPoint, Cell, Judgement, Results
 from nearpeak.terms.axes import staging
 from nearpeak.terms.benchmarks import QUOTED_BYTES
 from nearpeak.terms.identity import CEILING, Case, Curve, Place, Who
@@ -76,21 +76,6 @@ class Requirement:
     figure: str  # "bw", "mbw_mr mr"
     size: int | None  # of a message, or of a problem; None: where the ceiling is at its best
     bound: Bound
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """How one library, or a ceiling, stands to a requirement."""
-
-    requirement: Requirement
-    who: Who
-    met: bool
-    words: str  # for people
-
-    @property
-    def sentence(self) -> str:
-        """`Required gpu-gpu nvlink:bw>=0.9: openmpi met it: ...`."""
-        return f"Required {self.requirement.text}: {self.who.label} {self.words}"
 
 
 def parse_requirement(text: str) -> Requirement:
@@ -269,12 +254,28 @@ def _judge(
         what = label(subject.curve) if _is_one_of_several(subject, named) else case(subject.curve)
         for who in owners:
             figure = measured.figure(requirement, who, subject, what)
-            if isinstance(figure, str):
-                met, words = False, f"missed it: {figure}"
-            else:
-                met, words = _judged(requirement.bound, figure)
-            found.append(Judgement(requirement, who, met, words))
+            found.append(_judgement(requirement, who, figure, measured.loaded))
     return found
+
+
+def _judgement(
+    requirement: Requirement, who: Who, figure: "_Figure | str", loaded: bool
+) -> Judgement:
+    made = Judgement(
+        requirement=requirement.text,
+        path=requirement.path,
+        who=who,
+        met=False,
+        unit=requirement.bound.unit,
+        words=f"missed it: {figure}",
+    )
+    if isinstance(figure, str):
+        return made
+    made.met, made.words = _judged(requirement.bound, figure)
+    made.value, made.ci95, made.range = figure.value, figure.ci95, figure.range
+    if loaded:
+        made.words += "; other work took the ranks' time"
+    return made
 
 
 def _first_curves(named: Sequence[Subject]) -> list[Subject]:
@@ -314,6 +315,7 @@ class _Measured:
         self._ceilings = Ceilings(results.ceilings)
         self._failures = results.failures
         self.no_mpi = no_mpi(results)
+        self.loaded = results.conditions is not None and results.conditions.loaded
 
     def figure(
         self, requirement: Requirement, who: Who, subject: Subject, what: str

@@ -561,6 +561,25 @@ class PairMatrix(msgspec.Struct, kw_only=True):
     sources: list[PairSource]
 
 
+class Judgement(msgspec.Struct, kw_only=True):
+    """How one library, or a ceiling, stands to a requirement (requirements.py)."""
+
+    requirement: str  # as it was given
+    path: str  # its id
+    who: Who
+    met: bool
+    unit: str  # of what is required: "GB/s", "M/s", "us", "ratio", "of ceiling", "of theoretical"
+    value: float | None = None  # in that unit; null: there is none, as `words` say
+    ci95: tuple[float, float] | None = None
+    range: tuple[float, float] | None = None
+    words: str  # for people: "met it: 80.0 % of the ceiling ..."
+
+    @property
+    def sentence(self) -> str:
+        """`Required gpu-gpu nvlink:bw>=0.9: openmpi met it: ...`."""
+        return f"Required {self.requirement}: {self.who.label} {self.words}"
+
+
 class Failure(msgspec.Struct, kw_only=True):
     """A launch that did not end well."""
 
@@ -958,6 +977,7 @@ class Results(msgspec.Struct, kw_only=True):
     curves: list[CurveComparison]
     judging: Judging = msgspec.field(default_factory=Judging)
     conditions: Conditions | None = None  # null: nothing is known of them
+    requirements: list[Judgement] = []  # how it stands to those that were given, in their order
     headlines: list[Headline] = []
     modes: list[TwoModes] = []  # of each path that has any
     peaks: list[Peak] = []
