@@ -9,11 +9,13 @@ from scipy import stats
 
 from nearpeak.arrays import Floats
 from nearpeak.statistics.intervals import (
+    GOAL_HIGHER,
     all_precise,
     expected_half_width,
     goal,
     half_width,
     interval,
+    ordered_deviation,
     precise,
     spanning,
     weights,
@@ -241,6 +243,34 @@ def test_the_span_of_intervals() -> None:
     assert spanning([(1.0, 2.0), (1.5, 3.0)]) == (1.0, 3.0)
     assert spanning([(1.0, 2.0), None]) is None
     assert spanning([]) is None
+
+
+@pytest.mark.parametrize(
+    ("rank", "n", "deviation"),
+    [(1, 1, 1.0), (1, 2, 0.8256), (1, 3, 0.7480), (2, 3, 0.6698), (4, 4, 0.7012), (3, 4, 0.6004)],
+)
+def test_of_several_the_least_one_scatters_less(rank: int, n: int, deviation: float) -> None:
+    # Teichroew, Annals of Mathematical Statistics 27 (1956) 410
+    assert ordered_deviation(rank, n) == pytest.approx(deviation, abs=1e-4)
+
+
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_alternatives_that_are_alike_are_not_taken_for_more_precise(count: int) -> None:
+    random = np.random.default_rng(7)
+    blocks, sessions = 12, [0] * 12
+    # So that a single one of them would just be precise, on average.
+    scatter = GOAL_HIGHER / (expected_half_width(1.0, blocks) or 0.0)
+
+    def ends(apart: float) -> int:
+        """How often all are, where their middles are so many deviations apart."""
+        middles = 1 + scatter * apart * np.arange(count)[:, None]
+        drawn = (middles + scatter * random.standard_normal((count, blocks)) for _ in range(200))
+        return sum(all_precise(values.tolist(), "higher", sessions) for values in drawn)
+
+    far = ends(6.0)
+    assert 10 < far < 150
+    assert ends(0.0) < 1.2 * far
+    assert ends(0.5) < 1.2 * far
 
 
 def test_alternatives_are_precise_together_whoever_has_which_value() -> None:
