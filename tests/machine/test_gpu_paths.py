@@ -194,6 +194,8 @@ def test_two_nodes_take_a_gpu_near_the_adapter(load: Load) -> None:
     assert [end.host for end in path.ends] == ["recorded", "b"]
     assert (path.transport, path.theoretical_gbs, path.nic) == ("network", 12.5, None)
     assert ends(paths["host-gpu two-nodes"]) == [("host", 1, 1), ("2", 3, 1)]
+    machine.gpus[:] = [msgspec.structs.replace(machine.gpus[2], ordinal=0)]  # all others are hidden
+    assert ends(gpu_paths(machine, ["recorded", "b"])["gpu-gpu two-nodes"])[1] == ("0", 3, 1)
     assert "gpu-gpu two-nodes far-nic" not in paths
     assert "no adapter" in missing(machine, ["recorded", "b"])["gpu-gpu two-nodes far-nic"]
 

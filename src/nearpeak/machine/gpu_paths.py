@@ -77,11 +77,13 @@ def _two_cores(machine: Machine, cores: Cores, home: int, other: int) -> tuple[C
 
 
 def _gpu_end(core: Core, gpu: Gpu, host: str | None = None) -> Endpoint:
+    """Between hosts by its number among those that a rank sees: nobody knows the other's uuids."""
+    number = gpu.index if gpu.ordinal is None else gpu.ordinal
     return Endpoint(
         memory="gpu",
         cpus=core.cpus[:1],
         numa_node=core.numa_node,
-        gpu=gpu.uuid if host is None else str(gpu.index),
+        gpu=gpu.uuid if host is None else str(number),
         host=host,
     )
 

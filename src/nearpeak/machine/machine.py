@@ -58,6 +58,8 @@ class Gpu(msgspec.Struct, kw_only=True, frozen=True):
     memory_gbs: float | None  # theoretical, of its own memory: bytes read and written
     host_link: str  # what joins it to the CPU: "pcie", "nvlink-c2c", "nvlink", "xgmi"
     host_gbs: float | None  # theoretical payload of that link, each way
+    # As a rank numbers those that it sees, where CUDA_VISIBLE_DEVICES names them; null: as `index`.
+    ordinal: int | None = None
 
 
 class GpuLink(msgspec.Struct, kw_only=True, frozen=True):

@@ -155,11 +155,21 @@ def test_what_cannot_be_used_is_said(recorded: Recorded, put: Put) -> None:
     put(root, "nvidia/visible", "0-2,5")
     machine = from_sysfs(root)
     assert [gpu.index for gpu in machine.gpus] == [0, 5]
+    assert [gpu.ordinal for gpu in machine.gpus] == [0, 3]
     assert [(each.one, each.other) for each in machine.gpu_links] == [(0, 5)]
     hidden, mig, lost = machine.gpu_notes
     assert hidden == "NVIDIA GPUs 3-4,6-7 are hidden by CUDA_VISIBLE_DEVICES: change it"
     assert "nvidia-smi -i 1 -mig 0" in mig
     assert lost.startswith("NVIDIA GPU 2 cannot be used (GPU is lost)")
+
+
+def test_a_rank_numbers_gpus_in_the_order_in_which_they_are_named(
+    recorded: Recorded, put: Put
+) -> None:
+    root = recorded("dgx-a100")
+    assert {gpu.ordinal for gpu in from_sysfs(root).gpus} == {None}
+    put(root, "nvidia/visible", "6,2")
+    assert [(gpu.index, gpu.ordinal) for gpu in from_sysfs(root).gpus] == [(2, 1), (6, 0)]
 
 
 def test_gpus_that_only_the_driver_lists(recorded: Recorded, put: Put) -> None:

@@ -62,7 +62,12 @@ def nvidia_gpus(tree: Tree, numa_nodes: list[NumaNode]) -> Found:
     notes: list[str] = []
     indices = facts.indices(FACTS, "gpu")
     shown = facts.text(f"{FACTS}/visible")
-    visible = indices if shown is None else parse_list(shown)
+    # In the order in which they are named.
+    visible = (
+        indices
+        if shown is None
+        else [index for part in shown.split(",") for index in parse_list(part)]
+    )
     if hidden := sorted(set(indices) - set(visible)):
         notes.append(f"NVIDIA {_named(hidden)} hidden by CUDA_VISIBLE_DEVICES: change it")
     for index in indices:
@@ -80,7 +85,8 @@ def nvidia_gpus(tree: Tree, numa_nodes: list[NumaNode]) -> Found:
                 f"nvidia-smi -i {index} -mig 0"
             )
         else:
-            gpus.append(_gpu(tree, facts, index, numa_nodes))
+            ordinal = None if shown is None else visible.index(index)
+            gpus.append(_gpu(tree, facts, index, ordinal, numa_nodes))
     # The driver lists those too that a control group or container hides from NVML.
     if facts.exists(FACTS) and (unseen := len(tree.names(f"{DRIVER}/gpus")) - len(indices)) > 0:
         notes.append(
@@ -111,7 +117,9 @@ def _mps_owner() -> str | None:
     return "root" if owner == 0 else "other"
 
 
-def _gpu(tree: Tree, facts: Tree, index: int, numa_nodes: list[NumaNode]) -> Gpu:
+def _gpu(
+    tree: Tree, facts: Tree, index: int, ordinal: int | None, numa_nodes: list[NumaNode]
+) -> Gpu:
     folder = f"{FACTS}/gpu{index}"
     pci = facts.text(f"{folder}/pci") or ""
     host_link, host_gbs = _host(tree, facts, index, pci)
@@ -129,6 +137,7 @@ def _gpu(tree: Tree, facts: Tree, index: int, numa_nodes: list[NumaNode]) -> Gpu
         memory_gbs=2 * clock * 1e6 * bits / 8 / 1e9 if clock and bits else None,
         host_link=host_link,
         host_gbs=host_gbs,
+        ordinal=ordinal,
     )
 
 
