@@ -4,7 +4,9 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from xml.etree import ElementTree
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -26,6 +28,14 @@ made = sys.modules["made_nodes"]  # loaded by tests/conftest.py
         (("--mpi", "one", "--hosts", "a,b,c", "--small", "8,9"), "--small 8,9: give one size"),
         (("--mpi", "one", "--hosts", "a,b,c", "--launch-limit", "5"), "--launch-limit: '5' is not"),
         (("--mpi", "one", "--hosts", "a,b,a"), "--hosts: 'a' is named twice"),
+        (
+            ("--mpi", "one", "--hosts", "a,b,c", "--require", "bw>=2GB/s"),
+            "--require 'bw>=2GB/s' is not a requirement of nodes: write 'bandwidth>=20GB/s'",
+        ),
+        (
+            ("--mpi", "one", "--hosts", "a,b,c", "--require", "alone latency<=2us"),
+            "pairs are not all measured alone here",
+        ),
         (("--mpi", "one", "--hosts", "a,b,c", "--small", "1M"), "--large 1048576: the message of"),
         (("--mpi", "ceiling", "--nodes", "9", "--dry-run"), "ceiling is no MPI library"),
         (("--mpi", "one", "--nodes", "9"), "--nodes N is for --dry-run and --sbatch"),
@@ -99,4 +109,26 @@ def test_a_report_has_the_exit_status_of_the_run(
     assert (tmp_path / "nodes.html").exists()
     code, _, err = nearpeak("report", str(tmp_path), "--require", "x:bw>=1")
     assert code == 2
+    assert "is not a requirement of nodes" in err
+    code, _, err = nearpeak("report", str(tmp_path), "--beside", "summit-2019")
+    assert code == 2
     assert "is of `nearpeak nodes`" in err
+
+
+def test_a_report_judges_by_the_requirements_of_the_run_or_by_others(
+    nearpeak: Nearpeak, tmp_path: Path
+) -> None:
+    def usual(pairs: Indices, _together: bool) -> tuple[Floats, Floats]:
+        return np.ones(len(pairs)), np.ones(len(pairs))
+
+    chosen = msgspec.structs.replace(made.chosen(6), require=["bandwidth>=1000GB/s"])
+    made.record(tmp_path, chosen, usual)
+    junit = tmp_path / "junit.xml"
+    code, out, _ = nearpeak("report", str(tmp_path), "--junit", str(junit))
+    assert code == 1
+    assert "Required bandwidth>=1000GB/s: missed" in out
+    assert out.splitlines()[-1] == "Exit status 1: 1 of 1 requirement missed"
+    assert ElementTree.parse(junit).getroot().get("failures") == "1"
+    code, out, _ = nearpeak("report", str(tmp_path), "--require", "bandwidth>=1kB/s")
+    assert code == 0
+    assert "Required bandwidth>=1kB/s: met" in out

@@ -4,6 +4,7 @@
 import datetime
 import random
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -37,7 +38,7 @@ The folder has nodes.jsonl (all that was measured), nodes.json and nodes.html;
 
 Exit status: 0 nothing is slow, or there are fewer than five nodes, of which
 nothing is judged slow (the last line says so); 1 a node or a link is, data was wrong, a launch
-failed or was not run (the last line says which); 2 bad input.
+failed or was not run, or a requirement is missed (the last line says which); 2 bad input.
 
 Examples:
 
@@ -48,6 +49,8 @@ Examples:
   nearpeak nodes --mpi openmpi --nodes 512 --dry-run
 
   nearpeak nodes --mpi openmpi --nodes 16 --sbatch job.sh
+
+  nearpeak nodes --mpi openmpi --require "bandwidth>=20GB/s" --require "latency<=3us"
 
   nearpeak nodes --resume -o nodes
 """
@@ -120,6 +123,14 @@ def nodes(
     seed: Annotated[
         int | None, typer.Option(metavar="N", min=0, help="Repeat a run in the same order.")
     ] = None,
+    require: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="REQUIREMENT",
+            help="What the usual pair must reach: 'bandwidth>=20GB/s' (both ways), 'latency<=3us',"
+            " 'alone bandwidth>=20GB/s'. May be given several times.",
+        ),
+    ] = None,
     output: Annotated[
         str, typer.Option("-o", "--output", metavar="DIR", help="The folder.")
     ] = DEFAULT_FOLDER,
@@ -138,13 +149,13 @@ def nodes(
         bool, typer.Option("--dry-run", help="Print the plan and its cost, and measure nothing.")
     ] = False,
 ) -> None:
-    from nearpeak.nodes import plan
+    from nearpeak.nodes import plan, required
     from nearpeak.study.options import split_list
     from nearpeak.study.paths import hosts_of_job
     from nearpeak.terms.sizes import parse_seconds, parse_sizes
 
     of_plan = (rounds, launches, slot_ms, small, large, launch_limit, seed)
-    given = (mpi, hosts, number, remote_shell, *of_plan)
+    given = (mpi, hosts, number, remote_shell, require, *of_plan)
     if sbatch is not None and (resume or dry_run):
         raise UserError(
             "--sbatch writes a script that completes its run by itself: leave --resume and "
@@ -192,6 +203,7 @@ def nodes(
         if launch_limit is None
         else parsed("--launch-limit", parse_seconds, launch_limit),
         remote_shell=remote_shell,
+        require=require or [],
     )
     if not chosen.nodes:
         raise UserError(
@@ -199,6 +211,7 @@ def nodes(
             " Slurm that has as many (salloc --nodes=3, or --nodes 3 --sbatch FILE)"
         )
     plan.check(chosen)
+    required.check(chosen.require, alone=plan.planned(chosen)[0].alone > 0)
     if sbatch is not None:
         _write_script(sbatch, chosen, Path(output))
         return
@@ -321,14 +334,18 @@ def _run(folder: Path, chosen: "Chosen | None", dry_run: bool) -> "Found | None"
     return found
 
 
-def write(folder: Path | None, recorded: "Recorded") -> "Found":
-    """Makes what is made of the records, and prints it. None: nothing is written."""
+def write(folder: Path | None, recorded: "Recorded", require: Sequence[str] = ()) -> "Found":
+    """Makes what is made of the records, and prints it. None: nothing is written. `require`: in the
+    place of the run's requirements; UserError."""
     from nearpeak.files import write_whole
+    from nearpeak.nodes import plan, required
     from nearpeak.nodes.build import build, to_json
     from nearpeak.report.nodes.page import render
     from nearpeak.report.nodes.terminal import print_found
 
-    found = build(recorded)
+    chosen = recorded.begin.chosen
+    required.check(require, alone=plan.planned(chosen)[0].alone > 0)
+    found = build(recorded, require)
     if folder is not None:
         write_whole(folder / "nodes.json", to_json(found))
         write_whole(folder / "nodes.html", render(found))
@@ -337,7 +354,7 @@ def write(folder: Path | None, recorded: "Recorded") -> "Found":
 
 
 def conclude(found: "Found | None") -> None:
-    """Exits with 1 where something is slow, wrong or lacking."""
+    """Exits with 1 where something is slow, wrong or lacking, or a requirement is missed."""
     if found is None or not found.bad:
         return
     from nearpeak.report.nodes.words import faults

@@ -87,15 +87,19 @@ def report(
 ) -> None:
     """Rebuilds both files; bad folders and unknown machines are a UserError."""
     from nearpeak.conform import journal
+    from nearpeak.files import write_whole
     from nearpeak.nodes import journal as nodes_journal
+    from nearpeak.report.nodes.required import to_junit as nodes_junit
 
     if folder.is_file():
         raise UserError(f"{folder} is a file: nearpeak import {folder} reads what tools print")
     if (folder / nodes_journal.NAME).exists():
-        if beside or require or as_junit:
-            raise UserError(f"{folder} is of `nearpeak nodes`: give only --open and -o")
+        if beside:
+            raise UserError(f"{folder} is of `nearpeak nodes`: leave --beside out")
         target = _target(folder, output, open_it)
-        found = write_nodes(target, nodes_journal.read(folder))
+        found = write_nodes(target, nodes_journal.read(folder), require or ())
+        if as_junit is not None:
+            write_whole(as_junit, nodes_junit(found))
         if open_it and target:
             _show(target / "nodes.html")
         conclude_nodes(found)

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from nearpeak.arrays import Floats, Indices
-from nearpeak.nodes import plan, suspects
+from nearpeak.nodes import plan, required, suspects
 from nearpeak.nodes.found import (
     SCHEMA,
     Curve,
@@ -59,8 +59,8 @@ class _Tested(NamedTuple):
     excess: Excess
 
 
-def build(recorded: Recorded) -> Found:
-    """Of all launches that have ended well."""
+def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
+    """Of all launches that have ended well. `require`: in the place of the run's requirements."""
     begin, chosen = recorded.begin, recorded.begin.chosen
     count = len(chosen.nodes)
     whole = plan.is_whole(chosen)
@@ -85,6 +85,7 @@ def build(recorded: Recorded) -> Found:
     complete = len(launches) == len(planned)
     well = {one.launch.launch for one in launches}
     failed = [end for end in recorded.failed if end.launch not in well]
+    curves = [*_curves(fits, tested, chosen_ones, told_apart=told_apart)]
     return Found(
         schema=SCHEMA,
         nearpeak=begin.nearpeak,
@@ -116,12 +117,13 @@ def build(recorded: Recorded) -> Found:
         told_apart=told_apart,
         tests=tests,
         level=LEVEL,
-        curves=[*_curves(fits, tested, chosen_ones, told_apart=told_apart)],
+        curves=curves,
         verdicts=_verdicts(tested, tests, chosen.nodes, None if whole else judging),
         wrong_pairs=len({frozenset((one.rank, one.sender)) for one in recorded.wrong}),
         wrong=[_wrong(one.message, chosen.nodes, one.rank, one.sender) for one in recorded.wrong],
         pairs=[*_pairs(judging, chosen.nodes)] if whole and count <= MOST_LISTED else [],
         maps=[*_maps([one.pairs for one in launches[: None if whole else 1]], count)],
+        requirements=required.judge(require or chosen.require, curves),
     )
 
 

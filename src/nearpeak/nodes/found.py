@@ -74,6 +74,16 @@ class Map(msgspec.Struct, kw_only=True, frozen=True):
     rows: list[list[float | None]]
 
 
+class Required(msgspec.Struct, kw_only=True, frozen=True):
+    """How the usual pair stands to a requirement."""
+
+    requirement: str  # as it was given
+    metric: Metric
+    mode: Mode
+    met: bool
+    value: float | None  # `usual` of that curve; null: it was not measured
+
+
 class Found(msgspec.Struct, kw_only=True):
     """All of it."""
 
@@ -105,6 +115,7 @@ class Found(msgspec.Struct, kw_only=True):
     wrong: list[str]  # that data, by rank, round and launch
     pairs: list[Pair]  # of a few nodes; of more none
     maps: list[Map]
+    requirements: list[Required] = []  # in the order in which they were given
 
     @property
     def one_by_one(self) -> bool:
@@ -113,5 +124,6 @@ class Found(msgspec.Struct, kw_only=True):
 
     @property
     def bad(self) -> bool:
-        """Whether anything is slow, wrong or lacking."""
-        return bool(self.verdicts or self.wrong or not self.complete)
+        """Whether anything is slow, wrong or lacking, or a requirement is missed."""
+        missed = not all(required.met for required in self.requirements)
+        return bool(self.verdicts or self.wrong or not self.complete or missed)

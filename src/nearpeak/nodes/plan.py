@@ -48,6 +48,7 @@ class Chosen(msgspec.Struct, kw_only=True, frozen=True):
     seed: int = 0
     launch_limit_seconds: float = LAUNCH_LIMIT_SECONDS  # of a launch without a round
     remote_shell: str | None = None
+    require: list[str] = []  # what the usual pair must reach (required.py)
 
 
 class Measures(msgspec.Struct, kw_only=True, frozen=True):

@@ -4,7 +4,6 @@
 docs/study.md tells what it means.
 """
 
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -19,6 +18,7 @@ from nearpeak.results.cells import is_defect
 from nearpeak.results.names import case, label, loses, no_fraction, reference, status
 from nearpeak.results.order import no_mpi
 from nearpeak.results.results import CeilingPoint, Cell, Judgement, Results
+from nearpeak.terms.amounts import parse_amount
 from nearpeak.terms.axes import staging
 from nearpeak.terms.benchmarks import QUOTED_BYTES
 from nearpeak.terms.identity import CEILING, Case, Curve, Place, Who
@@ -30,25 +30,11 @@ FORM = re.compile(
     r"(?:(?P<library>[^,]+),)?(?P<path>[^,:]+):(?P<figure>[^:<>]+)(?::(?P<size>[^:<>]+))?"
     r"(?P<relation>[<>]=)(?P<amount>[^<>=]+?)(?P<strict>\s+strict)?\s*"
 )
-AMOUNT = re.compile(r"(?P<number>\d*\.?\d+)\s*(?P<percent>%?)\s*(?P<unit>\D.*)?")
+FRACTION = re.compile(r"(?P<number>\d*\.?\d+)\s*(?P<percent>%?)\s*(?P<of>\D.*)?")
 # Why a study has no path of this id, though there is one; None: nobody knows such a path.
 WhyNot = Callable[[str], str | None]
 OF_CEILING, OF_THEORETICAL = "of ceiling", "of theoretical"  # what a fraction is one of
 FRACTIONS = {"": OF_CEILING, OF_CEILING: OF_CEILING, OF_THEORETICAL: OF_THEORETICAL}
-# As they may be written; as results have them, and how many of these that is. Gb/s would be
-# something else.
-UNITS = {
-    "GB/s": ("GB/s", 1.0),
-    "MB/s": ("GB/s", 1e-3),
-    "kB/s": ("GB/s", 1e-6),
-    "M/s": ("M/s", 1.0),
-    "ratio": ("ratio", 1.0),
-    "ms": ("us", 1e3),
-    "us": ("us", 1.0),
-    "\N{MICRO SIGN}s": ("us", 1.0),
-    "\N{GREEK SMALL LETTER MU}s": ("us", 1.0),
-    "ns": ("us", 1e-3),
-}
 
 
 @dataclass(frozen=True)
@@ -103,22 +89,23 @@ def parse_requirement(text: str) -> Requirement:
 
 
 def _bound(text: str, *, at_most: bool, strict: bool) -> Bound:
-    found = AMOUNT.fullmatch(text)
-    written = " ".join((found["unit"] or "").split()) if found else ""
-    fractions = {name: (what, 1.0) for name, what in FRACTIONS.items()}
-    known = fractions if found and found["percent"] else {**fractions, **UNITS}
-    amount = float(found["number"]) / (100 if found["percent"] else 1) if found else 0.0
-    most = 1.0 if written in FRACTIONS else math.inf
-    if written not in known or not 0 < amount <= most or math.isinf(amount):
+    share = FRACTION.fullmatch(text)
+    of = " ".join((share["of"] or "").split()) if share else ""
+    if share and of in FRACTIONS:
+        amount, what = float(share["number"]) / (100 if share["percent"] else 1), FRACTIONS[of]
+        known = 0 < amount <= 1
+    else:
+        amount, what = parse_amount(text) or (0.0, "")
+        known = amount > 0
+    if not known:
         raise UserError(
             f"{text!r} is neither a fraction nor a figure: write a fraction above 0 and up to 1, "
             "like 0.9 or 90% (of the ceiling) or 80% of theoretical; or a number with GB/s, MB/s, "
             "kB/s, M/s, ms, us or ns, like 11GB/s"
         )
-    if at_most and written in FRACTIONS:
+    if at_most and what in FRACTIONS.values():
         raise UserError(f"a fraction needs >=: write >={text}")
-    unit_of_results, scale = known[written]
-    return Bound(amount * scale, unit_of_results, at_most, strict)
+    return Bound(amount, what, at_most, strict)
 
 
 def check(

@@ -15,6 +15,7 @@ from nearpeak.nodes.found import Found
 from nearpeak.report.nodes import map as maps
 from nearpeak.report.nodes import words
 from nearpeak.report.nodes.page import render
+from nearpeak.report.nodes.required import to_junit
 from nearpeak.report.nodes.terminal import print_found
 
 made = sys.modules["made_nodes"]  # loaded by tests/conftest.py
@@ -50,6 +51,38 @@ def test_the_page_is_whole_and_escaped(found: Found) -> None:
     assert "<script" not in page
     assert page.count("<svg") == 4
     assert "7 nodes: 1 slow node and 1 slow link." in page
+
+
+def test_requirements_are_shown_as_met_or_missed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chosen = made.chosen(5)
+    recorded = made.record(tmp_path, chosen, lambda pairs, _: (np.ones(len(pairs)),) * 2)
+    plain = build(recorded)
+    assert not plain.bad
+    usual = next(curve.usual for curve in plain.curves if curve.metric == "latency_us")
+    wanted = [f"latency<={2 * usual:.3f}us", f"alone latency<={usual / 2:.3f}us"]
+    found = build(recorded, wanted)
+    assert found.bad
+    assert words.faults(found) == "1 of 2 requirements missed"
+    print_found(found, None)
+    out = capsys.readouterr().out
+    assert f"Required {wanted[0]}: met: latency, all pairs of a round at the same time" in out
+    assert f"Required {wanted[1]}: missed: latency, each pair alone" in out
+    page = render(found)
+    assert page.count('<div class="notice bad"><p>Required') == 1
+    root = ElementTree.fromstring(to_junit(found))
+    assert (root.get("tests"), root.get("failures")) == ("5", "1")
+    [failure] = root.iter("failure")
+    assert (failure.get("message") or "").startswith("missed: latency, each pair alone")
+
+
+def test_what_was_not_judged_is_no_passed_test(tmp_path: Path, found: Found) -> None:
+    [failure] = ElementTree.fromstring(to_junit(found)).iter("failure")
+    assert failure.get("message") == "7 nodes: 1 slow node and 1 slow link"
+    few = build(made.record(tmp_path, made.chosen(3), slow))
+    [skipped] = ElementTree.fromstring(to_junit(few)).iter("skipped")
+    assert "too few to tell a slow node" in (skipped.get("message") or "")
 
 
 @pytest.mark.parametrize("count", [3, 4])

@@ -23,7 +23,17 @@ def render(found: Found) -> str:
     environment = templates.environment(_HERE)
     environment.globals |= {
         name: getattr(words, name)
-        for name in ("name", "subject", "interval", "alone", "covered", "tests", "usual", "mode")
+        for name in (
+            "name",
+            "subject",
+            "interval",
+            "alone",
+            "covered",
+            "tests",
+            "usual",
+            "mode",
+            "required",
+        )
     }
     return environment.get_template("nodes.html.j2").render(
         found=found,

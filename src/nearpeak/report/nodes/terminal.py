@@ -29,6 +29,9 @@ def print_found(found: Found, page: Path | None) -> None:
         console.print(f"\n{words.tests(found)}")
     for line in found.wrong:
         console.print(f"WRONG DATA: {line}", style="bold red")
+    for judged in found.requirements:
+        text = f"Required {judged.requirement}: {words.required(found, judged)}"
+        console.print(text, style="" if judged.met else "bold red", soft_wrap=True)
     where = "" if page is None else f"; {page}"
     console.print(f"\n{words.conclusion(found)}{where}", style="bold", soft_wrap=True)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all pairs of nodes say, in words that the terminal and the page share."""
 
-from nearpeak.nodes.found import Curve, Found, Map, Verdict
+from nearpeak.nodes.found import Curve, Found, Map, Required, Verdict
 from nearpeak.numbers import count, number, percent
 
 MODES = {"together": "all pairs of a round at the same time", "alone": "each pair alone"}
@@ -96,9 +96,28 @@ def usual(found: Found, curve: Curve) -> str:
     )
 
 
+def required(found: Found, judged: Required) -> str:
+    """`met: bandwidth, all pairs of a round at the same time: 22.3 GB/s`."""
+    state = "met" if judged.met else "missed"
+    curve = next(
+        (c for c in found.curves if (c.metric, c.mode) == (judged.metric, judged.mode)), None
+    )
+    if curve is None:
+        return f"{state}: {name(judged.metric)} {judged.mode} was not measured"
+    value = f"{number(curve.usual)} {curve.unit}"
+    return f"{state}: {name(judged.metric)}, {mode(found, curve)}: {value} between the usual pair"
+
+
+def wrong(found: Found) -> str:
+    """How many pairs received wrong data; empty where none did."""
+    return f"{count(found.wrong_pairs, 'pair')} received wrong data" if found.wrong else ""
+
+
 def faults(found: Found) -> str:
     """What is not well."""
     parts = [conclusion(found)] if found.verdicts else []
-    parts += [f"{count(found.wrong_pairs, 'pair')} received wrong data"] if found.wrong else []
+    parts += [wrong(found)] if found.wrong else []
     parts += [] if found.complete else [found.failed or "not all launches were run"]
+    if missed := sum(not judged.met for judged in found.requirements):
+        parts.append(f"{missed} of {count(len(found.requirements), 'requirement')} missed")
     return "; ".join(parts)

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the usual pair of nodes must reach: `--require '[together |alone ]METRIC>=AMOUNT'`.
+
+A node or a link that is slow beside the others is a verdict; a cluster that is slow everywhere has
+none, and only a figure that was known before tells.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from nearpeak.errors import UserError
+from nearpeak.nodes.found import Curve, Metric, Mode, Required
+from nearpeak.terms.amounts import parse_amount
+
+FORM = re.compile(
+    r"\s*(?:(?P<mode>together|alone)\s+)?(?P<metric>latency|bandwidth)\s*(?P<relation>[<>]=)(?P<amount>.+)"
+)
+# Each with the unit of its figures, and with how a figure may stand to what is required.
+METRICS: dict[str, tuple[Metric, str, str]] = {
+    "latency": ("latency_us", "us", "<="),
+    "bandwidth": ("bandwidth_gbs", "GB/s", ">="),
+}
+FORMS = "'bandwidth>=20GB/s', 'latency<=3us', or 'alone bandwidth>=20GB/s'"
+
+
+class Wanted(NamedTuple):
+    """One requirement."""
+
+    text: str  # as it was given
+    metric: Metric
+    mode: Mode
+    amount: float  # in the unit of the metric
+
+
+def parse(text: str) -> Wanted:
+    """The requirement that `bandwidth>=20GB/s` means; UserError for anything else."""
+    found = FORM.fullmatch(text)
+    if found is None:
+        raise UserError(f"--require {text!r} is not a requirement of nodes: write {FORMS}")
+    metric, unit, relation = METRICS[found["metric"]]
+    known = parse_amount(found["amount"])
+    if known is None or (known[1], found["relation"]) != (unit, relation):
+        raise UserError(
+            f"--require {text!r}: {found['metric']} is measured in {unit}: write"
+            f" {found['metric']}{relation}NUMBER{unit}"
+        )
+    mode: Mode = "alone" if found["mode"] == "alone" else "together"
+    return Wanted(text, metric, mode, known[0])
+
+
+def check(requirements: Iterable[str], *, alone: bool) -> None:
+    """UserError for what is no requirement, or is of pairs `alone` where these are not measured."""
+    for wanted in map(parse, requirements):
+        if wanted.mode == "alone" and not alone:
+            raise UserError(
+                f"--require {wanted.text!r}: pairs are not all measured alone here (only of 4 to 64"
+                " nodes, without --rounds): leave 'alone' out"
+            )
+
+
+def judge(requirements: Iterable[str], curves: Sequence[Curve]) -> list[Required]:
+    """How the usual pair stands to each; what was not measured is missed."""
+    usual = {(curve.metric, curve.mode): curve.usual for curve in curves}
+    found = []
+    for wanted in map(parse, requirements):
+        value = usual.get((wanted.metric, wanted.mode))
+        lower = wanted.metric == "latency_us"
+        met = value is not None and (value <= wanted.amount if lower else value >= wanted.amount)
+        found.append(
+            Required(
+                requirement=wanted.text,
+                metric=wanted.metric,
+                mode=wanted.mode,
+                met=met,
+                value=value,
+            )
+        )
+    return found
