@@ -403,9 +403,10 @@ def _start(
     machine, plan = prepare(options, TOOLS, say, retry=retry, dry_run=dry_run)
     check(requirements, planned(plan), lambda path: why_not(path, machine, plan.hosts))
     plan.requirements = required
+    if dry_run:  # what is read first stands last
+        _print_lines(plan, State(plan), expected_blocks(plan))
     _show(plan, dry_run)
     if dry_run:
-        _print_lines(plan, State(plan), expected_blocks(plan))
         return
     with contextlib.closing(create(folder, machine, plan)) as journal:
         if not options.libraries:
@@ -531,9 +532,10 @@ def _extend(
         requirements = _requirements(required or plan.requirements)
         check(requirements, planned(plan), lambda path: why_not(path, machine, plan.hosts))
         history = History(folder, plan)
-        _show(what_follows(plan, amendment), dry_run)
         if dry_run:
             _print_rest(plan, history, amendment)
+        _show(what_follows(plan, amendment), dry_run)
+        if dry_run:
             return
         session = _session(folder, plan, machine, history, force=force)
         print(_session_words(session, history, amendment), flush=True)
