@@ -102,7 +102,7 @@ KNOW_NO_SOURCE = {"results", "findings", "compare", "report"}
 SHOWS = {  # what is no study
     "report/conformed": "conform.conformance",
     "report/nodes": "nodes.found",
-    "report/traced.py": "trace.trace",
+    "report/traced": "trace.trace",
     "report/tuned": "tune.tuned",
 }
 

@@ -106,6 +106,20 @@ def test_a_target_is_checked_before_the_command_runs(nearpeak: Nearpeak, tmp_pat
     assert not ran.exists()
 
 
+def test_a_page_is_written_beside_the_json(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("nearpeak.trace.run.run", lambda *_: (nothing_traced(0), None))
+    target = tmp_path / "t.json"
+    code, _, err = nearpeak("trace", "--mpi", "one", "-o", str(target), "--", "app")
+    assert (code, err) == (0, f"Page: {tmp_path / 't.html'}\n")
+    assert target.exists()
+    assert "Where does the MPI time go?" in (tmp_path / "t.html").read_text(encoding="utf-8")
+    code, _, err = nearpeak("trace", "--mpi", "one", "-o", str(tmp_path / "t.html"), "--", "app")
+    assert code == 2
+    assert "the page is written beside the JSON: give a name like trace.json" in err
+
+
 def test_the_table_comes_before_the_file(
     nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

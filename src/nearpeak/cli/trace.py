@@ -7,13 +7,15 @@ from typing import Annotated
 import typer
 
 from nearpeak.cli import OfApplication, say, say_lacking
+from nearpeak.errors import UserError
 
 HELP = """Run an MPI application and say where its MPI time goes.
 
 A small library is loaded into every rank; the application is not changed. It
 counts calls, bytes and time for each operation, message size, memory and place
 of the other rank, and for each rank. With --study, the table also has the time
-of messages of these sizes on a path of that study without MPI.
+of messages of these sizes on a path of that study without MPI. With -o it is
+written as JSON, and as a page with pictures beside it.
 
 Examples:
 
@@ -57,7 +59,13 @@ def trace(
         typer.Option(metavar="DIR", help="Show the ceilings of this study beside the calls."),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write it all as JSON.")
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Write it all as JSON, like trace.json, and beside it a page, trace.html.",
+        ),
     ] = None,
     show_all: Annotated[
         bool, typer.Option("--all", help="Print every row, not only the longest.")
@@ -69,13 +77,19 @@ def trace(
     from nearpeak.files import check_target, write_whole
     from nearpeak.findings.build import build_results
     from nearpeak.libraries.discover import resolve
-    from nearpeak.report.traced import print_trace
+    from nearpeak.report.traced.page import write_page
+    from nearpeak.report.traced.terminal import print_trace
     from nearpeak.trace.application import library_of
     from nearpeak.trace.ceilings import ceilings, known, unblocked
     from nearpeak.trace.run import CommandFailed, Interrupted, run
 
     if output:
         check_target(output)
+        page = output.with_suffix(".html")
+        if page == output:
+            raise UserError(
+                f"-o {output}: the page is written beside the JSON: give a name like trace.json"
+            )
     points = known(build_results(study)) if study else None
     library = resolve(mpi) if mpi else library_of(command)
     say_lacking(library)
@@ -93,6 +107,8 @@ def trace(
     if output:
         text = msgspec.json.format(msgspec.json.encode(found), indent=1).decode()
         write_whole(output, text + "\n")
+        write_page(found, page)
+        say(f"Page: {page}")
     if signalled is not None:
         raise _interrupted(signalled)
     if found.exit_status > MOST_OF_A_COMMAND:

@@ -23,15 +23,6 @@ CELL = np.dtype(
 )
 MEMORIES = get_args(Memory)
 UNKNOWN, NOBODY = -2, -1  # instead of a rank
-# They move data even where they have no size: of several types, by a topology, or with the root in
-# the own one of two groups (bench/calls/counted.inc).
-MOVING = frozenset(
-    f"MPI_{name}"
-    for name in (
-        *("Alltoallw", "Neighbor_alltoallv", "Neighbor_alltoallw"),
-        *("Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Reduce"),
-    )
-)
 
 
 class Unreadable(Exception):
@@ -97,15 +88,10 @@ def read(file: Path) -> Left:
         launched=launched,
         calls=sum(entry.calls for entry in entries),
         bytes=sum(entry.bytes for entry in entries),
-        waiting_seconds=sum(entry.seconds for entry in entries if _waits(entry)),
+        waiting_seconds=sum(entry.seconds for entry in entries if entry.waits),
         lost=lost,
     )
     return Left(described, called)
-
-
-def _waits(entry: Entry) -> bool:
-    """Whether it moves nothing itself."""
-    return entry.size_bytes is None and not entry.begins and entry.operation not in MOVING
 
 
 Key = tuple[int, int, int, int, int]  # operation, what made the request, size, memory, peer

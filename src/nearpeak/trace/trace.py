@@ -9,6 +9,15 @@ SCHEMA = 2
 
 Memory = Literal["host", "device"]
 Peer = Literal["none", "self", "same host", "other host", "unknown"]
+# They move data even where they have no size: of several types, by a topology, or with the root in
+# the own one of two groups (bench/calls/counted.inc).
+MOVING = frozenset(
+    f"MPI_{name}"
+    for name in (
+        *("Alltoallw", "Neighbor_alltoallv", "Neighbor_alltoallw"),
+        *("Bcast", "Gather", "Gatherv", "Scatter", "Scatterv", "Reduce"),
+    )
+)
 
 
 class Rank(msgspec.Struct, kw_only=True):
@@ -48,6 +57,11 @@ class Entry(msgspec.Struct, kw_only=True):
     bytes: int
     seconds: float
     longest_seconds: float  # of one call
+
+    @property
+    def waits(self) -> bool:
+        """Whether its calls move nothing themselves, and begin nothing."""
+        return self.size_bytes is None and not self.begins and self.operation not in MOVING
 
     @property
     def mean_seconds(self) -> float:

@@ -1,69 +1,56 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of a traced application on the terminal."""
+"""What a traced application says, in words that the terminal and the page share."""
 
 import statistics
 from collections.abc import Callable, Sequence
 
-from rich.table import Table
+from nearpeak.numbers import count, number, percent, size
+from nearpeak.trace.trace import Entry, Rank, Trace, Unblocked
 
-from nearpeak.console import PlainConsole
-from nearpeak.numbers import NOTHING, count, number, percent, size
-from nearpeak.trace.trace import Ceiling, Entry, Rank, Trace, Unblocked
-
-SHOWN = 25  # rows
 SPAWNS = ("MPI_Comm_spawn", "MPI_Comm_spawn_multiple")
-RANKS_SHOWN = 16
 WAITING = (
     "Times of operations are sums over all ranks. The time of a call includes waiting for the other"
     " rank."
 )
 
 
-def print_trace(trace: Trace, *, show_all: bool = False) -> None:
-    """How long the ranks ran, how much of that was MPI, and for what."""
-    console = PlainConsole()
+def summary(trace: Trace) -> str:
+    """How long the ranks ran, and how much of that was MPI."""
     ranks = count(len(trace.ranks), "rank")
     hosts = count(len({rank.host for rank in trace.ranks}), "host")
-    share = percent(_of(trace.mpi_seconds, trace.run_seconds))
-    console.print(
-        f"\n{trace.library}: {ranks} on {hosts}. The run took {number(trace.wall_seconds)} s;"
+    share = percent(share_of(trace.mpi_seconds, trace.run_seconds))
+    return (
+        f"{trace.library}: {ranks} on {hosts}. The run took {number(trace.wall_seconds)} s;"
         f" added up over ranks {number(trace.run_seconds)} s, of these"
-        f" {number(trace.mpi_seconds)} s in MPI ({share} %)",
-        style="bold",
+        f" {number(trace.mpi_seconds)} s in MPI ({share} %)"
     )
-    for line in problems(trace):
-        console.print(line, style="bold red")
-    shown = trace.entries if show_all else trace.entries[:SHOWN]
-    if shown:
-        console.print(_table(trace, shown))
-    if len(trace.entries) > len(shown):
-        rest = trace.entries[len(shown) :]
-        seconds = sum(entry.seconds for entry in rest)
-        console.print(f"... and {count(len(rest), 'row')} of {number(seconds)} s: see --all")
-    if len(trace.ranks) > 1:
-        ranks_shown = trace.ranks if show_all else _outermost(trace.ranks)
-        console.print()
-        console.print(_ranks(ranks_shown))
-        if len(trace.ranks) > len(ranks_shown):
-            between = len(trace.ranks) - len(ranks_shown)
-            console.print(f"... and {count(between, 'rank')} between these: see --all")
-        for line in outstanding(trace.ranks) if trace.expected > 1 else []:
-            console.print(line)
-        console.print()
+
+
+def name(entry: Entry) -> str:
+    """`MPI_Start (MPI_Send_init)`."""
+    return f"{entry.operation} ({entry.made_by})" if entry.made_by else entry.operation
+
+
+def savings(trace: Trace) -> list[str]:
+    """What ceilings say, where a study has any."""
+    found = []
     if trace.ceilings:
         saved = sum(ceiling.saved_seconds for ceiling in trace.ceilings)
-        console.print(
+        found.append(
             f"If each message with a ceiling took no longer than that, at most {number(saved)} s"
             " would be saved."
         )
     if trace.unblocked:
-        console.print(_told(trace.unblocked, _outside(trace)))
-    console.print(WAITING, style="dim")
+        outside = sum(rank.own_seconds or 0.0 for rank in trace.ranks)
+        found.append(_told(trace.unblocked, outside))
+    return found
 
 
-def _outside(trace: Trace) -> float:
-    """Seconds that all ranks together were outside of MPI, those of which it is known."""
-    return sum(rank.own_seconds or 0.0 for rank in trace.ranks)
+def rate(entry: Entry) -> float | None:
+    """Of its bytes, in GB/s; None where its calls only begin what moves them, or move nothing."""
+    if entry.begins or not entry.bytes or not entry.seconds:
+        return None
+    return entry.bytes / entry.seconds / 1e9
 
 
 def _told(found: Unblocked, outside_seconds: float) -> str:
@@ -186,79 +173,9 @@ def _bytes(value: float) -> str:
     return f"{value:.0f} B"
 
 
-def _outermost(ranks: Sequence[Rank]) -> list[Rank]:
-    """Where there are many, those with the least time in MPI and with the most."""
-    if len(ranks) <= RANKS_SHOWN:
-        return list(ranks)
-    order = sorted(ranks, key=lambda rank: rank.mpi_seconds)
-    half = RANKS_SHOWN // 2
-    return sorted([*order[:half], *order[-half:]], key=lambda rank: (rank.rank, rank.process))
-
-
-def _ranks(ranks: Sequence[Rank]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("Rank", justify="right")
-    table.add_column("Host")
-    for heading in ("Run s", "MPI s", "% of run", "Waiting s", "Calls", "Bytes"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for rank in ranks:
-        table.add_row(
-            str(rank.rank),
-            rank.host,
-            number(rank.run_seconds),
-            number(rank.mpi_seconds),
-            percent(_of(rank.mpi_seconds, rank.run_seconds)),
-            number(rank.waiting_seconds),
-            str(rank.calls),
-            str(rank.bytes),
-        )
-    return table
-
-
-def _of(part: float, whole: float) -> float | None:
+def share_of(part: float, whole: float) -> float | None:
+    """None of nothing."""
     return part / whole if whole > 0 else None
-
-
-def _table(trace: Trace, entries: list[Entry]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for heading in ("Operation", "Size", "Memory", "Peer"):
-        table.add_column(heading)
-    figures = ["Calls", "Bytes", "Time s", "% of MPI", "% of run", "Mean µs", "Longest µs", "GB/s"]
-    ceilings = {ceiling.entry: ceiling for ceiling in trace.ceilings}
-    if ceilings:
-        figures += ["Ceiling µs", "Saved s"]
-    for heading in figures:
-        table.add_column(heading, justify="right", no_wrap=True)
-    for place, entry in enumerate(entries):
-        row = _row(trace, entry)
-        if ceilings:
-            row += _beside(ceilings.get(place))
-        table.add_row(*row)
-    return table
-
-
-def _row(trace: Trace, entry: Entry) -> list[str]:
-    rate = _of(entry.bytes, entry.seconds) if entry.bytes and not entry.begins else None
-    return [
-        f"{entry.operation} ({entry.made_by})" if entry.made_by else entry.operation,
-        size_class(entry.size_bytes),
-        "" if entry.size_bytes is None else entry.memory,
-        "" if entry.peer == "none" else entry.peer,
-        str(entry.calls),
-        str(entry.bytes) if entry.size_bytes is not None else "",
-        number(entry.seconds),
-        percent(_of(entry.seconds, trace.mpi_seconds)),
-        percent(_of(entry.seconds, trace.run_seconds)),
-        number(1e6 * entry.mean_seconds),
-        number(1e6 * entry.longest_seconds),
-        "" if rate is None else number(rate / 1e9),
-    ]
-
-
-def _beside(ceiling: Ceiling | None) -> list[str]:
-    if ceiling is None:
-        return [NOTHING, NOTHING]
-    return [number(1e6 * ceiling.seconds), number(ceiling.saved_seconds)]
 
 
 def size_class(smallest: int | None) -> str:

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a traced application: one file that loads nothing and runs no script."""
+
+import shlex
+from pathlib import Path
+
+from nearpeak.files import write_whole
+from nearpeak.report import templates
+from nearpeak.report.traced import drawing, words
+from nearpeak.trace.trace import Trace
+
+FOLDED = 16  # ranks: the table of more is folded
+
+_HERE = Path(__file__).parent
+
+
+def write_page(trace: Trace, file: Path) -> None:
+    """Writes it; UserError."""
+    write_whole(file, render(trace))
+
+
+def render(trace: Trace) -> str:
+    """The page, whole."""
+    return (
+        templates.environment(_HERE)
+        .get_template("trace.html.j2")
+        .render(
+            trace=trace,
+            command=shlex.join(trace.command),
+            words=words,
+            bars=drawing.operations(trace),
+            ranks=drawing.ranks(trace.ranks),
+            longest=max((rank.run_seconds for rank in trace.ranks), default=0.0),
+            ceilings={ceiling.entry: ceiling for ceiling in trace.ceilings},
+            folded=len(trace.ranks) > FOLDED,
+            css=templates.css(),
+        )
+    )

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A traced application on the terminal."""
+
+import sys
+
+import pytest
+
+from nearpeak.report.traced.terminal import print_trace
+from nearpeak.trace.ceilings import ceilings, known, unblocked
+
+made = sys.modules["made_trace"]  # loaded by tests/conftest.py
+entry, ran, results, trace = made.entry, made.ran, made.results, made.trace
+
+
+def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
+    found = trace(entry(), entry("MPI_Barrier", None, peer="none", bytes=0))
+    found.ceilings = ceilings(found, known(results(("near", 8, 1.0))).times)
+    print_trace(found)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == (
+        "mpich 5: 1 rank on 1 host. The run took 0.00100 s; added up over ranks 0.00100 s, of these"
+        " 0.000200 s in MPI (20.0 %)"
+    )
+    send = next(line for line in lines if line.startswith("MPI_Send"))
+    words = ["MPI_Send", "8", "B", "host", "same", "host", "10", "100", "0.000100", "50.0", "10.0"]
+    assert send.split() == [*words, "10.0", "20.0", "0.00100", "1.00", "9.00e-05"]
+    barrier = next(line for line in lines if line.startswith("MPI_Barrier"))
+    assert barrier.split()[1] == "10"
+    saved = "took no longer than that, at most 9.00e-05 s would be saved."
+    assert any(saved in line for line in lines)
+
+
+def test_what_is_told_of_messages_that_nobody_waits_for(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = trace(entry("MPI_Isend"), entry("MPI_Isend", size=64))
+    points = known(results(("near", 8, 0.004), benchmark="rate")).rates
+    found.unblocked = unblocked(found, points)
+    print_trace(found)
+    told = (
+        "20 messages by calls that do not wait: 0.000200 s in these calls and in waiting for them."
+        " Without MPI the path carries 10 of them in 2.50e-05 s, so at most 0.000175 s would be"
+        " saved."
+    )
+    assert told in capsys.readouterr().out.replace("\n", " ")
+    found.unblocked.least_seconds, found.unblocked.others = 1.0, 3
+    print_trace(found)
+    out = " ".join(capsys.readouterr().out.split())
+    assert (
+        "in 1.00 s, so this ceiling says nothing of them: it is of one direction at a time" in out
+    )
+    found.ranks = [ran(run_seconds=2.0)]
+    print_trace(found)
+    out = " ".join(capsys.readouterr().out.split())
+    assert "waiting for them. 3 other operations are in that time too." in out
+    assert "in 1.00 s, so they went on beside the application's own work." in out
+
+
+def test_many_rows_are_summed_up(capsys: pytest.CaptureFixture[str]) -> None:
+    found = trace(*(entry(f"MPI_{number}") for number in range(27)))
+    print_trace(found)
+    assert "... and 2 rows of 0.000200 s: see --all" in capsys.readouterr().out
+    print_trace(found, show_all=True)
+    out = capsys.readouterr().out
+    assert "MPI_26" in out
+    assert "--all" not in out
+
+
+def test_what_does_not_wait_has_no_rate(capsys: pytest.CaptureFixture[str]) -> None:
+    print_trace(trace(entry("MPI_Isend", begins=True), entry("MPI_Start", made_by="MPI_Send_init")))
+    isend, start = (line for line in capsys.readouterr().out.splitlines() if "same host" in line)
+    assert isend.rstrip().endswith("20.0")
+    assert start.startswith("MPI_Start (MPI_Send_init)")
+    assert start.rstrip().endswith("0.00100")
+
+
+def test_the_ranks_and_who_has_the_most(capsys: pytest.CaptureFixture[str]) -> None:
+    slow = ran(1, host="there", world=3, mpi_seconds=1e-4, bytes=500, waiting_seconds=0.0)
+    ranks = [ran(0, world=3), slow, ran(2, world=3, mpi_seconds=3e-4)]
+    print_trace(trace(entry(), ranks=ranks, expected=3))
+    lines = capsys.readouterr().out.splitlines()
+    assert "3 ranks on 2 hosts" in lines[1]
+    rows = [line.split() for line in lines]
+    assert ["1", "there", "0.00100", "0.000100", "10.0", "0", "10", "500"] in rows
+    told = " ".join(lines)
+    assert "Most loaded is rank 1 on there: outside of MPI 0.000900 s, the median of ranks" in told
+    assert "Longest in MPI is rank 2 on here: 0.000300 s" in told
+    assert "Most bytes has rank 1 on there: 500 B, the median of ranks 100 B." in told
+
+
+def test_ranks_that_are_alike_have_nobody_with_the_most(capsys: pytest.CaptureFixture[str]) -> None:
+    alike = [ran(rank, world=2, bytes=500, mpi_seconds=1e-4) for rank in range(2)]
+    print_trace(trace(entry(), ranks=alike, expected=2))
+    told = " ".join(capsys.readouterr().out.split())
+    assert "Outside of MPI: 0.000900 s on each rank. In MPI: 0.000100 s on each rank." in told
+    assert "Bytes: 500 B on each rank." in told
+    assert "the median of ranks" not in told
+
+
+def test_of_many_ranks_the_outermost_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    ranks = [ran(rank, world=40, mpi_seconds=1e-5 * (rank + 1)) for rank in range(40)]
+    found = trace(entry(), ranks=ranks, expected=40)
+    print_trace(found)
+    out = capsys.readouterr().out
+    shown = [
+        int(line.split()[0]) for line in out.splitlines() if " here " in line and line[0] == " "
+    ]
+    assert shown == [*range(8), *range(32, 40)]
+    assert "... and 24 ranks between these: see --all" in out
+    print_trace(found, show_all=True)
+    assert "24 ranks" not in capsys.readouterr().out
