@@ -78,7 +78,7 @@ def test_a_message_between_two_ranks(explain: Callable[..., Any], tmp_path: Path
     assert "not accounted for" in done.stdout
     page = (tmp_path / "found" / "explain.html").read_text()
     assert "<script" not in page
-    assert page.count('<svg class="lanes"') == 2
+    assert page.count('<div class="lanes"') == 2
     assert re.search(r"<title>Where the time of a message goes: mpich [\d.]+ on ", page)
 
 

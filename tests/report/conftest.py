@@ -680,6 +680,7 @@ class Browser:
         self._buffer = b""
         self._number = 0
         self._session: str | None = None
+        self._profile = profile
         self.events: list[dict[str, Any]] = []
         targets = self.call("Target.getTargets")["targetInfos"]
         page = next(target for target in targets if target["type"] == "page")
@@ -728,6 +729,12 @@ class Browser:
         self.call("Emulation.setEmulatedMedia", features=[scheme])
         self.call("Page.navigate", url=page.as_uri())
         self.evaluate(DRAWN)
+
+    def show(self, page: str, width: int, dark: bool = False) -> None:
+        """Opens this text as a page."""
+        file = self._profile / "shown.html"
+        file.write_text(page, encoding="utf-8")
+        self.open(file, width, dark=dark)
 
     def evaluate(self, expression: str) -> Any:
         """The value of a JavaScript expression, promises awaited."""

@@ -38,3 +38,20 @@ def test_what_was_not_tried_has_no_entry(gpu: Results) -> None:
 
 def test_a_study_of_host_memory_has_none(plain: Results) -> None:
     assert awareness.table(plain).groups == []
+
+
+def test_many_operations_have_a_row_each(gpu: Results) -> None:
+    """As columns they would make a table several times as wide as any window."""
+    (first, *_) = gpu.awareness
+    many = [f"op{number}" for number in range(awareness.LONG + 1)]
+    gpu.awareness = [
+        msgspec.structs.replace(first, library=library, operation=operation, buffers=buffers)
+        for library in ("openmpi", "mpich")
+        for buffers in ("D,D", "H,D")
+        for operation in many
+    ]
+    table = awareness.table(gpu)
+    assert table.spans == [("openmpi", 2), ("mpich", 2)]
+    assert [column.title for column in table.columns] == ["D,D", "H,D"] * 2
+    assert list(_rows(gpu)) == many
+    assert table.folded.endswith(" 25 operations")

@@ -6,11 +6,11 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from nearpeak.report.families import chains, families, title
+from nearpeak.report.families import chains, families, measured_with, title
 from nearpeak.report.sections import Table
 from nearpeak.results.results import Results
 from nearpeak.terms.awareness import Awareness
-from nearpeak.terms.identity import Who
+from nearpeak.terms.identity import Curve, Who
 from nearpeak.terms.path import DataPath, Endpoint
 
 
@@ -240,3 +240,24 @@ def test_ranks_grow_over_places_that_hold_each_other(of_family: Results) -> None
 
 def test_families_have_titles_and_others_their_names() -> None:
     assert (title("collective"), title("dances")) == ("Collective operations", "Dances")
+
+
+def _curve(name: str, buffers: str, axes: dict[str, str]) -> Curve:
+    return Curve(benchmark=name, metric=name, buffers=buffers, axes=axes)
+
+
+def test_what_axes_have_in_common_is_told_once() -> None:
+    shown = [
+        _curve("bw", "H,H", {"calls": "nonblocking", "reuse": "fixed"}),
+        _curve("bw", "D,D", {"calls": "nonblocking", "reuse": "fixed"}),
+        _curve("latency", "H,H", {"calls": "blocking", "reuse": "fixed"}),
+    ]
+    assert measured_with(shown) == (
+        "Measured with reuse=fixed. bw: calls=nonblocking. latency: calls=blocking."
+    )
+    shown.append(_curve("bw", "H,D", {"calls": "blocking", "reuse": "fixed"}))
+    assert measured_with(shown) == (
+        "Measured with reuse=fixed. bw H,H, bw D,D: calls=nonblocking."
+        " latency, bw H,D: calls=blocking."
+    )
+    assert measured_with([]) == ""

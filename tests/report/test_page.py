@@ -483,3 +483,10 @@ def test_the_page_of_a_recorded_study_is_todays() -> None:
     results = from_json((folder / "results.json").read_bytes())
     made = render(results, study=folder.relative_to(EXAMPLES.parent))
     assert made == (folder / "report.html").read_text()
+
+
+def test_so_many_figures_that_no_table_holds_them_are_left_to_the_families() -> None:
+    results = from_json((EXAMPLES / "h200-families" / "results.json").read_bytes())
+    page = render(results)
+    assert "Table 2 would have 65 figures side by side: the families below have them all." in page
+    assert '<caption><div class="caption-wide"><b>Table 2.' not in page

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from nearpeak.report.page import write_page
+from nearpeak.results.build import from_json
 from nearpeak.results.results import Results
 from nearpeak.terms.identity import Who
 from nearpeak.terms.path import DataPath, Endpoint
@@ -18,6 +19,7 @@ from nearpeak.terms.path import DataPath, Endpoint
 if TYPE_CHECKING:
     from conftest import Browser
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
 DRAWN_CURVES = """[...document.querySelectorAll(".chart")]
   .filter((node) => !node.closest("details:not([open]), [hidden]"))
   .map((node) => node.querySelectorAll(".curve, .band").length)"""
@@ -55,6 +57,52 @@ def test_the_page_itself_does_not_scroll_sideways(
     browser.evaluate("new Promise((done) => setTimeout(done, 300))")
     inside = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
     assert browser.evaluate(inside)
+
+
+OPENED = """document.querySelectorAll('details').forEach((box) => { box.open = true; });
+  new Promise((done) => setTimeout(done, 300))"""
+WIDER = """[...document.querySelectorAll(".scroll")]
+  .filter((box) => box.scrollWidth > box.clientWidth)
+  .map((box) => `${box.ariaLabel}: ${box.scrollWidth} of ${box.clientWidth}`)"""
+ALIKE = """[...document.querySelectorAll("section, div[data-buffers]")].flatMap((box) => {
+  const titles = [...box.querySelectorAll("figure:has(.chart) figcaption")]
+    .filter((one) => one.closest("div[data-buffers], section") === box)
+    .map((one) => (one.closest("details.variant")?.firstChild.textContent ?? "") + one.innerText);
+  return titles.filter((title, at) => titles.indexOf(title) < at); })"""
+
+
+@pytest.mark.parametrize("name", ["h100", "h200x2", "h200x4"])
+def test_no_table_is_wider_than_a_usual_window(
+    browser: "Browser", tmp_path: Path, name: str
+) -> None:
+    recorded = from_json((EXAMPLES / name / "results.json").read_bytes())
+    browser.open(write_page(recorded, tmp_path), 1280)
+    browser.evaluate(OPENED)
+    assert browser.evaluate("document.querySelectorAll('#rows tr').length") == 200
+    assert browser.evaluate(WIDER) == []
+
+
+@pytest.mark.parametrize("name", ["h200-families", "h200-staging", "h200"])
+def test_charts_side_by_side_have_titles_of_their_own(
+    browser: "Browser", tmp_path: Path, name: str
+) -> None:
+    recorded = from_json((EXAMPLES / name / "results.json").read_bytes())
+    browser.open(write_page(recorded, tmp_path), 1280)
+    browser.evaluate(OPENED)
+    assert browser.evaluate("document.querySelectorAll('figure .chart').length") >= 20
+    assert browser.evaluate(ALIKE) == []
+
+
+def test_bars_of_an_iteration_are_as_wide_as_a_narrow_window(
+    browser: "Browser", made_applications: Any, tmp_path: Path
+) -> None:
+    made = made_applications.Made()
+    made.plane(made_applications.TWO, 1000.0, overlap="yes", mode="async")
+    for width, least in ((1280, 700), (400, 340)):
+        browser.open(write_page(made.results(), tmp_path), width)
+        bars = "[...document.querySelectorAll('.bars > div > span:last-child')]"
+        wide = f"{bars}.map((bar) => bar.clientWidth)"
+        assert min(browser.evaluate(wide)) > least
 
 
 def test_no_name_becomes_markup(browser: "Browser", results: Results, tmp_path: Path) -> None:

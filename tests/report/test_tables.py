@@ -116,3 +116,11 @@ def test_table_one_names_the_caches(plain: Results) -> None:
     row = next(row for row in table.groups[0].rows if row.head == "bw")
     assert row.values["size"].notes == ("in a shared cache", "defect: the memory copies 12.0")
     assert row.detail == "H,H, reuse=fixed"
+
+
+def test_a_plateau_in_caches_says_so(plain: Results, tell: Callable[[Results], None]) -> None:
+    for point in plain.ceilings:
+        point.lies_in = "shared cache"
+    tell(plain)
+    plateau = _row(plain, "host-host same-numa", "plateau")
+    assert plateau.values["bw value"].notes == ("at 256 KiB", "in a shared cache")

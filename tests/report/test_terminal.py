@@ -51,7 +51,7 @@ def test_long_ranges_stand_below_each_other(plain: Results) -> None:
 def test_it_says_what_the_fraction_is_of_and_where_the_report_is(plain: Results) -> None:
     text = " ".join(_printed(plain).split())
     assert "Ceiling: what the path carries without MPI at that size" in text
-    assert "in the host's memory, at any size beyond the caches" in text
+    assert "Sizes that the host's caches hold count only where no larger one was measured" in text
     assert "median of the ratios within single blocks" in text
     assert text.endswith("Report: /some/study/report.html")
     assert "host-memory node0: Ceiling only" in text
@@ -61,7 +61,7 @@ def test_it_says_what_the_fraction_is_of_and_where_the_report_is(plain: Results)
         r" an interval; every cell is precise host-host same-numa",
         text,
     )
-    assert "intervals (95 %) are +- 2.50 % or narrower. The aim is" in text
+    assert "intervals (95 %) are ±2.50 % or narrower. The aim is" in text
     assert "Drift: 1 path: no change over time was seen." in text
     assert "Check host-host same-numa: without MPI it carries 16.9 GB/s" in text
     assert "session" not in text  # there is but one

@@ -302,16 +302,16 @@ def test_the_widest_interval_is_that_which_misses_its_aim_most(
     rate.flags = ["imprecise"]
     tell(plain)
     assert (
-        f"1 interval is wider, the furthest from its aim +- 2.50 % ({rate.who.label},"
+        f"1 interval is wider, the furthest from its aim ±2.50 % ({rate.who.label},"
         in wording.precision(plain)
     )
 
 
 def test_how_precise_the_cells_are(results: Results, tell: Callable[[Results], None]) -> None:
     sure = sum(cell.ci95 is not None and cell.median != 0 for cell in results.cells)
-    aim = "The aim is +- 2 % for rates, +- 3 % for times:"
+    aim = "The aim is ±2 % for rates, ±3 % for times:"
     assert wording.precision(results) == (
-        f"Half of the {sure} intervals (95 %) are +- 2.50 % or narrower."
+        f"Half of the {sure} intervals (95 %) are ±2.50 % or narrower."
         f" {aim} all intervals reach it."
     )
     for cell in results.cells[:3]:
@@ -320,7 +320,7 @@ def test_how_precise_the_cells_are(results: Results, tell: Callable[[Results], N
     wide.ci95 = (wide.median * 0.5, wide.median * 1.5)
     tell(results)
     assert wording.precision(results).endswith(
-        f" {aim} 3 intervals are wider, the furthest from its aim +- 50.0 % ({wide.who.label},"
+        f" {aim} 3 intervals are wider, the furthest from its aim ±50.0 % ({wide.who.label},"
         f" {wide.place.path}, {case(wide.case)} at {size(wide.case.x)})."
     )
     for cell in results.cells:

@@ -1,46 +1,59 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which operations each library does with each kind of GPU buffers, as a table."""
 
+from nearpeak.numbers import count
 from nearpeak.report.sections import Column, Row, Rows, Table, Tone, Value
 from nearpeak.results.results import Results
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.identity import Who
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED
 
+TITLE = "What each library does with GPU buffers."
+MANY = 12  # operations, from which on each has a row, for they are too many for columns
+LONG = 24  # rows, above which the page folds them
+
 _TONES: dict[str, Tone] = {GOOD: "good", NOT_TRIED: ""}
 
 
 def table(results: Results) -> Table:
-    """A row for each library with its settings; what was not tried is empty."""
+    """A row for each library with its settings; of many operations one for each of these. What was
+    not tried is empty."""
     operations = list(dict.fromkeys(answer.operation for answer in results.awareness))
     kinds = list(dict.fromkeys(answer.buffers for answer in results.awareness))
-    tried = sorted(
-        {(tried.buffers, tried.operation) for tried in results.awareness},
-        key=lambda pair: (kinds.index(pair[0]), operations.index(pair[1])),
-    )
+    by_operation = len(operations) >= MANY
+    columns: dict[tuple[str, str], None] = {}
     rows: dict[str, dict[str, Value]] = {}
-    for answer in results.awareness:
-        row = rows.setdefault(Who(answer.library, answer.settings).label, {})
-        row[_key(answer.buffers, answer.operation)] = _value(answer)
+    for answer in sorted(
+        results.awareness,
+        key=lambda tried: (kinds.index(tried.buffers), operations.index(tried.operation)),
+    ):
+        who = Who(answer.library, answer.settings).label
+        head, over, title = who, answer.buffers, answer.operation
+        if by_operation:
+            head, over, title = answer.operation, who, answer.buffers
+        columns[over, title] = None
+        rows.setdefault(head, {})[_key(over, title)] = _value(answer)
+    over_all = list(dict.fromkeys(over for over, _ in columns))
     return Table(
-        title="What each library does with GPU buffers.",
+        title=TITLE,
         caption=(
             "✓: the operation works, and its data is right. ok alone: it works in a job of its own,"
             " but not after other operations in one job. Buffers of each rank: H host, P pinned,"
             " D device, M managed."
         ),
-        head="Library",
+        head="Operation" if by_operation else "Library",
         columns=[
-            Column(_key(buffers, operation), operation, over=buffers, figure=False)
-            for buffers, operation in tried
+            Column(_key(over, title), title, over=over, figure=False)
+            for over, title in sorted(columns, key=lambda column: over_all.index(column[0]))
         ],
-        groups=[Rows("", [Row(who, values) for who, values in rows.items()])] if rows else [],
+        groups=[Rows("", [Row(head, values) for head, values in rows.items()])] if rows else [],
+        folded=f"{TITLE} {count(len(rows), 'operation')}" if len(rows) > LONG else "",
         compact=True,
     )
 
 
-def _key(buffers: str, operation: str) -> str:
-    return f"{buffers} {operation}"
+def _key(over: str, title: str) -> str:
+    return f"{over} {title}"
 
 
 def _value(awareness: Awareness) -> Value:

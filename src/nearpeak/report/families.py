@@ -7,7 +7,7 @@ it has others too.
 """
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -134,7 +134,7 @@ def _about(results: Results, name: str) -> Iterator[str]:
 
 def _axes(curves: Sequence[Curve]) -> Iterator[str]:
     """How they were measured, as far as that is the same of all."""
-    common = _common(curves)
+    common = common_axes(curves)
     if words := axes_words(common):
         more = any(curve.axes.keys() - common.keys() for curve in curves)
         rest = "; what differs between operations is shown below their names" if more else ""
@@ -158,7 +158,7 @@ def _blocks(results: Results, cells: Sequence[Cell]) -> Iterator[str]:
         )
 
 
-def _common(curves: Sequence[Curve]) -> dict[str, str]:
+def common_axes(curves: Sequence[Curve]) -> dict[str, str]:
     """The axes that all have, with the same value."""
     first, *others = (curve.axes.items() for curve in curves)
     return {name: value for name, value in first if all((name, value) in other for other in others)}
@@ -174,6 +174,25 @@ def told_sizes(measured: Iterable[int]) -> list[int]:
         for wanted in (QUOTED_BYTES, MEDIUM_BYTES)
     )
     return sorted({small, medium, there[-1]})
+
+
+def measured_with(curves: Sequence[Curve]) -> str:
+    """`Measured with reuse=fixed. bw, bibw: calls=nonblocking. latency: calls=blocking.`: what they
+    have in common, then the others."""
+    common = common_axes(curves) if curves else {}
+    ways: dict[str, list[Curve]] = defaultdict(list)
+    for curve in curves:
+        own = {name: value for name, value in curve.axes.items() if name not in common}
+        ways[", ".join(axes_words(own))].append(curve)
+    several = Counter(figure for way in ways.values() for figure in {one.figure for one in way})
+    parts = [f"Measured with {', '.join(words)}."] if (words := axes_words(common)) else []
+    for way, some in ways.items():
+        whose = dict.fromkeys(
+            f"{one.figure} {one.buffers}" if several[one.figure] > 1 else one.figure for one in some
+        )
+        if way:
+            parts.append(f"{', '.join(whose)}: {way}.")
+    return " ".join(parts)
 
 
 Key = tuple[Place, str]  # and buffers
@@ -193,7 +212,7 @@ def _table(
     held = any(cell.fraction is not None for cell in cells)
     who += [owner for owner in dict.fromkeys(key[0] for key in refused) if owner not in who]
     kinds = {curve.buffers for curve in curves}
-    common = _common(curves)
+    common = common_axes(curves)
     groups = []
     for place in order.places(results):
         for buffers in dict.fromkeys(curve.buffers for curve in curves):
@@ -402,7 +421,7 @@ def _whose(cell: Cell | Furthest, curves: Sequence[Curve]) -> str:
 
 def named(case: Curve, curves: Sequence[Curve]) -> str:
     """`put_bw (win=created)`: its figure, with the axes that tell it from others of these."""
-    common = _common([case, *(curve for curve in curves if curve.figure == case.figure)])
+    common = common_axes([case, *(curve for curve in curves if curve.figure == case.figure)])
     axes = axes_words({name: value for name, value in case.axes.items() if name not in common})
     return f"{case.figure} ({', '.join(axes)})" if axes else case.figure
 

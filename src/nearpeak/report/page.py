@@ -70,6 +70,7 @@ from nearpeak.terms.identity import Curve, Place, Who
 
 P = TypeVar("P", Peak, Group)
 SMALL_LATENCY_UP_TO = 8192  # bytes: where the small-message chart ends and the large one begins
+MOST_FIGURES = 8  # of Table 2, where families have tables of the same
 FEWEST_SMALL = 3  # sizes for which that is worth a chart of its own
 
 _HERE = Path(__file__).parent
@@ -177,9 +178,12 @@ def _tables(results: Results, groups: list[Group]) -> Iterator[Table]:
         yield tables.table_one(results, rows, folded="Table 1 of all pairs" if of_pairs else "")
     first = set(order.first_sheet(results))
     shown = [curve for curve in order.default_curves(results) if curve in first]
-    measured = "; ".join(map(names.label, shown))
-    about = wording.windows(results) + (f" Measured as: {measured}." if measured else "")
+    about = f"{wording.windows(results)} {families.measured_with(shown)}".strip()
     figures = order.figures(results)
+    held = {each.name for each in results.benchmarks if each.ceiling == "measured"}
+    if len(figures) > MOST_FIGURES and not any(curve.benchmark in held for curve in first):
+        yield tables.too_wide(len(figures))
+        return
     for of_pairs, some in _by_pairs(groups):
         folded = "Table 2 of all pairs" if of_pairs else ""
         plateaus = f"{wording.cached_ceilings(some)} {wording.low_plateaus(some)}".strip()
@@ -271,8 +275,10 @@ class _Data:
             "kinds": [
                 {
                     "buffers": buffers,
-                    "defaults": [self._charts(place, c) for c in here if c in self._defaults],
-                    "others": [self._charts(place, c) for c in here if c not in self._defaults],
+                    "defaults": [self._charts(place, c, here) for c in here if c in self._defaults],
+                    "others": [
+                        self._charts(place, c, here) for c in here if c not in self._defaults
+                    ],
                 }
                 for buffers in dict.fromkeys(curve.buffers for curve in mine)
                 for here in [[curve for curve in mine if curve.buffers == buffers]]
@@ -289,6 +295,7 @@ class _Data:
         }
         drawn = {(place, curve) for (place, _), curves in charts.items() for curve in curves}
         drawn |= {(place, scaling.curve) for scaling in family.scalings for place in scaling.places}
+        scaled = [scaling.curve for scaling in family.scalings]
         return {
             "family": family,
             "kinds": [
@@ -296,12 +303,12 @@ class _Data:
                     "number": self._places[place],
                     "place": place,
                     "buffers": buffers,
-                    "charts": [self._charts(place, curve) for curve in curves],
+                    "charts": [self._charts(place, curve, curves) for curve in curves],
                 }
                 for (place, buffers), curves in charts.items()
             ],
             "scalings": [
-                self._scaling(scaling, size)
+                self._scaling(scaling, size, scaled)
                 for scaling in family.scalings
                 for size in scaling.sizes
             ],
@@ -320,8 +327,10 @@ class _Data:
             ),
         }
 
-    def _scaling(self, scaling: families.Scaling, size: int) -> dict[str, Any]:
-        """A chart over ranks, and what report.js draws in it."""
+    def _scaling(
+        self, scaling: families.Scaling, size: int, beside: Sequence[Curve]
+    ) -> dict[str, Any]:
+        """A chart over ranks, and what report.js draws in it; `beside`: as of `_charts`."""
         number = len(self._scalings)
         self._scalings.append(
             {
@@ -331,7 +340,8 @@ class _Data:
                 "ranks": [len(place.ends) for place in scaling.places],
             }
         )
-        return {"number": number, "curve": scaling.curve, "size": size}
+        name = families.named(scaling.curve, beside)
+        return {"number": number, "curve": scaling.curve, "name": name, "size": size}
 
     def _growth(self, growth: applications.Growth) -> dict[str, Any]:
         """What report.js draws of an application over ranks, in percent."""
@@ -355,7 +365,8 @@ class _Data:
         """At which it was measured."""
         return {cell.case.x for cell in self._cells[place, curve] if cell.median is not None}
 
-    def _charts(self, place: Place, curve: Curve) -> dict[str, Any]:
+    def _charts(self, place: Place, curve: Curve, beside: Sequence[Curve]) -> dict[str, Any]:
+        """The charts of a curve, whose name tells it from those `beside` it."""
         cells = [cell for cell in self._cells[place, curve] if cell.median is not None]
         kinds = ["fraction"] if any(cell.fraction is not None for cell in cells) else []
         if any(cell.unit == "us" for cell in cells):
@@ -371,6 +382,7 @@ class _Data:
         return {
             "number": self._curves[curve],
             "curve": curve,
+            "name": families.named(curve, beside),
             "kinds": kinds,
             "reference": self._reference(curve),
         }

@@ -39,7 +39,7 @@
     if (low === null) return "";
     return isInterval ? `[${number(low)}, ${number(high)}]` : `range ${number(low)} to ${number(high)}`;
   }
-  const brief = (text) => (text.length > 40 ? `${text.slice(0, 39)}…` : text);
+  const brief = (text) => (text.length > 40 ? `${text.slice(0, 20)}…${text.slice(-19)}` : text); // names differ at either end
 
   // ---- the message-size axis: logarithmic, with 0 bytes about one step left of 1 byte ----
   const ZERO = 0.45;
@@ -261,10 +261,12 @@
   document.querySelectorAll("button.save").forEach((button) => button.addEventListener("click", () => {
     const node = button.closest("figure").querySelector(".chart");
     const { kind } = node.dataset;
-    const variant = kind === "ranks" ? data.scalings[Number(node.dataset.scaling)].variant : Number(node.dataset.variant);
-    const benchmark = kind === "pairs" ? data.matrices[Number(node.dataset.matrix)].case.replace(/\W+/g, "-")
-      : kind === "growth" ? `${node.dataset.application}-${node.dataset.growth}` : data.variants[variant].figure;
-    Charts.save(node, `nearpeak-${benchmark}-${node.dataset.kind}.svg`);
+    const scaling = kind === "ranks" ? data.scalings[Number(node.dataset.scaling)] : null;
+    const variant = scaling ? scaling.variant : Number(node.dataset.variant);
+    const name = kind === "pairs" ? data.matrices[Number(node.dataset.matrix)].case
+      : kind === "growth" ? `${node.dataset.application} ${node.dataset.growth}`
+        : `${scaling ? size(scaling.size) : data.paths[Number(node.dataset.path)]} ${data.variants[variant].label}`;
+    Charts.save(node, `nearpeak-${name.replace(/\W+/g, "-").replace(/-$/, "")}-${kind}.svg`);
   }));
 
   let waiting = 0;
@@ -383,7 +385,7 @@
     }
     const ceiling = element("td", number(cell.ceiling), "n");
     if (cell.method !== null) {
-      ceiling.append(element("small", (variant.reference === "bound" ? "a bound: " : "") + data.methods[cell.method]));
+      ceiling.append(element("small", (variant.reference === "bound" ? "a bound: " : "") + data.methods[cell.method], "wrap"));
     }
     const benchmark = element("td", `${variant.figure} `);
     benchmark.append(element("small", variant.detail));
@@ -410,7 +412,7 @@
     }));
     const last = element("td");
     last.append(button);
-    row.append(name, element("td", data.paths[cell.path]), benchmark, element("td", size(cell.size), "n"),
+    row.append(name, element("td", data.paths[cell.path], "path"), benchmark, element("td", size(cell.size), "n"),
       median, element("td", variant.unit), element("td", String(cell.launches), "n"), ceiling, fraction, status, last);
     return row;
   }

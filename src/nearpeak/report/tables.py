@@ -16,8 +16,8 @@ from nearpeak.results.results import CeilingPoint, Cell, Kind, Peak, Reference, 
 ONE = "Table 1. What each path carries without MPI."
 TWO = "Table 2. What each library reaches, and how near that is."
 PLATEAU = (
-    "Plateau: the best value of the ceiling at any size; in the host's memory, at any size beyond"
-    " the caches."
+    "Plateau: the best value of the ceiling at any size. Sizes that the host's caches hold count"
+    " only where no larger one was measured."
 )
 IDEAL = (
     "Communication beside computation is shown as the time of both at once, divided by the time of"
@@ -162,6 +162,12 @@ def table_two(groups: list[Group], order: list[str], about: str = "", *, folded:
     )
 
 
+def too_wide(figures: int) -> Table:
+    """In its place, where families have the same in tables of their own."""
+    words = f"Table 2 would have {figures} figures side by side: the families below have them all."
+    return Table(title=TWO, caption="", head="", columns=[], empty=words)
+
+
 def has_bound(group: Group) -> bool:
     """Whether one of its figures is held against a bound that follows from ceilings."""
     return _has(group, "bound")
@@ -223,9 +229,17 @@ def _rows(group: Group, order: list[str]) -> list[Row]:
     plateaus = {name: figure.plateau for name, figure in figures.items() if figure.plateau}
     if plateaus:
         at = {
-            name: "of several sizes"
-            if figures[name].plateau_of_several
-            else f"at {size(plateau.x)}"
+            name: tuple(
+                filter(
+                    None,
+                    [
+                        "of several sizes"
+                        if figures[name].plateau_of_several
+                        else f"at {size(plateau.x)}",
+                        names.in_cache(plateau),
+                    ],
+                )
+            )
             for name, plateau in plateaus.items()
         }
         found.append(Row("plateau", _points(plateaus, at), ceiling=True))
@@ -284,12 +298,15 @@ def _reached(name: str, cell: Cell | None) -> dict[str, Value]:
 
 
 def _points(
-    points: Mapping[str, Reference], at: Mapping[str, str] | None = None, *, sized: bool = True
+    points: Mapping[str, Reference],
+    at: Mapping[str, tuple[str, ...]] | None = None,
+    *,
+    sized: bool = True,
 ) -> dict[str, Value]:
     """Values of a ceiling; `at`: what is told below each; `sized`: the size in a column too."""
     found: dict[str, Value] = {}
     for name, point in points.items():
-        notes = (at[name],) if at else ()
+        notes = at[name] if at else ()
         found[f"{name} value"] = Value(point.value, ci95=point.ci95, range=point.range, notes=notes)
         if sized:
             found[f"{name} size"] = Value(point.x, "size")

@@ -12,6 +12,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from nearpeak import numbers
+from nearpeak.machine.tree import format_list
 from nearpeak.picture.svg import palette
 
 _HERE = Path(__file__).parent
@@ -36,6 +37,7 @@ def environment(folder: Path) -> jinja2.Environment:
         "unit": numbers.unit,
         "probability": numbers.probability,
         "marked": marked,
+        "cpus": cpus,
     }
     return made
 
@@ -43,6 +45,13 @@ def environment(folder: Path) -> jinja2.Environment:
 def marked(words: str) -> Markup:
     """Words with what stands between backticks as code."""
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(words))))
+
+
+def cpus(found: list[int]) -> str:
+    """`CPU 3`, `CPUs 0-31,64-95`, `no CPUs`."""
+    if not found:
+        return "no CPUs"
+    return f"CPU{'s' if len(found) > 1 else ''} {format_list(found)}"
 
 
 def script(name: str) -> Markup:

@@ -313,15 +313,15 @@ def precision(results: Results) -> str:
     if found is None:
         return ""
     text = (
-        f"Half of the {count(found.intervals, 'interval')} (95 %) are +- {percent(found.median)} %"
-        f" or narrower. The aim is +- {100 * found.aim_of_rates:g} % for rates,"
-        f" +- {100 * found.aim_of_times:g} % for times:"
+        f"Half of the {count(found.intervals, 'interval')} (95 %) are ±{percent(found.median)} %"
+        f" or narrower. The aim is ±{100 * found.aim_of_rates:g} % for rates,"
+        f" ±{100 * found.aim_of_times:g} % for times:"
     )
     if not found.wider:
         return f"{text} all intervals reach it."
     return (
         f"{text} {count(found.wider, 'interval')} {'is' if found.wider == 1 else 'are'} wider,"
-        f" the furthest from its aim +- {percent(found.widest)} % ({found.who.label},"
+        f" the furthest from its aim ±{percent(found.widest)} % ({found.who.label},"
         f" {found.place.path}, {case(found.case)} at {size(found.case.x)})."
     )
 

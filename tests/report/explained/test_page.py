@@ -84,7 +84,7 @@ def test_what_is_far_from_its_ceiling_ends_with_what_to_do(
 def test_outside_text_is_escaped_on_the_page(explained: Explanation) -> None:
     page = render(explained)
     assert "&lt;spin&gt;, libmpi.so (90.0 %)" in page
-    assert "<title>&lt;call&gt;: 80.0 µs</title>" in page
+    assert 'title="&lt;call&gt;: 80.0 µs">&lt;call&gt;</span>' in page
     assert "<script" not in page
 
 
@@ -182,3 +182,23 @@ def test_one_way_between_unlike_memories_is_held_against_no_ceiling(
     assert words in render(explained)
     explained.buffers = "H,D"
     assert words not in render(explained)
+
+
+def test_lanes_that_only_wait_are_seen_and_read(explained: Explanation, browser: Any) -> None:
+    """As of messages in host memory: no GPU, no copy, but ranks that wait for each other."""
+    wait = Span(kind="wait", name="sched_yield", begin_us=5.0, end_us=55.0)
+    brief = Span(kind="sync", name="cuStreamSynchronize", begin_us=60.0, end_us=61.0)
+    explained.cases[0].budgets[0].lanes = [Lane(of="rank", rank=0, spans=[wait, brief])]
+    shown = """[...document.querySelectorAll(".lane span")].map((node) => {
+        const style = getComputedStyle(node), box = node.getBoundingClientRect();
+        return [style.backgroundImage !== "none", style.color, style.fontSize, box.height,
+        node.innerText]; })"""
+    for width, dark in ((1280, False), (400, False), (1280, True)):
+        browser.show(render(explained), width, dark=dark)
+        (hatched, colour, letters, height, name), (_, _, _, _, unnamed) = browser.evaluate(shown)
+        assert hatched
+        assert colour == browser.evaluate("getComputedStyle(document.body).color")
+        assert (float(letters[:-2]) >= 11, height > 20) == (True, True)  # at any width
+        assert (name, unnamed) == ("sched_yield", "")
+        lane = browser.evaluate("document.querySelector('.lane').clientWidth")
+        assert lane > 0.6 * width

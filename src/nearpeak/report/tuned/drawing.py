@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What settings do, as SVG: each case before and after on the way to its ceiling, and what
-each value did."""
+"""What settings do, drawn: each case before and after on the way to its ceiling, and what each
+value did.
+
+Places are in percent of the window: letters stay as they are, and names, which often differ at
+their ends alone, are whole.
+"""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -13,8 +17,8 @@ from nearpeak.numbers import number, percent
 from nearpeak.report.tuned.words import of_ceiling
 from nearpeak.tune.tuned import Tried
 
-WIDTH, LABEL, ROW, AXIS, EDGE, DOT = 900, 340, 24, 26, 30, 5
-LETTERS = 48  # of a label
+EDGE = 5.0  # percent, left free at both ends
+DOT = 5  # pixels
 TICKS = 7  # at most, of a decade or a factor of two each
 
 
@@ -30,8 +34,9 @@ class _Scale:
         self._base = base
 
     def x(self, value: float) -> float:
+        """Its place in percent."""
         share = (math.log(value, self._base) - self.low) / (self.high - self.low)
-        return LABEL + EDGE + share * (WIDTH - LABEL - 2 * EDGE)
+        return EDGE + share * (100 - 2 * EDGE)
 
 
 def before_after(rows: Sequence[Evidence]) -> Markup:
@@ -43,21 +48,18 @@ def before_after(rows: Sequence[Evidence]) -> Markup:
     shares = [of_ceiling(value, row) for row in known for value in (row.before, row.after)]
     scale = _Scale([*shares, 1.0], 10.0)
     parts = []
-    for at, row in enumerate(known):
-        y = ROW * at + ROW / 2
+    for row in known:
         before, after = (of_ceiling(value, row) for value in (row.before, row.after))
         words = f"{percent(before)} % of the ceiling as it is, {percent(after)} % tuned"
-        parts.append(_label(row.case, y))
-        parts.append(
+        drawn = (
             f"<g><title>{escape(row.case)}: {words}</title>"
-            f'<line class="way" x1="{scale.x(before):.1f}" x2="{scale.x(after):.1f}"'
-            f' y1="{y}" y2="{y}"/>'
-            f'<circle class="before" cx="{scale.x(before):.1f}" cy="{y}" r="{DOT}"/>'
-            f'<circle class="after" cx="{scale.x(after):.1f}" cy="{y}" r="{DOT}"/></g>'
+            f'<line class="way" x1="{scale.x(before):.2f}%" x2="{scale.x(after):.2f}%"'
+            f' y1="50%" y2="50%"/>{_dot("before", scale.x(before))}'
+            f"{_dot('after', scale.x(after))}</g>"
         )
+        parts.append((row.case, drawn))
     ticks = [(tick, f"{percent(tick)} %") for tick in scale.ticks]
-    words = "Fractions of the ceiling, as it is and tuned"
-    return _drawn(parts, scale, ticks, 1.0, len(known), words)
+    return _drawn(parts, scale, ticks, "Fractions of the ceiling, as it is and tuned")
 
 
 def each_value(rows: Sequence[Tried], targets: Sequence[str]) -> Markup:
@@ -66,50 +68,44 @@ def each_value(rows: Sequence[Tried], targets: Sequence[str]) -> Markup:
     if not known:
         return Markup("")
     scale = _Scale([*(times for row in known for times in row.times), 1.0], 2.0)
-    parts = []
-    for at, row in enumerate(known):
-        y = ROW * at + ROW / 2
-        parts.append(_label(row.setting, y))
-        parts += _dots(row, targets, scale, y)
+    parts = [(row.setting, "".join(_dots(row, targets, scale))) for row in known]
     ticks = [(tick, number(tick)) for tick in scale.ticks]
-    words = "How many times as fast each value makes each target"
-    return _drawn(parts, scale, ticks, 1.0, len(known), words)
+    return _drawn(parts, scale, ticks, "How many times as fast each value makes each target")
 
 
-def _dots(row: Tried, targets: Sequence[str], scale: _Scale, y: float) -> Iterator[str]:
+def _dots(row: Tried, targets: Sequence[str], scale: _Scale) -> Iterator[str]:
     for which, (target, times) in enumerate(zip(targets, row.times, strict=True)):
         words = f"{row.setting}: {target} {number(times)} times as fast"
-        circle = (
-            f'<circle class="target t{which % 6}" cx="{scale.x(times):.1f}" cy="{y}" r="{DOT}"/>'
-        )
-        yield f"<g><title>{escape(words)}</title>{circle}</g>"
+        dot = _dot(f"target t{which % 6}", scale.x(times))
+        yield f"<g><title>{escape(words)}</title>{dot}</g>"
 
 
-def _label(text: str, y: float) -> str:
-    short = text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}…"
-    title = f"<title>{escape(text)}</title>" if short != text else ""
-    return f'<text x="0" y="{y + 4}">{title}{escape(short)}</text>'
+def _dot(kind: str, x: float) -> str:
+    return f'<circle class="{kind}" cx="{x:.2f}%" cy="50%" r="{DOT}"/>'
 
 
 def _drawn(
-    parts: Sequence[str],
+    rows: Sequence[tuple[str, str]],
     scale: _Scale,
     ticks: Sequence[tuple[float, str]],
-    at: float,
-    rows: int,
     words: str,
 ) -> Markup:
-    """`at`: where a line stands out, the ceiling or what changes nothing."""
-    bottom = rows * ROW
-    axis = [
-        f'<line class="{"one" if value == at else "grid"}" x1="{scale.x(value):.1f}"'
-        f' x2="{scale.x(value):.1f}" y1="0" y2="{bottom}"/>'
-        f'<text class="tick" x="{scale.x(value):.1f}" y="{bottom + 16}"'
-        f' text-anchor="middle">{text}</text>'
+    """`rows`: names and what is drawn beside them. The line at 1, which is the ceiling or what
+    changes nothing, stands out."""
+    lines = "".join(
+        f'<line class="{"one" if value == 1.0 else "grid"}" x1="{scale.x(value):.2f}%"'
+        f' x2="{scale.x(value):.2f}%" y1="0" y2="100%"/>'
+        for value in dict.fromkeys([*scale.ticks, 1.0])
+    )
+    told = "".join(
+        f'<span class="tick" style="left:{scale.x(value):.2f}%">{text}</span>'
         for value, text in ticks
-    ]
-    if not any(value == at for value, _ in ticks):
-        x = f"{scale.x(at):.1f}"
-        axis.append(f'<line class="one" x1="{x}" x2="{x}" y1="0" y2="{bottom}"/>')
-    head = f'<svg class="lanes settings" viewBox="0 0 {WIDTH} {bottom + AXIS}" role="img"'
-    return Markup("".join([f'{head} aria-label="{words}">', *axis, *parts, "</svg>"]))
+    )
+    drawn = "".join(
+        f'<div class="label">{escape(name)}</div><div class="marks"><svg>{lines}{marks}</svg></div>'
+        for name, marks in rows
+    )
+    return Markup(
+        f'<div class="lanes settings" role="img" aria-label="{words}">{drawn}'
+        f'<div class="label"></div><div class="ticks">{told}</div></div>'
+    )
