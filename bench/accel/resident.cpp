@@ -135,6 +135,7 @@ void ResidentKernel::launch() {
 void ResidentKernel::return_if_rung() {
   bool rung = false;
   bool moved = false;
+  std::uint32_t served_to[2] = {next_[0], next_[1]};
   for (std::uint64_t i = 0; i < count_; ++i) {
     ResidentQueue& queue = *directions_[i].queue;
     const std::uint64_t left = queue.left.load(std::memory_order_acquire);
@@ -143,13 +144,14 @@ void ResidentKernel::return_if_rung() {
     const std::uint64_t bell = queue.bells[next % kQueue].high.load(std::memory_order_acquire);
     rung = rung || bell >> 40 == ResidentQueue::mark(next);
     moved = moved || next != next_[i];
-    next_[i] = next;
+    served_to[i] = next;
   }
-  if (!rung) return;
+  if (!rung) return;  // what it has served counts when there is a bell
   stream_->synchronize();
   if (had_bell_ && !moved)
     throw AcceleratorError("the resident kernel left without having served a bell");
   had_bell_ = true;
+  std::copy(served_to, served_to + 2, next_);
   launch();
 }
 

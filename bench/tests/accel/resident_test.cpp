@@ -66,7 +66,11 @@ class Rig {
   std::optional<Mismatch> wrong(int end) const {
     return ends_[end].in.find_mismatch({ends_[1 - end].seed});
   }
-  bool has_left() const { return queues_.of[0].left.load() != 0; }
+  // How many kernels have.
+  std::uint64_t has_left() const { return queues_.of[0].left.load() >> 32; }
+  void keep() { kernel_->keep(); }
+  // What the kernel tells of a direction when it leaves.
+  std::atomic<std::uint64_t>& left(int sender) { return queues_.of[sender].left; }
 
  private:
   struct End {
@@ -104,6 +108,14 @@ class Rig {
   std::optional<ResidentReceiver> receivers_[2];
   std::optional<ResidentKernel> kernel_;
 };
+
+void wait_until_left(const Rig& rig, std::uint64_t kernels) {
+  const auto begin = std::chrono::steady_clock::now();
+  while (rig.has_left() < kernels &&
+         std::chrono::steady_clock::now() - begin < std::chrono::minutes(1))
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  REQUIRE(rig.has_left() >= kernels);
+}
 
 void move_both_ways(Rig& rig, std::initializer_list<std::size_t> slots, std::size_t bytes) {
   for (const std::size_t slot : slots)
@@ -183,13 +195,39 @@ TEST_CASE("an idle kernel leaves, and comes back for the next bell") {
       rig.ring(sender, slot, 64);
       rig.receive(sender, slot, 64);
     }
-    const auto begin = std::chrono::steady_clock::now();
-    while (!rig.has_left() && std::chrono::steady_clock::now() - begin < std::chrono::minutes(1))
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    CHECK(rig.has_left());
+    wait_until_left(rig, slot + 1);
   }
   CHECK_FALSE(rig.wrong(0));
   CHECK_FALSE(rig.wrong(1));
+}
+
+TEST_CASE(
+    "a kernel that has left is asked again and again until a bell rings, and then comes back") {
+  const FakeCudaWithKernels fake;
+  const auto cuda = FakeCuda::load();
+  Rig rig(cuda->device(0), 64, 4, BufferKind::kDevice, 2, 20'000'000);
+  for (const std::size_t slot : {1u, 2u, 3u}) {
+    rig.ring(0, slot, 64);
+    rig.receive(0, slot, 64);
+    wait_until_left(rig, slot);
+    for (int i = 0; i < 3; ++i) rig.keep();
+  }
+}
+
+TEST_CASE("a kernel that has told one direction alone is asked again") {
+  const FakeCudaWithKernels fake;
+  const auto cuda = FakeCuda::load();
+  Rig rig(cuda->device(0), 64, 3, BufferKind::kDevice, 2, 20'000'000);
+  for (const std::size_t slot : {1u, 2u}) {
+    rig.ring(0, slot, 64);
+    rig.receive(0, slot, 64);
+    wait_until_left(rig, slot);
+  }
+  rig.ring(0, 0, 64);
+  const std::uint64_t told = rig.left(1).exchange(0);
+  rig.keep();
+  rig.left(1) = told;
+  rig.receive(0, 0, 64);
 }
 
 TEST_CASE("a kernel that serves no bell is an error and no hang") {
