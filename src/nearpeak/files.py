@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writing a file whole or not at all, and onto the disk."""
 
+import contextlib
 import errno
 import os
 import tempfile
@@ -70,6 +71,20 @@ def check_output(folder: Path) -> None:
 
 def _cannot_make(folder: Path, error: OSError) -> UserError:
     return UserError(f"cannot make the folder {folder} ({error.strerror}): choose another with -o")
+
+
+def is_file(path: Path) -> bool:
+    """Whether a file is seen there; not where a folder above it may not be entered."""
+    with contextlib.suppress(OSError):
+        return path.is_file()
+    return False
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder is seen there, likewise."""
+    with contextlib.suppress(OSError):
+        return path.is_dir()
+    return False
 
 
 def is_read_only(folder: Path) -> bool:

@@ -12,5 +12,19 @@ def cache() -> Path:
     """
     if own := os.environ.get("NEARPEAK_CACHE"):
         return Path(own)
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    base = os.environ.get("XDG_CACHE_HOME") or str(home() / ".cache")
     return Path(base) / "nearpeak"
+
+
+def home() -> Path:
+    """This user's home folder; where nobody knows it, as of a container's number without an
+    account, one that is not there."""
+    return expanded("~") if expanded("~").is_absolute() else Path("/nonexistent")
+
+
+def expanded(path: str) -> Path:
+    """A path with `~` and `~NAME` as home folders, as far as these are known."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)

@@ -56,6 +56,28 @@ def test_what_the_outputs_encoding_lacks_stops_nothing() -> None:
         assert (done.returncode, b"Traceback" in done.stderr) == (status, False), done.stderr
 
 
+def test_a_full_disk_behind_the_output_is_one_line() -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [Path(sys.executable).with_name("nearpeak"), "--version"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    said = b"nearpeak: cannot write what is printed: No space left on device\n"
+    assert (done.returncode, done.stderr) == (1, said)
+
+
+def test_what_may_not_be_read_is_bad_input(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied() -> None:
+        raise PermissionError(13, "Permission denied", "/lost")
+
+    monkeypatch.setattr(build, "build_native", denied)
+    assert nearpeak("build", "--mpi", "one") == (2, "", "nearpeak: /lost: Permission denied\n")
+
+
 def test_what_ctrl_c_ends_says_so(nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch) -> None:
     def compiling() -> None:
         raise KeyboardInterrupt

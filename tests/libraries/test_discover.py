@@ -108,6 +108,31 @@ def test_variables_name_prefixes(
     assert [library.name for library in find_libraries()] == ["mpich-4.2.1"]
 
 
+def test_folders_that_cannot_be_looked_into_are_passed_over(
+    bare: Path, fake_library: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beyond = bare / ("x" * 300)  # too long for a name, which stat refuses as what is forbidden
+    on_path(monkeypatch, beyond, fake_library(bare / "mpi", MPICH, says=HYDRA) / "bin")
+    monkeypatch.setenv("MPI_HOME", str(beyond))
+    monkeypatch.setenv("NEARPEAK_CACHE", str(beyond))
+    assert [library.name for library in find_libraries()] == ["mpich-4.2.1"]
+
+
+def test_who_has_no_home_folder_has_libraries(
+    bare: Path, fake_library: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_account(uid: int) -> None:
+        raise KeyError(uid)
+
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr("pwd.getpwuid", no_account)
+    in_prefixes(monkeypatch, bare / "*", "~/*mpi*")
+    fake_library(bare / "mpi", MPICH, says=HYDRA)
+    assert [library.name for library in find_libraries()] == ["mpich-4.2.1"]
+    with pytest.raises(UserError, match=r"there is no .*/~nobody-is-called-so/mpi"):
+        resolve("~nobody-is-called-so/mpi")
+
+
 def two_in_one_prefix(prefix: Path, fake_library: Fake) -> Path:
     """As Debian lays them out."""
     lib = "lib/x86_64-linux-gnu"

@@ -42,7 +42,11 @@ def test_it_is_found_in_a_python_environment(
     assert resolve(f"mine={file}").name == "mine"
 
 
-def test_the_loaders_comes_first_and_copies_are_left_out(places: Path, fake_nccl: Path) -> None:
+def test_the_loaders_comes_first_and_copies_are_left_out(
+    places: Path, fake_nccl: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beyond = places / ("x" * 300)  # refused, as what may not be entered
+    monkeypatch.setenv("LD_LIBRARY_PATH", f"{beyond}:{places / 'loader'}")
     first = put(fake_nccl, places / "loader/libnccl.so.2")
     put(fake_nccl, places / "venv/lib/libnccl.so.2")
     put(fake_nccl, places / "loader/librccl.so.1")

@@ -193,7 +193,8 @@ def test_memory(recorded: Recorded, put: Put) -> None:
 def test_stray_settings_files(recorded: Recorded, put: Put, tmp_path: Path) -> None:
     root = recorded("one-socket")
     stray = tmp_path / "ucx.conf"
-    assert find(root, "settings-file", files=[stray]).severity == "ok"
+    beyond = tmp_path / ("x" * 300) / "ucx.conf"  # refused, as what may not be entered
+    assert find(root, "settings-file", files=[stray, beyond]).severity == "ok"
     stray.write_text("UCX_TLS=tcp\n")
     finding = find(root, "settings-file", files=[stray])
     assert finding.severity == "bad"

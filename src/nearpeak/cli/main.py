@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The `nearpeak` command: each command is one file of this folder with a `register(app)`."""
 
+import errno
 import importlib
 import io
+import os
 import pkgutil
 import sys
 from collections import Counter
@@ -17,6 +19,8 @@ import nearpeak.cli
 from nearpeak.errors import UserError
 from nearpeak.journal import CannotWriteError
 from nearpeak.numbers import printable
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Commands(TyperGroup):
@@ -97,13 +101,15 @@ def _hint(command: str, option: str) -> str:
 def main() -> None:
     """Runs one command; bad input ends with one line and exit status 2, a full disk with 1.
 
-    A character that the output's encoding lacks is written as a ? and stops nothing.
+    What may not be entered or read is bad input. A character that the output's encoding lacks is
+    written as a ? and stops nothing.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     try:
         status = build_app(*sys.argv[1:2])(prog_name="nearpeak", standalone_mode=False)
+        sys.stdout.flush()
     except UsageError as error:
         # Of an option that lacks its value it has no context.
         command = error.ctx.command_path if error.ctx else " ".join(["nearpeak", *sys.argv[1:2]])
@@ -116,5 +122,18 @@ def main() -> None:
         sys.exit(2)
     except CannotWriteError as error:
         print(f"nearpeak: {printable(str(error))}", file=sys.stderr)
+        sys.exit(1)
+    except PermissionError as error:
+        print(
+            f"nearpeak: {printable(str(error.filename or 'it'))}: {error.strerror}", file=sys.stderr
+        )
+        sys.exit(2)
+    except OSError as error:
+        if error.errno not in (*FULL, errno.EPIPE):
+            raise
+        if error.errno != errno.EPIPE:  # nobody reads on
+            where = printable(str(error.filename or "what is printed"))
+            print(f"nearpeak: cannot write {where}: {error.strerror}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left fails again
         sys.exit(1)
     sys.exit(status or 0)

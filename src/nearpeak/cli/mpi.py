@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from nearpeak import folders
 from nearpeak.cli import print_json
 from nearpeak.errors import UserError
 
@@ -280,7 +281,7 @@ def _print_table(found: Discovery, beside: list[Library]) -> None:
 
 def _short(path: Path) -> str:
     """A path with the home folder as ~."""
-    home = Path.home()
+    home = folders.home()
     return str(Path("~", path.relative_to(home)) if path.is_relative_to(home) else path)
 
 

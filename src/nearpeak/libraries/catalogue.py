@@ -15,6 +15,7 @@ import msgspec
 
 from nearpeak import folders
 from nearpeak.errors import UserError, closest
+from nearpeak.files import is_folder
 
 INHERITED = ("family", "wheel", "version", "sha256")  # by an entry from its base
 
@@ -42,7 +43,7 @@ class Entry(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tru
     @property
     def installed(self) -> bool:
         """Whether it and what it needs are there: a prefix appears whole or not at all."""
-        return self.prefix.is_dir() and all(entry(name).installed for name in self.needs)
+        return is_folder(self.prefix) and all(entry(name).installed for name in self.needs)
 
     @property
     def environment(self) -> dict[str, str]:

@@ -10,6 +10,8 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.errors import UserError, closest
+from nearpeak.files import is_file, is_folder
+from nearpeak.folders import expanded, home
 from nearpeak.libraries import catalogue, launchers, modules, nccl
 from nearpeak.libraries.families import Family, all_families, is_native, natives, recognise
 from nearpeak.libraries.identify import LIMIT_SECONDS, CannotIdentify, version_text
@@ -77,12 +79,12 @@ def resolve(spec: str) -> Library:
     alias = re.fullmatch(r"([A-Za-z0-9][A-Za-z0-9._+-]*)=(.+)", spec)
     if alias:
         return msgspec.structs.replace(resolve(alias[2]), name=alias[1])
-    if spec.endswith(LAYER) and not Path(spec).expanduser().exists():
+    if spec.endswith(LAYER) and not expanded(spec).exists():
         return _with_layer(resolve(spec.removesuffix(LAYER)))
     if spec in natives():
         return natives()[spec]
     if "/" in spec or spec.startswith(("~", ".")):
-        path = Path(spec).expanduser().absolute()
+        path = expanded(spec).absolute()
         return nccl.at_path(path) if nccl.is_file(path) else at_path(path)
     if nccl.is_name(spec):
         return nccl.resolve(spec)
@@ -167,7 +169,7 @@ def prefixes_on_path(path: str) -> list[Path]:
     for folder in path.split(":"):
         for name in launchers.of_libraries():
             launcher = Path(folder) / name
-            if folder and launcher.is_file():
+            if folder and is_file(launcher):
                 prefixes += [launcher.parent.parent, launcher.resolve().parent.parent]
     return list(dict.fromkeys(prefixes))
 
@@ -177,9 +179,9 @@ def usual_prefixes() -> list[Path]:
     named = [Path(os.environ[name]) for name in PREFIX_VARIABLES if os.environ.get(name)]
     globbed = []
     for pattern in USUAL_PREFIXES:
-        whole = Path(pattern).expanduser()
+        whole = Path(pattern.replace("~", str(home())))
         globbed += sorted(Path("/").glob(str(whole.relative_to("/"))))
-    return [prefix for prefix in dict.fromkeys([*named, *globbed]) if prefix.is_dir()]
+    return [prefix for prefix in dict.fromkeys([*named, *globbed]) if is_folder(prefix)]
 
 
 def shared_libraries(prefix: Path) -> list[Path]:

@@ -14,7 +14,9 @@ from pathlib import Path
 
 import msgspec
 
+from nearpeak import files
 from nearpeak.errors import UserError
+from nearpeak.folders import home
 from nearpeak.libraries.families import all_families
 from nearpeak.libraries.identify import CannotIdentify, ask
 from nearpeak.libraries.library import Discovery, Library
@@ -54,7 +56,7 @@ def discover() -> Discovery:
     for family, soname in SONAMES.items():
         for folder in folders():
             file = folder / soname
-            if not file.is_file() or file.resolve() in seen:
+            if not files.is_file(file) or file.resolve() in seen:
                 continue
             seen.add(file.resolve())
             try:
@@ -119,7 +121,7 @@ def folders() -> list[Path]:
     patterns += itertools.product(_python_prefixes(), PYTHON_FOLDERS)
     for parent, pattern in patterns:
         named += sorted(parent.glob(pattern))
-    return [folder for folder in dict.fromkeys(named) if folder.is_dir()]
+    return [folder for folder in dict.fromkeys(named) if files.is_folder(folder)]
 
 
 def _python_prefixes() -> Iterator[Path]:
@@ -132,7 +134,7 @@ def _python_prefixes() -> Iterator[Path]:
         if interpreter := shutil.which(name):
             yield Path(interpreter).parent.parent
             yield Path(interpreter).resolve().parent.parent
-    yield from (Path("/usr"), Path("~/.local").expanduser())
+    yield from (Path("/usr"), home() / ".local")
 
 
 def version_text(file: Path, family: str) -> str:

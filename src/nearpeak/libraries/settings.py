@@ -5,10 +5,10 @@ import functools
 import re
 from collections.abc import Callable
 from importlib import resources
-from pathlib import Path
 
 import msgspec
 
+from nearpeak import folders
 from nearpeak.errors import UserError, closest
 from nearpeak.libraries import profiles
 from nearpeak.libraries.library import Library, Settings
@@ -38,7 +38,7 @@ def find(library: Library, name: str, say: Callable[[str], None] | None = None) 
     UserError for neither: with those that there are, or why not.
     """
     if profiles.is_profile(name):
-        return profiles.load(Path(name).expanduser(), library, say)
+        return profiles.load(folders.expanded(name), library, say)
     there = known(library.family)
     if name not in there:
         raise UserError(f"unknown settings {name!r} of {library.family}{closest(name, there)}")
@@ -53,6 +53,6 @@ def split(spec: str) -> tuple[str, str | None]:
         return spec, None
     if not profiles.is_profile(name) and not re.fullmatch(r"[\w.+-]+", name):
         return spec, None
-    if "/" in library and Path(spec.partition("=")[2] or spec).expanduser().exists():
+    if "/" in library and folders.expanded(spec.partition("=")[2] or spec).exists():
         return spec, None
     return library, name

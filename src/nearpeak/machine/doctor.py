@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from nearpeak.files import is_file
 from nearpeak.machine import allocation
 from nearpeak.machine.attempts import bind_memory, read_sibling
 from nearpeak.machine.discover import discover
@@ -301,7 +302,7 @@ def _frequency(patient: Patient) -> Iterator[Diagnosis]:
 
 
 def _settings_files(patient: Patient) -> Iterator[Diagnosis]:
-    found = [path for path in patient.settings_files if path.is_file()]
+    found = [path for path in patient.settings_files if is_file(path)]
     system = patient.tree.exists(SYSTEM_UCX)
     for path in found:
         yield bad(

@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 import nearpeak
+from nearpeak import folders
 from nearpeak.errors import UserError
 from nearpeak.launching.command_lines import Tools
 from nearpeak.libraries import nccl
@@ -124,7 +125,7 @@ def _machine(machine: Machine) -> dict[str, str]:
 
 def _settings_files() -> dict[str, str]:
     """What libraries read unasked: SHA-256 of each file that is there."""
-    home = Path.home()
+    home = folders.home()
     found = {}
     for file in user_settings_files(dict(os.environ), Path.cwd()):
         below = home in file.parents
