@@ -34,11 +34,13 @@ std::vector<std::size_t> sizes_of(const BenchmarkInfo& info, const CommonOptions
   std::vector<std::size_t> sizes{0};
   if (info.sized) sizes = common.ordered_sizes(info.x.usual);
   std::erase_if(sizes, [&](std::size_t size) { return !info.has_size(size); });
-  if (sizes.empty())
-    throw BadInput(info.name + " needs sizes of at least " + std::to_string(info.smallest) + " " +
-                   info.x.unit +
-                   (info.largest == 0 ? "" : ", and at most " + bytes_text(info.largest)));
+  if (sizes.empty()) throw BadInput(needed_sizes(info));
   return sizes;
+}
+
+std::string needed_sizes(const BenchmarkInfo& info) {
+  return info.name + " needs sizes of at least " + std::to_string(info.smallest) + " " +
+         info.x.unit + (info.largest == 0 ? "" : ", and at most " + bytes_text(info.largest));
 }
 
 }  // namespace nearpeak

@@ -27,6 +27,9 @@ void add_axes(CLI::App& command, const std::vector<Axis>& axes, Axes& given);
 // ordinary host memory or not; `common` has reuse and touch.
 Axes values_of(const std::vector<Axis>& axes, Axes given, bool host, const CommonOptions& common);
 
+// "bw needs sizes of at least 1 B"
+std::string needed_sizes(const BenchmarkInfo& info);
+
 // The sizes of a benchmark. Throws BadInput where none is left.
 std::vector<std::size_t> sizes_of(const BenchmarkInfo& info, const CommonOptions& common);
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "benchmark/check_memory.hpp"
+#include "benchmark/selected.hpp"
 #include "programs/native/mode.hpp"
 #include "programs/native/process.hpp"
 
@@ -231,6 +232,10 @@ class LinksMode final : public Mode {
     if (options_.as_library) throw BadInput("links has no best transport to record as a library");
     check_cpus(options_.cpus);
     options_.check();
+    for (const LinkTraffic& traffic : traffics())
+      if (const BenchmarkInfo info = benchmark_of(traffic).info;
+          wanted(options_.metrics, traffic.name) && options_.sizes_of(info).empty())
+        throw BadInput(needed_sizes(info));
     return run_group(options_.cpus, options_.stall_s(traffics().size()),
                      [this](SharedGroup& group) { return run_rank(group); });
   }
@@ -247,9 +252,8 @@ class LinksMode final : public Mode {
       if (!wanted(options_.metrics, traffic.name)) continue;
       if (traffic.peers && group.size() == 1) continue;
       const Benchmark benchmark = benchmark_of(traffic);
-      for (const std::size_t bytes : options_.common.ordered_sizes())
-        if (bytes >= benchmark.info.smallest)
-          runner.run(benchmark, context_of(group, options_, setup, benchmark, bytes));
+      for (const std::size_t bytes : options_.sizes_of(benchmark.info))
+        runner.run(benchmark, context_of(group, options_, setup, benchmark, bytes));
     }
     group.barrier();
     return runner.status();

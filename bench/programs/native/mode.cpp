@@ -127,6 +127,8 @@ std::vector<const Benchmark*> transport_benchmarks(const ModeOptions& options, i
     if (!found.info.ranks.fits(ranks))
       throw BadInput(name + " runs on " + found.info.ranks.text() + ", not on " +
                      std::to_string(ranks) + ": give other --metrics or --cpus");
+    if (!options.metrics.empty() && options.sizes_of(found.info).empty())
+      throw BadInput(needed_sizes(found.info));
     out.push_back(&found);
   }
   return out;

@@ -93,7 +93,8 @@ void choose(const std::vector<std::string>& asked, std::vector<Named>& methods) 
 // The metrics of all benchmarks that go over a transport.
 std::vector<Metric> transport_metrics();
 // The benchmarks that are asked for, in that order, or the usual ones. Throws BadInput where one is
-// not known, is none over a transport or does not fit as many ranks.
+// not known, is none over a transport, does not fit as many ranks, or has none of the sizes and was
+// named.
 std::vector<const Benchmark*> transport_benchmarks(const ModeOptions& options, int ranks);
 
 // Where the buffers of this rank are.

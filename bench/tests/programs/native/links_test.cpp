@@ -141,6 +141,7 @@ TEST_CASE("bad input of links is refused before anything is written") {
   const RecordFile file;
   CHECK(run({"0", "1"}, file, {"--metrics", "links_sideways"}) == kBadInput);
   CHECK(run({"0", "1"}, file, {"--as-library"}) == kBadInput);
+  CHECK(run({"0", "1"}, file, {}, "", kNoNvrtc, "0") == kBadInput);
   CHECK(run_words({"--cpus", "0,1", "--devices", "0", "--jsonl", file.path()}) == kBadInput);
   CHECK(run_words({"--cpus", "0", "--devices", "0,1", "--jsonl", file.path()}) == kBadInput);
   CHECK(file.records().empty());

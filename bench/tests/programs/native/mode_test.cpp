@@ -104,6 +104,22 @@ TEST_CASE("metrics are benchmarks over a transport, where they fit the ranks") {
   CHECK_THROWS_AS(transport_benchmarks(options, 2), BadInput);
 }
 
+TEST_CASE("a metric that has none of the sizes is bad input, and one that has some is measured") {
+  ModeOptions options;
+  options.common.sizes = "0";
+  CHECK(transport_benchmarks(options, 2).size() == 3);  // of the usual ones one has it
+  options.metrics = {"latency"};
+  CHECK(transport_benchmarks(options, 2).size() == 1);
+  options.metrics = {"latency", "bw"};
+  CHECK_THROWS_WITH_AS(transport_benchmarks(options, 2), "bw needs sizes of at least 1 B",
+                       BadInput);
+  options.plateau = 1024;  // a size of rates
+  CHECK(transport_benchmarks(options, 2).size() == 2);
+  options.plateau = 0;
+  options.common.sizes = "0,8";
+  CHECK(transport_benchmarks(options, 2).size() == 2);
+}
+
 TEST_CASE("a file that cannot be written, or a size that is none, is bad input") {
   ModeOptions options;
   options.check();
