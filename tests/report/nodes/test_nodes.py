@@ -3,7 +3,9 @@
 
 import re
 import sys
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -12,6 +14,7 @@ import pytest
 from nearpeak.arrays import Floats, Indices
 from nearpeak.nodes.build import build
 from nearpeak.nodes.found import Found
+from nearpeak.numbers import number
 from nearpeak.report.nodes import map as maps
 from nearpeak.report.nodes import words
 from nearpeak.report.nodes.page import render
@@ -105,7 +108,6 @@ def test_a_map_colours_a_slow_node_as_a_row_and_a_column(found: Found) -> None:
     cells = {
         (int(cell.get("x", "")), int(cell.get("y", ""))): cell.get("class")
         for cell in root.iter("rect")
-        if cell.get("class") != "none"
     }
     assert len(cells) == 21
     for (column, row), kind in cells.items():
@@ -122,3 +124,42 @@ def test_a_map_of_many_nodes_has_a_path_for_each_class(tmp_path: Path) -> None:
     assert paths["c4"] == 89
     assert sum(paths.values()) == 90 * 89 // 2
     assert len(drawn) < 60 * 1024
+
+
+@pytest.mark.parametrize("width", [1280, 1000, 400])
+@pytest.mark.parametrize("count", [4, 32])
+def test_names_stand_beside_their_rows_and_can_be_read(
+    tmp_path: Path, browser: Any, count: int, width: int
+) -> None:
+    chosen = made.chosen(count)
+    chosen.nodes[:] = [f"gpu-node-{number:03d}.cluster" for number in range(count)]
+    browser.show(render(build(made.record(tmp_path, chosen, slow))), width)
+    assert browser.evaluate(
+        "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+    )
+    names = browser.evaluate(
+        """[...document.querySelector(".nodes-map").querySelectorAll(".node")]
+        .filter((node) => getComputedStyle(node).display !== "none")
+        .map((node) => { const box = node.getBoundingClientRect();
+        return [node.textContent, parseFloat(getComputedStyle(node).fontSize), box.top,
+        node.scrollWidth <= node.clientWidth]; })"""
+    )
+    second = "gpu-node-002" if width == 400 and count == 32 else "gpu-node-001"
+    assert [name for name, *_ in names[:2]] == ["gpu-node-000", second]
+    assert len(names) == (16 if second.endswith("2") else count)
+    assert min(letters for _, letters, _, _ in names) > 11
+    assert all(whole for _, _, _, whole in names)
+    tops = [top for _, _, top, _ in names]
+    assert min(after - before for before, after in pairwise(tops)) > 11
+
+
+def test_few_nodes_have_figures_in_their_cells(tmp_path: Path) -> None:
+    found = build(made.record(tmp_path, made.chosen(4), slow))
+    drawn = ElementTree.fromstring(maps.draw(found.maps[0], found.nodes))
+    figures = [one.text for one in drawn.iter("span") if "figure" in one.get("class", "")]
+    assert figures == [number(x) for row in found.maps[0].rows for x in row if x is not None]
+    assert not maps.lacks(found.maps[0])
+    found.maps[0].rows[3][1] = None
+    drawn = ElementTree.fromstring(maps.draw(found.maps[0], found.nodes))
+    assert [path.get("d") for path in drawn.iter("path")] == ["M1 3h1v1h-1z"]
+    assert maps.lacks(found.maps[0])

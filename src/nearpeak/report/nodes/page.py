@@ -42,5 +42,6 @@ def render(found: Found) -> str:
         listed=found.verdicts[:LISTED],
         drawn=drawn,
         legend=maps.legend(),
+        missing=any(map(maps.lacks, found.maps)),
         css=templates.css(),
     )

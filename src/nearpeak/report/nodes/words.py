@@ -2,7 +2,7 @@
 """What all pairs of nodes say, in words that the terminal and the page share."""
 
 from nearpeak.nodes.found import Curve, Found, Map, Required, Verdict
-from nearpeak.numbers import count, number, percent
+from nearpeak.numbers import count, number, percent, unit
 
 MODES = {"together": "all pairs of a round at the same time", "alone": "each pair alone"}
 
@@ -87,7 +87,7 @@ def tests(found: Found) -> str:
 def usual(found: Found, curve: Curve) -> str:
     """What is usual, and how far nodes, links and launches lie from it."""
     launches = "" if curve.launches is None else f", launches {percent(curve.launches)} %"
-    usual = f"{name(curve.metric)}, {mode(found, curve)}: {number(curve.usual)} {curve.unit}"
+    usual = f"{name(curve.metric)}, {mode(found, curve)}: {number(curve.usual)} {unit(curve.unit)}"
     if curve.nodes is None or curve.links is None:
         return f"{usual}, the median of pairs"
     return (
@@ -104,7 +104,7 @@ def required(found: Found, judged: Required) -> str:
     )
     if curve is None:
         return f"{state}: {name(judged.metric)} {judged.mode} was not measured"
-    value = f"{number(curve.usual)} {curve.unit}"
+    value = f"{number(curve.usual)} {unit(curve.unit)}"
     return f"{state}: {name(judged.metric)}, {mode(found, curve)}: {value} between the usual pair"
 
 
