@@ -59,6 +59,7 @@ load_helper("layer_programs", Path(__file__).parent / "layer" / "programs.py")
 load_helper("fake_gpus", Path(__file__).parent / "machine" / "fake_gpus.py")
 load_helper("picture_gallery", Path(__file__).parent / "picture" / "gallery.py")
 netns_hosts = load_helper("netns_hosts", Path(__file__).parent / "netns" / "hosts.py")
+load_helper("site_assemble", ROOT / "site" / "assemble.py")
 slurm_cluster = load_helper("slurm_cluster", Path(__file__).parent / "slurm" / "cluster.py")
 
 
