@@ -41,7 +41,8 @@ def test_a_planted_loss_is_in_all_that_is_written(
     options = [word for name, file in files.items() for word in (f"--{name}", file)]
     code, out, err = compare(tmp_path / "baseline", *new, *options)
     assert (code, err) == (1, "")
-    assert out.strip().splitlines()[-1].startswith("Regressed: alpha on host-host same-numa")
+    last = "Exit status 1: regressed: alpha on host-host same-numa"
+    assert out.strip().splitlines()[-1].startswith(last)
     assert json.loads(files["json"].read_text())["regressed"] is True
     assert ElementTree.parse(files["junit"]).getroot().get("failures") != "0"
     assert "Regressed: alpha on host-host same-numa" in files["html"].read_text()
@@ -55,7 +56,7 @@ def test_a_library_that_is_gone_is_noticed(compare: Compare, make_sides: MakeSid
     new = make_sides("new", day=2, blocks=2)
     code, out, _ = compare(old, new)
     assert code == 1
-    assert "Not measured now: library beta. Measure it" in " ".join(out.split())
+    assert "Exit status 1: not measured now: library beta. Measure it" in " ".join(out.split())
     code, out, _ = compare(old, new, "--allow-missing")
     assert code == 3  # and nothing could be judged
     assert " ".join(out.split()).endswith("Not measured now, which is allowed: library beta.")
@@ -71,10 +72,32 @@ def test_the_status_says_that_nothing_could_be_judged(
         make_sides(f"new/{day}", day=day + 3)
     code, out, _ = compare(tmp_path / "old/1", tmp_path / "new/1")
     assert code == 3
-    assert out.splitlines()[-1].startswith("Nothing can be judged: with one session on each side")
+    said = "Exit status 3: nothing can be judged: with one session on each side"
+    assert out.splitlines()[-1].startswith(said)
     code, out, _ = compare(tmp_path / "old", tmp_path / "new")
     assert code == 0
-    assert "Nothing regressed. " in out
+    assert out.splitlines()[-1].startswith("Nothing regressed. ")
+
+
+def test_a_folder_s_name_may_be_in_another_encoding(
+    compare: Compare, make_sides: MakeSides, tmp_path: Path
+) -> None:
+    old = make_sides("caf\udce9", blocks=2)
+    new = make_sides("new", day=2, blocks=2)
+    files = {name: tmp_path / f"out.{name}" for name in ("json", "junit", "html")}
+    options = [word for name, file in files.items() for word in (f"--{name}", file)]
+    code, _, err = compare(old, new, *options)
+    assert (code, err) == (3, "")
+    assert "caf\N{REPLACEMENT CHARACTER}" in files["html"].read_text()
+
+
+def test_two_outputs_are_two_files(compare: Compare, make_sides: MakeSides, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    code, _, err = compare(
+        make_sides("old"), make_sides("new", day=2), "--json", out, "--html", out
+    )
+    assert (code, out.exists()) == (2, False)
+    assert err == f"nearpeak: {out} is named for two outputs: give each a file of its own\n"
 
 
 def test_a_recorded_study_beside_itself_is_refused(compare: Compare) -> None:

@@ -84,16 +84,17 @@ def compare(
     from nearpeak.report.compared.terminal import print_compared
 
     allowed = parse_tolerance(tolerance)
+    named = [file for file in (as_json, as_junit, as_html) if file is not None]
+    if twice := next((file for file in named if named.count(file) > 1), None):
+        raise UserError(f"{twice} is named for two outputs: give each a file of its own")
     found = compared_sides(load_side([old]), load_side(new), allowed, allow_missing=allow_missing)
     forms = ((as_json, to_json), (as_junit, to_junit), (as_html, render))
     texts = [(file, form(found)) for file, form in forms if file is not None]
     for file, text in texts:
         write_whole(file, text)
-    print_compared(found)
-    if found.regressed:
-        raise typer.Exit(REGRESSED)
-    if not found.judged:
-        raise typer.Exit(NOTHING_JUDGED)
+    status = REGRESSED if found.regressed else 0 if found.judged else NOTHING_JUDGED
+    print_compared(found, status=status)
+    raise typer.Exit(status)
 
 
 def parse_tolerance(text: str) -> float:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the studies of two sides to what changed between them."""
 
+import os
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import median
@@ -119,7 +120,7 @@ def _sessions(studies: Sequence[Study], side: Side) -> dict[tuple[int, int], Ses
         (index, session.session): Session(
             side=side,
             study=study.results.study,
-            folder=str(study.folder),
+            folder=os.fsencode(study.folder).decode(errors="replace"),
             session=session.session,
             started=session.started,
             host=study.results.machine.hostname,

@@ -21,8 +21,10 @@ _BARS = "▁▂▃▄▅▆▇█"
 _NARROW = 0.02  # relative: a history that spans less is drawn as if it spanned so much
 
 
-def print_compared(compared: Compared, console: PlainConsole | None = None) -> None:
-    """Prints a comparison; its last line says whether anything regressed.
+def print_compared(
+    compared: Compared, console: PlainConsole | None = None, *, status: int = 0
+) -> None:
+    """Prints a comparison; its last line says whether anything regressed, and the exit status.
 
     Never narrower than 80 columns: a line that wraps is better than a figure cut off.
     """
@@ -57,7 +59,9 @@ def print_compared(compared: Compared, console: PlainConsole | None = None) -> N
         (words.DISTANCES, words.distances(compared)),
     ):
         _list(console, title, lines)
-    console.print(words.conclusion(compared), style="bold red" if compared.regressed else "bold")
+    console.print(
+        words.last_line(compared, status), style="bold red" if compared.regressed else "bold"
+    )
 
 
 def history(change: Change, compared: Compared) -> str:

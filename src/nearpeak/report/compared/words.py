@@ -92,6 +92,12 @@ def conclusion(compared: Compared) -> str:
     return f"{nothing}{_proven(compared)}{more}{failed}"
 
 
+def last_line(compared: Compared, status: int) -> str:
+    """The conclusion, behind the status that the command ends with."""
+    said = conclusion(compared)
+    return f"Exit status {status}: {said[0].lower()}{said[1:]}" if status else said
+
+
 def _owners(found: Iterable[Failing]) -> str:
     return ", ".join(
         dict.fromkeys(f"{failing.who.label} on {failing.place.path}" for failing in found)
