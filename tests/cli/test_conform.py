@@ -37,6 +37,27 @@ def test_a_run_and_one_that_goes_on(nearpeak: Nearpeak, tmp_path: Path) -> None:
     assert (code, out.splitlines()[-1]) == (0, "8 cases tried, none failed; c/conform.html")
 
 
+def test_what_was_cut_off_between_libraries_is_not_complete(
+    nearpeak: Nearpeak, tmp_path: Path
+) -> None:
+    mpi = ("--mpi", "one", "--mpi", "two")
+    nearpeak("conform", *mpi, "--operations", "put", "--quick", "-o", "c")
+    file = tmp_path / "c" / "conform.jsonl"
+    lines = file.read_text().splitlines(keepends=True)
+    last = next(
+        number
+        for number, line in enumerate(map(json.loads, lines))
+        if (line["record"], line.get("library")) == ("outcome", "two")
+    )
+    file.write_text("".join(lines[:last]))
+    _, out, _ = nearpeak("report", "c")
+    assert "two 1: 1 still to be tried" in out
+    assert out.splitlines()[-1].startswith("1 case tried so far, none failed; the run is not")
+    file.write_text(lines[0])
+    _, out, _ = nearpeak("report", "c")
+    assert out.splitlines()[-1].startswith("0 cases tried so far, none failed; the run is not")
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_what_a_signal_ends_is_completed(
     nearpeak: Nearpeak, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals

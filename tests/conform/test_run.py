@@ -75,7 +75,9 @@ class Runner:
         if journal is None:
             journal = ConformJournal(out, run.begin(machine(), asked, self.described, list(where)))
         trials = run.Run(journal, self.described, where, self.tools)
-        trials.try_library(self.standins.contender("lib", mode), tell)
+        contender = self.standins.contender("lib", mode)
+        trials.begin([contender])
+        trials.try_library(contender, tell)
         journal.close()
         return build(journal.records)
 

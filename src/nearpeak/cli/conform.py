@@ -162,6 +162,7 @@ def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
         trials = run.Run(journal, described, where, TOOLS)
         left = sum(len(trials.left(contender)) for contender in contenders)
         with Progress(left, finding) as progress, ending():
+            trials.begin(contenders)
             for contender in contenders:
                 trials.try_library(contender, progress.tell)
     except MpsError as error:

@@ -39,7 +39,7 @@ def build(records: Sequence[Record]) -> Conformance:
         depth=begin.chosen.depth,
         path=begin.chosen.path,
         sizes=begin.chosen.sizes,
-        complete=not any(library.left for library in libraries.values()),
+        complete=bool(libraries) and not any(library.left for library in libraries.values()),
         memories=begin.memories,
         operations=begin.operations,
         libraries=list(libraries.values()),

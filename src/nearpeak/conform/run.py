@@ -210,14 +210,19 @@ class Run:
         done = {outcome.case for outcome in self._outcomes(contender) if outcome.settled}
         return [case for case in self._cases if case not in done]
 
+    def begin(self, contenders: Sequence[Contender]) -> None:
+        """Records all that are tried before the first is, so that a run that is cut off says what
+        it lacks."""
+        for each in contenders:
+            version, who = each.library.version, msgspec.structs.asdict(each.who)
+            self._journal.append(Contended(**who, version=version, planned=self.planned))
+
     def try_library(self, contender: Contender, tell: Tell) -> None:
         """Tries what is left of a library's cases; `tell` is called with each outcome.
 
         CannotWriteError when a disk takes no more; then nothing is running any more. MpsError where
         the path needs a daemon that does not start.
         """
-        version, who = contender.library.version, msgspec.structs.asdict(contender.who)
-        self._journal.append(Contended(**who, version=version, planned=self.planned))
         while True:
             for outcome in self._outcomes(contender):
                 if not outcome.settled:
