@@ -398,7 +398,7 @@ def test_a_family_is_drawn_over_sizes_and_ranks(
         .map((node) => node.chart.y.log)"""
     assert browser.evaluate(low) == [True, True]
     paths = "document.querySelector('section.family h4 + p').textContent"
-    assert browser.evaluate(paths).endswith("2 host-host same-numa, 4 host x4.")
+    assert browser.evaluate(paths).endswith("2 ranks are host-host same-numa, 4 ranks are host x4.")
     assert min(lines for _, lines in curves) >= 2
     ticks = browser.evaluate(
         """[...document.querySelector('.chart[data-kind="ranks"]').querySelectorAll(".xtick")]

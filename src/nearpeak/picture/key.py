@@ -31,7 +31,7 @@ def add_key(canvas: Canvas) -> None:
             letter = Pill(0, picture.height, PILL, row.letter, None, row.state, row.sentence)
             picture.pills.append(letter)
         before = row.letter
-        figures = row.figures if one_size else f"{row.figures} at {size(row.size_bytes)}"
+        figures = row.figures if one_size else row.figures_at_size
         (_wide_row if canvas.wide else _narrow_row)(canvas, row, figures)
     _add_legend(canvas, rows)
     for sentence in canvas.notes:

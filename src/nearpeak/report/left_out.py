@@ -38,9 +38,9 @@ def table(results: Results) -> Table:
         ),
         head="What",
         columns=[
-            Column("budget", "budget", figure=False),
-            Column("when", "left out", figure=False),
-            Column("why", "why", figure=False, long=True),
+            Column("budget", "Budget", figure=False),
+            Column("when", "Left out", figure=False),
+            Column("why", "Why", figure=False, long=True),
         ],
         groups=[Rows("", rows)] if rows else [],
         compact=True,

@@ -6,6 +6,7 @@ import functools
 import hashlib
 import json
 import re
+from datetime import datetime, timezone
 from pathlib import Path
 
 import jinja2
@@ -38,6 +39,7 @@ def environment(folder: Path) -> jinja2.Environment:
         "probability": numbers.probability,
         "marked": marked,
         "cpus": cpus,
+        "moment": moment,
     }
     return made
 
@@ -52,6 +54,17 @@ def cpus(found: list[int]) -> str:
     if not found:
         return "no CPUs"
     return f"CPU{'s' if len(found) > 1 else ''} {format_list(found)}"
+
+
+def moment(written: str) -> str:
+    """`2026-11-22 13:22 UTC`, of an instant as records have it; what is none stays as it is."""
+    try:
+        at = datetime.fromisoformat(written.replace("Z", "+00:00"))
+    except ValueError:
+        return written
+    if at.tzinfo is None:
+        return written
+    return f"{at.astimezone(timezone.utc):%Y-%m-%d %H:%M} UTC"
 
 
 def script(name: str) -> Markup:

@@ -58,7 +58,7 @@ def _table(results: Results, rows: Sequence[Numbered], folded: str) -> Table:
             Column("benchmark", "Benchmark", figure=False),
             Column("verdict", "Whole curve", figure=False),
             Column("p", "p", "adjusted"),
-            *(Column(word, word) for word in VERDICTS),
+            *(Column(word, word, over="Verdicts on its sizes") for word in VERDICTS),
             Column("ratio", "Ratio", "second to first"),
         ],
         groups=[
