@@ -25,3 +25,11 @@ def test_a_sum_far_slower_than_its_bytes(by_hand: Any, us: float, buffers: str, 
         assert seen[0].loss.ratio == pytest.approx(25.0, rel=0.05)
         assert seen[0].other.case.benchmark == "bcast"
         assert (seen[0].scaled, seen[0].loss.better) == pytest.approx((1.0, 100.0), rel=0.01)
+
+
+def test_both_find_the_same_in_the_caches(by_hand: Any) -> None:
+    cells = [
+        by_hand.make_cell("allreduce", 2500.0, x=by_hand.MIB, type="float", reuse="rotating"),
+        by_hand.make_cell("bcast", 100.0, x=by_hand.MIB, reuse="fixed"),
+    ]
+    assert not by_hand.seen("reductions", cells)

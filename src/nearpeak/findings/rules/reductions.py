@@ -8,6 +8,7 @@ from nearpeak.findings.evidence import Rule, Seen, View, against, times
 from nearpeak.findings.sources import of_openmpi
 from nearpeak.numbers import size
 from nearpeak.results.results import Cell
+from nearpeak.terms.axes import state_of
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.buffers import in_gpu
 from nearpeak.terms.identity import Place, Who
@@ -38,6 +39,8 @@ def find(view: View) -> Iterator[Seen]:
     for cell in sums:
         received = _bytes(view.benchmarks[cell.case.benchmark], cell)
         for other in moving[cell.who, cell.place, cell.case.buffers, cell.case.x]:
+            if state_of(other.case.axes) != state_of(cell.case.axes):
+                continue
             scaled = received / _bytes(view.benchmarks[other.case.benchmark], other)
             if loss := against(cell, times(other, scaled), LIMIT):
                 yield Seen(cell, other, loss, scaled)
