@@ -301,6 +301,21 @@ def test_a_library_with_settings_is_no_address_of_mail() -> None:
     assert replaced(text) == ["openmpi@profile.toml openmpi-cuda@default mail user1@domain1"]
 
 
+def test_folders_with_blanks_in_a_shells_line() -> None:
+    line = "env 'TMPDIR=/data/zeus one/tmp' '/data/zeus one/build/0123456789abcdef/nearpeak-mpi' bw"
+    names = Names()
+    names.learn([(line, "")])
+    said = "env 'TMPDIR=/data/dir1/tmp' '/data/dir1/build/dir2/nearpeak-mpi' bw"
+    assert names.replace(line) == said
+
+
+def test_what_lies_beside_a_folder_below_one_with_blanks() -> None:
+    names = Names()
+    names.folder("/data/zeus one/cache/mpi/mpich-5.0.2")
+    said = names.replace("cannot open /data/zeus one/cache/build/x.log: no space")
+    assert said == "cannot open /data/dir1/cache/build/dir2: no space"
+
+
 def test_folders_with_blanks() -> None:
     names = Names()
     names.folder("/home/al ice/my mpi:/usr/lib")

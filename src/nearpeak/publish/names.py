@@ -89,6 +89,8 @@ _BEHIND = ".,]}!?"  # what may follow a path in a sentence, or a list
 _NAMES_SERIAL = re.compile("serial", re.IGNORECASE)
 # A path begins behind no word, or behind an option of a compiler or a URL of a file.
 _START = r"(?:(?<![\w/.~$-])|(?<=-[LIB])|(?<=file://))"
+# As a word of a shell's line that has blanks is written.
+_QUOTED = re.compile(r"'(?:\w+=)?(?P<path>/[^'\n]* [^'\n]*)'")
 _PART = r"(?:\\.|[^\s/:;'\"()<>|&`\\])+"
 _GPU = r"(?:MIG-)?(?:GPU|MIG)-[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]+)*"
 _UUID = r"(?<![\w-])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![\w-])"
@@ -220,10 +222,11 @@ class Names:
             self._stand_in("gpu", _digits(uuid))
 
     def folder(self, path: str) -> None:
-        """A folder, or a list of them; so those with blanks in their names are known in texts."""
+        """A folder, or a list of them; so those with blanks in their names are known in texts, with
+        all that lies below them."""
         for each in path.split(":"):
-            if each.startswith("/") and " " in each:
-                self._blank[each.rstrip("/")] = None
+            if blank := re.match("/.* [^/]*", each):
+                self._blank[blank[0].rstrip()] = None
                 self._homes(each)
 
     def learn(self, texts: Iterable[tuple[str, str]]) -> None:
@@ -261,6 +264,8 @@ class Names:
         for found in _BUILDER.finditer(text):
             self.user(found["user"])
             self._told_host(found["host"])
+        for found in _QUOTED.finditer(text):
+            self.folder(found["path"])
         if "/" in text:
             for found in re.finditer(rf"(?:{_START}|(?<![\w/.])\.{{1,2}})(?:/{_PART})+", text):
                 if not any(each.startswith(found[0]) for each in self._blank):
