@@ -11,6 +11,9 @@ namespace nearpeak {
 namespace {
 
 constexpr std::uint64_t kSeed = 1;  // of what is received, before it is
+// Rounds until every rank of an operation that moves no data has come late; of more ranks, several
+// come late at once.
+constexpr int kMostLate = 64;
 
 std::size_t in_buffer(const CollectiveBuffers& buffers) {
   if (!buffers.in_place) return buffers.in_bytes;
@@ -34,7 +37,8 @@ bool moves_nothing(Group& group, const CollectiveBuffers& buffers) {
 std::size_t slots_of(const CaseContext& context, const CollectiveBuffers& buffers) {
   const std::size_t bytes = std::max<std::size_t>(in_buffer(buffers), out_buffer(buffers));
   // The same on every rank: a persistent operation is of one slot on all of them.
-  const std::size_t slots = context.group.largest(slots_for_one(context, bytes));
+  const std::size_t slots =
+      context.group.largest(bytes == 0 ? std::size_t{1} : slots_for_one(context, bytes));
   const std::size_t needed =
       SlotBuffer::stride(in_buffer(buffers)) + SlotBuffer::stride(out_buffer(buffers));
   check_memory(context,
@@ -58,6 +62,12 @@ CollectiveCase::CollectiveCase(const CaseContext& context, const CollectiveBuffe
     scratch_.resize(scratch_bytes(buffers));
   });
 }
+
+std::uint64_t CollectiveCase::fewest_rounds() const {
+  return ordered_ ? static_cast<std::uint64_t>(late_rounds()) : Case::fewest_rounds();
+}
+
+int CollectiveCase::late_rounds() const { return std::min(group_.size(), kMostLate); }
 
 void* CollectiveCase::out(std::size_t slot) const {
   return out_buffer(buffers_) == 0 ? nullptr : out_->slot(slot);
@@ -92,9 +102,9 @@ void CollectiveCase::begin_round(std::uint64_t round, Part) {
 
 void CollectiveCase::wait_if_late() {
   constexpr std::int64_t kLateNs = 200'000;
-  const auto late = static_cast<int>(round_ % static_cast<std::uint64_t>(group_.size()));
+  const auto late = static_cast<int>(round_ % static_cast<std::uint64_t>(late_rounds()));
   came_ns_ = now_ns();
-  if (group_.rank() != late) return;
+  if (group_.rank() % late_rounds() != late) return;
   const std::int64_t until = came_ns_ + kLateNs;
   while ((came_ns_ = now_ns()) < until) {
   }

@@ -42,6 +42,7 @@ class CollectiveCase : public Case {
   std::vector<double> values(const Times& times) const override { return {times.us}; }
   std::uint64_t cycle() const override { return slots_; }
   std::size_t round_bytes() const override;
+  std::uint64_t fewest_rounds() const override;
   void begin_round(std::uint64_t round, Part part) override;
   std::optional<Mismatch> wrong(std::uint64_t round, Part part) const override;
 
@@ -51,8 +52,8 @@ class CollectiveCase : public Case {
   void* out(std::size_t slot) const;
   void* in(std::size_t slot) const;
   const std::optional<std::size_t>& in_place() const { return buffers_.in_place; }
-  // Around an operation that moves no data and is not timed: a rank comes late, and wrong() finds
-  // whoever left before it came.
+  // Around an operation that moves no data and is not timed: a rank comes late, another one in each
+  // round, and wrong() finds whoever left before it came.
   void arrive() {
     if (ordered_ && round_ > 0) wait_if_late();
   }
@@ -69,6 +70,7 @@ class CollectiveCase : public Case {
   }
 
  private:
+  int late_rounds() const;
   void wait_if_late();
   std::optional<Mismatch> wrong_in(std::size_t slot, std::uint64_t round) const;
   // The same if it was received in one of the ways of the contents.

@@ -199,27 +199,32 @@ namespace {
 // Of a problem: its size is a side, and no number of bytes.
 class Problem : public Case {
  public:
-  Problem(std::size_t bytes, std::uint64_t& rounds) : bytes_(bytes), rounds_(rounds) {}
+  Problem(std::size_t bytes, std::uint64_t& rounds, std::uint64_t fewest = kFewestRounds)
+      : bytes_(bytes), rounds_(rounds), fewest_(fewest) {}
   void run(std::uint64_t) override {}
   std::vector<double> values(const Times& times) const override { return {times.us}; }
   std::size_t round_bytes() const override { return bytes_; }
+  std::uint64_t fewest_rounds() const override { return fewest_; }
   void begin_round(std::uint64_t round, Part) override { rounds_ = round; }
   std::optional<Mismatch> wrong(std::uint64_t, Part) const override { return std::nullopt; }
 
  private:
   const std::size_t bytes_;
   std::uint64_t& rounds_;  // behind the timing
+  const std::uint64_t fewest_;
 };
 
 // Rounds of verification of a problem of this side, which is so many bytes.
-std::uint64_t rounds_of(std::size_t side, std::size_t bytes) {
+std::uint64_t rounds_of(std::size_t side, std::size_t bytes, std::uint64_t fewest = kFewestRounds) {
   const int status = in_own_process([&] {
     Alone alone;
     const CommonOptions common = short_run("8", "");
     std::uint64_t rounds = 0;
     const Benchmark benchmark{
         .info = {.name = "problem", .summary = "", .metrics = {{"problem", "us", "lower"}}},
-        .make = [&](const CaseContext&) { return std::make_unique<Problem>(bytes, rounds); }};
+        .make = [&](const CaseContext&) {
+          return std::make_unique<Problem>(bytes, rounds, fewest);
+        }};
     Runner runner(alone, common, {.program = "test", .buffers = "H"});
     runner.run(benchmark, context_of(alone, side));
     return static_cast<int>(rounds);
@@ -233,6 +238,7 @@ TEST_CASE("how often a case is verified follows from its bytes, whatever its siz
   CHECK(rounds_of(16384, std::size_t{2} << 30) == kFewestRounds);
   CHECK(rounds_of(16384, 1024) == kRounds);
   CHECK(rounds_of(std::size_t{1} << 30, 1024) == kRounds);
+  CHECK(rounds_of(8, 1024, 2 * kRounds) == 2 * kRounds);
 }
 
 namespace {

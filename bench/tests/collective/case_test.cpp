@@ -116,3 +116,72 @@ TEST_CASE("what may be received in two ways is one of them from its first piece 
   CHECK(is_right({first, other}, {whole}));
   CHECK_FALSE(is_right({first, other}, {wrong, second}));
 }
+
+namespace {
+
+// One of many ranks, which see what it sees.
+class OneOfMany final : public Group {
+ public:
+  OneOfMany(int rank, int size) : rank_(rank), size_(size) {}
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  void barrier() override {}
+  void broadcast(void*, std::size_t) override {}
+  void gather(const void* mine, std::size_t bytes, void* all) override {
+    for (int rank = 0; rank < size_ && bytes > 0; ++rank)
+      std::memcpy(static_cast<char*>(all) + static_cast<std::size_t>(rank) * bytes, mine, bytes);
+  }
+  using Group::broadcast;
+  using Group::gather;
+
+ private:
+  const int rank_;
+  const int size_;
+};
+
+// Ranks that wait for nobody.
+class Unordered final : public CollectiveCase {
+ public:
+  explicit Unordered(const CaseContext& context)
+      : CollectiveCase(context, {}, blocks(context, 0, {})) {}
+  void run(std::uint64_t) override {
+    arrive();
+    leave();
+  }
+};
+
+// In how many rounds it comes late.
+int late_rounds(int rank, int size) {
+  constexpr std::int64_t kLateNs = 200'000;
+  OneOfMany group(rank, size);
+  Unordered made(context_of(group, 0));
+  int late = 0;
+  for (std::uint64_t round = 1; round <= std::max(kRounds, made.fewest_rounds()); ++round) {
+    made.begin_round(round, Part::kAll);
+    const std::int64_t begin = now_ns();
+    made.run(1);
+    if (now_ns() - begin >= kLateNs) ++late;
+  }
+  return late;
+}
+
+}  // namespace
+
+TEST_CASE("of an operation that moves no data every rank comes late in one of the rounds") {
+  for (const int size : {2, 3, 8, 9, 20, 64, 200})
+    for (const int rank : {0, 1, size / 2, size - 1}) {
+      CAPTURE(size);
+      CAPTURE(rank);
+      CHECK(late_rounds(rank, size) >= 1);
+    }
+  OneOfMany group(0, 100'000);
+  CHECK(Unordered(context_of(group, 0)).fewest_rounds() <= 100);
+}
+
+TEST_CASE("nothing does not rotate") {
+  OneOfMany group(0, 2);
+  CaseContext context = context_of(group, 0);
+  context.axes[kReuse] = "rotating";
+  context.cache_bytes = 1 << 20;
+  CHECK(Unordered(context).cycle() == 1);
+}
