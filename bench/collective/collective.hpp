@@ -21,6 +21,7 @@
 #include "collective/layout.hpp"
 #include "mpi/mpi_group.hpp"
 #include "overlap/overlap.hpp"
+#include "transport/mpi/persistent.hpp"
 
 namespace nearpeak {
 
@@ -44,6 +45,8 @@ class MpiCollective final : public CollectiveCase {
     operation_.call(ask, nullptr, nullptr);
     if (persistent_ && !ask.there)
       throw Unfit("the library has no persistent form of this operation");
+    if (const std::string why = why_no_requests(slots(), kMost); persistent_ && !why.empty())
+      throw Unfit(why);
   }
   ~MpiCollective() override {
     for (MPI_Request& request : requests_) MPI_Request_free(&request);
@@ -88,6 +91,8 @@ class MpiCollective final : public CollectiveCase {
       operation_.call(calls, sent_from(in_place(), out(slot)), in(slot));
     }
   }
+
+  static constexpr std::uint64_t kMost = 16384;  // requests, of 4 KB, more with many ranks
 
   const Operation operation_;
   const bool blocking_;

@@ -40,7 +40,7 @@ std::vector<Method> mpi_methods(const CaseContext& context, const Messages& mess
   const std::string& staging = context.axis(kStaging);
   std::string why_not;
   if (calls_are(context, kPersistent))
-    why_not = staging == kNoStaging ? why_no_requests(messages)
+    why_not = staging == kNoStaging ? why_no_requests(messages.slots)
                                     : "persistent requests do not go with --staging";
   const auto make = [&, buffers]() -> std::unique_ptr<Transport> {
     if (staging == kNoStaging) return unstaged(context, messages, buffers);

@@ -87,7 +87,7 @@ class Launcher:
         file = self.folder / "records.jsonl"
         file.unlink(missing_ok=True)
         probes = words[:1] == ("probe",)
-        cache = () if probes else SMALL_CACHE
+        cache = () if probes or "--cache" in words else SMALL_CACHE
         records = () if "--solve" in words else ("--jsonl", str(file))
         whole = [*cache, *records]  # of the launch: each line has them
         lines = [word for given in words for word in ([*whole, given] if given == "+" else [given])]

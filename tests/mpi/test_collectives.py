@@ -48,6 +48,17 @@ def test_every_way_to_call_an_operation(launcher: Any) -> None:
         assert {record["axes"]["calls"] for record in done.of("samples")} == {calls}
 
 
+@one_library
+def test_there_is_no_request_for_each_of_very_many_buffers(launcher: Any) -> None:
+    words = ("--calls", "persistent", "--reuse", "rotating", "--sizes", "4,4K")
+    done = launcher.run("allreduce", *words, *QUICK, "--cache", "1M")
+    assert done.code == 0, done.err
+    [skipped] = done.of("problem")
+    assert (skipped["status"], skipped["size_bytes"]) == ("skipped", 4)
+    assert "a request for each of 32769 buffers is too many" in skipped["message"]
+    assert [record["size_bytes"] for record in done.of("samples")] == [4096]
+
+
 @pytest.mark.parametrize(
     ("measured_library", "calls", "name"),
     [(library, calls, name) for (library, calls), names in BROKEN.items() for name in names],

@@ -102,7 +102,7 @@ std::unique_ptr<Case> make(const CaseContext& context, Fan fan) {
   if (calls_are(context, kPersistent)) {
     Messages all = messages;
     all.slots *= static_cast<std::uint64_t>(size) - 1;
-    if (const std::string why = why_no_requests(all); !why.empty()) throw Unfit(why);
+    if (const std::string why = why_no_requests(all.slots); !why.empty()) throw Unfit(why);
   }
   return std::make_unique<FanCase>(context, fan);
 }

@@ -24,7 +24,7 @@ std::unique_ptr<Case> make(const CaseContext& context) {
   if (context.bytes % static_cast<std::size_t>(parts) != 0)
     throw Unfit("partitions are of equal size: sizes are multiples of " + std::to_string(parts));
   const Messages messages = ping_pong_messages(context, 1 - context.group.rank());
-  if (const std::string why = why_no_requests(messages); !why.empty()) throw Unfit(why);
+  if (const std::string why = why_no_requests(messages.slots); !why.empty()) throw Unfit(why);
   check_memory(context, {.all = Slots::bytes(messages)});
   return std::make_unique<Owning<PartitionedPingPong, Partitioned>>(
       context, messages, [&](const Buffers& buffers) {

@@ -62,10 +62,10 @@ class RequestsOfSlots {
 };
 
 // Why there cannot be a request for each slot; empty where there can.
-inline std::string why_no_requests(const Messages& messages) {
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 16;  // a library keeps some 1 KB of each
-  if (messages.slots <= kMost) return "";
-  return "a request for each of " + std::to_string(messages.slots) +
+inline constexpr std::uint64_t kMostRequests = std::uint64_t{1} << 16;  // of 1 KB in a library
+inline std::string why_no_requests(std::uint64_t slots, std::uint64_t most = kMostRequests) {
+  if (slots <= most) return "";
+  return "a request for each of " + std::to_string(slots) +
          " buffers is too many: larger messages or --reuse fixed have fewer";
 }
 
