@@ -37,17 +37,20 @@ void compute_on_cpu(std::uint64_t steps) {
 
 // So many that action(steps) takes `target_us` on the slowest rank, or the fewest. Collective.
 template <class Action>
-std::uint64_t steps_for(Group& group, double target_us, Action action) {
+std::uint64_t steps_for(Group& group, double target_us, double most_us, Action action) {
+  const Patience patience(group, most_us);
   std::uint64_t steps = kFewestSteps;
-  double us = slowest_us(group, kTrials, [&] { action(steps); });
+  double us = slowest_us(group, kTrials, patience, [&] { action(steps); });
   if (us >= target_us) return steps;
   double fewer_us = us;
-  while (us < target_us && steps < kMostSteps) {
+  while (us < target_us && steps < kMostSteps && patience.lasts()) {
     steps *= 2;
     fewer_us = us;
-    us = slowest_us(group, kTrials, [&] { action(steps); });
+    us = slowest_us(group, kTrials, patience, [&] { action(steps); });
   }
-  if (us < target_us) return steps;
+  if (us < target_us)
+    return static_cast<std::uint64_t>(
+        std::min(target_us / us * static_cast<double>(steps), static_cast<double>(kMostSteps)));
   const double share = (target_us - fewer_us) / (us - fewer_us);
   const std::uint64_t fewer = steps / 2;
   return fewer + static_cast<std::uint64_t>(share * static_cast<double>(fewer));
@@ -97,14 +100,14 @@ Computation::Computation(const CaseContext& context)
       cpu_steps_(on_cpu_ ? kFewestSteps : 0),
       device_steps_(device_ != nullptr ? kFewestSteps : 0) {}
 
-void Computation::fit(Group& group, double target_us) {
+void Computation::fit(Group& group, double target_us, double most_us) {
   if (on_cpu_) {
-    cpu_steps_ = steps_for(group, target_us, compute_on_cpu);
+    cpu_steps_ = steps_for(group, target_us, most_us, compute_on_cpu);
     const auto pieces = static_cast<std::uint64_t>(target_us / kTestEveryUs);
     if (tests_) pieces_ = std::min(cpu_steps_, std::max(kFewestTests, pieces));
   }
   if (device_ != nullptr)
-    device_steps_ = steps_for(group, target_us, [this](std::uint64_t steps) {
+    device_steps_ = steps_for(group, target_us, most_us, [this](std::uint64_t steps) {
       device_->begin(steps);
       wait(nullptr);
     });

@@ -47,8 +47,9 @@ class Computation {
 
   bool on_device() const { return device_ != nullptr; }
   // Makes each part of it as long as `target_us`, or as its shortest, on the slowest rank; all
-  // ranks do the same work. Collective.
-  void fit(Group& group, double target_us);
+  // ranks do the same work. Where to try as much of a part would take longer than about `most_us`,
+  // less of it tells. Collective.
+  void fit(Group& group, double target_us, double most_us);
   // All of it. Tests `beside`, if there is one, as the axis says.
   void run(Communication* beside);
   double device_us() const { return device_->own_us(); }

@@ -11,7 +11,8 @@ namespace {
 enum Phase : std::size_t { kCommunicate, kCompute, kBoth, kDeviceAlone, kDeviceBeside };
 constexpr int kTrials = 5;
 constexpr int kAttempts = 3;
-constexpr double kAlike = 1.25;  // times as long: near enough for both to hide each other
+constexpr double kAlike = 1.25;       // times as long: near enough for both to hide each other
+constexpr double kTrialShare = 0.25;  // of the patience: what the trials of one thing take
 
 }  // namespace
 
@@ -30,14 +31,13 @@ std::vector<double> OverlapTimer::values(const Times& times) const {
   return {times.phases_us[kBoth] / std::max(typical[kCommunicate], typical[kCompute])};
 }
 
+void OverlapTimer::first_use(Communication& communication) const {
+  communication.begin();
+  communication.finish();
+}
+
 void OverlapTimer::run(std::uint64_t n, Communication& communication) {
-  if (state_ == State::kUnused) {  // a first use is that of the communication alone
-    communication.begin();
-    communication.finish();
-    state_ = State::kUsed;
-    return;
-  }
-  if (state_ == State::kUsed) fit(communication);
+  if (!fitted_) fit(communication);
   const std::size_t width = phases_.count();
   all_ns_.resize(n * width);
   for (std::uint64_t i = 0; i < n; ++i) measure(communication, &all_ns_[i * width]);
@@ -56,14 +56,18 @@ void OverlapTimer::fit(Communication& communication) {
     communication.begin();
     communication.finish();
   };
-  double target_us = slowest_us(group_, kTrials, communicate);
+  const Patience patience(group_, most_us_);
+  const double part_us = kTrialShare * most_us_;
+  const auto part = [&] { return Patience(group_, part_us); };
+  double target_us = slowest_us(group_, kTrials, part(), communicate);
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    computation_->fit(group_, target_us);
-    target_us = slowest_us(group_, kTrials, communicate);
-    const double took_us = slowest_us(group_, kTrials, [&] { computation_->run(nullptr); });
+    computation_->fit(group_, target_us, part_us);
+    if (!patience.lasts(2 * target_us)) break;  // to look at both
+    target_us = slowest_us(group_, kTrials, part(), communicate);
+    const double took_us = slowest_us(group_, kTrials, part(), [&] { computation_->run(nullptr); });
     if (std::max(target_us, took_us) < kAlike * std::min(target_us, took_us)) break;
   }
-  state_ = State::kFitted;
+  fitted_ = true;
 }
 
 void OverlapTimer::measure(Communication& communication, double* ns) {

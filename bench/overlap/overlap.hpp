@@ -17,6 +17,10 @@ class OverlapTimer {
   // Collective. Throws Unfit on all ranks where one cannot compute as it is to.
   explicit OverlapTimer(const CaseContext& context);
 
+  // What it takes to fit the computation to the communication, about and at most.
+  void prepare_within(double ns) { most_us_ = ns / 1e3; }
+  // That of the communication alone.
+  void first_use(Communication& communication) const;
   void run(std::uint64_t n, Communication& communication);
   // One communication for each payload: beside computation, or alone, in turn.
   void run_round(std::uint64_t round, Communication& communication);
@@ -32,7 +36,8 @@ class OverlapTimer {
 
   Group& group_;
   std::unique_ptr<Computation> computation_;
-  enum class State { kUnused, kUsed, kFitted } state_ = State::kUnused;
+  bool fitted_ = false;
+  double most_us_ = 0;
   std::vector<double> all_ns_;  // of each iteration, on this rank
   Phases phases_;
 };
@@ -46,6 +51,8 @@ class Overlapping : public Base, protected Communication {
   explicit Overlapping(std::unique_ptr<OverlapTimer> timer, Arguments&&... arguments)
       : Base(std::forward<Arguments>(arguments)...), timer_(std::move(timer)) {}
 
+  void prepare_within(double ns) final { timer_->prepare_within(ns); }
+  void first_use() final { timer_->first_use(*this); }
   void run(std::uint64_t n) final { timer_->run(n, *this); }
   void run_round(std::uint64_t round) final { timer_->run_round(round, *this); }
   std::vector<double> values(const Times& times) const final { return timer_->values(times); }

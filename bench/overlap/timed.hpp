@@ -19,11 +19,29 @@ double timed_ns(Group& group, Action action) {
   return static_cast<double>(now_ns() - begin);
 }
 
-// Of `count` trials the median, on the slowest rank. Collective.
+// How long something may still take, by the leader's clock.
+class Patience {
+ public:
+  Patience(Group& group, double us)
+      : group_(group), until_(now_ns() + static_cast<std::int64_t>(1e3 * us)) {}
+
+  double left_us() const { return static_cast<double>(until_ - now_ns()) / 1e3; }
+  // Whether it is as long as that, on every rank alike. Collective.
+  bool lasts(double us = 0) const { return group_.broadcast(left_us() > us ? 1 : 0) != 0; }
+
+ private:
+  Group& group_;
+  const std::int64_t until_;
+};
+
+// Of `count` trials the median, on the slowest rank; of at least one, where there is no patience
+// for all of them. Collective.
 template <class Action>
-double slowest_us(Group& group, int count, Action action) {
+double slowest_us(Group& group, int count, const Patience& patience, Action action) {
   std::vector<double> trials;
-  for (int i = 0; i < count; ++i) trials.push_back(timed_ns(group, action) / 1e3);
+  do {
+    trials.push_back(timed_ns(group, action) / 1e3);
+  } while (static_cast<int>(trials.size()) < count && patience.lasts());
   return group.largest(median(trials));
 }
 

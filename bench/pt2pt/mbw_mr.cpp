@@ -23,6 +23,7 @@ class MultiplePairs final : public OneWay<T> {
   }
 
   void run(std::uint64_t n) override { this->run_windows(n * windows_); }
+  void first_use() override { this->run_windows(1); }
   std::uint64_t operations() const override { return windows_; }
   std::vector<double> values(const Times& times) const override {
     const std::uint64_t pairs = static_cast<std::uint64_t>(this->context().group.size()) / 2;

@@ -22,6 +22,7 @@ class MultipleLatencies final : public PingPong<T> {
   }
 
   void run(std::uint64_t n) override { PingPong<T>::run(n * trips_); }
+  void first_use() override { PingPong<T>::run(1); }
   std::uint64_t operations() const override { return trips_; }
   std::vector<double> values(const Times& times) const override { return {times.us / 2}; }
 

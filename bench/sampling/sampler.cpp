@@ -11,9 +11,16 @@ namespace {
 
 constexpr double kNs = 1e9;
 constexpr double kSteady = 0.01;         // two successive warm-up batches this near are steady
-constexpr double kWarmUpShare = 0.1;     // of the slot
+constexpr double kWarmUpShare = 0.1;     // of the slot, or of the limit where that is less
+constexpr double kPrepareShare = 0.25;   // of the limit
 constexpr double kMinTicks = 20;         // a sample lasts at least this many clock ticks ...
 constexpr double kMaxClockShare = 0.01;  // ... and reading the clock is at most this share of it
+// A forecast may be wrong, and a round goes on to its end. So it is at most so many times as long
+// as what it was foretold from, or so short that it may take a hundred times as long: then it is
+// not parted, as every round begins with an iteration that is not timed, and one that follows no
+// other.
+constexpr double kMostGrowth = 16;
+constexpr double kShortShare = 0.01;  // of what is left of the limit
 // Times of all ranks that are reduced at once, or those of one sample.
 constexpr std::size_t kMostGathered = std::size_t{1} << 16;
 
@@ -50,20 +57,20 @@ class Sampler::Run {
         longest_(policy.reduce == Reduce::kMaximum) {}
 
   Measurement measure() {
-    const std::int64_t begin = now_ns();
+    begin_ns_ = now_ns();
     warm_up();
-    if (!result_.hopeless && !result_.too_slow) sample(begin);
+    if (!result_.hopeless && !result_.too_slow) sample();
     reduce();
-    result_.seconds = static_cast<double>(now_ns() - begin) / kNs;
+    result_.seconds = static_cast<double>(now_ns() - begin_ns_) / kNs;
     return std::move(result_);
   }
 
  private:
-  void sample(std::int64_t begin) {
+  void sample() {
     warm_ = true;
     set_batch();
     if (keeps_) own_us_.reserve(2 * policy_.max_kept);
-    while (const std::uint64_t round = next_round(begin)) {
+    while (const std::uint64_t round = next_round()) {
       take(round);
       // A warm-up that was disturbed promised longer samples than these: they are too short for the
       // clock, so they are given up.
@@ -87,18 +94,24 @@ class Sampler::Run {
 
   void warm_up() {
     mark(Mark::kPrepares, 0, group_.rank(), group_.size());
+    sampled_.prepare_within(kPrepareShare * policy_.limit_s * kNs);
     begin_sample();
-    result_.first_use_us = static_cast<double>(run_timed(1)) / 1e3;
+    const std::int64_t first_ns = now_ns();
+    sampled_.first_use();
+    result_.first_use_us = static_cast<double>(spent(now_ns() - first_ns)) / 1e3;
     result_.warmup_iterations = 1;
     if (is_too_slow()) return;
 
+    const double most_s = kWarmUpShare * std::min(policy_.slot_s, policy_.limit_s);
+    const double most_used_s = std::min(policy_.slot_s, kWarmUpShare * policy_.limit_s);
     const std::int64_t since = now_ns();
     std::uint64_t wanted = 1;
     while (const std::uint64_t count = group_.broadcast(wanted)) {
       const double previous = per_iteration_ns_;
       const std::int64_t start = now_ns();
       const std::int64_t spent_ns = apart_ ? run_apart(count) : run_timed(count);
-      per_turn_ns_ = static_cast<double>(now_ns() - start) / static_cast<double>(count);
+      seen_ns_ = static_cast<double>(now_ns() - start);
+      per_turn_ns_ = seen_ns_ / static_cast<double>(count);
       per_iteration_ns_ = static_cast<double>(spent_ns) / static_cast<double>(count);
       if (count == 1 && policy_.hopeless_us && group_.broadcast(is_hopeless() ? 1 : 0) != 0)
         return give_up(spent_ns);
@@ -106,8 +119,8 @@ class Sampler::Run {
       const double spent_s = static_cast<double>(now_ns() - since) / kNs;
       const bool steady = std::abs(per_iteration_ns_ - previous) < kSteady * per_iteration_ns_ &&
                           spent_s > policy_.min_warmup_s;
-      const bool used = result_.warmup_iterations >= policy_.min_warmup || spent_s > policy_.slot_s;
-      const bool warm = used && (steady || spent_s > kWarmUpShare * policy_.slot_s);
+      const bool used = result_.warmup_iterations >= policy_.min_warmup || spent_s > most_used_s;
+      const bool warm = used && (steady || spent_s > most_s);
       wanted = warm ? 0 : 2 * count;
     }
     per_iteration_ns_ = std::max(1.0, per_iteration_ns_);
@@ -143,8 +156,9 @@ class Sampler::Run {
   // the leader knows now.
   void set_batch() {
     result_.batch = group_.broadcast(at_least_one(shortest_ns_ / per_iteration_ns_));
-    falls_in_step_ = group_.broadcast(per_iteration_ns_ < policy_.slot_s * kNs ? 1 : 0) != 0;
-    const double fit = policy_.slot_s * kNs / sample_ns();
+    filled_ns_ = left_ns();
+    falls_in_step_ = group_.broadcast(per_iteration_ns_ < filled_ns_ ? 1 : 0) != 0;
+    const double fit = filled_ns_ / sample_ns();
     result_.kept_every =
         group_.broadcast(at_least_one(fit / static_cast<double>(policy_.max_kept)));
   }
@@ -153,20 +167,26 @@ class Sampler::Run {
     return std::max(per_turn_ns_, per_iteration_ns_) * static_cast<double>(result_.batch);
   }
 
-  // The leader foretells how many samples fill what is left of the slot, and looks again.
-  std::uint64_t next_round(std::int64_t begin) {
-    const double left_ns = policy_.slot_s * kNs - spent_ns_;
-    const double limit_left = policy_.limit_s * kNs - static_cast<double>(now_ns() - begin);
-    double wanted = std::floor(left_ns / sample_ns());
+  double limit_left_ns() const {
+    return policy_.limit_s * kNs - static_cast<double>(now_ns() - begin_ns_);
+  }
+  // Of the slot, if the limit leaves as much.
+  double left_ns() const { return std::min(policy_.slot_s * kNs - spent_ns_, limit_left_ns()); }
+
+  // The leader foretells how many samples fill what is left, and looks again.
+  std::uint64_t next_round() {
+    const double left = left_ns();
+    const double limit_left = limit_left_ns();
+    double wanted = std::floor(left / sample_ns());
     if (taken_ < policy_.least_samples)
       wanted = std::max(wanted, static_cast<double>(policy_.least_samples - taken_));
     const double possible = std::floor(limit_left / sample_ns());
     if (wanted > possible && taken_ < policy_.least_samples)
       result_.limited = "time limit of a case";
-    wanted = std::min(wanted, possible);
+    const double trusted = std::max(kMostGrowth * seen_ns_, kShortShare * limit_left);
+    wanted = std::min({wanted, possible, std::max(1.0, std::floor(trusted / sample_ns()))});
     if (taken_ == 0) wanted = std::max(wanted, 1.0);
-    const bool enough =
-        taken_ >= policy_.least_samples && left_ns < kWarmUpShare * policy_.slot_s * kNs;
+    const bool enough = taken_ >= policy_.least_samples && left < kWarmUpShare * filled_ns_;
     return group_.broadcast(wanted < 1 || enough ? 0 : static_cast<std::uint64_t>(wanted));
   }
 
@@ -233,6 +253,7 @@ class Sampler::Run {
     const double all_ns = static_cast<double>(now_ns() - start);
     const auto iterations = static_cast<double>(round * result_.batch);
     spent_ns_ += all_ns;
+    seen_ns_ = all_ns;
     per_turn_ns_ = all_ns / iterations;
     per_iteration_ns_ = std::max(1.0, timed_ns / iterations);
   }
@@ -353,10 +374,13 @@ class Sampler::Run {
                                  // iterations follow each other, the time and its phases
   double per_iteration_ns_ = 0;
   double per_turn_ns_ = 0;  // the same with what is not timed: barriers, what begins a sample
+  double seen_ns_ = 0;      // what both are of: the last batch of the warm-up, or the last round
   bool warm_ = false;
   bool falls_in_step_ = true;
   std::uint64_t taken_ = 0;
   double spent_ns_ = 0;
+  double filled_ns_ = 0;  // by all rounds
+  std::int64_t begin_ns_ = 0;
 };
 
 SamplingPolicy usual_policy(const CommonOptions& options) {

@@ -31,7 +31,7 @@ enum class Reduce { kLeader, kMaximum, kMean };
 // The first three, whose usual values the options have, are set by usual_policy.
 struct SamplingPolicy {
   double slot_s = 0;                // time for timed samples of one case
-  double limit_s = 0;               // one case never takes much longer, even for fewer samples
+  double limit_s = 0;               // one case never takes much longer, whatever the slot is
   std::uint64_t least_samples = 0;  // taken beyond the slot if need be
   std::uint64_t max_kept = 256;     // of more samples every n-th is kept, spread over the slot
   std::uint64_t min_warmup = 1;     // iterations, if they fit into a slot
@@ -61,7 +61,7 @@ struct Measurement {
   std::uint64_t kept_every = 1;
   std::uint64_t iterations = 0;  // timed
   std::uint64_t warmup_iterations = 0;
-  double first_use_us = 0;  // the very first iteration
+  double first_use_us = 0;  // the very first iteration, or operation of it
   double seconds = 0;
   bool hopeless = false;               // as the policy has it; known on every rank,
   bool too_slow = false;               // and so is that it was given up for its budget
@@ -74,6 +74,10 @@ class Sampled {
   virtual ~Sampled() = default;
   // All ranks run the same n.
   virtual void run(std::uint64_t n) = 0;
+  // The very first: of an iteration that is many operations, one of these.
+  virtual void first_use() { run(1); }
+  // Before that: what it may take to find out how it is to be run, where it has to.
+  virtual void prepare_within(double /*ns*/) {}
   // Of a sample, where iterations are more than the clock needs: because nobody waits between them,
   // but at last, or because the first and the last of a sample are unlike the others.
   virtual double least_sample_ns() const { return 0; }

@@ -88,13 +88,9 @@ class StreamPingPong final : private Ends, public PairCase<Channel> {
     alone(n * operations());
     phases_.lap(kAlone);
   }
-  // One message each way, after work: alone would bring the same once more.
-  void run_round(std::uint64_t) override {
-    if (channel.enqueues())
-      enqueued(1);
-    else
-      synchronised(1);
-  }
+  void first_use() override { one_trip(); }
+  // Alone would bring the same once more.
+  void run_round(std::uint64_t) override { one_trip(); }
 
   std::uint64_t operations() const override { return channel.enqueues() ? kEnqueued : 1; }
   std::vector<double> values(const Times& times) const override {
@@ -106,6 +102,13 @@ class StreamPingPong final : private Ends, public PairCase<Channel> {
   enum Phase : std::size_t { kWithWork, kAlone, kSynchronise };
   using Names = std::vector<std::string>;
 
+  // A message each way, after work.
+  void one_trip() {
+    if (channel.enqueues())
+      enqueued(1);
+    else
+      synchronised(1);
+  }
   void synchronised(std::uint64_t n) {
     for (std::uint64_t i = 0; i < n; ++i) {
       if (!is_first()) channel.receive(slots.in, slot(0));

@@ -157,6 +157,23 @@ def test_the_first_use_of_threads_is_one_round_trip(launcher: Any, faulty: Path)
     assert case["first_use_us"] < 2 * 2 * min(case["samples"])
 
 
+@one_library
+def test_the_first_use_of_many_pairs_is_one_round_trip_or_window(
+    launcher: Any, faulty: Path
+) -> None:
+    """Each of two sends; an iteration has four round trips, or windows."""
+    env = {"LD_PRELOAD": str(faulty), "NEARPEAK_FAULT": "slow"}
+    few = ("--least-samples", "3", "--window", "1", "--slot-ms", "0.1")
+    words = ("--calls", "blocking", "--no-verify", "--sizes", "4M", *few)
+    done = launcher.run("multi_lat", *words, env=env, gives_way=True)
+    assert done.measured() == {"multi_lat"}
+    [case] = done.of("samples")
+    assert 100e3 <= case["first_use_us"] < 200e3
+    done = launcher.run("mbw_mr", *words, env=env, gives_way=True)
+    assert done.measured() == {"mbw_mr"}
+    assert all(100e3 <= case["first_use_us"] < 200e3 for case in done.of("samples"))
+
+
 # With each the size of messages that have it.
 FAULTS = {"dropped": 1004, "misplaced": 1008, "gap": 1012, "late": 1016, "swapped": 1020}
 RIGHT = 2000

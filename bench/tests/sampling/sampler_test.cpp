@@ -123,6 +123,77 @@ TEST_CASE("a case that is too slow for its limit keeps what it has and says why"
   CHECK(result.limited);
 }
 
+namespace {
+
+// A slot that is far longer than the limit.
+SamplingPolicy limited_policy(double limit_s) {
+  SamplingPolicy policy = usual_policy({});
+  policy.slot_s = 10;
+  policy.limit_s = limit_s;
+  return policy;
+}
+
+}  // namespace
+
+TEST_CASE("what becomes far slower than its warm-up foretold is seen within the limit") {
+  std::uint64_t done = 0;
+  const auto result = measure(limited_policy(0.2), [&](std::uint64_t n) {
+    for (std::uint64_t i = 0; i < n; ++i) spend(++done > 300 ? 100 : 1);
+  });
+  CHECK(result.iterations > 300);
+  CHECK(result.seconds < 1);
+}
+
+TEST_CASE("a warm-up ends at a share of the limit, however long the slot is") {
+  SamplingPolicy policy = limited_policy(0.2);
+  std::uint64_t calls = 0;
+  const auto unsteady = [&](std::uint64_t n) {
+    spend((++calls % 2 == 0 ? 5 : 10) * static_cast<double>(n));
+  };
+  constexpr std::uint64_t kMost = 20'000;  // of 20 ms, and of the batch that goes on beyond
+  CHECK(measure(policy, unsteady).warmup_iterations < kMost);
+  policy.min_warmup = 1'000'000;  // buffers
+  const auto result = measure(policy, unsteady);
+  CHECK(result.warmup_iterations < kMost);
+  CHECK(result.iterations > result.warmup_iterations);
+}
+
+TEST_CASE("as many samples are kept of what the limit leaves of a slot as of a whole one") {
+  const auto result =
+      measure(limited_policy(0.1), [](std::uint64_t n) { spend(5 * static_cast<double>(n)); });
+  CHECK(result.samples_us.size() >= 64);
+  CHECK_FALSE(result.limited);
+}
+
+TEST_CASE("rounds are few: each begins with an iteration that is not timed") {
+  std::uint64_t runs = 0;
+  const auto result = measure(short_policy(), [&](std::uint64_t n) {
+    spend(50 * static_cast<double>(n));
+    runs += n;
+  });
+  CHECK(runs - result.iterations - result.warmup_iterations <= 6);
+}
+
+TEST_CASE("what is prepared has a share of the limit, and a first use is that of one operation") {
+  struct Prepared final : Sampled {
+    void prepare_within(double ns) override { most_ns = ns; }
+    void first_use() override {
+      prepared_first = most_ns > 0;
+      spend(20);
+    }
+    void run(std::uint64_t n) override { spend(2000 * static_cast<double>(n)); }
+    double most_ns = 0;
+    bool prepared_first = false;
+  } prepared;
+  Alone alone;
+  SamplingPolicy policy = short_policy();
+  policy.limit_s = 0.1;
+  const auto result = Sampler(alone, ClockQuality{1, 20}).measure(policy, prepared);
+  CHECK(prepared.prepared_first);
+  CHECK(prepared.most_ns < 0.5e8);
+  CHECK(result.first_use_us < quantile(result.samples_us, 0));
+}
+
 TEST_CASE("what is longer than a slot is not run once more before it is timed") {
   std::uint64_t runs = 0;
   SamplingPolicy policy = short_policy();
