@@ -56,6 +56,17 @@ def test_what_the_outputs_encoding_lacks_stops_nothing() -> None:
         assert (done.returncode, b"Traceback" in done.stderr) == (status, False), done.stderr
 
 
+def test_json_is_utf_8_whatever_the_locale() -> None:
+    study = Path(__file__).parents[2] / "examples" / "h200x2"
+    done = subprocess.run(
+        [Path(sys.executable).with_name("nearpeak"), "export", study, "--json"],
+        env={**os.environ, "PYTHONIOENCODING": "latin-1"},
+        capture_output=True,
+        check=True,
+    )
+    assert "ä" in done.stdout.decode()
+
+
 def test_a_full_disk_behind_the_output_is_one_line() -> None:
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(

@@ -145,6 +145,7 @@ def test_latex_escapes_what_it_would_obey() -> None:
         r"a\_b \& 50\% \$x\$ \#1 \{y\} \textasciitilde{}\textasciicircum{}"
         r" \textbackslash{}end \textless{}\textgreater{}"
     )
+    assert escape('a "b"') == "a ''b''"
     assert "\n" not in escape("a\nb\u2028c")
 
 

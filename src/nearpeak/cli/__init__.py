@@ -90,7 +90,7 @@ def print_json(whole: object) -> None:
     """Prints what a command has found, for programs."""
     import msgspec
 
-    typer.echo(msgspec.json.format(msgspec.json.encode(whole)).decode())
+    typer.echo(msgspec.json.format(msgspec.json.encode(whole)))  # as UTF-8
 
 
 def print_hosts(differ: Mapping[str, Sequence[str]], unknown: Mapping[str, str]) -> None:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`nearpeak export`: a study's results for other programs."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -59,6 +58,6 @@ def export(
     else:
         text = to_latex(results) if as_latex else to_json(results)
     if output is None:
-        sys.stdout.write(text)
+        typer.echo(text.encode(), nl=False)  # as a file has it, whatever the locale
     else:
         write_whole(output, text)

@@ -49,7 +49,7 @@ _LATEX = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
+    '"': "''",  # \textquotedbl is in no document without the package fontenc
     "µ": r"\textmu{}",
     "[": "{[}",
     "]": "{]}",
