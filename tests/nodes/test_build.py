@@ -132,7 +132,7 @@ def test_three_nodes_are_too_few_to_judge(tmp_path: Path) -> None:
     assert latency.usual == pytest.approx(2.0, rel=0.05)
     usual = words.usual(found, latency)
     assert usual.startswith("latency, each pair alone: ")  # each round is one pair
-    assert usual.endswith(" us, the median of pairs")
+    assert usual.endswith(" µs, the median of pairs")
     assert "so that nothing was judged" in words.conclusion(found)
 
 
