@@ -27,6 +27,11 @@ cray-mpich/8.1.29 (L,D)
 mvapich2/2.3.7-gdr
 fftw/3.3-openmpi
 """
+MODULES_5 = """\
+/apps/modules:
+openmpi/5.0.3(default:stable) <L>
+mpich/4.2(@)
+"""
 
 
 def test_listings_are_parsed() -> None:
@@ -44,11 +49,16 @@ def test_listings_are_parsed() -> None:
         "mvapich2/2.3.7-gdr",
         "fftw/3.3-openmpi",
     ]
+    assert modules.parse_avail(MODULES_5) == ["openmpi/5.0.3", "mpich/4.2"]
 
 
 @pytest.mark.parametrize(
     "name",
-    ["openmpi/5", "mpi/openmpi-x86_64", "mpich/4", "intel-mpi/1", "impi/2", "mvapich2/2", "hpcx"],
+    [
+        *("openmpi/5", "mpi/openmpi-x86_64", "mpich/4", "intel-mpi/1", "impi/2", "mvapich2/2"),
+        *("hpcx", "openmpi4/4.1.4", "openmpi_gcc/5.0", "intel-oneapi-mpi-2021.10.0-gcc-12"),
+        *("nvhpc-hpcx/24.7", "nvhpc-openmpi3/24.7"),
+    ],
 )
 def test_worth_a_look(name: str) -> None:
     assert modules.WORTH_A_LOOK.search(name)

@@ -9,11 +9,15 @@ from pathlib import Path
 LIMIT_SECONDS = 60.0
 
 # Which modules are worth loading to look for an MPI. A filter for speed: what is then found is
-# identified by itself.
+# identified by itself. OpenHPC has `openmpi4`, Spack `intel-oneapi-mpi`, NVIDIA's HPC SDK
+# `nvhpc-hpcx`.
 WORTH_A_LOOK = re.compile(
-    r"^(open|intel-?|i-?|spectrum-|platform-|cray-)?mpi(-|/|$)|^(cray-)?mpich|^mvapich|^impi|^hpcx",
+    r"^(open|intel-?|intel-oneapi-|i-?|spectrum-|platform-|cray-|nvhpc-open)?mpi\d*([-_./]|$)"
+    r"|^(cray-)?mpich|^mvapich|^impi|^(nvhpc-)?hpcx",
     re.IGNORECASE,
 )
+# What listings put behind a name: `(default)`, `(L,D)`, `(default:v4)`, `<aL>`.
+_MARKS = re.compile(r"(\s*(\([^()\s]*\)|<[^<>]*>))+\s*$")
 START_FILES = ("/etc/profile.d/modules.sh", "/etc/profile.d/lmod.sh", "/etc/profile.d/z00_lmod.sh")
 
 
@@ -27,7 +31,7 @@ def parse_avail(text: str) -> list[str]:
     """The module names in the output of `module -t avail`, in its order."""
     names = []
     for line in text.splitlines():
-        name = re.sub(r"\s*(\((default|D|L|[A-Z](,[A-Z])*)\)|<[^>]*>)\s*$", "", line).strip()
+        name = _MARKS.sub("", line).strip()
         if name and not name.endswith((":", "/")) and " " not in name:
             names.append(name)
     return list(dict.fromkeys(names))
