@@ -154,6 +154,12 @@ def test_picture(tmp_path: Path, pretend: Callable[[str], None]) -> None:
         run("--picture", str(tmp_path / "nowhere" / "machine.svg"))
 
 
+def test_both_a_record_and_a_picture(tmp_path: Path) -> None:
+    files = [tmp_path / "mine.txt", tmp_path / "mine.svg"]
+    run("--record", str(files[0]), "--picture", str(files[1]))
+    assert sorted(tmp_path.iterdir()) == sorted(files)
+
+
 def test_a_picture_is_what_its_name_says(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"m\.png: it draws SVG alone, so name it .*m\.svg"):
         run("--picture", str(tmp_path / "m.png"))

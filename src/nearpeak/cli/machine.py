@@ -83,9 +83,11 @@ def machine(
     paths, missing = discover_paths(here, names, all_pairs)
     if record is not None:
         _record(here, record)
-    elif picture is not None:
+    if picture is not None:
         _draw(here, picture)
-    elif json:
+    if alone:
+        return
+    if json:
         whole: dict[str, object] = {
             "schema": SCHEMA,
             "machine": here,
