@@ -16,10 +16,16 @@ import pytest
 from nearpeak.conform import run
 from nearpeak.conform.progress import Progress
 from nearpeak.launching import mps
-from nearpeak.machine import allocation
+from nearpeak.machine import allocation, doctor
 from nearpeak.study import paths
 
 Nearpeak = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(autouse=True)
+def nothing_inherited(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in doctor.settings_in(os.environ):
+        monkeypatch.delenv(name)
 
 
 def test_a_run_and_one_that_goes_on(nearpeak: Nearpeak, tmp_path: Path) -> None:
@@ -35,6 +41,13 @@ def test_a_run_and_one_that_goes_on(nearpeak: Nearpeak, tmp_path: Path) -> None:
     (tmp_path / "c" / "conform.jsonl").write_text("".join(lines[:-3]))
     code, out, _ = nearpeak("conform", "--resume", "-o", "c")
     assert (code, out.splitlines()[-1]) == (0, "8 cases tried, none failed; c/conform.html")
+
+
+def test_inherited_settings_are_told(nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UCX_TLS", "tcp")
+    words = ("conform", "--mpi", "one", "--operations", "put", "--quick", "-o", "c")
+    _, _, err = nearpeak(*words)
+    assert "inherited from your shell, and not one's own settings: UCX_TLS=tcp; unset" in err
 
 
 def test_what_was_cut_off_between_libraries_is_not_complete(

@@ -179,12 +179,15 @@ def test_what_of_the_budget_is_not_used_is_said(
     monkeypatch.setattr(trials, "time", SimpleNamespace(monotonic=clock.__next__))
     monkeypatch.setattr(launches, "GUARD_SIZES", "8")
     monkeypatch.setattr(search, "MOST_TURNS", 1)
+    monkeypatch.setenv("UCX_TLS", "tcp")
     words = ["tune", "--mpi", "one", "--for", "latency:8", "--seed", "1"]
     with monkeypatch.context() as ended:
         ended.setattr(run, "search", lambda *_: signal.raise_signal(signal.SIGTERM))
         ended.setattr(allocation, "why_ending", lambda: "the job was cancelled")
         code, _, err = nearpeak(*words, "--budget", "3m")
     assert code == 128 + signal.SIGTERM
+    assert "inherited from your shell, and not one's own settings: " in err
+    assert " UCX_TLS=tcp; unset them" in err
     assert "interrupted: the job was cancelled\nnearpeak: interrupted; complete it with: " in err
     last = json.loads(Path("tuned/tune.jsonl").read_text().splitlines()[-1])
     assert last == {"record": "interrupted", "reason": "the job was cancelled"}

@@ -105,6 +105,13 @@ def search(
     return Search(bench, candidates({**FILLERS, **names}), seed).run(), bench
 
 
+def test_why_the_library_as_it_is_fails_is_told() -> None:
+    told: list[str] = []
+    bench = Planted(lambda _: "exit status 2: too large", 1)
+    Search(bench, candidates(FILLERS), 1, told.append).run()
+    assert (told, bench.done) == (["the library as it is: exit status 2: too large"], 3)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_one_setting_that_doubles_the_speed_is_found(seed: int) -> None:
     def effect(env: Env) -> tuple[float, float]:

@@ -125,6 +125,7 @@ def conform(
 
 def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
     """Tries everything, or without a choice what is left; what was seen is always written."""
+    from nearpeak.cli.run import say_inherited
     from nearpeak.conform import run
     from nearpeak.conform.journal import ConformJournal, check_new
     from nearpeak.conform.progress import Progress
@@ -160,6 +161,9 @@ def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
         run.check_resumed(journal.records, now, contenders)
     try:
         trials = run.Run(journal, described, where, TOOLS)
+        for contender in contenders:
+            env = {**contender.library.env, **contender.settings.env}
+            say_inherited(contender.library, env)
         left = sum(len(trials.left(contender)) for contender in contenders)
         with Progress(left, finding) as progress, ending():
             trials.begin(contenders)

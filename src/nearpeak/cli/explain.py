@@ -271,12 +271,14 @@ def _chosen(asked: Asked) -> "Single":
 
 
 def _look(chosen: "Single", asked: Asked, *, ask: bool) -> "Explanation":
+    from nearpeak.cli.run import say_inherited
     from nearpeak.explain import launches
     from nearpeak.terms.sizes import parse_sizes
 
     say(f"Path {chosen.path.id}: {chosen.path.summary}")
     say_lacking(chosen.library)
     warn(chosen.diagnoses, sys.stderr)
+    say_inherited(chosen.library, chosen.line([]).env)
     return launches.explain(
         chosen,
         parse_sizes(asked.sizes),

@@ -232,7 +232,7 @@ def launch(
         say(f"nearpeak: {benchmark} has no sizes: it is measured once, whatever --sizes says")
     say_lacking(library)
     warn(chosen.diagnoses, sys.stderr)
-    _say_inherited(library, chosen.line(words).env)
+    say_inherited(library, chosen.line(words).env)
     print(shell_line(chosen.line(words)), file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="nearpeak-run-") as folder:
         named_file = _value(parts[0], "--jsonl")
@@ -247,7 +247,7 @@ def launch(
             raise UserError(str(error)) from None
 
 
-def _say_inherited(library: "Library", given: Mapping[str, str]) -> None:
+def say_inherited(library: "Library", given: Mapping[str, str]) -> None:
     """Tells of the shell's variables that are settings of this library, but for what the launch
     sets itself: with them another library is measured than the one that users take it for."""
     from nearpeak.libraries.families import is_ceiling

@@ -121,9 +121,11 @@ def tune(
     ] = False,
 ) -> None:
     """Searches, confirms, writes and prints."""
-    from nearpeak.terms.sizes import parse_seconds
+    from nearpeak.cli.run import check, say_inherited
+    from nearpeak.terms.sizes import format_sizes, parse_seconds
     from nearpeak.tune import run
     from nearpeak.tune.journal import FORM, TuneJournal, budget_of, seconds_of
+    from nearpeak.tune.targets import by_benchmark
 
     added: float | None = None
     if resume:
@@ -139,6 +141,8 @@ def tune(
         if not dry_run:
             FORM.check_new(output)
     prepared = run.prepare(asked, say)
+    for name, sizes in by_benchmark(prepared.launches.targets).items():
+        check(prepared.launches.subjects[name], ["--sizes", format_sizes(sizes)], "tune")
     if dry_run:
         print("\n".join(candidate.label for candidate in prepared.candidates))
         return
@@ -147,6 +151,7 @@ def tune(
     say(f"Path {single.path.id}: {single.path.summary}")
     say_lacking(single.library)
     warn(single.diagnoses, sys.stderr)
+    say_inherited(single.library, single.line([]).env)
     with contextlib.closing(
         TuneJournal(output, None if resume else run.begin(prepared))
     ) as journal:

@@ -337,15 +337,19 @@ class Search:
 
     def _reference(self, launches: int) -> bool:
         """Measures what was taken so far anew; whether it works."""
-        worked = False
+        worked, why = False, ""
         for _ in range(launches):
-            if not isinstance(found := self._bench.measure(self.outcome.taken, "taken"), Failed):
-                self._own.append(found)
-                worked = True
-                if not self.outcome.taken:
-                    self._default = np.median(self._own, axis=0)
-                    self._tried.append((frozenset(), self._cost(found)))
-                    self._by_target.append(found)
+            if isinstance(found := self._bench.measure(self.outcome.taken, "taken"), Failed):
+                why = found.why
+                continue
+            self._own.append(found)
+            worked = True
+            if not self.outcome.taken:
+                self._default = np.median(self._own, axis=0)
+                self._tried.append((frozenset(), self._cost(found)))
+                self._by_target.append(found)
+        if not worked and not self.outcome.taken:
+            self._tell(f"the library as it is: {brief(why)}")
         return worked
 
     def _cost(self, found: Floats) -> float:
