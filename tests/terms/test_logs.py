@@ -114,6 +114,12 @@ REAL = {
     ("intel-segv", 139): "ended by SIGSEGV: KILLED BY SIGNAL: 11 (Segmentation fault)",
     ("openmpi-slots", 1): "exit status 1: There are not enough slots available in the system to"
     " satisfy the 9 slots that were requested by the application: ./c.openmpi",
+    # OMPI_MCA_smsc=xpmem without xpmem; the second time the launcher lost what a rank had said.
+    ("openmpi-component", 14): "exit status 14: A requested component was not found, or was unable"
+    " to be opened. This means that this component is either not installed or is unable to be used"
+    " on your system (e.g., sometimes this means that shared libraries that the component requires"
+    " are unable to be found/loaded). Note that Open MPI stopped ch",
+    ("openmpi-init", 14): "exit status 14: An error occurred in MPI_Init",
     # A node that died before and within a launch.
     ("mpich-dead-node", 255): "exit status 255: srun: error: Task launch for StepId=1.6 failed on"
     " node nearpeak-b: Communication connection failure",

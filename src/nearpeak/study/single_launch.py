@@ -19,7 +19,7 @@ from nearpeak.launching.program_records import (
 )
 from nearpeak.libraries.library import CommandLine
 from nearpeak.study.single import Single
-from nearpeak.terms.logs import crash_words
+from nearpeak.terms.logs import NOTHING_SAID, crash_words, last_words
 
 LIMIT_SECONDS = 120.0
 
@@ -94,7 +94,9 @@ def launched(
         if ended.end == "not started":
             raise LaunchFailed(ended.reason)
         if ended.end == "hung":
-            raise LaunchFailed(f"the launch did not end within {limit_seconds:.3g} s")
+            said = last_words(log)
+            last = "" if said == NOTHING_SAID else f"; the last that it said: {said}"
+            raise LaunchFailed(f"the launch did not end within {limit_seconds:.3g} s{last}")
         records = written(jsonl)
         problem = next((r for r in records if isinstance(r, ProblemRecord)), None)
         if ended.exit_status:

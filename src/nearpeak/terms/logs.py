@@ -32,8 +32,9 @@ _OF_ANY_END = re.compile(
     | (prterun|prte|mpirun|mpiexec|orterun)\S*\ (noticed|detected|has\ exited)        # Open MPI
     | Primary\ job\ +terminated
     | .*\ OSC\ UCX\ component\ priority\ set       # said whenever UCX finds no device of its own
-    | \[\S+:\d+\]\ (\[\ ?\d+\]|Signal|Failing\ at|\*\*\*\ (
-        Process\ received|End\ of\ error|reported\ by|on\ |MPI_ERRORS_ARE_FATAL|\ +and\ MPI))
+    | \[\S+:\d+\]\ (\[\ ?\d+\]|Signal|Failing\ at)
+    | (\[\S+:\d+\]\ )?\*\*\*\ (
+        Process\ received|End\ of\ error|reported\ by|on\ |MPI_ERRORS_ARE_FATAL|\ +and\ MPI)
     | (srun|slurmstepd\S*):\ (error:\ )?(                                             # Slurm
         \S+:\ task|Job\ step\ aborted|\*\*\*\ STEP|cluster\ configuration\ lacks)
     | \[(mpiexec|proxy:\S+)@\S+\]\ .*(                        # Hydra's stack below a lost process
@@ -48,6 +49,11 @@ _WRONG = re.compile(
     r"|not (found|enough|available|supported|permitted)|no such|no usable|denied|refused|truncated"
     r"|undefined|out of",
     re.IGNORECASE,
+)
+# Open MPI, whatever keeps it from starting; behind it its launcher, which has lost the rank.
+_OF_ANY_START = re.compile(
+    r"An error occurred in MPI_Init|It looks like MPI_INIT failed|Local abort before MPI_INIT"
+    r"|PMIX_ERR_UNREACH"
 )
 # srun names the node where it could not start a task; the line behind it does not.
 _OF_NODE = re.compile(r"srun: error: Task launch for \S+ failed on node ")
@@ -124,14 +130,16 @@ def last_words(*logs: Path) -> str:
     """The line of a launch's output that says why it ended.
 
     The last one of our programs' own; else the last that names a node on which nothing starts, or
-    something else wrong; else the last one. What launchers say of any end does not count.
+    something else wrong (but for what Open MPI says of any start that fails, only where there is no
+    other); else the last one. What launchers say of any end does not count.
     """
     words = _told(logs)
     own = [line for line in words if line.startswith(OWN)]
     nodes = [line for line in words if _OF_NODE.match(line)]
     wrong = [line for line in words if _WRONG.search(line)]
+    why = [line for line in wrong if not _OF_ANY_START.search(line)]
     lost = [LOST_NODE for line in _all_lines(logs) if _LOST_NODE.match(line)]
-    return (own or nodes or wrong or words or lost or [NOTHING_SAID])[-1][:300]
+    return (own or nodes or why or wrong[:1] or words or lost or [NOTHING_SAID])[-1][:300]
 
 
 def _aborted(lines: Iterable[str]) -> set[int]:
@@ -148,7 +156,7 @@ def _told(logs: Sequence[Path]) -> list[str]:
     found: list[str] = []
     framed: list[str] | None = None
     for line in _all_lines(logs):
-        if _FRAME.fullmatch(line):
+        if _FRAME.fullmatch(line.lstrip("\ufffd")):  # a null byte may stand before it
             if framed is not None:
                 found.append(_first_sentence(framed))
             framed = [] if framed is None else None
@@ -156,7 +164,9 @@ def _told(logs: Sequence[Path]) -> list[str]:
             (found if framed is None else framed).append(line)
     words = filter(_has_words, found + (framed or []))
     return [
-        re.sub(r"^\[\S+:\d+\] \*\*\* ", "", line) for line in words if not _OF_ANY_END.match(line)
+        re.sub(r"^(\[\S+:\d+\] )?\*\*\* ", "", line)
+        for line in words
+        if not _OF_ANY_END.match(line)
     ]
 
 
