@@ -363,6 +363,13 @@ def test_the_value_of_a_variable_is_a_serial_number() -> None:
     assert names.replace("0000:00 of QX-81722") == "0000:00 of serial1"
 
 
+def test_hidden_words_go_in_capitals_and_beside_an_underscore() -> None:
+    text = "Apollo APOLLO_ROOT=/opt/apollo_2 -A apollo_gpu apollonian"
+    assert replaced(text, names=Names(hidden=["apollo"])) == [
+        "word1 word1_ROOT=/opt/word1_2 -A word1_gpu apollonian"
+    ]
+
+
 def test_kept_phrases_stay_and_hidden_words_go() -> None:
     names = Names(kept=["host-memory node0", "10.3.1.2"], hidden=["apollo"])
     names.host("node0")

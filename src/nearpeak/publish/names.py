@@ -337,7 +337,9 @@ class Names:
         blank = "|".join(map(re.escape, sorted(self._blank, key=len, reverse=True)))
         kept = "|".join(map(re.escape, self._kept))
         words = sorted(self._words, key=lambda each: (-len(each), each))
-        known = (_alone(each) for each in words if len(each) > 1)
+        known = (
+            _alone(each, anyhow=self._words[each][0] == "word") for each in words if len(each) > 1
+        )
         word = "|".join([*known, *sorted(self._alike)])
         self._any_word = re.compile(word) if word else None
         hosts = (name for name, (kind, _) in self._words.items() if kind == "host")
@@ -440,10 +442,10 @@ class Names:
             self._word("serial", text)
 
 
-def _alone(word: str) -> str:
+def _alone(word: str, *, anyhow: bool) -> str:
     """Finds a word where it is no part of another. `_` is a part of words, but not beside one with
-    a dot or a digit, which no word of English has."""
-    if "." in word or any(map(str.isdigit, word)):
+    a dot or a digit, which no word of English has, nor beside one that is private `anyhow`."""
+    if anyhow or "." in word or any(map(str.isdigit, word)):
         return rf"(?<![A-Za-z0-9])(?i:{re.escape(word)})(?![A-Za-z0-9])"
     return rf"(?<![A-Za-z0-9_]){re.escape(word)}(?![A-Za-z0-9_])"
 
