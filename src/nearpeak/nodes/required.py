@@ -16,11 +16,12 @@ from nearpeak.terms.amounts import parse_amount
 FORM = re.compile(
     r"\s*(?:(?P<mode>together|alone)\s+)?(?P<metric>latency|bandwidth)\s*(?P<relation>[<>]=)(?P<amount>.+)"
 )
-# Each with the unit of its figures, and with how a figure may stand to what is required.
-METRICS: dict[str, tuple[Metric, str, str]] = {
-    "latency": ("latency_us", "us", "<="),
-    "bandwidth": ("bandwidth_gbs", "GB/s", ">="),
+# Of each the unit of its figures, and how a figure may stand to what is required.
+FIGURES: dict[Metric, tuple[str, str]] = {
+    "latency_us": ("us", "<="),
+    "bandwidth_gbs": ("GB/s", ">="),
 }
+METRICS = {metric.partition("_")[0]: metric for metric in FIGURES}
 FORMS = "'bandwidth>=20GB/s', 'latency<=3us', or 'alone bandwidth>=20GB/s'"
 
 
@@ -38,7 +39,8 @@ def parse(text: str) -> Wanted:
     found = FORM.fullmatch(text)
     if found is None:
         raise UserError(f"--require {text!r} is not a requirement of nodes: write {FORMS}")
-    metric, unit, relation = METRICS[found["metric"]]
+    metric = METRICS[found["metric"]]
+    unit, relation = FIGURES[metric]
     known = parse_amount(found["amount"])
     if known is None or (known[1], found["relation"]) != (unit, relation):
         raise UserError(
