@@ -32,7 +32,10 @@ def test_sides_are_named_in_short(make_sides: MakeSides) -> None:
 def test_a_side_that_measured_nothing_is_told(make_sides: MakeSides) -> None:
     sides = [load_side([make_sides("old")]), load_side([make_sides("new", day=2)])]
     found = compare(*sides, 0.05)
-    old, _ = found.sessions
+    old, new = found.sessions
+    assert words.host(found) == old.host == new.host
+    new.host = "other"
+    assert words.host(found) == f"{old.host}, other"
     found.sessions = [old]
     assert words.side(found, "new") == "no session with a figure"
     assert f"<h1>What changed on {old.host}?</h1>" in render(found)

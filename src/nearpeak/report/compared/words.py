@@ -20,7 +20,17 @@ from nearpeak.compare.compared import (
     Ratio,
     Side,
 )
-from nearpeak.numbers import count, extent, interval, number, percent, probability, span, unit
+from nearpeak.numbers import (
+    count,
+    extent,
+    in_short,
+    interval,
+    number,
+    percent,
+    probability,
+    span,
+    unit,
+)
 from nearpeak.results.names import label
 from nearpeak.statistics.counts import MOST_NEEDED
 from nearpeak.statistics.strata import ALONE
@@ -201,8 +211,9 @@ def tolerance(compared: Compared) -> str:
 
 
 def host(compared: Compared) -> str:
-    """That of the last session."""
-    return compared.sessions[-1].host if compared.sessions else "no session with a figure"
+    """That of all sessions, or those that they were on."""
+    hosts = dict.fromkeys(session.host for session in compared.sessions)
+    return in_short([*hosts]) or "no session with a figure"
 
 
 def side(compared: Compared, which: Side) -> str:
