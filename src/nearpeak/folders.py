@@ -8,12 +8,13 @@ from pathlib import Path
 def cache() -> Path:
     """The cache folder: $NEARPEAK_CACHE, else $XDG_CACHE_HOME/nearpeak, else ~/.cache/nearpeak.
 
-    Not created here. MPI libraries go to `mpi/NAME-VERSION`, built programs to `build/FINGERPRINT`.
+    Absolute, as compilers and launchers run in other folders; not created here. MPI libraries go
+    to `mpi/NAME-VERSION`, built programs to `build/FINGERPRINT`.
     """
     if own := os.environ.get("NEARPEAK_CACHE"):
-        return Path(own)
+        return expanded(own).absolute()  # where no shell has done that
     base = os.environ.get("XDG_CACHE_HOME") or str(home() / ".cache")
-    return Path(base) / "nearpeak"
+    return Path(base).absolute() / "nearpeak"
 
 
 def home() -> Path:

@@ -324,6 +324,10 @@ def test_no_compiler(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_named_compiler(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CXX", "no-such-compiler -O2")
+    monkeypatch.setenv("CXX", 'g++ "')
+    with pytest.raises(UserError, match="No closing quotation"):
+        build.compiler()
+    monkeypatch.setenv("CXX", "no-such-compiler -O2")
     with pytest.raises(UserError, match=r"'no-such-compiler -O2' \(CXX\) was not found"):
         build.build_native()
     wrapper = project.parent / "my c++"

@@ -21,6 +21,8 @@ from nearpeak.journal import CannotWriteError
 from nearpeak.numbers import printable
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
+# Of a path that is the user's to mend.
+REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG)
 
 
 class Commands(TyperGroup):
@@ -123,12 +125,10 @@ def main() -> None:
     except CannotWriteError as error:
         print(f"nearpeak: {printable(str(error))}", file=sys.stderr)
         sys.exit(1)
-    except PermissionError as error:
-        print(
-            f"nearpeak: {printable(str(error.filename or 'it'))}: {error.strerror}", file=sys.stderr
-        )
-        sys.exit(2)
     except OSError as error:
+        if error.filename and error.errno in REFUSED:
+            print(f"nearpeak: {printable(str(error.filename))}: {error.strerror}", file=sys.stderr)
+            sys.exit(2)
         if error.errno not in (*FULL, errno.EPIPE):
             raise
         if error.errno != errno.EPIPE:  # nobody reads on

@@ -300,7 +300,10 @@ def compiler() -> list[str]:
     """The C++ compiler as a command: $CXX, else the first of c++, g++, clang++ on PATH."""
     named = os.environ.get("CXX")
     if named:
-        command = shlex.split(named)
+        try:
+            command = shlex.split(named)
+        except ValueError as error:  # a quotation mark that is not closed
+            raise UserError(f"CXX is {named!r} ({error}): correct or unset it") from None
         if not command or shutil.which(command[0]) is None:
             raise UserError(f"the C++ compiler {named!r} (CXX) was not found: correct or unset CXX")
         return command
