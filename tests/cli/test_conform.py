@@ -182,6 +182,7 @@ def test_what_fails_for_a_full_disk_is_not_the_library_s_fault(
         (("--mpi", "ceiling"), "ceiling is no MPI library: choose others with --mpi"),
         (("--mpi", "one", "--buffers", "D"), "--buffers D,D: there is no place for them"),
         (("--mpi", "one", "--operations", "bandwidth"), "--operations: unknown 'bandwidth'"),
+        (("--mpi", "one", "--operations", ""), "--operations: '' is an empty list"),
         (("--mpi", "one", "--limit", "soon"), "'soon'"),
     ],
 )

@@ -154,6 +154,17 @@ def test_bad_input_is_one_line(
     assert not (tmp_path / "found").exists()
 
 
+def test_a_folder_that_cannot_be_made_is_one_line(
+    command: Nearpeak, installed: Callable[[str], Any], tmp_path: Path
+) -> None:
+    installed("mpich")
+    (tmp_path / "file").touch()
+    code, _, err = command("explain", "latency", "--mpi", "mpich", "-o", str(tmp_path / "file"))
+    assert code == 2
+    [line] = err.splitlines()
+    assert line.startswith("nearpeak: cannot ")
+
+
 def test_a_study_ends_with_its_furthest_messages(
     command: Nearpeak,
     installed: Callable[[str], Any],

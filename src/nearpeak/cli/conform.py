@@ -108,10 +108,10 @@ def conform(
         raise UserError("--quick and --full exclude each other: give one of them")
     chosen = Chosen(
         libraries=mpi or [],
-        operations=split_list(operations) if operations else [],
+        operations=[] if operations is None else parsed("--operations", split_list, operations),
         buffers=[parsed("--buffers", parse_buffers, kind) for kind in buffers or []],
         path=path,
-        allocators=split_list(allocators) if allocators else [],
+        allocators=[] if allocators is None else parsed("--allocators", split_list, allocators),
         depth="quick" if quick else "full" if full else "default",
         limit_seconds=parsed("--limit", parse_seconds, limit) if limit else Chosen().limit_seconds,
     )

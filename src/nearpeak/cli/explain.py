@@ -103,13 +103,15 @@ def explain(
     ] = None,
 ) -> None:
     """Launches, prints, and writes."""
-    from nearpeak.files import make_folder
+    from nearpeak.files import check_output, make_output
     from nearpeak.launching import mps
     from nearpeak.observations.explained import keep
     from nearpeak.study.single_launch import LaunchFailed
 
     if study and output:
         raise UserError("--study puts it into a study, -o into a folder of its own: give one")
+    if output:
+        check_output(output)
     if worst is not None:
         given = [benchmark, mpi, sizes, path, ranks, buffers, settings_env, *context.args]
         if study is None or any(given):
@@ -137,7 +139,7 @@ def explain(
         try:
             chosen = _chosen(each)
             if output:
-                make_folder(output)
+                make_output(output)
             found = _look(chosen, each, ask=ask)
         except UserError as error:
             if worst is None or len(asked) < 2:
