@@ -98,6 +98,7 @@ def test_run_prints_its_line_and_the_programs_exit_status(
         ),
         (("latency", "--mpi", "one", "--settings-env", "A"), "'A': write NAME=VALUE"),
         (("latency", "--mpi", "one", "-o", "x"), "`--jsonl FILE` keeps its records"),
+        (("latency", "--mpi", "one", "--jsonl", "/"), "--jsonl / is a folder: name a file"),
     ],
 )
 def test_bad_input_of_run_is_one_line(

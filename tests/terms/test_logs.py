@@ -79,6 +79,15 @@ def test_what_open_mpi_says_of_ucx_whatever_happens_is_no_reason(tmp_path: Path)
     assert last_words(log) == "nothing is said"
 
 
+def test_what_the_launcher_says_of_a_rank_that_it_lost_is_no_reason(tmp_path: Path) -> None:
+    lost = "[warn] Epoll MOD(4) on fd 20 failed. Old events were 6: Bad file descriptor"
+    log = tmp_path / "log"
+    log.write_text(f"No components were able to be opened in the pml framework.\n{lost}\n")
+    assert last_words(log) == "No components were able to be opened in the pml framework."
+    log.write_text(lost)
+    assert last_words(log) == lost
+
+
 # What launches of Open MPI 5.0.11, MPICH 5.0.2 and Intel MPI 2021.19.0 said, of a program of a few
 # lines whose rank 1 ends in this way; what it ended with was the launcher's exit status.
 REAL = {

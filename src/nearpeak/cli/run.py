@@ -183,6 +183,7 @@ def launch(
 
     Raises UserError.
     """
+    from nearpeak.files import is_folder
     from nearpeak.launching import mps
     from nearpeak.launching.command_lines import joined, parts_of
     from nearpeak.launching.foreground import run_in_foreground
@@ -216,6 +217,9 @@ def launch(
     library = chosen.library
     check(chosen, words, "run")
     parts = parts_of(words)
+    named_file = _value(parts[0], "--jsonl")
+    if named_file is not None and is_folder(Path(named_file)):
+        raise UserError(f"--jsonl {named_file} is a folder: name a file")
     places = [
         wanted_at(
             chosen.ends[::-1] if "--reversed" in part else chosen.ends,
@@ -235,7 +239,6 @@ def launch(
     say_inherited(library, chosen.line(words).env)
     print(shell_line(chosen.line(words)), file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory(prefix="nearpeak-run-") as folder:
-        named_file = _value(parts[0], "--jsonl")
         jsonl = Path(folder) / "records.jsonl" if named_file is None else Path(named_file)
         if named_file is None:
             parts = [part if not places else [*part, "--jsonl", str(jsonl)] for part in parts]

@@ -47,13 +47,13 @@ _OF_ANY_END = re.compile(
 _WRONG = re.compile(
     r"error|fail|abort|assert|fatal|invalid|illegal|exception|what\(\)|cannot|could not|unable"
     r"|not (found|enough|available|supported|permitted)|no such|no usable|denied|refused|truncated"
-    r"|undefined|out of",
+    r"|undefined|out of|no components",
     re.IGNORECASE,
 )
 # Open MPI, whatever keeps it from starting; behind it its launcher, which has lost the rank.
 _OF_ANY_START = re.compile(
     r"An error occurred in MPI_Init|It looks like MPI_INIT failed|Local abort before MPI_INIT"
-    r"|PMIX_ERR_UNREACH"
+    r"|PMIX_ERR_UNREACH|\[warn\] Epoll "
 )
 # srun names the node where it could not start a task; the line behind it does not.
 _OF_NODE = re.compile(r"srun: error: Task launch for \S+ failed on node ")
