@@ -33,7 +33,7 @@ from nearpeak.results.results import (
 )
 from nearpeak.statistics.comparisons import better_by, better_in, median_ratio
 from nearpeak.statistics.intervals import LEVEL, Interval, interval
-from nearpeak.terms.axes import STAGING, staging
+from nearpeak.terms.axes import STAGING, staging, state_of
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.identity import CEILING, Case, Curve, Place, Who
 
@@ -139,8 +139,13 @@ class View:
         way to do the same."""
         best: tuple[Cell, Loss] | None = None
         for other in self.beside(cell, cell.case.benchmark):
+            if state_of(other.case.axes) != state_of(cell.case.axes):
+                continue
+            # Sessions of several versions may have more axes or fewer.
             differ = [
-                name for name, value in cell.case.axes.items() if other.case.axes[name] != value
+                name
+                for name, value in cell.case.axes.items()
+                if other.case.axes.get(name, value) != value
             ]
             if not differ or not {*differ} <= {*axes} or other.case.metric != cell.case.metric:
                 continue
@@ -156,7 +161,7 @@ class View:
             axes={
                 name: value
                 for name, value in other.case.axes.items()
-                if value != cell.case.axes[name]
+                if value != cell.case.axes.get(name, value)
             },
             value=found.better,
             unit=other.unit,

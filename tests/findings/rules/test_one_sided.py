@@ -76,6 +76,17 @@ def test_the_window_that_the_study_found_better_is_named(by_hand: Any) -> None:
     assert tried.ratio == pytest.approx(2.4, rel=0.03)
 
 
+def test_a_window_is_named_where_a_version_before_knew_fewer_axes(by_hand: Any) -> None:
+    cells = [
+        by_hand.make_cell("put_bw", 1.0, x=by_hand.MIB, win="created", touch="none"),
+        by_hand.make_cell("put_bw", 5.0, x=by_hand.MIB, win="allocated"),
+        by_hand.make_cell("put_bw", 9.0, x=by_hand.MIB, win="shared", touch="sender"),
+        by_hand.make_cell("bw", 10.0, x=by_hand.MIB),
+    ]
+    (found,) = find_in(by_hand.view(cells))
+    assert (found.case.axes["win"], found.remedy.tried.axes) == ("created", {"win": "allocated"})
+
+
 def test_no_window_is_named_that_is_not_better_in_all_blocks(by_hand: Any) -> None:
     cells = [put(by_hand, 5.0), put(by_hand, 5.01, win="allocated"), by_hand.make_cell("bw", 20.0)]
     cells[1].launch_medians[0] = 4.0
