@@ -157,6 +157,25 @@ def test_what_crashes_once_in_a_while_is_no_regression_beside_what_always_does()
     assert [failing.who for failing in found if failing.regressed] == [WHO]
 
 
+def test_that_all_libraries_are_dead_is_a_regression() -> None:
+    """However many there are: a study gives each up after three blocks."""
+    old, new = [], []
+    for number in range(24):
+        for block in range(10):
+            old.append(launch(block))
+            old[-1].who = Who(f"library{number}")
+        for block in range(3):
+            new.append(launch(block, ("crashed", None), reached=[]))
+            new[-1].who = Who(f"library{number}")
+    found = find([old], [new], {})
+    assert len(found) == 24
+    assert all(failing.regressed for failing in found)
+    one_failed_before = find([[*old, crash(10, BW)]], [[*new, crash(3, BW)]], {})
+    assert all(failing.regressed for failing in one_failed_before if failing.who != WHO)
+    few = find([old], [[each for each in new if each.block < 2]], {})
+    assert not any(failing.regressed for failing in few)  # nor is there proof of it
+
+
 def test_a_run_is_what_a_study_gives_up_after() -> None:
     assert RUN == GIVE_UP_AFTER
 

@@ -78,6 +78,16 @@ def test_a_run_of_failures_that_ends_tries_is_held_against_how_often_others_fail
     assert judge(everywhere)[0].p_adjusted == pytest.approx(20 / 455)
 
 
+def test_what_is_dead_is_sure_however_much_is_unless_runs_are_expected() -> None:
+    dead = [Counts(0, 10, 3, 3, run=True)] * 24
+    assert all(judged.more for judged in judge(dead))
+    assert judge(dead)[0].p_adjusted > 0.05
+    flaky = [Counts(2, 10, 2, 10)] * 24
+    assert not any(judged.more for judged in judge([*dead, *flaky]))
+    assert not any(judged.more for judged in judge([Counts(0, 2, 3, 3, run=True)] * 24))
+    assert not any(judged.more for judged in judge([Counts(0, 10, 2, 2)] * 24))
+
+
 @pytest.mark.parametrize("rate", [0.01, 0.3])
 def test_sides_that_fail_alike_are_seldom_told_apart(rate: float) -> None:
     chance = np.random.default_rng(1)

@@ -14,6 +14,10 @@ came of them, which Fisher's test does not know. What ended in such a run is the
 surer than such runs are rare: to its p-value is added how many are expected of the questions left,
 by how often each failed (the unbiased estimate of the third power of its share; of what ended in a
 run itself, on the old side).
+
+The more fails at once, the larger are the p-values of each, so that what is dead on the new side
+(it failed in each of three tries or more, and in none of as many before) would be judged alone
+only. It is sure as long as hardly a run is expected of all questions.
 """
 
 from bisect import bisect_left
@@ -51,7 +55,7 @@ def judge(questions: Sequence[Counts]) -> list[Judged]:
     """All questions, in their order, with an error rate of 5 % together."""
     p = [_p(question) for question in questions]
     left = Counter(map(_tails, questions))
-    runs = sum(map(_runs, questions), Fraction(0))
+    runs = expected = sum(map(_runs, questions), Fraction(0))
     adjusted: dict[int, Fraction] = {}
     last = Fraction(0)
     for index in sorted(range(len(p)), key=p.__getitem__):
@@ -63,7 +67,11 @@ def judge(questions: Sequence[Counts]) -> list[Judged]:
         adjusted[index] = last
         left[_tails(question)] -= 1
     return [
-        Judged(float(value), float(adjusted[index]), adjusted[index] <= LEVEL)
+        Judged(
+            float(value),
+            float(adjusted[index]),
+            adjusted[index] <= LEVEL or (_dead(questions[index]) and expected <= LEVEL),
+        )
         for index, value in enumerate(p)
     ]
 
@@ -81,6 +89,10 @@ def needed(counts: Counts, questions: int = 1) -> int | None:
 
     found = bisect_left(range(1, MOST_NEEDED + 1), True, key=enough) + 1
     return found if found <= MOST_NEEDED else None
+
+
+def _dead(counts: Counts) -> bool:
+    return counts.new_failed == counts.new >= RUN and not counts.old_failed and counts.old >= RUN
 
 
 def _p(counts: Counts) -> Fraction:

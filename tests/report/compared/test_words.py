@@ -117,7 +117,9 @@ def test_what_failures_come_to(make_sides: MakeSides) -> None:
     assert "not proven to have regressed: beta" not in words.conclusion(found)
     once.old.tried = once.old.failed = 0
     assert words.failures([once])[0].endswith("; not tried before")
-    once.wrong_data = once.regressed = True
+    once.regressed = True
+    assert words.failures([once])[0].endswith("; regressed: in every block now, in none before")
+    once.wrong_data = True
     assert words.failures([once])[0].endswith("; regressed: wrong data now, none before")
     assert words.conclusion(found).startswith("Regressed: beta on host-host same-numa: wrong data")
 

@@ -32,7 +32,7 @@ from nearpeak.numbers import (
     unit,
 )
 from nearpeak.results.names import label
-from nearpeak.statistics.counts import MOST_NEEDED
+from nearpeak.statistics.counts import LEVEL, MOST_NEEDED
 from nearpeak.statistics.strata import ALONE
 from nearpeak.statistics.verdicts import FASTER, SLOWER, UNDECIDED
 from nearpeak.terms.fingerprints import shown
@@ -473,6 +473,8 @@ def _counted(failing: Failing) -> str:
     p = f"adjusted p {probability(failing.p_adjusted)}"
     if failing.wrong_data:
         return "regressed: wrong data now, none before"
+    if failing.regressed and failing.p_adjusted > float(LEVEL):
+        return "regressed: in every block now, in none before"
     if failing.regressed:
         return f"regressed, {p}"
     if not failing.old.tried:
