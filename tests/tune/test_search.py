@@ -105,6 +105,19 @@ def search(
     return Search(bench, candidates({**FILLERS, **names}), seed).run(), bench
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_no_setting_is_blamed_for_a_launch_of_the_library_as_it_is(seed: int) -> None:
+    chance = random.Random(seed)
+
+    def effect(env: Env) -> "tuple[float, float] | str":
+        if not env and chance.random() < 0.2:
+            return "exit status 14: lost"
+        return (2.0, 2.0) if "FAST" in env else (1.0, 1.0)
+
+    found, _ = search(effect, {"FAST": ["y"]}, seed)
+    assert (mattering(found), found.refused) == ({"FAST": "y"}, {})
+
+
 def test_why_the_library_as_it_is_fails_is_told() -> None:
     told: list[str] = []
     bench = Planted(lambda _: "exit status 2: too large", 1)
