@@ -11,7 +11,7 @@ from nearpeak.errors import UserError
 from nearpeak.libraries.build import build_trace, compiler, kit_for, sources
 from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.library import Library
-from nearpeak.trace.read import MOVING
+from nearpeak.trace.trace import MOVING
 
 INCLUDING = """
 #include <mpi.h>
