@@ -111,8 +111,9 @@ def test_a_page_is_written_beside_the_json(
 ) -> None:
     monkeypatch.setattr("nearpeak.trace.run.run", lambda *_: (nothing_traced(0), None))
     target = tmp_path / "t.json"
-    code, _, err = nearpeak("trace", "--mpi", "one", "-o", str(target), "--", "app")
-    assert (code, err) == (0, f"Page: {tmp_path / 't.html'}\n")
+    code, out, err = nearpeak("trace", "--mpi", "one", "-o", str(target), "--", "app")
+    assert (code, err) == (0, "")
+    assert out.endswith(f"\nPage: {tmp_path / 't.html'}\n")
     assert target.exists()
     assert "Where does the MPI time go?" in (tmp_path / "t.html").read_text(encoding="utf-8")
     code, _, err = nearpeak("trace", "--mpi", "one", "-o", str(tmp_path / "t.html"), "--", "app")

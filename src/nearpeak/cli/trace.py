@@ -8,6 +8,7 @@ import typer
 
 from nearpeak.cli import OfApplication, say, say_lacking
 from nearpeak.errors import UserError
+from nearpeak.numbers import printable
 
 HELP = """Run an MPI application and say where its MPI time goes.
 
@@ -108,7 +109,7 @@ def trace(
         text = msgspec.json.format(msgspec.json.encode(found), indent=1).decode()
         write_whole(output, text + "\n")
         write_page(found, page)
-        say(f"Page: {page}")
+        print(printable(f"Page: {page}"), flush=True)
     if signalled is not None:
         raise _interrupted(signalled)
     if found.exit_status > MOST_OF_A_COMMAND:
