@@ -18,7 +18,7 @@ from nearpeak.errors import UserError
 from nearpeak.files import make_output
 from nearpeak.files import sync as sync_folder
 
-_FULL = (errno.ENOSPC, errno.EDQUOT)
+FULL = (errno.ENOSPC, errno.EDQUOT)  # of a disk, or what a user may have of it
 # What fails with less than this left on the disk is taken to have failed for that.
 LEAST_FREE_BYTES = 64 * 1024
 
@@ -32,7 +32,7 @@ def cannot_write(folder: Path, error: OSError | None, resume: str) -> CannotWrit
 
     `resume`: the shell line that completes what was being written.
     """
-    if error is None or error.errno in _FULL:
+    if error is None or error.errno in FULL:
         why = f"no space is left for {folder}: free some"
     else:
         why = f"{folder} cannot be written ({error.strerror}): make it writable"

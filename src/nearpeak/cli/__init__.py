@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from nearpeak.journal import RunJournal
     from nearpeak.libraries.library import Library
     from nearpeak.machine.machine import Diagnosis
+    from nearpeak.results.requirements import Requirement
     from nearpeak.results.results import Results
     from nearpeak.study.batch import Asked
 
@@ -132,11 +133,18 @@ def say_lacking(library: "Library") -> None:
         say(f"nearpeak: {lacking_words(library.name, library.lacks)}")
 
 
+def requirements_of(texts: Iterable[str]) -> "list[Requirement]":
+    """What --require was given; UserError for what is no requirement."""
+    from nearpeak.results.requirements import parse_requirement
+
+    return [parsed("--require", parse_requirement, text) for text in texts]
+
+
 def judged(folder: Path, required: Sequence[str] = ()) -> "Results":
     """What the study in `folder` found, and how it stands to `required`, else to the requirements
     of its plan; UserError for what it cannot be judged by."""
     from nearpeak.findings.build import build_results
-    from nearpeak.results.requirements import check, judge, parse_requirement
+    from nearpeak.results.requirements import check, judge
     from nearpeak.results.subjects import measured
     from nearpeak.study.folder import read_plan
     from nearpeak.study.subjects import planned
@@ -146,7 +154,7 @@ def judged(folder: Path, required: Sequence[str] = ()) -> "Results":
     plan = read_plan(folder) if (folder / PLAN).is_file() else None
     if wanted := required or (plan.requirements if plan else []):
         subjects = planned(plan) if plan else measured(results)
-        requirements = [parsed("--require", parse_requirement, text) for text in wanted]
+        requirements = requirements_of(wanted)
         check(requirements, subjects, left_out=results.left_out)
         results.requirements = judge(requirements, subjects, results)
     return results

@@ -17,10 +17,9 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 import nearpeak.cli
 from nearpeak.errors import UserError
-from nearpeak.journal import CannotWriteError
+from nearpeak.journal import FULL, CannotWriteError
 from nearpeak.numbers import printable
 
-FULL = (errno.ENOSPC, errno.EDQUOT)
 # Of a path that is the user's to mend.
 REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG)
 

@@ -211,7 +211,7 @@ def nodes(
             " Slurm that has as many (salloc --nodes=3, or --nodes 3 --sbatch FILE)"
         )
     plan.check(chosen)
-    required.check(chosen.require, alone=plan.planned(chosen)[0].alone > 0)
+    required.check(chosen.require, alone=plan.has_alone(chosen))
     if sbatch is not None:
         _write_script(sbatch, chosen, Path(output))
         return
@@ -343,8 +343,7 @@ def write(folder: Path | None, recorded: "Recorded", require: Sequence[str] = ()
     from nearpeak.report.nodes.page import render
     from nearpeak.report.nodes.terminal import print_found
 
-    chosen = recorded.begin.chosen
-    required.check(require, alone=plan.planned(chosen)[0].alone > 0)
+    required.check(require, alone=plan.has_alone(recorded.begin.chosen))
     found = build(recorded, require)
     if folder is not None:
         write_whole(folder / "nodes.json", to_json(found))

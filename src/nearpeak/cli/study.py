@@ -20,6 +20,7 @@ from nearpeak.cli import (
     conclude,
     judged,
     parsed,
+    requirements_of,
     say,
     warn,
     write_script,
@@ -29,7 +30,6 @@ from nearpeak.numbers import count, printable
 
 if TYPE_CHECKING:
     from nearpeak.machine.machine import Machine
-    from nearpeak.results.requirements import Requirement
     from nearpeak.results.results import Results
     from nearpeak.study.history import History
     from nearpeak.study.journal import StudyJournal
@@ -353,17 +353,11 @@ def study(
             )
         check_names(options)
         options = replace(options, require=require or options.require)
-        requirements = _requirements(options.require)
+        requirements = requirements_of(options.require)
         check_paths(options, [requirement.path for requirement in requirements])
         write_script(sbatch, of_study(options, folder), not_here(options.libraries))
         return
     _start(options, folder, require or options.require, retry, explain, dry_run)
-
-
-def _requirements(texts: list[str]) -> "list[Requirement]":
-    from nearpeak.results.requirements import parse_requirement
-
-    return [parsed("--require", parse_requirement, text) for text in texts]
 
 
 def _parse(option: str, parser: Callable[[str], T], text: str | None) -> T | None:
@@ -390,7 +384,7 @@ def _start(
     from nearpeak.study.state import State
     from nearpeak.study.subjects import planned
 
-    requirements = _requirements(required)
+    requirements = requirements_of(required)
     if not dry_run:
         check_new(folder)
     sizes = {requirement.size for requirement in requirements if requirement.size is not None}
@@ -468,7 +462,7 @@ def _resume(
     from nearpeak.study.subjects import planned
 
     plan = read_plan(folder)
-    requirements = _requirements(required or plan.requirements)
+    requirements = requirements_of(required or plan.requirements)
     check(requirements, planned(plan), lambda path: why_not(path, discover(), plan.hosts))
     if dry_run:
         history = History(folder, plan)
@@ -529,7 +523,7 @@ def _extend(
         )
         amendment = extend(before.state, before.ended, adds, more.budget_seconds, more.launches)
         plan = plan.grown(adds)
-        requirements = _requirements(required or plan.requirements)
+        requirements = requirements_of(required or plan.requirements)
         check(requirements, planned(plan), lambda path: why_not(path, machine, plan.hosts))
         history = History(folder, plan)
         if dry_run:

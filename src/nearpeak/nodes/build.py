@@ -17,6 +17,7 @@ from nearpeak.arrays import Floats, Indices
 from nearpeak.nodes import plan, required, suspects
 from nearpeak.nodes.found import (
     SCHEMA,
+    UNITS,
     Curve,
     Found,
     Kind,
@@ -35,7 +36,6 @@ from nearpeak.statistics.intervals import Interval
 LEAST_TOLD_APART = 5  # nodes: with fewer, a slow node is as likely as slow links of all its pairs
 MOST_LISTED = 16  # nodes whose pairs are listed one by one
 MOST_CELLS = 192  # in a row of a map: a cell stands for several nodes from there on
-UNITS = {"latency_us": "us", "bandwidth_gbs": "GB/s"}
 MODES: tuple[Mode, ...] = ("together", "alone")
 
 

@@ -10,6 +10,7 @@ from nearpeak.nodes.plan import Stage
 SCHEMA = 1
 # As records name them: the latency of small messages, and the bandwidth of large ones.
 Metric = Literal["latency_us", "bandwidth_gbs"]
+UNITS: dict[Metric, str] = {"latency_us": "us", "bandwidth_gbs": "GB/s"}
 Mode = Literal["together", "alone"]
 Kind = Literal["node", "link"]
 

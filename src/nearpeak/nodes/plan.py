@@ -98,6 +98,11 @@ def is_whole(chosen: Chosen) -> bool:
     return len(chosen.nodes) <= MOST_WHOLE and chosen.rounds is None
 
 
+def has_alone(chosen: Chosen) -> bool:
+    """Whether every launch measures every pair alone, besides."""
+    return planned(chosen)[0].alone > 0
+
+
 def planned(chosen: Chosen) -> list[Measures]:
     """The launches, in their order. Of those that measure suspects again, the least: how many
     suspects there are shows in the survey."""

@@ -10,18 +10,15 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from nearpeak.errors import UserError
-from nearpeak.nodes.found import Curve, Metric, Mode, Required
+from nearpeak.nodes.found import UNITS, Curve, Metric, Mode, Required
 from nearpeak.terms.amounts import parse_amount
 
 FORM = re.compile(
     r"\s*(?:(?P<mode>together|alone)\s+)?(?P<metric>latency|bandwidth)\s*(?P<relation>[<>]=)(?P<amount>.+)"
 )
-# Of each the unit of its figures, and how a figure may stand to what is required.
-FIGURES: dict[Metric, tuple[str, str]] = {
-    "latency_us": ("us", "<="),
-    "bandwidth_gbs": ("GB/s", ">="),
-}
-METRICS = {metric.partition("_")[0]: metric for metric in FIGURES}
+# How a figure of each may stand to what is required.
+RELATIONS: dict[Metric, str] = {"latency_us": "<=", "bandwidth_gbs": ">="}
+METRICS = {metric.partition("_")[0]: metric for metric in RELATIONS}
 FORMS = "'bandwidth>=20GB/s', 'latency<=3us', or 'alone bandwidth>=20GB/s'"
 
 
@@ -40,7 +37,7 @@ def parse(text: str) -> Wanted:
     if found is None:
         raise UserError(f"--require {text!r} is not a requirement of nodes: write {FORMS}")
     metric = METRICS[found["metric"]]
-    unit, relation = FIGURES[metric]
+    unit, relation = UNITS[metric], RELATIONS[metric]
     known = parse_amount(found["amount"])
     if known is None or (known[1], found["relation"]) != (unit, relation):
         raise UserError(
@@ -67,7 +64,7 @@ def judge(requirements: Iterable[str], curves: Sequence[Curve]) -> list[Required
     found = []
     for wanted in map(parse, requirements):
         value = usual.get((wanted.metric, wanted.mode))
-        lower = wanted.metric == "latency_us"
+        lower = RELATIONS[wanted.metric] == "<="
         met = value is not None and (value <= wanted.amount if lower else value >= wanted.amount)
         found.append(
             Required(

@@ -57,7 +57,7 @@ def _words(results: Results, advice: Advice) -> str:
             f" ({number(ceiling.value)} {unit(headline.unit)} by {methods.words(ceiling.method)})"
         )
     where += f": the best one, {best_words(headline)},"
-    loaded = results.conditions is not None and results.conditions.loaded
+    loaded = results.loaded
     if advice.kind == "far":
         reached = f"No library comes near {where} reaches {percent(advice.fraction)} % of it."
         if (like := advice.like) and headline.ceiling:

@@ -22,6 +22,13 @@ class Outcome:
     said: str = ""  # its output
 
 
+def required(classname: str, name: str, words: str, *, met: bool) -> Outcome:
+    """A requirement, and in words how it is met or missed."""
+    if met:
+        return Outcome(classname, name, said=words)
+    return Outcome(classname, name, failure=words, kind="requirement")
+
+
 def to_junit(name: str, suites: Iterable[tuple[str, Iterable[Outcome]]]) -> str:
     """The file, whole; what XML cannot hold is replaced."""
     root = Element("testsuites", name=name)

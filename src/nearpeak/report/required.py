@@ -60,6 +60,4 @@ def to_junit(results: Results) -> str:
 
 def _test(judgement: Judgement) -> Outcome:
     who, name = judgement.who.label, judgement.requirement
-    if judgement.met:
-        return Outcome(who, name, said=judgement.words)
-    return Outcome(who, name, failure=judgement.words, kind="requirement")
+    return junit.required(who, name, judgement.words, met=judgement.met)

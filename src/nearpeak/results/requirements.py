@@ -302,7 +302,7 @@ class _Measured:
         self._ceilings = Ceilings(results.ceilings)
         self._failures = results.failures
         self.no_mpi = no_mpi(results)
-        self.loaded = results.conditions is not None and results.conditions.loaded
+        self.loaded = results.loaded
 
     def figure(
         self, requirement: Requirement, who: Who, subject: Subject, what: str

@@ -999,6 +999,11 @@ class Results(msgspec.Struct, kw_only=True):
     checklist: list[Rule]
 
     @property
+    def loaded(self) -> bool:
+        """Whether other work is known to have taken the ranks' time."""
+        return self.conditions is not None and self.conditions.loaded
+
+    @property
     def timed(self) -> list[Cell]:
         """Of operations on messages, and of applications."""
         return self.cells + [problem.cell for problem in self.applications]

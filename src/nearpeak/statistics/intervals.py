@@ -126,10 +126,13 @@ def goal(better: str) -> float:
     return GOAL_HIGHER if better == "higher" else GOAL_LOWER
 
 
-def precise(values: ArrayLike, better: str, sessions: Sequence[int] | None = None) -> bool:
-    """Whether half the interval is within the goal: then no more launches are needed."""
+def precise(
+    values: ArrayLike, better: str, sessions: Sequence[int] | None = None, share: float = 1.0
+) -> bool:
+    """Whether half the interval is within the goal, or that `share` of it: then no more launches
+    are needed."""
     width = half_width(values, sessions)
-    return width is not None and width <= goal(better)
+    return width is not None and width <= goal(better) * share
 
 
 def expected_half_width(deviation: float, n: int) -> float | None:
@@ -161,14 +164,11 @@ def all_precise(
     for that, as `ordered_deviation` says.
     """
     ordered = np.sort(np.array(alternatives, dtype=float), axis=0)
-    if not ordered.size:
-        return False
-    for alike in _alike(ordered):
-        for rank, values in enumerate(alike, 1):
-            width = half_width(values, sessions)
-            if width is None or width > goal(better) * ordered_deviation(rank, len(alike)):
-                return False
-    return True
+    return bool(ordered.size) and all(
+        precise(values, better, sessions, ordered_deviation(rank, len(alike)))
+        for alike in _alike(ordered)
+        for rank, values in enumerate(alike, 1)
+    )
 
 
 def _alike(ordered: Floats) -> list[Floats]:

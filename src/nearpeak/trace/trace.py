@@ -115,6 +115,11 @@ class Trace(msgspec.Struct, kw_only=True):
     unblocked: Unblocked | None = None
 
     @property
+    def by_entry(self) -> dict[int, Ceiling]:
+        """The ceilings, by the place of their entry."""
+        return {ceiling.entry: ceiling for ceiling in self.ceilings}
+
+    @property
     def run_seconds(self) -> float:
         """Summed over all ranks."""
         return sum(rank.run_seconds for rank in self.ranks)

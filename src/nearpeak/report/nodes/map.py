@@ -36,9 +36,9 @@ def draw(found: Map, nodes: Sequence[str]) -> str:
     root.set("class", "lined" if cells <= LINED else "dense")
     SubElement(root, "title").text = f"{words.name(found.metric)}, {found.mode}"
     titled = cells <= TITLED and found.side == 1
-    classes: dict[int | None, list[str]] = {}
+    classes: dict[str, list[str]] = {}
     for row, column, value in _cells(found):
-        kind = None if value is None else sum(value >= step for step in STEPS)
+        kind = _class(value)
         if titled and value is not None:
             cell = SubElement(root, "rect", _square(row, column, kind))
             told = f"{nodes[column]} - {nodes[row]}: {number(value)} times as long"
@@ -46,11 +46,10 @@ def draw(found: Map, nodes: Sequence[str]) -> str:
         else:
             classes.setdefault(kind, []).append(f"M{column} {row}h1v1h-1z")
     for kind, squares in classes.items():
-        SubElement(root, "path", {"class": _class(kind), "d": "".join(squares)})
+        SubElement(root, "path", {"class": kind, "d": "".join(squares)})
     if cells <= TOLD and found.side == 1:
         for row, column, value in _cells(found):
-            kind = sum(value >= step for step in STEPS) if value is not None else None
-            _write(whole, f"figure on-{_class(kind)}", (column + 0.5) / cells, (row + 0.5) / cells,
+            _write(whole, f"figure on-{_class(value)}", (column + 0.5) / cells, (row + 0.5) / cells,
                    number(value))  # fmt: skip
     for at, shown, name in _names(found, nodes):
         label = _write(whole, shown, at / cells, (at + 0.5) / cells, name)
@@ -95,9 +94,9 @@ def _cells(found: Map) -> Iterator[tuple[int, int, float | None]]:
                 yield row, column, value
 
 
-def _class(kind: int | None) -> str:
-    return "none" if kind is None else f"c{kind}"
+def _class(value: float | None) -> str:
+    return "none" if value is None else f"c{sum(value >= step for step in STEPS)}"
 
 
-def _square(row: int, column: int, kind: int | None) -> dict[str, str]:
-    return {"class": _class(kind), "x": str(column), "y": str(row), "width": "1", "height": "1"}
+def _square(row: int, column: int, kind: str) -> dict[str, str]:
+    return {"class": kind, "x": str(column), "y": str(row), "width": "1", "height": "1"}

@@ -10,11 +10,10 @@ from nearpeak.report.nodes import words
 def to_junit(found: Found) -> str:
     """The file, whole: test cases for launches, data, nodes and links, and each requirement."""
     who = found.library
-    unfinished = "" if found.complete else found.failed or "not all launches were run"
     slow = words.conclusion(found)
     judged = bool(found.verdicts) or (found.told_apart and found.tests > 0)
     tests = [
-        Outcome(who, "all launches ended well", failure=unfinished, kind="launches"),
+        Outcome(who, "all launches ended well", failure=words.unfinished(found), kind="launches"),
         Outcome(
             who,
             "all data was right",
@@ -30,10 +29,8 @@ def to_junit(found: Found) -> str:
             skipped="" if judged else slow,
         ),
     ]
-    for required in found.requirements:
-        text = words.required(found, required)
-        failure, said = ("", text) if required.met else (text, "")
-        tests.append(
-            Outcome(who, required.requirement, failure=failure, kind="requirement", said=said)
-        )
+    tests += [
+        junit.required(who, each.requirement, words.required(found, each), met=each.met)
+        for each in found.requirements
+    ]
     return junit.to_junit("nearpeak report", [("nodes", tests)])

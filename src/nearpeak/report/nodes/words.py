@@ -113,11 +113,15 @@ def wrong(found: Found) -> str:
     return f"{count(found.wrong_pairs, 'pair')} received wrong data" if found.wrong else ""
 
 
+def unfinished(found: Found) -> str:
+    """Why not all was measured; empty where it was."""
+    return "" if found.complete else found.failed or "not all launches were run"
+
+
 def faults(found: Found) -> str:
     """What is not well."""
     parts = [conclusion(found)] if found.verdicts else []
-    parts += [wrong(found)] if found.wrong else []
-    parts += [] if found.complete else [found.failed or "not all launches were run"]
+    parts += filter(None, [wrong(found), unfinished(found)])
     if missed := sum(not judged.met for judged in found.requirements):
         parts.append(f"{missed} of {count(len(found.requirements), 'requirement')} missed")
     return "; ".join(parts)

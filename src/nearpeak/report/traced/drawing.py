@@ -36,7 +36,7 @@ class Bar(NamedTuple):
 def operations(trace: Trace) -> list[Bar]:
     """Of those that took longest; what a path needs without MPI is a part of its own."""
     longest = max((entry.seconds for entry in trace.entries), default=0.0)
-    ceilings = {ceiling.entry: ceiling for ceiling in trace.ceilings}
+    ceilings = trace.by_entry
     return [
         Bar(_label(entry), entry.seconds, *_parts(entry, ceilings.get(place), longest))
         for place, entry in enumerate(trace.entries[:SHOWN])

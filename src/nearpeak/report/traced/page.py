@@ -30,8 +30,7 @@ def render(trace: Trace) -> str:
             words=words,
             bars=drawing.operations(trace),
             ranks=drawing.ranks(trace.ranks),
-            longest=max((rank.run_seconds for rank in trace.ranks), default=0.0),
-            ceilings={ceiling.entry: ceiling for ceiling in trace.ceilings},
+            ceilings=trace.by_entry,
             folded=len(trace.ranks) > FOLDED,
             css=templates.css(),
         )

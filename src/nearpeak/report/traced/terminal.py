@@ -86,7 +86,7 @@ def _table(trace: Trace, entries: list[Entry]) -> Table:
     for heading in ("Operation", "Size", "Memory", "Peer"):
         table.add_column(heading)
     figures = ["Calls", "Bytes", "Time s", "% of MPI", "% of run", "Mean µs", "Longest µs", "GB/s"]
-    ceilings = {ceiling.entry: ceiling for ceiling in trace.ceilings}
+    ceilings = trace.by_entry
     if ceilings:
         figures += ["Ceiling µs", "Saved s"]
     for heading in figures:
