@@ -291,6 +291,30 @@ def test_other_buffers_are_drawn_when_chosen(
     assert browser.complaints() == []
 
 
+def test_a_pair_that_is_faster_than_the_median_is_drawn_like_it(
+    browser: "Browser", gpu: Results, tmp_path: Path
+) -> None:
+    """Fractions above 100 % had the colour of 80 %."""
+    fractions = {
+        ("0", "1"): 1.02,
+        ("0", "2"): 0.97,
+        ("1", "2"): 1.0,
+    }
+    for matrix in gpu.pairs:
+        for source in matrix.sources:
+            for figure in source.figures:
+                figure.fraction = fractions[figure.pair]
+    browser.open(write_page(gpu, tmp_path), 1280)
+    browser.evaluate("document.querySelectorAll('details').forEach((box) => { box.open = true; })")
+    fields = (
+        "document.querySelector('.chart[data-kind=\"pairs\"]').querySelectorAll('.fields rect')"
+    )
+    fast, slow, _, median, *_ = browser.evaluate(
+        f"[...{fields}].map((one) => one.getAttribute('fill'))"
+    )
+    assert fast == median != slow
+
+
 def test_all_pairs_are_drawn_for_whoever_is_chosen(
     browser: "Browser", gpu: Results, tmp_path: Path
 ) -> None:

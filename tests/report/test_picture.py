@@ -191,10 +191,20 @@ def test_paths_of_gpus(gpu: Results) -> None:
         "gpu-gpu nvlink",
         "host-gpu near",
         "host-gpu near",
-    ]  # no pairs: they have their own matrices
+        "gpu-gpu pair 0-2, slowest of 3 pairs",
+    ]
     assert {row.who for row in rows} == {"openmpi"}  # mpich was staged by the benchmark
-    assert [row.ends for row in rows[-2:]] == ["NUMA node 0 to GPU ?", "GPU ? to NUMA node 0"]
-    assert rows[-1].letter == rows[-2].letter
+    near = rows[3:5]
+    assert [row.ends for row in near] == ["NUMA node 0 to GPU ?", "GPU ? to NUMA node 0"]
+    assert near[0].letter == near[1].letter
+
+
+def test_of_all_pairs_those_with_a_figure_of_a_library_are_compared(gpu: Results) -> None:
+    slow = next(path.place for path in gpu.paths if path.id == "gpu-gpu pair 0-2")
+    gpu.cells = [cell for cell in gpu.cells if cell.place != slow]
+    assert by_name(gpu)["gpu-gpu pair 0-1, slowest of 2 pairs"].who == "openmpi"
+    gpu.cells = [cell for cell in gpu.cells if not cell.place.pair]
+    assert by_name(gpu)["gpu-gpu pair 0-2, slowest of 3 pairs"].who is None
 
 
 def test_ends_are_told_by_the_machine(gpu: Results) -> None:

@@ -106,7 +106,10 @@ def _add_notes(canvas: Canvas) -> None:
     elif any(link.kind not in OWN_LINES for link in machine.gpu_links):
         notes.append("Other pairs of GPUs are joined through the host.")
     if canvas.rows:
-        notes.append("Grey links were not measured; rates beside links are theoretical.")
+        grey = "Grey links were not measured"
+        if any(row.path.pair for row in canvas.rows):
+            grey += " or their pairs are not the slowest"
+        notes.append(f"{grey}; rates beside links are theoretical.")
     elif machine.gpus or machine.nics:
         notes.append("Rates are theoretical; none was measured.")
     canvas.picture.height += 4

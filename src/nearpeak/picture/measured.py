@@ -95,9 +95,8 @@ def summed(rows: list[Measured]) -> list[Measured]:
 
 
 def is_drawn(path: DataPath) -> bool:
-    """Whether the picture shows a path: two ends at known places, none of all pairs, memory by its
-    own cores."""
-    if path.pair or len(path.ends) != 2 or not path.located:
+    """Whether the picture can show a path: two ends at known places, memory by its own cores."""
+    if len(path.ends) != 2 or not path.located:
         return False
     return path.transport != "local" or path.ends[0].numa_node == path.ends[1].numa_node
 

@@ -256,13 +256,14 @@ const Charts = (() => {
   }
 
   // ---- maps ----
-  function mixed(scale, part) {
+  function mixed(scale, value) {
+    const part = Math.min(1, Math.max(0, value)); // what is beyond the scale has the colour of its end
     const above = Math.max(1, scale.findIndex(([at]) => at >= part));
     const [[from, one], [to, other]] = [scale[above - 1], scale[above]];
-    const share = Math.min(1, Math.max(0, (part - from) / (to - from)));
+    const share = (part - from) / (to - from);
     const digits = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
     const others = digits(other);
-    return `rgb(${digits(one).map((value, index) => Math.round(value + share * (others[index] - value))).join(",")})`;
+    return `rgb(${digits(one).map((digit, index) => Math.round(digit + share * (others[index] - digit))).join(",")})`;
   }
 
   // spec: width, height, size, look as of curves; rows and columns (names); values, which may be null;

@@ -204,7 +204,7 @@ def _by_pairs(rows: Sequence[P]) -> list[tuple[bool, list[P]]]:
     parts: dict[bool, list[P]] = {False: [], True: []}
     for row in rows:
         parts[bool(row.place.pair)].append(row)
-    return [(of_pairs, part) for of_pairs, part in parts.items() if part or not of_pairs]
+    return [(of_pairs, part) for of_pairs, part in parts.items() if part] or [(False, [])]
 
 
 def _short(value: float | None) -> float | None:

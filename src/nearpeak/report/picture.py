@@ -2,7 +2,7 @@
 """The picture of the machine on the page of a study: what each path carries at the largest message
 of libraries, the ceiling and the best."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from string import ascii_letters
 
@@ -21,6 +21,7 @@ from nearpeak.terms.identity import Case, Curve
 from nearpeak.terms.path import DataPath
 from nearpeak.terms.subjects import one_way
 
+Way = tuple[bool, ...]  # a direction: whether each end is in the host's memory
 FEW = "Some of these figures have fewer than 6 launches: Table 2 has their ranges."
 
 
@@ -46,26 +47,39 @@ def notes(rows: Sequence[Measured]) -> list[str]:
 
 
 def measured(results: Results) -> list[Measured]:
-    """Of every path between two ends, in the order of the tables.
+    """Of every path between two ends, in the order of the tables; of all pairs of a kind the slowest.
 
     Only rates of one direction count, in the default curves of the first sheet, and not what a
     benchmark staged itself. Who is best there, and at which size, the headlines of the results say.
     """
     by_place = {path.place: path for path in results.paths}
     paths = [path for place in places(results) if (path := by_place.get(place)) and is_drawn(path)]
+    rows = [row for path in paths if not path.pair for row in _rows(results, path).values()]
+    rows += _of_pairs(results, [path for path in paths if path.pair])
     found: list[Measured] = []
     letters: dict[str, str] = {}
-    for path in paths:
-        rows = _rows(results, path)
+    for row in rows:
         # All memories share a letter: the nodes that it stands at tell them apart.
-        key = path.transport if path.transport == "local" else path.id
-        if rows and (key in letters or len(letters) < len(ascii_letters)):
+        key = row.path.transport if row.path.transport == "local" else row.path.id
+        if key in letters or len(letters) < len(ascii_letters):
             letter = letters.setdefault(key, ascii_letters.swapcase()[len(letters)])
-            found += [replace(row, letter=letter) for row in rows]
+            found.append(replace(row, letter=letter))
     return found
 
 
-def _rows(results: Results, path: DataPath) -> list[Measured]:
+def _of_pairs(results: Results, paths: list[DataPath]) -> Iterator[Measured]:
+    """The slowest pair of each kind in each direction; which have a figure, a matrix shows."""
+    kinds: dict[tuple[str, Way], list[Measured]] = {}
+    for path in paths:
+        for way, row in _rows(results, path).items():
+            kinds.setdefault((path.place.kind, way), []).append(row)
+    for rows in kinds.values():
+        told = [row for row in rows if row.value is not None] or rows
+        slowest = min(told, key=lambda row: (row.value or row.ceiling or 0.0))
+        yield replace(slowest, name=f"{slowest.name}, slowest of {count(len(told), 'pair')}")
+
+
+def _rows(results: Results, path: DataPath) -> dict[Way, Measured]:
     """One row for each direction: of its kinds of buffers the one that reaches most."""
     comparable, first = one_way(results.benchmarks), set(first_sheet(results))
     headlines = {
@@ -81,11 +95,11 @@ def _rows(results: Results, path: DataPath) -> list[Measured]:
         and staging(curve.axes) is None
         and curve in headlines
     ] or [_of_ceiling(results, path, curve) for curve in _of_ceilings(results, path)[:1]]
-    best: dict[tuple[bool, ...], Measured] = {}
+    best: dict[Way, Measured] = {}
     for way, row in rows:
         if row and (way not in best or (row.value or 0.0) > (best[way].value or 0.0)):
             best[way] = row
-    return list(best.values())
+    return best
 
 
 def _of_ceilings(results: Results, path: DataPath) -> list[Curve]:
@@ -100,9 +114,6 @@ def _of_ceilings(results: Results, path: DataPath) -> list[Curve]:
             and (path.transport == "local" or comparable(point.case.curve))
         )
     )
-
-
-Way = tuple[bool, ...]  # a direction: whether each end is in the host's memory
 
 
 def _of_headline(
