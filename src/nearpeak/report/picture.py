@@ -47,7 +47,7 @@ def notes(rows: Sequence[Measured]) -> list[str]:
 
 
 def measured(results: Results) -> list[Measured]:
-    """Of every path between two ends, in the order of the tables; of all pairs of a kind the slowest.
+    """Of every path between two ends, in the order of the tables; of pairs, the slowest of a kind.
 
     Only rates of one direction count, in the default curves of the first sheet, and not what a
     benchmark staged itself. Who is best there, and at which size, the headlines of the results say.
@@ -75,7 +75,7 @@ def _of_pairs(results: Results, paths: list[DataPath]) -> Iterator[Measured]:
             kinds.setdefault((path.place.kind, way), []).append(row)
     for rows in kinds.values():
         told = [row for row in rows if row.value is not None] or rows
-        slowest = min(told, key=lambda row: (row.value or row.ceiling or 0.0))
+        slowest = min(told, key=lambda row: row.value or row.ceiling or 0.0)
         yield replace(slowest, name=f"{slowest.name}, slowest of {count(len(told), 'pair')}")
 
 
