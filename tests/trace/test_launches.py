@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import msgspec
@@ -195,6 +196,7 @@ def test_every_call_is_counted(tracer: Tracer, ranks: int) -> None:
     assert trace.library == f"{tracer.library.family} {tracer.library.version}"
     assert [rank.rank for rank in trace.ranks] == list(range(ranks))
     assert trace.expected == ranks
+    assert datetime.now(timezone.utc) - datetime.fromisoformat(trace.started) < timedelta(hours=1)
     for rank in trace.ranks:
         assert rank.finalized
         assert 0 < rank.mpi_seconds < rank.run_seconds < LIMIT

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`nearpeak nodes`: all pairs of the nodes of a cluster, to find slow nodes and slow links."""
 
-import datetime
 import random
 import sys
 from collections.abc import Sequence
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nearpeak.cli import RemoteShell, parsed, say, say_lacking, write_script
+from nearpeak.clock import now
 from nearpeak.errors import UserError
 from nearpeak.numbers import printable
 
@@ -303,7 +303,7 @@ def _run(folder: Path, chosen: "Chosen | None", dry_run: bool) -> "Found | None"
     begin = Begin(
         schema=SCHEMA,
         nearpeak=nearpeak.__version__,
-        started=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        started=now(),
         host=started.machine.hostname,
         library=library.name,
         settings=named.name,

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trying everything with every library, in jobs whose ends do not matter to the next one."""
 
-import datetime
 import itertools
 import tempfile
 from collections.abc import Callable, Sequence
@@ -13,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 import nearpeak
+from nearpeak.clock import now
 from nearpeak.conform import plan
 from nearpeak.conform.journal import (
     CASES,
@@ -141,7 +141,7 @@ def begin(
     return Begin(
         schema=SCHEMA,
         nearpeak=nearpeak.__version__,
-        started=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        started=now(),
         chosen=chosen,
         host=machine.hostname,
         gpus=[gpu.name for gpu in machine.gpus],

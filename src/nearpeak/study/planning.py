@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The plan of a study: contenders x paths x variants, and ceilings, in randomised blocks."""
 
-import datetime
 import math
 import random
 from collections import defaultdict
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from nearpeak.clock import now
 from nearpeak.errors import UserError
 from nearpeak.launching.command_lines import new_study
 from nearpeak.launching.describe import Variant
@@ -157,7 +157,7 @@ def make_plan(
     plan = Plan(
         schema=SCHEMA,
         study=new_study(),
-        created=datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        created=now(),
         seed=seed,
         sizes=[],
         slot_ms=options.slot_ms or LEAST_SLOT_MS,

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import FrameType
 
 import nearpeak
+from nearpeak.clock import now
 from nearpeak.errors import UserError
 from nearpeak.libraries.build import build_trace
 from nearpeak.libraries.library import Library
@@ -45,6 +46,7 @@ def run(command: Sequence[str], library: Library) -> tuple[Trace, int | None]:
         )
     preload = build_trace(library)
     folder = Path(tempfile.mkdtemp(prefix="nearpeak-trace-"))
+    started = now()
     try:
         status, signalled = _start(command, environment(command, library, preload, folder))
         left = list(_gather(folder))
@@ -70,6 +72,7 @@ def run(command: Sequence[str], library: Library) -> tuple[Trace, int | None]:
         nearpeak=nearpeak.__version__,
         command=list(command),
         library=f"{library.name} {library.version}",
+        started=started,
         exit_status=status,
         expected=expected,
         missing=[rank for rank in range(expected) if rank not in there],

@@ -105,6 +105,7 @@ class Trace(msgspec.Struct, kw_only=True):
     nearpeak: str  # version
     command: list[str]
     library: str  # name and version
+    started: str = ""  # ISO 8601, UTC; "" of versions that did not say it
     exit_status: int  # of the command
     expected: int  # ranks in MPI_COMM_WORLD; of several of these, in the largest
     missing: list[int]  # those of them that left no file

@@ -29,6 +29,12 @@ def test_all_text_is_escaped() -> None:
     assert "The command ended with exit status 3" in page
 
 
+def test_where_and_when_it_ran_stands_at_the_top() -> None:
+    page = render(trace(ranks=[ran(host="node7")], started="2026-11-28T06:46:12+00:00"))
+    assert "mpich 5 · node7 · 2026-11-28 06:46 UTC · Nearpeak" in page
+    assert "mpich 5 · here · Nearpeak" in render(trace())
+
+
 def test_what_there_is_nothing_of_is_left_out() -> None:
     page = render(trace(ranks=[]))
     assert "By operation" not in page

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from nearpeak.report.traced.words import outstanding, problems
+from nearpeak.report.traced.words import hosts, outstanding, problems
 
 made = sys.modules["made_trace"]  # loaded by tests/conftest.py
 entry, ran, trace = made.entry, made.ran, made.trace
@@ -14,6 +14,12 @@ entry, ran, trace = made.entry, made.ran, made.trace
 def test_with_threads_nobody_knows_who_was_loaded() -> None:
     lines = outstanding([ran(0, threads=2), ran(1)])
     assert not any("loaded" in line for line in lines)
+
+
+def test_hosts_are_named_in_the_order_of_the_ranks() -> None:
+    assert hosts([ran(0, host="b"), ran(1, host="b"), ran(2, host="a")]) == "b, a"
+    many = [ran(rank, host=f"n{rank}") for rank in range(5)]
+    assert hosts(many) == "n0, n1, n2 and 2 more hosts"
 
 
 def test_what_is_missing_is_told() -> None:

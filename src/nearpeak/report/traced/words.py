@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from nearpeak.numbers import count, number, percent, size
 from nearpeak.trace.trace import Entry, Rank, Trace, Unblocked
 
+MOST_HOSTS = 3  # that are named
 SPAWNS = ("MPI_Comm_spawn", "MPI_Comm_spawn_multiple")
 WAITING = (
     "Times of operations are sums over all ranks. The time of a call includes waiting for the other"
@@ -24,6 +25,14 @@ def summary(trace: Trace) -> str:
         f" added up over ranks {number(trace.run_seconds)} s, of these"
         f" {number(trace.mpi_seconds)} s in MPI ({share} %)"
     )
+
+
+def hosts(ranks: Sequence[Rank]) -> str:
+    """`node1, node2 and 6 more hosts`, in the order of the ranks."""
+    names = list(dict.fromkeys(rank.host for rank in ranks))
+    shown = ", ".join(names[:MOST_HOSTS])
+    more = len(names) - MOST_HOSTS
+    return f"{shown} and {count(more, 'more host')}" if more > 0 else shown
 
 
 def name(entry: Entry) -> str:
