@@ -28,11 +28,11 @@ def test_the_cell_in_the_middle_now_and_later() -> None:
     assert found.then == pytest.approx(found.half_width * then / now)
     assert sentence(found, MORE).endswith(
         " %. Another 5m00s would add 12 launches of each"
-        " and narrow the median figure to about +- 4.90 %, if the session that adds them is like"
+        " and narrow the median figure to about ± 4.90 %, if the session that adds them is like"
         " those before: nearpeak --more"
     )
     assert sentence(found, MORE).startswith(
-        "101 figures with 12 launches each: the median figure has a 95 % interval of +- "
+        "101 figures with 12 launches each: the median figure has a 95 % interval of ± "
     )
 
 
@@ -94,7 +94,7 @@ def test_what_sessions_do_is_not_forecast() -> None:
     assert (
         " 1 of them differs between sessions by more than launches explain, which more launches do"
         " not narrow. Another 5m00s would add 3 launches of each and narrow the median figure of"
-        " the others to about +- "
+        " the others to about ± "
     ) in said
 
 
@@ -124,6 +124,6 @@ def test_what_is_not_precise_is_counted() -> None:
 
 def test_a_promise_says_what_it_assumes() -> None:
     assert promise(0.03, 20) == (
-        "a 95 % interval of about +- 1.7 % from 20 launches of each case, "
+        "a 95 % interval of about ± 1.7 % from 20 launches of each case, "
         "assuming that launches deviate by 3 %"
     )

@@ -93,7 +93,7 @@ def sentence(found: Forecast, command: str) -> str:
     else:
         words = (
             f"{figures} with {launches} each: the median figure has a 95 % interval of "
-            f"+- {percent(found.half_width)} %."
+            f"± {percent(found.half_width)} %."
         )
     others = ""
     if found.apart:
@@ -114,7 +114,7 @@ def sentence(found: Forecast, command: str) -> str:
     if found.then is None:
         return f"{brought}, as another session, which shows how far sessions scatter: {command}"
     return (
-        f"{brought} and narrow the median figure{others} to about +- {percent(found.then)} %, if"
+        f"{brought} and narrow the median figure{others} to about ± {percent(found.then)} %, if"
         f" the session that adds them is like those before: {command}"
     )
 
@@ -136,7 +136,7 @@ def promise(deviation: float, launches: int) -> str:
     if width is None:
         return f"{launches} launches of each case, too few for a 95 % interval"
     return (
-        f"a 95 % interval of about +- {100 * width:.2g} % from {launches} launches of each case, "
+        f"a 95 % interval of about ± {100 * width:.2g} % from {launches} launches of each case, "
         f"assuming that launches deviate by {100 * deviation:g} %"
     )
 
