@@ -63,8 +63,10 @@ def test_no_distribution_is_assumed(make_study: MakeStudy) -> None:
         study.launch(block, "beta", "bw", {1024: 2.0 if block % 2 else 1.0})
     (rule,) = [rule for rule in study.results().checklist if rule.number == 6]
     assert rule.state == "met"
+    (rule,) = [rule for rule in study.results().checklist if rule.number == 8]
+    assert "1 cell falls into two modes" in rule.how
     (rule,) = [rule for rule in study.results().checklist if rule.number == 7]
-    assert "1 comparisons of cells with two modes have no verdict" in rule.how
+    assert "1 comparison of cells with two modes has no verdict" in rule.how
 
 
 def test_student_s_interval_of_few_sessions_assumes_that_they_are_normal(

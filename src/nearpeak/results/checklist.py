@@ -154,7 +154,8 @@ def _comparisons(
         "distribution of launches"
     )
     if modes := sum(c.verdict == TWO_MODES for c in comparisons):
-        how += f"; {modes} comparisons of cells with two modes have no verdict"
+        have = "has" if modes == 1 else "have"
+        how += f"; {count(modes, 'comparison')} of cells with two modes {have} no verdict"
     if judging.left_out:
         how += (
             f"; {count(judging.blocks, 'block')} judge{'s' if judging.blocks == 1 else ''}"
@@ -180,7 +181,8 @@ def _percentiles(measured: list[Cell]) -> tuple[RuleState, str]:
     where = f"each of {known}" if known == len(measured) else f"{known} of {len(measured)}"
     return _state(bool(measured) and known == len(measured)), (
         f"5th and 95th percentile and minimum beside {where} medians; "
-        f"{modes} cells fall into two modes, which are both shown"
+        f"{count(modes, 'cell')} fall{'s' if modes == 1 else ''} into two modes, which are both"
+        " shown"
     )
 
 
@@ -253,7 +255,7 @@ def _plots(messages: list[Cell], applications: list[Application]) -> tuple[RuleS
     sizes = Counter((cell.who, cell.place, cell.case.curve) for cell in messages)
     told = []
     if max(sizes.values(), default=0) >= 2:
-        told.append(f"{len(sizes)} curves over the sizes")
+        told.append(f"{count(len(sizes), 'curve')} over the sizes")
     if any(application.scaled is not None for application in applications):
         told.append("applications over the number of ranks")
     if not told:
