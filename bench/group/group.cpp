@@ -5,6 +5,12 @@
 
 namespace nearpeak {
 
+std::vector<int> Group::others() const {
+  std::vector<int> all;
+  for (int step = 1; step < size(); ++step) all.push_back((rank() + step) % size());
+  return all;
+}
+
 std::vector<double> Group::gather(const std::vector<double>& mine) {
   std::vector<double> all(mine.size() * static_cast<std::size_t>(size()));
   gather(mine.data(), mine.size() * sizeof(double), all.data());

@@ -22,6 +22,9 @@ class Group {
   virtual int rank() const = 0;
   virtual int size() const = 0;
   bool leads() const { return rank() == kLeaderRank; }
+  // The other ranks, the one behind this rank first: if every rank turns to them in this order, no
+  // two turn to the same one.
+  std::vector<int> others() const;
 
   virtual void barrier() = 0;
   // The leader's bytes, to all.

@@ -162,8 +162,7 @@ class Links final : public Case {
   }
 
   void open_peers(const std::vector<IpcHandle>& handles) {
-    for (int receiver = 0; receiver < context_.group.size(); ++receiver) {
-      if (receiver == context_.group.rank()) continue;
+    for (const int receiver : context_.group.others()) {
       opened_.push_back(ipc_of(*context_.device).open(handles[static_cast<std::size_t>(receiver)]));
       add(*out_, static_cast<char*>(opened_.back()->data()));
     }

@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <set>
+
 #include "tests/group/groups.hpp"
 #include "tests/programs/native/quiet.hpp"
 
@@ -14,6 +16,21 @@ TEST_CASE("processes of one host meet in shared memory") {
   for (const int size : {2, 3, 5})
     CHECK(in_group(size, [&](SharedGroup& group) {
             return why_no_group(group, size).empty() ? kGood : kFailed;
+          }) == kGood);
+}
+
+TEST_CASE("in every step each rank is another one's turn") {
+  for (const int size : {1, 2, 5})
+    CHECK(in_group(size, [&](SharedGroup& group) {
+            const std::vector<int> mine = group.others();
+            if (mine.size() + 1 != static_cast<std::size_t>(size)) return kFailed;
+            for (const int rank : mine) {
+              const std::vector<int> all = group.gather(rank);
+              if (rank == group.rank() ||
+                  std::set<int>(all.begin(), all.end()).size() != all.size())
+                return kFailed;
+            }
+            return kGood;
           }) == kGood);
 }
 
