@@ -15,7 +15,7 @@ ROOT = Path(nearpeak.__file__).parent
 BENCH = Path(__file__).parents[1] / "bench"
 LAYERS = [
     {"arrays"},
-    {"statistics", "errors", "folders", "numbers", "schemas", "signals"},
+    {"clock", "statistics", "errors", "folders", "numbers", "schemas", "signals"},
     {"terms"},
     {"files", "console"},
     {"journal"},
@@ -124,6 +124,26 @@ def test_what_judges_and_shows_knows_no_source_of_observations() -> None:
         if name.split(".")[0] in SOURCES and not shows(file, name)
     ]
     assert wrong == []
+
+
+# Commands that go on as another does. What they share else is in cli/__init__.py.
+GO_ON = {
+    ("app", "run"),
+    ("report", "conform"),
+    ("report", "nodes"),
+    ("study", "explain"),
+    ("tune", "study"),
+}
+
+
+def test_commands_share_nothing_but_what_stands_above_them() -> None:
+    found = {
+        (file.stem, name.split(".")[1])
+        for file in sorted((ROOT / "cli").glob("*.py"))
+        for name in imported(file)
+        if name.startswith("cli.") and file.stem != "main"
+    }
+    assert found == GO_ON
 
 
 def including() -> Iterator[tuple[str, Path, str]]:

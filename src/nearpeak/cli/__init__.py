@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands, one file each; here, what several of them have."""
 
+import os
+import re
+import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -18,8 +21,11 @@ if TYPE_CHECKING:
     from nearpeak.results.requirements import Requirement
     from nearpeak.results.results import Results
     from nearpeak.study.batch import Asked
+    from nearpeak.study.single import Single
 
 T = TypeVar("T")
+
+CHECK_SECONDS = 60.0  # for a program to look at its command line
 
 Libraries = Annotated[
     list[str] | None,
@@ -131,6 +137,56 @@ def say_lacking(library: "Library") -> None:
 
     if library.lacks:
         say(f"nearpeak: {lacking_words(library.name, library.lacks)}")
+
+
+def say_inherited(library: "Library", given: Mapping[str, str]) -> None:
+    """Tells of the shell's variables that are settings of this library, but for what the launch
+    sets itself: with them another library is measured than the one that users take it for."""
+    from nearpeak.libraries.families import is_ceiling
+    from nearpeak.libraries.variables import may_read
+    from nearpeak.machine.doctor import settings_in
+
+    family = "" if is_ceiling(library) else library.family
+    told = [
+        f"{name}={value}"
+        for name, value in sorted(settings_in(os.environ).items())
+        if may_read(family, name) and given.get(name, value) == value
+    ]
+    if told:
+        say(
+            f"nearpeak: inherited from your shell, and not {library.name}'s own settings:"
+            f" {' '.join(told)}; unset them to measure the library as it is"
+        )
+
+
+def check_words(chosen: "Single", words: Sequence[str], command: str) -> None:
+    """Lets the program look at its command line, before a launcher wraps its answer in its own, and
+    says what it says. Where that is how to learn more, it is by `nearpeak COMMAND`."""
+    from nearpeak.launching.programs import TOOLS
+    from nearpeak.libraries.launch import environment
+
+    if chosen.native:
+        return
+    benchmark = chosen.benchmark.name
+    try:
+        done = subprocess.run(
+            [str(TOOLS.mpi_program(chosen.library)), "--check", *chosen.words(words)],
+            env={**os.environ, **environment(chosen.library)},
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            timeout=CHECK_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise UserError(
+            f"{chosen.library.name} does not even start its program within {CHECK_SECONDS:g} s: "
+            "look at what it loads"
+        ) from None
+    said = done.stderr.decode(errors="replace")
+    own = rf"see nearpeak-mpi(?: {benchmark})? --help"
+    sys.stderr.write(re.sub(own, f"see nearpeak {command} {benchmark} --help", said))
+    if done.returncode:
+        raise typer.Exit(done.returncode)
 
 
 def requirements_of(texts: Iterable[str]) -> "list[Requirement]":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nearpeak.cli import Libraries, keep_reason, parsed, say, say_lacking
+from nearpeak.cli import Libraries, keep_reason, parsed, say, say_inherited, say_lacking
 from nearpeak.errors import UserError
 
 if TYPE_CHECKING:
@@ -125,7 +125,6 @@ def conform(
 
 def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
     """Tries everything, or without a choice what is left; what was seen is always written."""
-    from nearpeak.cli.run import say_inherited
     from nearpeak.conform import run
     from nearpeak.conform.journal import ConformJournal, check_new
     from nearpeak.conform.progress import Progress

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nearpeak.cli import PathId, SettingsEnv, judged, parsed, say, say_lacking, warn
+from nearpeak.cli import (
+    PathId,
+    SettingsEnv,
+    check_words,
+    judged,
+    parsed,
+    say,
+    say_inherited,
+    say_lacking,
+    warn,
+)
 from nearpeak.errors import UserError
 
 if TYPE_CHECKING:
@@ -251,7 +261,6 @@ def _gpus(machine: "Machine") -> str:
 
 def _chosen(asked: Asked) -> "Single":
     """Where it is looked at; UserError for what cannot be."""
-    from nearpeak.cli.run import check
     from nearpeak.study.single import choose
     from nearpeak.terms.buffers import parse_buffers
     from nearpeak.terms.sizes import parse_sizes
@@ -268,12 +277,11 @@ def _chosen(asked: Asked) -> "Single":
         settings_env=asked.settings_env,
         say=say,
     )
-    check(chosen, ["--sizes", asked.sizes, *asked.words], "explain")
+    check_words(chosen, ["--sizes", asked.sizes, *asked.words], "explain")
     return chosen
 
 
 def _look(chosen: "Single", asked: Asked, *, ask: bool) -> "Explanation":
-    from nearpeak.cli.run import say_inherited
     from nearpeak.explain import launches
     from nearpeak.terms.sizes import parse_sizes
 

@@ -6,9 +6,9 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -17,22 +17,19 @@ from nearpeak.cli import (
     PathId,
     RemoteShell,
     SettingsEnv,
+    check_words,
     parsed,
     say,
+    say_inherited,
     say_lacking,
     warn,
 )
 from nearpeak.errors import UserError
 
-if TYPE_CHECKING:
-    from nearpeak.libraries.library import Library
-    from nearpeak.study.single import Single
-
 LAUNCH_LIMIT = "2m"
 # Options of a program that then measures nothing and has no records. To solve may take long.
 NO_FIGURES = {"--check", "--describe", "--version", "--solve"}
 SOLVE_SECONDS = 3600.0
-CHECK_SECONDS = 60.0  # for a program to look at its command line
 
 HELP = """Run one benchmark with one MPI library and print its table.
 
@@ -215,7 +212,7 @@ def launch(
         say=say,
     )
     library = chosen.library
-    check(chosen, words, "run")
+    check_words(chosen, words, "run")
     parts = parts_of(words)
     named_file = _value(parts[0], "--jsonl")
     if named_file is not None and is_folder(Path(named_file)):
@@ -250,26 +247,6 @@ def launch(
             raise UserError(str(error)) from None
 
 
-def say_inherited(library: "Library", given: Mapping[str, str]) -> None:
-    """Tells of the shell's variables that are settings of this library, but for what the launch
-    sets itself: with them another library is measured than the one that users take it for."""
-    from nearpeak.libraries.families import is_ceiling
-    from nearpeak.libraries.variables import may_read
-    from nearpeak.machine.doctor import settings_in
-
-    family = "" if is_ceiling(library) else library.family
-    told = [
-        f"{name}={value}"
-        for name, value in sorted(settings_in(os.environ).items())
-        if may_read(family, name) and given.get(name, value) == value
-    ]
-    if told:
-        say(
-            f"nearpeak: inherited from your shell, and not {library.name}'s own settings:"
-            f" {' '.join(told)}; unset them to measure the library as it is"
-        )
-
-
 def _check_named_once(words: Sequence[str]) -> None:
     """UserError for a benchmark that a command line names twice, whose options would be one set. A
     word behind an option may be its value."""
@@ -293,36 +270,6 @@ def _value(words: Sequence[str], option: str) -> str | None:
         if word.startswith(f"{option}="):
             return word.partition("=")[2]
     return None
-
-
-def check(chosen: "Single", words: Sequence[str], command: str) -> None:
-    """Lets the program look at its command line, before a launcher wraps its answer in its own, and
-    says what it says. Where that is how to learn more, it is by `nearpeak COMMAND`."""
-    from nearpeak.launching.programs import TOOLS
-    from nearpeak.libraries.launch import environment
-
-    if chosen.native:
-        return
-    benchmark = chosen.benchmark.name
-    try:
-        done = subprocess.run(
-            [str(TOOLS.mpi_program(chosen.library)), "--check", *chosen.words(words)],
-            env={**os.environ, **environment(chosen.library)},
-            stdin=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            timeout=CHECK_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise UserError(
-            f"{chosen.library.name} does not even start its program within {CHECK_SECONDS:g} s: "
-            "look at what it loads"
-        ) from None
-    said = done.stderr.decode(errors="replace")
-    own = rf"see nearpeak-mpi(?: {benchmark})? --help"
-    sys.stderr.write(re.sub(own, f"see nearpeak {command} {benchmark} --help", said))
-    if done.returncode:
-        raise typer.Exit(done.returncode)
 
 
 def _show_options(benchmark: str, mpi: str | None) -> None:

@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nearpeak.cli import PathId, keep_reason, parsed, say, say_lacking, warn
+from nearpeak.cli import (
+    PathId,
+    check_words,
+    keep_reason,
+    parsed,
+    say,
+    say_inherited,
+    say_lacking,
+    warn,
+)
 from nearpeak.errors import UserError
 from nearpeak.numbers import count
 from nearpeak.signals import ending, status_of
@@ -121,7 +130,6 @@ def tune(
     ] = False,
 ) -> None:
     """Searches, confirms, writes and prints."""
-    from nearpeak.cli.run import check, say_inherited
     from nearpeak.terms.sizes import format_sizes, parse_seconds
     from nearpeak.tune import run
     from nearpeak.tune.journal import FORM, TuneJournal, budget_of, seconds_of
@@ -142,7 +150,7 @@ def tune(
             FORM.check_new(output)
     prepared = run.prepare(asked, say)
     for name, sizes in by_benchmark(prepared.launches.targets).items():
-        check(prepared.launches.subjects[name], ["--sizes", format_sizes(sizes)], "tune")
+        check_words(prepared.launches.subjects[name], ["--sizes", format_sizes(sizes)], "tune")
     if dry_run:
         print("\n".join(candidate.label for candidate in prepared.candidates))
         return
