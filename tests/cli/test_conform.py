@@ -119,6 +119,18 @@ def test_what_fails_is_told_and_the_status_is_1(
     )
 
 
+def test_a_library_of_which_nothing_was_tried_is_told_and_the_status_is_1(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NEARPEAK_FAKE", "probe no device")
+    code, out, _ = nearpeak("conform", "--mpi", "one", "--operations", "put", "-o", "c")
+    *_, said, last = out.splitlines()
+    assert (code, last) == (1, "Exit status 1: nothing could be tried of one")
+    assert said.startswith("0 cases tried, none failed, 4 not tried")
+    code, out, _ = nearpeak("report", "c")
+    assert (code, out.splitlines()[-1]) == (1, last)
+
+
 def test_the_page_is_made_again(nearpeak: Nearpeak, tmp_path: Path) -> None:
     nearpeak("conform", "--mpi", "one", "--operations", "latency", "-o", "c")
     for name in ("conform.json", "conform.html"):

@@ -9,6 +9,7 @@ import typer
 
 from nearpeak.cli import Libraries, keep_reason, parsed, say, say_inherited, say_lacking
 from nearpeak.errors import UserError
+from nearpeak.numbers import listed, printable
 
 if TYPE_CHECKING:
     from nearpeak.conform.conformance import Conformance
@@ -26,7 +27,8 @@ rest. The folder has conform.jsonl (all that was seen), conform.json and
 conform.html; `nearpeak report DIR` makes both again.
 
 Exit status: 0 all operations work; 1 something crashed, hung, was refused,
-leaks or received wrong data (the last line says how much); 2 bad input.
+leaks or received wrong data, or nothing of a library could be tried (the last
+line says how much, or of which); 2 bad input.
 
 Examples:
 
@@ -119,8 +121,7 @@ def conform(
         raise UserError(
             "--resume takes every option from the run that it completes: give only -o DIR"
         )
-    if _run(Path(output), None if resume else chosen).failed:
-        raise typer.Exit(1)
+    conclude(_run(Path(output), None if resume else chosen))
 
 
 def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
@@ -193,3 +194,11 @@ def write(folder: Path | None, records: "Sequence[Record]") -> "Conformance":
         write_whole(folder / "conform.html", render(found))
     print_conformance(found, folder and folder / "conform.html")
     return found
+
+
+def conclude(found: "Conformance") -> None:
+    """Exits with 1 where something failed; and where nothing was tried, which it says."""
+    if found.untried:
+        print(printable(f"Exit status 1: nothing could be tried of {listed(found.untried)}"))
+    if found.failed or found.untried:
+        raise typer.Exit(1)

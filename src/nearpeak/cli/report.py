@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from nearpeak.cli import Require, conclude, judged, say
+from nearpeak.cli.conform import conclude as conclude_conform
 from nearpeak.cli.conform import write
 from nearpeak.cli.nodes import conclude as conclude_nodes
 from nearpeak.cli.nodes import write as write_nodes
@@ -111,10 +112,10 @@ def report(
         raise UserError(f"{folder} is of `nearpeak conform`: give only --open and -o")
     records = journal.read(folder)
     target = _target(folder, output, open_it)
-    failed = write(target, records).failed
+    tried = write(target, records)
     if open_it and target:
         _show(target / "conform.html")
-    raise typer.Exit(int(failed))
+    conclude_conform(tried)
 
 
 def _target(folder: Path, output: Path | None, open_it: bool) -> Path | None:

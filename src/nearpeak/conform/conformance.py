@@ -4,6 +4,7 @@
 import msgspec
 
 from nearpeak.terms.identity import Who
+from nearpeak.terms.outcomes import NOT_TRIED
 from nearpeak.terms.trials import BadEnd, Outcome
 
 SCHEMA = 1
@@ -50,6 +51,11 @@ class Tried(msgspec.Struct, kw_only=True):
         """Cases that are still to be tried, or to be tried alone."""
         return self.planned - sum(outcome.settled for outcome in self.outcomes)
 
+    @property
+    def untried(self) -> bool:
+        """Whether not one of its cases could be tried, which says nothing of the library."""
+        return not self.left and all(outcome.status == NOT_TRIED for outcome in self.outcomes)
+
 
 class Conformance(msgspec.Struct, kw_only=True):
     """All of it."""
@@ -72,3 +78,8 @@ class Conformance(msgspec.Struct, kw_only=True):
     def failed(self) -> bool:
         """Whether anything ended badly."""
         return any(library.bad or library.bad_ends for library in self.libraries)
+
+    @property
+    def untried(self) -> list[str]:
+        """The libraries of which not one case could be tried."""
+        return [library.label for library in self.libraries if library.untried]
