@@ -7,7 +7,9 @@ from types import ModuleType
 
 import pytest
 
+from nearpeak.errors import UserError
 from nearpeak.libraries import build, discover
+from nearpeak.libraries.library import Library
 
 Nearpeak = Callable[..., tuple[int, str, str]]
 
@@ -34,6 +36,26 @@ def test_it_prints_where_the_programs_are(
         ["nearpeak-native", str(built / "native")],
         ["nearpeak-mpi", "for", "one", str(built / "one")],
     ]
+
+
+def test_what_fails_for_one_library_stops_none_of_the_others(
+    nearpeak: Nearpeak, built: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def build_mpi(library: Library) -> Path:
+        if library.name != "one":
+            raise UserError("no mpi.h: install it")
+        return built / library.name
+
+    monkeypatch.setattr(build, "build_mpi", build_mpi)
+    code, out, err = nearpeak("build", "--mpi", "two", "--mpi", "one", "--mpi", "three")
+    assert (code, err) == (1, "nearpeak: nearpeak-mpi for two: no mpi.h: install it\n")
+    assert [line.split() for line in out.splitlines()[:-1]] == [
+        ["nearpeak-native", str(built / "native")],
+        ["nearpeak-mpi", "for", "one", str(built / "one")],
+    ]
+    assert out.splitlines()[-1] == (
+        "Exit status 1: not built: nearpeak-mpi for two and nearpeak-mpi for three"
+    )
 
 
 def test_without_a_library_it_builds_the_ceilings_and_says_so(

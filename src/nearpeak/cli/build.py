@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """`nearpeak build`: the measuring programs, built before they are needed."""
 
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from nearpeak.cli import say
+from nearpeak.errors import UserError
+from nearpeak.numbers import listed, printable
 
 HELP = (
     "Build the measuring programs for MPI libraries, and print where they are.\n\n"
@@ -13,6 +20,9 @@ HELP = (
     "The programs run on every processor of the same architecture: they use newer instructions "
     "only where the processor has them. If you set CXXFLAGS, all nodes must have the instructions "
     "that it allows."
+    "\n\n"
+    "What cannot be built for one library stops none of the others. Exit status: 0 all is there; 1 "
+    "something could not be built (the last line says what); 2 bad input."
     "\n\n"
     "Examples: nearpeak build | nearpeak build --mpi openmpi --mpi /opt/mpich"
 )
@@ -33,10 +43,19 @@ def build(
     from nearpeak.libraries.discover import find_libraries, resolve
 
     libraries = [resolve(spec) for spec in mpi] if mpi else find_libraries()
-    programs = {"nearpeak-native": build_native()}
-    for library in libraries:
-        programs[f"nearpeak-mpi for {library.name}"] = build_mpi(library)
-    width = max(map(len, programs))
+    wanted: dict[str, Callable[[], Path]] = {"nearpeak-native": build_native}
+    for each in libraries:
+        wanted[f"nearpeak-mpi for {each.name}"] = partial(build_mpi, each)
+    programs: dict[str, Path] = {}
+    failed: dict[str, str] = {}
+    for name, make in wanted.items():
+        try:
+            programs[name] = make()
+        except UserError as error:
+            if str(error) not in failed.values():
+                say(f"nearpeak: {name}: {error}")
+            failed[name] = str(error)
+    width = max(map(len, programs), default=0)
     for name, file in programs.items():
         typer.echo(f"{name:{width}}  {file}")
     if any(needs_compilers_libraries(file) for file in programs.values()):
@@ -47,3 +66,6 @@ def build(
         )
     if not libraries:
         typer.echo("No MPI library was found: see `nearpeak mpi list`, or name one with --mpi PATH")
+    if failed:
+        typer.echo(printable(f"Exit status 1: not built: {listed(list(failed))}"))
+        raise typer.Exit(1)
