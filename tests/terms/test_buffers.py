@@ -11,7 +11,7 @@ from nearpeak.terms import buffers
 
 @pytest.mark.parametrize(
     ("text", "kinds"),
-    [("D,D", "D,D"), (" h, d ", "H,D"), ("p,M", "P,M"), ("D", "D,D"), ("D,D,D", "D,D")],
+    [("D,D", "D,D"), (" h, d ", "H,D"), ("p,M", "P,M"), ("D", "D,D"), ("M,D,D", "M,D,D")],
 )
 def test_buffers_have_one_spelling(text: str, kinds: str) -> None:
     assert buffers.parse_buffers(text) == kinds
@@ -20,6 +20,13 @@ def test_buffers_have_one_spelling(text: str, kinds: str) -> None:
 @pytest.mark.parametrize("text", ["", "X,D", "DD", "D;D", "D,"])
 def test_other_words_are_refused_with_what_would_do(text: str) -> None:
     with pytest.raises(UserError, match="H \\(host\\), P"):
+        buffers.parse_buffers(text)
+
+
+@pytest.mark.parametrize("text", ["H,H,H", "h,h,h,h"])
+def test_more_than_two_alike_are_refused(text: str) -> None:
+    """They were taken for two."""
+    with pytest.raises(UserError, match=r"names \d buffers alike: give H for all ranks"):
         buffers.parse_buffers(text)
 
 

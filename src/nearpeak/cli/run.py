@@ -189,6 +189,7 @@ def launch(
     from nearpeak.libraries.launch import shell_line
     from nearpeak.study.paths import hosts_of_job
     from nearpeak.study.single import choose
+    from nearpeak.terms.buffers import parse_buffers
     from nearpeak.terms.sizes import parse_seconds
 
     if counted := next((word for word in words if re.fullmatch(r"--?np?(\d*|=\d+)", word)), None):
@@ -205,7 +206,7 @@ def launch(
         path=path,
         ranks=ranks,
         oversubscribe=oversubscribe,
-        buffers=buffers,
+        buffers=parsed("--buffers", parse_buffers, buffers),
         hosts=hosts,
         remote_shell=remote_shell,
         settings_env=settings_env,

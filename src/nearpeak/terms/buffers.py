@@ -19,14 +19,19 @@ Ends = tuple[Endpoint, ...]  # of each rank, in order
 
 
 def parse_buffers(text: str) -> str:
-    """`D,D` in its one spelling, `D` being the same; UserError for anything but H, P, D and M."""
+    """`D,D` in its one spelling, `D` being the same; UserError for anything but H, P, D and M, and
+    for `D,D,D`, which other numbers of ranks would be taken to have asked for."""
     kinds = [kind.strip().upper() for kind in text.split(",")]
     if not set(kinds) <= set(MEMORY):
         raise UserError(
             f"{text!r} does not name buffers: give D for all ranks, or H,D for the first half of "
             "them and the second; H (host), P (pinned host), D (device), M (managed)"
         )
-    return ",".join(kinds[:1] * 2 if len(set(kinds)) == 1 else kinds)
+    if len(set(kinds)) > 1:
+        return ",".join(kinds)
+    if len(kinds) > 2:
+        raise UserError(f"{text!r} names {len(kinds)} buffers alike: give {kinds[0]} for all ranks")
+    return ",".join(kinds[:1] * 2)
 
 
 def kinds_of(buffers: str, ranks: int) -> list[str] | None:
