@@ -63,6 +63,8 @@ def test_hosts() -> None:
         run("--hosts", "alone")
     with pytest.raises(UserError, match=r"host '192\.0\.2\.99' cannot be reached"):
         run("--hosts", hosts, "--remote-shell", "false")
+    with pytest.raises(UserError, match="--remote-shell true calls other hosts, and there are"):
+        run("--remote-shell", "true")
 
 
 def test_firmware_drivers_and_settings(

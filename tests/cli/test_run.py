@@ -96,6 +96,14 @@ def test_run_prints_its_line_and_the_programs_exit_status(
             ("allreduce", "--mpi", "one", "--ranks", "3", "--path", "x"),
             "--ranks chooses a path by itself: leave out one of --path and --ranks",
         ),
+        (
+            ("latency", "--mpi", "one", "--oversubscribe"),
+            "--oversubscribe is of as many ranks as --ranks says: give --ranks N, or leave",
+        ),
+        (
+            ("latency", "--mpi", "one", "--buffers", "H,H,H"),
+            "--buffers: 'H,H,H' names 3 buffers alike: give H for all ranks",
+        ),
         (("latency", "--mpi", "one", "--settings-env", "A"), "'A': write NAME=VALUE"),
         (("latency", "--mpi", "one", "-o", "x"), "`--jsonl FILE` keeps its records"),
         (("latency", "--mpi", "one", "--jsonl", "/"), "--jsonl / is a folder: name a file"),

@@ -68,6 +68,7 @@ def test_a_job_is_named_where_slurm_has_hosts(
 
 def test_what_was_begun_on_a_host_goes_on_there() -> None:
     check_same_hosts([], None)
+    check_same_hosts([], "true")  # of what was begun before that was refused
     check_same_hosts(["localhost", "203.0.113.1"], "true")
     with pytest.raises(UserError, match=r"begun on 203\.0\.113\.1, which is another host"):
         check_same_hosts(["203.0.113.1", "localhost"], "true")

@@ -345,13 +345,13 @@ def study(
     if sbatch is not None:
         from nearpeak.study.batch import check_paths, of_study
         from nearpeak.study.contenders import not_here
-        from nearpeak.study.prepare import check_names
+        from nearpeak.study.prepare import check_named
 
         if dry_run:
             raise UserError(
                 "--sbatch writes a script, and --dry-run nothing: leave one of them out"
             )
-        check_names(options)
+        check_named(options)
         options = replace(options, require=require or options.require)
         requirements = requirements_of(options.require)
         check_paths(options, [requirement.path for requirement in requirements])

@@ -39,9 +39,15 @@ def check_hosts(hosts: Sequence[str], remote_shell: str | None, *, call: bool = 
 
     UserError unless there are two or more (or none), this one among them, that can be reached;
     without `call` neither is tried. Nodes of a job are not called: that launches reach them is
-    found out otherwise.
+    found out otherwise. UserError for a remote shell that calls nobody, and outside of a job
+    changes nothing.
     """
     if not hosts:
+        if remote_shell is not None and not allocation.has_nodes():
+            raise UserError(
+                f"--remote-shell {remote_shell} calls other hosts, and there are none: name them"
+                " with --hosts, or leave it out"
+            )
         return []
     named = ",".join(hosts)
     if len(hosts) < 2 or len(set(hosts)) < len(hosts):
@@ -70,7 +76,7 @@ def check_hosts(hosts: Sequence[str], remote_shell: str | None, *, call: bool = 
 def check_same_hosts(hosts: Sequence[str], remote_shell: str | None) -> None:
     """As `check_hosts`, of what has begun on the first of them, and goes on there."""
     check_nodes(hosts, remote_shell, otherwise="")
-    if check_hosts(hosts, remote_shell) != list(hosts):
+    if hosts and check_hosts(hosts, remote_shell) != list(hosts):
         raise UserError(f"it was begun on {hosts[0]}, which is another host than this: go on there")
 
 
@@ -122,6 +128,16 @@ def check_nodes(
                 f"host {host!r} is no node of {found}: ask for a job with it (--nodelist="
                 f"{','.join(hosts)}){otherwise}"
             )
+
+
+def check_ranks(ranks: Ranks, wanted: Sequence[str]) -> None:
+    """UserError where more ranks than cores may share them, and neither a number of ranks was asked
+    for nor is one named by the paths that are wanted."""
+    if ranks.oversubscribe and not (ranks.counts or any(map(_SO_MANY.fullmatch, wanted))):
+        raise UserError(
+            "--oversubscribe is of as many ranks as --ranks says: give --ranks N, or leave"
+            " --oversubscribe out"
+        )
 
 
 def select_paths(

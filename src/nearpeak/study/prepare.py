@@ -26,6 +26,7 @@ from nearpeak.study.gate import Gate
 from nearpeak.study.options import Options
 from nearpeak.study.paths import (
     check_hosts,
+    check_ranks,
     gpu_path,
     hosts_of_job,
     paths_within,
@@ -49,7 +50,7 @@ def prepare(
 
     UserError for everything that the user can mend.
     """
-    check_names(options)
+    check_named(options)
     if not (options.hosts or options.ranks or options.all_pairs):
         options = replace(options, hosts=hosts_of_job())
     hosts = check_hosts(options.hosts, options.remote_shell, call=not dry_run)
@@ -112,8 +113,10 @@ def prepare(
     return machine, plan
 
 
-def check_names(options: Options) -> None:
-    """UserError for benchmarks and families that no program has, before one is asked."""
+def check_named(options: Options) -> None:
+    """UserError for benchmarks and families that no program has, before one is asked, and for ranks
+    that are to share cores and are of no number."""
+    check_ranks(Ranks(options.ranks, bool(options.oversubscribe)), options.paths)
     for benchmark in options.benchmarks:
         check_name(benchmark.partition(":")[0].strip())
     for family in options.operations:

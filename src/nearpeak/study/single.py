@@ -115,6 +115,8 @@ def choose(
             f"`nearpeak {command} --mpi openmpi`"
         )
     env = _variables(settings_env)
+    wanted_ranks = Ranks([ranks] if ranks else [], oversubscribe)
+    paths.check_ranks(wanted_ranks, [path] if path else [])
     names = paths.check_hosts(split_list(hosts) if hosts else [], remote_shell)
     if isinstance(mpi, Contender):
         library, chosen = mpi.library, mpi.settings
@@ -133,7 +135,6 @@ def choose(
     kinds = parse_buffers(buffers)
     if path and ranks:
         raise UserError("--ranks chooses a path by itself: leave out one of --path and --ranks")
-    wanted_ranks = Ranks([ranks] if ranks else [], oversubscribe)
     possible = paths.select_paths(machine, names, [path] if path else [], ranks=wanted_ranks)
     found, ends = paths.fitting_path(possible, described, kinds)
     apart = [end.host for end in found.ends if end.host] if found.between_hosts else []
