@@ -40,10 +40,15 @@ def test_what_is_known_before_they_are_built_is_what_they_describe(launcher: Any
     told = [benchmark for text in described for benchmark in json.loads(text)["benchmarks"]]
     assert known_names() == sorted({benchmark["name"] for benchmark in told})
     assert set(FAMILIES) == {benchmark["family"] for benchmark in told}
+    for benchmark in told:
+        axes = {axis["name"]: axis["values"] for axis in benchmark["axes"]}
+        assert (axes["reuse"] == ["fixed"]) == (benchmark["x"]["unit"] != "B"), benchmark["name"]
 
 
 def test_a_command_line_is_checked_without_mpi(launcher: Any) -> None:
     assert launcher.ask("--check", "latency", "--sizes", "8").returncode == 0
+    usual = ("--reuse", "fixed", "--touch", "none")  # as studies give them
+    assert launcher.ask("--check", "jacobi2d", *usual).returncode == 0
     for words, said in (
         (("latency", "--sizes", "8q"), "'8q' is not a size"),
         (("osu_bw",), "OMB's osu_bw is called bw here"),

@@ -99,6 +99,11 @@ def test_ranks_that_do_not_fit_are_one_line_and_status_2(
         (("allreduce", "--sizes", "1"), "allreduce needs sizes of at least 4 B"),
         (("jacobi2d", "--solve", "1", "--most", "0"), "--most: 0 is no whole number from 1"),
         (("jacobi2d", "--solve", "1", "--most", "abc"), "--most: abc is no whole number from 1"),
+        (
+            ("jacobi2d", "--reuse", "rotating"),
+            "--reuse rotating is of messages, and jacobi2d is an application",
+        ),
+        (("latency", "--touch", "sender", "halo3d"), "--touch sender is of messages, and halo3d"),
         (("cosmo", "--sizes", "2"), "cosmo needs sizes of at least 3 cells, and at most 1K"),
         (("latency", "--slot-ms", "nan"), "--slot-ms: nan is not a number"),
     ],

@@ -139,6 +139,8 @@ void refuse_to_solve(CLI::App& command) {
 void add_benchmark(CLI::App& app, const Benchmark& benchmark, Command& command, Given& given) {
   CLI::App* sub = app.add_subcommand(benchmark.info.name, benchmark.info.summary);
   command.common.add_to(*sub);
+  if (!benchmark.info.over_bytes())  // not in --help: check_state()
+    for (const char* name : {kReuse, kTouch}) sub->get_option(std::string("--") + name)->group("");
   add_axes(*sub, axes_of(benchmark), given.axes[&benchmark]);
   sub->add_option("--buffers", given.buffers,
                   "memory of the ranks' buffers: H host, P pinned host, D device, M managed; one "
@@ -203,11 +205,24 @@ void add_pairs(CLI::App& app, Command& command, Given& given) {
   sub->callback([&given] { given.pairs = true; });
 }
 
+// Throws BadInput for the reuse or the touch that the benchmark has not: all that are named share
+// these options.
+void check_state(const std::string& name, const std::vector<Axis>& axes, const Axes& values) {
+  for (const Axis& axis : axes) {
+    const std::string& value = values.at(axis.name);
+    if (std::find(axis.values.begin(), axis.values.end(), value) == axis.values.end())
+      throw BadInput("--" + axis.name + " " + value + " is of messages, and " + name +
+                     " is an application with buffers of its own: leave it out for " + name);
+  }
+}
+
 // Throws BadInput.
 void check(Selected& selected, const Command& command, const Given& given) {
   const BenchmarkInfo& info = selected.benchmark->info;
-  selected.axes = values_of(axes_of(*selected.benchmark), given.axes.at(selected.benchmark),
+  const auto axes = axes_of(*selected.benchmark);
+  selected.axes = values_of(axes, given.axes.at(selected.benchmark),
                             !need_device(command.kinds.front()), command.common);
+  check_state(info.name, axes, selected.axes);
   const auto& letters = command.kinds.front().letters();
   const bool devices = std::any_of(letters.begin(), letters.end(), on_device);
   if (stages(selected) && !devices)
@@ -370,7 +385,12 @@ std::vector<Kinds> Command::launched_kinds() const {
 
 std::vector<Axis> axes_of(const Benchmark& benchmark) {
   std::vector<Axis> axes = benchmark.info.axes;
-  for (Axis& axis : common_axes()) axes.push_back(std::move(axis));
+  CommonOptions options;
+  if (!benchmark.info.over_bytes()) {  // it knows only one way, the default
+    options.reuses.resize(1);
+    options.touches.resize(1);
+  }
+  for (Axis& axis : common_axes(options)) axes.push_back(std::move(axis));
   if (benchmark.over_transport() || benchmark.info.staged) axes.push_back(staging_axis());
   return axes;
 }
