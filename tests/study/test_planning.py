@@ -237,7 +237,7 @@ def test_a_plan_says_what_precision_to_expect(standins: ModuleType) -> None:
         return line.removeprefix("precision:  ")
 
     assert said(launches=12) == (
-        "a 95 % interval of about +- 7.2 % from 12 launches of each case, "
+        "a 95 % interval of about ± 7.2 % from 12 launches of each case, "
         "assuming that launches deviate by 10 %"
     )
     assert said(launches=2) == "2 launches of each case, too few for a 95 % interval"
