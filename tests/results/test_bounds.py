@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bounds of collective operations: what they follow from, and that they are less than any time."""
 
+from itertools import combinations
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,7 +9,7 @@ import msgspec
 import pytest
 
 from nearpeak.launching.program_records import SamplesRecord
-from nearpeak.machine.machine import Cache, Core
+from nearpeak.machine.machine import Cache, Core, Gpu, GpuLink, Machine, unknown
 from nearpeak.observations.observed import Block
 from nearpeak.results.bounds import find
 from nearpeak.results.results import CeilingPoint, Results
@@ -131,11 +132,18 @@ CACHES = [
     Cache(level=2, kind="unified", size_bytes=MIB, cpus=[0]),
     Cache(level=3, kind="unified", size_bytes=16 * MIB, cpus=[0, 1, 2, 3]),
 ]
-MACHINE = SimpleNamespace(caches=CACHES, cores=[Core(cpus=[0], package=0, numa_node=0)], gpus=[])
+MACHINE = msgspec.structs.replace(
+    unknown(), caches=CACHES, cores=[Core(cpus=[0], package=0, numa_node=0)]
+)
 
 
 def bounds(
-    *ceilings: CeilingPoint, at: DataPath, wanted: Case, paths: Any = None, window: int = 1
+    *ceilings: CeilingPoint,
+    at: DataPath,
+    wanted: Case,
+    paths: Any = None,
+    window: int = 1,
+    machine: Machine = MACHINE,
 ) -> Any:
     """Of what a library has measured: the value of the bound and what it follows from, or None."""
     measured = SimpleNamespace(
@@ -145,7 +153,7 @@ def bounds(
     )
     own = SimpleNamespace(launch=SimpleNamespace(who=CEILING, place=at.place), case=case("bw", 8))
     observations: Any = SimpleNamespace(
-        benchmarks=BENCHMARKS, paths=paths or [at], observed=[measured, own], machine=MACHINE
+        benchmarks=BENCHMARKS, paths=paths or [at], observed=[measured, own], machine=machine
     )
     found = find(observations, ceilings)
     assert len(found) <= 1
@@ -337,6 +345,65 @@ def test_a_gpu_may_have_a_link_to_each_of_the_others() -> None:
     assert found == pytest.approx(3 * MIB / 300e3)
 
 
+def joined(number: int, gbs: float, *, switched: bool) -> Machine:
+    """With so many GPUs, all joined to each other by NVLinks."""
+    gpus = [
+        Gpu(
+            index=index,
+            vendor="nvidia",
+            name="made up",
+            uuid=f"gpu{index}",
+            pci="",
+            numa_node=0,
+            memory_bytes=None,
+            memory_gbs=None,
+            host_link="pcie",
+            host_gbs=None,
+        )
+        for index in range(number)
+    ]
+    links = [
+        GpuLink(one=one, other=other, kind="nvlink", gbs=gbs, switched=switched)
+        for one, other in combinations(range(number), 2)
+    ]
+    return msgspec.structs.replace(MACHINE, gpus=gpus, gpu_links=links)
+
+
+@pytest.mark.parametrize(
+    ("gbs", "switched", "rate"),
+    [
+        (120.0, True, 120.0),
+        (90.0, True, 100.0),  # less by theory than one link carried
+        (400.0, True, 300.0),
+        (120.0, False, 300.0),
+    ],
+)
+def test_behind_a_switch_a_gpu_has_its_lanes_for_all_others(
+    gbs: float, switched: bool, rate: float
+) -> None:
+    four = path("gpu-all", "gpu0", "gpu1", "gpu2", "gpu3")
+    found, _ = bounds(
+        ceiling(GPUS, "bw", MIB, 100.0, buffers="D,D"),
+        at=four,
+        wanted=case("allgather", MIB),
+        paths=[GPUS, four],
+        machine=joined(4, gbs, switched=switched),
+    )
+    assert found == pytest.approx(3 * MIB / rate / 1e3)
+
+
+def test_a_gpu_of_several_ranks_has_no_such_limit() -> None:
+    shared = path("gpu-all", "gpu0", "gpu0", "gpu1", "gpu1")
+    found, _ = bounds(
+        ceiling(GPUS, "bw", MIB, 100.0, buffers="D,D"),
+        at=shared,
+        wanted=case("allgather", MIB),
+        paths=[GPUS, shared],
+        machine=joined(2, 120.0, switched=True),
+    )
+    assert found == pytest.approx(3 * MIB / 300e3)
+
+
 def test_axes_of_the_operation_change_nothing() -> None:
     wanted = case("bcast", 8, calls="persistent", inplace="yes")
     assert bounds(ceiling(TWO, "latency", 8, 0.2), at=TWO, wanted=wanted)
@@ -348,7 +415,9 @@ def bound_of(wanted: Case, *ceilings: CeilingPoint) -> CeilingPoint:
         launch=SimpleNamespace(who=Who("any", "default"), place=TWO.place, block=Block(0, 0)),
         case=wanted,
     )
-    observations: Any = SimpleNamespace(benchmarks=BENCHMARKS, paths=[TWO], observed=[measured])
+    observations: Any = SimpleNamespace(
+        benchmarks=BENCHMARKS, paths=[TWO], observed=[measured], machine=MACHINE
+    )
     (point,) = find(observations, ceilings)
     return point
 
@@ -413,7 +482,7 @@ def test_of_pairs_of_a_place_with_more_ends_the_best_distance_counts() -> None:
         case=case("bcast", 8),
     )
     observations: Any = SimpleNamespace(
-        benchmarks=BENCHMARKS, paths=[TWO, FOUR], observed=[measured]
+        benchmarks=BENCHMARKS, paths=[TWO, FOUR], observed=[measured], machine=MACHINE
     )
     (point,) = find(observations, [latency])
     assert (point.blocks, point.values, point.cache_line_ns) == ([Block(0, 1)], [0.04], [])

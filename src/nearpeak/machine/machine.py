@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a machine is made of, and its data paths. Sizes in bytes, rates in GB/s = 1e9 bytes/s."""
 
+from collections.abc import Collection
+
 import msgspec
 
+# Of all NVLinks of any GPU, each way: a B200, of which NVIDIA's data sheet has 1.8 TB/s both ways.
+NVLINKS_GBS = 900.0
 SCHEMA = 2  # of machine.json; 1 says neither its schema nor provenance nor diagnoses
 
 
@@ -72,6 +76,9 @@ class GpuLink(msgspec.Struct, kw_only=True, frozen=True):
     kind: str
     gbs: float | None  # theoretical payload, each way, of all lanes; null where unknown
     peer: str | None = None  # why one cannot copy to the other directly; null: it can
+    switched: bool = (
+        False  # through switches, so that a GPU has these lanes for all others together
+    )
 
 
 class Provenance(msgspec.Struct, kw_only=True, frozen=True):
@@ -119,6 +126,19 @@ class Machine(msgspec.Struct, kw_only=True, frozen=True):
     mps: bool = False  # whether there is a program to start NVIDIA's MPS daemon with
     provenance: Provenance = Provenance()
     diagnoses: list[Diagnosis] = []  # doctor's, before the study; none: it was not asked
+
+    def gpu_receives_gbs(self, uuids: Collection[str]) -> float | None:
+        """What one of these GPUs can receive at most from all others together, by theory, where
+        switches join them; None: they are joined otherwise, or it is not known."""
+        indices = {gpu.index for gpu in self.gpus if gpu.uuid in uuids}
+        links = [link for link in self.gpu_links if {link.one, link.other} <= indices]
+        peers = len(uuids) - 1
+        rates = [link.gbs for link in links if link.kind == "nvlink" and link.gbs is not None]
+        if not rates or len(rates) != peers * len(uuids) // 2:
+            return None
+        # Machines that were recorded before do not say so: no GPU has so many lanes of its own.
+        switched = all(link.switched for link in links) or peers * min(rates) > NVLINKS_GBS
+        return max(rates) if switched else None
 
 
 def unknown() -> Machine:

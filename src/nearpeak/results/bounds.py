@@ -9,6 +9,7 @@ docs/methodology.md says why no operation takes less.
 What a benchmark says of itself that nothing is better than needs no ceiling: an ideal.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -119,7 +120,8 @@ def find(observations: Observations, ceilings: Iterable[CeilingPoint]) -> list[C
             for source in sources[other]
             if source.point.case.axes.items() <= case.axes.items()
         ]
-        if terms := _terms(benchmark, place, case, here):
+        most = _received_gbs(observations.machine, paths[place])
+        if terms := _terms(benchmark, place, case, here, most):
             usual = {term.words: term.usual() for term in terms}
             found.append(_point(benchmark, place, case, _bound(terms, place), usual, "bound"))
     return found
@@ -170,7 +172,10 @@ def _quickest(point: CeilingPoint) -> list[dict[Block, float]]:
     ]
 
 
-def _terms(benchmark: Benchmark, place: Place, case: Case, sources: Sequence[Source]) -> list[Term]:
+def _terms(
+    benchmark: Benchmark, place: Place, case: Case, sources: Sequence[Source], most: float
+) -> list[Term]:
+    """`most`: GB/s that a rank can receive, whatever was measured."""
     basis = benchmark.basis(place.ends)
     if basis.same is not None:
         return [
@@ -183,9 +188,14 @@ def _terms(benchmark: Benchmark, place: Place, case: Case, sources: Sequence[Sou
         found.append(_term(message, lambda us: us))
     if basis.receives is None:
         return found
-    received = basis.receives.bytes(case.x, len(place.ends)) / _links(place)
-    if received > 0 and (fastest := _fastest(sources, received)):
-        found.append(_term(fastest, lambda value: received / fastest.gbs(value) / 1e3))
+    received, links = basis.receives.bytes(case.x, len(place.ends)), _links(place)
+    if received > 0 and (fastest := _fastest(sources, received / links)):
+
+        def us(value: float) -> float:
+            one = fastest.gbs(value)
+            return received / min(links * one, max(most, one)) / 1e3
+
+        found.append(_term(fastest, us))
     return found
 
 
@@ -235,6 +245,14 @@ def _links(place: Place) -> int:
     A core copies what comes from all others itself. A GPU may have a link to each of them.
     """
     return len(place.ends) - 1 if "gpu" in place.ends else 1
+
+
+def _received_gbs(machine: Machine, path: DataPath) -> float:
+    """What a rank can receive at most by theory: of GPUs of one host that switches join, each for
+    one rank, what the lanes of one carry."""
+    if path.between_hosts or path.shares_gpu or not all(end.gpu for end in path.ends):
+        return math.inf
+    return machine.gpu_receives_gbs([end.gpu for end in path.ends if end.gpu]) or math.inf
 
 
 def distances(blocks: Sequence[Block], cache_line_ns: Sequence[float | None]) -> dict[Block, float]:

@@ -54,7 +54,9 @@ def test_two_h200(recorded: Recorded, put: Put, nvml: Any) -> None:
         host_link="pcie",
         host_gbs=pytest.approx(57.614, abs=0.001),
     )
-    assert machine.gpu_links == [GpuLink(one=0, other=1, kind="nvlink", gbs=18 * 25.0)]
+    assert machine.gpu_links == [
+        GpuLink(one=0, other=1, kind="nvlink", gbs=18 * 25.0, switched=True)
+    ]
     assert machine.gpu_notes == []
     assert not machine.mps
 
@@ -75,7 +77,7 @@ def test_dgx_h100(recorded: Recorded) -> None:
         assert gpu.memory_gbs == pytest.approx(3352.32)
         assert gpu.host_gbs == pytest.approx(57.614, abs=0.001)
     for each in machine.gpu_links:
-        assert (each.kind, each.gbs) == ("nvlink", 450.0)
+        assert (each.kind, each.gbs, each.switched) == ("nvlink", 450.0, True)
 
 
 def test_summit_has_nvlink_to_the_cpu_and_within_a_socket(recorded: Recorded) -> None:

@@ -181,6 +181,7 @@ def _link(facts: Tree, first: Gpu, second: Gpu) -> GpuLink:
         kind=kind,
         gbs=gbs,
         peer=None if peer in (None, "ok") else peer,
+        switched=kind == "nvlink" and bool(_lanes(facts, first.index, "switch")),
     )
 
 
