@@ -191,7 +191,7 @@ def test_paths_of_gpus(gpu: Results) -> None:
         "gpu-gpu nvlink",
         "host-gpu near",
         "host-gpu near",
-        "gpu-gpu pair 0-2, slowest of 3 pairs",
+        "gpu-gpu pair 0-2, slowest of 3 pairs (90.0 to 90.0 %)",
     ]
     assert {row.who for row in rows} == {"openmpi"}  # mpich was staged by the benchmark
     near = rows[3:5]
@@ -202,7 +202,7 @@ def test_paths_of_gpus(gpu: Results) -> None:
 def test_of_all_pairs_those_with_a_figure_of_a_library_are_compared(gpu: Results) -> None:
     slow = next(path.place for path in gpu.paths if path.id == "gpu-gpu pair 0-2")
     gpu.cells = [cell for cell in gpu.cells if cell.place != slow]
-    assert by_name(gpu)["gpu-gpu pair 0-1, slowest of 2 pairs"].who == "openmpi"
+    assert by_name(gpu)["gpu-gpu pair 0-1, slowest of 2 pairs (90.0 to 90.0 %)"].who == "openmpi"
     gpu.cells = [cell for cell in gpu.cells if not cell.place.pair]
     assert by_name(gpu)["gpu-gpu pair 0-2, slowest of 3 pairs"].who is None
 

@@ -25,7 +25,7 @@ def _matrix(slowness: Floats) -> Matrix:
     place = Place(path="gpu-gpu nvlink", ends=("gpu", "gpu"), pair=ends[0])
     case = Case(benchmark="bw", metric="bw", buffers="D,D", axes={}, x=1 << 24)
     source = Source(Who("openmpi"), medians, "higher", by_block)
-    return Matrix(place, case, "GB/s", [source])
+    return Matrix(place, case, "GB/s", [source], symmetric=False)
 
 
 def _is_named(slowness: Floats) -> bool:
@@ -78,5 +78,17 @@ def test_a_pair_that_lacks_blocks_may_be_as_slow() -> None:
     slow = _normal(np.random.default_rng(2), 6)
     slow[5] += 0.7
     matrix = _matrix(slow)
+    assert _source(matrix).blocks == 5
     del matrix.sources[0].blocks["0", "1"][Block(0, 4)]
-    assert not _source(matrix).sure
+    source = _source(matrix)
+    assert (source.sure, source.blocks) == (False, 4)
+
+
+def test_a_block_that_was_resumed_counts_for_no_matrix() -> None:
+    slow = _normal(np.random.default_rng(2), 6)
+    slow[5] += 0.7
+    matrix = _matrix(slow)
+    for pair, own in matrix.sources[0].blocks.items():
+        if pair[0] == "0":
+            own[Block(1, 2)] = own.pop(Block(0, 2))
+    assert _source(matrix).blocks == 4

@@ -21,8 +21,8 @@ def table(results: Results) -> Table:
         title="Launches that failed.",
         caption=(
             "A row stands for all launches of one library on one path that ended in the same way."
-            " Its message, log and command are those of the first. The logs are in the study"
-            " folder, beside this page."
+            " Its message, log and command are those of the first. Logs are in the study"
+            " folder, beside this page; a copy that was made by `nearpeak publish` has none."
         ),
         head="Library",
         columns=[

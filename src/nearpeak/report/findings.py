@@ -111,7 +111,7 @@ def _directions(finding: Finding) -> str:
     mine, theirs = (_of(finding, of) for of in ("own ceiling", "alternative ceiling"))
     return (
         f"{_where(finding)}: {_own(finding)} against {_better(finding)} the other way"
-        f" ({_other(finding).case.buffers}); the ceiling is {_value(mine)} this way and"
+        f" ({_other(finding).case.buffers}); a library can attain {_value(mine)} this way and"
         f" {_value(theirs)} the other way. By these this way could be better by {_ratio(finding)}."
     )
 
@@ -131,8 +131,8 @@ def _bidirectional(finding: Finding) -> str:
     one, both = _of(finding, "alternative ceiling"), _of(finding, "own ceiling")
     return (
         f"{_where(finding)}: both ways at once move {_own(finding)}, one way alone moves"
-        f" {_better(finding)} ({_other(finding).case.figure} {_other(finding).case.buffers}); the"
-        f" ceiling of both ways is {_value(both)}, of one way {_value(one)}. By these both ways"
+        f" {_better(finding)} ({_other(finding).case.figure} {_other(finding).case.buffers}); a"
+        f" library can attain {_value(both)} both ways, {_value(one)} one way. By these both ways"
         f" could move {_ratio(finding)} as much."
     )
 
@@ -171,9 +171,9 @@ def _dip(finding: Finding) -> str:
     own, other = _of(finding, "own ceiling"), _of(finding, "alternative ceiling")
     here, there = size(_known(finding.case).x), size(_other(finding).case.x)
     return (
-        f"{_where(finding)}: {_own(finding)}, and the ceiling at {here} is {_value(own)},"
-        f" {_gap(_of(finding, 'own'), own)} times as good. At {there} the library has"
-        f" {_better(finding)}, and the ceiling is {_value(other)},"
+        f"{_where(finding)}: {_own(finding)}, and at {here} a library can attain {_value(own)},"
+        f" {_gap(_of(finding, 'own'), own)} times as good. At {there} it has"
+        f" {_better(finding)} and can attain {_value(other)},"
         f" {_gap(_of(finding, 'alternative'), other)} times as good. Block by block, the gap at"
         f" {here} is {_ratio(finding)} that at {there}. It is larger than the gap at the next size"
         " on its other side, too."

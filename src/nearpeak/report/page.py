@@ -541,6 +541,7 @@ def _matrix(matrix: PairMatrix) -> dict[str, Any]:
         sources.append({"who": pairs.name(source), "values": values, "fractions": fractions})
     return {
         "kind": matrix.kind,
+        "directed": not matrix.symmetric and matrix.kind == "gpu-gpu",
         "case": names.case(matrix.case),
         "unit": numbers.unit(matrix.unit),
         "rows": rows,

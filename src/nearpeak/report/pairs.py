@@ -3,9 +3,10 @@
 
 import re
 
-from nearpeak.numbers import number, percent, size, unit
+from nearpeak.numbers import count, number, percent, size, unit
 from nearpeak.results.names import case
 from nearpeak.results.results import PairFigure, PairMatrix, PairSource, Results
+from nearpeak.statistics.ordered import FEWEST
 from nearpeak.terms.identity import CEILING
 
 Pair = tuple[str, ...]  # the names of both ends
@@ -35,9 +36,10 @@ def grid(matrix: PairMatrix, source: PairSource) -> list[list[PairFigure | None]
 
 
 def sentences(results: Results) -> list[str]:
-    """The slowest pair of every matrix, the slowest of all first."""
+    """The slowest pair of every matrix: first those that are proven, last those that cannot be, the
+    slowest first."""
     told = [(matrix, source) for matrix in results.pairs for source in matrix.sources]
-    told.sort(key=lambda pair: pair[1].fraction)
+    told.sort(key=lambda pair: (not pair[1].sure, pair[1].blocks < FEWEST, pair[1].fraction))
     return [_sentence(*pair) for pair in told]
 
 
@@ -53,10 +55,14 @@ def _sentence(matrix: PairMatrix, source: PairSource) -> str:
     pair = "-".join(source.slowest)
     if source.sure:
         return f"{head} slowest is {pair} with {values}."
-    return (
-        f"{head} no pair is proven to be slower than all others;"
-        f" the slowest figure is {pair}'s, {values}."
-    )
+    if source.blocks < FEWEST:
+        why = (
+            f"not judged, as {count(source.blocks, 'block')} with all pairs"
+            f" {'counts' if source.blocks == 1 else 'count'} and {FEWEST} are needed"
+        )
+    else:
+        why = "no pair is proven to be slower than all others"
+    return f"{head} {why}; the slowest figure is {pair}'s, {values}."
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

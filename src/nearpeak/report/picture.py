@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from string import ascii_letters
 
-from nearpeak.numbers import count, spread
+from nearpeak.numbers import count, percent, spread
 from nearpeak.picture.canvas import NARROW, WIDE
 from nearpeak.picture.layout import layout
 from nearpeak.picture.measured import Measured, ends_words, is_drawn
@@ -76,7 +76,11 @@ def _of_pairs(results: Results, paths: list[DataPath]) -> Iterator[Measured]:
     for rows in kinds.values():
         told = [row for row in rows if row.value is not None] or rows
         slowest = min(told, key=lambda row: row.value or row.ceiling or 0.0)
-        yield replace(slowest, name=f"{slowest.name}, slowest of {count(len(told), 'pair')}")
+        name = f"{slowest.name}, slowest of {count(len(told), 'pair')}"
+        shares = sorted(row.fraction for row in told if row.fraction is not None)
+        if len(shares) > 1:
+            name += f" ({percent(shares[0])} to {percent(shares[-1])} %)"
+        yield replace(slowest, name=name)
 
 
 def _rows(results: Results, path: DataPath) -> dict[Way, Measured]:

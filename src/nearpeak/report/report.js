@@ -154,7 +154,8 @@
       values: source.fractions, range: [0.5, 1], scale: [[0, look.bad], [0.8, look.note], [1, look.good]],
       named: [0.5, 0.6, 0.7, 0.8, 0.9, 1].map((one) => [one, `${Math.round(100 * one)}%`]),
       shown: fits && ((i, j) => number(source.values[i][j])),
-      text: (i, j) => `${name(matrix.rows[i])} and ${name(matrix.columns[j])}: ${number(source.values[i][j])} ${matrix.unit},`
+      xTitle: matrix.directed ? "to" : "", yTitle: matrix.directed ? "from" : "",
+      text: (i, j) => `${name(matrix.rows[i])} ${matrix.directed ? "to" : "and"} ${name(matrix.columns[j])}: ${number(source.values[i][j])} ${matrix.unit},`
         + ` ${percent(source.fractions[i][j])} % of the median pair` });
     node.dataset.drawn = "yes";
   }

@@ -3,7 +3,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from statistics import median
 from typing import TypeVar
@@ -24,6 +24,7 @@ from nearpeak.results.results import (
 from nearpeak.statistics import ordered
 from nearpeak.terms.axes import staging
 from nearpeak.terms.identity import CEILING, Case, Curve, Place, Who
+from nearpeak.terms.subjects import one_way
 
 Pair = tuple[str, ...]  # the names of both ends
 T = TypeVar("T", Cell, CeilingPoint)
@@ -78,13 +79,15 @@ class Matrix:
     case: Case
     unit: str
     sources: list[Source]
+    symmetric: bool  # whether either end of a pair may be called the first
 
 
 def find(results: Results) -> list[PairMatrix]:
     """A matrix for each kind of pair, figure and buffers, at the largest size that was measured.
 
-    A contender stands there with the first curve that the benchmark does not stage. Whether a
-    slowest pair is slower than each of the others is asked of all matrices of a study together.
+    A contender stands there with the first curve that the benchmark does not stage, and ceilings
+    that were measured; benchmarks that have such ceilings come first. Whether a slowest pair is
+    slower than each of the others is asked of all matrices of a study together.
     """
     return judged(_matrices(results))
 
@@ -95,23 +98,26 @@ def judged(matrices: list[Matrix]) -> list[PairMatrix]:
     columns = sorted({b for source in sources for own in source.blocks.values() for b in own})
     asked = [source.behind(columns) for source in sources]
     rows = np.array([row for _, row in asked]).reshape(len(asked), len(columns))
-    sure = {
-        id(source): bool(above) and pair == source.slowest
-        for source, (pair, _), above in zip(sources, asked, ordered.surely_above(rows), strict=True)
+    counted = (~np.isnan(rows[:, ordered.ordering(len(columns)) :])).sum(axis=1)
+    told = {
+        id(source): (bool(above) and pair == source.slowest, int(blocks))
+        for source, (pair, _), above, blocks in zip(
+            sources, asked, ordered.surely_above(rows), counted, strict=True
+        )
     }
     return [
         PairMatrix(
             kind=matrix.place.kind,
-            symmetric=len(set(matrix.place.ends)) == 1,
+            symmetric=matrix.symmetric,
             case=matrix.case,
             unit=matrix.unit,
-            sources=[_told(source, sure[id(source)]) for source in matrix.sources],
+            sources=[_told(source, *told[id(source)]) for source in matrix.sources],
         )
         for matrix in matrices
     ]
 
 
-def _told(source: Source, sure: bool) -> PairSource:
+def _told(source: Source, sure: bool, blocks: int) -> PairSource:
     return PairSource(
         who=source.who,
         figures=[
@@ -122,6 +128,7 @@ def _told(source: Source, sure: bool) -> PairSource:
         slowest=source.slowest,
         fraction=source.fraction(source.slowest),
         sure=sure,
+        blocks=blocks,
     )
 
 
@@ -138,13 +145,17 @@ def _matrices(results: Results) -> list[Matrix]:
     )
     places = dict.fromkeys(path.place for path in results.paths if path.pair)
     ceilings = Ceilings(results.ceilings)
+    directed = one_way(results.benchmarks)
     found = []
     for (kind, *_), owned in cells.items():
         at = _largest(owned)
         limits = (ceilings.of(place, at.case) for place in places if place.kind == kind)
-        found.append(_matrix(at, filter(None, limits), owned))
+        measured = [limit for limit in limits if limit is not None and limit.kind == "measured"]
+        found.append(_matrix(at, measured, owned, directed))
     alone = [limits for key, limits in points.items() if key not in cells]
-    return found + [_matrix(_largest(limits), limits, ()) for limits in alone]
+    found += [_matrix(_largest(limits), limits, (), directed) for limits in alone]
+    held = {each.name for each in results.benchmarks if each.ceiling == "measured"}
+    return sorted(found, key=lambda matrix: matrix.case.benchmark not in held)
 
 
 def _by_kind(measured: Iterable[T]) -> dict[tuple[str, str, str], list[T]]:
@@ -163,7 +174,10 @@ def _largest(measured: list[T]) -> T:
 
 
 def _matrix(
-    at: Cell | CeilingPoint, limits: Iterable[CeilingPoint], cells: Iterable[Cell]
+    at: Cell | CeilingPoint,
+    limits: Iterable[CeilingPoint],
+    cells: Iterable[Cell],
+    directed: Callable[[Curve], bool],
 ) -> Matrix:
     """Of the case of `at`."""
     values: dict[Who, dict[Pair, float]] = defaultdict(dict)
@@ -177,4 +191,5 @@ def _matrix(
             values[cell.who][cell.place.pair] = cell.median
             blocks[cell.who][cell.place.pair] = cell.by_block
     sources = [Source(who, own, at.better, blocks[who]) for who, own in values.items()]
-    return Matrix(at.place, at.case, at.unit, sources)
+    symmetric = len(set(at.place.ends)) == 1 and not directed(at.case.curve)
+    return Matrix(at.place, at.case, at.unit, sources, symmetric)

@@ -549,13 +549,16 @@ class PairSource(msgspec.Struct, kw_only=True):
     slowest: tuple[str, ...]  # the pair with the least fraction,
     fraction: float  # and that
     sure: bool  # that it is slower than each of the others
+    # With all pairs, behind those that give the order; `sure` takes 5 at least.
+    blocks: int
 
 
 class PairMatrix(msgspec.Struct, kw_only=True):
     """One benchmark between all pairs of one kind, at the largest size that was measured."""
 
     kind: str  # "gpu-gpu" or "host-gpu"
-    symmetric: bool  # whether either end of a pair may be called the first
+    # Whether either end of a pair may be called the first; else data went from the first alone.
+    symmetric: bool
     case: Case
     unit: str
     sources: list[PairSource]

@@ -20,6 +20,7 @@ import scipy
 from nearpeak.arrays import Booleans, Floats, Indices
 
 LEVEL = 0.05
+FEWEST = math.ceil(-math.log2(LEVEL))  # blocks that are counted, for one question to be answered
 ORDERING = 6  # of so many blocks one gives the order,
 DISTURBED = 10  # and of so many that are counted one may be against it
 
@@ -33,13 +34,13 @@ def surely_above(rows: Floats) -> Booleans:
     """Which rows surely have a median above 0; wrong about any with a probability of 5 % at most.
 
     `rows`: rows x blocks in the order of time; nan where a row lacks a block. Sure is no row with
-    fewer than 5 blocks behind those that give the order; last come rows that lack these.
+    fewer than `FEWEST` blocks behind those that give the order; last come rows that lack these.
     """
     first = ordering(rows.shape[1])
     counted = rows[:, first:]
     blocks = (~np.isnan(counted)).sum(axis=1)
     sure = np.zeros(len(rows), dtype=bool)
-    able = blocks[scipy.special.bdtr(0, blocks, 0.5) <= LEVEL]
+    able = blocks[blocks >= FEWEST]
     if not len(able):
         return sure
 

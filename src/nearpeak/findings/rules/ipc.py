@@ -21,7 +21,11 @@ WORDS = 160  # characters of a message at most: its end, which says what went wr
 
 
 def find(view: View) -> Iterator[Noticed]:
-    """One for each library, of what was tried before the study."""
+    """One for each library, of what was tried before the study.
+
+    None where each operation works alone: what keeps others from it then is no such thing, and the
+    table of operations says it.
+    """
     failed: dict[Who, dict[str, list[Awareness]]] = defaultdict(lambda: defaultdict(list))
     for trial in view.observations.awareness:
         bad = trial.status not in (GOOD, NOT_TRIED) or trial.after_others
@@ -29,6 +33,8 @@ def find(view: View) -> Iterator[Noticed]:
             who = Who(trial.library, trial.settings)
             failed[who][_last(trial.message)].append(trial)
     for who, alike in failed.items():
+        if all(trial.status == GOOD for trials in alike.values() for trial in trials):
+            continue
         facts = [
             Fact(
                 of="operation",
@@ -48,7 +54,7 @@ def _last(message: str) -> str:
 
 RULE = Rule(
     name="ipc",
-    tells="An operation with device buffers failed, alone or after others in one job, with an error"
+    tells="An operation with device buffers failed, and not only after others in one job, with an error"
     " about the handles by which processes share device memory (CUDA IPC).",
     find=find,
     remedy="Look at what keeps ranks from sharing device memory: containers with process namespaces"
