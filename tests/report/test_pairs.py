@@ -73,6 +73,17 @@ def test_proven_pairs_come_first_and_last_what_was_not_judged(gpu: Results) -> N
     assert "not judged, as 1 block with all pairs counts and 5 are needed; the slowest" in three
 
 
+def test_a_slow_gpu_is_told_before_all_pairs(gpu: Results) -> None:
+    gpu.pairs = find(gpu)
+    source = gpu.pairs[1].sources[1]
+    source.slow_gpu, source.slow_gpu_fraction = "2", 0.503
+    text = pairs.sentences(gpu)[0]
+    assert text == (
+        "gpu-gpu pairs, bw D,D at 128 MiB, openmpi: GPU 2 is slower than each other GPU: its pairs"
+        " reach 50.3 % of what the median GPU's do."
+    )
+
+
 def test_a_proven_slowest_pair_is_said_to_be_it(gpu: Results) -> None:
     gpu.pairs = find(gpu)[:1]
     gpu.pairs[0].sources = gpu.pairs[0].sources[:1]

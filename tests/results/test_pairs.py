@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The slowest of all pairs, of figures made by hand: told only where it is."""
 
+import itertools
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -15,7 +17,7 @@ from nearpeak.terms.identity import Case, Place, Who
 
 def _matrix(slowness: Floats) -> Matrix:
     """Rates of 28 pairs (first axis) in each block: 100 GB/s less this logarithm."""
-    ends = [(str(index), str(other)) for index in range(8) for other in range(index + 1, 8)]
+    ends = list(itertools.combinations("01234567", 2))
     values = 100.0 * np.exp(-slowness)
     by_block = {
         pair: {Block(0, block): value for block, value in enumerate(row.tolist())}
@@ -29,7 +31,8 @@ def _matrix(slowness: Floats) -> Matrix:
 
 
 def _is_named(slowness: Floats) -> bool:
-    return _source(_matrix(slowness)).sure
+    source = _source(_matrix(slowness))
+    return source.sure or source.slow_gpu is not None
 
 
 def _source(matrix: Matrix) -> PairSource:
@@ -51,8 +54,9 @@ def _disturbed(generator: np.random.Generator, blocks: int) -> Floats:
 
 
 def _tiers(generator: np.random.Generator, blocks: int) -> Floats:
-    """Eight pairs that are equally slow."""
-    return _normal(generator, blocks) + 0.7 * (np.arange(28) < 8)[:, None]
+    """Eight pairs that are equally slow, two of each GPU."""
+    slow = [other - index in (1, 7) for index, other in itertools.combinations(range(8), 2)]
+    return _normal(generator, blocks) + 0.7 * np.array(slow)[:, None]
 
 
 @pytest.mark.parametrize("blocks", [6, 12, 24])
@@ -82,6 +86,22 @@ def test_a_pair_that_lacks_blocks_may_be_as_slow() -> None:
     del matrix.sources[0].blocks["0", "1"][Block(0, 4)]
     source = _source(matrix)
     assert (source.sure, source.blocks) == (False, 4)
+
+
+def test_a_slow_gpu_is_named_though_none_of_its_pairs_is() -> None:
+    slow = _normal(np.random.default_rng(2), 6)
+    of_three = [at for at, pair in enumerate(_matrix(slow).sources[0].values) if "3" in pair]
+    slow[of_three] += 0.7
+    source = _source(_matrix(slow))
+    assert (source.sure, source.slow_gpu) == (False, "3")
+    assert source.slow_gpu_fraction == pytest.approx(math.exp(-0.7), rel=0.05)
+    assert _source(_matrix(_normal(np.random.default_rng(2), 6))).slow_gpu is None
+
+
+def test_a_slow_pair_makes_no_gpu_slow() -> None:
+    slow = _normal(np.random.default_rng(2), 24)
+    slow[5] += 0.7
+    assert _source(_matrix(slow)).slow_gpu is None
 
 
 def test_a_block_that_was_resumed_counts_for_no_matrix() -> None:

@@ -2,6 +2,7 @@
 """Studies of all pairs: what is drawn of each matrix, and which pair is slowest, in a sentence."""
 
 import re
+from collections.abc import Iterator
 
 from nearpeak.numbers import count, number, percent, size, unit
 from nearpeak.results.names import case
@@ -40,7 +41,16 @@ def sentences(results: Results) -> list[str]:
     slowest first."""
     told = [(matrix, source) for matrix in results.pairs for source in matrix.sources]
     told.sort(key=lambda pair: (not pair[1].sure, pair[1].blocks < FEWEST, pair[1].fraction))
-    return [_sentence(*pair) for pair in told]
+    return [*_slow_gpus(told), *(_sentence(*pair) for pair in told)]
+
+
+def _slow_gpus(told: list[tuple[PairMatrix, PairSource]]) -> Iterator[str]:
+    for matrix, source in told:
+        if source.slow_gpu is not None:
+            yield (
+                f"{_head(matrix, source)} GPU {source.slow_gpu} is slower than each other GPU: its"
+                f" pairs reach {percent(source.slow_gpu_fraction)} % of what the median GPU's do."
+            )
 
 
 def _sentence(matrix: PairMatrix, source: PairSource) -> str:
@@ -50,8 +60,7 @@ def _sentence(matrix: PairMatrix, source: PairSource) -> str:
         f"{number(slowest.value)} {unit(matrix.unit)}, {percent(slowest.fraction)} % of the median"
         f" pair ({number(source.median)} {unit(matrix.unit)}, {len(source.figures)} pairs)"
     )
-    at = f"{case(matrix.case)} at {size(matrix.case.x)}"
-    head = f"{matrix.kind} pairs, {at}, {name(source)}:"
+    head = _head(matrix, source)
     pair = "-".join(source.slowest)
     if source.sure:
         return f"{head} slowest is {pair} with {values}."
@@ -63,6 +72,11 @@ def _sentence(matrix: PairMatrix, source: PairSource) -> str:
     else:
         why = "no pair is proven to be slower than all others"
     return f"{head} {why}; the slowest figure is {pair}'s, {values}."
+
+
+def _head(matrix: PairMatrix, source: PairSource) -> str:
+    at = f"{case(matrix.case)} at {size(matrix.case.x)}"
+    return f"{matrix.kind} pairs, {at}, {name(source)}:"
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

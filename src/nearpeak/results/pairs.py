@@ -3,7 +3,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from statistics import median
 from typing import TypeVar
@@ -71,6 +71,32 @@ class Source:
         return list(self.values)[slowest], np.asarray(rows[slowest] - others.max(axis=0))
 
 
+def by_gpu(source: Source) -> Source:
+    """The same of each GPU instead of each pair: the median of its pairs."""
+
+    def of(gpu: str, values: Mapping[Pair, float]) -> list[float]:
+        return [value for pair, value in values.items() if gpu in pair]
+
+    gpus = dict.fromkeys(gpu for pair in source.values for gpu in pair)
+    in_block: dict[Block, dict[Pair, float]] = defaultdict(dict)
+    for pair, own in source.blocks.items():
+        for block, value in own.items():
+            in_block[block][pair] = value
+    return Source(
+        source.who,
+        {(gpu,): median(of(gpu, source.values)) for gpu in gpus},
+        source.better,
+        {
+            (gpu,): {
+                block: median(of(gpu, values))
+                for block, values in in_block.items()
+                if len(of(gpu, values)) == len(of(gpu, source.values))
+            }
+            for gpu in gpus
+        },
+    )
+
+
 @dataclass(frozen=True)
 class Matrix:
     """One benchmark between all pairs, at the largest size that was measured."""
@@ -93,8 +119,15 @@ def find(results: Results) -> list[PairMatrix]:
 
 
 def judged(matrices: list[Matrix]) -> list[PairMatrix]:
-    """The same, with what is known of the slowest pair of each source."""
+    """The same, with what is known of the slowest pair of each source, and of the slowest GPU."""
     sources = [source for matrix in matrices for source in matrix.sources]
+    gpus = {
+        id(source): by_gpu(source)
+        for matrix in matrices
+        if matrix.place.kind == "gpu-gpu"
+        for source in matrix.sources
+    }
+    sources += gpus.values()
     columns = sorted({b for source in sources for own in source.blocks.values() for b in own})
     asked = [source.behind(columns) for source in sources]
     rows = np.array([row for _, row in asked]).reshape(len(asked), len(columns))
@@ -111,13 +144,17 @@ def judged(matrices: list[Matrix]) -> list[PairMatrix]:
             symmetric=matrix.symmetric,
             case=matrix.case,
             unit=matrix.unit,
-            sources=[_told(source, *told[id(source)]) for source in matrix.sources],
+            sources=[
+                _told(source, *told[id(source)], gpu if gpu and told[id(gpu)][0] else None)
+                for source in matrix.sources
+                for gpu in [gpus.get(id(source))]
+            ],
         )
         for matrix in matrices
     ]
 
 
-def _told(source: Source, sure: bool, blocks: int) -> PairSource:
+def _told(source: Source, sure: bool, blocks: int, slow: Source | None) -> PairSource:
     return PairSource(
         who=source.who,
         figures=[
@@ -129,6 +166,8 @@ def _told(source: Source, sure: bool, blocks: int) -> PairSource:
         fraction=source.fraction(source.slowest),
         sure=sure,
         blocks=blocks,
+        slow_gpu=slow.slowest[0] if slow else None,
+        slow_gpu_fraction=slow.fraction(slow.slowest) if slow else None,
     )
 
 

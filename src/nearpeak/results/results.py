@@ -551,6 +551,8 @@ class PairSource(msgspec.Struct, kw_only=True):
     sure: bool  # that it is slower than each of the others
     # With all pairs, behind those that give the order; `sure` takes 5 at least.
     blocks: int
+    slow_gpu: str | None  # whose pairs are, in their median, surely slower than each other GPU's,
+    slow_gpu_fraction: float | None  # and how near they are to those of the median GPU
 
 
 class PairMatrix(msgspec.Struct, kw_only=True):

@@ -54,8 +54,8 @@ def _last(message: str) -> str:
 
 RULE = Rule(
     name="ipc",
-    tells="An operation with device buffers failed, and not only after others in one job, with an error"
-    " about the handles by which processes share device memory (CUDA IPC).",
+    tells="An operation with device buffers failed, and not only after others in one job, with an"
+    " error about the handles by which processes share device memory (CUDA IPC).",
     find=find,
     remedy="Look at what keeps ranks from sharing device memory: containers with process namespaces"
     " of their own, GPUs that a rank cannot see, memory of pools (cudaMallocAsync) or of"
