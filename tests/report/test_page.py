@@ -346,12 +346,16 @@ def test_all_pairs_are_matrices_and_their_charts_are_folded(gpu: Results) -> Non
     assert "bw D,D at 128 MiB, openmpi: slowest is 0-2" in words
     assert "Charts of gpu-gpu pair 0-1" in words
     latency, bw = _data(reader)["matrices"]
-    assert bw["rows"] == bw["columns"] == ["0", "1", "2"]
-    ceiling, own = bw["sources"]
+    assert latency["rows"] == latency["columns"] == ["0", "1", "2"]
+    _, own = latency["sources"]
     assert [row[i] for i, row in enumerate(own["values"])] == [None] * 3
     assert own["values"][0][2] == own["values"][2][0]
-    assert own["fractions"][0][1] == 1.0
-    assert own["fractions"][0][2] < 0.9
+    assert (latency["directed"], bw["directed"]) == (False, True)
+    assert (bw["rows"], bw["columns"]) == (["0", "1"], ["1", "2"])  # from, and to
+    ceiling, own = bw["sources"]
+    assert own["fractions"][0][0] == 1.0
+    assert own["fractions"][0][1] < 0.9
+    assert own["values"][1][0] is None
     assert (ceiling["who"], latency["unit"]) == ("measured ceiling", "µs")
     links = [load for load in reader.loads if load.startswith("#path-")]
     assert len(links) == 2 + 4  # the pairs have one entry together

@@ -321,12 +321,12 @@ def test_all_pairs_are_drawn_for_whoever_is_chosen(
     browser.open(write_page(gpu, tmp_path), 1280)
     map_ = "document.querySelectorAll('.chart[data-kind=\"pairs\"]')[1]"
     assert browser.evaluate(f"{map_}.querySelectorAll('.fields rect').length") > 1
-    before = browser.evaluate(f"{map_}.chart.text(0, 2)")
+    before = browser.evaluate(f"{map_}.chart.text(0, 1)")
     browser.evaluate(
         """(() => { const select = document.querySelectorAll("select[data-source]")[1];
         select.value = "1"; select.dispatchEvent(new Event("input")); })()"""
     )
-    after = browser.evaluate(f"{map_}.chart.text(0, 2)")
+    after = browser.evaluate(f"{map_}.chart.text(0, 1)")
     assert before != after
     assert "% of the median pair" in after
     folded = "document.querySelector('details.variant section .chart')"

@@ -147,6 +147,7 @@
     const source = matrix.sources[Number(node.dataset.source || 0)];
     const look = theme();
     const paper = document.documentElement.classList.contains("paper");
+    node.classList.toggle("flat", 2 * matrix.rows.length <= matrix.columns.length);
     const [width, height] = paper ? PAPER.pairs : [node.clientWidth, node.clientHeight];
     const name = (end) => (matrix.kind === "gpu-gpu" ? `GPU ${end}` : end);
     const fits = matrix.columns.length <= 8;
