@@ -6,12 +6,12 @@ import shutil
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
 from statistics import median
 
 import nearpeak
+from nearpeak.clock import now
 from nearpeak.explain import budget, cupti, said
 from nearpeak.explain.budget import Windows
 from nearpeak.explain.events import Seen, Unreadable, read
@@ -67,7 +67,7 @@ def explain(
     return Explanation(
         schema=SCHEMA,
         nearpeak=nearpeak.__version__,
-        started=datetime.now(UTC).isoformat(timespec="seconds"),
+        started=now(),
         host=chosen.machine.hostname,
         gpus=[gpu.name for gpu in chosen.machine.gpus],
         driver=chosen.machine.provenance.nvidia_driver,

@@ -76,9 +76,8 @@ class GpuLink(msgspec.Struct, kw_only=True, frozen=True):
     kind: str
     gbs: float | None  # theoretical payload, each way, of all lanes; null where unknown
     peer: str | None = None  # why one cannot copy to the other directly; null: it can
-    switched: bool = (
-        False  # through switches, so that a GPU has these lanes for all others together
-    )
+    # Through switches, so that a GPU has these lanes for all others together.
+    switched: bool = False
 
 
 class Provenance(msgspec.Struct, kw_only=True, frozen=True):

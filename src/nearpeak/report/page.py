@@ -66,6 +66,7 @@ from nearpeak.results.results import (
 )
 from nearpeak.terms.awareness import words
 from nearpeak.terms.axes import staging
+from nearpeak.terms.benchmarks import with_ceilings
 from nearpeak.terms.identity import Curve, Place, Who
 
 P = TypeVar("P", Peak, Group)
@@ -180,7 +181,7 @@ def _tables(results: Results, groups: list[Group]) -> Iterator[Table]:
     shown = [curve for curve in order.default_curves(results) if curve in first]
     about = f"{wording.windows(results)} {families.measured_with(shown)}".strip()
     figures = order.figures(results)
-    held = {each.name for each in results.benchmarks if each.ceiling == "measured"}
+    held = with_ceilings(results.benchmarks)
     if len(figures) > MOST_FIGURES and not any(curve.benchmark in held for curve in first):
         yield tables.too_wide(len(figures))
         return

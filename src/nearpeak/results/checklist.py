@@ -23,6 +23,7 @@ from nearpeak.results.results import (
     Skip,
 )
 from nearpeak.statistics.verdicts import TWO_MODES
+from nearpeak.terms.benchmarks import with_ceilings
 
 MET: Final = "met"
 NOT_MET: Final = "not met"
@@ -224,7 +225,7 @@ def _bounds(
 
 
 def _ceilings(data: Observations, measured: list[Cell]) -> tuple[RuleState, str]:
-    can_be = {each.name for each in data.benchmarks if each.ceiling == "measured"}
+    can_be = with_ceilings(data.benchmarks)
 
     def wants(cell: Cell) -> bool:
         told = cell.case.benchmark in can_be and (cell.case.x or cell.better == "lower")

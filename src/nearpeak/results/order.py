@@ -6,6 +6,7 @@ from collections.abc import Callable
 from nearpeak.results.names import bare
 from nearpeak.results.results import Cell, Headline, Results
 from nearpeak.terms.axes import staging
+from nearpeak.terms.benchmarks import with_ceilings
 from nearpeak.terms.identity import CEILING, Curve, Place, Who
 
 
@@ -50,7 +51,7 @@ def curves(results: Results) -> list[Curve]:
 def first_sheet(results: Results) -> list[Curve]:
     """The curves of the first tables and of the charts of each path: those that are held against a
     measured ceiling; of a study without any, all of them. Families have the others."""
-    held = {each.name for each in results.benchmarks if each.ceiling == "measured"}
+    held = with_ceilings(results.benchmarks)
     found = curves(results)
     return [curve for curve in found if curve.benchmark in held] or found
 

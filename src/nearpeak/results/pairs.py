@@ -23,6 +23,7 @@ from nearpeak.results.results import (
 )
 from nearpeak.statistics import ordered
 from nearpeak.terms.axes import staging
+from nearpeak.terms.benchmarks import with_ceilings
 from nearpeak.terms.identity import CEILING, Case, Curve, Place, Who
 from nearpeak.terms.subjects import one_way
 
@@ -132,23 +133,25 @@ def judged(matrices: list[Matrix]) -> list[PairMatrix]:
     asked = [source.behind(columns) for source in sources]
     rows = np.array([row for _, row in asked]).reshape(len(asked), len(columns))
     counted = (~np.isnan(rows[:, ordered.ordering(len(columns)) :])).sum(axis=1)
-    told = {
+    known = {
         id(source): (bool(above) and pair == source.slowest, int(blocks))
         for source, (pair, _), above, blocks in zip(
             sources, asked, ordered.surely_above(rows), counted, strict=True
         )
     }
+
+    def told(source: Source) -> PairSource:
+        gpu = gpus.get(id(source))
+        slow = gpu if gpu and known[id(gpu)][0] else None
+        return _told(source, *known[id(source)], slow)
+
     return [
         PairMatrix(
             kind=matrix.place.kind,
             symmetric=matrix.symmetric,
             case=matrix.case,
             unit=matrix.unit,
-            sources=[
-                _told(source, *told[id(source)], gpu if gpu and told[id(gpu)][0] else None)
-                for source in matrix.sources
-                for gpu in [gpus.get(id(source))]
-            ],
+            sources=[told(source) for source in matrix.sources],
         )
         for matrix in matrices
     ]
@@ -177,23 +180,21 @@ def _matrices(results: Results) -> list[Matrix]:
         for cell in results.cells
         if cell.place.pair and cell.median and staging(cell.case.axes) is None
     )
+    measured = [point for point in results.ceilings if point.kind == "measured"]
     points = _by_kind(
-        point
-        for point in results.ceilings
-        if point.place.pair and point.value > 0 and not point.fact and point.kind == "measured"
+        point for point in measured if point.place.pair and point.value > 0 and not point.fact
     )
     places = dict.fromkeys(path.place for path in results.paths if path.pair)
-    ceilings = Ceilings(results.ceilings)
+    ceilings = Ceilings(measured)
     directed = one_way(results.benchmarks)
     found = []
     for (kind, *_), owned in cells.items():
         at = _largest(owned)
         limits = (ceilings.of(place, at.case) for place in places if place.kind == kind)
-        measured = [limit for limit in limits if limit is not None and limit.kind == "measured"]
-        found.append(_matrix(at, measured, owned, directed))
+        found.append(_matrix(at, filter(None, limits), owned, directed))
     alone = [limits for key, limits in points.items() if key not in cells]
     found += [_matrix(_largest(limits), limits, (), directed) for limits in alone]
-    held = {each.name for each in results.benchmarks if each.ceiling == "measured"}
+    held = with_ceilings(results.benchmarks)
     return sorted(found, key=lambda matrix: matrix.case.benchmark not in held)
 
 

@@ -230,6 +230,11 @@ def x_unit(benchmarks: Iterable[Benchmark], name: str) -> str:
     return known[name].x.unit if name in known else X().unit
 
 
+def with_ceilings(benchmarks: Iterable[Benchmark]) -> set[str]:
+    """The names of those whose ceilings are measured."""
+    return {each.name for each in benchmarks if each.ceiling == "measured"}
+
+
 def by_name(benchmarks: Iterable[Benchmark]) -> dict[str, Benchmark]:
     """Each benchmark by what it is called."""
     return {benchmark.name: benchmark for benchmark in benchmarks}

@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
@@ -14,6 +13,7 @@ import msgspec
 import numpy as np
 
 import nearpeak
+from nearpeak.clock import now
 from nearpeak.errors import UserError
 from nearpeak.files import write_whole
 from nearpeak.launching import programs
@@ -276,7 +276,7 @@ def begin(prepared: Prepared) -> Begin:
     return Begin(
         schema=SCHEMA,
         nearpeak=nearpeak.__version__,
-        started=datetime.now(UTC).isoformat(timespec="seconds"),
+        started=now(),
         asked=prepared.asked,
         library=single.library.name,
         family=single.library.family,
