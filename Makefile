@@ -16,12 +16,13 @@ SITE := .venv/site
 # What Python compiles it keeps: else each process that tests start would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup study test quick lint format programs unit sanitize lock docs dist install clean
+.PHONY: help setup study test stress quick lint format programs unit sanitize lock docs dist install clean
 
 help:
 	@echo "make setup   make .venv/bin/nearpeak, and the measuring programs for the MPI libraries here"
 	@echo "make study   install Open MPI and MPICH, and measure this machine with them, into ./$(STUDY)"
 	@echo "make test    all tests: formatters, linters, types, C++, Python, real MPI launches"
+	@echo "make stress  tests with launches, three times on a machine that is made busy (ROUNDS, LANES)"
 	@echo "make lint    before each commit: formatters, linters, types"
 	@echo "make quick   before a change is handed in: the same, and tests that need no launches"
 	@echo "make format  format the sources"
@@ -61,11 +62,26 @@ study: $(READY)
 
 # Built one after the other, as each build takes all cores. Tests are run side by side, each part when
 # one before it has ended. What has more launches goes first (nice): a rank whose CPU is taken keeps
-# others waiting, and other parts get what launches leave.
+# others waiting, and other parts get what launches leave. A test that fails beside others runs once
+# more by itself, which decides (tests/alone.py).
 test: $(TOOLS)
 	$(MAKE) programs
+	rm -rf $(REPORTS)
 	$(MAKE) --jobs=3 --output-sync=target BESIDE=others pytest-mpi pytest-study pytest-commands \
 	  pytest-rest sanitize pytest-computing lint
+	$(BIN)/python tests/alone.py $(REPORTS)
+
+REPORTS := $(CURDIR)/build/tests
+# Of a part; AGAIN=yes runs only those of its tests that failed before.
+REPORT = $(REPORTS)/$@$(if $(AGAIN),-alone).xml
+
+# Finds tests that depend on time: nothing may differ. LANES takes others, too.
+stress: ROUNDS := 3
+stress: LANES := pytest-mpi pytest-study pytest-commands sanitize
+stress: $(TOOLS)
+	$(MAKE) programs
+	rm -rf $(REPORTS)-beside-load
+	$(BIN)/python tests/stress.py $(REPORTS)-beside-load $(ROUNDS) $(LANES)
 
 pytest-study: FIRST = $(if $(BESIDE),nice -n 5)
 pytest-commands: FIRST = $(if $(BESIDE),nice -n 10)
@@ -112,13 +128,14 @@ build-%: $(TOOLS)
 	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S bench --preset $*
 	MAKEFLAGS= $(BIN)/cmake --build build/$* --target $(BUILT)
 
-CTEST = $(BIN)/ctest --output-on-failure --no-tests=error --test-dir
+CTEST = $(BIN)/ctest --output-on-failure --no-tests=error --test-output-size-passed 1000000 \
+  $(if $(AGAIN),--rerun-failed) --output-junit $(REPORT) --test-dir
 # Optimised, and with ranks on two CPUs.
 unit: build-release
 	MAKEFLAGS= $(BIN)/cmake --build build/release --target nearpeak-tests
 	$(CTEST) build/release
 sanitize: build-sanitize
-	$(FIRST) $(CTEST) build/sanitize
+	$(FIRST) $(CTEST) build/sanitize $(if $(BESIDE),|| [ $$? = 8 ])  # 8: a test failed
 
 # Three parts of real launches, what computes, all else.
 PART_mpi := tests/mpi
@@ -136,7 +153,9 @@ pytest-computing: PYTEST := $(BIN)/python tests/narrowed.py
 
 PYTEST := $(BIN)/pytest
 $(PARTS): pytest-%: $(TOOLS)
-	$(FIRST) $(PYTEST) --junitxml=build/$@.xml $(PART_$*)
+	$(FIRST) $(PYTEST) -o cache_dir=$(REPORTS)/$@.cache --junitxml=$(REPORT) \
+	  $(if $(AGAIN),--last-failed --last-failed-no-failures none) $(PART_$*) \
+	  $(if $(BESIDE),|| [ $$? = 1 ])  # 1: a test failed
 
 $(SITE): $(READY) requirements-docs.lock
 	$(PIP) --require-hashes -r requirements-docs.lock

@@ -4,7 +4,7 @@
 
     .ci/skips.py REPORT...
 
-A report is pytest's (JUnit's XML) or a log of ctest, where a C++ test says `skipped: REASON`.
+A report is JUnit's XML, of pytest or of ctest. In the latter a C++ test prints `skipped: REASON`.
 """
 
 import re
@@ -23,9 +23,10 @@ def allowed() -> set[str]:
 
 def skipped(report: Path) -> list[str]:
     """The reason of every test that was skipped."""
-    if report.suffix == ".xml":
-        return [one.get("message", "") for one in ElementTree.parse(report).iter("skipped")]
-    return re.findall(r"MESSAGE: skipped: (.*)", report.read_text(encoding="utf-8"))
+    cases = list(ElementTree.parse(report).iter("testcase"))
+    reasons = [one.get("message", "") for case in cases for one in case.iter("skipped")]
+    printed = "\n".join(case.findtext("system-out", "") for case in cases)
+    return reasons + re.findall(r"MESSAGE: skipped: (.*)", printed)
 
 
 if __name__ == "__main__":
