@@ -64,7 +64,7 @@ def judged(
     def run(first: int, always: int) -> tuple[int, list[str]]:
         (tmp_path / "test_planted.py").write_text(planted(first=first, always=always))
         assert lane("BESIDE=others") == 0
-        status = alone.judge(tmp_path / "reports", lambda name: lane("AGAIN=yes"))
+        status = alone.judge(tmp_path / "reports", lambda _: lane("AGAIN=yes"))
         return status, capsys.readouterr().out.splitlines()
 
     return run
@@ -124,7 +124,7 @@ def test_a_lane_that_reports_no_second_result_has_failed_again(
         "meeting_test.cpp:7: ERROR: CHECK( 1 == 2 ) is NOT correct!\n</system-out>"
         "</testcase></testsuite>"
     )
-    assert alone.judge(tmp_path, lambda name: None) == 1
+    assert alone.judge(tmp_path, lambda _: None) == 1
     assert capsys.readouterr().out.splitlines()[:3] == [
         "failed again; the first failure:",
         "  sanitize: nearpeak-tests",
