@@ -5,7 +5,9 @@ Tests import it by its name: `from mpi_launches import one_library` (tests/conft
 """
 
 import os
-from collections.abc import Iterable
+import socket
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -41,6 +43,19 @@ every_number_of_ranks = pytest.mark.parametrize(
     [*(("mpich", ranks) for ranks in (1, 2, 3, 4, 6)), ("openmpi", 4), ("intel", 3)],
     indirect=["measured_library"],
 )
+
+
+@contextmanager
+def reserved_port() -> Iterator[int]:
+    """A TCP port that a program with SO_REUSEADDR can listen on, and nobody else is given.
+
+    A port that was merely free a moment ago may be another test's by now: of a launch beside it, or
+    of any connection, whose own end has one, too.
+    """
+    with socket.socket() as holder:
+        holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        holder.bind(("", 0))
+        yield holder.getsockname()[1]
 
 
 def with_options(names: Iterable[str], *words: str) -> list[str]:

@@ -3,7 +3,6 @@
 
 import json
 import os
-import socket
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mpi_launches import reserved_port
 
 from nearpeak.libraries.build import build_native
 
@@ -222,9 +222,11 @@ def launched(fake_cuda: Path, fake_nccl: Path, tmp_path: Path) -> Any:
     """Runs two ranks that a launcher has started; their exit statuses, errors and records."""
 
     def run(*words: str, fake: str = "") -> tuple[list[int], list[str], list[Any]]:
-        with socket.create_server(("", 0)) as free:
-            port = free.getsockname()[1]
-        file = tmp_path / "records.jsonl"
+        with reserved_port() as port:
+            return run_at(port, *words, fake=fake)
+
+    def run_at(port: int, *words: str, fake: str) -> tuple[list[int], list[str], list[Any]]:
+        file = tmp_path / f"records-{port}.jsonl"
         where = ["--peer", "127.0.0.1", "--port", str(port), "--devices", "0,1"]
         env = {
             **os.environ,

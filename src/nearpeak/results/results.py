@@ -837,7 +837,7 @@ class Finding(msgspec.Struct, kw_only=True):
     remedy: Remedy
     check: list[Check]
     sources: list[Source] = []
-    explains: list["Finding"] = []  # others of the same reason, which are not told alone
+    explains: "list[Finding]" = []  # others of the same reason, which are not told alone
 
 
 class Conditions(msgspec.Struct, kw_only=True):
