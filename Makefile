@@ -11,6 +11,11 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check
 # What runs the program, and what tests it.
 READY := .venv/ready
 TOOLS := .venv/tools
+# What tests it on the lowest Python that it is for; found on PATH or among pyenv's, "" where neither has it.
+LOWEST := .venv/lowest/tools
+LOWEST_PYTHON := $(shell for each in python3.10 \
+  "$${PYENV_ROOT:-$$HOME/.pyenv}"/versions/3.10.*/bin/python; do \
+  "$$each" -c '' 2>/dev/null && command -v "$$each" && break; done)
 # What makes the site of the documentation.
 SITE := .venv/site
 # What Python compiles it keeps: else each process that tests start would compile all that it imports.
@@ -101,6 +106,7 @@ quick-rest: $(TOOLS)
 
 CPP = $(shell git ls-files 'bench/*.cpp' 'bench/*.hpp' ':!bench/third_party')
 
+# mypy holds all sources to the lowest Python.
 lint: $(TOOLS)
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/ruff format --check
@@ -148,14 +154,23 @@ PARTS := $(addprefix pytest-,mpi study commands computing rest)
 .PHONY: $(PARTS)
 # In what users build themselves, too.
 test programs $(PARTS): export NEARPEAK_WERROR := ON
-# On the instructions that every CPU has, as last digits may not matter; `make quick` uses all.
-pytest-computing: PYTEST := $(BIN)/python tests/narrowed.py
+# What computes runs on the lowest Python, with the oldest NumPy that is pinned, and on the instructions
+# that every CPU has, as last digits may not matter. `make quick` has the usual Python and all of them.
+pytest-computing: $(if $(LOWEST_PYTHON),$(LOWEST))
+pytest-computing: PYTEST := env PYTHONPATH=src \
+  $(if $(LOWEST_PYTHON),.venv/lowest/bin,$(BIN))/python tests/narrowed.py
 
 PYTEST := $(BIN)/pytest
 $(PARTS): pytest-%: $(TOOLS)
 	$(FIRST) $(PYTEST) -o cache_dir=$(REPORTS)/$@.cache --junitxml=$(REPORT) \
 	  $(if $(AGAIN),--last-failed --last-failed-no-failures none) $(PART_$*) \
 	  $(if $(BESIDE),|| [ $$? = 1 ])  # 1: a test failed
+
+$(LOWEST): requirements-dev.lock
+	$(LOWEST_PYTHON) -m venv .venv/lowest
+	.venv/lowest/bin/pip install --quiet --disable-pip-version-check --no-compile --require-hashes \
+	  -r requirements-dev.lock
+	@touch $@
 
 $(SITE): $(READY) requirements-docs.lock
 	$(PIP) --require-hashes -r requirements-docs.lock

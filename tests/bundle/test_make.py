@@ -10,6 +10,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+from mpi_launches import LIMIT
 
 from nearpeak.bundle import make, wheels
 from nearpeak.errors import UserError
@@ -57,7 +58,7 @@ def test_a_bundle_runs_elsewhere(tmp_path: Path) -> None:
 
     def run(*words: str, **env: str) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
-            [start, *words], env={**bare, **env}, capture_output=True, text=True, timeout=300
+            [start, *words], env={**bare, **env}, capture_output=True, text=True, timeout=LIMIT
         )
 
     done = run(*words, "--slot-ms", "5")

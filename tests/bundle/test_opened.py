@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from mpi_launches import LIMIT
 
 from nearpeak import folders
 from nearpeak.bundle import make, trim
@@ -46,7 +47,7 @@ def opened(
         env={**os.environ, **line.env},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=LIMIT,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from mpi_launches import LIMIT
 
 from nearpeak.errors import UserError
 
@@ -103,7 +104,7 @@ def test_a_problem_is_solved_and_drawn(tmp_path: Path) -> None:
         [NEARPEAK, "app", *words, "--tolerance", "1e-6"],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=LIMIT,
         check=False,
     )
     assert done.returncode == 0, done.stderr

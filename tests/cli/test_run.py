@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from mpi_launches import LIMIT
 
 from nearpeak.launching import mps, programs
 from nearpeak.launching.foreground import run_in_foreground
@@ -296,7 +297,7 @@ def test_ctrl_c_ends_a_launch(tmp_path: Path, number: signal.Signals, said: str)
     assert process.stderr is not None
     assert process.stderr.readline() == "begun\n"
     process.send_signal(number)
-    assert process.communicate(timeout=60) == ("", f"nearpeak: {said}\n")
+    assert process.communicate(timeout=LIMIT) == ("", f"nearpeak: {said}\n")
     assert process.returncode == 128 + number
 
 
@@ -335,7 +336,7 @@ def test_without_mps_its_path_is_refused(
 
 def run_for_real(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [NEARPEAK, "run", *words], capture_output=True, text=True, timeout=300, check=False
+        [NEARPEAK, "run", *words], capture_output=True, text=True, timeout=LIMIT, check=False
     )
 
 
@@ -435,7 +436,7 @@ def test_every_value_of_every_axis_moves_the_data(library: str, tmp_path: Path) 
             env={**os.environ, **line.env},
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=LIMIT,
             check=False,
         )
         assert done.returncode == 0, (words, done.stderr)
@@ -493,7 +494,7 @@ def test_a_cached_program_runs_without_a_compiler(library: str, tmp_path: Path) 
         env={**bare, "PATH": str(tools)},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=LIMIT,
         check=False,
     )
     assert done.returncode == 0, done.stderr

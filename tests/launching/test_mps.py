@@ -10,6 +10,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from mpi_launches import LIMIT
 
 from nearpeak.launching import mps
 from nearpeak.machine.gpus.nvidia import MPS_CONTROL
@@ -86,7 +87,7 @@ def test_it_does_not_outlive_a_study_that_is_killed(install: object, tmp_path: P
     subprocess.run([sys.executable, "-c", script], check=False)
     pid = int((mps.pipe_folder(STUDY) / "pid").read_text())
     with contextlib.suppress(psutil.NoSuchProcess):
-        psutil.Process(pid).wait(10)
+        psutil.Process(pid).wait(LIMIT)
     assert not psutil.pid_exists(pid)
 
 
@@ -101,7 +102,7 @@ def test_one_left_behind_is_asked_to_quit_before_its_folder_goes(
     while not (folder / "control").exists():
         time.sleep(0.01)
     with mps.daemon(STUDY):
-        assert left.wait(10) == 0
+        assert left.wait(LIMIT) == 0
 
 
 def test_why_it_did_not_start_is_told(install: object, monkeypatch: pytest.MonkeyPatch) -> None:

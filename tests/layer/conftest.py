@@ -11,12 +11,10 @@ from typing import Any
 import msgspec
 import pytest
 from layer_programs import compiled
-from mpi_launches import SLEEPS_SOON, cpus_of, own_cpus
+from mpi_launches import LIMIT, SLEEPS_SOON, cpus_of, own_cpus
 
 from nearpeak.libraries.library import Launch, Library, Rank, Settings
 from nearpeak.libraries.preload import command_line
-
-LIMIT = 120  # seconds: other tests go first
 
 
 @dataclass

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from mpi_launches import LIMIT
 
 from nearpeak.errors import UserError
 from nearpeak.libraries import build, catalogue, glibc, portable
@@ -207,7 +208,7 @@ def build_at_once(*programs: Callable[[], Path]) -> None:
     for run in runs:
         run.start()
     for run in runs:
-        run.join(60)
+        run.join(LIMIT)
     assert [run.exitcode for run in runs] == [0] * len(runs)
 
 
@@ -295,7 +296,7 @@ def test_an_interrupted_build_leaves_nothing_that_is_trusted(
 
     run = multiprocessing.get_context("fork").Process(target=killed)
     run.start()
-    run.join(60)
+    run.join(LIMIT)
     assert run.exitcode == -signal.SIGKILL
     assert says(build.build_native()) == "one"
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from made_libraries import made_library
+from mpi_launches import LIMIT
 
 from nearpeak.errors import UserError
 from nearpeak.libraries import catalogue
@@ -149,7 +150,7 @@ def start(line: CommandLine, **more: Any) -> dict[int, tuple[str, str, list[int]
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=LIMIT,
         check=False,
         **more,
     )

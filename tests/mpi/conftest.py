@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mpi_launches import SLEEPS_SOON, cpus_of, own_cpus
+from mpi_launches import LIMIT, SLEEPS_SOON, cpus_of, own_cpus
 
 from nearpeak.libraries.build import build_mpi, build_native, compiler, kit_for
 from nearpeak.libraries.launch import command_line
 from nearpeak.libraries.library import Launch, Library, Rank, Settings
 
-LAUNCH_LIMIT = 120  # seconds: a launch that hangs fails its test
 # Buffers that rotate, and cells that no cache holds, are as many on every machine.
 SMALL_CACHE = ("--cache", "256K")
 # Gives rank 1 another fake driver: the first argument.
@@ -114,7 +113,7 @@ class Launcher:
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
-                timeout=LAUNCH_LIMIT,
+                timeout=LIMIT,
                 check=False,
             )
         except subprocess.TimeoutExpired:
@@ -226,7 +225,7 @@ def opencl() -> str:
         [build_native(), "devices"],
         capture_output=True,
         text=True,
-        timeout=LAUNCH_LIMIT,
+        timeout=LIMIT,
         check=True,
     )
     if not any(line.startswith("opencl 0 ") for line in done.stdout.splitlines()):

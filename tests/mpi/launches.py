@@ -11,6 +11,10 @@ from contextlib import contextmanager
 
 import pytest
 
+# Seconds for a launch, or what else a test waits for: only what hangs takes so long, however busy
+# the machine is.
+LIMIT = 600
+
 # MPICH's ranks give way after 4096 polls in vain, by sched_yield, which need not let others run:
 # where they share CPUs, sleeps take a fifth of the CPU time. Many short waits, as of a probe, take
 # longer.

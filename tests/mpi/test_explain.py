@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from mpi_launches import measured_with, one_library
+from mpi_launches import LIMIT, measured_with, one_library
 
 from nearpeak.explain.budget import activity, budget, counters, windows
 from nearpeak.explain.launches import gather
@@ -190,6 +190,6 @@ def test_a_message_of_nccl_is_seen(
         "NEARPEAK_NVRTC_LIBRARY": "/nowhere/libnvrtc.so",
     }
     words = [build_native(), "nccl", *where, "latency", *WORDS]
-    subprocess.run(words, env={**os.environ, **fakes, **env}, check=True, timeout=120)
+    subprocess.run(words, env={**os.environ, **fakes, **env}, check=True, timeout=LIMIT)
     for found in budgets(tmp_path):
         assert {rank for name, rank in parts(found) if name == "cuStreamQuery"} == {0, 1}

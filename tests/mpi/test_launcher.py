@@ -7,6 +7,8 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from mpi_launches import LIMIT
+
 from nearpeak.libraries.build import build_mpi
 from nearpeak.libraries.launch import environment
 from nearpeak.libraries.library import Library
@@ -17,7 +19,7 @@ WORDS = ["latency", "--sizes", "8", "--slot-ms", "1"]
 def run(*line: str, **env: str) -> subprocess.CompletedProcess[str]:
     bare = {name: value for name, value in os.environ.items() if name != "LD_LIBRARY_PATH"}
     return subprocess.run(
-        line, env={**bare, **env}, capture_output=True, text=True, timeout=120, check=False
+        line, env={**bare, **env}, capture_output=True, text=True, timeout=LIMIT, check=False
     )
 
 

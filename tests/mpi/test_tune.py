@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 from made_libraries import made_profile
-from mpi_launches import measured_with, one_library
+from mpi_launches import LIMIT, measured_with, one_library
 
 from nearpeak.cli.main import main
 from nearpeak.findings.build import build_results
@@ -191,7 +191,7 @@ def mpirun(
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=LIMIT,
         check=False,
     )
 

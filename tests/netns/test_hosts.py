@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mpi_launches import LIMIT
 
 netns_hosts = sys.modules["netns_hosts"]  # loaded by tests/conftest.py
 
@@ -46,7 +47,7 @@ def test_they_reach_each_other(two_hosts: Any) -> None:
         "print(sum(len(x) for x in iter(lambda: s.recv(65536), b'')))"
     )
     assert two_hosts.run([sys.executable, "-c", client]).stdout == "100000\n"
-    server.communicate(timeout=10)
+    server.communicate(timeout=LIMIT)
     assert two_hosts.bytes_sent(host=1) - before >= 100000
 
 
@@ -73,5 +74,5 @@ def test_nothing_is_left_behind(tmp_path: Path) -> None:
             holders = hosts.holders
     except netns_hosts.CannotMakeHosts as error:
         pytest.skip(f"no test hosts: {error}")
-    assert daemon.wait(timeout=10) == -9
+    assert daemon.wait(timeout=LIMIT) == -9
     assert not any(Path(f"/proc/{pid}").exists() for pid in holders)

@@ -19,8 +19,8 @@ from typing import Any
 PATH = f"{os.environ['PATH']}:/usr/sbin"
 PROGRAMS = ("munged", "slurmctld", "slurmd", "srun")
 NOT_INSTALLED = "Slurm is not installed"
-START_SECONDS = 30.0
-END_SECONDS = 5.0
+START_SECONDS = 300.0
+END_SECONDS = 60.0
 
 # Jobs begin at once, where Slurm would wait for more to come.
 # Without cgroups, tasks of the kernel's or accounting: a container allows as much.

@@ -13,10 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from mpi_launches import LIMIT
+
 from nearpeak.libraries.build import build_mpi, build_native
 
 NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))
-WAIT_SECONDS = 30.0
 OPTIONS = """\
 mpi = ["mpich"]
 benchmarks = ["latency"]
@@ -28,7 +29,7 @@ budget = "10m"
 
 
 def wait(there: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + WAIT_SECONDS
+    deadline = time.monotonic() + LIMIT
     while not there():
         assert time.monotonic() < deadline, f"waited in vain for {what}"
         time.sleep(0.1)

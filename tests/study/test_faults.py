@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mpi_launches import LIMIT
 
 from nearpeak.errors import UserError
 from nearpeak.launching.program_records import ProblemRecord, SamplesRecord
@@ -85,13 +86,13 @@ class Command:
 
     def run(self, *arguments: object) -> "tuple[int, str, str]":
         process = self.start(*arguments)
-        out, err = process.communicate(timeout=240)
+        out, err = process.communicate(timeout=LIMIT)
         return process.returncode, out, err
 
     def start_and_wait_for_samples(self, *arguments: object) -> "subprocess.Popen[str]":
         """A study that is in the middle of a launch that has begun to give samples."""
         process = self.start(*arguments)
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + LIMIT
         file = self.folder / "records.jsonl"
         while process.poll() is None and time.monotonic() < deadline:
             if file.exists() and '"record":"samples"' in file.read_text():
@@ -111,7 +112,7 @@ class Command:
         return found
 
     def all_end_soon(self) -> bool:
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + LIMIT
         while self.left_behind() and time.monotonic() < deadline:
             time.sleep(0.1)
         return not self.left_behind()
@@ -242,7 +243,7 @@ def test_ctrl_c_keeps_what_was_recorded_and_resume_completes_it(
     file = study_file(tmp_path, 'benchmarks = ["latency"]\nlaunches = 2\nmpi = ["mpich"]\n')
     process = command.start_and_wait_for_samples(file)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=LIMIT)
     assert process.returncode == 130, err
     assert f"nearpeak study --resume -o {command.folder}" in out + err
     assert command.left_behind() == []
@@ -264,7 +265,7 @@ def test_a_killed_study_loses_nothing_but_its_half_line(command: Command, tmp_pa
     file = study_file(tmp_path, 'benchmarks = ["latency"]\nlaunches = 2\nmpi = ["mpich"]\n')
     process = command.start_and_wait_for_samples(file)
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate(timeout=LIMIT)
     assert command.all_end_soon(), command.left_behind()
     records = command.folder / "records.jsonl"
     whole = records.read_bytes()

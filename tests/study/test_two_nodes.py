@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mpi_launches import LIMIT
 
 from nearpeak.errors import UserError
 from nearpeak.launching.program_records import EnvironmentRecord, SamplesRecord
@@ -38,7 +39,7 @@ def test_a_study_between_two_hosts(two_hosts: Any, tmp_path: Path) -> None:
     folder = tmp_path / "study"
     hosts = ["--hosts", ",".join(two_hosts.names), "--remote-shell", two_hosts.remote_shell]
     sent = two_hosts.bytes_sent()
-    done = two_hosts.run([NEARPEAK, "study", str(file), *hosts, "-o", str(folder)], timeout=300)
+    done = two_hosts.run([NEARPEAK, "study", str(file), *hosts, "-o", str(folder)], timeout=LIMIT)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
 
     records = list(read_records(folder))
@@ -71,7 +72,7 @@ def test_a_study_on_three_hosts(three_hosts: Any, tmp_path: Path) -> None:
     hosts = ["--hosts", ",".join(three_hosts.names), "--remote-shell", three_hosts.remote_shell]
     what = ["--mpi", "mpich", "--benchmarks", "latency,barrier", "--sizes", "8"]
     how = ["--slot-ms", "5", "--launches", "2", "-o", str(folder)]
-    done = three_hosts.run([NEARPEAK, "study", *hosts, *what, *how], timeout=300)
+    done = three_hosts.run([NEARPEAK, "study", *hosts, *what, *how], timeout=LIMIT)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
 
     ran = {

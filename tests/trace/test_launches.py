@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from mpi_launches import LIMIT
 
 from nearpeak.cli.main import main
 from nearpeak.errors import UserError
@@ -26,7 +27,6 @@ from nearpeak.libraries.library import Launch, Library, Rank, Settings
 from nearpeak.trace.trace import Trace
 
 HERE = Path(__file__).parent
-LIMIT = 120  # seconds
 # The driver knows one part of the memory: what is at odd addresses of the application's buffers.
 FAKE_CUDA = """
 extern "C" int cuPointerGetAttribute(void* answer, int attribute, unsigned long long) {

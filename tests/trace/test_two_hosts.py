@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from mpi_launches import LIMIT
 
 from nearpeak.errors import UserError
 from nearpeak.libraries import catalogue
@@ -20,7 +21,6 @@ from nearpeak.libraries.preload import PASSED_ON
 from nearpeak.trace.trace import Trace
 
 NEARPEAK = str(Path(sys.executable).with_name("nearpeak"))
-LIMIT = 300  # seconds: what hangs is told
 
 
 @pytest.fixture(params=["openmpi", "mpich"])
