@@ -12,19 +12,23 @@ import pytest
 
 from nearpeak.findings.find import find_in
 from nearpeak.findings.rules import all_rules
-from nearpeak.findings.settings import COMPONENTS, named_settings
+from nearpeak.findings.rules.pieces import RULE as OF_PIECES
+from nearpeak.findings.settings import COMPONENTS, NO_CACHE, named_settings
 from nearpeak.libraries.library import Settings
 from nearpeak.observations.explained import Said
 from nearpeak.terms.identity import Place
 
 OVER_UCX = {"OMPI_MCA_pml": "ucx"}
+[PIECES] = OF_PIECES.settings
 
 
 def found(by_hand: Any, env: dict[str, str], said: Sequence[Said] = (), **known: Any) -> list[Any]:
-    """Look-ups, and handles of memory, of a library with these variables."""
+    """Look-ups, handles of memory, and many pieces, of a library with these variables."""
     parts = [
         by_hand.part("call", "cuMemGetHandleForAddressRange", 40.0),
         by_hand.part("call", "cuPointerGetAttributes", 20.0),
+        by_hand.part("call", "cuMemcpyAsync", 15.0, count=2037.0),
+        by_hand.part("device", "copy, pageable to device", 2.0, count=2037.0, bytes=8236.0),
     ]
     [library] = by_hand.EXPLAINED["libraries"]
     library = replace(library, env=env, **known)
@@ -33,29 +37,47 @@ def found(by_hand: Any, env: dict[str, str], said: Sequence[Said] = (), **known:
     return find_in(by_hand.view([], explanations=[explained], **observed))
 
 
+def variables(finding: Any) -> list[tuple[str, str]]:
+    """Those in force that may be the reason."""
+    return [(fact.name, fact.value) for fact in finding.facts if fact.of == "variable"]
+
+
 def test_of_several_signs_of_one_fault_the_largest_stands_alone(by_hand: Any) -> None:
     [finding] = found(by_hand, OVER_UCX)
-    assert (finding.kind, [each.kind for each in finding.explains]) == ("dma_buf", ["lookups"])
+    assert (finding.kind, [each.kind for each in finding.explains]) == (
+        "dma_buf",
+        ["lookups", "pieces"],
+    )
 
 
 def test_all_settings_are_named_once_and_the_first_of_them_first(by_hand: Any) -> None:
     findings = found(by_hand, OVER_UCX)
     assert named_settings([*findings, *findings]) == [
         ("UCX_CUDA_COPY_DMABUF", "n"),
-        ("UCX_MEMTYPE_CACHE", "y"),
+        (PIECES.name, PIECES.value),
     ]
 
 
 def test_what_is_set_is_not_advised_but_told(by_hand: Any) -> None:
-    """openmpi-cuda is run with UCX_MEMTYPE_CACHE=n, without which it crashes."""
-    [finding] = findings = found(by_hand, {**OVER_UCX, "UCX_MEMTYPE_CACHE": "n"})
-    assert named_settings(findings) == [("UCX_CUDA_COPY_DMABUF", "n")]
-    for each in (finding, *finding.explains):  # of handles, too, of which it is no remedy
-        assert [(fact.of, fact.name, fact.value) for fact in each.facts[1:]] == [
-            ("variable", "UCX_MEMTYPE_CACHE", "n")
-        ]
+    [finding] = findings = found(by_hand, {**OVER_UCX, "UCX_CUDA_COPY_DMABUF": "y"})
+    assert named_settings(findings) == [(PIECES.name, PIECES.value)]
+    assert variables(finding) == [("UCX_CUDA_COPY_DMABUF", "y")]
     given = Settings(name="default", env={"UCX_CUDA_COPY_DMABUF": "n"})
-    assert named_settings(found(by_hand, OVER_UCX, given=given)) == [("UCX_MEMTYPE_CACHE", "y")]
+    findings = found(by_hand, OVER_UCX, given=given)
+    assert named_settings(findings) == [(PIECES.name, PIECES.value)]
+    assert variables(findings[0]) == []
+
+
+@pytest.mark.parametrize("value", ["n", "no", "y", "try", None])
+def test_what_turns_the_cache_of_look_ups_off_is_told_with_look_ups_and_handles(
+    by_hand: Any, value: str | None
+) -> None:
+    env = {} if value is None else {NO_CACHE.name: value}
+    [finding] = findings = found(by_hand, OVER_UCX | env)
+    told = [(NO_CACHE.name, value)] if value in ("n", "no") else []
+    lookups, pieces = finding.explains
+    assert [variables(each) for each in (finding, lookups, pieces)] == [told, told, []]
+    assert NO_CACHE.name not in dict(named_settings(findings))  # on as shipped: nothing to try
 
 
 @pytest.mark.parametrize("family", ["openmpi", "intel"])  # the rule names settings of UCX alone
@@ -94,11 +116,11 @@ def test_protocols_that_ucx_says_show_that_it_is_there(
 
 def test_what_launches_inherit_is_in_force(by_hand: Any) -> None:
     part = by_hand.part("call", "cuPointerGetAttributes", 20.0)
-    launch = by_hand.make_launch(0, by_hand.Who("one"), conditions={"env UCX_MEMTYPE_CACHE": "n"})
+    launch = by_hand.make_launch(0, by_hand.Who("one"), conditions={f"env {NO_CACHE.name}": "n"})
     known = {"explanations": [by_hand.explained(part)], **by_hand.EXPLAINED}
     [finding] = find_in(by_hand.view([], launches=[launch], **known))
     assert finding.remedy.changes == []
-    assert finding.facts[-1].name == "UCX_MEMTYPE_CACHE"
+    assert variables(finding) == [(NO_CACHE.name, "n")]
 
 
 def test_every_setting_is_of_a_known_component_and_says_what_it_does() -> None:

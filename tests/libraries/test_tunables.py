@@ -35,7 +35,7 @@ version 1.22.0
 module cma
 module cuda
 module ib
-UCX_MEMTYPE_CACHE=try
+UCX_RNDV_SCHEME=auto
 UCX_RNDV_THRESH=intra:auto,inter:auto
 UCX_ERROR_MAIL_TO=
 
@@ -199,7 +199,7 @@ def test_known_are_those_of_the_familys_components() -> None:
 def test_ucx_names_of_modules_that_did_not_load_are_hidden() -> None:
     said = ucx.parse(UCX)
     assert said.values == {
-        "UCX_MEMTYPE_CACHE": "try",
+        "UCX_RNDV_SCHEME": "auto",
         "UCX_RNDV_THRESH": "intra:auto,inter:auto",
         "UCX_ERROR_MAIL_TO": "",
         "UCX_CMA_BW": "11145.00MBps",

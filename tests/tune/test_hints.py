@@ -53,7 +53,7 @@ def looked(
 
 
 def test_what_takes_the_time_names_its_setting(monkeypatch: pytest.MonkeyPatch) -> None:
-    ucx = single("openmpi-cuda", "openmpi", {"UCX_MEMTYPE_CACHE": "n"})
+    ucx = single("openmpi-cuda", "openmpi", {"OMPI_MCA_pml": "ucx"})
     assert ("UCX_CUDA_COPY_DMABUF", "n") in named(monkeypatch, ucx)
 
 

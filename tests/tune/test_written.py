@@ -31,7 +31,7 @@ PROFILE = made_profile(
         "LD_LIBRARY_PATH": "/opt/mpi/lib:/opt/ucx/lib",
         "OMPI_MCA_pml": "ob1",
         "OMPI_MCA_btl": "^ofi",
-        "UCX_MEMTYPE_CACHE": "n",
+        "UCX_MODULE_DIR": "/opt/ucx/lib/ucx",
     },
     breaks=["UCX_TLS: there is no network"],
 )
@@ -77,7 +77,10 @@ def test_libraries_read_their_own_files(files: dict[str, Path]) -> None:
         text = files[name].read_text()
         return [line for line in text.splitlines() if not line.startswith("#")]
 
-    assert lines("ucx.conf") == ["UCX_MEMTYPE_CACHE=n", "UCX_RNDV_THRESH=intra:1,inter:auto"]
+    assert lines("ucx.conf") == [
+        "UCX_MODULE_DIR=/opt/ucx/lib/ucx",
+        "UCX_RNDV_THRESH=intra:1,inter:auto",
+    ]
     assert lines("openmpi-mca-params.conf") == ["btl = ^ofi", "pml = ucx"]
 
 
@@ -87,7 +90,7 @@ def test_what_is_set_in_any_case_has_a_part_of_its_own(files: dict[str, Path]) -
             _, _, rest = file.read_text().partition(f"# {ANYWAY}:\n")
             anyway, _, tuned = rest.partition(f"# {TUNED}:\n")
             assert not any(variable in anyway for variable in ("THRESH", "pml", "NASTY")), name
-            assert not any(variable in tuned for variable in ("MEMTYPE", "PATH", "btl")), name
+            assert not any(variable in tuned for variable in ("MODULE_DIR", "PATH", "btl")), name
     library = made_library(version=PROFILE.version)
     found = settings.find(library, str(files["profile.toml"]))
     assert found.env == ENV  # launches set the rest by themselves

@@ -44,8 +44,8 @@ def _parts(rule: Rule) -> Iterator[str]:
         words = f"{COMPONENTS[setting.component]}{where} `{setting.name}={setting.value}`"
         yield _filled(f"**Setting.** {words}: {setting.effect}.")
     for setting in rule.reasons:
-        words = f"{COMPONENTS[setting.component]} without `{setting.name}={setting.value}`"
-        yield _filled(f"**May be the reason.** {words}, by which {setting.effect}.")
+        words = f"{COMPONENTS[setting.component]} `{setting.name}={setting.value}`"
+        yield _filled(f"**May be the reason.** {words}: {setting.effect}.")
     for reference in rule.sources:
         source = reference.source
         only = f" (for {reference.conditions})" if reference.conditions else ""

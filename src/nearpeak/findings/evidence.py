@@ -352,7 +352,7 @@ class Rule:
     by_settings: bool = False  # the remedy is to run with the settings of the other one
     only_tried: Callable[[Seen], bool] = field(default=lambda _: False)
     settings: Sequence[Setting] = ()  # that may help, of several libraries
-    # Whose other values may be the reason: told where they are in force, and not suggested.
+    # That may be the reason: told where they are in force, and not suggested.
     reasons: Sequence[Setting] = ()
     axes: Sequence[str] = ()  # other values of which may help
     # Rules with the same word tell of one fault in messages: only the largest share stands alone.

@@ -19,7 +19,7 @@ import numpy as np
 
 from nearpeak.findings.evidence import Noticed, Rule, Seen, View
 from nearpeak.findings.rules import all_rules
-from nearpeak.findings.settings import contradicted, suggested
+from nearpeak.findings.settings import contradicted, given, suggested
 from nearpeak.findings.sources import fitting
 from nearpeak.libraries.library import Settings
 from nearpeak.observations.observed import Observations
@@ -260,7 +260,8 @@ def _fact(view: View, rule: Rule, noticed: Noticed) -> Finding:
         evidence=list(noticed.evidence),
         facts=[
             *noticed.facts,
-            *(contradicted([*rule.settings, *rule.reasons], noticed.who, known) if told else []),
+            *(contradicted(rule.settings, noticed.who, known) if told else []),
+            *(given(rule.reasons, noticed.who, known) if told else []),
         ],
         message=noticed.message,
         remedy=Remedy(
@@ -288,11 +289,12 @@ def _remedy(view: View, rule: Rule, seen: Seen) -> Remedy:
 
 
 def _tune(view: View, rule: Rule, of: Noticed | Cell) -> str:
-    """The search for settings where the rule names some, be they of another library: which ones
-    help differs by version and machine. It is of messages between two ranks here, as they are run
-    by default."""
+    """The search for settings where the rule names some, or one that may be the reason, be they of
+    another library: which ones help differs by version and machine. It is of messages between two
+    ranks here, as they are run by default."""
     who, place, case = of.who, of.place, of.case
-    if not (rule.settings and who and place and case) or who.settings != Settings().name:
+    names = rule.settings or rule.reasons
+    if not (names and who and place and case) or who.settings != Settings().name:
         return ""
     benchmark = view.benchmarks.get(case.benchmark)
     known = {library.who for library in view.observations.libraries if library.family}

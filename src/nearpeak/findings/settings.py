@@ -21,6 +21,7 @@ SHARED: Component = "ob1"  # of messages in host memory inside a host alone
 UCX_PREFIX = "UCX_"  # of variables
 # By which Open MPI is known to run over UCX where none of UCX's own variables is set.
 OVER_UCX = ("OMPI_MCA_pml", "ucx")
+UCX_NO = dict.fromkeys(("no", "off", "0"), "n")  # other words of UCX's for it
 CONDITION = "env "  # how the conditions of a launch name its variables
 
 
@@ -47,6 +48,10 @@ RENDEZVOUS = Setting(
     "inside a node rendezvous from 1 byte on",
     of_device=True,  # in host memory large messages go so without it, and small ones lose by it
 )
+
+
+# Sites set it against crashes of older UCX; as shipped the cache is on.
+NO_CACHE = Setting("ucx", "UCX_MEMTYPE_CACHE", "n", "UCX asks the driver anew at each look-up")
 
 
 EAGER = Setting(
@@ -86,6 +91,16 @@ def contradicted(settings: Iterable[Setting], who: Who | None, known: Observatio
         Fact(of="variable", name=each.name, value=set_[each.name])
         for each in _fitting(settings, who, known)
         if set_.get(each.name, each.value) != each.value
+    ]
+
+
+def given(settings: Iterable[Setting], who: Who | None, known: Observations) -> list[Fact]:
+    """Variables in force with the value that these settings have, in any of UCX's words for no."""
+    set_ = in_force(who, known)
+    return [
+        Fact(of="variable", name=each.name, value=set_[each.name])
+        for each in _fitting(settings, who, known)
+        if each.name in set_ and UCX_NO.get(set_[each.name], set_[each.name]) == each.value
     ]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
 from nearpeak.findings.messages import COPIES, Message, calls, worst
-from nearpeak.findings.settings import Setting
+from nearpeak.findings.settings import NO_CACHE, Setting
 from nearpeak.findings.sources import Reference, of_ucx
 from nearpeak.observations.explained import Part
 from nearpeak.results.results import Source
@@ -28,14 +28,14 @@ RULE = Rule(
     name="dma_buf",
     tells="The library asks the driver for a dma-buf handle of the buffer's memory for each"
     " message, or each piece of one, and closes it again: a tenth or more of a message's"
-    " time. UCX asks for one at each look-up of a pointer, so at many more of them without its"
-    " cache of look-ups (UCX_MEMTYPE_CACHE).",
+    " time. UCX asks for one at each look-up of a pointer, so at many more of them where its cache"
+    " of look-ups is off.",
     find=find,
     remedy="Turn such handles off where messages stay within hosts, or nvidia-peermem is loaded"
     " (lsmod). Leave them on where messages of device memory go between hosts by GPUDirect RDMA and"
     " it is not: there network adapters register device memory by these handles alone.",
     settings=[Setting("ucx", "UCX_CUDA_COPY_DMABUF", "n", "no handles of device memory")],
-    reasons=[Setting("ucx", "UCX_MEMTYPE_CACHE", "y", "look-ups are remembered")],
+    reasons=[NO_CACHE],
     fault=COPIES,
     sources=[
         of_ucx(8581, "handles of memory are exported when it is queried"),

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
 from nearpeak.findings.messages import COPIES, calls, worst
-from nearpeak.findings.settings import Setting
+from nearpeak.findings.settings import NO_CACHE
 from nearpeak.findings.sources import of_ucx
 
 LEAST = 0.1  # of the time of a message
@@ -36,9 +36,7 @@ RULE = Rule(
     " its context, so often that it takes a tenth or more of a message's time.",
     find=find,
     remedy="Send larger messages, of which each look-up takes a smaller share.",
-    settings=[
-        Setting("ucx", "UCX_MEMTYPE_CACHE", "y", "remembered, where allocations can be intercepted")
-    ],
+    reasons=[NO_CACHE],
     fault=COPIES,
     sources=[
         of_ucx(2362, "a cache, as to ask CUDA takes 250 to 500 ns"),
