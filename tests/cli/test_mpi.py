@@ -86,7 +86,12 @@ def test_list_as_json() -> None:
 def test_show_gives_a_launch_line_that_runs() -> None:
     catalogue.add("mpich")
     shown = nearpeak("mpi", "show", "mpich").stdout
-    assert "Settings (mpich@SETTINGS)\ndefault" in shown
+    assert "Settings (mpich@SETTINGS): they change figures\ndefault" in shown
+    given = (
+        r"^needed    MPIR_CVAR_NOLOCAL=1 \(TCP between ranks of one host\)\n {10}\w.*\n {10}Proof: "
+    )
+    assert re.search(given, shown, re.MULTILINE)
+    assert re.search(r"^needed    taskset$", shown, re.MULTILINE)
     assert "MPICH Version:" in shown
     words = shlex.split(shown.strip().splitlines()[-1])
     words = ["true" if word == "nearpeak-mpi" else word for word in words]

@@ -101,7 +101,8 @@ def show(
         str, typer.Argument(help="A name from `nearpeak mpi list`, a prefix or a path to mpirun.")
     ],
 ) -> None:
-    """Show one library: what it says of itself, where it lies, and how two ranks are launched.
+    """Show one library: what it says of itself, where it lies, how two ranks are launched, and why
+    Nearpeak sets each variable and flag of launches.
 
     Examples: nearpeak mpi show openmpi | nearpeak mpi show /opt/openmpi/bin/mpirun
     """
@@ -139,7 +140,7 @@ def show(
     for key, value in library.env.items():
         table.add_row("environment", f"{key}={value}")
     console.print(table)
-    console.print(f"\nSettings ({name}@SETTINGS)", style="bold")
+    console.print(f"\nSettings ({name}@SETTINGS): they change figures", style="bold")
     table = Table.grid(padding=(0, 2))
     for _ in range(3):
         table.add_column(no_wrap=True)
@@ -147,6 +148,7 @@ def show(
         what = [*(f"{key}={value}" for key, value in named.env.items()), *named.flags]
         table.add_row(named.name, named.summary or "the library as it is", " ".join(what))
     console.print(table)
+    _print_given(library)
     console.print("\nIt says of itself", style="bold")
     console.print(library.version_text.strip())
     console.print("\nTwo ranks on CPUs 0 and 1", style="bold")
@@ -154,6 +156,23 @@ def show(
         console.print(shell_line(command_line(library, example)))
     except UserError as error:
         console.print(str(error))
+
+
+def _print_given(library: Library) -> None:
+    """Every variable and flag that launches of a library get from Nearpeak, and why."""
+    from nearpeak.console import PlainConsole
+    from nearpeak.libraries import given
+
+    console = PlainConsole(soft_wrap=True)
+    console.print("\nWhat Nearpeak gives its launches", style="bold")
+    for each in given.explained(library):
+        when = given.OCCASIONS[each.occasion]
+        what = each.value if each.name.startswith("-") else f"{each.name}={each.value}"
+        named = what if each.value else each.name
+        console.print(f"{each.why.kind:9} {named}{f' ({when})' if when else ''}")
+        console.print(f"          {each.why.reason}")
+        if each.why.proof:
+            console.print(f"          Proof: {each.why.proof}")
 
 
 def list_settings(

@@ -9,8 +9,8 @@ Those of workload managers, which start the ranks of many libraries, but in a jo
 `is_it(file)` where other programs have that name too.
 
 Every launcher is told to bind nothing, and each rank starts through taskset, which binds it to
-exactly its logical CPUs: the launchers' own words for binding differ in what they number, cannot
-bind ranks of one number on two hosts differently, and are not faster (measured: the same).
+exactly its logical CPUs: the launchers' own words for binding differ in what they number, and
+cannot bind ranks of one number on two hosts differently.
 
 The program stands once in the line, however many ranks there are: each finds its CPUs by its rank.
 """
