@@ -59,7 +59,7 @@ from nearpeak.numbers import size
 from nearpeak.statistics.intervals import interval
 from nearpeak.study.single import Single, choose
 from nearpeak.study.single_launch import LaunchFailed, figures, launched
-from nearpeak.terms.benchmarks import Benchmark, named
+from nearpeak.terms.benchmarks import named
 
 ALL = ""  # in the place of a name: nothing is left out
 # In given.toml, by what a row says; what differs may be needed, or is settings of their own.
@@ -90,12 +90,16 @@ class Launches:
 
     library: str
     place: str  # its buffers, or what it is
-    chosen: Single
-    words: dict[str, str]  # sizes by benchmark
+    parts: list[tuple[Single, str]]  # with its sizes; all of them in one launch
     variants: list[Variant]
     alike: Variant = field(default_factory=lambda: Variant(ALL))
     all: Variant = field(default_factory=lambda: Variant(ALL))
     better: dict[str, str] = field(default_factory=dict)  # by case
+
+    @property
+    def chosen(self) -> Single:
+        """The library and where it runs: of the first part."""
+        return self.parts[0][0]
 
 
 def main() -> None:
@@ -153,12 +157,17 @@ def plan(name: str, place: str, only: Sequence[str] | None) -> Launches:
     if place == "crowded":
         ranks = len(os.sched_getaffinity(0)) + 1
         chosen = choose("allreduce", name, "run allreduce", ranks=ranks, oversubscribe=True)
-        launches = Launches(name, CROWDED, chosen, {"allreduce": "8"}, [])
+        launches = Launches(name, CROWDED, [(chosen, "8")], [])
     else:
         path = LOOPBACK if place == "network" else None
         buffers = "H,H" if path else place
         chosen = choose("latency", name, "run latency", path=path, buffers=buffers)
-        launches = Launches(name, place, chosen, SIZES, [])
+        measured = programs.describe_library(chosen.library, programs.TOOLS).benchmarks
+        parts = [
+            (replace(chosen, benchmark=named(measured, each)), sizes)
+            for each, sizes in SIZES.items()
+        ]
+        launches = Launches(name, place, parts, [])
     line = launches.chosen.line([])
     flags = [flag.name for flag in given.flags(line.argv, program(launches.chosen))]
     left_out = [n for n in dict.fromkeys([*line.env, *flags]) if n not in ("-x", "-n")]
@@ -211,11 +220,9 @@ def one_launch(launches: Launches, name: str, arguments: argparse.Namespace) -> 
     sampling = ["--slot-ms", arguments.slot_ms, "--least-samples", "5"]
 
     def line(jsonl: list[str]) -> CommandLine:
-        first, *others = launches.words.items()
-        words = ["--sizes", first[1], *sampling, *jsonl]
-        for benchmark, sizes in others:
-            other = replace(chosen, benchmark=described(chosen, benchmark))
-            words += [PART, *other.words(["--sizes", sizes, *sampling, *jsonl])]
+        words = ["--sizes", launches.parts[0][1], *sampling, *jsonl]
+        for part, sizes in launches.parts[1:]:
+            words += [PART, *part.words(["--sizes", sizes, *sampling, *jsonl])]
         return without(chosen, chosen.line(words), name)
 
     with chosen.mps():
@@ -226,11 +233,6 @@ def one_launch(launches: Launches, name: str, arguments: argparse.Namespace) -> 
         found[case] = measured.value
         launches.better[case] = measured.case.better
     return found
-
-
-def described(chosen: Single, benchmark: str) -> Benchmark:
-    """Another benchmark of the same library."""
-    return named(programs.describe_library(chosen.library, programs.TOOLS).benchmarks, benchmark)
 
 
 def without(chosen: Single, line: CommandLine, name: str) -> CommandLine:
