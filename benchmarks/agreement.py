@@ -15,7 +15,7 @@ from nearpeak.errors import UserError
 from nearpeak.launching.process import run_tree
 from nearpeak.libraries.build import build_mpi
 from nearpeak.libraries.launch import command_line
-from nearpeak.libraries.library import Launch, Library, Rank, Settings
+from nearpeak.libraries.library import CommandLine, Launch, Library, Rank, Settings
 from nearpeak.machine.discover import discover
 from nearpeak.machine.paths import discover_paths
 from nearpeak.statistics.intervals import interval
@@ -54,11 +54,15 @@ def launch(
     settings: Settings = Settings(),
     gpu: bool = False,
 ) -> None:
-    """One launch, a rank on each CPU, with its output in `log`; says so when it failed or had to be
-    ended."""
-    log.unlink(missing_ok=True)
+    """One launch, a rank on each CPU, as a study would start it; else as start()."""
     ranks = [Rank(cpus=[cpu]) for cpu in cpus]
     line = command_line(library, Launch(program=program, ranks=ranks, settings=settings, gpu=gpu))
+    start(line, log, limit_seconds)
+
+
+def start(line: CommandLine, log: Path, limit_seconds: float) -> None:
+    """Runs a command line with its output in `log`; says so when it failed or had to be ended."""
+    log.unlink(missing_ok=True)
     outcome = run_tree(
         line.argv, env={**os.environ, **line.env}, log=log, limit_seconds=limit_seconds
     )

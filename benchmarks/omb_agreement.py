@@ -23,6 +23,8 @@ installed:
 
 What makes the two alike:
 
+- Both are on the same CPUs. Of a library of the catalogue OMB gets the variables without which it
+  does not run (makers.py), not the catalogue's: what these do to the library is in the ratio.
 - OMB's messages of a window share a buffer, and 64 are in flight at every size: `--reuse single`
   and `--in-flight 256M` of ours. Of `fixed`, our default, each message has its own: it stands
   beside.
@@ -46,6 +48,7 @@ from functools import partial
 from pathlib import Path
 
 import agreement
+import makers
 
 from nearpeak.errors import UserError
 from nearpeak.libraries.discover import resolve
@@ -215,10 +218,15 @@ def run_omb(comparison: Comparison, scratch: Path, times: agreement.Times, turn:
     program = [str(comparison.program), *measure.theirs(comparison.number_type)]
     if comparison.iterations:
         program += ["-i", str(comparison.iterations)]
-    agreement.launch(comparison.library, program, comparison.cpus, log, comparison.limit_seconds)
+    library, cpus, limit = comparison.library, comparison.cpus, comparison.limit_seconds
+    if library.entry in makers.MAKERS and not library.layer:
+        line = makers.command_line(library.entry, program, [str(cpu) for cpu in cpus])
+        agreement.start(line, log, limit)
+    else:  # the catalogue has no variables for it
+        agreement.launch(library, program, cpus, log, limit)
     # Of collective operations: size, mean, least, largest, iterations; else size, value, and more.
-    for line in log.read_text(errors="replace").splitlines():
-        fields = line.split()
+    for text in log.read_text(errors="replace").splitlines():
+        fields = text.split()
         if len(fields) < 2 or not fields[0].isdigit() or int(fields[0]) not in measure.sizes:
             continue
         size = int(fields[0])
