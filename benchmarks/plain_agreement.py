@@ -79,6 +79,7 @@ SIZES = "8,1K,64K,1M,16M"
 BUFFERS = ("D,D", "H,D", "H,H")
 WINDOW = 64
 IN_FLIGHT, IN_FLIGHT_GPU = 64 << 20, 256 << 20  # nearpeak-mpi's defaults (docs/programs.md)
+LARGEST = 1 << 30  # bytes
 TOLERANCE = 0.05
 # Of OMB: a launch has one number of iterations for all of its sizes.
 LARGE = 256 << 10
@@ -194,6 +195,8 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 def compare(arguments: argparse.Namespace, scratch: Path) -> None:
     begin = time.monotonic()
     sizes = parse_sizes(arguments.sizes)
+    if sizes[0] < 1 or sizes[-1] > LARGEST or arguments.rounds < 1:
+        raise UserError(f"sizes are 1 to {format_bytes(LARGEST)}, --rounds 1 or more")
     names = arguments.mpi or [name for name in MAKERS if catalogue.entry(name).installed]
     cases = list(cases_of(names, arguments.buffers or BUFFERS, arguments.host_rank_gpu or ["own"]))
     if not cases:
@@ -201,6 +204,9 @@ def compare(arguments: argparse.Namespace, scratch: Path) -> None:
     for abi in {MAKERS[case.library].abi for case in cases} if arguments.omb else ():
         for benchmark in UNITS:
             find_omb(arguments.omb, abi, benchmark)
+    for diagnosis in cases[0].single.diagnoses:
+        if diagnosis.severity == "bad":
+            print(f"This machine: {diagnosis.message}")
     runner = Runner(arguments, sizes, scratch, begin)
     for case in cases:
         for line in runner.described(case):
@@ -559,7 +565,7 @@ def ratio_words(found: tuple[float, float, float] | None) -> str:
 def summary(cases: Sequence[Case], rows: Mapping[str, Sequence[Row]]) -> Iterator[str]:
     """The rows outside the tolerance, and what of each case is lacking."""
     marked = [(case, row) for case in cases for row in rows[case.title] if row.outside]
-    yield f"\nOutside {TOLERANCE:.0%}: {len(marked) or 'no row'}"
+    yield f"\nOutside {TOLERANCE * 100:.0f} %: {len(marked) or 'no row'}"
     for case, row in marked:
         words = [f"{who} {ratio_words(found)}" for who, found in row.ratios.items()]
         size = format_bytes(row.size_bytes)

@@ -12,7 +12,7 @@
 #define CUDA(call) stop_if(1, "CUDA, without which this program was built,")
 #endif
 
-enum { kSamples = 15, kSampleMs = 6, kLine = 64, kPage = 4096, kMostWindow = 64 };
+enum { kMany = 201, kFew = 15, kSampleUs = 250, kLine = 64, kPage = 4096, kMostWindow = 64 };
 static int rank, device, bytes, window, stride;  // stride: bytes from a message to the next
 static char *out, *in;
 
@@ -62,20 +62,20 @@ static int ascending(const void* a, const void* b) {
   return *(const double*)a < *(const double*)b ? -1 : 1;
 }
 
-static double measured(void (*exchange)(void)) {  // seconds of one: the median of samples
-  const int length = stride * (exchange == one_way ? window : 1);
-  out = filled(length, 1 + rank), in = filled(length, 0);
-  double samples[kSamples], count = 1;
+static double measured(void (*exchange)(void), int messages) {  // seconds: a median of samples
+  out = filled(stride * messages, 1 + rank), in = filled(stride * messages, 0);
+  double samples[kMany], count = 1;
   for (int i = 0; i < 3; ++i)  // a rank that lost its CPU once must not end this
-    while (timed(exchange, count) * 1e3 < kSampleMs) count *= 2;
-  for (int i = 0; i < kSamples; ++i) samples[i] = timed(exchange, count) / count;
-  qsort(samples, kSamples, sizeof *samples, ascending);
+    while (timed(exchange, count) * 1e6 < kSampleUs) count *= 2;
+  const int n = count > 1 ? kMany : kFew;
+  for (int i = 0; i < n; ++i) samples[i] = timed(exchange, count) / count;
+  qsort(samples, n, sizeof *samples, ascending);
   char got = device ? 0 : in[bytes - 1];
   if (device) CUDA(cudaMemcpy(&got, in + bytes - 1, 1, cudaMemcpyDefault));
   stop_if(got != 2 - rank && (rank == 1 || exchange == ping_pong), "receiving the right data");
   if (device) CUDA(cudaFree(out)), CUDA(cudaFree(in));
   if (!device) free(out), free(in);
-  return samples[kSamples / 2];
+  return samples[n / 2];
 }
 
 int main(int argc, char** argv) {
@@ -93,7 +93,7 @@ int main(int argc, char** argv) {
   for (int i = 3; i < argc; ++i) {
     stop_if(sscanf(argv[i], "%d:%d", &bytes, &window) != 2, "reading SIZE:WINDOW");
     stride = (bytes + kLine - 1) / kLine * kLine;
-    const double latency = measured(ping_pong) / 2 * 1e6, seconds = measured(one_way);
+    const double latency = measured(ping_pong, 1) / 2 * 1e6, seconds = measured(one_way, window);
     if (rank == 0) printf("%d B %g us %g GB/s\n", bytes, latency, 1e-9 * bytes * window / seconds);
   }
   return MPI_Finalize();
