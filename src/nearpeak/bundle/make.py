@@ -20,6 +20,9 @@ from nearpeak.errors import UserError, closest
 from nearpeak.files import is_read_only
 from nearpeak.libraries import build, catalogue
 from nearpeak.libraries.discover import resolve
+from nearpeak.libraries.library import Library
+from nearpeak.libraries.whole import faults
+from nearpeak.numbers import count
 
 SUFFIX = ".tar.xz"
 PRESET = 4  # of xz: higher ones take much longer for little
@@ -48,7 +51,7 @@ def make(
 
     With `processor`, of tables for single processors those for others are left out. `own_compiler`
     as for build.copy_programs.
-    UserError when something cannot be had.
+    UserError when something cannot be had, or a library is not whole.
     """
     if not archive.name.endswith(SUFFIX):
         raise UserError(f"cannot write {archive}: a bundle is a {SUFFIX[1:]}, name it NAME{SUFFIX}")
@@ -66,9 +69,11 @@ def make(
             catalogue.add(name)
         prefixes = {entry.prefix for entry in wanted}
         _check(processor, prefixes)
+        libraries = [resolve(name) for name in names]
+        for library in libraries:
+            _check_whole(library)
         packages = wheels.lay_out(checkout, python, folder / "python")
         _program(folder, python)
-        libraries = [resolve(name) for name in names]
         build.copy_programs(libraries, folder / "cache", own_compiler=own_compiler)
         lacks = {}
         for prefix in prefixes:
@@ -89,6 +94,17 @@ def _check(processor: str | None, prefixes: Iterable[Path]) -> None:
     if processor and processor not in known:
         there = closest(processor, known) if known else ": leave the option out"
         raise UserError(f"no library here has tables for the processor {processor!r}{there}")
+
+
+def _check_whole(library: Library) -> None:
+    """UserError for a library with a module that no machine could load.
+
+    A module that lacks a driver here may load on the other machine.
+    """
+    broken = [fault for fault in faults(library) if not fault.driver]
+    if broken:
+        more = f" (and {count(len(broken) - 1, 'module')} more)" if broken[1:] else ""
+        raise UserError(f"cannot bundle {library.name}{more}: {broken[0].words}")
 
 
 def closure(names: Sequence[str]) -> list[catalogue.Entry]:

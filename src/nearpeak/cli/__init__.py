@@ -132,11 +132,14 @@ def warn(diagnoses: "Iterable[Diagnosis]", to: TextIO) -> None:
 
 
 def say_lacking(library: "Library") -> None:
-    """Tells of a library what was left out of it, if anything."""
+    """Tells of a library what was left out of it, if anything, and what of it does not load."""
     from nearpeak.libraries.library import lacking_words
+    from nearpeak.libraries.whole import faults, not_whole
 
     if library.lacks:
         say(f"nearpeak: {lacking_words(library.name, library.lacks)}")
+    for fault in faults(library):
+        say(f"nearpeak: {not_whole(library, fault)}")
 
 
 def say_inherited(library: "Library", given: Mapping[str, str]) -> None:

@@ -91,19 +91,20 @@ def unbundle(
         Path | None, typer.Argument(metavar="DIR", help="Where to unpack it. Default: here.")
     ] = None,
 ) -> None:
-    """Unpack a bundle and check it: its files, this machine, its C library and Python.
+    """Unpack a bundle and check it: its files, this machine, its C library and Python, and whether
+    the modules of its libraries load here.
 
     A machine without Nearpeak unpacks it with tar, then checks it with the Nearpeak inside:
     `nearpeak-bundle/nearpeak unbundle nearpeak-bundle`.
 
     Example: nearpeak unbundle nearpeak.tar.xz /opt
     """
-    from nearpeak.bundle import manifest
+    from nearpeak.bundle import manifest, modules
     from nearpeak.bundle.unpack import unpack
     from nearpeak.numbers import printable
 
     place = source if source.is_dir() else unpack(source, folder or Path())
-    found = manifest.problems(place)
+    found = manifest.problems(place) or modules.problems(place)
     for problem in found:
         typer.echo(f"nearpeak: {printable(problem)}", err=True)
     if found:

@@ -85,15 +85,21 @@ def add(
     Examples: nearpeak mpi add openmpi | nearpeak mpi add openmpi mpich intel
     """
     from nearpeak.libraries import catalogue
+    from nearpeak.libraries.discover import resolve
+    from nearpeak.libraries.whole import faults, not_whole
 
     wanted = [catalogue.entry(name) for name in names]  # every name is known before work begins
     for entry in wanted:
         if entry.installed:
             typer.echo(f"{entry.name} {entry.version} is there: {entry.prefix}")
-            continue
-        typer.echo(f"Installing {entry.name} {entry.version} ...", err=True)
-        prefix = catalogue.add(entry.name)
-        typer.echo(f"{entry.name} {entry.version} installed: {prefix}")
+        else:
+            typer.echo(f"Installing {entry.name} {entry.version} ...", err=True)
+            prefix = catalogue.add(entry.name)
+            typer.echo(f"{entry.name} {entry.version} installed: {prefix}")
+        if entry.family:
+            library = resolve(entry.name)
+            for fault in faults(library):
+                typer.echo(f"nearpeak: {not_whole(library, fault)}", err=True)
 
 
 def show(
@@ -109,7 +115,7 @@ def show(
     from rich.table import Table
 
     from nearpeak.console import PlainConsole
-    from nearpeak.libraries import settings
+    from nearpeak.libraries import settings, whole
     from nearpeak.libraries.discover import resolve
     from nearpeak.libraries.families import all_families, is_ceiling, mode_of
     from nearpeak.libraries.launch import launcher_of, shell_line
@@ -139,6 +145,8 @@ def show(
     table.add_row("library", str(library.libmpi))
     for key, value in library.env.items():
         table.add_row("environment", f"{key}={value}")
+    for number, line in enumerate(whole.lines(library)):
+        table.add_row("" if number else "modules", line)
     console.print(table)
     console.print(f"\nSettings ({name}@SETTINGS): they change figures", style="bold")
     table = Table.grid(padding=(0, 2))

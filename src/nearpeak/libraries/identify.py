@@ -34,7 +34,9 @@ def version_text(libmpi: Path, env: dict[str, str]) -> str:
     return ask(libmpi, CHILD, env)
 
 
-def ask(file: Path, question: str, env: dict[str, str]) -> str:
+def ask(
+    file: Path, question: str, env: dict[str, str], limit_seconds: float = LIMIT_SECONDS
+) -> str:
     """What Python code prints that has the shared library in `file` as `library`."""
     try:
         done = subprocess.run(
@@ -42,11 +44,11 @@ def ask(file: Path, question: str, env: dict[str, str]) -> str:
             env={**os.environ, **env},
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=LIMIT_SECONDS,
+            timeout=limit_seconds,
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise CannotIdentify(f"no answer within {LIMIT_SECONDS:.0f} s") from error
+        raise CannotIdentify(f"no answer within {limit_seconds:.0f} s") from error
     if done.returncode < 0:
         raise CannotIdentify(f"it ended with signal {-done.returncode} when it was loaded")
     if done.returncode:

@@ -37,6 +37,7 @@ class Library(msgspec.Struct, kw_only=True, frozen=True):
     pmi: str = ""  # what srun, where it is the launcher, is told of by --mpi; "": its default
     entry: str = ""  # of the catalogue, which installed it; "": none did
     lacks: str = ""  # what was left out of it, that its makers ship and it opens on some machine
+    broken: list[str] = []  # its modules that do not load here and should, a line each (whole.py)
     layer: bool = False  # whether the layer is loaded before it (docs/layer.md)
 
 

@@ -57,6 +57,7 @@ class Library:
     given: Settings
     native: bool  # the ceiling in the place of a library, which is none
     lacks: str = ""  # what was left out of it, that its makers ship
+    broken: tuple[str, ...] = ()  # its modules that should have loaded and did not, a line each
     mpi: bool = True  # False: NCCL, RCCL and the ceilings, which are measured beside it
     scope: str = ""  # what it is measured in, where that is not everything: a sentence
     imported: bool = False  # another tool measured it, and nobody knows when

@@ -34,6 +34,7 @@ def notices(results: Results, folder: Path = Path("DIR")) -> list[Notice]:
         *_above_memory(results),
         *_no_fraction(results, folder),
         *_incomplete(results, folder),
+        *_broken(results),
         *_lacking(results),
         *_unaware(results),
         *(Notice(text, tone="note") for text in wording.missing_methods(results)),
@@ -136,6 +137,15 @@ def _incomplete(results: Results, folder: Path) -> Iterator[Notice]:
         why = f": {results.ended}" if results.ended else ""
         text = f"This study is not complete{why}. To continue it:"
         yield Notice(text, tone="note", command=resume_study(folder))
+
+
+def _broken(results: Results) -> Iterator[Notice]:
+    for library in results.libraries:
+        if library.broken:
+            modules = count(len(library.broken), "module")
+            did = "does" if len(library.broken) == 1 else "do"
+            text = f"{library.name} is not whole: {modules} of it {did} not load."
+            yield Notice(text, tuple(library.broken), tone="bad")
 
 
 def _lacking(results: Results) -> Iterator[Notice]:

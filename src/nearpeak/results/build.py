@@ -180,6 +180,7 @@ def _libraries(libraries: Iterable[Library]) -> list[LibraryInfo]:
                 settings=[],
                 native=library.native,
                 lacks=library.lacks,
+                broken=list(library.broken),
                 mpi=library.mpi,
                 scope=library.scope,
                 imported=library.imported,

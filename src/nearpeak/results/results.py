@@ -651,6 +651,7 @@ class LibraryInfo(msgspec.Struct, kw_only=True):
     settings: list[Settings]  # those that were measured, with what each gives to it
     native: bool = False  # the ceiling in the place of a library, which is none
     lacks: str = ""  # what was left out of it, that its makers ship; empty: nothing
+    broken: list[str] = []  # its modules that should have loaded here and did not, a line each
     mpi: bool = True  # False: NCCL, RCCL and the ceilings, which are measured beside it
     scope: str = ""  # what it is measured in, a sentence; empty: everything
     imported: bool = False  # from the output of another tool: measured at another time

@@ -14,7 +14,7 @@ from nearpeak.launching.programs import Programs, build_programs
 from nearpeak.launching.starting import places_of
 from nearpeak.libraries.library import Contender
 from nearpeak.machine.machine import Machine
-from nearpeak.study.contenders import choose_contenders
+from nearpeak.study.contenders import choose_contenders, looked_at
 from nearpeak.study.gate import Gate
 from nearpeak.study.options import LibraryChoice
 from nearpeak.study.paths import gpu_path, paths_within
@@ -68,6 +68,7 @@ def prepare_addition(
 
     UserError where they can measure nothing of it.
     """
+    contenders = looked_at(contenders, machine, say)
     made = build_programs([contender.library for contender in contenders], tools)
     lent = machine
     if not dry_run:

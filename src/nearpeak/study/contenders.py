@@ -12,6 +12,8 @@ from nearpeak.libraries.launch import check_launcher
 from nearpeak.libraries.library import Contender, Library, Settings
 from nearpeak.libraries.profiles import is_profile
 from nearpeak.libraries.settings import find
+from nearpeak.libraries.whole import faults, not_whole
+from nearpeak.machine.machine import Machine
 from nearpeak.study.options import LibraryChoice
 
 
@@ -47,6 +49,25 @@ def choose_contenders(
             settings = find(library, chosen, say) if isinstance(chosen, str) else chosen
             contenders.append(Contender(library=library, settings=settings))
     return contenders
+
+
+def looked_at(
+    contenders: Sequence[Contender], machine: Machine, say: Callable[[str], None]
+) -> list[Contender]:
+    """The contenders, each with the modules of its library that do not load here, which is said.
+
+    They are measured all the same.
+    """
+    libraries = {contender.library.name: contender.library for contender in contenders}
+    for name, library in libraries.items():
+        broken = faults(library, machine)
+        for fault in broken:
+            say(not_whole(library, fault))
+        libraries[name] = msgspec.structs.replace(library, broken=[fault.what for fault in broken])
+    return [
+        msgspec.structs.replace(contender, library=libraries[contender.library.name])
+        for contender in contenders
+    ]
 
 
 def not_here(choices: Sequence[LibraryChoice]) -> Iterator[str]:

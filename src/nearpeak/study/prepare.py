@@ -21,7 +21,7 @@ from nearpeak.machine.doctor import examine
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.perftest import has_perftest
 from nearpeak.machine.places import Ranks
-from nearpeak.study.contenders import choose_contenders, found_beside_mpi
+from nearpeak.study.contenders import choose_contenders, found_beside_mpi, looked_at
 from nearpeak.study.gate import Gate
 from nearpeak.study.options import Options
 from nearpeak.study.paths import (
@@ -71,6 +71,7 @@ def prepare(
     def select(machine: Machine) -> list[DataPath]:
         return select_paths(machine, options.hosts, options.paths, bool(options.all_pairs), ranks)
 
+    contenders = looked_at(contenders, machine, say)
     paths = select(machine)
     tools.native_program()  # measures the ceilings, whichever the libraries
     programs = build_programs([contender.library for contender in contenders], tools)

@@ -25,6 +25,7 @@ from nearpeak.libraries.families import is_ceiling, is_native, mode_of
 from nearpeak.libraries.identify import CannotIdentify, version_text
 from nearpeak.libraries.launch import environment
 from nearpeak.libraries.library import Contender, Library, Settings
+from nearpeak.libraries.whole import faults
 from nearpeak.machine.doctor import settings_in, user_settings_files
 from nearpeak.machine.machine import Machine, Provenance
 from nearpeak.machine.states import State, StateReader
@@ -75,7 +76,7 @@ def fingerprint(machine: Machine, contenders: Sequence[Contender], tools: Tools)
     return Fingerprint(
         machine={**_machine(machine), **_settings_files()},
         driver=_driver(machine.provenance),
-        library=_library(contenders),
+        library=_library(contenders, machine),
         build=_build(contenders, tools),
         environment=dict(sorted(settings_in(os.environ).items())),
     )
@@ -150,7 +151,7 @@ def _known(facts: Mapping[str, str | None]) -> dict[str, str]:
     return {name: value for name, value in facts.items() if value}
 
 
-def _library(contenders: Sequence[Contender]) -> dict[str, str]:
+def _library(contenders: Sequence[Contender], machine: Machine) -> dict[str, str]:
     found = {}
     for library in _libraries(contenders):
         found[f"{library.name} version"] = _version(library)
@@ -159,6 +160,8 @@ def _library(contenders: Sequence[Contender]) -> dict[str, str]:
             found[f"{library.name} file"] = digest(library.libmpi)  # built anew, it says the same
         if library.lacks:
             found[f"{library.name} lacks"] = library.lacks
+        if broken := faults(library, machine):
+            found[f"{library.name} modules"] = "\n".join(fault.what for fault in broken)
     for contender in contenders:
         name = f"{contender.library.name}@{contender.settings.name} settings"
         found[name] = settings_digest(contender.settings)

@@ -4,6 +4,7 @@
 So the same UCX is found as in a launch. Libraries bring UCX without ucx_info.
 """
 
+from nearpeak.libraries import loading
 from nearpeak.libraries.identify import ask as ask_file
 from nearpeak.libraries.launch import environment
 from nearpeak.libraries.library import Library
@@ -26,10 +27,7 @@ MODULES = {
 # (RTLD_NOLOAD) is not used either. The functions are those of src/tools/info/ucx_info.c and
 # src/ucs/config/parser.h in UCX.
 QUESTION = """
-import glob, os
-folder = os.path.dirname(os.path.realpath(sys.argv[1]))
-for plugin in glob.glob(os.path.join(folder, "openmpi*", "mca_pml_ucx.so")):
-    ctypes.CDLL(plugin)
+load_plugins(sys.argv[1])
 def loaded(name):
     return ctypes.CDLL(name, mode=os.RTLD_NOLOAD | os.RTLD_LAZY)
 try:
@@ -39,13 +37,9 @@ except OSError:
 ucp.ucp_get_version_string.restype = ctypes.c_char_p
 print("version", ucp.ucp_get_version_string().decode(), flush=True)
 uct, ucs, libc = loaded("libuct.so.0"), loaded("libucs.so.0"), ctypes.CDLL(None)
-maps = open("/proc/self/maps").read().split()
-folders = {os.path.dirname(os.path.realpath(word)) for word in maps if "/libucs.so" in word}
-folders = [os.path.join(folder, "ucx") for folder in folders]
-folders.append(os.environ.get("UCX_MODULE_DIR", ""))
-for folder in folders:
-    for file in glob.glob(os.path.join(folder, "libuct_*.so*")):
-        print("module", os.path.basename(file)[len("libuct_"):].partition(".")[0], flush=True)
+for folder in ucx_folders():
+    for file in folder.glob("libuct_*.so*"):
+        print("module", file.name[len("libuct_"):].partition(".")[0], flush=True)
 components, count = ctypes.c_void_p(), ctypes.c_uint()
 if uct.uct_query_components(ctypes.byref(components), ctypes.byref(count)):
     sys.exit("uct_query_components failed")
@@ -59,7 +53,8 @@ libc.fflush(out)
 
 def ask(library: Library) -> Answer:
     """Its variables; none where the library does not load UCX. CannotIdentify."""
-    return parse(ask_file(library.libmpi, QUESTION, environment(library)))
+    question = f"{loading.text()}\n{QUESTION}"
+    return parse(ask_file(library.libmpi, question, environment(library)))
 
 
 def parse(text: str) -> Answer:

@@ -275,6 +275,7 @@ def _library(contender: Contender) -> Library:
         given=contender.settings,
         native=is_ceiling(library),
         lacks=library.lacks,
+        broken=tuple(library.broken),
         mpi=not is_native(library),
         scope=family.scope if family else "",
     )

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loads what an MPI library loads when it starts: its plugins, and the modules of UCX, Open MPI and
+libfabric.
+
+A Python without packages runs the text of this file in a process that has the MPI library
+(identify.py), so it imports nothing of Nearpeak.
+"""
+
+import ctypes
+import json
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+SECONDS = 15  # for one module: a driver takes some of them on a machine with many GPUs
+UCX = ("uct", "ucm", "ucx_perftest")  # how names of its modules begin, after `lib`
+ALLOCATIONS = 1 << 20 | 1 << 21  # UCM_EVENT_MEM_TYPE_ALLOC and _FREE (src/ucm/api/ucm.h in UCX)
+
+
+def text() -> str:
+    """The text of this file."""
+    return Path(__file__).read_text("utf-8")
+
+
+def load(file: str, mode: int = os.RTLD_LAZY) -> str:
+    """Loads a shared library as UCX and Open MPI do; returns the loader's words where it cannot.
+
+    ctypes.CDLL looks up all names at once, which these do not.
+    """
+    libc = ctypes.CDLL(None)
+    libc.dlopen.restype, libc.dlopen.argtypes = ctypes.c_void_p, [ctypes.c_char_p, ctypes.c_int]
+    libc.dlerror.restype = ctypes.c_char_p
+    if libc.dlopen(os.fsencode(file), mode):
+        return ""
+    return (libc.dlerror() or b"the loader does not say why").decode(errors="replace")
+
+
+def is_loaded(name: str) -> bool:
+    """Whether this process has a library of this name."""
+    return not load(name, os.RTLD_LAZY | os.RTLD_NOLOAD)
+
+
+def mapped() -> Iterator[Path]:
+    """The files that this process has mapped."""
+    for line in Path("/proc/self/maps").read_text("utf-8", errors="replace").splitlines():
+        words = line.split(maxsplit=5)
+        if len(words) == 6:
+            yield Path(words[5])
+
+
+def beside(name: str, folder: str) -> list[Path]:
+    """A folder beside each loaded library whose file name begins so."""
+    places = [file.resolve().parent / folder for file in mapped() if file.name.startswith(name)]
+    return list(dict.fromkeys(places))
+
+
+def named(variable: str) -> list[Path]:
+    """The folders in a variable of the environment."""
+    return [Path(word.lstrip("@+")) for word in os.environ.get(variable, "").split(":") if word]
+
+
+def load_plugins(libmpi: str) -> None:
+    """Loads what an MPI library itself loads when it starts, and what finds modules."""
+    load(libmpi, os.RTLD_LAZY | os.RTLD_GLOBAL)  # old components of Open MPI do not name it
+    for folder in openmpi_folders(libmpi):
+        load(str(folder / "mca_pml_ucx.so"))
+    if libfabric := os.environ.get("I_MPI_OFI_LIBRARY"):
+        load(libfabric)
+
+
+def openmpi_folders(libmpi: str) -> list[Path]:
+    """Where Open MPI has components."""
+    return sorted(Path(libmpi).resolve().parent.glob("openmpi*"))
+
+
+def ucx_folders() -> list[Path]:
+    """Where UCX looks for its modules, in its order (src/ucs/sys/module.c in UCX)."""
+    return [*beside("libucs.so", "ucx"), *named("UCX_MODULE_DIR")]
+
+
+def libfabric_folders() -> list[Path]:
+    """Where libfabric looks for its providers."""
+    return [*named("FI_PROVIDER_PATH"), *beside("libfabric.so", "libfabric")]
+
+
+def module_files(libmpi: str) -> dict[str, str]:
+    """The path of each module by its name; of several with one name the first is loaded."""
+    places = [
+        *((folder, f"lib{kind}_*.so.0") for folder in ucx_folders() for kind in UCX),
+        *((folder, "lib*-fi.so") for folder in libfabric_folders()),
+        *((folder, "mca_*.so") for folder in openmpi_folders(libmpi)),
+    ]
+    files: dict[str, str] = {}
+    for folder, pattern in places:
+        for file in sorted(folder.glob(pattern)):
+            files.setdefault(file.name, str(file))
+    return files
+
+
+def missing_libraries(file: str, error: str) -> list[str]:
+    """The libraries that a file needs, itself or through others, and that the loader does not find.
+
+    `error`: the loader's words, which name the first of them only.
+    """
+    loader = next((name for name in mapped() if re.match(r"ld[-.]", name.name)), None)
+    listing = b""
+    if loader:
+        env = {**os.environ, "LD_TRACE_LOADED_OBJECTS": "1"}  # as ldd does: no code is run
+        listing = subprocess.run([loader, file], env=env, capture_output=True, check=False).stdout
+    lines = listing.decode(errors="replace")
+    names = re.findall(r"^\s*(\S+) => not found", lines, re.MULTILINE)
+    names += re.findall(r"^([^/\s]+): cannot open shared object file", error)
+    return [name for name in dict.fromkeys(names) if not is_loaded(name)]
+
+
+def attempt(file: str, others: dict[str, str]) -> dict[str, Any]:
+    """Loads a module, after those `others` that it needs: UCX has loaded them by then.
+
+    `others`: the files of all modules by their names.
+    """
+    error = load(file)
+    missing = missing_libraries(file, error) if error else []
+    for other in [others[name] for name in missing if name in others]:
+        if why := load(other):
+            missing += missing_libraries(other, why)
+    if error and any(name in others for name in missing):
+        error = load(file)
+        missing = [name for name in dict.fromkeys(missing) if name not in others] if error else []
+    return {"file": file, "missing": missing, "error": error}
+
+
+def apart(work: Callable[[], Any]) -> tuple[Any, str, str]:
+    """Runs `work` in a process of its own: its result, as JSON has it; what that process printed;
+    why it has no result, or ""."""
+    out, into = os.pipe()
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            os.dup2(into, 1)
+            os.dup2(into, 2)
+            signal.alarm(SECONDS)
+            os.write(1, b"\0" + json.dumps(work()).encode())
+            status = 0
+        finally:
+            os._exit(status)
+    os.close(into)
+    with os.fdopen(out, "rb") as reader:
+        printed, _, result = reader.read().decode(errors="replace").rpartition("\0")
+    status = os.waitpid(child, 0)[1]
+    if not status:
+        return json.loads(result), printed, ""
+    return None, printed + result, _why(status, printed + result)
+
+
+def _why(status: int, printed: str) -> str:
+    """Says how a process ended, by its wait status."""
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM:
+        return f"it takes more than {SECONDS} s"
+    if os.WIFSIGNALED(status):
+        return f"it ends the process with signal {os.WTERMSIG(status)}"
+    lines = printed.strip().splitlines()
+    return lines[-1] if lines else f"it ends the process with status {os.WEXITSTATUS(status)}"
+
+
+def try_module(file: str, others: dict[str, str]) -> dict[str, Any]:
+    """As `attempt`, in a process of its own."""
+    result, _, why = apart(lambda: attempt(file, others))
+    return result or {"file": file, "missing": [], "error": why}
+
+
+def hooks() -> dict[str, int] | None:
+    """How many calls of CUDA UCX watches for allocations, by API; None without UCX or a driver.
+
+    UCX says so with UCX_MEM_LOG_LEVEL=info. It loads the module for that by itself.
+    """
+
+    def install() -> bool:
+        if load("libcuda.so.1") or not is_loaded("libucm.so.0"):
+            return False
+        kind = ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+        ucm = ctypes.CDLL("libucm.so.0")
+        ucm.ucm_set_event_handler(ALLOCATIONS, 0, kind(lambda *_: None), None)
+        return True
+
+    asked, printed, _ = apart(install)
+    if not asked:
+        return None
+    return {api: int(number) for number, api in re.findall(r"installed (\d+) on (\w+)", printed)}
+
+
+def answer(libmpi: str) -> str:
+    """What came of each module, and the hooks, as JSON."""
+    load_plugins(libmpi)
+    files = module_files(libmpi)
+    modules = [try_module(file, files) for file in files.values()]
+    return json.dumps({"modules": modules, "hooks": hooks()})

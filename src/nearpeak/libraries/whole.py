@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Looks whether a library is whole: which of its modules load here, and why the others do not.
+
+UCX, Open MPI and libfabric go on without a module that does not load, and print nothing: they lack
+a transport then, or take memory of a GPU for the host's. A module for hardware that this machine
+does not have is no fault.
+"""
+
+import functools
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+import msgspec
+
+from nearpeak.libraries import catalogue, loading
+from nearpeak.libraries.families import is_native
+from nearpeak.libraries.identify import CannotIdentify, ask
+from nearpeak.libraries.launch import environment
+from nearpeak.libraries.library import Library
+from nearpeak.machine.discover import discover
+from nearpeak.machine.machine import Machine
+from nearpeak.numbers import count, listed
+
+LIMIT_SECONDS = 120.0  # for all modules of a library
+QUESTION = "\nprint()\nprint(answer(sys.argv[1]))\n"  # UCX may have printed before
+LOG = {"UCX_MEM_LOG_LEVEL": "info"}  # UCX says then how many hooks it installs
+# Libraries that come with hardware or its driver, by how their names begin -> the hardware, as
+# `hardware` names it; "": no file of a machine says whether it has that.
+BROUGHT = {
+    "libcuda.so": "nvidia",
+    "libcudart.so": "nvidia",
+    "libnvidia-ml.so": "nvidia",
+    "libgdrapi.so": "",  # not every machine with GPUs has this driver
+    "libamdhip64.so": "amd",
+    "libhsa-runtime64.so": "amd",
+    "libze_loader.so": "",
+    "libibverbs.so": "rdma",
+    "librdmacm.so": "rdma",
+    "libmlx5.so": "mlx5",
+    "libefa.so": "efa",
+    "libcxi.so": "",
+    "libknem.so": "",
+    "libpsm2.so": "",
+    "libpsm_infinipath.so": "",
+    "libxpmem.so": "",
+}
+VERBS = Path("/dev/infiniband")  # containers without it see adapters that they cannot use
+# What follows where a module does not load, by how its name begins.
+WITHOUT = {
+    "libucm_": "UCX does not hear of memory that GPUs allocate, and may take it for the host's",
+    "libuct_": "UCX lacks its transports",
+    "libucx_perftest_": "ucx_perftest lacks its kinds of memory",
+    "mca_": "Open MPI lacks this component",
+    "": "libfabric lacks this provider",
+}
+
+
+class Module(msgspec.Struct, kw_only=True, frozen=True):
+    """One module, and what came of loading it."""
+
+    file: str  # its path
+    missing: list[str] = []  # libraries that it needs, and that the loader does not find
+    error: str = ""  # the loader's words where it does not load; "": it loads
+
+    @property
+    def name(self) -> str:
+        """The name of its file."""
+        return Path(self.file).name
+
+
+class Modules(msgspec.Struct, kw_only=True, frozen=True):
+    """All modules of a library."""
+
+    modules: list[Module] = []
+    # How many calls of CUDA UCX watches for allocations, by API; None: no UCX, or no driver.
+    hooks: dict[str, int] | None = None
+
+    @property
+    def words(self) -> str:
+        """`5 of 7 load`, with the hooks where there is a driver."""
+        loaded = sum(not module.error for module in self.modules)
+        text = f"{loaded} of {len(self.modules)} load"
+        if self.hooks is None:
+            return text
+        calls = [f"{count(number, 'call')} of the {api} API" for api, number in self.hooks.items()]
+        return f"{text}; UCX watches {listed(calls) or 'no call'} of CUDA for allocations"
+
+
+class Fault(msgspec.Struct, kw_only=True, frozen=True):
+    """A module that should load here and does not."""
+
+    module: str  # its file name
+    what: str  # with the reason, and what follows from it
+    remedy: str
+    driver: bool  # only libraries that this machine's drivers bring are missing
+
+    @property
+    def words(self) -> str:
+        """Both, in a line."""
+        return f"{self.what}; {self.remedy}"
+
+
+def look(library: Library) -> Modules:
+    """Loads each module of a library in a process of its own, in the environment of its launches.
+
+    This process keeps the result. CannotIdentify where the library itself does not load.
+    """
+    if is_native(library):
+        return Modules()
+    return _look(library.libmpi, tuple(sorted(environment(library).items())))
+
+
+@functools.cache
+def _look(libmpi: Path, env: tuple[tuple[str, str], ...]) -> Modules:
+    printed = ask(libmpi, loading.text() + QUESTION, {**dict(env), **LOG}, LIMIT_SECONDS)
+    return msgspec.json.decode(printed.splitlines()[-1], type=Modules)
+
+
+def faults(library: Library, machine: Machine | None = None) -> list[Fault]:
+    """The modules of a library that should load on this machine and do not; none where the library
+    itself does not load.
+
+    `machine`: what `discover` returns, where the caller has it.
+    """
+    try:
+        broken = [module for module in look(library).modules if module.error]
+    except CannotIdentify:
+        return []
+    has = hardware(machine or discover()) if broken else set()
+    return [fault for module in broken for fault in _faults(library, module, has)]
+
+
+def hardware(machine: Machine) -> set[str]:
+    """What of a machine brings libraries: vendors of GPUs, kinds of RDMA adapters."""
+    adapters = [nic.verbs for nic in machine.nics if nic.verbs] if VERBS.is_dir() else []
+    kinds = {adapter.partition("_")[0] for adapter in adapters}
+    return {gpu.vendor for gpu in machine.gpus} | kinds | ({"rdma"} if adapters else set())
+
+
+def lines(library: Library) -> Iterator[str]:
+    """What `nearpeak mpi show` says: how many modules load, and of each other one why not."""
+    try:
+        modules = look(library)
+    except CannotIdentify as error:
+        yield f"they cannot be looked at: {error}"
+        return
+    yield modules.words
+    broken = {fault.module: fault for fault in faults(library)}
+    for module in modules.modules:
+        if fault := broken.get(module.name):
+            yield fault.words
+        elif module.error:
+            yield f"{module.name} needs {_missing(module.missing, 'here')}"
+
+
+def not_whole(library: Library, fault: Fault) -> str:
+    """Says a fault of its library, in a line."""
+    return f"{library.name} is not whole: {fault.words}"
+
+
+def _faults(library: Library, module: Module, has: Collection[str]) -> Iterator[Fault]:
+    """What is wrong with a module that does not load; nothing if hardware brings all that it lacks,
+    and this machine `has` none of that."""
+    alone = [name for name in module.missing if _brought_by(name) is None]
+    missing = alone or [name for name in module.missing if _brought_by(name) in has]
+    if module.missing and not missing:
+        return
+    driver = bool(missing) and not alone
+    error = module.error.replace(f"{Path(module.file).parent}/", "")
+    why = _missing(missing, "found").replace(", which", "") if missing else error
+    yield Fault(
+        module=module.name,
+        what=f"{module.name} does not load ({why}): {_without(module.name)}",
+        remedy=_remedy(library, Path(module.file), missing, driver=driver),
+        driver=driver,
+    )
+
+
+def _missing(names: list[str], where: str) -> str:
+    return f"{listed(names)}, which {'is' if len(names) == 1 else 'are'} not {where}"
+
+
+def _without(module: str) -> str:
+    return next(text for begin, text in WITHOUT.items() if module.startswith(begin))
+
+
+def _brought_by(name: str) -> str | None:
+    """The hardware that brings a library, as in BROUGHT; None: none does."""
+    return next((part for begin, part in BROUGHT.items() if name.startswith(begin)), None)
+
+
+def _remedy(library: Library, file: Path, missing: list[str], *, driver: bool) -> str:
+    if driver:
+        return f"install {listed(missing)} of the driver, or put its folder into LD_LIBRARY_PATH"
+    for entry in catalogue.entries().values():
+        if library.entry and file.resolve().is_relative_to(entry.prefix.resolve()):
+            return f"remove {entry.prefix} and run `nearpeak mpi add {library.entry}`"
+    if missing:
+        return f"install {listed(missing)}, or put its folder into LD_LIBRARY_PATH"
+    return "install the library again"
