@@ -235,6 +235,14 @@ def fake_cuda() -> Path:
 
 
 @pytest.fixture(scope="session")
+def fake_driver() -> Path:
+    """A folder for LD_LIBRARY_PATH with the libraries of a CUDA driver that finds no device."""
+    for name in ("libcuda.so.1", "libnvidia-ml.so.1"):
+        built = fake_library("fake_driver", file=name)
+    return built.parent
+
+
+@pytest.fixture(scope="session")
 def fake_nvrtc() -> Path:
     """A compiler of kernels for it, for NEARPEAK_NVRTC_LIBRARY; what it has compiled stays there,
     too."""

@@ -3,18 +3,21 @@
 
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from mpi_launches import LIMIT
 
-from nearpeak.bundle import make, wheels
+from nearpeak.bundle import make, modules, wheels
 from nearpeak.errors import UserError
-from nearpeak.libraries import catalogue
+from nearpeak.libraries import catalogue, whole
+from nearpeak.libraries.library import Library
 
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
 TOOLS = ("sh", "bash", "env", "cat", "taskset", "readlink", "dirname", "uname", "hostname")
@@ -35,7 +38,7 @@ def without_packages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("without_packages")
-def test_a_bundle_runs_elsewhere(tmp_path: Path) -> None:
+def test_a_bundle_runs_elsewhere(tmp_path: Path, fake_driver: Path) -> None:
     try:
         catalogue.add("openmpi-cuda")
     except UserError as error:
@@ -69,6 +72,13 @@ def test_a_bundle_runs_elsewhere(tmp_path: Path) -> None:
     assert str(catalogue.entry("openmpi").prefix) not in done.stderr
     checked = run("unbundle", home)
     assert (checked.returncode, checked.stderr) == (0, "")
+    of_gpus = run("mpi", "show", "openmpi-cuda", LD_LIBRARY_PATH=str(fake_driver)).stdout
+    assert re.search(r"UCX watches [1-9]\d* calls of the driver API", of_gpus)
+    assert "libuct_cuda" not in of_gpus  # as it loads
+    libraries = place / make.FOLDER / "cache/mpi" / catalogue.entry("ucx-cuda").prefix.name
+    (libraries / "libucx_cu13.libs").rename(libraries / "elsewhere")
+    assert len(modules.problems(place / make.FOLDER)) == 1
+    (libraries / "elsewhere").rename(libraries / "libucx_cu13.libs")
     (place / make.FOLDER / "bench/CMakeLists.txt").write_text("")
     checked = run("unbundle", home)
     assert checked.returncode == 1
@@ -91,6 +101,25 @@ def test_the_script_refuses_another_python_and_another_machine(tmp_path: Path) -
     done = subprocess.run([start], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "this bundle is for m68k, not " in done.stderr
+
+
+def test_a_library_that_is_not_whole_is_refused(
+    monkeypatch: pytest.MonkeyPatch, installed: Callable[[str], Library]
+) -> None:
+    library = installed("mpich")
+    broken = [
+        whole.Module(file=f"/mpi/libuct_{name}.so.0", missing=[f"lib{name}.so.1"], error="none")
+        for name in ("a", "b")
+    ]
+    monkeypatch.setattr(whole, "look", lambda _library: whole.Modules(modules=broken))
+    message = r"cannot bundle mpich: .* \(liba\.so\.1 is not found\).*; and 1 module more"
+    with pytest.raises(UserError, match=message):
+        make._check_whole(library)
+    driver = whole.Module(file="/mpi/libuct_cuda.so.0", missing=["libcuda.so.1"], error="none")
+    monkeypatch.setattr(whole, "look", lambda _library: whole.Modules(modules=[driver]))
+    monkeypatch.setattr(whole, "hardware", lambda _machine: {"nvidia"})
+    assert len(whole.faults(library)) == 1
+    make._check_whole(library)
 
 
 def test_the_parts_are_measured(tmp_path: Path) -> None:

@@ -163,6 +163,7 @@ class Study:
         self.libraries = libraries
         self.families: dict[str, str] = {}  # of libraries that are not MPICH's
         self.lacks: dict[str, str] = {}  # of libraries that are not as they are shipped
+        self.broken: dict[str, list[str]] = {}  # of libraries that are not whole
         self.spare: list[Spare] = []  # what may be left out
         self.sizes: list[int] = []  # else those of the records
         self.planned: list[PlannedLaunch] = []
@@ -356,6 +357,7 @@ class Study:
                 library=msgspec.structs.replace(
                     make_library(name, self.families.get(name, "mpich")),
                     lacks=self.lacks.get(name, ""),
+                    broken=self.broken.get(name, []),
                 ),
                 settings=Settings(name=name.partition("@")[2] or "default"),
             )

@@ -83,6 +83,17 @@ def test_what_a_library_lacks_is_told(results: Results) -> None:
     )
 
 
+def test_modules_that_do_not_load_are_named(results: Results) -> None:
+    results.libraries[0].broken = ["liba.so.0 does not load"]
+    found = _one(results, "not whole")
+    name = results.libraries[0].name
+    assert (found.tone, found.text) == (
+        "bad",
+        f"{name} is not whole: 1 module of it does not load.",
+    )
+    assert found.items == ("liba.so.0 does not load",)
+
+
 def test_few_launches_are_counted(results: Results) -> None:
     assert _one(results, "fewer than 6 launches").text.startswith("192 of ")
     measured = next(cell for cell in results.cells if cell.ci95 is None and cell.median is not None)

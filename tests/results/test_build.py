@@ -40,8 +40,11 @@ def test_what_is_written_is_what_was_built(make_study: MakeStudy) -> None:
 def test_what_a_library_lacks_stands_with_it(make_study: MakeStudy) -> None:
     study = make_study("alpha", "beta")
     study.lacks["alpha"] = "a table"
+    study.broken["beta"] = ["a module"]
     study.launch(0, "alpha", "bw", {1024: 5.0})
-    assert [library.lacks for library in study.results().libraries] == ["a table", ""]
+    libraries = study.results().libraries
+    assert [library.lacks for library in libraries] == ["a table", ""]
+    assert [library.broken for library in libraries] == [[], ["a module"]]
 
 
 def test_the_ceiling_in_the_place_of_a_library_is_compared_with_none(make_study: MakeStudy) -> None:

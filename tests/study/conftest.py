@@ -7,6 +7,14 @@ from typing import Any
 
 import pytest
 
+from nearpeak.libraries import whole
+
+
+@pytest.fixture(autouse=True)
+def _no_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stand-ins have no modules, and those of real libraries need not be looked at."""
+    monkeypatch.setattr(whole, "look", lambda _library: whole.Modules())
+
 
 @pytest.fixture
 def study(tmp_path: Path, standins: ModuleType) -> Any:

@@ -7,10 +7,12 @@ import pytest
 from made_libraries import made_library
 
 from nearpeak.errors import UserError
+from nearpeak.libraries import whole
 from nearpeak.libraries.discover import UnknownNameError
-from nearpeak.libraries.library import Library
+from nearpeak.libraries.library import Contender, Library, Settings
+from nearpeak.machine.machine import unknown
 from nearpeak.study import contenders
-from nearpeak.study.contenders import choose_contenders, not_here
+from nearpeak.study.contenders import choose_contenders, looked_at, not_here
 from nearpeak.study.options import LibraryChoice
 
 
@@ -64,3 +66,20 @@ def test_names_that_no_machine_knows_are_refused_and_others_are_told(
     ):
         with pytest.raises(UserError, match=message):
             list(not_here([away, wrong]))
+
+
+def test_a_library_that_is_not_whole_is_measured_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = whole.Module(file="/mpi/ucx/libuct_a.so.0", missing=["liba.so.1"], error="liba.so.1")
+    looks = {MPICH.name: whole.Modules(modules=[module])}
+    monkeypatch.setattr(whole, "look", lambda library: looks.get(library.name, whole.Modules()))
+    settings = [Settings(), Settings(name="other")]
+    chosen = [Contender(library=MPICH, settings=one) for one in settings]
+    chosen.append(Contender(library=CRAY, settings=Settings()))
+    lines: list[str] = []
+    first, second, whole_one = looked_at(chosen, unknown(), lines.append)
+    what = "libuct_a.so.0 does not load (liba.so.1 is not found): UCX lacks its transports"
+    assert first.library.broken == second.library.broken == [what]
+    assert whole_one.library.broken == []
+    assert lines == [
+        f"mpich-8.1 is not whole: {what}; install liba.so.1, or put its folder into LD_LIBRARY_PATH"
+    ]

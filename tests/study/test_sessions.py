@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from nearpeak.errors import UserError
+from nearpeak.libraries import whole
 from nearpeak.machine.discover import discover
 from nearpeak.study import sessions
 from nearpeak.study.history import History
@@ -186,6 +187,23 @@ def test_a_library_that_lacks_something_is_another(
     machine, tools = discover(MACHINES / "one-socket.txt"), standins.make_tools(tmp_path)
     before, now = (fingerprint(machine, [which], tools) for which in (contender, less))
     assert differences(before, now) == ["library fake lacks: none -> a table"]
+
+
+def test_a_library_that_is_not_whole_is_another(
+    standins: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "environment", lambda _library: {})
+    contenders = standins.small_plan().contenders
+    machine, tools = discover(MACHINES / "one-socket.txt"), standins.make_tools(tmp_path)
+    before = fingerprint(machine, contenders, tools)
+    broken = whole.Modules(
+        modules=[whole.Module(file="/ucx/libucm_a.so.0", missing=["libb.so"], error="b")]
+    )
+    monkeypatch.setattr(whole, "look", lambda _library: broken)
+    [line] = differences(before, fingerprint(machine, contenders, tools))
+    assert line.startswith(
+        "library fake modules: none -> libucm_a.so.0 does not load (libb.so is not"
+    )
 
 
 def test_what_sysfs_tells_of_clocks_and_adapters(

@@ -103,8 +103,8 @@ def _check_whole(library: Library) -> None:
     """
     broken = [fault for fault in faults(library) if not fault.driver]
     if broken:
-        more = f" (and {count(len(broken) - 1, 'module')} more)" if broken[1:] else ""
-        raise UserError(f"cannot bundle {library.name}{more}: {broken[0].words}")
+        more = f"; and {count(len(broken) - 1, 'module')} more" if broken[1:] else ""
+        raise UserError(f"cannot bundle {library.name}: {broken[0].words}{more}")
 
 
 def closure(names: Sequence[str]) -> list[catalogue.Entry]:

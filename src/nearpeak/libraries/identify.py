@@ -34,21 +34,23 @@ def version_text(libmpi: Path, env: dict[str, str]) -> str:
     return ask(libmpi, CHILD, env)
 
 
-def ask(
-    file: Path, question: str, env: dict[str, str], limit_seconds: float = LIMIT_SECONDS
-) -> str:
-    """What Python code prints that has the shared library in `file` as `library`."""
+def ask(file: Path, question: str, env: dict[str, str], limit_seconds: float | None = None) -> str:
+    """What Python code prints that has the shared library in `file` as `library`.
+
+    `limit_seconds`: for its answer; None: LIMIT_SECONDS.
+    """
+    limit = LIMIT_SECONDS if limit_seconds is None else limit_seconds
     try:
         done = subprocess.run(
             [sys.executable, "-I", "-S", "-c", LOAD + question, str(file)],
             env={**os.environ, **env},
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=limit_seconds,
+            timeout=limit,
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise CannotIdentify(f"no answer within {limit_seconds:.0f} s") from error
+        raise CannotIdentify(f"no answer within {limit:.0f} s") from error
     if done.returncode < 0:
         raise CannotIdentify(f"it ended with signal {-done.returncode} when it was loaded")
     if done.returncode:

@@ -75,11 +75,15 @@ class Modules(msgspec.Struct, kw_only=True, frozen=True):
     # How many calls of CUDA UCX watches for allocations, by API; None: no UCX, or no driver.
     hooks: dict[str, int] | None = None
 
-    @property
-    def words(self) -> str:
-        """`5 of 7 load`, with the hooks where there is a driver."""
+    def words(self, faulty: int) -> str:
+        """`5 of 7 load, 2 need hardware that is not here`, with the hooks where there is a driver.
+
+        `faulty`: how many should load and do not.
+        """
         loaded = sum(not module.error for module in self.modules)
         text = f"{loaded} of {len(self.modules)} load"
+        if others := len(self.modules) - loaded - faulty:
+            text += f", {others} {'needs' if others == 1 else 'need'} hardware that is not here"
         if self.hooks is None:
             return text
         calls = [f"{count(number, 'call')} of the {api} API" for api, number in self.hooks.items()]
@@ -144,8 +148,8 @@ def lines(library: Library) -> Iterator[str]:
     except CannotIdentify as error:
         yield f"they cannot be looked at: {error}"
         return
-    yield modules.words
     broken = {fault.module: fault for fault in faults(library)}
+    yield modules.words(len(broken))
     for module in modules.modules:
         if fault := broken.get(module.name):
             yield fault.words
