@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nearpeak.bundle import make
+from nearpeak.bundle import make, manifest, modules
 from nearpeak.bundle.manifest import SCHEMA, Manifest
 
 Nearpeak = Callable[..., tuple[int, str, str]]
@@ -66,3 +66,12 @@ def test_what_a_bundle_needs_and_lacks_is_said(
         "a.tar.xz: 2.0 MB, for x86_64, Python 3.12, glibc 2.36 or later (cache/build)",
         "intel is not as its makers ship it: it lacks a table",
     ]
+
+
+def test_modules_that_do_not_load_on_this_machine_are_named(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(manifest, "problems", lambda _place: [])
+    monkeypatch.setattr(modules, "problems", lambda _place: ["intel is not whole"])
+    code, out, err = nearpeak("unbundle", str(tmp_path))
+    assert (code, out, err) == (1, "", "nearpeak: intel is not whole\n")

@@ -14,7 +14,7 @@ import pytest
 from made_libraries import made_library
 
 from nearpeak.cli import mpi
-from nearpeak.libraries import catalogue, discover, tunables
+from nearpeak.libraries import catalogue, discover, tunables, whole
 from nearpeak.libraries import nccl as nccl_library
 from nearpeak.libraries.library import Discovery, Library
 from nearpeak.libraries.tunables.answer import Answer
@@ -160,6 +160,21 @@ def test_add_is_done_when_it_is_there() -> None:
     done = nearpeak("mpi", "add", "mpich")
     assert done.returncode == 0
     assert "is there: " in done.stdout
+
+
+def test_a_library_that_is_not_whole_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    prefix = catalogue.add("mpich")
+    file = str(prefix / "lib/mpich/ucx/libuct_cma.so.0")
+    module = whole.Module(file=file, missing=["libgone.so.1"], error="libgone.so.1")
+    monkeypatch.setattr(whole, "look", lambda _library: whole.Modules(modules=[module]))
+    what = "libuct_cma.so.0 does not load (libgone.so.1 is not found): UCX lacks its transports"
+    remedy = f"remove {prefix} and run `nearpeak mpi add mpich`"
+    mpi.add(["mpich"])
+    assert capsys.readouterr().err == f"nearpeak: mpich is not whole: {what}; {remedy}\n"
+    mpi.show("mpich")
+    assert re.search(rf"modules +0 of 1 load\s+{re.escape(what)}", capsys.readouterr().out)
 
 
 def test_bad_input_is_one_line_and_status_2(tmp_path: Path) -> None:
