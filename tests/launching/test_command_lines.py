@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parts of command lines; whole lines are in tests/study."""
 
-from nearpeak.launching.command_lines import device_options
+from types import ModuleType
+
+import pytest
+
+from nearpeak.launching.command_lines import Seats, device_options, within_host
 from nearpeak.terms.path import Endpoint
 
 
@@ -18,3 +22,16 @@ def test_devices_do_not_grow_with_the_ranks_that_share_one() -> None:
     many = ends(*["GPU-a"] * 2048, *["GPU-b"] * 2048)
     assert device_options(many, "D,D") == ["--devices", "GPU-a*2048,GPU-b*2048"]
     assert device_options(many, "H,H") == []
+
+
+@pytest.mark.parametrize("device", ["GPU-0", "GPU-1", "-"])
+def test_the_rank_of_the_host_holds_the_same_with_mpi_and_without(
+    standins: ModuleType, device: str
+) -> None:
+    path = standins.gpu_path("host-gpu near", device=device)
+    for buffers, ends, held in (
+        ("H,D", path.ends, f"{device},GPU-1"),
+        ("D,H", path.ends[::-1], f"GPU-1,{device}"),
+    ):
+        assert device_options(ends, buffers) == ["--devices", held]
+        assert within_host(Seats(path, ends, buffers))[-2:] == ["--devices", held]

@@ -17,7 +17,7 @@ Load = Callable[[str], Machine]
 Put = Callable[[Path, str, str], None]
 
 SAME = ["gpu-gpu same-gpu", "gpu-gpu same-gpu mps"]
-NEAR_FAR = ["host-gpu near", "host-gpu far"]
+NEAR_FAR = ["host-gpu near", "host-gpu far", "host-gpu near same-gpu"]
 EIGHT = ["gpu x4", "gpu x8"]
 
 
@@ -55,12 +55,12 @@ def ends(path: DataPath) -> list[tuple[str, int, int]]:
             [*SAME, "gpu-gpu nvlink", "gpu-gpu cross-socket", *NEAR_FAR, "gpu x4", "gpu x6"],
         ),
         ("mi250x-node", [SAME[0], "gpu-gpu xgmi", *NEAR_FAR, *EIGHT]),
-        ("grace-hopper", [*SAME, "host-gpu near"]),
+        ("grace-hopper", [*SAME, "host-gpu near", "host-gpu near same-gpu"]),
         (
             "pcie-only",
             [SAME[0], "gpu-gpu pcie-switch", "gpu-gpu cross-socket", *NEAR_FAR, "gpu x4"],
         ),
-        ("one-gpu", [*SAME, "host-gpu near"]),
+        ("one-gpu", [*SAME, "host-gpu near", "host-gpu near same-gpu"]),
         ("epyc-nps4", []),
         ("cloud-vm", []),
     ],
@@ -113,6 +113,35 @@ def test_dgx_a100(load: Load) -> None:
     # The link between the sockets is on the way.
     assert paths["host-gpu far"].theoretical_gbs is None
     assert paths["host-gpu near"].theoretical_gbs == pytest.approx(28.807, abs=0.001)
+
+
+def test_the_rank_of_the_host_holds_a_gpu_of_its_own_where_there_are_two(load: Load) -> None:
+    machine = load("pcie-only")
+    paths = gpu_paths(machine, all_pairs=True)
+    for name in ("host-gpu near", "host-gpu far", "host-gpu pair node1-gpu3"):
+        host, gpu = paths[name].ends
+        assert paths[name].host_device == "own"
+        [held] = [gpu for gpu in machine.gpus if gpu.uuid == host.device]
+        assert held.uuid != gpu.gpu
+        assert f"; the host's rank holds GPU {held.index}, its own" in paths[name].summary
+    # Of the others the one nearest to the rank's memory.
+    assert [paths[f"host-gpu {name}"].ends[0].device[-2:] for name in ("near", "far")] == [
+        "01",
+        "02",
+    ]
+    same = paths["host-gpu near same-gpu"]
+    assert (same.host_device, same.variant_of) == ("same", "host-gpu near")
+    assert same.ends[0].device == same.ends[1].gpu
+    assert same.summary.endswith("; the host's rank holds the same GPU, time-sliced")
+
+
+def test_the_rank_of_the_host_holds_no_gpu_where_there_is_one(load: Load) -> None:
+    paths = gpu_paths(load("one-gpu"))
+    near, same = paths["host-gpu near"], paths["host-gpu near same-gpu"]
+    assert (near.host_device, near.ends[0].device) == ("none", "-")
+    assert near.summary.endswith("; the host's rank holds no GPU")
+    # For those alone that refuse the other one.
+    assert (same.host_device, same.variant_of) == ("same", "")
 
 
 def test_summit_across_sockets(load: Load) -> None:
@@ -194,6 +223,8 @@ def test_two_nodes_take_a_gpu_near_the_adapter(load: Load) -> None:
     assert [end.host for end in path.ends] == ["recorded", "b"]
     assert (path.transport, path.theoretical_gbs, path.nic) == ("network", 12.5, None)
     assert ends(paths["host-gpu two-nodes"]) == [("host", 1, 1), ("2", 3, 1)]
+    assert paths["host-gpu two-nodes"].ends[0].device == "2"
+    assert paths["host-gpu two-nodes"].host_device == "own"
     machine.gpus[:] = [msgspec.structs.replace(machine.gpus[2], ordinal=0)]  # all others are hidden
     assert ends(gpu_paths(machine, ["recorded", "b"])["gpu-gpu two-nodes"])[1] == ("0", 3, 1)
     assert "gpu-gpu two-nodes far-nic" not in paths

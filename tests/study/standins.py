@@ -55,12 +55,14 @@ def host_path(*hosts: str) -> DataPath:
     return msgspec.structs.replace(path, ends=tuple(ends))
 
 
-def gpu_path(path_id: str = "gpu-gpu nvlink", *, mps: bool = False) -> DataPath:
-    """Between two GPUs, or from the host to one."""
+def gpu_path(
+    path_id: str = "gpu-gpu nvlink", *, mps: bool = False, device: str | None = None
+) -> DataPath:
+    """Between two GPUs, or from the host to one, whose rank there holds `device`."""
     ends = [
         Endpoint(memory="gpu", cpus=[cpu], numa_node=0, gpu=f"GPU-{cpu}")
         if path_id.startswith("gpu-gpu") or cpu == 1
-        else Endpoint(memory="host", cpus=[cpu], numa_node=0)
+        else Endpoint(memory="host", cpus=[cpu], numa_node=0, device=device)
         for cpu in (0, 1)
     ]
     return DataPath(id=path_id, summary="", transport="memory", ends=(ends[0], ends[1]), mps=mps)

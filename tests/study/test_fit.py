@@ -160,6 +160,7 @@ def test_families_go_before_paths_and_like_paths_before_unlike_ones(
         ("path", "gpu x4"),
         ("path", "host x4"),
         ("path", "host-host same-numa"),
+        ("path", "host-gpu near same-gpu"),
         ("path", "gpu-gpu same-gpu mps"),
         ("path", "gpu-gpu same-gpu"),
         ("path", "host-gpu near"),

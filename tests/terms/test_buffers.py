@@ -33,6 +33,8 @@ def test_more_than_two_alike_are_refused(text: str) -> None:
 def test_buffers_fit_paths_by_their_memory(standins: ModuleType) -> None:
     host, gpus = standins.data_path(), standins.gpu_path()
     between = standins.gpu_path("host-gpu near")
+    bare = standins.gpu_path("host-gpu near", device="-")
+    assert [bool(buffers.rank_ends(bare, kinds)) for kinds in ("H,D", "P,D")] == [True, False]
     fits = {
         kinds: [bool(buffers.rank_ends(path, kinds)) for path in (host, gpus, between)]
         for kinds in ("H,H", "D,D", "M,D", "H,D", "D,H", "P,D", "P,P")
@@ -53,9 +55,8 @@ def test_the_rank_with_the_gpu_sits_at_its_end(standins: ModuleType) -> None:
     there, back = buffers.rank_ends(path, "H,D"), buffers.rank_ends(path, "D,H")
     assert [end.memory for end in there] == ["host", "gpu"]
     assert [end.memory for end in back] == ["gpu", "host"]
-    assert buffers.devices(there) == ["-", "GPU-1"]
-    assert buffers.devices(back) == ["GPU-1", "-"]
-    assert buffers.rank_devices(there) == ["GPU-1", "GPU-1"]
+    assert buffers.memory_devices(there) == ["-", "GPU-1"]
+    assert buffers.memory_devices(back) == ["GPU-1", "-"]
 
 
 def test_a_path_has_its_own_buffers(standins: ModuleType) -> None:
@@ -83,4 +84,4 @@ def test_letters_are_of_halves_of_the_ranks(standins: ModuleType) -> None:
     four = standins.wide_path(4, gpus=True)
     assert buffers.rank_ends(four, "M,D") == four.ends
     assert buffers.rank_ends(four, "H,D") is None
-    assert buffers.rank_devices(four.ends) == ["GPU-0", "GPU-1", "GPU-2", "GPU-3"]
+    assert buffers.memory_devices(four.ends) == ["GPU-0", "GPU-1", "GPU-2", "GPU-3"]

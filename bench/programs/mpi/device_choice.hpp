@@ -14,7 +14,8 @@
 
 namespace nearpeak {
 
-// What --devices asks of one rank: "1", "GPU-...", "opencl:0", "-".
+// What --devices asks of one rank: "1", "GPU-...", "opencl:0"; "-" for none, where its buffers are
+// H.
 struct DeviceSpec {
   std::string backend;  // empty: as load_accelerator() has it
   std::string device;   // an index or a UUID; empty: the local rank modulo the number of devices

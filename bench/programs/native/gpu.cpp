@@ -34,8 +34,6 @@ void check_ends(const GpuOptions& options, const Kinds& kinds, int ranks) {
     const std::string end = "end " + std::to_string(rank) + " of --buffers " + options.buffers;
     if (on_device(kind) && device == "-")
       throw BadInput(end + " is on a device: give its index or UUID in --devices, not -");
-    if (!on_device(kind) && device != "-")
-      throw BadInput(end + " is host memory: give - in --devices, not " + device);
     const BufferKind peer = kinds.of((rank + ranks / 2) % ranks, ranks);
     if (!on_device(kind) && !on_device(peer))
       throw BadInput("buffers " + options.buffers + " are both in host memory: use mode pair");
@@ -73,7 +71,7 @@ class GpuProcess {
     if (const int status = open(); status != kGood) return status;
     Runner runner(group_, options_.mode.common, options_.mode.naming(options_.buffers));
     std::optional<RankDevice> place;
-    if (device_ != nullptr) place = rank_device(device_->info());
+    if (taken_.device != nullptr) place = rank_device(taken_.device->info());
     open_records(runner, "gpu", place);
     const RankSetup setup{
         .kind = kind_,
@@ -102,11 +100,14 @@ class GpuProcess {
   GpuMemory& own() { return memory_of(group_.rank()); }
   GpuMemory& peer() { return memory_of(peer_of(group_)); }
 
-  // Takes the device and has the kernels compiled. What stops a rank is said once.
+  // Takes the device and has the kernels compiled. What stops a rank is said once. An end of host
+  // memory only holds a device, as its rank does where a library is measured: the copies are issued
+  // by the end whose memory is the device's.
   int open() {
     const Failure failure = failure_in([&] {
+      const std::string& device = options_.devices[group_.rank()];
+      if (device != "-") taken_ = take_device(device);
       if (!on_device(kind_)) return;
-      taken_ = take_device(options_.devices[group_.rank()]);
       device_ = taken_.device;
       compile();
     });
@@ -251,7 +252,7 @@ class GpuProcess {
   const BufferKind kind_;
   const BufferKind peer_kind_;
   TakenDevice taken_;
-  Device* device_ = nullptr;
+  Device* device_ = nullptr;  // whose memory the buffers are; null at an end of host memory
   std::unique_ptr<Program> motion_;
   std::string why_no_kernels_;
   Stages stages_;
@@ -283,7 +284,8 @@ class GpuMode final : public Mode {
     app.get_option("--cpus")->required();
     app.add_option_function<std::string>(
            "--devices", [this](const std::string& text) { options_.devices = split(text); },
-           "the device of each end, by index or UUID, - for host memory: 0,1 or -,0")
+           "the device that each end's process holds, by index or UUID; - for none, where its "
+           "buffers are host memory: 0,1 or -,0")
         ->required();
     app.add_option("--buffers", options_.buffers,
                    "memory of the buffers: D device, M managed, H host, P pinned host; one letter "

@@ -38,8 +38,8 @@ struct RegisterGpuFact {
 
 struct GpuOptions {
   ModeOptions mode;
-  std::vector<std::string> devices;  // of each rank: an index or a UUID, with "BACKEND:" in front
-                                     // or without; "-" where its buffers are host memory
+  std::vector<std::string> devices;  // that each rank holds: an index or a UUID, with "BACKEND:" in
+                                     // front or without; "-", for host memory alone: none
   std::string buffers = "D,D";       // as Kinds
 };
 

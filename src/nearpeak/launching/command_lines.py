@@ -12,8 +12,8 @@ from nearpeak.errors import UserError
 from nearpeak.launching import mps
 from nearpeak.libraries.families import all_families
 from nearpeak.libraries.library import CommandLine, Contender, Launch, Library, Rank, Settings
-from nearpeak.terms.buffers import Ends, devices, in_gpu, needs_gpu, rank_devices
-from nearpeak.terms.path import DataPath
+from nearpeak.terms.buffers import Ends, in_gpu, memory_devices, needs_gpu
+from nearpeak.terms.path import DataPath, rank_devices
 
 PART = "+"  # begins another command line, measured in the same launch
 
@@ -127,7 +127,7 @@ def loaded_by_native(
     their options."""
     family = all_families()[library.family]
     backend = f"{family.backend}:" if family.backend else ""
-    named = [backend + device for device in devices(seats.ends)]
+    named = [backend + device for device in memory_devices(seats.ends)]
     where = [*_first_cpus(seats.ends), "--devices", ",".join(named)]
     what = ["--buffers", seats.buffers, "--library", str(library.libmpi)]
     return CommandLine(
@@ -144,7 +144,7 @@ def within_host(seats: Seats) -> list[str]:
     """The mode of nearpeak-native for a path of one host, with its ends."""
     cpus = _first_cpus(seats.ends)
     if needs_gpu(seats.buffers):
-        named = ",".join(devices(seats.ends))
+        named = ",".join(rank_devices(seats.ends))
         return ["gpu", *cpus, "--buffers", seats.buffers, "--devices", named]
     if seats.path.transport == "network":
         return ["tcp", *cpus, "--address", "127.0.0.1"]

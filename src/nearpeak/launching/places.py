@@ -11,6 +11,7 @@ import msgspec
 
 from nearpeak.launching.program_records import EnvironmentRecord
 from nearpeak.terms.buffers import Ends
+from nearpeak.terms.path import NO_DEVICE
 
 NO_PLACE = "it did not say where it ran"
 
@@ -21,7 +22,7 @@ class Wanted:
 
     hosts: Sequence[str | None]  # those of one name, or of none, are one host
     cpus: Sequence[Sequence[int]]
-    devices: Sequence[str | None]  # UUIDs
+    devices: Sequence[str | None]  # UUIDs; `-`: none
     library: str | None = None  # MPI_Get_library_version, whole
 
 
@@ -46,7 +47,7 @@ def wanted_at(
     return Wanted(
         hosts=[end.host for end in ends],
         cpus=[end.cpus[:1] if ceiling and not between_hosts else end.cpus for end in ends],
-        devices=[None if between_hosts else end.gpu for end in ends],
+        devices=[None if between_hosts else end.gpu or end.device for end in ends],
         library=library,
     )
 
@@ -75,8 +76,9 @@ def misplaced(wanted: Wanted, environment: EnvironmentRecord) -> str:
             return f"rank {rank.rank} ran on CPUs {rank.cpus}, wanted {list(cpus)}"
     for rank, uuid in zip(ranks, wanted.devices, strict=False):
         device = rank.device.uuid if rank.device else None
-        if uuid is not None and device != uuid:
-            return f"rank {rank.rank} ran on device {device}, wanted {uuid}"
+        if uuid is not None and (device or NO_DEVICE) != uuid:
+            wanted_device = "none" if uuid == NO_DEVICE else uuid
+            return f"rank {rank.rank} ran on device {device}, wanted {wanted_device}"
     loaded = environment.library_version
     if wanted.library is not None and loaded is not None and loaded != wanted.library:
         return f"it ran with {_short(loaded)}, wanted {_short(wanted.library)}"

@@ -15,11 +15,12 @@ from nearpeak.machine.places import (
     towards,
 )
 from nearpeak.numbers import count
-from nearpeak.terms.path import DataPath, Endpoint, NoPath
+from nearpeak.terms.path import NO_DEVICE, DataPath, Endpoint, NoPath
 
 SAME_GPU = "gpu-gpu same-gpu"
 SAME_GPU_MPS = "gpu-gpu same-gpu mps"
 NEAR = "host-gpu near"
+NEAR_SAME_GPU = "host-gpu near same-gpu"
 FAR = "host-gpu far"
 TWO_NODES = "gpu-gpu two-nodes"
 HOST_TWO_NODES = "host-gpu two-nodes"
@@ -161,23 +162,51 @@ def _host(machine: Machine, cores: Cores, gpu: Gpu) -> list[DataPath | NoPath]:
         found.append(_from_node(machine, cores, far, gpu, FAR))
     else:
         found.append(no_second_node(machine, FAR))
+    found.append(_from_node(machine, cores, home, gpu, NEAR_SAME_GPU, same_gpu=True))
     return found
 
 
+def _held(machine: Machine, cores: Cores, node: int, gpu: Gpu) -> Gpu | None:
+    """Of the other GPUs the one nearest to a node: what a rank with memory there holds, as programs
+    give each rank a GPU of its own. None where there is no other."""
+    others = [other for other in machine.gpus if other != gpu and other.vendor == gpu.vendor]
+    return min(
+        others,
+        key=lambda other: (distance(machine, node, _home(machine, cores, other)), other.index),
+        default=None,
+    )
+
+
 def _from_node(
-    machine: Machine, cores: Cores, node: int, gpu: Gpu, name: str, pair: tuple[str, ...] = ()
+    machine: Machine,
+    cores: Cores,
+    node: int,
+    gpu: Gpu,
+    name: str,
+    pair: tuple[str, ...] = (),
+    *,
+    same_gpu: bool = False,
 ) -> DataPath:
+    """`same_gpu`: the host's rank holds the path's GPU too; else one of its own, or none."""
     home = _home(machine, cores, gpu)
+    held = gpu if same_gpu else _held(machine, cores, node, gpu)
+    words = f"GPU {held.index}, its own" if held else "no GPU"
     first, second = _two_cores(machine, cores, node, home)
     # Between sockets the link of these is on the way, of which nobody tells the rate.
     beside = cores[node][0].package == cores[home][0].package
     return DataPath(
         id=name,
         summary=f"memory of NUMA node {node} and GPU {gpu.index} ({gpu.name}), {gpu.host_link} "
-        f"at node {'unknown' if gpu.numa_node is None else gpu.numa_node}",
+        f"at node {'unknown' if gpu.numa_node is None else gpu.numa_node}; the host's rank holds "
+        + ("the same GPU, time-sliced" if same_gpu else words),
         transport="memory",
-        ends=(host_end(first), _gpu_end(second, gpu)),
+        ends=(
+            host_end(first, device=held.uuid if held else NO_DEVICE),
+            _gpu_end(second, gpu),
+        ),
         theoretical_gbs=gpu.host_gbs if beside else None,
+        # Without a second GPU it is for those alone that do not take a rank without one.
+        variant_of=NEAR if same_gpu and _held(machine, cores, node, gpu) else "",
         pair=pair,
     )
 
@@ -264,7 +293,8 @@ def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> list[DataPat
             id=name,
             summary=f"{hosts[0]} to {hosts[1]}{words}, "
             + ("host memory to " if ends[0].memory == "host" else "")
-            + f"GPU {gpu.index} ({gpu.name})",
+            + f"GPU {gpu.index} ({gpu.name})"
+            + ("; each rank holds a GPU of its host" if ends[0].memory == "host" else ""),
             transport="network",
             ends=ends,
             theoretical_gbs=min(known) if through and through.rate_gbs else None,
@@ -275,7 +305,7 @@ def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> list[DataPat
     both = _gpu_end(first, gpu, hosts[0]), _gpu_end(second, gpu, hosts[1])
     found: list[DataPath | NoPath] = [
         path(TWO_NODES, nic, both),
-        path(HOST_TWO_NODES, nic, (host_end(first, hosts[0]), both[1])),
+        path(HOST_TWO_NODES, nic, (host_end(first, hosts[0], both[0].gpu), both[1])),
     ]
     far = [nic for nic in nics if near and nic.numa_node not in (None, gpu.numa_node)]
     if far:

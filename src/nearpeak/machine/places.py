@@ -62,8 +62,11 @@ def no_second_node(machine: Machine, path: str) -> NoPath:
     return NoPath(path, "this process may use cores of one NUMA node only; allow it more CPUs")
 
 
-def host_end(core: Core, host: str | None = None) -> Endpoint:
-    return Endpoint(memory="host", cpus=core.cpus[:1], numa_node=core.numa_node, host=host)
+def host_end(core: Core, host: str | None = None, device: str | None = None) -> Endpoint:
+    """An end in the host's memory; `device`: of `Endpoint`, on a path to a GPU."""
+    return Endpoint(
+        memory="host", cpus=core.cpus[:1], numa_node=core.numa_node, host=host, device=device
+    )
 
 
 def neighbours(machine: Machine, cores: list[Core]) -> tuple[Core, Core, int]:

@@ -19,18 +19,18 @@ def table(results: Results) -> Table:
     """A row for each library with its settings; of many operations one for each of these. What was
     not tried is empty."""
     operations = list(dict.fromkeys(answer.operation for answer in results.awareness))
-    kinds = list(dict.fromkeys(answer.buffers for answer in results.awareness))
+    kinds = list(dict.fromkeys(map(_kind, results.awareness)))
     by_operation = len(operations) >= MANY
     columns: dict[tuple[str, str], None] = {}
     rows: dict[str, dict[str, Value]] = {}
     for answer in sorted(
         results.awareness,
-        key=lambda tried: (kinds.index(tried.buffers), operations.index(tried.operation)),
+        key=lambda tried: (kinds.index(_kind(tried)), operations.index(tried.operation)),
     ):
         who = Who(answer.library, answer.settings).label
-        head, over, title = who, answer.buffers, answer.operation
+        head, over, title = who, _kind(answer), answer.operation
         if by_operation:
-            head, over, title = answer.operation, who, answer.buffers
+            head, over, title = answer.operation, who, _kind(answer)
         columns[over, title] = None
         rows.setdefault(head, {})[_key(over, title)] = _value(answer)
     over_all = list(dict.fromkeys(over for over, _ in columns))
@@ -39,7 +39,7 @@ def table(results: Results) -> Table:
         caption=(
             "✓: the operation works, and its data is right. ok alone: it works in a job of its own,"
             " but not after other operations in one job. Buffers of each rank: H host, P pinned,"
-            " D device, M managed."
+            " D device, M managed. Without a GPU: the rank with host memory held none."
         ),
         head="Operation" if by_operation else "Library",
         columns=[
@@ -50,6 +50,11 @@ def table(results: Results) -> Table:
         folded=f"{TITLE} {count(len(rows), 'operation')}" if len(rows) > LONG else "",
         compact=True,
     )
+
+
+def _kind(awareness: Awareness) -> str:
+    """The buffers, and that the rank with the host's held no GPU."""
+    return awareness.buffers + (" without a GPU" if awareness.host_device == "none" else "")
 
 
 def _key(over: str, title: str) -> str:

@@ -318,6 +318,7 @@ def _refused(results: Results, name: str) -> dict[tuple[Who, str, str], Awarenes
         (Who(tried.library, tried.settings), tried.buffers, tried.operation): tried
         for tried in results.awareness
         if tried.operation in mine and tried.status not in (GOOD, NOT_TRIED)
+        if not tried.host_device
     }
 
 

@@ -278,6 +278,14 @@ def _mps(finding: Finding) -> str:
     )
 
 
+def _shared_gpu(finding: Finding) -> str:
+    return (
+        f"{_who(finding).label}, {_other(finding).place.path}, {_case(finding)}: {_better(finding)}"
+        f" where the host's rank holds a GPU of its own against {_own(finding)} where both ranks"
+        f" hold the same one, time-sliced, {_ratio(finding)}."
+    )
+
+
 def _reductions(finding: Finding) -> str:
     return (
         f"{_where(finding)}: {_own(finding)}; {_other(finding).case.figure} moves the same number"
@@ -363,6 +371,7 @@ WORDS: dict[FindingKind, Callable[[Finding], str]] = {
     "larger": _larger,
     "managed": _memory,
     "mps": _mps,
+    "shared_gpu": _shared_gpu,
     "noncontiguous": _noncontiguous,
     "numa": _numa,
     "one_sided": _one_sided,

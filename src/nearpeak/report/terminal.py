@@ -83,7 +83,8 @@ def print_summary(
         if group.place.pair:
             continue  # a matrix on the page, a line here
         console.print()
-        console.print(_text(group.title, "bold"))
+        held = f"  {group.place.held}" if group.place.held else ""
+        console.print(Text.assemble(_text(group.title, "bold"), _text(held, "dim")))
         _print_table(tables.table_two([group], figures(results)), console)
     _print_families(results, console)
     _print_applications(results, console)

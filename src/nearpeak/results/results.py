@@ -689,6 +689,7 @@ FindingKind = Literal[
     "registration",
     "settings",
     "settings_files",
+    "shared_gpu",
     "single_copy",
     "staged",
     "throttled",

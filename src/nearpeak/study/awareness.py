@@ -17,7 +17,7 @@ from nearpeak.terms.awareness import Awareness, listed
 from nearpeak.terms.buffers import rank_ends
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED
 from nearpeak.terms.path import DataPath
-from nearpeak.terms.trials import Outcome, TrialCase
+from nearpeak.terms.trials import BadEnd, Outcome, TrialCase
 
 DEVICES = "D,D"  # the kinds of buffers that the ranks' places are chosen for
 
@@ -25,19 +25,40 @@ DEVICES = "D,D"  # the kinds of buffers that the ranks' places are chosen for
 def try_contender(
     contender: Contender, wanted: Sequence[TrialCase], path: DataPath, tools: Tools
 ) -> list[Awareness]:
-    """What became of each operation with its buffers, on a path between two GPUs."""
-    ends = rank_ends(path, DEVICES)
+    """What became of each operation with its buffers, on a path between two GPUs; or on one whose
+    host's rank holds none, where a job that ends badly is one more way to fail."""
+    if path.host_device != "none":
+        return _try_at(contender, wanted, path, DEVICES, tools)
+    kinds = dict.fromkeys(case.buffers for case in wanted)
+    return [
+        msgspec.structs.replace(awareness, host_device=path.host_device)
+        for kind in kinds
+        for cases in [[case for case in wanted if case.buffers == kind]]
+        for awareness in _try_at(contender, cases, path, kind, tools)
+    ]
+
+
+def _try_at(
+    contender: Contender, wanted: Sequence[TrialCase], path: DataPath, kind: str, tools: Tools
+) -> list[Awareness]:
+    """With the ranks where buffers of this kind have them."""
+    ends = rank_ends(path, kind)
     assert ends is not None
     found: dict[TrialCase, tuple[Outcome, list[TrialCase]]] = {}
 
     def launch(words: list[str]) -> CommandLine:
-        return probe_launch(tools, contender, words, Seats(path, ends, DEVICES))
+        return probe_launch(tools, contender, words, Seats(path, ends, kind))
 
     def run(cases: Sequence[TrialCase]) -> list[TrialCase]:
         def keep(outcome: Outcome, before: list[TrialCase]) -> None:
             found[outcome.case] = outcome, before
 
-        return Job(cases, lambda _: SIZES, launch, keep).run(LIMIT_SECONDS)
+        job = Job(cases, lambda _: SIZES, launch, keep)
+        left = job.run(LIMIT_SECONDS)
+        if job.bad_end is not None and path.host_device == "none":
+            for case in job.ended:
+                found[case] = _ended(found[case][0], job.bad_end), found[case][1]
+        return left
 
     left = list(wanted)
     while left:
@@ -51,6 +72,14 @@ def try_contender(
             awareness = _of_two(awareness, _awareness(contender, found[case][0]), before)
         told.append(awareness)
     return told
+
+
+def _ended(outcome: Outcome, end: BadEnd) -> Outcome:
+    """What went well in a job that ended badly."""
+    if outcome.bad:
+        return outcome
+    message = f"once all was done: {end.message}"
+    return msgspec.structs.replace(outcome, status=end.status, message=message, alone=end.status)
 
 
 def _awareness(contender: Contender, outcome: Outcome) -> Awareness:

@@ -24,7 +24,7 @@ from nearpeak.libraries.library import CommandLine, Contender, Launch
 from nearpeak.study.ceilings import ceiling_benchmarks, in_flight_bytes
 from nearpeak.study.plan import Group, Plan, PlannedLaunch, Template
 from nearpeak.terms.benchmarks import GPU_FACTS
-from nearpeak.terms.buffers import Ends, devices, in_gpu, needs_gpu, rank_ends
+from nearpeak.terms.buffers import Ends, in_gpu, memory_devices, needs_gpu, rank_ends
 from nearpeak.terms.left_out import LEAST_BLOCKS
 from nearpeak.terms.path import DataPath
 from nearpeak.terms.sizes import format_bytes, format_sizes
@@ -171,7 +171,8 @@ def _ceiling(
         where = ["--peer", str(ends[0].host), "--port", str(port)]
         if planned.adapter:
             where = ["verbs", *where, "--adapter", planned.adapter, "--buffers", group.buffers]
-            where += ["--devices", ",".join(devices(ends))] if in_gpu(group.buffers) else []
+            if in_gpu(group.buffers):
+                where += ["--devices", ",".join(memory_devices(ends))]
         else:
             where = ["tcp", *where]
         return tools.command_line(

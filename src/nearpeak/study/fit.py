@@ -305,7 +305,8 @@ def _paths(plan: Plan, options: Options) -> Iterator[Cut]:
         if path.transport == "local" or path.ceilings_only:
             continue
         memories = tuple(sorted({end.memory for end in path.ends}))
-        kind = path.transport, memories, len(path.ends) > 2, path.shares_gpu, path.mps
+        wide = len(path.ends) > 2
+        kind = path.transport, memories, wide, path.shares_gpu, path.mps, path.host_device
         further = kind in kinds
         kinds.add(kind)
         place, why = _place(path, further=further)
@@ -326,6 +327,8 @@ def _place(path: DataPath, *, further: bool) -> tuple[int, str]:
         return 2, "pairs of ranks are more important"
     if path.mps:
         return 4, "as without MPS"
+    if path.host_device == "same" and path.variant_of:
+        return 4, "as where the host's rank has a GPU of its own"
     if memories == {"host"}:
         return 3, "paths of GPUs are more important"
     if path.shares_gpu:

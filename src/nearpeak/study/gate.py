@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from nearpeak.folders import cache
 from nearpeak.launching.command_lines import Tools
 from nearpeak.launching.describe import Description
 from nearpeak.libraries.families import is_native
@@ -19,18 +20,20 @@ from nearpeak.libraries.library import Contender
 from nearpeak.machine.machine import Machine
 from nearpeak.numbers import count
 from nearpeak.study.awareness import try_contender
-from nearpeak.study.plan import Plan
+from nearpeak.study.plan import Plan, Template
 from nearpeak.study.sessions import fingerprint
 from nearpeak.study.tried import Tried
 from nearpeak.study.variants import tried_as
 from nearpeak.terms.awareness import Awareness, unaware, words
 from nearpeak.terms.axes import staging
 from nearpeak.terms.benchmarks import named
-from nearpeak.terms.buffers import in_gpu
+from nearpeak.terms.buffers import in_gpu, rank_ends
+from nearpeak.terms.outcomes import GOOD, NOT_TRIED
 from nearpeak.terms.path import DataPath
 from nearpeak.terms.sizes import format_seconds
 from nearpeak.terms.trials import TrialCase
 
+FINE = (GOOD, NOT_TRIED)  # what says nothing against a library
 # Guesses: of a job with two GPUs, and of an operation at three sizes, verified.
 START_SECONDS, CASE_SECONDS = 3.0, 1.0
 
@@ -40,13 +43,35 @@ class Lacking(NamedTuple):
 
     contender: Contender
     cases: list[TrialCase]
+    path: DataPath  # where they are tried
 
     @property
     def words(self) -> str:
         """`D,D, H,D buffers with openmpi (12 operations)`."""
         kinds = ", ".join(dict.fromkeys(case.buffers for case in self.cases))
         tried = count(len(self.cases), "operation")
-        return f"{kinds} buffers with {self.contender.label} ({tried})"
+        held = ", the host's rank without a GPU" if self.path.host_device == "none" else ""
+        return f"{kinds} buffers with {self.contender.label} ({tried}{held})"
+
+
+def why_needs_gpu(
+    contender: Contender,
+    case: TrialCase,
+    path: DataPath,
+    host: Machine,
+    tools: Tools,
+    say: Callable[[str], None],
+) -> str:
+    """Why a library cannot be measured in a case on a path whose host's rank holds no GPU, from the
+    cache or as it is tried now; "" where it can."""
+    identity = fingerprint(host, [contender], tools)
+    tried = Tried(cache() / "trials", identity, contender, path)
+    alike = [it for it in tried.read() if TrialCase(it.buffers, it.operation) == case]
+    if not alike:
+        say(f"Trying {Lacking(contender, [case], path).words} ...")
+        alike = try_contender(contender, [case], path, tools)
+        tried.add(alike)
+    return next((it.message or it.status for it in alike if it.status not in FINE), "")
 
 
 @dataclass
@@ -63,7 +88,7 @@ class Gate:
     tries: bool = True  # False: what is unknown is taken to go well
     found: list[Awareness] = field(default_factory=list, init=False)
     seconds: float = field(default=0.0, init=False)  # that trials took, or will take
-    _settled: set[tuple[str, TrialCase]] = field(default_factory=set, init=False)
+    _settled: set[tuple[str, TrialCase, str]] = field(default_factory=set, init=False)
 
     def settle(self, make: Callable[[Sequence[Awareness], float], Plan]) -> Plan:
         """The plan that `make` makes of what was found, in so many seconds, once all that it
@@ -82,10 +107,27 @@ class Gate:
             if self.path is None or is_native(contender.library):
                 continue
             launches = [launch for launch in plan.launches if launch.contender == number]
-            used = sorted({index for launch in launches for index in launch.variants})
-            wanted = dict.fromkeys(filter(None, (self._case(plan, index) for index in used)))
-            if cases := [case for case in wanted if (contender.label, case) not in self._settled]:
-                yield Lacking(contender, sorted(cases, key=lambda case: case.buffers))
+            bare = [path for path in plan.paths if path.host_device == "none"]
+            for where, used in (
+                (self.path, launches),
+                *((path, [each for each in launches if each.path == path.id]) for path in bare[:1]),
+            ):
+                if cases := self._unknown(plan, contender, where, used):
+                    yield Lacking(contender, cases, where)
+
+    def _unknown(
+        self, plan: Plan, contender: Contender, path: DataPath, launches: Sequence[Template]
+    ) -> list[TrialCase]:
+        """What is not known of a contender in these launches, were it tried on a path."""
+        used = sorted({index for launch in launches for index in launch.variants})
+        wanted = dict.fromkeys(filter(None, (self._case(plan, index) for index in used)))
+        cases = [
+            case
+            for case in wanted
+            if (contender.label, case, path.host_device) not in self._settled
+            and (path.host_device != "none" or rank_ends(path, case.buffers))
+        ]
+        return sorted(cases, key=lambda case: case.buffers)
 
     def _case(self, plan: Plan, number: int) -> TrialCase | None:
         """What tells whether a library can be handed the buffers of a variant; None: nothing to."""
@@ -99,11 +141,10 @@ class Gate:
         return TrialCase(variant.buffers, operation) if fits else None
 
     def _settle(self, lacking: Lacking) -> None:
-        assert self.path is not None
-        contender, cases = lacking
-        self._settled |= {(contender.label, case) for case in cases}
+        contender, cases, path = lacking
+        self._settled |= {(contender.label, case, path.host_device) for case in cases}
         identity = fingerprint(self.host, [contender], self.tools)
-        tried = Tried(self.folder, identity, contender, self.path)
+        tried = Tried(self.folder, identity, contender, path)
         cached = [] if self.retry else tried.read()
         known = {
             TrialCase(awareness.buffers, awareness.operation): awareness for awareness in cached
@@ -113,9 +154,9 @@ class Gate:
             self.found += [known[case] for case in there]
             days = sorted({known[case].tried[:10] for case in there})
             when = " to ".join(dict.fromkeys((days[0], days[-1])))
-            told = Lacking(contender, there).words
+            told = Lacking(contender, there, path).words
             self.say(f"From the cache: {told}, tried {when}; --retry tries again")
-        left = Lacking(contender, [case for case in cases if case not in there])
+        left = Lacking(contender, [case for case in cases if case not in there], path)
         if not left.cases:
             return
         if not self.tries:
@@ -125,7 +166,7 @@ class Gate:
             return
         self.say(f"Trying {left.words} ...")
         began = time.monotonic()
-        found = try_contender(contender, left.cases, self.path, self.tools)
+        found = try_contender(contender, left.cases, path, self.tools)
         self.seconds += time.monotonic() - began
         tried.add(found)
         self.found += found

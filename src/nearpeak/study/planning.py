@@ -82,6 +82,7 @@ LEAST_LIMIT_SECONDS = 30.0
 LIMIT_FACTOR = 10.0  # times the longest launch's estimate: then it is taken to hang
 
 Runs = Callable[[Contender, Variant], bool]
+RunsOn = Callable[[Contender, Variant, DataPath], bool]
 Numbered = tuple[int, Variant]  # with its index into Plan.variants
 
 
@@ -106,8 +107,11 @@ def is_usual(path: DataPath, benchmark: Benchmark) -> bool:
     """Whether a benchmark is measured on a path where nobody said what to measure.
 
     What has no measured ceiling is, where memories are alike and no ranks share a GPU, by the
-    library's own choice of transport: its launches cost as much as those of the others.
+    library's own choice of transport: its launches cost as much as those of the others. Where the
+    path beside gives the host's rank a GPU of its own, one message shows what sharing one costs.
     """
+    if path.host_device == "same" and path.variant_of:
+        return benchmark.one_message
     if benchmark.ceiling == "measured":
         return True
     direct = not path.shares_gpu and (path.transport == "memory" or path.between_hosts)
@@ -119,6 +123,8 @@ class Suits:
     """Which contenders are measured in which variants."""
 
     runs: Runs = lambda _contender, _variant: True  # whether one is at all
+    # Whether one is on a path, by what it does with a rank that holds no GPU.
+    runs_on: RunsOn = lambda _contender, _variant, _path: True
     # In launches of their own, as it is not safe behind others.
     alone: Runs = lambda _contender, _variant: False
 
@@ -378,6 +384,7 @@ def _of_contender(
         (index, variant)
         for index, variant in fitting
         if suits.runs(contender, variant)
+        and suits.runs_on(contender, variant, path)
         and (not is_ceiling(contender.library) or _native_runs(plan, path, variant))
         and (mode_of(contender.library) is None or between_gpus(path, variant.buffers))
     ]

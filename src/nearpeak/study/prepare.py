@@ -94,7 +94,7 @@ def prepare(
             options,
             contenders,
             known.with_staging(contenders, asked.variants),
-            asked.paths,
+            known.needed(asked.paths, asked.variants),
             described.benchmarks,
             Known(
                 suits=suits(known, programs, asked.variants),
@@ -175,5 +175,6 @@ def suits(known: Awarenesses, programs: Programs, asked: Sequence[Variant]) -> S
         lambda contender, variant: (
             known.runs(contender, variant, asked) and programs.measure(contender, variant)
         ),
+        known.takes_on,
         known.alone,
     )

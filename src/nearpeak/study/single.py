@@ -22,7 +22,7 @@ from nearpeak.launching.command_lines import (
 from nearpeak.launching.names import check_name
 from nearpeak.launching.starting import starting_here
 from nearpeak.libraries import discover, settings
-from nearpeak.libraries.families import is_ceiling, mode_of
+from nearpeak.libraries.families import is_ceiling, is_native, mode_of
 from nearpeak.libraries.launch import check_launcher
 from nearpeak.libraries.library import CommandLine, Contender, Library, Settings
 from nearpeak.machine import discover as here
@@ -30,11 +30,13 @@ from nearpeak.machine import doctor
 from nearpeak.machine.machine import Diagnosis, Machine
 from nearpeak.machine.places import Ranks
 from nearpeak.study import paths
+from nearpeak.study.gate import why_needs_gpu
 from nearpeak.study.options import split_list
 from nearpeak.study.planning import between_gpus
 from nearpeak.terms.benchmarks import Benchmark, named
 from nearpeak.terms.buffers import Ends, parse_buffers
 from nearpeak.terms.path import DataPath
+from nearpeak.terms.trials import TrialCase
 
 
 @dataclass(frozen=True)
@@ -144,6 +146,14 @@ def choose(
     if lent is not machine:
         possible = paths.select_paths(lent, names, [path] if path else [], ranks=wanted_ranks)
         found, ends = paths.fitting_path(possible, described, kinds)
+    bare = found.host_device == "none" and not is_native(library)
+    if bare and path is None and described.over_bytes:
+        case = TrialCase(kinds, described.name)
+        contender = Contender(library=library, settings=chosen)
+        if why := why_needs_gpu(contender, case, found, machine, tools, say):
+            say(f"{library.name} needs a GPU in each rank, and both hold the same one: {why}")
+            others = [other for other in possible if other.host_device != "none"]
+            found, ends = paths.fitting_path(others, described, kinds)
     if mode_of(library) and not between_gpus(found, kinds):
         raise UserError(
             f"{library.name} is measured between GPUs of this host, one of each rank: give it "

@@ -9,6 +9,7 @@ import msgspec
 from nearpeak.errors import UserError
 from nearpeak.launching.describe import Description, Variant, parse_variant
 from nearpeak.libraries.library import Contender
+from nearpeak.machine.gpu_paths import NEAR_SAME_GPU
 from nearpeak.study.options import Options
 from nearpeak.study.planning import SIZES, is_measured_on, is_usual
 from nearpeak.terms.awareness import Awareness
@@ -177,18 +178,44 @@ def tried_as(benchmark: Benchmark, variant: Variant, known: Iterable[Benchmark])
     return benchmark.bound_by if packs and benchmark.bound_by is not None else benchmark.name
 
 
+def _is_pinned(variant: Variant) -> bool:
+    return "P" in variant.buffers.split(",")
+
+
+def is_fallback(path: DataPath) -> bool:
+    """Whether a path is for those alone that need a GPU in the host's rank, where each rank cannot
+    have its own."""
+    return path.id == NEAR_SAME_GPU and not (path.variant_of or path.named)
+
+
 class Awarenesses:
     """What is known of the contenders' way with device buffers, and what follows for a plan."""
 
     def __init__(self, found: Sequence[Awareness], described: Description) -> None:
         tried = [((Who(it.library, it.settings), it.buffers, it.operation), it) for it in found]
-        self._wrong = {trial for trial, it in tried if it.status not in (GOOD, NOT_TRIED)}
+        bad = [(trial, it) for trial, it in tried if it.status not in (GOOD, NOT_TRIED)]
+        self._wrong = {trial for trial, it in bad if not it.host_device}
+        self._needs_gpu = {trial for trial, it in bad if it.host_device == "none"}
         self._unsafe = {trial for trial, it in tried if it.after_others}
         self._benchmarks = {benchmark.name: benchmark for benchmark in described.benchmarks}
 
     def takes(self, contender: Contender, variant: Variant) -> bool:
         """Whether a contender can be handed a variant's buffers."""
         return self._trial(contender, variant) not in self._wrong
+
+    def takes_on(self, contender: Contender, variant: Variant, path: DataPath) -> bool:
+        """Whether a contender is measured on a path, by what its ranks of host memory hold: where
+        that is no GPU, if it was well so; where they share one for want of that, if it was not, or
+        if the memory is a driver's."""
+        needs_gpu = self._trial(contender, variant) in self._needs_gpu or _is_pinned(variant)
+        if path.host_device == "none":
+            return not needs_gpu
+        return needs_gpu or not is_fallback(path)
+
+    def needed(self, paths: Sequence[DataPath], variants: Sequence[Variant]) -> list[DataPath]:
+        """The paths without those that stand in for others, where nobody needs that."""
+        needed = self._needs_gpu or any(map(_is_pinned, variants))
+        return [path for path in paths if needed or not is_fallback(path)]
 
     def alone(self, contender: Contender, variant: Variant) -> bool:
         """Whether a contender is well in a variant alone, and was not behind others."""

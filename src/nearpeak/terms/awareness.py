@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from nearpeak.terms.identity import Who
+from nearpeak.terms.identity import HostDevice, Who
 from nearpeak.terms.logs import fault, without_addresses
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED, Status
 
@@ -27,6 +27,8 @@ class Awareness(msgspec.Struct, kw_only=True, frozen=True):
     # message says which; "": not so
     after_others: Literal["", Status] = ""
     tried: str = ""  # when: before the study that has it, it is from the user's cache
+    # "none": with a rank of host memory that held no GPU; "": each rank held one.
+    host_device: HostDevice = ""
 
 
 class Try(msgspec.Struct, kw_only=True, frozen=True):
@@ -44,11 +46,12 @@ class Unaware(msgspec.Struct, kw_only=True, frozen=True):
     kind: Literal["fails", "after others", "not tried"]
     tried: list[Try]
     message: str  # how that was first seen
+    host_device: HostDevice = ""  # as `Awareness` has it
 
 
 def unaware(found: Iterable[Awareness]) -> list[Unaware]:
     """One for each contender and way to fail."""
-    alike: dict[tuple[Who, str, str], Unaware] = {}
+    alike: dict[tuple[Who, str, str, str], Unaware] = {}
     for trial in found:
         if trial.status == GOOD and not trial.after_others:
             continue
@@ -59,8 +62,9 @@ def unaware(found: Iterable[Awareness]) -> list[Unaware]:
             kind="not tried" if not_tried else "after others" if trial.after_others else "fails",
             tried=[],
             message=without_addresses(message),
+            host_device=trial.host_device,
         )
-        lack = alike.setdefault((lack.who, lack.kind, fault(message)), lack)
+        lack = alike.setdefault((lack.who, lack.kind, fault(message), lack.host_device), lack)
         lack.tried.append(Try(buffers=trial.buffers, operation=trial.operation))
     return list(alike.values())
 
@@ -68,6 +72,8 @@ def unaware(found: Iterable[Awareness]) -> list[Unaware]:
 def words(lack: Unaware) -> str:
     """`mpich: not GPU-aware for D,D put: ended by SIGSEGV`."""
     operations = listed((each.buffers, each.operation) for each in lack.tried)
+    if lack.host_device == "none":
+        operations += " with a rank that holds no GPU"
     if lack.kind == "not tried":
         kinds = "; ".join(dict.fromkeys(each.buffers for each in lack.tried))
         return f"{lack.who.label}: could not be tried with {kinds}: {lack.message}"

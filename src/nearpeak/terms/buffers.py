@@ -9,11 +9,10 @@ from collections.abc import Sequence
 
 from nearpeak.errors import UserError
 from nearpeak.terms.benchmarks import Basis, Benchmark
-from nearpeak.terms.path import DataPath, Endpoint
+from nearpeak.terms.path import NO_DEVICE, DataPath, Endpoint, rank_devices
 
 MEMORY = {"H": "host", "P": "host", "D": "gpu", "M": "gpu"}
 HOST = "H,H"
-NO_DEVICE = "-"
 
 Ends = tuple[Endpoint, ...]  # of each rank, in order
 
@@ -66,8 +65,8 @@ def turned(buffers: str) -> str:
 def rank_ends(path: DataPath, buffers: str) -> Ends | None:
     """The end of the path that each rank sits at; None where such buffers do not fit the path.
 
-    With D,H on a path from the host to a GPU rank 0 has the GPU. Pinned memory is not for paths
-    without a GPU, as only a driver gives it.
+    With D,H on a path from the host to a GPU rank 0 has the GPU. Pinned memory is not for ranks
+    that hold no GPU, as only a driver gives it.
     """
     kinds = kinds_of(buffers, len(path.ends))
     if kinds is None:
@@ -75,8 +74,8 @@ def rank_ends(path: DataPath, buffers: str) -> Ends | None:
     wanted = [MEMORY[kind] for kind in kinds]
     for ends in (path.ends, path.ends[::-1]):
         if [end.memory for end in ends] == wanted:
-            pinned = "P" in kinds and not any(end.gpu for end in ends)
-            return None if pinned else ends
+            held = zip(kinds, rank_devices(ends), strict=True)
+            return None if ("P", NO_DEVICE) in held else ends
     return None
 
 
@@ -145,17 +144,6 @@ def orders(buffers: str, both: bool) -> list[str]:
     return [buffers, turned(buffers)] if both else [buffers]
 
 
-def devices(ends: Ends) -> list[str]:
-    """The device of each end by UUID; `-` for the host's memory."""
+def memory_devices(ends: Ends) -> list[str]:
+    """The device whose memory each end is; `-` for the host's memory."""
     return [end.gpu or NO_DEVICE for end in ends]
-
-
-def rank_devices(ends: Ends) -> list[str]:
-    """The device of each rank by UUID.
-
-    A rank at the host's end takes another's, as the ranks of most programs have one: pinned
-    memory needs it, and some libraries do (Intel MPI 2021.19 crashes at its end where a rank that
-    exchanged host memory with a device has none of its own).
-    """
-    lent = next((end.gpu for end in ends if end.gpu), NO_DEVICE)
-    return [end.gpu or lent for end in ends]

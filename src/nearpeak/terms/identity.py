@@ -6,7 +6,7 @@ reads it out of a name.
 """
 
 from collections.abc import Mapping
-from typing import NoReturn
+from typing import Literal, NoReturn
 
 import msgspec
 
@@ -56,6 +56,12 @@ class Who(msgspec.Struct, frozen=True, order=True):
 CEILING = Who("", "")  # no library: what a path carries without one
 
 
+# Which GPU the rank with the host's memory holds, where the other end is a GPU's: none, one of its
+# own, or the GPU of the other end. "": there is no such rank, or nobody says.
+HostDevice = Literal["", "none", "own", "same"]
+HELD = {"none": "no GPU", "own": "a GPU of its own", "same": "the same GPU, time-sliced"}
+
+
 class Place(msgspec.Struct, kw_only=True, frozen=True, order=True):
     """Between which memories data moves, in words that are the same on every machine."""
 
@@ -67,8 +73,18 @@ class Place(msgspec.Struct, kw_only=True, frozen=True, order=True):
     hosts: int = 1  # how many the ranks are spread over; 0: not known
     shared: bool = False  # several ranks share a GPU,
     mps: bool = False  # through a daemon of NVIDIA's MPS
-    variant_of: str = ""  # the id of the path that differs from it in that daemon alone
+    host_device: HostDevice = ""
+    # The id of the path that differs from it in that daemon alone, or in `host_device`.
+    variant_of: str = ""
     pair: tuple[str, ...] = ()  # the names of both ends, where it is one of all pairs of its kind
+
+    @property
+    def held(self) -> str:
+        """Which GPU the rank with the host's memory holds, in words; "" where there is no such
+        rank, or nobody says."""
+        if not self.host_device:
+            return ""
+        return f"the host's rank holds {HELD[self.host_device]}"
 
     @property
     def kind(self) -> str:

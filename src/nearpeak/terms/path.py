@@ -2,10 +2,13 @@
 """Between which memories data moves: the paths of a machine."""
 
 from collections import Counter
+from collections.abc import Sequence
 
 import msgspec
 
-from nearpeak.terms.identity import Place
+from nearpeak.terms.identity import HostDevice, Place
+
+NO_DEVICE = "-"  # as --devices has it
 
 
 class Endpoint(msgspec.Struct, kw_only=True, frozen=True):
@@ -14,9 +17,12 @@ class Endpoint(msgspec.Struct, kw_only=True, frozen=True):
     memory: str  # "host" or "gpu"
     cpus: list[int]
     numa_node: int | None  # None: it is not known where it is
-    # The GPU whose memory it is, or which the rank takes: its uuid; its index where `host` is set,
-    # for the other host's uuids are not known; of what was imported its PCI address, or its index.
+    # The GPU whose memory it is: its uuid; its index where `host` is set, for the other host's uuids
+    # are not known; of what was imported its PCI address, or its index.
     gpu: str | None = None
+    # Of host memory on a path to a GPU: the GPU that the rank holds nevertheless, named as `gpu`;
+    # `-`: none. Null in plans that do not say it: there the rank holds the other end's.
+    device: str | None = None
     host: str | None = None  # None: this host
 
     @property
@@ -44,7 +50,8 @@ class DataPath(msgspec.Struct, kw_only=True, frozen=True):
     mps: bool = False  # the ranks share their GPU through a daemon of NVIDIA's MPS
     # Between hosts: the RDMA adapter on the way ("mlx5_0:1"), which ceilings are measured with.
     adapter: str | None = None
-    variant_of: str = ""  # the id of the path that differs from it in `mps` alone
+    # The id of the path that differs from it in `mps` alone, or in what the host's rank holds.
+    variant_of: str = ""
     pair: tuple[str, ...] = ()  # the names of both ends, where it is one of all pairs of its kind
     named: bool = False  # by whoever asked for the study
     # No library is measured on it: what it carries bounds what one of more ends can do.
@@ -90,6 +97,26 @@ class DataPath(msgspec.Struct, kw_only=True, frozen=True):
         return max(gpus.values(), default=0)
 
     @property
+    def host_device(self) -> HostDevice:
+        """Which GPU the rank with the host's memory holds, on a path to a GPU."""
+        devices = rank_devices(self.ends)
+        hosts = [number for number, end in enumerate(self.ends) if end.gpu is None]
+        if not hosts or len(hosts) == len(self.ends) or self.transport == "unknown":
+            return ""
+        if any(devices[number] == NO_DEVICE for number in hosts):
+            return "none"
+        gpus = {(end.host, end.gpu) for end in self.ends if end.gpu}
+        held = {(self.ends[number].host, devices[number]) for number in hosts}
+        return "same" if gpus & held else "own"
+
+    @property
+    def words(self) -> str:
+        """The summary; of an older plan, whose summary lacks it, with what the host's rank holds."""
+        unsaid = any(end.gpu is None and end.device is None for end in self.ends)
+        held = self.place.held
+        return f"{self.summary}; {held}" if unsaid and held else self.summary
+
+    @property
     def place(self) -> Place:
         """What it is, in words that are the same on every machine."""
         return Place(
@@ -99,9 +126,19 @@ class DataPath(msgspec.Struct, kw_only=True, frozen=True):
             hosts=len({end.host for end in self.ends}) if self.located else 0,
             shared=self.shares_gpu,
             mps=self.mps,
+            host_device=self.host_device,
             variant_of=self.variant_of,
             pair=self.pair,
         )
+
+
+def rank_devices(ends: Sequence[Endpoint]) -> list[str]:
+    """The device of each rank, as its end names it; `-` for none.
+
+    Where an older plan does not say which the host's rank holds, it holds the other end's.
+    """
+    lent = next((end.gpu for end in ends if end.gpu), NO_DEVICE)
+    return [end.gpu or end.device or lent for end in ends]
 
 
 class NoPath(msgspec.Struct, frozen=True):

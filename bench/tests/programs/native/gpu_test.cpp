@@ -105,6 +105,7 @@ TEST_CASE("every method of copy engines moves every size between every kind of e
   const std::set<std::string> pageable{"ce", "ce-poll", "ce2", "ce4", "pageable"};
   for (const Ends& ends : {Ends{"D,D", {"0", kSecond}, all}, Ends{"D,D", {"1", "cuda:1"}, all},
                            Ends{"H,D", {"-", "0"}, pageable}, Ends{"D,H", {"1", "-"}, pageable},
+                           Ends{"H,D", {"1", "0"}, pageable}, Ends{"D,H", {"0", "0"}, pageable},
                            Ends{"P,D", {"-", "0"}, one_way_in}, Ends{"M,D", {"0", "1"}, managed},
                            Ends{"M,H", {kFirst, "-"}, pageable}}) {
     const std::string buffers = ends.buffers;
@@ -324,6 +325,22 @@ TEST_CASE("the reason is told, whichever of the two processes ends first") {
   }
 }
 
+TEST_CASE("an end of host memory holds the device that it is given, or none") {
+  for (const std::string device : {"-", "0", "1"}) {
+    CAPTURE(device);
+    const RecordFile file;
+    GpuOptions options = short_gpu("H,D", {device, "0"}, "8", file);
+    options.mode.metrics = {"latency"};
+    CHECK(run(options) == kGood);
+    const auto ranks = file.records("environment").at(0)["ranks"];
+    if (device == "-")
+      CHECK(ranks[0]["device"].is_null());
+    else
+      CHECK(ranks[0]["device"]["uuid"] == (device == "0" ? kFirst : kSecond));
+    CHECK(ranks[1]["device"]["uuid"] == kFirst);
+  }
+}
+
 TEST_CASE("bad input is refused before anything is written") {
   const RecordFile file;
   const auto refused = [&](const std::string& buffers, const std::vector<std::string>& devices) {
@@ -335,7 +352,7 @@ TEST_CASE("bad input is refused before anything is written") {
   refused("D,X", {"0", "0"});
   refused("D,D", {"0"});
   refused("D,D", {"0", "-"});
-  refused("H,D", {"0", "0"});
+  refused("H,D", {"0", "-"});
   GpuOptions options = short_gpu("D,D", {"0", "1"}, "8", file);
   options.mode.cpus = {0};
   CHECK_THROWS_AS(run_gpu(options, gpu_methods()), BadInput);
@@ -352,7 +369,8 @@ TEST_CASE("every method of kernels moves every size between every kind of ends r
   const std::set<std::string> some{"sm", "sm4", "sm-window", "resident"};
   for (const Ends& ends :
        {Ends{"D,D", {"0", "1"}, all}, Ends{"D,D", {"1", "1"}, all}, Ends{"H,D", {"-", "0"}, some},
-        Ends{"D,H", {"1", "-"}, some}, Ends{"P,D", {"-", "0"}, some}, Ends{"M,D", {"0", "1"}, some},
+        Ends{"H,D", {"0", "1"}, some}, Ends{"D,H", {"1", "1"}, some}, Ends{"D,H", {"1", "-"}, some},
+        Ends{"P,D", {"-", "0"}, some}, Ends{"M,D", {"0", "1"}, some},
         Ends{"M,H", {"0", "-"}, some}}) {
     const std::string buffers = ends.buffers;
     CAPTURE(buffers);

@@ -13,7 +13,7 @@ def find(view: View) -> Iterator[Seen]:
     cells = {(cell.who, cell.place.path, cell.case): cell for cell in view.unstaged}
     for cell in view.unstaged:
         other = cells.get((cell.who, cell.place.variant_of, cell.case))
-        if other is None:
+        if other is None or other.place.mps == cell.place.mps:
             continue
         for worse, better in ((cell, other), (other, cell)):
             if loss := against(worse, better, WORTH):

@@ -20,7 +20,7 @@ def find(view: View) -> Iterator[Noticed]:
     """Libraries whose messages of device buffers work, and whose other operations end by faults."""
     tried: dict[Who, list[Awareness]] = defaultdict(list)
     for trial in view.observations.awareness:
-        if in_gpu(trial.buffers):
+        if in_gpu(trial.buffers) and not trial.host_device:
             tried[Who(trial.library, trial.settings)].append(trial)
     for who, trials in tried.items():
         messages = [trial for trial in trials if _family(view, trial) == MESSAGES]

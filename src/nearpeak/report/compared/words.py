@@ -170,7 +170,8 @@ def _names(found: Iterable[Missing]) -> list[str]:
 
 def _lacking(missing: Missing) -> str:
     if missing.lacks == "path":
-        return f"path {missing.place.path}"
+        held = missing.place.held
+        return f"path {missing.place.path}" + (f" ({held})" if held else "")
     if missing.lacks == "library":
         return "all ceilings" if missing.who == CEILING else f"library {missing.who.label}"
     if missing.lacks == "benchmark":

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A rank with host memory that holds the GPU of the other rank, and one that holds its own."""
+
+from collections.abc import Iterator
+
+from nearpeak.findings.evidence import WORTH, Rule, Seen, View, against
+from nearpeak.findings.sources import Reference
+from nearpeak.machine.gpu_paths import NEAR, NEAR_SAME_GPU
+from nearpeak.results.results import Source
+
+
+def find(view: View) -> Iterator[Seen]:
+    """Every cell of two ranks that hold one GPU beside the same one of ranks that do not."""
+    cells = {(cell.who, cell.place.path, cell.case): cell for cell in view.unstaged}
+    for cell in view.unstaged:
+        other = cells.get((cell.who, cell.place.variant_of, cell.case))
+        if cell.place.host_device != "same" or other is None:
+            continue
+        if loss := against(cell, other, WORTH):
+            yield Seen(cell, other, loss)
+
+
+RULE = Rule(
+    name="shared_gpu",
+    tells=f"A message between the host's memory and a GPU is more than {WORTH:g} times better where"
+    f" the host's rank holds a GPU of its own (`{NEAR}` against `{NEAR_SAME_GPU}`).",
+    find=find,
+    remedy="Give each rank a GPU of its own, or run ranks that share one under MPS.",
+    sources=[
+        Reference(
+            Source(
+                text="NVIDIA, Multi-Process Service: without it a GPU has the work of one process"
+                " at a time, and switches between processes",
+                address="https://docs.nvidia.com/deploy/mps/when-to-use-mps.html",
+            )
+        ),
+    ],
+    is_cause=True,
+)
