@@ -73,7 +73,10 @@ GPUS = ("gpu", "gpu")
 NVLINK = Place(path="gpu-gpu nvlink", ends=GPUS)
 SAME = Place(path="gpu-gpu same-gpu", ends=GPUS, shared=True)
 MPS = Place(path="gpu-gpu same-gpu mps", ends=GPUS, shared=True, mps=True, variant_of=SAME.path)
-NEAR = Place(path="host-gpu near", ends=("host", "gpu"))
+NEAR = Place(path="host-gpu near", ends=("host", "gpu"), host_device="own")
+NEAR_SAME_GPU = Place(
+    path="host-gpu near same-gpu", ends=("host", "gpu"), host_device="same", variant_of=NEAR.path
+)
 MIB = 1 << 20
 
 

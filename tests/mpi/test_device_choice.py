@@ -45,6 +45,19 @@ def test_ranks_take_the_devices_that_they_are_given(launcher: Any) -> None:
 
 
 @one_library
+def test_a_rank_of_host_memory_holds_the_device_that_it_is_given_or_none(launcher: Any) -> None:
+    words = ("latency", "--buffers", "H,D", "--sizes", "8", "--slot-ms", "1")
+    for devices, expected in (("-,0", None), ("1,0", UUIDS[1]), ("0,0", UUIDS[0])):
+        # A rank that is to hold none does not as much as load the driver.
+        faulty = "cuInit:999" if devices == "-,0" else REACHABLE
+        done = launcher.run(*words, "--devices", devices, fake=faulty, rank_1=REACHABLE)
+        assert done.code == 0, done.err
+        host, gpu = done.of("environment")[0]["ranks"]
+        assert (host["device"] and host["device"]["uuid"]) == expected
+        assert gpu["device"]["uuid"] == UUIDS[0]
+
+
+@one_library
 def test_a_library_that_does_not_know_devices_crashes_on_them(launcher: Any) -> None:
     done = launcher.run("latency", "--buffers", "D,D", *QUICK)
     assert done.code not in (0, 1, 2, 3)

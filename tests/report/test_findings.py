@@ -315,6 +315,17 @@ def test_mps(by_hand: Any, without: float, under: float, words: str) -> None:
     assert told(by_hand, "mps", cells).startswith(start + words)
 
 
+def test_shared_gpu(by_hand: Any) -> None:
+    cells = [
+        by_hand.make_cell("latency", 190.0, place=by_hand.NEAR_SAME_GPU),
+        by_hand.make_cell("latency", 53.0, place=by_hand.NEAR),
+    ]
+    assert told(by_hand, "shared_gpu", cells).startswith(
+        "openmpi, host-gpu near, latency D,D at 8 B: 53.0 µs where the host's rank holds a GPU of"
+        " its own against 190 µs where both ranks hold the same one, time-sliced, 3.5"
+    )
+
+
 @pytest.mark.parametrize(
     ("better", "own", "words"),
     [

@@ -149,3 +149,36 @@ def test_what_differs_in_addresses_alone_is_told_once() -> None:
     assert list(map(words, unaware(found))) == [
         "lib: not GPU-aware for D,D put; H,D put; D,H put: rank 0: MPI_Put(base=0x...) failed"
     ]
+
+
+def try_without_gpu(standins: ModuleType, folder: Path, mode: str) -> list[Awareness]:
+    return awareness.try_contender(
+        standins.contender("lib", mode),
+        [TrialCase(kind, name) for kind in ("H,D", "D,H") for name in ("send", "isend")],
+        standins.gpu_path("host-gpu near", device="-"),
+        standins.make_tools(folder),
+    )
+
+
+def test_a_rank_that_holds_no_gpu_is_tried_for_each_order(
+    standins: ModuleType, tmp_path: Path
+) -> None:
+    found = try_without_gpu(standins, tmp_path, "")
+    assert {tried.host_device for tried in found} == {"none"}
+    assert set(ends(found).values()) == {"ok"}
+    commands = {tried.buffers: tried.command for tried in found}
+    assert "--devices -,GPU-1" in commands["H,D"]
+    assert "--devices GPU-1,-" in commands["D,H"]
+
+
+def test_a_library_that_ends_badly_without_a_gpu_needs_one(
+    standins: ModuleType, tmp_path: Path
+) -> None:
+    """As Intel MPI 2021.19, whose figures are right before."""
+    found = try_without_gpu(standins, tmp_path, "probe end crash")
+    assert set(ends(found).values()) == {"crashed"}
+    (line,) = list(map(words, unaware(found)))
+    assert line.startswith(
+        "lib: not GPU-aware for H,D send, isend; D,H send, isend with a rank that holds no GPU:"
+        " once all was done: ended by SIGSEGV"
+    )

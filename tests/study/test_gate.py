@@ -59,18 +59,23 @@ def trials(monkeypatch: pytest.MonkeyPatch) -> Trials:
 
 @pytest.fixture
 def settle(standins: ModuleType, tmp_path: Path) -> Settle:
-    """Makes a plan of benchmarks between two GPUs, as a study would."""
-    path = standins.gpu_path()
+    """Makes a plan of benchmarks between two GPUs, or on another path, as a study would."""
+    usual = standins.gpu_path()
     tools = standins.make_tools(tmp_path)
     host = discover(MACHINE)
 
     def run(
-        *benchmarks: str, machine: Machine = host, contender: Any = None, **how: bool
+        *benchmarks: str,
+        machine: Machine = host,
+        contender: Any = None,
+        path: Any = usual,
+        buffers: str = "D,D",
+        **how: bool,
     ) -> tuple[Gate, Plan]:
         made = Gate(
             Description(schema=3, program="", version="", benchmarks=standins.BENCHMARKS),
             machine,
-            path,
+            usual,
             tools,
             tmp_path / "trials",
             lambda line: print(line, file=sys.stderr),
@@ -85,7 +90,7 @@ def settle(standins: ModuleType, tmp_path: Path) -> Settle:
             small: Plan = standins.small_plan(
                 contender or standins.contender("lib"),
                 paths=(path,),
-                buffers="D,D",
+                buffers=buffers,
                 benchmarks=names,
             )
             small.trial_seconds = seconds
@@ -213,3 +218,19 @@ def test_the_variables_that_steer_libraries_are_those_of_the_program() -> None:
     source = (Path(__file__).parents[2] / "bench" / "record" / "record.cpp").read_text()
     (names,) = re.findall(r"kPrefixes\[\] = \{(.*?)\}", source, flags=re.DOTALL)
     assert set(re.findall(r'"(\w+)"', names)) == set(STEERING) - {"LD_", "NEARPEAK_"}
+
+
+def test_a_rank_that_holds_no_gpu_is_tried_too(
+    trials: Trials, settle: Settle, standins: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bare = standins.gpu_path("host-gpu near", device="-")
+    settle("latency", path=bare, buffers="H,D")
+    assert trials.tried == [("lib", TrialCase("H,D", "latency"))] * 2
+    said = capsys.readouterr().err
+    assert "Trying H,D buffers with lib (1 operation) ..." in said
+    assert "Trying H,D buffers with lib (1 operation, the host's rank without a GPU) ..." in said
+    settle("latency", path=bare, buffers="H,D")
+    assert len(trials.tried) == 2  # the cache has both
+    own = standins.gpu_path("host-gpu near", device="GPU-0")
+    settle("latency", path=own, buffers="H,D")
+    assert len(trials.tried) == 2

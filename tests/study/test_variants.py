@@ -12,6 +12,7 @@ from nearpeak.errors import UserError
 from nearpeak.launching.describe import Description, Variant, describe
 from nearpeak.machine.machine import Machine
 from nearpeak.study.paths import paths_within, select_paths
+from nearpeak.study.planning import is_usual
 from nearpeak.study.variants import Awarenesses, choose_variants, for_ceilings
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.benchmarks import Axis, Benchmark, Metric, RankRule, X
@@ -216,3 +217,50 @@ def test_applications_are_held_against_the_memory_that_they_are_in(dgx: Machine)
     assert beside("gpu x1", on_device) == ["gpu-gpu same-gpu"]
     assert beside("gpu x1,gpu-gpu same-gpu", on_device) == []
     assert beside("host x1", Variant(benchmark="any", axes={})) == []
+
+
+def test_who_needs_a_gpu_in_each_rank_is_measured_where_both_hold_one(
+    standins: ModuleType, described: Description
+) -> None:
+    bare = standins.gpu_path("host-gpu near", device="-")
+    same = standins.gpu_path("host-gpu near same-gpu", device="GPU-1")
+    variants = choose_variants(described, ["latency"], ["H,D"], [bare, same])
+    (variant,) = variants
+    fine = Awarenesses([], described)
+    assert fine.needed([bare, same], variants) == [bare]
+    refusal = msgspec.structs.replace(tried("a", "crashed", buffers="H,D"), host_device="none")
+    known = Awarenesses([refusal], described)
+    assert known.needed([bare, same], variants) == [bare, same]
+    assert known.takes(standins.contender("a"), variant)  # it is no matter of buffers
+    runs = {
+        (name, path.id): known.takes_on(standins.contender(name), variant, path)
+        for name in "ab"
+        for path in (bare, same)
+    }
+    assert runs == {
+        ("a", "host-gpu near"): False,
+        ("a", "host-gpu near same-gpu"): True,
+        ("b", "host-gpu near"): True,
+        ("b", "host-gpu near same-gpu"): False,
+    }
+    # Asked for, or beside a rank with its own, it is measured for all.
+    for path in (
+        msgspec.structs.replace(same, named=True),
+        msgspec.structs.replace(same, variant_of="host-gpu near"),
+    ):
+        assert known.takes_on(standins.contender("b"), variant, path)
+    # Pinned memory needs a GPU.
+    pinned = choose_variants(described, ["latency"], ["P,D"], [bare, same])
+    assert fine.needed([bare, same], pinned) == [bare, same]
+    assert fine.takes_on(standins.contender("b"), pinned[0], same)
+
+
+def test_one_message_shows_what_sharing_a_gpu_costs(
+    standins: ModuleType, described: Description
+) -> None:
+    own = standins.gpu_path("host-gpu near", device="GPU-0")
+    same = standins.gpu_path("host-gpu near same-gpu", device="GPU-1")
+    same = msgspec.structs.replace(same, variant_of=own.id)
+    known = {benchmark.name: benchmark for benchmark in described.benchmarks}
+    usual = [[is_usual(path, known[name]) for path in (own, same)] for name in ("latency", "bw")]
+    assert usual == [[True, True], [True, False]]

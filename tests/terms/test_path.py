@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which GPU the rank with the host's memory holds, as a path says it or an older plan left it out."""
+"""Which GPU the rank with the host's memory holds, in a plan that says it and in an older one."""
 
 from types import ModuleType
 

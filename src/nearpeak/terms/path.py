@@ -17,8 +17,8 @@ class Endpoint(msgspec.Struct, kw_only=True, frozen=True):
     memory: str  # "host" or "gpu"
     cpus: list[int]
     numa_node: int | None  # None: it is not known where it is
-    # The GPU whose memory it is: its uuid; its index where `host` is set, for the other host's uuids
-    # are not known; of what was imported its PCI address, or its index.
+    # The GPU whose memory it is: its uuid; its index where `host` is set, for the other host's
+    # uuids are not known; of what was imported its PCI address, or its index.
     gpu: str | None = None
     # Of host memory on a path to a GPU: the GPU that the rank holds nevertheless, named as `gpu`;
     # `-`: none. Null in plans that do not say it: there the rank holds the other end's.
@@ -111,7 +111,7 @@ class DataPath(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def words(self) -> str:
-        """The summary; of an older plan, whose summary lacks it, with what the host's rank holds."""
+        """The summary; of an older plan, which lacks it, with what the host's rank holds."""
         unsaid = any(end.gpu is None and end.device is None for end in self.ends)
         held = self.place.held
         return f"{self.summary}; {held}" if unsaid and held else self.summary
