@@ -215,6 +215,16 @@ def test_occasions_are_known() -> None:
     assert occasions == set(given.OCCASIONS)
 
 
+def test_a_search_leaves_alone_what_is_not_known_to_be_harmless(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    library = made_library("a", entry="a", env={"NEEDED": "1", "HARMLESS": "2", "OTHER": "3"})
+    classes = {"NEEDED": "needed", "HARMLESS": "harmless"}
+    why = {name: given.Why(kind=kind, reason="x") for name, kind in classes.items()}
+    monkeypatch.setattr(given, "reasons", lambda: {"library a": {"always": why}})
+    assert given.fixed(library) == {"NEEDED": "1", "OTHER": "3"}
+
+
 def test_flags_of_a_line() -> None:
     argv = ["mpirun", "--root", "--mca", "pml", "ob1", "--nodes=2", "-x", "A", "-n", "2", "taskset"]
     found = given.flags([*argv, "-c", "0", "p", "-n", "1"], ["p", "-n", "1"])

@@ -31,6 +31,7 @@ def confirmed(
     targets: list[Target] = TARGETS,
     scatter: tuple[dict[int, float], dict[int, float]] = ({}, {}),
     left_out: Sequence[LeftOut] = (),
+    buffers: str = "H,H",
 ) -> Confirmed:
     """`tuned`: how long messages take with the settings, where they take 1 us for each size.
     `far`: blocks in which the CPUs are far apart, and how long they take there, or some of them.
@@ -56,7 +57,24 @@ def confirmed(
                 record.cache_line_ns = [300.0 + block if block in far[0] else 60.0 + block]
     results = study.results()
     results.left_out = list(left_out)
-    return judge(results, "alpha", "default", targets, [PATH, "other"], "H,H")
+    paths = [PATH, "other"] if buffers == "H,H" else ["other", PATH]
+    return judge(results, "alpha", "default", targets, paths, buffers)
+
+
+def test_what_settings_for_device_buffers_do_to_host_messages_is_told(
+    make_study: MakeStudy,
+) -> None:
+    found = confirmed(make_study, {KIB: 1.5, 8: 1.0}, buffers="D,D")
+    assert [shown.before.case.x for shown in found.host_messages] == [8, KIB]
+    assert found.host_messages[1].comparison.ratio == pytest.approx(1 / 1.5)
+    assert confirmed(make_study, {8: 1.0}).host_messages == []  # those are the targets
+
+
+def test_the_study_keeps_host_messages_too() -> None:
+    targets = [Target("bw", 1 << 24)]
+    found = options("alpha", [], ["gpus", PATH], targets, ["bw"], 60.0, host_path=PATH)
+    assert found.benchmarks == ["bw", "latency"]
+    assert (found.kept_paths, found.kept_benchmarks) == (["gpus", PATH], ["bw", "latency"])
 
 
 def test_what_is_faster_and_costs_nothing_is_taken(make_study: MakeStudy) -> None:

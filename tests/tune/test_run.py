@@ -75,13 +75,17 @@ def written(
     )
     free = None
     if free_taken is not None:
-        free = Free(env=PART, taken=free_taken, evidence=[made_evidence("part")], slower=[])
+        free = Free(
+            env=PART, taken=free_taken, evidence=[made_evidence("part")], slower=[],
+            host_messages=[made_evidence("host part")],
+        )  # fmt: skip
     usual = {"evidence": [made_evidence("all")], "slower": [made_evidence("price")]}
     found: Any = SimpleNamespace(
         unguarded=unguarded,
         verdict=verdict,
         path="host-gpu near/1",
         free=free,
+        host_messages=[made_evidence("host all")],
         **{"env": ALL, "distances": {}, "lacking": [], **usual, **more},
     )
     return profiles(PREPARED, journal, found)
@@ -120,7 +124,17 @@ def test_the_price_stands_in_the_profile_that_has_it() -> None:
         "for host-gpu near/1 with buffers H,D alone: elsewhere it is slower"
     )
     assert (found[""].slower, found[""].evidence) == ([], [made_evidence("part")])
+    assert found[HERE].host_messages == [made_evidence("host all")]
+    assert found[""].host_messages == [made_evidence("host part")]
     assert found[""].scope == "on this machine, with this version of alpha"
+
+
+def test_settings_for_host_memory_say_nothing_of_other_host_messages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(PREPARED.asked, "buffers", "H,H")
+    [profile] = written("taken", None).values()
+    assert profile.host_messages is None
 
 
 def test_a_profile_for_some_of_its_targets_names_them() -> None:
@@ -132,7 +146,7 @@ def test_a_profile_for_some_of_its_targets_names_them() -> None:
 def test_a_profile_says_which_build_it_is_of() -> None:
     [profile] = written("taken", None).values()
     assert (profile.build, profile.components) == ("openmpi-cuda", {"ucx": "1.22.0"})
-    assert about(profile)[1:3] == ["Build: openmpi-cuda", "With ucx 1.22.0"]
+    assert about(profile)[2:4] == ["Build: openmpi-cuda", "With ucx 1.22.0"]
 
 
 @pytest.mark.parametrize(("buffers", "gpu"), [("H,D", True), ("H,H", False)])

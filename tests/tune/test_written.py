@@ -40,6 +40,27 @@ PROFILE = made_profile(
 RULES = "OMPI_MCA_coll_tuned_dynamic_rules_filename"
 
 
+def test_what_it_does_to_host_messages_stands_first(tmp_path: Path) -> None:
+    """In the profile of device buffers; the first line of a modulefile says what the file is."""
+    cases = {"8 B": (0.65, [0.6, 0.7]), "1 MiB": (1.0, [])}
+    rows = [
+        msgspec.structs.replace(
+            made_evidence(f"host-host near, latency H,H at {size}"), times=times, ci95=ci95
+        )
+        for size, (times, ci95) in cases.items()
+    ]
+    words = "8 B 0.650 [0.600, 0.700], 1 MiB 1.00 (few launches) times as fast (host-host near)"
+    for host, told in ((rows, words), ([], "not measured")):
+        profile = msgspec.structs.replace(PROFILE, host_messages=host)
+        for file in write(profile, tmp_path):
+            first = file.read_text().removeprefix("#%Module1.0\n").splitlines()[0]
+            assert first == f"# Host messages with it: {told}", file
+        assert (
+            settings.find(made_library(version=PROFILE.version), str(tmp_path / "profile.toml")).env
+            == ENV
+        )
+
+
 def with_rules(source: Path) -> Profile:
     """The same with a file that a variable names."""
     source.write_text("0 # operations\n")

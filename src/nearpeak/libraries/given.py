@@ -101,6 +101,14 @@ def explained(library: Library) -> list[Given]:
     return found
 
 
+def fixed(library: Library) -> dict[str, str]:
+    """The variables of a library's own that a search must leave as they are: all but those that
+    are known to change no figure, of which it may try other values."""
+    own = reasons().get(f"library {library.entry}", {}).get("always", {})
+    free = {name for name, why in own.items() if why.kind == "harmless"}
+    return {name: value for name, value in library.env.items() if name not in free}
+
+
 class Flag(NamedTuple):
     """A flag of a launcher with its values: `--map-by`, as the line has it."""
 

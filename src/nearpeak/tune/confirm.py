@@ -28,6 +28,8 @@ TUNED = "tuned"
 FREE = "tuned-everywhere"  # of it what costs nothing elsewhere
 # Bytes: one for each of the ways in which libraries move messages, from short to rendezvous.
 GUARDED_SIZES = [8, 4 << 10, 64 << 10, 1 << 20, 16 << 20]
+# What settings for device buffers do to messages between hosts' memories is told of this.
+HOST_BENCHMARK, HOST_BUFFERS = "latency", "H,H"
 Key = TypeVar("Key", bound=Hashable)
 LEAST_SHARE = 0.05  # of launches at a distance, that it is told for
 PRICE = 1 / 1.05  # what is no faster than this is told as slower
@@ -46,25 +48,27 @@ def options(
     seconds: float,
     moved: Sequence[int] = (),
     buffers: Sequence[str] = (),
+    host_path: str = "",
 ) -> Options:
     """The study: all settings side by side where it was tuned, the first of the paths, and on those
     that are guarded, in the targets and in the benchmarks that are `usual`. Where the time does not
-    hold enough blocks of all of it, only the targets are sure to stay. `moved`: further sizes;
-    `buffers`: where not those of each path."""
+    hold enough blocks of all of it, only the targets are sure to stay, and with them latency on
+    `host_path`. `moved`: further sizes; `buffers`: where not those of each path."""
     own = list(dict.fromkeys(target.benchmark for target in targets))
     messages = sorted({target.size for target in targets if target.of_messages})
     problems = by_benchmark([target for target in targets if not target.of_messages])
+    kept = list(dict.fromkeys([*own, *([HOST_BENCHMARK] if host_path else [])]))
     return Options(
         libraries=[LibraryChoice(mpi=mpi, settings=tuple(settings))],
         paths=list(paths),
-        benchmarks=list(dict.fromkeys([*own, *usual])),
+        benchmarks=list(dict.fromkeys([*kept, *usual])),
         buffers=list(buffers),
         sizes=sorted({*GUARDED_SIZES, *messages, *moved}),
         problem_sizes=[f"{name}={format_sizes(own)}" for name, own in problems.items()],
         budget_seconds=seconds,
         kept_sizes=messages,
-        kept_paths=list(paths[:1]),
-        kept_benchmarks=own,
+        kept_paths=[*paths[:1], *([host_path] if host_path else [])],
+        kept_benchmarks=kept,
         kept_alone=True,
     )
 
@@ -107,6 +111,8 @@ class Confirmed:
     uncertain: list[
         Shown
     ]  # of these, those that may be slower by more than `PRICE` for all we know
+    # With targets in a GPU: messages in host memory at each size, on the first path that has them.
+    host_messages: list[Shown]
 
     @property
     def gaining(self) -> list[Shown]:
@@ -181,7 +187,24 @@ def judge(
         _by_path(shown),
         len(others),
         sorted(uncertain, key=lambda each: (each.comparison.ci95 or (0.0,))[0]),
+        _host_messages(results, others, paths) if needs_gpu(buffers) else [],
     )
+
+
+def _host_messages(results: Results, shown: Sequence[Shown], paths: Sequence[str]) -> list[Shown]:
+    """Messages in host memory, smallest first; nothing where none were measured."""
+    found = [
+        each
+        for each in shown
+        if each.before.case.benchmark == HOST_BENCHMARK
+        and each.before.case.buffers == HOST_BUFFERS
+        and set(each.before.place.ends) == {"host"}
+        and each.before.place.path in paths
+        and _is_main(results, each.before)
+    ]
+    first = min((paths.index(each.before.place.path) for each in found), default=0)
+    there = [each for each in found if each.before.place.path == paths[first]]
+    return sorted(there, key=lambda each: each.before.case.x)
 
 
 def _is_slower(shown: Shown) -> bool:

@@ -18,6 +18,7 @@ from nearpeak.errors import UserError
 from nearpeak.files import write_whole
 from nearpeak.launching import programs
 from nearpeak.libraries.families import is_native
+from nearpeak.libraries.given import fixed
 from nearpeak.libraries.launch import forced_network, needed
 from nearpeak.libraries.library import Library, Settings
 from nearpeak.libraries.profiles import SCHEMA as PROFILE_SCHEMA
@@ -103,6 +104,7 @@ class Prepared:
     paths: list[str]  # ids of those that are guarded, the own one first
     usual: list[str]  # benchmarks that are guarded by the study
     kinds: list[str]  # buffers that it measures, where the paths' own have not all of them
+    host_path: str  # with buffers in a GPU: a path of host memory that the study keeps; "": none
     study_seconds: float  # of the least study that confirms, all in all
 
     @property
@@ -156,14 +158,16 @@ def prepare(asked: Asked, say: Callable[[str], None] = lambda _: None) -> Prepar
             paths[path.id] = default_buffers(path, symmetric=True)[0]
             guarded_paths.append(path)
     kinds = _kinds(guarded_paths, [single.benchmark for single in subjects.values()], asked.buffers)
+    host_path = ""
     if needs_gpu(asked.buffers):
-        guards += _guards(first, usual, None, "H,H")
+        guards += _guards(first, usual, None, confirm.HOST_BUFFERS)
+        host_path = next((path.id for path in guarded_paths if _of_hosts(path)), "")
     tcp = first.path.transport == "network" and not first.path.between_hosts
     forced = forced_network(first.library).env if tcp else {}
     there = possible(
         offered(first.library),
         None if _problems(targets) else names,
-        {**first.library.env, **first.settings.env, **forced},
+        {**fixed(first.library), **first.settings.env, **forced},
         gpu=needs_gpu(asked.buffers),
         network=first.path.between_hosts,
     )
@@ -194,7 +198,10 @@ def prepare(asked: Asked, say: Callable[[str], None] = lambda _: None) -> Prepar
         list(paths),
         guarded,
         kinds,
-        _study_seconds(split(asked.mpi)[0], first.settings, list(paths), targets, guarded, kinds),
+        host_path,
+        _study_seconds(
+            split(asked.mpi)[0], first.settings, list(paths), targets, guarded, kinds, host_path
+        ),
     )
 
 
@@ -237,10 +244,13 @@ def _study_seconds(
     targets: Sequence[Target],
     usual: Sequence[str],
     kinds: Sequence[str],
+    host_path: str,
 ) -> float:
     """What a study of two settings takes that leaves out all that it may, by its own guess."""
     two = [_as_it_is(base), msgspec.structs.replace(base, name=TUNED)]
-    wanted = confirm.options(mpi, two, paths, targets, usual, LEAST_SECONDS, buffers=kinds)
+    wanted = confirm.options(
+        mpi, two, paths, targets, usual, LEAST_SECONDS, buffers=kinds, host_path=host_path
+    )
     _, plan = study(wanted, programs.TOOLS, lambda _: None, retry=False, dry_run=True)
     return budget_for(plan, blocks_wanted(plan)) * OVERTIME
 
@@ -256,6 +266,10 @@ def least_seconds(buffers: str, launches: int, problems: int = 0) -> float:
     start = GUESSES["mpi", "gpu" if needs_gpu(buffers) else "memory"].start
     trial = launches * start + problems * APPLICATION_SECONDS
     return rounded(LEAST_LAUNCHES * trial / SEARCHED)
+
+
+def _of_hosts(path: DataPath) -> bool:
+    return all(end.memory == "host" for end in path.ends)
 
 
 def _guards(first: Single, names: list[str], path: str | None, buffers: str) -> list[Single]:
@@ -519,6 +533,7 @@ def summed_up(
         guarded=confirmed.guarded if confirmed else 0,
         uncertain=[_evidence(shown) for shown in confirmed.uncertain] if confirmed else [],
         distances=confirmed.distances if confirmed else _searched_at(prepared, trials),
+        host_messages=[_evidence(shown) for shown in confirmed.host_messages] if confirmed else [],
         free=_free(outcome, free) if free else None,
         calibration=calibration,
         offers=[
@@ -549,6 +564,7 @@ def _free(outcome: Outcome, confirmed: Confirmed) -> tuned.Free:
         taken=confirmed.everywhere,
         evidence=[_evidence(shown) for shown in confirmed.targets],
         slower=[_evidence(shown) for shown in confirmed.slower],
+        host_messages=[_evidence(shown) for shown in confirmed.host_messages],
     )
 
 
@@ -642,7 +658,11 @@ def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> di
     library, base = prepared.single.library, prepared.single.settings.env
 
     def made(
-        scope: str, found_env: Env, evidence: list[Evidence], slower: Sequence[Evidence] = ()
+        scope: str,
+        found_env: Env,
+        evidence: list[Evidence],
+        host_messages: list[Evidence],
+        slower: Sequence[Evidence] = (),
     ) -> Profile:
         env = {**base, **found_env}
         if unknown := _unknown(prepared, env):
@@ -666,6 +686,7 @@ def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> di
             files=files(library, env),
             needed=needed(library, gpu=needs_gpu(buffers)),
             evidence=evidence,
+            host_messages=host_messages if needs_gpu(buffers) else None,
             slower=list(slower),
             distances=found.distances,
             lacking=found.lacking,
@@ -678,11 +699,13 @@ def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> di
     if not all(each.is_slower_by_distance for each in found.slower):
         here += ": elsewhere it is slower"
     if found.verdict == "taken":
-        return {"": made(everywhere, found.env, found.evidence)}
+        return {"": made(everywhere, found.env, found.evidence, found.host_messages)}
     written = {}
     if found.free and found.free.taken:
-        written[""] = made(everywhere, found.free.env, found.free.evidence)
+        written[""] = made(
+            everywhere, found.free.env, found.free.evidence, found.free.host_messages
+        )
     if found.verdict == "taken here alone":
         folder = ONLY + re.sub(r"[^\w.]+", "-", f"{begun.path} {buffers}")
-        written[folder] = made(here, found.env, found.evidence, found.slower)
+        written[folder] = made(here, found.env, found.evidence, found.host_messages, found.slower)
     return written

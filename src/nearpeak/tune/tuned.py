@@ -63,6 +63,7 @@ class Free(msgspec.Struct, kw_only=True):
     taken: bool  # whether fresh launches confirm it
     evidence: list[Evidence]
     slower: list[Evidence]
+    host_messages: list[Evidence] = []  # as of all
 
 
 class Tuned(msgspec.Struct, kw_only=True):
@@ -95,6 +96,8 @@ class Tuned(msgspec.Struct, kw_only=True):
     guarded: int = 0  # cases that are no targets
     # Of these, those that are not shown to be slower, nor to be no slower than 5 %.
     uncertain: list[Evidence] = []
+    # With buffers in a GPU: what it does to messages in host memory, smallest first; none: unknown.
+    host_messages: list[Evidence] = []
     # Of the CPUs, by path of host memory: of the study, or without one of the search's own path.
     distances: dict[str, list[Apart]]
     free: Free | None  # None: all of it costs nothing, or nothing is left without what does

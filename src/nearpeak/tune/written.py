@@ -11,7 +11,7 @@ import msgspec
 from nearpeak.errors import UserError
 from nearpeak.files import write_whole
 from nearpeak.libraries.launch import SEARCH_PATHS
-from nearpeak.libraries.profiles import Evidence, Profile, to_toml
+from nearpeak.libraries.profiles import Evidence, Profile, first_line, to_toml
 
 ONLY = "only-"  # how the folders of profiles for one path alone begin
 NAMES = (
@@ -140,6 +140,7 @@ def about(profile: Profile) -> list[str]:
     """Where it is from, for what, and by what evidence."""
     where = ", ".join(filter(None, [profile.cpu, *profile.gpus, profile.driver]))
     lines = [
+        *first_line(profile),
         f"{profile.family} {profile.version}, tuned by nearpeak on {profile.host}, {profile.made}",
         *([f"Build: {profile.build}"] if profile.build else []),
         *(f"With {name} {version}" for name, version in profile.components.items() if version),

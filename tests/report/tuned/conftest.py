@@ -15,6 +15,8 @@ SLOWER = made_evidence(
     "host-host, bw H,H at 1 MiB", 10.0, 5.0, unit="GB/s", times=0.5, verdict="slower"
 )
 
+HOST = made_evidence("host-host, latency H,H at 8 B", 0.6, 1.0, ci95=[0.5, 0.7])
+
 
 @pytest.fixture
 def tuned() -> Tuned:
@@ -51,6 +53,7 @@ def tuned() -> Tuned:
         unguarded=[],
         guarded=40,
         uncertain=[SLOWER],
+        host_messages=[HOST],
         distances={},
         free=Free(env={"UCX_TLS": "sm"}, taken=True, evidence=[FASTER], slower=[]),
         calibration=Calibration(

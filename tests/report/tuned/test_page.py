@@ -17,7 +17,8 @@ def test_all_of_it_is_told(tuned: Tuned, tmp_path: Path) -> None:
     page = target.read_text()
     assert target == tmp_path / "report.html"
     for words in (
-        "alpha 5, host-gpu near, buffers H,D: these settings make it faster here, and slower",
+        "alpha 5, host-gpu near, buffers H,D (host messages with it: 8 B 0.600 [0.500, 0.700]"
+        " times as fast (host-host)): these settings make it faster here, and slower",
         "<code>UCX_TLS=sm,self</code>",
         '<td class="n">5.00 [4.50, 5.50]</td><td>faster</td>',
         '<td class="n">2</td><td class="n">16 KiB</td><td>the library&#39;s own choice</td>',

@@ -32,7 +32,8 @@ def test_all_of_it_is_told(tuned: Tuned, capsys: pytest.CaptureFixture[str]) -> 
         value.named = True
     text = printed(tuned, capsys, files)
     for words in (
-        "alpha 5, host-gpu near, buffers H,D: these settings make it faster here, and slower",
+        "alpha 5, host-gpu near, buffers H,D (host messages with it: 8 B 0.600 [0.500, 0.700]"
+        " times as fast (host-host)): these settings make it faster here, and slower",
         "UCX_TLS=sm,self",
         "host-gpu near, latency H,D at 8 B 60.0 12.0 us 2.30 5.00 [4.50, 5.50] faster",
         "by size, as the file of rules has them; with any other number of ranks the library chooses"
@@ -64,13 +65,22 @@ def test_all_of_it_is_told(tuned: Tuned, capsys: pytest.CaptureFixture[str]) -> 
         assert words in text, text
 
 
+def test_host_messages_that_were_not_measured(
+    tuned: Tuned, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = msgspec.structs.replace(tuned, host_messages=[])
+    assert "buffers H,D (host messages with it: not measured): these" in printed(found, capsys)
+    found = msgspec.structs.replace(found, buffers="H,H")  # it is of host messages itself
+    assert "buffers H,H: these" in printed(found, capsys)
+
+
 def test_the_distance_of_the_cpus_is_told(tuned: Tuned, capsys: pytest.CaptureFixture[str]) -> None:
     path = "host-host same-numa"
     known = {path: [Apart(low_ns=60.0, high_ns=66.6, launches=40)], "other": []}
     near = made_evidence("latency", distances=[NEAR])
     found = msgspec.structs.replace(tuned, path=path, distances=known, evidence=[near])
     text = printed(found, capsys)
-    assert "alpha 5, host-host same-numa (CPUs 60.0 to 67.0 ns apart), buffers H,D: these" in text
+    assert "alpha 5, host-host same-numa (CPUs 60.0 to 67.0 ns apart), buffers H,D (host" in text
     assert "verdict CPUs apart latency 2.00 1.00 us 2.00 faster 60.0 to 67.0 ns" in text
     assert "Slower at one" not in text
     assert "at several distances" not in text

@@ -3,8 +3,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from nearpeak.libraries.profiles import Evidence
+from nearpeak.libraries.profiles import Evidence, host_words
 from nearpeak.numbers import count, number, size
+from nearpeak.terms.buffers import needs_gpu
 from nearpeak.tune.tuned import Calibration, Tuned
 
 RULES = ("operation", "ranks", "from", "algorithm")  # what `rules` has
@@ -29,7 +30,10 @@ def sentence(found: Tuned) -> str:
         "nothing helps": nothing,
         "fails": "it does not work as it is, so that nothing could be tried.",
     }
-    return f"{where}: {said[found.verdict]}"
+    host = ""
+    if found.env and needs_gpu(found.buffers):
+        host = f" (host messages with it: {host_words(found.host_messages)})"
+    return f"{where}{host}: {said[found.verdict]}"
 
 
 def _apart(found: Tuned) -> str:
