@@ -40,7 +40,7 @@ def load(file: str, mode: int = os.RTLD_LAZY) -> str:
 
 
 def is_loaded(name: str) -> bool:
-    """Whether this process has a library of this name."""
+    """Says whether this process has loaded a library of this name."""
     return not load(name, os.RTLD_LAZY | os.RTLD_NOLOAD)
 
 
@@ -194,7 +194,7 @@ def hooks() -> dict[str, int] | None:
 
 
 def answer(libmpi: str) -> str:
-    """What came of each module, and the hooks, as JSON."""
+    """Tries each module and counts the hooks; the result as JSON, which whole.py reads."""
     load_plugins(libmpi)
     files = module_files(libmpi)
     modules = [try_module(file, files) for file in files.values()]

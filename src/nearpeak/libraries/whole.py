@@ -135,14 +135,14 @@ def faults(library: Library, machine: Machine | None = None) -> list[Fault]:
 
 
 def hardware(machine: Machine) -> set[str]:
-    """What of a machine brings libraries: vendors of GPUs, kinds of RDMA adapters."""
+    """The hardware of a machine that brings libraries: vendors of GPUs, kinds of RDMA adapters."""
     adapters = [nic.verbs for nic in machine.nics if nic.verbs] if VERBS.is_dir() else []
     kinds = {adapter.partition("_")[0] for adapter in adapters}
     return {gpu.vendor for gpu in machine.gpus} | kinds | ({"rdma"} if adapters else set())
 
 
 def lines(library: Library) -> Iterator[str]:
-    """What `nearpeak mpi show` says: how many modules load, and of each other one why not."""
+    """The lines of `nearpeak mpi show`: how many modules load, and why each other one does not."""
     try:
         modules = look(library)
     except CannotIdentify as error:
@@ -163,8 +163,8 @@ def not_whole(library: Library, fault: Fault) -> str:
 
 
 def _faults(library: Library, module: Module, has: Collection[str]) -> Iterator[Fault]:
-    """What is wrong with a module that does not load; nothing if hardware brings all that it lacks,
-    and this machine `has` none of that."""
+    """The fault of a module that does not load; none if hardware brings all libraries that it
+    lacks, and this machine `has` no such hardware."""
     alone = [name for name in module.missing if _brought_by(name) is None]
     missing = alone or [name for name in module.missing if _brought_by(name) in has]
     if module.missing and not missing:
