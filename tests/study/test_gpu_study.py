@@ -31,6 +31,7 @@ from nearpeak.tune import run
 from nearpeak.tune.journal import Asked
 
 pytestmark = pytest.mark.usefixtures("own_cpus")
+PATHS = ("gpu-gpu nvlink", "host-gpu near", "host-gpu near same-gpu")
 
 
 def start_with(
@@ -63,6 +64,7 @@ def run_study(
     nvrtc: str | Path = "/nowhere/libnvrtc.so",
     others: Sequence[LibraryChoice] = (),
     benchmarks: Sequence[str] = ("latency", "bw"),
+    paths: Sequence[str] = ("gpu-gpu nvlink", "host-gpu near"),
 ) -> Results:
     start_with(library, monkeypatch, fake_cuda, fake, nvrtc)
     monkeypatch.setattr(prepare, "cache", lambda: folder.parent / "cache")
@@ -71,7 +73,7 @@ def run_study(
     monkeypatch.setattr(awareness, "SIZES", (8, 64 << 10))
     options = Options(
         libraries=[LibraryChoice(mpi=library), *others],
-        paths=["gpu-gpu nvlink", "host-gpu near"],
+        paths=list(paths),
         benchmarks=list(benchmarks),
         sizes=[8, 4096],
         launches=2,
@@ -169,8 +171,9 @@ def test_a_gpu_aware_library_is_measured_on_its_own(
 @pytest.mark.parametrize(
     ("fake", "failed", "said"),
     [
-        ("cuInit:805", {"gpu-gpu nvlink", "host-gpu near"}, "a daemon of MPS is there that this"),
-        ("devices=1", {"gpu-gpu nvlink"}, f"there is no device '{UUIDS[1]}'"),
+        ("cuInit:805", set(PATHS), "a daemon of MPS is there that this"),
+        # Of the third path both ranks hold the other GPU.
+        ("devices=1", set(PATHS[:2]), f"there is no device '{UUIDS[1]}'"),
     ],
     ids=["MPS of another user", "a GPU withheld"],
 )
@@ -184,7 +187,9 @@ def test_a_gpu_that_cannot_be_had_is_recorded_and_the_rest_goes_on(
     said: str,
 ) -> None:
     folder = tmp_path / "study"
-    results = run_study(standins, folder, monkeypatch, "mpich", fake_cuda, f"reachable=1,{fake}")
+    results = run_study(
+        standins, folder, monkeypatch, "mpich", fake_cuda, f"reachable=1,{fake}", paths=PATHS
+    )
     assert {tried.status for tried in results.awareness} == {"not tried"}  # and not: not GPU-aware
     assert {failure.place.path for failure in results.failures} == failed
     assert {failure.status for failure in results.failures} == {"failed"}
@@ -192,7 +197,7 @@ def test_a_gpu_that_cannot_be_had_is_recorded_and_the_rest_goes_on(
     # How what was measured stands to its ceiling is a matter of the CPU's time.
     lost = {cell.place.path for cell in results.cells if cell.status == "failed"}
     measured = {cell.place.path for cell in results.cells if cell.status != "failed"}
-    assert (lost, measured) == (failed, {"gpu-gpu nvlink", "host-gpu near"} - failed)
+    assert (lost, measured) == (failed, set(PATHS) - failed)
     assert all(cell.launches == 2 for cell in results.cells if cell.place.path in measured)
 
 

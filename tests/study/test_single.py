@@ -45,3 +45,26 @@ def test_all_that_is_chosen_runs_where_the_job_lets_it() -> None:
     assert [[end.cpus for end in each.path.ends] for each in (first, other, anywhere)] == [
         [[4], [5]]
     ] * 3
+
+
+@pytest.mark.usefixtures("lends")
+@pytest.mark.parametrize(
+    ("why", "path", "chosen"),
+    [
+        ("", None, "host-gpu near"),
+        ("ended by SIGSEGV", None, "host-gpu near same-gpu"),
+        ("ended by SIGSEGV", "host-gpu near", "host-gpu near"),  # as it was asked for
+    ],
+)
+def test_a_library_that_needs_a_gpu_in_each_rank_has_both_on_the_only_one(
+    monkeypatch: pytest.MonkeyPatch, why: str, path: str | None, chosen: str
+) -> None:
+    one_gpu = from_sysfs(MACHINE.with_name("one-gpu.txt"))
+    monkeypatch.setattr(single.here, "discover", lambda: one_gpu)
+    monkeypatch.setattr(single, "why_needs_gpu", lambda *_: why)
+    monkeypatch.setattr(allocation, "current", lambda: None)
+    said: list[str] = []
+    found = single.choose("latency", "one", "run", path=path, buffers="H,D", say=said.append)
+    assert found.path.id == chosen
+    words = "one needs a GPU in each rank, and both hold the same one: ended by SIGSEGV"
+    assert (words in said) == (chosen == "host-gpu near same-gpu")

@@ -39,7 +39,9 @@ def table(results: Results) -> Table:
         caption=(
             "✓: the operation works, and its data is right. ok alone: it works in a job of its own,"
             " but not after other operations in one job. Buffers of each rank: H host, P pinned,"
-            " D device, M managed. Without a GPU: the rank with host memory held none."
+            " D device, M managed."
+            + " Without a GPU: the rank with host memory held none."
+            * any(answer.host_device == "none" for answer in results.awareness)
         ),
         head="Operation" if by_operation else "Library",
         columns=[
