@@ -114,7 +114,8 @@ int send_from_host(Outgoing message, Mode mode, const Begin& begin, const Now& n
       return MPI_SUCCESS;
     }
   }
-  if (!busy()) return now();
+  // To nobody it waits for nothing: where the communicator was revoked it alone says so.
+  if (!busy() || message.to == MPI_PROC_NULL) return now();
   MPI_Request request{};
   const int code = begin(message.data, &request);
   return code == MPI_SUCCESS ? wait(&request, MPI_STATUS_IGNORE) : code;
