@@ -56,6 +56,7 @@ mpi_launches = load_helper("mpi_launches", Path(__file__).parent / "mpi" / "laun
 load_helper("made_nodes", Path(__file__).parent / "nodes" / "made.py")
 load_helper("made_trace", Path(__file__).parent / "trace" / "made.py")
 load_helper("layer_programs", Path(__file__).parent / "layer" / "programs.py")
+load_helper("mpi4py_suite", Path(__file__).parent / "layer" / "mpi4py_suite.py")
 load_helper("fake_gpus", Path(__file__).parent / "machine" / "fake_gpus.py")
 load_helper("picture_gallery", Path(__file__).parent / "picture" / "gallery.py")
 netns_hosts = load_helper("netns_hosts", Path(__file__).parent / "netns" / "hosts.py")

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 from layer_programs import compiled
-from mpi_launches import LIMIT, SLEEPS_SOON, cpus_of, own_cpus
+from mpi_launches import LIMIT, cpus_of, sharing
 
 from nearpeak.libraries.library import Launch, Library, Rank, Settings
 from nearpeak.libraries.preload import command_line
@@ -56,17 +56,12 @@ class Application:
     ) -> Ended:
         """`before`: what starts the program on each rank. `hosts`: test hosts, for one each."""
         cpus = cpus_of(ranks)
-        own = own_cpus(cpus)
         variables = {
             "NEARPEAK_CUDA_LIBRARY": str(self.fake_cuda),
             "NEARPEAK_FAKE_CUDA": fake,
             "NEARPEAK_NVRTC_LIBRARY": "/nowhere/libnvrtc.so",
             "NEARPEAK_LAYER_CODE": "fresh",
-            **own,
-            # MPICH's ranks with a CPU of their own give way, and do not sleep.
-            **SLEEPS_SOON,
-            **({"MPIR_CVAR_ENABLE_HEAVY_YIELD": "0"} if own else {}),
-            "MPIR_CVAR_POSIX_POLL_FREQUENCY": "10",  # in collectives, of looks without a yield
+            **sharing(cpus),
             # Between hosts, by UCX, MPICH 5.0.2 loses messages for MPI_ANY_SOURCE.
             **({"MPIR_CVAR_CH4_NETMOD": "ofi"} if hosts else {}),
             **(env or {}),

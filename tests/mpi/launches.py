@@ -34,6 +34,18 @@ def own_cpus(cpus: list[int]) -> dict[str, str]:
     return {"OMPI_MCA_mpi_yield_when_idle": "0"} if len(set(cpus)) == len(cpus) else {}
 
 
+def sharing(cpus: list[int]) -> dict[str, str]:
+    """Variables for ranks of an application on these CPUs, which other tests have too."""
+    own = own_cpus(cpus)
+    return {
+        **own,
+        # MPICH's ranks with a CPU of their own give way, and do not sleep.
+        **SLEEPS_SOON,
+        **({"MPIR_CVAR_ENABLE_HEAVY_YIELD": "0"} if own else {}),
+        "MPIR_CVAR_POSIX_POLL_FREQUENCY": "10",  # in collectives, of looks without a yield
+    }
+
+
 def measured_with(*libraries: str) -> pytest.MarkDecorator:
     """With these in turn, and not with Open MPI and MPICH."""
     return pytest.mark.parametrize("measured_library", libraries, indirect=True)
