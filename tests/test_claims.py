@@ -83,7 +83,7 @@ def test_a_quoted_figure_is_that_of_the_recording(claim: Claim) -> None:
 
 
 def test_the_precision_in_the_readme_is_that_of_the_recording() -> None:
-    said = wording.precision(results_of("h200x2"))
+    said = wording.precision(results_of("h200x2-shipped"))
     words = re.match(r"Half of the (\d+) intervals \(95 %\) are ±(\S+) % or narrower", said)
     assert words is not None, said
     text = plain((ROOT / "README.md").read_text(encoding="utf-8"))

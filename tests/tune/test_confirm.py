@@ -12,7 +12,7 @@ from nearpeak.results.build import from_json
 from nearpeak.results.results import Comparison
 from nearpeak.terms.identity import Who
 from nearpeak.terms.left_out import LeftOut
-from nearpeak.tune.confirm import Confirmed, judge, options
+from nearpeak.tune.confirm import Confirmed, HostCheck, judge, options
 from nearpeak.tune.targets import Target
 
 MakeStudy = Callable[..., Any]
@@ -72,7 +72,9 @@ def test_what_settings_for_device_buffers_do_to_host_messages_is_told(
 
 def test_the_study_keeps_host_messages_too() -> None:
     targets = [Target("bw", 1 << 24)]
-    found = options("alpha", [], ["gpus", PATH], targets, ["bw"], 60.0, host_path=PATH)
+    found = options(
+        "alpha", [], ["gpus", PATH], targets, ["bw"], 60.0, host=HostCheck(PATH, ["latency"])
+    )
     assert found.benchmarks == ["bw", "latency"]
     assert (found.kept_paths, found.kept_benchmarks) == (["gpus", PATH], ["bw", "latency"])
 

@@ -291,7 +291,7 @@ def _confirm(
             *run.borders(prepared, journal, outcome.taken),
         ],
         prepared.kinds,
-        prepared.host_path,
+        prepared.host,
     )
     ended_by = measure(options, folder, added)
     if ended_by is not None:

@@ -112,7 +112,7 @@ def _effects(logarithms: Floats, sessions: Indices, of: Indices, at: int) -> _Ef
         return np.asarray(design @ found - logarithms)
 
     def slopes(_: Floats) -> Floats:
-        return design.copy()  # SciPy before 1.16 scales it in place
+        return np.array(design, dtype=float)  # a copy: SciPy before 1.16 scales it in place
 
     fitted = least_squares(residuals, start, jac=slopes, loss="soft_l1", f_scale=SCATTER).x
     count = len(others)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from nearpeak.libraries.library import Settings
 from nearpeak.libraries.profiles import Apart, At, slower_at
@@ -17,7 +17,7 @@ from nearpeak.statistics.comparisons import better_by, better_in
 from nearpeak.statistics.intervals import interval
 from nearpeak.statistics.strata import strata
 from nearpeak.study.options import LibraryChoice, Options
-from nearpeak.terms.benchmarks import x_unit
+from nearpeak.terms.benchmarks import named, x_unit
 from nearpeak.terms.buffers import needs_gpu
 from nearpeak.terms.identity import Who
 from nearpeak.terms.left_out import LEAST_BLOCKS
@@ -28,8 +28,7 @@ TUNED = "tuned"
 FREE = "tuned-everywhere"  # of it what costs nothing elsewhere
 # Bytes: one for each of the ways in which libraries move messages, from short to rendezvous.
 GUARDED_SIZES = [8, 4 << 10, 64 << 10, 1 << 20, 16 << 20]
-# What settings for device buffers do to messages between hosts' memories is told of this.
-HOST_BENCHMARK, HOST_BUFFERS = "latency", "H,H"
+HOST_BUFFERS = "H,H"
 Key = TypeVar("Key", bound=Hashable)
 LEAST_SHARE = 0.05  # of launches at a distance, that it is told for
 PRICE = 1 / 1.05  # what is no faster than this is told as slower
@@ -37,6 +36,13 @@ FEW = 1 / 1.25  # the same in each of launches that are too few for an interval
 # Of what is guarded, which are many cases: each launch with the settings against each one without;
 # of a single one of either, which may be chance, the second.
 FEW_GUARDED, SINGLE_GUARDED = 1 / 1.5, 1 / 2
+
+
+class HostCheck(NamedTuple):
+    """Where the study sees what settings for device buffers do to messages in host memory."""
+
+    path: str
+    benchmarks: list[str]
 
 
 def options(
@@ -48,16 +54,16 @@ def options(
     seconds: float,
     moved: Sequence[int] = (),
     buffers: Sequence[str] = (),
-    host_path: str = "",
+    host: HostCheck | None = None,
 ) -> Options:
     """The study: all settings side by side where it was tuned, the first of the paths, and on those
     that are guarded, in the targets and in the benchmarks that are `usual`. Where the time does not
-    hold enough blocks of all of it, only the targets are sure to stay, and with them latency on
-    `host_path`. `moved`: further sizes; `buffers`: where not those of each path."""
+    hold enough blocks of all of it, only the targets are sure to stay, and with them `host`.
+    `moved`: further sizes; `buffers`: where not those of each path."""
     own = list(dict.fromkeys(target.benchmark for target in targets))
     messages = sorted({target.size for target in targets if target.of_messages})
     problems = by_benchmark([target for target in targets if not target.of_messages])
-    kept = list(dict.fromkeys([*own, *([HOST_BENCHMARK] if host_path else [])]))
+    kept = list(dict.fromkeys([*own, *(host.benchmarks if host else [])]))
     return Options(
         libraries=[LibraryChoice(mpi=mpi, settings=tuple(settings))],
         paths=list(paths),
@@ -67,7 +73,7 @@ def options(
         problem_sizes=[f"{name}={format_sizes(own)}" for name, own in problems.items()],
         budget_seconds=seconds,
         kept_sizes=messages,
-        kept_paths=[*paths[:1], *([host_path] if host_path else [])],
+        kept_paths=[*paths[:1], *([host.path] if host else [])],
         kept_benchmarks=kept,
         kept_alone=True,
     )
@@ -196,7 +202,7 @@ def _host_messages(results: Results, shown: Sequence[Shown], paths: Sequence[str
     found = [
         each
         for each in shown
-        if each.before.case.benchmark == HOST_BENCHMARK
+        if named(results.benchmarks, each.before.case.benchmark).one_message
         and each.before.case.buffers == HOST_BUFFERS
         and set(each.before.place.ends) == {"host"}
         and each.before.place.path in paths

@@ -104,7 +104,7 @@ class Prepared:
     paths: list[str]  # ids of those that are guarded, the own one first
     usual: list[str]  # benchmarks that are guarded by the study
     kinds: list[str]  # buffers that it measures, where the paths' own have not all of them
-    host_path: str  # with buffers in a GPU: a path of host memory that the study keeps; "": none
+    host: confirm.HostCheck | None  # with buffers in a GPU, where a path has host memory alone
     study_seconds: float  # of the least study that confirms, all in all
 
     @property
@@ -158,10 +158,13 @@ def prepare(asked: Asked, say: Callable[[str], None] = lambda _: None) -> Prepar
             paths[path.id] = default_buffers(path, symmetric=True)[0]
             guarded_paths.append(path)
     kinds = _kinds(guarded_paths, [single.benchmark for single in subjects.values()], asked.buffers)
-    host_path = ""
+    host = None
     if needs_gpu(asked.buffers):
         guards += _guards(first, usual, None, confirm.HOST_BUFFERS)
-        host_path = next((path.id for path in guarded_paths if _of_hosts(path)), "")
+        messages = {each.name for each in described.benchmarks if each.one_message}
+        checked = [name for name in usual if name in messages]
+        paths_of_hosts = [path.id for path in guarded_paths if _of_hosts(path)]
+        host = next((confirm.HostCheck(path, checked) for path in paths_of_hosts), None)
     tcp = first.path.transport == "network" and not first.path.between_hosts
     forced = forced_network(first.library).env if tcp else {}
     there = possible(
@@ -198,9 +201,9 @@ def prepare(asked: Asked, say: Callable[[str], None] = lambda _: None) -> Prepar
         list(paths),
         guarded,
         kinds,
-        host_path,
+        host,
         _study_seconds(
-            split(asked.mpi)[0], first.settings, list(paths), targets, guarded, kinds, host_path
+            split(asked.mpi)[0], first.settings, list(paths), targets, guarded, kinds, host
         ),
     )
 
@@ -244,12 +247,12 @@ def _study_seconds(
     targets: Sequence[Target],
     usual: Sequence[str],
     kinds: Sequence[str],
-    host_path: str,
+    host: confirm.HostCheck | None,
 ) -> float:
     """What a study of two settings takes that leaves out all that it may, by its own guess."""
     two = [_as_it_is(base), msgspec.structs.replace(base, name=TUNED)]
     wanted = confirm.options(
-        mpi, two, paths, targets, usual, LEAST_SECONDS, buffers=kinds, host_path=host_path
+        mpi, two, paths, targets, usual, LEAST_SECONDS, buffers=kinds, host=host
     )
     _, plan = study(wanted, programs.TOOLS, lambda _: None, retry=False, dry_run=True)
     return budget_for(plan, blocks_wanted(plan)) * OVERTIME
