@@ -72,10 +72,10 @@ study: $(READY)
 test: $(TOOLS)
 	$(MAKE) programs
 	rm -rf $(REPORTS)
-	$(MAKE) --jobs=3 --output-sync=target BESIDE=others pytest-mpi pytest-study pytest-commands \
-	  pytest-rest sanitize pytest-computing lint
-	$(BIN)/python tests/alone.py $(REPORTS)
+	$(MAKE) --jobs=3 --output-sync=target BESIDE=others $(TESTS) lint
+	$(BIN)/python tests/alone.py $(REPORTS) $(TESTS)
 
+TESTS := pytest-mpi pytest-study pytest-commands pytest-rest sanitize pytest-computing
 REPORTS := $(CURDIR)/build/tests
 # Of a part; AGAIN=yes runs only those of its tests that failed before.
 REPORT = $(REPORTS)/$@$(if $(AGAIN),-alone).xml
@@ -141,7 +141,7 @@ unit: build-release
 	MAKEFLAGS= $(BIN)/cmake --build build/release --target nearpeak-tests
 	$(CTEST) build/release
 sanitize: build-sanitize
-	$(FIRST) $(CTEST) build/sanitize $(if $(BESIDE),|| [ $$? = 8 ])  # 8: a test failed
+	$(FIRST) $(CTEST) build/sanitize $(if $(BESIDE),|| [ $$? = 8 -a -s $(REPORT) ])  # 8: a test failed
 
 # Three parts of real launches, what computes, all else.
 PART_mpi := tests/mpi
@@ -164,7 +164,7 @@ PYTEST := $(BIN)/pytest
 $(PARTS): pytest-%: $(TOOLS)
 	$(FIRST) $(PYTEST) -o cache_dir=$(REPORTS)/$@.cache --junitxml=$(REPORT) \
 	  $(if $(AGAIN),--last-failed --last-failed-no-failures none) $(PART_$*) \
-	  $(if $(BESIDE),|| [ $$? = 1 ])  # 1: a test failed
+	  $(if $(BESIDE),|| [ $$? = 1 -a -s $(REPORT) ])  # 1: a test failed
 
 $(LOWEST): requirements-dev.lock
 	$(LOWEST_PYTHON) -m venv .venv/lowest

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How `make test` judges tests that fail beside others: by real runs of its lanes."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -23,6 +24,7 @@ def first(number):
 def test_good():
     pass
 """
+OF_MAKE = ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "BESIDE", "AGAIN", "REPORTS")
 FIRST = "def test_first_{0}():\n    first({0})\n"
 ALWAYS = "def test_always_{0}():\n    assert False\n"
 
@@ -50,7 +52,9 @@ def lane(tmp_path: Path) -> Callable[..., int]:
         command = ["make", "-C", str(ROOT), "--old-file=.venv/tools", "pytest-rest", *words]
         command += [f"PYTEST={sys.executable} -m pytest", f"REPORTS={tmp_path}/reports"]
         command += [f"PART_rest={tmp_path}/test_planted.py"]
-        return subprocess.run(command, capture_output=True, check=False).returncode
+        # What the make above was told is not for this one.
+        env = {name: value for name, value in os.environ.items() if name not in OF_MAKE}
+        return subprocess.run(command, env=env, capture_output=True, check=False).returncode
 
     return run
 
@@ -64,7 +68,7 @@ def judged(
     def run(first: int, always: int) -> tuple[int, list[str]]:
         (tmp_path / "test_planted.py").write_text(planted(first=first, always=always))
         assert lane("BESIDE=others") == 0
-        status = alone.judge(tmp_path / "reports", lambda _: lane("AGAIN=yes"))
+        status = alone.judge(tmp_path / "reports", ["pytest-rest"], lambda _: lane("AGAIN=yes"))
         return status, capsys.readouterr().out.splitlines()
 
     return run
@@ -124,7 +128,7 @@ def test_a_lane_that_reports_no_second_result_has_failed_again(
         "meeting_test.cpp:7: ERROR: CHECK( 1 == 2 ) is NOT correct!\n</system-out>"
         "</testcase></testsuite>"
     )
-    assert alone.judge(tmp_path, lambda _: None) == 1
+    assert alone.judge(tmp_path, ["sanitize"], lambda _: None) == 1
     assert capsys.readouterr().out.splitlines()[:3] == [
         "failed again; the first failure:",
         "  sanitize: nearpeak-tests",
@@ -132,5 +136,38 @@ def test_a_lane_that_reports_no_second_result_has_failed_again(
     ]
 
 
-def test_a_run_without_tests_fails(alone: ModuleType, tmp_path: Path) -> None:
-    assert alone.judge(tmp_path) == 1
+def test_a_lane_that_dies_before_its_report_fails(
+    alone: ModuleType, lane: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert lane("BESIDE=others", "PYTEST=false") != 0
+    assert alone.judge(tmp_path, ["pytest-rest"]) == 1
+    assert capsys.readouterr().out.startswith("without a report: pytest-rest\n")
+
+
+REPORT = """<testsuite><testcase name="nearpeak-tests" classname="nearpeak-tests" status="{status}">
+{element}<system-out>{printed}</system-out></testcase></testsuite>"""
+PASSED = REPORT.format(status="run", element="", printed="")
+
+
+@pytest.mark.parametrize(
+    ("status", "element", "printed"),
+    [
+        (
+            "fail",
+            '<failure message="Failed"/>',
+            "==7==ERROR: AddressSanitizer: heap-use-after-free",
+        ),
+        ("fail", '<failure message="Failed"/>', "x.cpp:7: ERROR: CHECK( 1 == 2 )\n" * 6),
+        ("notrun", '<skipped message="Unable to find executable"/>', ""),
+    ],
+)
+def test_what_load_cannot_explain_is_not_excused(
+    alone: ModuleType, tmp_path: Path, status: str, element: str, printed: str
+) -> None:
+    report = REPORT.format(status=status, element=element, printed=printed)
+    (tmp_path / "sanitize.xml").write_text(report)
+
+    def passes(lane: str) -> None:
+        (tmp_path / f"{lane}-alone.xml").write_text(PASSED)
+
+    assert alone.judge(tmp_path, ["sanitize"], passes) == 1

@@ -20,6 +20,7 @@ import os
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tarfile
@@ -39,6 +40,7 @@ from nearpeak.libraries.preload import command_line
 HERE = Path(__file__).parent
 PINNED = ("--no-deps", "--require-hashes", "--requirement")
 PIP = (sys.executable, "-m", "pip", "--quiet", "--no-input", "--disable-pip-version-check")
+ENDING_S = 10  # for a launcher to end its ranks
 STILL_S = 240  # how long no test may end: other tests and programs share the CPUs
 RANKS = 2
 
@@ -165,10 +167,11 @@ class Run:
     choice: Choice
     tests: dict[str, Ended]
     said: str
+    status: int = 0  # of the launcher
 
-    def counts(self) -> dict[str, int]:
+    def counts(self) -> collections.Counter[str]:
         """How many tests ended in which way."""
-        return dict(collections.Counter(one.how for one in self.tests.values()))
+        return collections.Counter(one.how for one in self.tests.values())
 
 
 def run(suite: Suite, library: Library, choice: Choice, env: Mapping[str, str]) -> Run:
@@ -200,10 +203,11 @@ def run(suite: Suite, library: Library, choice: Choice, env: Mapping[str, str]) 
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=said,
+                start_new_session=True,
             ) as process:
                 _wait(process, results)
             said.seek(0)
-            return Run(choice, _read(results), said.read())
+            return Run(choice, _read(results), said.read(), process.returncode)
 
 
 def _wait(process: subprocess.Popen[bytes], results: Path) -> None:
@@ -215,16 +219,26 @@ def _wait(process: subprocess.Popen[bytes], results: Path) -> None:
         except subprocess.TimeoutExpired:
             now = sum(file.stat().st_size for file in results.iterdir())
             if now == before:
-                process.terminate()
+                _end(process)
                 return
             before = now
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Asks the launcher to end its ranks, then ends all of them."""
+    process.terminate()
+    try:
+        process.wait(ENDING_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _read(results: Path) -> dict[str, Ended]:
     lines: dict[str, list[dict[str, str]]] = collections.defaultdict(list)
     for rank in range(RANKS):
         file = results / f"{rank}.jsonl"
-        for line in file.read_text().splitlines() if file.exists() else ():
+        text = file.read_text() if file.exists() else ""
+        for line in text[: text.rfind("\n") + 1].splitlines():  # the last may be torn
             one = json.loads(line)
             lines[one["test"]].append(one)
     ended = {}
@@ -240,6 +254,8 @@ def _read(results: Path) -> dict[str, Ended]:
 def differences(without: Run, found: Run) -> dict[str, str]:
     """Why a test is not right that is so without the layer or is skipped there, by its name."""
     wrong = {}
+    if found.status and not without.status:
+        wrong["the launch"] = f"its status is {found.status}"
     for test, before in without.tests.items():
         if before.how != "good" or not found.choice.has(test):
             continue
@@ -268,11 +284,11 @@ def main() -> int:
     env = {"NEARPEAK_CUDA_LIBRARY": driver, "NEARPEAK_LAYER": "require"}
     for name in chosen.mpi:
         without = run(suite, resolve(name), Choice("numpy", chosen.short), {})
-        print(f"{name}, numpy: {without.counts()}", flush=True)
+        print(f"{name}, numpy: {dict(without.counts())}", flush=True)
         for arrays in chosen.arrays:
             found = run(suite, resolve(f"{name}+layer"), Choice(arrays, chosen.short), env)
             wrong = differences(without, found)
-            print(f"{name}+layer, {arrays}: {found.counts()}, {len(wrong)} differ", flush=True)
+            print(f"{name}+layer, {arrays}: {dict(found.counts())}, {len(wrong)} differ", flush=True)
             for test, why in wrong.items():
                 print(f"  {test}: {why}")
             if wrong:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-SECONDS = 15  # for one module: a driver takes some of them on a machine with many GPUs
+SECONDS = 60  # for one module, on however busy a machine: a driver takes some of them itself
 UCX = ("uct", "ucm", "ucx_perftest")  # how names of its modules begin, after `lib`
 ALLOCATIONS = 1 << 20 | 1 << 21  # UCM_EVENT_MEM_TYPE_ALLOC and _FREE (src/ucm/api/ucm.h in UCX)
 

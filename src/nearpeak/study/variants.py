@@ -195,7 +195,9 @@ class Awarenesses:
         tried = [((Who(it.library, it.settings), it.buffers, it.operation), it) for it in found]
         bad = [(trial, it) for trial, it in tried if it.status not in (GOOD, NOT_TRIED)]
         self._wrong = {trial for trial, it in bad if not it.host_device}
-        self._needs_gpu = {trial for trial, it in bad if it.host_device == "none"}
+        # What fails with a GPU in each rank, too, needs none.
+        bare = {trial for trial, it in bad if it.host_device == "none"}
+        self._needs_gpu = bare - self._wrong
         self._unsafe = {trial for trial, it in tried if it.after_others}
         self._benchmarks = {benchmark.name: benchmark for benchmark in described.benchmarks}
 
