@@ -288,7 +288,9 @@ def main() -> int:
         for arrays in chosen.arrays:
             found = run(suite, resolve(f"{name}+layer"), Choice(arrays, chosen.short), env)
             wrong = differences(without, found)
-            print(f"{name}+layer, {arrays}: {dict(found.counts())}, {len(wrong)} differ", flush=True)
+            print(
+                f"{name}+layer, {arrays}: {dict(found.counts())}, {len(wrong)} differ", flush=True
+            )
             for test, why in wrong.items():
                 print(f"  {test}: {why}")
             if wrong:

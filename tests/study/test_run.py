@@ -441,16 +441,20 @@ def test_a_log_that_cannot_be_written_ends_the_study(study: Any, standins: Modul
         study.run(standins.small_plan())
 
 
-def test_ranks_are_given_the_devices_of_their_ends(study: Any, standins: ModuleType) -> None:
-    path = standins.gpu_path("host-gpu near")
+@pytest.mark.parametrize(("held", "shown"), [(None, "GPU-1"), ("GPU-0", "GPU-0"), ("-", "-")])
+def test_ranks_are_given_the_devices_of_their_ends(
+    study: Any, standins: ModuleType, held: str | None, shown: str
+) -> None:
+    path = standins.gpu_path("host-gpu near", device=held)
     study.run(standins.small_plan(paths=(path,), buffers="D,H"))
     assert {end.status for end in study.ends()} == {"ok"}
     begun = [record for record in study.records() if isinstance(record, LaunchRecord)]
     assert {group.buffers for launch in begun for group in launch.groups} == {"D,H"}
     mpi = next(launch.command for launch in begun if launch.role == "mpi")
     ceiling = next(launch.command for launch in begun if launch.role == "ceiling")
-    assert "--buffers D,H --devices GPU-1,GPU-1 --reversed" in mpi
-    assert "gpu --cpus 1,0 --buffers D,H --devices GPU-1,- --reuse fixed --touch none" in ceiling
+    assert f"--buffers D,H --devices {shown},GPU-1 --reversed" in mpi
+    where = f"gpu --cpus 1,0 --buffers D,H --devices GPU-1,{shown}"
+    assert f"{where} --reuse fixed --touch none" in ceiling
     ranks = next(
         record.ranks for record in study.records() if isinstance(record, EnvironmentRecord)
     )
