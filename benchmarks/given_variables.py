@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does each variable and flag that Nearpeak gives launches do to them?
+"""Measures the effect of each variable and flag that Nearpeak gives launches.
 
 Each is left out in turn: launches with all and launches without one take turns in blocks, each in a
 new random order, with a second launch with all in each block, which says how far two alike differ.
@@ -143,7 +143,7 @@ def measure(arguments: argparse.Namespace) -> None:
             if variant.name != LIBRARY_PATH:  # the user's own stays
                 os.environ.pop(variant.name, None)
     before = json.loads(arguments.output.read_text()) if arguments.output.exists() else None
-    joined(before, document(planned))  # what does not belong together is told before it is measured
+    joined(before, document(planned))  # refuses a file of other libraries before measuring
     chance = random.Random(1)
     for block in range(arguments.blocks):
         for launches in planned:
@@ -180,7 +180,7 @@ def plan(name: str, place: str, only: Sequence[str] | None) -> Launches:
 
 
 def program(chosen: Single) -> list[str]:
-    """As the launch line has it."""
+    """The path of nearpeak-mpi in the launch line."""
     argv = chosen.line([]).argv
     return [next(word for word in argv if word.endswith("nearpeak-mpi"))]
 
@@ -262,7 +262,7 @@ def plain(text: str) -> str:
 
 
 def compared(launches: Launches, variant: Variant) -> dict[str, dict[str, Any]]:
-    """How many times as long each case takes without it."""
+    """Compares launches without the variable to launches with all, by case."""
     found = {}
     for case, better in launches.better.items():
         ratios = times(variant, launches, case, better)
@@ -278,7 +278,7 @@ def compared(launches: Launches, variant: Variant) -> dict[str, dict[str, Any]]:
 
 
 def bounds(ratios: Sequence[float]) -> list[float]:
-    """Of the median: the interval, or with few values their range."""
+    """The interval of the median; with few values, their range."""
     low, high = interval(ratios, positive=True) or (min(ratios), max(ratios))
     return [round(low, 3), round(high, 3)]
 
@@ -292,7 +292,7 @@ def times(variant: Variant, launches: Launches, case: str, better: str) -> list[
 
 
 def says(variant: Variant, cases: dict[str, dict[str, Any]]) -> str:
-    """What the docstring above has."""
+    """Judges a variable in the words of the module's docstring."""
     if variant.errors and not variant.values:
         apart = all(error.startswith(ELSEWHERE) for error in variant.errors)
         return "elsewhere" if apart else "does not run"

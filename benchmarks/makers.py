@@ -35,7 +35,7 @@ class Needed:
 
 @dataclass(frozen=True)
 class Makers:
-    """How a library is started as its makers have it."""
+    """The launcher and variables of a library with its makers' defaults."""
 
     abi: str  # whose mpi.h a program for it is compiled with
     launcher: str

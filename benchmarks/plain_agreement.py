@@ -121,7 +121,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Row:
-    """What the table shows of one size: the medians of the rounds, and ratios to nearpeak's."""
+    """One row of the table: the medians of the rounds at one size, and ratios to nearpeak's."""
 
     benchmark: str
     size_bytes: int
@@ -225,7 +225,8 @@ def compare(arguments: argparse.Namespace, scratch: Path) -> None:
 def cases_of(
     names: Sequence[str], buffers: Sequence[str], host_ranks: Sequence[str]
 ) -> Iterator[Case]:
-    """What this machine can measure; says why of what it cannot. UserError for unknown names."""
+    """Lists the comparisons that this machine can make, and prints why it cannot make the others.
+    UserError for unknown names."""
     if unknown := [name for name in names if name not in MAKERS]:
         raise UserError(
             f"{unknown[0]} has no row in {makers.__file__}: add what its makers say that it needs"
@@ -262,7 +263,7 @@ class Runner:
             print(f"Left out of the environment: {' '.join(left_out)}")
 
     def described(self, case: Case) -> Iterator[str]:
-        """What each side sets."""
+        """The variables that each side sets."""
         yield f"{case.title}: {case.single.path.id}, CPUs {' '.join(cpus_of(case))}"
         needed = makers.needed_by(
             case.library, gpu_buffers=needs_gpu(case.buffers), gpus=bool(case.gpus)
@@ -379,7 +380,7 @@ class Runner:
     def _launch(
         self, case: Case, program: str, turn: int, line: CommandLine, shell: dict[str, str]
     ) -> str:
-        """What it printed; a failure is kept, and printed at once."""
+        """Returns the output; keeps a failure, and prints it at once."""
         case.lines.setdefault(program, shell_line(line))
         log = self._scratch / "launch.log"
         log.unlink(missing_ok=True)
@@ -432,7 +433,7 @@ def gpus_of(case: Case, host_rank: str) -> list[Gpu | None]:
 
 
 def ordinal(gpu: Gpu | None) -> str:
-    """As the plain program takes it: CUDA's number among those that are visible."""
+    """CUDA's number of a GPU among the visible ones, which the plain program takes."""
     if gpu is None:
         return "-"
     return str(gpu.index if gpu.ordinal is None else gpu.ordinal)

@@ -52,11 +52,17 @@ def _test(lane: str, case: ElementTree.Element) -> Test:
         return Test(lane, name, case.find("skipped") is not None, None)
     # ctest knows only that its program failed: lines of doctest and of sanitizers say where.
     message, printed = failure.get("message", ""), case.findtext("system-out", "")
-    grave = SANITIZER.findall(printed) if printed else []
+    grave = SANITIZER.findall(printed)
     errors = re.findall(r".*\bERROR: .*", printed)
     lines = [*grave, *errors, *message.splitlines(), "no reason given"]
     reason = next(line.strip() for line in lines if line.strip())[:WIDTH]
     return Test(lane, name, False, reason, max(1, len(errors)), not grave)
+
+
+def unreported(lanes: Sequence[str], tests: Sequence[Test]) -> list[str]:
+    """The lanes without a test, as they left no report."""
+    reported = {test.lane for test in tests}
+    return [lane for lane in lanes if lane not in reported]
 
 
 def make_again(lane: str) -> None:
@@ -67,7 +73,7 @@ def make_again(lane: str) -> None:
 def judge(folder: Path, lanes: Sequence[str], rerun: Callable[[str], object] = make_again) -> int:
     """Runs the failed tests of all lanes again, prints the verdict, and returns the exit status."""
     tests = [test for lane in lanes for test in read(folder, lane)]
-    missing = [lane for lane in lanes if lane not in {test.lane for test in tests}]
+    missing = unreported(lanes, tests)
     failed = [test for test in tests if test.reason is not None]
     if sum(test.failures for test in failed) > MOST:
         again = failed

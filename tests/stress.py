@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from alone import Test, read
+from alone import Test, read, unreported
 
 LOOPS = 2  # busy ones on each CPU
 
@@ -63,9 +63,7 @@ def main(folder: Path, number: int, lanes: Sequence[str]) -> int:
     with load():
         rounds = [run(folder / str(each), lanes) for each in range(1, number + 1)]
     lines = differences(rounds)
-    lines += [
-        f"{lane}: no report" for lane in lanes if not any(test.lane == lane for test in rounds[0])
-    ]
+    lines += [f"{lane}: no report" for lane in unreported(lanes, rounds[0])]
     print(*lines, sep="\n", end="\n" if lines else "")
     print(f"{number} rounds of {len(rounds[0])} tests beside load: {len(lines)} differ")
     return 1 if lines else 0

@@ -21,12 +21,12 @@ _TWO_VALUES = ("--mca", "--prtemca", "--setopt")  # a parameter's name is a part
 
 
 class Why(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """What is known of a variable or flag that Nearpeak gives launches."""
+    """The class, reason and proof of a variable or flag that Nearpeak gives launches."""
 
     kind: Class = msgspec.field(name="class")
     reason: str
-    # A test, or a row of a recording of benchmarks/given_variables.py ("FILE#LIBRARY NAME"). Empty:
-    # unproven.
+    # A test, or a row of a recording of benchmarks/given_variables.py:
+    # "FILE#LIBRARY, LAUNCH, NAME". Empty: unproven.
     proof: str = ""
 
 
@@ -70,7 +70,7 @@ class Set(NamedTuple):
 
 
 def set_by(library: Library) -> Iterator[Set]:
-    """What the library's entry of the catalogue gives its launches, and what its family does."""
+    """The variables and flags from the library's entry in the catalogue, and from its family."""
     family = all_families()[library.family]
     of_family = f"family {family.name}"
     if library.entry:
