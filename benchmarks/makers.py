@@ -16,10 +16,13 @@ from nearpeak.libraries.library import CommandLine
 PATH = "LD_LIBRARY_PATH"
 # What of the shell would change a library.
 SETTINGS = ("OMPI_", "OPAL_", "PRTE_", "PMIX_", "UCX_", "UCC_", "I_MPI_", "FI_", "MPIR_", "MPICH_")
+# OMB takes the GPU of this number. It knows none of the variables of Intel MPI's launcher: without
+# the number both ranks take the first GPU.
+NUMBERED = "export LOCAL_RANK=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; "
+ANYWHERE = NUMBERED + 'exec "$@"'
 # Arguments: the number of ranks, the CPUs of each, then the program.
-BOUND = (
-    'n=$1; shift; r=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; eval "c=\\${$((r + 1))}"; shift "$n"; '
-    'exec taskset -c "$c" "$@"'
+BOUND = NUMBERED + (
+    'n=$1; shift; eval "c=\\${$((LOCAL_RANK + 1))}"; shift "$n"; exec taskset -c "$c" "$@"'
 )
 
 
@@ -139,7 +142,7 @@ def command_line(
         argv.append("--allow-run-as-root")
     count = str(len(cpus))
     if not bound:
-        return CommandLine(argv=[*argv, "-n", count, *program], env=env)
+        return CommandLine(argv=[*argv, "-n", count, "sh", "-c", ANYWHERE, "sh", *program], env=env)
     inner = ["sh", "-c", BOUND, "sh", count, *cpus, *program]
     argv += [*makers.unbound_flags, "-n", count, *inner]
     return CommandLine(argv=argv, env={**env, **makers.unbound})
