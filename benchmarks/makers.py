@@ -16,13 +16,10 @@ from nearpeak.libraries.library import CommandLine
 PATH = "LD_LIBRARY_PATH"
 # What of the shell would change a library.
 SETTINGS = ("OMPI_", "OPAL_", "PRTE_", "PMIX_", "UCX_", "UCC_", "I_MPI_", "FI_", "MPIR_", "MPICH_")
-# OMB takes the GPU of this number. It knows none of the variables of Intel MPI's launcher: without
-# the number both ranks take the first GPU.
-NUMBERED = "export LOCAL_RANK=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; "
-ANYWHERE = NUMBERED + 'exec "$@"'
 # Arguments: the number of ranks, the CPUs of each, then the program.
-BOUND = NUMBERED + (
-    'n=$1; shift; eval "c=\\${$((LOCAL_RANK + 1))}"; shift "$n"; exec taskset -c "$c" "$@"'
+BOUND = (
+    'n=$1; shift; r=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; eval "c=\\${$((r + 1))}"; shift "$n"; '
+    'exec taskset -c "$c" "$@"'
 )
 
 
@@ -44,6 +41,8 @@ class Makers:
     launcher: str
     variables: tuple[Needed, ...]
     device_buffers: bool = False
+    # Its launcher shows each rank the GPU of its number, unless CUDA_VISIBLE_DEVICES is set.
+    pins_gpus: bool = False
     # What turns its own binding off, so that ranks stay on the CPUs that they are given.
     unbound_flags: tuple[str, ...] = ()
     unbound: Mapping[str, str] = field(default_factory=dict)
@@ -88,6 +87,7 @@ MAKERS = {
         abi="mpich",
         launcher="{intel}/bin/mpiexec",
         device_buffers=True,
+        pins_gpus=True,
         unbound={"I_MPI_PIN": "0"},
         variables=(
             Needed(PATH, "{intel}/lib", "where libmpi is"),
@@ -142,7 +142,7 @@ def command_line(
         argv.append("--allow-run-as-root")
     count = str(len(cpus))
     if not bound:
-        return CommandLine(argv=[*argv, "-n", count, "sh", "-c", ANYWHERE, "sh", *program], env=env)
+        return CommandLine(argv=[*argv, "-n", count, *program], env=env)
     inner = ["sh", "-c", BOUND, "sh", count, *cpus, *program]
     argv += [*makers.unbound_flags, "-n", count, *inner]
     return CommandLine(argv=argv, env={**env, **makers.unbound})

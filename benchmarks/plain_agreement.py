@@ -11,8 +11,9 @@ nearpeak-mpi, started as `nearpeak run` starts it, and with OMB if it is given:
 
 Each library of the catalogue that is installed is measured, with buffers in two GPUs (D,D), from
 the host to a GPU (H,D) and in host memory (H,H). The table has the medians over the rounds, and the
-median, least and largest of the ratios within rounds. A row is marked if a median ratio is not
-within 5 %, and the marked rows stand at the end again: each needs a reason.
+median of the ratios within rounds with its bounds: the 95 % interval, or the range of fewer than
+six rounds. Of a row * says that the bounds of a ratio lie outside 5 %: it needs a reason. ? says
+that they lie on both sides of a border: more rounds are needed. Both stand at the end again.
 
 What is the same on both sides: the CPUs (--binding makers leaves them to the launcher), the
 windows, and that each message of a window has a buffer of its own (OMB: `-b multiple`). What
@@ -67,6 +68,7 @@ from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.launch import shell_line
 from nearpeak.libraries.library import CommandLine
 from nearpeak.machine.machine import Gpu
+from nearpeak.statistics.intervals import interval
 from nearpeak.study.single import Single, choose
 from nearpeak.terms.buffers import needs_gpu, parse_buffers
 from nearpeak.terms.sizes import format_bytes, parse_sizes
@@ -126,11 +128,20 @@ class Row:
     benchmark: str
     size_bytes: int
     medians: dict[str, float]
-    ratios: dict[str, tuple[float, float, float]]  # of others: median, least, largest
+    ratios: dict[str, tuple[float, float, float]]  # of others: median and its bounds
 
     @property
     def outside(self) -> bool:
-        return any(abs(ratio - 1) > TOLERANCE for ratio, _, _ in self.ratios.values())
+        return any(
+            low > 1 + TOLERANCE or high < 1 - TOLERANCE for _, low, high in self.ratios.values()
+        )
+
+    @property
+    def mark(self) -> str:
+        within = all(
+            low >= 1 - TOLERANCE and high <= 1 + TOLERANCE for _, low, high in self.ratios.values()
+        )
+        return "*" if self.outside else " " if within else "?"
 
 
 @dataclass(frozen=True)
@@ -373,8 +384,8 @@ class Runner:
         if not in_gpu:
             return line
         env = {**line.env, "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}  # as the devices are numbered here
-        if omb:
-            env["CUDA_VISIBLE_DEVICES"] = ",".join(visible(case))
+        if omb and (listed := visible(case)):
+            env["CUDA_VISIBLE_DEVICES"] = ",".join(listed)
         return CommandLine(argv=line.argv, env=env)
 
     def _launch(
@@ -441,10 +452,14 @@ def ordinal(gpu: Gpu | None) -> str:
 
 def visible(case: Case) -> list[str]:
     """The GPUs for OMB, which takes the one of a rank's number: that of rank 0, of rank 1, then
-    the others; one alone if both ranks share it."""
+    the others; one alone if both ranks share it. None where the launcher shows each rank its own:
+    with the variable both of OMB's ranks took the first GPU (Intel MPI, 150 us in place of 12)."""
     placed = list(dict.fromkeys(gpu.uuid for gpu in gpus_of(case, case.host_rank) if gpu))
-    shared = len(placed) == 1
-    return placed if shared else [*placed, *(g.uuid for g in case.gpus if g.uuid not in placed)]
+    if len(placed) == 1:
+        return placed
+    if MAKERS[case.library].pins_gpus:
+        return []
+    return [*placed, *(gpu.uuid for gpu in case.gpus if gpu.uuid not in placed)]
 
 
 def cpus_of(case: Case) -> list[str]:
@@ -530,9 +545,12 @@ def rows_of(values: Mapping[tuple[str, Key], Times], sizes: Sequence[int]) -> li
 
 
 def ratio(theirs: Times, ours: Times) -> tuple[float, float, float] | None:
-    """The median, least and largest over the rounds that have both; None without one."""
+    """The median over the rounds that have both, and its bounds; None without a round."""
     within = [value / ours[turn] for turn, value in theirs.items() if ours.get(turn)]
-    return (statistics.median(within), min(within), max(within)) if within else None
+    if not within:
+        return None
+    low, high = interval(within, positive=True) or (min(within), max(within))
+    return statistics.median(within), low, high
 
 
 def table(case: Case, rows: Sequence[Row]) -> Iterator[str]:
@@ -545,7 +563,7 @@ def table(case: Case, rows: Sequence[Row]) -> Iterator[str]:
         shown = [figure(row.medians.get(who)) for who in (NEARPEAK, PLAIN, OMB)]
         ratios = [ratio_words(row.ratios.get(who)) for who in (PLAIN, OMB)]
         yield (
-            f"{'*' if row.outside else ' '} {row.benchmark:8} {format_bytes(row.size_bytes):>5} "
+            f"{row.mark} {row.benchmark:8} {format_bytes(row.size_bytes):>5} "
             f"{' '.join(f'{text:>10}' for text in shown)}  "
             f"{' '.join(f'{text:22}' for text in ratios)} {UNITS[row.benchmark]}"
         )
@@ -564,13 +582,15 @@ def ratio_words(found: tuple[float, float, float] | None) -> str:
 
 
 def summary(cases: Sequence[Case], rows: Mapping[str, Sequence[Row]]) -> Iterator[str]:
-    """The rows outside the tolerance, and what of each case is lacking."""
-    marked = [(case, row) for case in cases for row in rows[case.title] if row.outside]
-    yield f"\nOutside {TOLERANCE * 100:.0f} %: {len(marked) or 'no row'}"
-    for case, row in marked:
-        words = [f"{who} {ratio_words(found)}" for who, found in row.ratios.items()]
-        size = format_bytes(row.size_bytes)
-        yield f"  {case.title}, {row.benchmark} {size}: {', '.join(words)}"
+    """The rows outside the tolerance, then those of which the rounds do not say."""
+    percent = f"{TOLERANCE * 100:.0f} %"
+    for mark, title in (("*", f"Outside {percent}"), ("?", f"Within {percent} or not, not known")):
+        marked = [(case, row) for case in cases for row in rows[case.title] if row.mark == mark]
+        yield f"\n{title}: {len(marked) or 'no row'}"
+        for case, row in marked:
+            words = [f"{who} {ratio_words(found)}" for who, found in row.ratios.items()]
+            size = format_bytes(row.size_bytes)
+            yield f"  {case.title}, {row.benchmark} {size}: {', '.join(words)}"
 
 
 def recorded(

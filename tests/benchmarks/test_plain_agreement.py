@@ -80,10 +80,20 @@ def test_ratios_are_within_rounds_and_rows_outside_are_marked(plain: ModuleType)
     [row] = plain.rows_of(values, [8, 16])
     assert row.ratios == {plain.PLAIN: (1.0, 1.0, 1.25), plain.OMB: (2.0, 2.0, 2.0)}
     assert row.outside
+    assert row.mark == "*"
     del values[plain.OMB, key]
     [row] = plain.rows_of(values, [8, 16])
     assert not row.outside
+    assert row.mark == "?"
     assert row.medians == {plain.NEARPEAK: 2.0, plain.PLAIN: 3.25}
+
+
+def test_six_rounds_within_the_tolerance_are_not_marked(plain: ModuleType) -> None:
+    key = ("latency", 8)
+    theirs = dict(enumerate([1.01, 0.99, 1.02, 0.98, 1.0, 1.01]))
+    values = {(plain.NEARPEAK, key): dict.fromkeys(range(6), 1.0), (plain.PLAIN, key): theirs}
+    [row] = plain.rows_of(values, [8])
+    assert row.mark == " "
 
 
 def test_variables_of_our_side_can_be_changed(plain: ModuleType) -> None:
@@ -97,18 +107,20 @@ def test_variables_of_our_side_can_be_changed(plain: ModuleType) -> None:
 
 
 @pytest.mark.parametrize(
-    ("host_rank", "plain_gpus", "omb_gpus"),
+    ("library", "host_rank", "plain_gpus", "omb_gpus"),
     [
-        ("own", ["1", "0"], ["GPU-b", "GPU-a"]),
-        ("same", ["0", "0"], ["GPU-a"]),
-        ("none", ["-", "0"], ["GPU-a"]),
+        ("openmpi-cuda", "own", ["1", "0"], ["GPU-b", "GPU-a"]),
+        ("openmpi-cuda", "same", ["0", "0"], ["GPU-a"]),
+        ("openmpi-cuda", "none", ["-", "0"], ["GPU-a"]),
+        ("intel", "own", ["1", "0"], []),
+        ("intel", "same", ["0", "0"], ["GPU-a"]),
     ],
 )
 def test_who_takes_which_gpu(
-    plain: ModuleType, host_rank: str, plain_gpus: list[str], omb_gpus: list[str]
+    plain: ModuleType, library: str, host_rank: str, plain_gpus: list[str], omb_gpus: list[str]
 ) -> None:
     gpus = [SimpleNamespace(uuid=f"GPU-{x}", index=i, ordinal=None) for i, x in enumerate("ab")]
     ends = [SimpleNamespace(gpu=None), SimpleNamespace(gpu="GPU-a")]
-    case = plain.Case("intel", "H,D", host_rank, SimpleNamespace(ends=ends), gpus)
+    case = plain.Case(library, "H,D", host_rank, SimpleNamespace(ends=ends), gpus)
     assert [plain.ordinal(gpu) for gpu in plain.gpus_of(case, host_rank)] == plain_gpus
     assert plain.visible(case) == omb_gpus
