@@ -122,6 +122,7 @@ def environment_of_module(tmp_path: Path) -> Callable[[Path], dict[str, str]]:
         stand_in.write_text(
             "proc module-whatis {text} {}\n"
             "proc setenv {name value} {set ::found($name) $value}\n"
+            'proc unsetenv {name} {set ::found($name) "<unset>"}\n'
             "proc prepend-path {name value} {\n"
             '  if {[info exists ::found($name)]} {append value ":" $::found($name)}\n'
             "  set ::found($name) $value\n"

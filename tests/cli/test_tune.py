@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from nearpeak.libraries.library import UNSET
 from nearpeak.libraries.profiles import Profile
 from nearpeak.libraries.tunables import Offered, Tunable
 from nearpeak.machine import allocation
@@ -80,12 +81,13 @@ def test_the_values_that_would_be_tried(
         setting("ANY", values=["1", "2"]),
         setting("GPU", needs=["gpu"]),
         setting("LACKS"),
+        setting("GIVEN", values=[UNSET]),
     ]
     offered[2] = offered[2]._replace(there=False)
     monkeypatch.setattr(run, "offered", lambda _: offered)
     before = list(tmp_path.iterdir())
     code, out, err = nearpeak("tune", "--mpi", "one", "--for", "latency:8", "--dry-run")
-    assert (code, out) == (0, "ANY=1\n"), err
+    assert (code, out) == (0, "ANY=1\nwithout GIVEN\n"), err
     assert list(tmp_path.iterdir()) == before
 
 

@@ -334,6 +334,7 @@ def given(env: dict[str, str], flags: Sequence[str] = ()) -> Settings:
         (given({"A": "1"}), given({"A": "2"}), [("env", "A", "1", "2")]),
         (given({"A": "1"}), given({"A": "1"}), []),
         (given({}, ["--mca", "pml"]), given({}), [("flags", "", "--mca pml", None)]),
+        (Settings(unset=["A", "B"]), given({}), [("unset", "", "A B", None)]),
     ],
 )
 def test_settings_that_are_a_remedy_say_what_they_change(

@@ -66,6 +66,9 @@ def test_what_is_set_is_not_advised_but_told(by_hand: Any) -> None:
     findings = found(by_hand, OVER_UCX, given=given)
     assert named_settings(findings) == [(PIECES.name, PIECES.value)]
     assert variables(findings[0]) == []
+    env = {**OVER_UCX, "UCX_CUDA_COPY_DMABUF": "y"}
+    without = found(by_hand, env, given=Settings(unset=["UCX_CUDA_COPY_DMABUF"]))
+    assert named_settings(without) == named_settings(found(by_hand, OVER_UCX))
 
 
 @pytest.mark.parametrize("value", ["n", "no", "y", "try", None])

@@ -215,14 +215,70 @@ def test_occasions_are_known() -> None:
     assert occasions == set(given.OCCASIONS)
 
 
-def test_a_search_leaves_alone_what_is_not_known_to_be_harmless(
+def test_a_search_leaves_alone_what_is_needed_and_what_a_module_sets(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    library = made_library("a", entry="a", env={"NEEDED": "1", "HARMLESS": "2", "OTHER": "3"})
-    classes = {"NEEDED": "needed", "HARMLESS": "harmless"}
+    own = {"NEEDED": "1", "HARMLESS": "2", "UNPROVEN": "4"}
+    library = made_library("a", entry="a", env={**own, "OTHER": "3"})
+    classes = {"NEEDED": "needed", "HARMLESS": "harmless", "UNPROVEN": "unproven"}
     why = {name: given.Why(kind=kind, reason="x") for name, kind in classes.items()}
     monkeypatch.setattr(given, "reasons", lambda: {"library a": {"always": why}})
     assert given.fixed(library) == {"NEEDED": "1", "OTHER": "3"}
+
+
+def from_wheel(name: str) -> Library:
+    entry = catalogue.entry(name)
+    known: Any = {"family": entry.family, "version": entry.version, "env": entry.environment}
+    return made_library(name, entry=name, origin="installed", **known)
+
+
+@pytest.mark.parametrize(
+    ("name", "free"),
+    [
+        ("openmpi", {"OPAL_PREFIX"}),
+        (
+            "openmpi-cuda",
+            {
+                *("OPAL_PREFIX", "UCX_MODULE_DIR", "OMPI_MCA_pml", "OMPI_MCA_btl"),
+                "OMPI_MCA_opal_common_ucx_devices",
+            },
+        ),
+        ("mpich", {"MPIR_CVAR_ENABLE_GPU"}),
+        (
+            "intel",
+            {
+                *("I_MPI_ROOT", "FI_PROVIDER", "I_MPI_PIN", "I_MPI_OFFLOAD_PIN"),
+                "I_MPI_JOB_RESPECT_PROCESS_PLACEMENT",
+            },
+        ),
+    ],
+)
+def test_launches_may_do_without_what_nobody_knows_to_be_needed(name: str, free: set[str]) -> None:
+    assert {each.name for each in given.dispensable(from_wheel(name))} == free
+
+
+@pytest.mark.parametrize(
+    ("name", "variable", "why"),
+    [
+        ("intel", "I_MPI_OFFLOAD", "launches of intel need it (it takes device buffers: without"),
+        ("openmpi", "LD_LIBRARY_PATH", "launches of openmpi need it (the folder of the library"),
+        ("mpich", "UCX_TLS", "launches of mpich need it (the netmod UCX"),
+        ("mpich", "UCX_NET_DEVICES", "launches of mpich need it (what runs over UCX takes"),
+        ("intel", "I_MPI_PNI", "Nearpeak gives it no launch of intel; did you mean 'I_MPI_PIN'?"),
+        ("intel", "I_MPI_ROOT", "launches inherit it from your shell: unset it there"),
+    ],
+)
+def test_what_settings_cannot_leave_out(
+    name: str, variable: str, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("I_MPI_ROOT", "/opt/intel")
+    library = from_wheel(name)
+    given.check_unset(
+        library, Settings(unset=[each.name for each in given.dispensable(library)][1:])
+    )
+    message = f"settings 'mine' cannot leave out {variable}: {why}"
+    with pytest.raises(UserError, match=re.escape(message)):
+        given.check_unset(library, Settings(name="mine", unset=[variable]))
 
 
 def test_flags_of_a_line() -> None:

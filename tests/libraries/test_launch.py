@@ -23,7 +23,7 @@ from nearpeak.libraries.launch import (
     needed,
     shell_line,
 )
-from nearpeak.libraries.library import CommandLine, Launch, Library, Rank, Settings
+from nearpeak.libraries.library import UNSET, CommandLine, Launch, Library, Rank, Settings
 
 CPUS = sorted(os.sched_getaffinity(0))
 Where = Callable[[Library], str]
@@ -92,6 +92,32 @@ def test_settings_overrule_all_but_the_forced_network_and_lead(
     shared = command_line(made_up("mpich"), Launch(program=["p"], ranks=ranks, settings=settings))
     assert shared.env["UCX_TLS"] == "sm"
     assert line.argv.index("-v") < line.argv.index("p")
+
+
+def test_settings_leave_out_what_nearpeak_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of library and family, also with device buffers; neither the forced network, nor what the
+    settings set themselves."""
+    monkeypatch.setenv("I_MPI_PIN", "1")  # the shell's own stays, so that no launch changes it
+    names = ["I_MPI_PIN", "I_MPI_OFFLOAD_PIN", "FI_PROVIDER", "OWN"]
+    settings = Settings(name="x", unset=names, env={"OWN": "1"})
+    library = made_up("intel", env={"OWN": "0", "KEPT": "0"})
+    started = Launch(program=["p"], ranks=[Rank(cpus=[0])] * 2, gpu=True, settings=settings)
+    line = command_line(library, started)
+    assert line.env.keys().isdisjoint(names[:2])
+    assert (line.env["OWN"], line.env["KEPT"], line.env["I_MPI_OFFLOAD"]) == ("1", "0", "1")
+    assert line.env["LD_LIBRARY_PATH"].startswith("/opt/mpi/lib")
+    forced = Launch(program=["p"], ranks=started.ranks, settings=settings, network_only=True)
+    assert command_line(library, forced).env["FI_PROVIDER"] == "tcp"
+
+
+def test_values_of_a_search_overrule_what_nearpeak_gives() -> None:
+    entry = catalogue.entry("openmpi-cuda")
+    library = made_up("openmpi", origin="installed", entry=entry.name, env=entry.environment)
+    for value, names in (("ob1", {"OMPI_MCA_pml"}), (UNSET, set())):
+        settings = Settings().changed({"OMPI_MCA_pml": value})
+        line = command_line(library, Launch(program=["p"], ranks=[], settings=settings))
+        assert {name for name in line.env if name == "OMPI_MCA_pml"} == names
+        assert line.env.get("OMPI_MCA_pml", UNSET) == value
 
 
 def test_between_hosts_the_network_is_the_librarys_choice() -> None:

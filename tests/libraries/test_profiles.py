@@ -49,6 +49,17 @@ def test_what_is_written_is_read(file: Path) -> None:
     assert found.summary == "tuned on node1, 2026-01-02"
 
 
+def test_what_a_profile_leaves_out_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "profile.toml"
+    library = made_library("mine", family="mpich", version="5.0.11")
+    profile = msgspec.structs.replace(PROFILE, build="", family="mpich")
+    for names in (["MPIR_CVAR_ENABLE_GPU"], ["MPIR_CVAR_NOLOCAL"]):
+        file.write_text(to_toml(msgspec.structs.replace(profile, unset=names)))
+        assert profiles.load(file, library).unset == names
+    with pytest.raises(UserError, match="settings 'tuned' cannot leave out MPIR_CVAR_NOLOCAL"):
+        settings.find(library, str(file))
+
+
 def test_a_file_that_a_variable_names_is_the_one_beside_it(tmp_path: Path) -> None:
     profile = msgspec.structs.replace(PROFILE, env={"RULES": "/a/b"}, files={"RULES": "r.conf"})
     file = tmp_path / "profile.toml"

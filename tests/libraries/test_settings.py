@@ -11,7 +11,7 @@ from made_libraries import made_library
 from nearpeak.errors import UserError
 from nearpeak.libraries import settings
 from nearpeak.libraries.families import all_families
-from nearpeak.libraries.library import Settings
+from nearpeak.libraries.library import UNSET, Settings
 
 
 def test_every_settings_says_what_it_changes() -> None:
@@ -23,7 +23,24 @@ def test_every_settings_says_what_it_changes() -> None:
             assert each.name == name
             assert each.summary
             assert "\n" not in each.summary
-            assert each.env or each.flags
+            assert each.env or each.flags or each.unset
+
+
+def test_a_change_of_a_variable_is_a_value_or_that_it_is_left_out() -> None:
+    base = Settings(name="x", env={"A": "1", "B": "1"}, flags=["-v"], unset=["C", "D"])
+    found = base.changed({"A": UNSET, "B": "2", "C": "3", "E": UNSET})
+    assert (found.name, found.flags) == ("x", ["-v"])
+    assert (found.env, found.unset) == ({"B": "2", "C": "3"}, ["D", "A", "E"])
+    assert base.changed({}) == base
+
+
+def test_settings_that_leave_out_what_is_needed_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = Settings(name="bad", unset=["LD_LIBRARY_PATH"])
+    monkeypatch.setattr(settings, "known", lambda _: {"bad": made})
+    with pytest.raises(UserError, match="settings 'bad' cannot leave out LD_LIBRARY_PATH: "):
+        settings.find(made_library(), "bad")
 
 
 def test_find() -> None:

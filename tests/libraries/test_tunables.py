@@ -12,7 +12,7 @@ from made_libraries import made_library
 from nearpeak.libraries import tunables
 from nearpeak.libraries.families import all_families, natives
 from nearpeak.libraries.identify import CannotIdentify
-from nearpeak.libraries.library import Library
+from nearpeak.libraries.library import UNSET, Library
 from nearpeak.libraries.tunables import Tunable, answer, intel, mpich, openmpi, ucx
 from nearpeak.libraries.tunables.answer import Answer, names_in
 
@@ -324,6 +324,22 @@ def test_offered_are_the_librarys_own_defaults(tmp_path: Path) -> None:
     assert offered["OMPI_MCA_coll_tuned_bcast_algorithm"].there is False
     assert offered["OMPI_MCA_smsc"].there is False
     assert offered["UCX_TLS"].there is None
+
+
+def test_what_nearpeak_gives_and_nobody_proved_is_tried_without(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("I_MPI_ROOT", "/of/the/shell")  # launches would inherit it
+    found = {
+        each.tunable.name: each
+        for each in tunables.offered(library(tmp_path, family="intel"))
+        if UNSET in each.values
+    }
+    assert set(found) == {"I_MPI_PIN", "I_MPI_OFFLOAD_PIN"}  # harmless and needed ones stay
+    pin, offload = found["I_MPI_PIN"], found["I_MPI_OFFLOAD_PIN"]
+    assert (pin.there, pin.default, pin.values, pin.tunable.needs) == (True, "0", [UNSET], [])
+    assert offload.tunable.needs == ["gpu"]
+    assert pin.tunable.summary.startswith("Nearpeak gives it: its own binding is off")
 
 
 def test_a_component_without_a_way_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -334,6 +334,7 @@ def test_shared_gpu(by_hand: Any) -> None:
         (Settings(env={"A": "1"}), Settings(env={"A": "2"}), "A=1 in place of 2"),
         (Settings(), Settings(), "none that the plan knows"),
         (Settings(flags=["--mca", "pml"]), Settings(), "flags --mca pml in place of none"),
+        (Settings(unset=["A"]), Settings(), "left out A in place of none"),
     ],
 )
 def test_settings_name_the_difference(

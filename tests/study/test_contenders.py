@@ -68,6 +68,21 @@ def test_names_that_no_machine_knows_are_refused_and_others_are_told(
             list(not_here([away, wrong]))
 
 
+def test_settings_of_a_study_file_leave_out_what_nearpeak_gives(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(contenders, "resolve", lambda _: MPICH)
+
+    def chosen(name: str) -> list[Contender]:
+        settings = (Settings(name="own", unset=[name]),)
+        return choose_contenders([LibraryChoice(mpi="mpich", settings=settings)], lambda _: None)
+
+    [contender] = chosen("MPIR_CVAR_ENABLE_GPU")
+    assert contender.settings.unset == ["MPIR_CVAR_ENABLE_GPU"]
+    with pytest.raises(UserError, match="settings 'own' cannot leave out LD_LIBRARY_PATH"):
+        chosen("LD_LIBRARY_PATH")
+
+
 def test_a_library_that_is_not_whole_is_measured_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
     module = whole.Module(file="/mpi/ucx/libuct_a.so.0", missing=["liba.so.1"], error="liba.so.1")
     looks = {MPICH.name: whole.Modules(modules=[module])}

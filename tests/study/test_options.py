@@ -123,10 +123,11 @@ def test_a_wrong_key_is_named(tmp_path: Path, old: str, new: str, why: str) -> N
 
 
 def test_settings_by_name(tmp_path: Path) -> None:
-    text = 'mpi = ["a@x"]\n[[library]]\nmpi = "b"\nsettings = ["default", { name = "own" }]\n'
+    text = 'mpi = ["a@x"]\n[[library]]\nmpi = "b"\nsettings = ["default", '
+    text += '{ name = "own", unset = ["A"] }]\n'
     assert read_study_file(write(tmp_path, text)).libraries == [
         LibraryChoice(mpi="a", settings=("x",)),
-        LibraryChoice(mpi="b", settings=("default", Settings(name="own"))),
+        LibraryChoice(mpi="b", settings=("default", Settings(name="own", unset=["A"]))),
     ]
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.libraries import whole
+from nearpeak.libraries.library import Settings
 from nearpeak.machine.discover import discover
 from nearpeak.study import sessions
 from nearpeak.study.history import History
@@ -111,6 +112,14 @@ def test_of_a_digest_the_first_digits_are_shown() -> None:
     assert sessions.shown(old, new) == ("sha256 01234567", "sha256 fedcba98")
     both = "sha256 01234567 or sha256 fedcba98"
     assert sessions.shown(f"{old} or {new}", "none") == (both, "none")
+
+
+def test_settings_that_leave_nothing_out_have_the_digest_of_before() -> None:
+    before = {"env": {"A": "1"}, "flags": [], "name": "x", "summary": ""}
+    old = hashlib.sha256(msgspec.json.encode(before, order="sorted")).hexdigest()
+    settings = Settings(name="x", env={"A": "1"})
+    assert sessions.settings_digest(settings) == old
+    assert sessions.settings_digest(msgspec.structs.replace(settings, unset=["B"])) != old
 
 
 def test_differences_are_short() -> None:

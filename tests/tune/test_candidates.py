@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from nearpeak.libraries.library import UNSET
 from nearpeak.libraries.tunables import Offered, Tunable, of_component
 from nearpeak.tune.candidates import (
     Candidate,
@@ -52,6 +53,15 @@ def test_what_needs_a_gpu_comes_first_where_there_is_one() -> None:
 )
 def test_what_cannot_matter_is_left_out(offered: Offered, found: list[str]) -> None:
     assert labels([offered], given="GIVEN") == found
+
+
+def test_a_variable_that_nearpeak_gives_is_left_out_by_name() -> None:
+    offered = [setting("X", values=["1", UNSET]), setting("GPU", values=[UNSET], needs=["gpu"])]
+    assert labels(offered) == ["X=1", "without X"]
+    assert labels(offered, gpu=True) == ["without GPU", "X=1", "without X"]
+    assert labels(offered, gpu=True, given="GPU X") == []
+    both = together([Candidate((("X", UNSET),)), Candidate((("X", "1"), ("Y", "2")))])
+    assert both.label == "without X"  # of two values of one variable the first one
 
 
 def test_the_first_values_of_all_come_before_the_second_ones() -> None:

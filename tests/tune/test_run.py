@@ -12,7 +12,7 @@ import pytest
 from made_libraries import made_evidence, made_library
 
 from nearpeak.errors import UserError
-from nearpeak.libraries.library import Settings
+from nearpeak.libraries.library import UNSET, Settings
 from nearpeak.libraries.profiles import Apart, At
 from nearpeak.libraries.rules import Range, Table
 from nearpeak.libraries.tunables import Offered, Ruled, Tunable
@@ -26,6 +26,7 @@ from nearpeak.tune.run import (
     _calibrated,
     _calibration,
     _crossed,
+    _free,
     _kinds,
     _last,
     _operations,
@@ -86,7 +87,7 @@ def written(
         path="host-gpu near/1",
         free=free,
         host_messages=[made_evidence("host all")],
-        **{"env": ALL, "distances": {}, "lacking": [], **usual, **more},
+        **{"env": ALL, "unset": [], "distances": {}, "lacking": [], **usual, **more},
     )
     return profiles(PREPARED, journal, found)
 
@@ -189,6 +190,13 @@ def test_a_search_goes_on_with_the_same_build_alone(
         run.search(nothing, journal, lambda _: None, lambda _: None)
 
 
+def test_a_profile_leaves_out_what_the_search_did_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PREPARED.single, "library", made_library(family="mpich"))
+    [profile] = written("taken", None, env={}, unset=["MPIR_CVAR_ENABLE_GPU"]).values()
+    assert (profile.env, profile.unset) == (BASE, ["MPIR_CVAR_ENABLE_GPU"])
+    assert "MPIR_CVAR_ENABLE_GPU" not in profile.needed
+
+
 def test_a_profile_says_where_nothing_is_known_of_it() -> None:
     [profile] = written("taken", None, unguarded=["gpu-gpu same-gpu"]).values()
     assert profile.scope.endswith("of alpha (not measured: gpu-gpu same-gpu)")
@@ -276,6 +284,15 @@ def test_what_is_free_is_confirmed_beside_all_where_it_differs() -> None:
     }
     assert names(Outcome(taken=ALL, free=ALL)) == everything
     assert names(Outcome(taken=ALL, free={})) == everything
+
+
+def test_what_is_left_out_is_confirmed_and_told() -> None:
+    taken = {"FAST": "y", "I_MPI_PIN": UNSET}
+    [_, tuned] = settings(PREPARED, Outcome(taken=taken, free=taken))
+    assert (tuned.env, tuned.unset) == ({**BASE, "FAST": "y"}, ["I_MPI_PIN"])
+    confirmed: Any = SimpleNamespace(everywhere=True, targets=[], slower=[], host_messages=[])
+    free = _free(Outcome(free=taken), confirmed)
+    assert (free.env, free.unset) == ({"FAST": "y"}, ["I_MPI_PIN"])
 
 
 def test_what_was_tuned_before_is_told_apart_from_what_is_found() -> None:

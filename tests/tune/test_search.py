@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from nearpeak.arrays import Floats
+from nearpeak.libraries.library import UNSET
 from nearpeak.tune.budget import Work
 from nearpeak.tune.candidates import Candidate, Env
 from nearpeak.tune.search import Bench, Failed, Outcome, Search
@@ -103,6 +104,18 @@ def search(
 ) -> tuple[Outcome, Planted]:
     bench = Planted(effect, seed)
     return Search(bench, candidates({**FILLERS, **names}), seed).run(), bench
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_launch_without_a_variable_is_a_candidate_like_any_other(fails: bool) -> None:
+    def effect(env: Env) -> "tuple[float, float] | str":
+        if fails and env.get("GIVEN") == UNSET:
+            return "signal 11"
+        return (2.0, 2.0) if env.get("GIVEN") == UNSET else (1.0, 1.0)
+
+    found, _ = search(effect, {"GIVEN": [UNSET]})
+    assert mattering(found) == ({} if fails else {"GIVEN": UNSET})
+    assert found.refused == ({"without GIVEN": "signal 11"} if fails else {})
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import pytest
 
+from nearpeak.libraries.library import UNSET
 from nearpeak.tune.journal import Trial
 from nearpeak.tune.tried import tried
 
@@ -26,6 +27,11 @@ def test_what_a_value_does_is_told_though_others_were_beside_it() -> None:
     assert (first.setting, first.launches, second.launches) == ("A=1", 100, 100)
     assert first.times == pytest.approx([4.0, 1.0], rel=0.05)
     assert second.times == pytest.approx([1.0, 1.0], rel=0.05)
+
+
+def test_what_is_left_out_is_told() -> None:
+    [found] = tried([trial(4.0), trial(2.0, A=UNSET)], [{"A": UNSET}])
+    assert (found.setting, found.launches) == ("without A", 1)
 
 
 def test_what_failed_is_told_and_has_no_figure() -> None:

@@ -13,7 +13,7 @@ from made_libraries import made_evidence, made_library, made_profile
 from nearpeak.errors import UserError
 from nearpeak.libraries import settings
 from nearpeak.libraries.profiles import Profile
-from nearpeak.tune.written import ANYWAY, NAMES, TUNED, withdraw, write
+from nearpeak.tune.written import ANYWAY, LEFT_OUT, NAMES, TUNED, withdraw, write
 
 ENV = {
     "UCX_RNDV_THRESH": "intra:1,inter:auto",
@@ -91,6 +91,17 @@ def test_a_module_file_sets_them_too(
 ) -> None:
     assert environment_of_module(files["modulefile"]) == {**PROFILE.needed, **ENV}
     assert files["modulefile"].read_text().startswith("#%Module1.0\n")
+
+
+def test_what_is_left_out_is_unset(
+    tmp_path: Path, environment_of_module: Callable[[Path], dict[str, str]]
+) -> None:
+    profile = msgspec.structs.replace(PROFILE, unset=["I_MPI_PIN"])
+    files = {file.name: file for file in write(profile, tmp_path)}
+    assert sourced(files, "{I_MPI_PIN-none}", "export I_MPI_PIN=1") == "none"
+    assert environment_of_module(files["modulefile"])["I_MPI_PIN"] == "<unset>"
+    for name in ("profile.sh", "modulefile"):
+        assert f"# {LEFT_OUT}:\nunset" in files[name].read_text()
 
 
 def test_libraries_read_their_own_files(files: dict[str, Path]) -> None:

@@ -154,6 +154,7 @@ def show(
         table.add_column(no_wrap=True)
     for named in settings.known(library.family).values():
         what = [*(f"{key}={value}" for key, value in named.env.items()), *named.flags]
+        what += [f"without {variable}" for variable in named.unset]
         table.add_row(named.name, named.summary or "the library as it is", " ".join(what))
     console.print(table)
     _print_given(library)

@@ -333,7 +333,8 @@ def _write(found: "Tuned", profiles: "dict[str, Profile]", output: Path) -> None
     write_whole(output / "tune.json", text)
     files = {profile.scope: write(profile, output / folder) for folder, profile in profiles.items()}
     print_tuned(found, files, write_page(found, files, output))
-    to_study = " to the study" if found.env else ""  # which has begun: all that is added is its own
+    # The study has begun where something was taken: all that is added is its own.
+    to_study = " to the study" if found.env or found.unset else ""
     if found.unguarded or (found.lacking and not to_study):
         say(f"To add time{to_study}: {resume_command(output)} --budget {MORE}")
     if found.lacking and to_study:

@@ -316,3 +316,6 @@ def changes(better: Settings, own: Settings) -> Iterator[SettingChange]:
     if better.flags != own.flags:
         flags = [" ".join(settings.flags) or None for settings in (better, own)]
         yield SettingChange(kind="flags", value=flags[0], instead=flags[1])
+    if better.unset != own.unset:
+        unset = [" ".join(settings.unset) or None for settings in (better, own)]
+        yield SettingChange(kind="unset", value=unset[0], instead=unset[1])

@@ -116,7 +116,8 @@ def in_force(who: Who | None, known: Observations) -> dict[str, str]:
             }
     for library in known.libraries:
         if library.who == who:
-            found |= library.env | library.given.env
+            kept = {k: v for k, v in library.env.items() if k not in library.given.unset}
+            found |= kept | library.given.env
     return found
 
 

@@ -2,12 +2,14 @@
 """Why Nearpeak gives launches each variable and flag: given.toml."""
 
 import functools
+import os
 from collections.abc import Iterator, Sequence
 from importlib import resources
 from typing import Literal, NamedTuple
 
 import msgspec
 
+from nearpeak.errors import UserError, closest
 from nearpeak.libraries import catalogue
 from nearpeak.libraries.families import all_families, is_native
 from nearpeak.libraries.launch import launcher_of
@@ -102,11 +104,43 @@ def explained(library: Library) -> list[Given]:
 
 
 def fixed(library: Library) -> dict[str, str]:
-    """The variables of a library's own that a search must leave as they are: all but those that
-    are known to change no figure, of which it may try other values."""
+    """The variables of a library's own that a search must leave as they are: all but those from
+    the catalogue that are not needed."""
     own = reasons().get(f"library {library.entry}", {}).get("always", {})
-    free = {name for name, why in own.items() if why.kind == "harmless"}
+    free = {name for name, why in own.items() if why.kind != "needed"}
     return {name: value for name, value in library.env.items() if name not in free}
+
+
+def dispensable(library: Library) -> list[Given]:
+    """The variables from the library's entry and its family that launches may do without: none
+    that is needed, and none that forces the network, as the path means that."""
+    stated = [each for each in explained(library) if each.occasion != "network"]
+    needed = {each.name for each in stated if each.why.kind == "needed"}
+    return [
+        each
+        for each in stated
+        if each.owner.startswith(("library", "family"))
+        and each.name not in needed
+        and not each.name.startswith("-")
+    ]
+
+
+def check_unset(library: Library, settings: Settings) -> None:
+    """UserError where settings leave out a variable that launches of the library need, that
+    Nearpeak gives none of them, or that they would inherit from the user's shell."""
+    free = [each.name for each in dispensable(library)] if settings.unset else []
+    for name in settings.unset:
+        whys = [each.why for each in explained(library) if each.name == name]
+        whys.sort(key=lambda why: why.kind != "needed")
+        if not whys:
+            problem = f"Nearpeak gives it no launch of {library.name}{closest(name, free)}"
+        elif name not in free:
+            problem = f"launches of {library.name} need it ({whys[0].reason})"
+        elif name in os.environ:
+            problem = "launches inherit it from your shell: unset it there"
+        else:
+            continue
+        raise UserError(f"settings {settings.name!r} cannot leave out {name}: {problem}")
 
 
 class Flag(NamedTuple):

@@ -58,7 +58,8 @@ def command_line(library: Library, launch: Launch) -> CommandLine:
 
     `network_only` adds what forces TCP, which no setting overrides, unless no two ranks share a
     host: then the library's own choice of network is kept. `gpu` adds what makes the library take
-    GPU buffers. A settings' LD_LIBRARY_PATH is put before the library's.
+    GPU buffers. A settings' LD_LIBRARY_PATH is put before the library's. Settings leave out what
+    library and family give: given.check_unset says what.
     UserError when the family has no known way to force the network, or its launcher cannot.
     """
     family = all_families()[library.family]
@@ -69,8 +70,9 @@ def command_line(library: Library, launch: Launch) -> CommandLine:
     if launch.network_only and len(set(hosts)) < len(hosts):
         network = forced_network(library)
     gpu = (family.gpu if launch.gpu else None) or Settings()
-    own = environment(library)
-    env = {**own, **gpu.env, **launch.settings.env, **launch.env, **network.env}
+    own = {**environment(library), **gpu.env}
+    kept = {name: value for name, value in own.items() if name not in launch.settings.unset}
+    env = {**kept, **launch.settings.env, **launch.env, **network.env}
     if LIBRARY_PATH in launch.settings.env:
         ahead = launch.settings.env[LIBRARY_PATH]
         env[LIBRARY_PATH] = join_paths(ahead, own[LIBRARY_PATH])

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """MPI libraries, their settings, and one launch of them."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
 from nearpeak.terms.identity import Who
+
+# In a search, which gives each variable a value: the launch does without what Nearpeak gives.
+UNSET = "<unset>"
 
 
 class Settings(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
@@ -14,7 +18,22 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
     name: str = "default"
     env: dict[str, str] = {}
     flags: list[str] = []
+    # Names of variables that Nearpeak gives launches (given.toml), and these do without, but for
+    # what `env` sets.
+    unset: list[str] = []
     summary: str = ""  # what they change, in a line
+
+    def changed(self, env: Mapping[str, str]) -> "Settings":
+        """The same with these variables, each with a value or `UNSET`."""
+        values = {**self.env, **env}
+        return msgspec.structs.replace(
+            self,
+            env={name: value for name, value in values.items() if value != UNSET},
+            unset=[
+                *(name for name in self.unset if name not in env),
+                *(name for name, value in env.items() if value == UNSET),
+            ],
+        )
 
 
 class Library(msgspec.Struct, kw_only=True, frozen=True):

@@ -97,7 +97,8 @@ class Profile(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=T
     scope: str  # where it may be used
     breaks: list[str] = []  # what may stop working with it: `NAME: WHAT`
     env: dict[str, str]
-    # Of these, those that are set to a file: its name. The one beside this file is taken.
+    unset: list[str] = []  # as of settings
+    # Of `env` what is set to a file: its name. The one beside this file is taken.
     files: dict[str, str] = {}
     # What launches of the library need beside (`launch.needed`): Nearpeak's own set it anyway.
     needed: dict[str, str] = {}
@@ -185,7 +186,8 @@ def load(file: Path, library: Library, say: Callable[[str], None] | None = None)
     env = {**found.env, **_beside(file, found)}
     if say and (other := elsewhere(found, discover())):
         say(f"{file} was tuned with {other}: what it does here is not known")
-    return Settings(name=found.name, env=env, summary=f"tuned on {found.host}, {found.made}")
+    summary = f"tuned on {found.host}, {found.made}"
+    return Settings(name=found.name, env=env, unset=found.unset, summary=summary)
 
 
 def _beside(file: Path, profile: Profile) -> dict[str, str]:

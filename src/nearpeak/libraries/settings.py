@@ -10,7 +10,7 @@ import msgspec
 
 from nearpeak import folders
 from nearpeak.errors import UserError, closest
-from nearpeak.libraries import profiles
+from nearpeak.libraries import given, profiles
 from nearpeak.libraries.library import Library, Settings
 
 
@@ -35,14 +35,16 @@ def find(library: Library, name: str, say: Callable[[str], None] | None = None) 
     """The settings of this name that the library's family has, or those of a profile in a file.
     `say`: told where the profile is from another machine.
 
-    UserError for neither: with those that there are, or why not.
+    UserError for neither: with those that there are, or why not. Errors as given.check_unset, too.
     """
     if profiles.is_profile(name):
-        return profiles.load(folders.expanded(name), library, say)
-    there = known(library.family)
-    if name not in there:
+        found = profiles.load(folders.expanded(name), library, say)
+    elif name in (there := known(library.family)):
+        found = there[name]
+    else:
         raise UserError(f"unknown settings {name!r} of {library.family}{closest(name, there)}")
-    return there[name]
+    given.check_unset(library, found)
+    return found
 
 
 def split(spec: str) -> tuple[str, str | None]:

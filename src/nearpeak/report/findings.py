@@ -481,8 +481,9 @@ def _ratio(finding: Finding) -> str:
 
 def _change(change: SettingChange) -> str:
     """`UCX_TLS=all in place of tcp`, `no UCX_TLS=tcp`."""
-    if change.kind == "flags":
-        return f"flags {change.value or 'none'} in place of {change.instead or 'none'}"
+    if change.kind != "env":
+        what = "flags" if change.kind == "flags" else "left out"
+        return f"{what} {change.value or 'none'} in place of {change.instead or 'none'}"
     if change.value is None:
         return f"no {change.name}={change.instead}"
     words = f"{change.name}={change.value}"

@@ -746,9 +746,10 @@ class Cost(msgspec.Struct, kw_only=True):
 
 
 class SettingChange(msgspec.Struct, kw_only=True):
-    """One difference of settings: a variable of the environment, or all flags of the launcher."""
+    """One difference of settings: a variable of the environment, all flags of the launcher, or all
+    variables that they leave out."""
 
-    kind: Literal["env", "flags"]
+    kind: Literal["env", "flags", "unset"]
     name: str = ""  # of a variable
     value: str | None  # with the better settings; null: they leave it out
     instead: str | None  # with the others

@@ -8,6 +8,7 @@ import msgspec
 from nearpeak.errors import UserError
 from nearpeak.libraries import nccl
 from nearpeak.libraries.discover import UnknownNameError, find_libraries, resolve
+from nearpeak.libraries.given import check_unset
 from nearpeak.libraries.launch import check_launcher
 from nearpeak.libraries.library import Contender, Library, Settings
 from nearpeak.libraries.profiles import is_profile
@@ -46,7 +47,10 @@ def choose_contenders(
         if choice.name:
             library = msgspec.structs.replace(library, name=choice.name)
         for chosen in choice.settings:
-            settings = find(library, chosen, say) if isinstance(chosen, str) else chosen
+            if isinstance(chosen, str):
+                settings = find(library, chosen, say)
+            else:
+                check_unset(library, settings := chosen)
             contenders.append(Contender(library=library, settings=settings))
     return contenders
 

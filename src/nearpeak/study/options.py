@@ -126,6 +126,7 @@ class _Settings(msgspec.Struct, forbid_unknown_fields=True):
     name: Word
     env: dict[Name, Text] = {}
     flags: list[Word] = []
+    unset: list[Name] = []
 
 
 class _Library(msgspec.Struct, forbid_unknown_fields=True):

@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
-import msgspec
-
 from nearpeak.errors import UserError
 from nearpeak.launching import mps, programs
 from nearpeak.launching.command_lines import (
@@ -60,8 +58,9 @@ class Single:
         return bool(mode_of(self.library)) or is_ceiling(self.library)
 
     def line(self, words: Sequence[str], env: Mapping[str, str] | None = None) -> CommandLine:
-        """The launch, with more words for the measuring program, and more variables."""
-        given = msgspec.structs.replace(self.settings, env={**self.settings.env, **(env or {})})
+        """The launch, with more words for the measuring program, and variables as of
+        `Settings.changed`."""
+        given = self.settings.changed(env or {})
         seats = Seats(self.path, self.ends, self.buffers)
         name = self.benchmark.name
         if mode_of(self.library):
@@ -162,7 +161,7 @@ def choose(
     return Single(
         benchmark=described,
         library=library,
-        settings=msgspec.structs.replace(chosen, env={**chosen.env, **env}),
+        settings=chosen.changed(env),
         machine=lent,
         diagnoses=diagnoses,
         path=found,

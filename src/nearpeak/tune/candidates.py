@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import msgspec
 
+from nearpeak.libraries.library import UNSET
 from nearpeak.libraries.tunables import Offered
 
-Env = dict[str, str]
+Env = dict[str, str]  # a value, or `UNSET`, of each variable
 
 
 @dataclass(frozen=True)
@@ -19,8 +20,10 @@ class Candidate:
 
     @property
     def label(self) -> str:
-        """`NAME=VALUE`, several with blanks between them."""
-        return " ".join(f"{name}={value}" for name, value in self.env)
+        """`NAME=VALUE`, or `without NAME`, several with blanks between them."""
+        return " ".join(
+            f"without {name}" if value == UNSET else f"{name}={value}" for name, value in self.env
+        )
 
     @property
     def variable(self) -> str:

@@ -20,7 +20,7 @@ from nearpeak.launching import programs
 from nearpeak.libraries.families import is_native
 from nearpeak.libraries.given import fixed
 from nearpeak.libraries.launch import forced_network, needed
-from nearpeak.libraries.library import Library, Settings
+from nearpeak.libraries.library import UNSET, Library, Settings
 from nearpeak.libraries.profiles import SCHEMA as PROFILE_SCHEMA
 from nearpeak.libraries.profiles import Apart, Evidence, Profile, build_of
 from nearpeak.libraries.rules import Table, rules_text
@@ -170,7 +170,12 @@ def prepare(asked: Asked, say: Callable[[str], None] = lambda _: None) -> Prepar
     there = possible(
         offered(first.library),
         None if _problems(targets) else names,
-        {**fixed(first.library), **first.settings.env, **forced},
+        {
+            **fixed(first.library),
+            **dict.fromkeys(first.settings.unset, UNSET),
+            **first.settings.env,
+            **forced,
+        },
         gpu=needs_gpu(asked.buffers),
         network=first.path.between_hosts,
     )
@@ -467,12 +472,8 @@ def settings(prepared: Prepared, outcome: Outcome) -> list[Settings]:
     base = _as_it_is(prepared.single.settings)
 
     def made(name: str, env: Env, summary: str) -> Settings:
-        return Settings(
-            name=name,
-            env={**base.env, **env},
-            flags=base.flags,
-            summary=f"nearpeak tune: {summary}",
-        )
+        summary = f"nearpeak tune: {summary}"
+        return msgspec.structs.replace(base.changed(env), name=name, summary=summary)
 
     found = [base, made(TUNED, outcome.taken, "all that it found")]
     if outcome.free not in ({}, outcome.taken):
@@ -490,6 +491,7 @@ def summed_up(
     """All that came of it. `judged`: what was confirmed, by the settings' name; `unused_seconds`:
     of the budget."""
     confirmed, free = judged.get(TUNED), judged.get(FREE)
+    taken = Settings().changed(outcome.taken)
     begun, single = journal.begin, prepared.single
     trials = [record for record in journal.records if isinstance(record, Trial)]
     calibration = _calibration(journal, outcome)
@@ -523,13 +525,14 @@ def summed_up(
         candidates=outcome.tried,
         launches=len(trials),
         seconds=round(sum(trial.seconds for trial in trials), 1),
-        env=outcome.taken,
+        env=taken.env,
+        unset=taken.unset,
         rules=_tables(journal) if files(single.library, outcome.taken) else [],
         verdict=_verdict(trials, outcome, confirmed),
         evidence=[_evidence(shown) for shown in confirmed.targets] if confirmed else [],
         slower=[_evidence(shown) for shown in confirmed.slower] if confirmed else [],
         broken=confirmed.broken if confirmed else [],
-        breaks=may_break(single.library, {**single.settings.env, **outcome.taken})
+        breaks=may_break(single.library, {**single.settings.env, **taken.env})
         if outcome.taken
         else [],
         unguarded=confirmed.unguarded if confirmed else [],
@@ -562,8 +565,10 @@ def _searched_at(prepared: Prepared, trials: Sequence[Trial]) -> dict[str, list[
 
 
 def _free(outcome: Outcome, confirmed: Confirmed) -> tuned.Free:
+    free = Settings().changed(outcome.free)
     return tuned.Free(
-        env=outcome.free,
+        env=free.env,
+        unset=free.unset,
         taken=confirmed.everywhere,
         evidence=[_evidence(shown) for shown in confirmed.targets],
         slower=[_evidence(shown) for shown in confirmed.slower],
@@ -658,16 +663,16 @@ def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> di
     """What was taken, by the folder below the search's own that it is written to: "" for what costs
     nothing elsewhere, so that it may be used for all."""
     begun, buffers = journal.begin, prepared.asked.buffers
-    library, base = prepared.single.library, prepared.single.settings.env
+    library, base = prepared.single.library, prepared.single.settings
 
     def made(
         scope: str,
-        found_env: Env,
-        evidence: list[Evidence],
-        host_messages: list[Evidence],
+        taken: tuned.Tuned | tuned.Free,
         slower: Sequence[Evidence] = (),
     ) -> Profile:
-        env = {**base, **found_env}
+        given = base.changed({**taken.env, **dict.fromkeys(taken.unset, UNSET)})
+        env = given.env
+        anyway = needed(library, gpu=needs_gpu(buffers))
         if unknown := _unknown(prepared, env):
             scope += f" (nothing is known of {', '.join(unknown)})"
         return Profile(
@@ -686,10 +691,11 @@ def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> di
             scope=f"for jobs on one host, {scope}" if for_one_host(library, env) else scope,
             breaks=may_break(library, env),
             env=env,
+            unset=given.unset,
             files=files(library, env),
-            needed=needed(library, gpu=needs_gpu(buffers)),
-            evidence=evidence,
-            host_messages=host_messages if needs_gpu(buffers) else None,
+            needed={name: v for name, v in anyway.items() if name not in given.unset},
+            evidence=taken.evidence,
+            host_messages=taken.host_messages if needs_gpu(buffers) else None,
             slower=list(slower),
             distances=found.distances,
             lacking=found.lacking,
@@ -702,13 +708,11 @@ def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> di
     if not all(each.is_slower_by_distance for each in found.slower):
         here += ": elsewhere it is slower"
     if found.verdict == "taken":
-        return {"": made(everywhere, found.env, found.evidence, found.host_messages)}
+        return {"": made(everywhere, found)}
     written = {}
     if found.free and found.free.taken:
-        written[""] = made(
-            everywhere, found.free.env, found.free.evidence, found.free.host_messages
-        )
+        written[""] = made(everywhere, found.free)
     if found.verdict == "taken here alone":
         folder = ONLY + re.sub(r"[^\w.]+", "-", f"{begun.path} {buffers}")
-        written[folder] = made(here, found.env, found.evidence, found.host_messages, found.slower)
+        written[folder] = made(here, found, found.slower)
     return written

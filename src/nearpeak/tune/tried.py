@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from nearpeak.tune.candidates import Candidate
 from nearpeak.tune.estimate import effects_of
 from nearpeak.tune.journal import Trial
 from nearpeak.tune.targets import cost
@@ -32,7 +33,7 @@ def tried(
         times = np.exp(effects_of(rows, np.array(costs)))
     return [
         Tried(
-            setting=" ".join(f"{name}={value}" for name, value in env.items()),
+            setting=Candidate(tuple(env.items())).label,
             launches=sum(_has(trial, env) for trial in trials),
             times=[round(float(each), 3) for each in own]
             if any(_has(trial, env) for trial in worked)

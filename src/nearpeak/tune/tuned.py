@@ -57,9 +57,10 @@ class Calibration(msgspec.Struct, kw_only=True):
 
 
 class Free(msgspec.Struct, kw_only=True):
-    """What of `env` costs nothing elsewhere, by the search; where `env` does."""
+    """What of `env` and `unset` costs nothing elsewhere, by the search; where these do."""
 
     env: dict[str, str]
+    unset: list[str] = []
     taken: bool  # whether fresh launches confirm it
     evidence: list[Evidence]
     slower: list[Evidence]
@@ -85,6 +86,7 @@ class Tuned(msgspec.Struct, kw_only=True):
     launches: int
     seconds: float  # of the search
     env: dict[str, str]  # what the search took
+    unset: list[str] = []  # variables that Nearpeak gives, without which it is faster
     rules: list[Table] = []  # of the file that `env` names
     verdict: Word
     evidence: list[Evidence]

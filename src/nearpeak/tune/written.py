@@ -26,6 +26,7 @@ _MCA = "OMPI_MCA_"  # Open MPI's parameters as environment variables
 _UCX = "UCX_"
 ANYWAY = "What Nearpeak sets for this library in any case"
 TUNED = "What was tuned"
+LEFT_OUT = "Nearpeak gives its launches these variables, and measured this profile without them"
 
 
 def withdraw(output: Path) -> None:
@@ -69,7 +70,7 @@ def _text(file: str) -> str:
 
 def _files(profile: Profile) -> Iterator[tuple[str, str]]:
     yield "profile.toml", to_toml(profile)
-    yield "profile.sh", _lines(profile, _parts(profile, _exported))
+    yield "profile.sh", _lines(profile, [*_parts(profile, _exported), *_left_out(profile, "unset")])
     yield "modulefile", _module(profile)
     if mca := list(_parts(profile, _of_openmpi, _MCA)):
         yield "openmpi-mca-params.conf", _lines(profile, mca)
@@ -89,6 +90,13 @@ def _parts(
             yield f"# {title}:"
         for name, value in chosen.items():
             yield from line(name, value)
+
+
+def _left_out(profile: Profile, command: str) -> Iterator[str]:
+    """The lines for a shell or a module system, by its own command."""
+    if profile.unset:
+        yield f"# {LEFT_OUT}:"
+    yield from (f"{command} {name}" for name in profile.unset)
 
 
 def _exported(name: str, value: str) -> list[str]:
@@ -127,6 +135,7 @@ def _module(profile: Profile) -> str:
     body = [
         f"module-whatis {_tcl(about)}",
         *_parts(profile, _loaded),
+        *_left_out(profile, "unsetenv"),
     ]
     return "#%Module1.0\n" + _lines(profile, body)
 

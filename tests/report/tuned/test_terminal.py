@@ -65,6 +65,15 @@ def test_all_of_it_is_told(tuned: Tuned, capsys: pytest.CaptureFixture[str]) -> 
         assert words in text, text
 
 
+def test_what_is_left_out_is_told(tuned: Tuned, capsys: pytest.CaptureFixture[str]) -> None:
+    tuned.unset = ["I_MPI_PIN"]
+    assert tuned.free is not None
+    tuned.free.env, tuned.free.unset = {}, ["I_MPI_PIN"]
+    text = printed(tuned, capsys)
+    assert " UCX_TLS=sm,self without I_MPI_PIN Algorithms" in text
+    assert "cost something elsewhere, taken (without I_MPI_PIN): " in text
+
+
 def test_host_messages_that_were_not_measured(
     tuned: Tuned, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,6 +8,7 @@ A component is what reads the variables: a library itself, or what it moves its 
 import functools
 import importlib
 import importlib.util
+import os
 from collections.abc import Mapping
 from importlib import resources
 from typing import Literal, NamedTuple
@@ -15,8 +16,9 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from nearpeak.libraries.families import all_families
+from nearpeak.libraries.given import Given, dispensable
 from nearpeak.libraries.identify import CannotIdentify
-from nearpeak.libraries.library import Library
+from nearpeak.libraries.library import UNSET, Library
 from nearpeak.libraries.tunables.answer import Answer
 
 Need = Literal["gpu", "network"]
@@ -139,9 +141,25 @@ def versions(library: Library) -> dict[str, str]:
 
 
 def offered(library: Library) -> list[Offered]:
-    """The settings of the library's family, each with what this installation says of it."""
+    """The settings of the library's family, each with what this installation says of it, and the
+    variables that Nearpeak gives launches and nobody has proved: to be tried without, but for what
+    they would inherit from the user's shell."""
     answers = installed(library)
-    return [_offered(tunable, answers[tunable.component]) for tunable in known(library)]
+    found = [_offered(tunable, answers[tunable.component]) for tunable in known(library)]
+    given = [each for each in dispensable(library) if each.name not in os.environ]
+    return [*found, *(_without(library, each) for each in given if each.why.kind == "unproven")]
+
+
+def _without(library: Library, given: Given) -> Offered:
+    tunable = Tunable(
+        name=given.name,
+        component=library.family,
+        summary=f"Nearpeak gives it: {given.why.reason}",
+        values=[UNSET],
+        needs=["gpu"] if given.occasion == "gpu" else [],
+        source="libraries/given.toml",
+    )
+    return Offered(tunable, True, given.value)
 
 
 def _offered(tunable: Tunable, answer: Answer | None) -> Offered:

@@ -21,8 +21,8 @@ def print_tuned(found: Tuned, files: Mapping[str, Sequence[Path]], report: Path)
     may be used; the profile itself comes first."""
     console = PlainConsole()
     console.print(f"\n{words.sentence(found)}", style="bold")
-    for name, value in found.env.items():
-        console.print(f"  {name}={value}")
+    for setting in words.settings(found):
+        console.print(f"  {setting}")
     if found.rules:
         console.print(f"\n{words.OF_RULES}:")
         console.print(_rules(found))

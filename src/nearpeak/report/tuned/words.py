@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The words for what came of a tuning."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from nearpeak.libraries.profiles import Evidence, host_words
 from nearpeak.numbers import count, number, size
 from nearpeak.terms.buffers import needs_gpu
-from nearpeak.tune.tuned import Calibration, Tuned
+from nearpeak.tune.tuned import Calibration, Free, Tuned
 
 RULES = ("operation", "ranks", "from", "algorithm")  # what `rules` has
 OF_RULES = (
@@ -31,7 +31,7 @@ def sentence(found: Tuned) -> str:
         "fails": "it does not work as it is, so that nothing could be tried.",
     }
     host = ""
-    if found.env and needs_gpu(found.buffers):
+    if (found.env or found.unset) and needs_gpu(found.buffers):
         host = f" (host messages with it: {host_words(found.host_messages)})"
     return f"{where}{host}: {said[found.verdict]}"
 
@@ -67,11 +67,11 @@ def lists(found: Tuned) -> list[tuple[str, list[str]]]:
     if found.free is not None:
         words = "taken" if found.free.taken else "not confirmed by fresh launches"
         title = f"Without what the search saw cost something elsewhere, {words}"
-        title += f" ({assigned(found.free.env)})"
+        title += f" ({', '.join(settings(found.free))})"
         told.append((title, [_changed(each) for each in found.free.evidence]))
     if found.calibration is not None:
         title = "With nothing but this machine's measured rates in the library's own cost model"
-        title += f" ({assigned(found.calibration.env)})"
+        title += f" ({', '.join(settings(found.calibration))})"
         told.append((title, _calibrated(found.calibration, found.targets)))
     told += [
         ("Named for what was seen of its messages", _named(found)),
@@ -127,9 +127,10 @@ def interval(ci95: Sequence[float]) -> str:
     return f" [{number(ci95[0])}, {number(ci95[1])}]" if ci95 else ""
 
 
-def assigned(env: Mapping[str, str]) -> str:
-    """`A=1, B=2`."""
-    return ", ".join(f"{name}={value}" for name, value in env.items())
+def settings(found: Tuned | Free | Calibration) -> list[str]:
+    """`A=1` of each variable, and `without B`."""
+    unset = [] if isinstance(found, Calibration) else found.unset
+    return [f"{name}={v}" for name, v in found.env.items()] + [f"without {name}" for name in unset]
 
 
 def _uncertain(found: Tuned) -> list[str]:
@@ -150,7 +151,7 @@ def _named(found: Tuned) -> list[str]:
             if value.times:
                 did = f"{' '.join(map(number, value.times))} times as fast"
                 did += f" ({' '.join(found.targets)}) in {count(value.launches, 'launch')}"
-            taken = set(value.setting.split()) <= {f"{n}={v}" for n, v in found.env.items()}
+            taken = set(value.setting.split()) <= set(settings(found))
             told.append(f"{value.setting}: {did}, {'taken' if taken else 'not taken'}")
     return told
 
