@@ -69,6 +69,11 @@ def build_explain() -> Path:
     return _program(EXPLAIN)
 
 
+def build_queries() -> Path:
+    """What answers queries of pointers quickly, preloaded into any program; errors as build_mpi."""
+    return _program(QUERIES)
+
+
 @functools.cache
 def build_native() -> Path:
     """nearpeak-native; errors as build_mpi."""
@@ -91,7 +96,7 @@ def copy_programs(libraries: list[Library], cache: Path, *, own_compiler: bool =
     kits = [(kit_for(library), library.name) for library in libraries]
     targets = [_mpi(kit, None, name) for kit, name in kits]
     targets += [_preloaded(kit, name, what) for kit, name in kits for what in (TRACE, LAYER)]
-    for target in dict.fromkeys([NATIVE, EXPLAIN, *targets]):
+    for target in dict.fromkeys([NATIVE, EXPLAIN, QUERIES, *targets]):
         program = _program(target) if own_compiler else _build(replace(target, portable=True))
         if needs_compilers_libraries(program):
             raise UserError(
@@ -145,11 +150,13 @@ NATIVE = Target("nearpeak-native")
 TRACE = "libnearpeak-trace.so"
 LAYER = "libnearpeak-layer.so"
 EXPLAIN = Target("libnearpeak-explain.so")  # one for all libraries
+QUERIES = Target("libnearpeak-queries.so")  # likewise
 # What needs no CORE, and its folders of the sources, which no program with CORE has.
 ALONE = {
     TRACE: ("calls", "trace"),
     LAYER: ("calls", "layer"),
     EXPLAIN.program: ("explain",),
+    QUERIES.program: ("queries",),
 }
 
 

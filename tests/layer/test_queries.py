@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bench/queries: programs that find cuPointerGetAttribute in different ways, and a fake driver."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from nearpeak.libraries.build import build_queries, compiler, sources
+
+ASKED = 3 * 5 * 25  # of fake_program.cpp: times, addresses, attributes
+WAYS = ["link", "dlsym", "default", "procaddress", "procaddress-twice"]
+SLOW = {"FAKE_QUERY_US": "50"}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a driver, and programs that link with it and that do not."""
+    folder = tmp_path_factory.mktemp("queries")
+    here = sources() / "tests" / "queries"
+    shared = ["-std=c++20", "-O1", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"]
+    driver = folder / "libcuda.so.1"
+    subprocess.run([*compiler(), *shared, here / "fake_driver.cpp", "-o", driver], check=True)
+    for name, more in {"loads": [], "links": ["-DLINKED", driver]}.items():
+        words = ["-std=c++20", "-O1", here / "fake_program.cpp", *more, "-o", folder / name, "-ldl"]
+        subprocess.run([*compiler(), *words], check=True)
+    return folder
+
+
+def run(
+    built: Path, way: str, *, preload: Path | None, **env: str
+) -> subprocess.CompletedProcess[str]:
+    program = built / ("links" if way in ("link", "default") else "loads")
+    own = {"LD_PRELOAD": str(preload)} if preload else {}
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(built), **own, **env}
+    return subprocess.run([program, way], env=environment, capture_output=True, text=True)
+
+
+def calls(done: subprocess.CompletedProcess[str]) -> int:
+    """How often the driver's own function was called."""
+    return int(done.stderr.split()[-1])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_no_answer_changes_and_the_driver_is_asked_less(built: Path, way: str) -> None:
+    alone = run(built, way, preload=None)
+    assert (alone.returncode, calls(alone)) == (0, ASKED)
+    quick = run(built, way, preload=build_queries(), **SLOW)
+    assert quick.returncode == 0
+    assert quick.stdout == alone.stdout
+    # Of the addresses stack and freed all but the first query of each attribute.
+    assert calls(quick) < ASKED - 2 * 2 * 25 + 50
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_it_is_off_with_a_driver_that_is_not_slow(built: Path, way: str) -> None:
+    done = run(built, way, preload=build_queries(), NEARPEAK_QUERIES_REPORT="1")
+    assert done.stdout == run(built, way, preload=None).stdout
+    calls_line, report = done.stderr.splitlines()
+    assert report.startswith("nearpeak-queries: off: ")
+    assert int(calls_line.split()[1]) >= ASKED
+
+
+def test_the_report_says_how_many_were_quick(built: Path) -> None:
+    done = run(built, "dlsym", preload=build_queries(), NEARPEAK_QUERIES_REPORT="1", **SLOW)
+    assert f" of {ASKED} queries were of host memory" in done.stderr
+
+
+def test_what_finds_it_in_another_way_is_told_so(built: Path) -> None:
+    """As a program that takes the address of a version, which dlsym does not see."""
+    without = sources() / "tests" / "queries" / "fake_driver.cpp"
+    script = built / "map"
+    script.write_text("FAKE_1 { *; };")
+    versions = built / "versions"
+    versions.mkdir()
+    words = ["-std=c++20", "-O1", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", without]
+    words += [f"-Wl,--version-script={script}", "-o", versions / "libcuda.so.1"]
+    subprocess.run([*compiler(), *words], check=True)
+    done = subprocess.run(
+        [built / "loads", "versions"],
+        env={
+            **os.environ,
+            "LD_LIBRARY_PATH": str(versions),
+            "LD_PRELOAD": str(build_queries()),
+            "NEARPEAK_QUERIES_REPORT": "1",
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "nearpeak-queries: cuPointerGetAttribute was not called in a way that is seen" in (
+        done.stderr
+    )
+    assert f"calls {ASKED}" in done.stderr
+
+
+def test_without_a_driver_nothing_is_found(built: Path, tmp_path: Path) -> None:
+    source = tmp_path / "default.cpp"
+    source.write_text(
+        "#include <dlfcn.h>\n#include <cstdio>\nint main() {\n"
+        '  std::puts(dlsym(RTLD_DEFAULT, "cuPointerGetAttribute") ? "there" : "none");\n}\n'
+    )
+    program = tmp_path / "default"
+    subprocess.run([*compiler(), source, "-o", program, "-ldl"], check=True)
+    env = {**os.environ, "LD_PRELOAD": str(build_queries())}
+    done = subprocess.run([program], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout == "none\n"
+
+
+def test_the_next_of_another_library_stays_its_own(tmp_path: Path) -> None:
+    """dlsym(RTLD_NEXT) is relative to the library that calls it."""
+    for name, number in {"first": 1, "second": 2}.items():
+        (tmp_path / f"{name}.cpp").write_text(
+            '#include <dlfcn.h>\nextern "C" {\n'
+            f"int named() {{ return {number}; }}\n"
+            f"int next_of_{name}() {{\n"
+            '  void* const found = dlsym(RTLD_NEXT, "named");\n'
+            "  return found ? reinterpret_cast<int (*)()>(found)() : 0;\n}\n}\n"
+        )
+        words = ["-O1", "-shared", "-fPIC", tmp_path / f"{name}.cpp"]
+        library = tmp_path / f"lib{name}.so"
+        subprocess.run([*compiler(), *words, "-o", library, "-ldl"], check=True)
+    (tmp_path / "main.cpp").write_text(
+        '#include <cstdio>\nextern "C" int next_of_first();\nextern "C" int next_of_second();\n'
+        'int main() { std::printf("%d %d\\n", next_of_first(), next_of_second()); }\n'
+    )
+    libraries = [f"-L{tmp_path}", f"-Wl,-rpath,{tmp_path}", "-lfirst", "-lsecond"]
+    program = tmp_path / "program"
+    subprocess.run([*compiler(), tmp_path / "main.cpp", *libraries, "-o", program], check=True)
+    for env in ({}, {"LD_PRELOAD": str(build_queries())}):
+        done = subprocess.run(
+            [program], env={**os.environ, **env}, capture_output=True, text=True, check=True
+        )
+        assert done.stdout == "2 0\n"
