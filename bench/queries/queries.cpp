@@ -101,7 +101,8 @@ double fastest_us(Ask ask) {
 
 // Whether the driver is slow, by an address that it has just not known.
 State tried(Query query, Queries queries, Address address) {
-  constexpr double kSlow = 2;  // times
+  constexpr double kSlow = 2;  // times, and
+  constexpr double kSlowUs = 0.25;
   const double one = fastest_us([&] {
     unsigned type = 0;
     query(&type, kMemoryType, address);
@@ -112,7 +113,7 @@ State tried(Query query, Queries queries, Address address) {
   });
   query_us.store(one);
   queries_us.store(several);
-  return one > kSlow * several ? State::kOn : State::kOff;
+  return one > kSlow * several && one > several + kSlowUs ? State::kOn : State::kOff;
 }
 
 int answer(void* to, int attribute, Address address) {
@@ -170,19 +171,21 @@ class Report {
     if (wanted == nullptr || std::strcmp(wanted, "0") == 0) return;
     const auto all = quick.load() + passed_on.load();
     if (state.load() == State::kOff)
-      std::fprintf(stderr,
-                   "nearpeak-queries: off: the driver's cuPointerGetAttribute takes %.2f us for host "
-                   "memory, cuPointerGetAttributes %.2f us\n",
-                   query_us.load(), queries_us.load());
+      std::fprintf(
+          stderr,
+          "nearpeak-queries: off: the driver's cuPointerGetAttribute takes %.2f us for host "
+          "memory, cuPointerGetAttributes %.2f us\n",
+          query_us.load(), queries_us.load());
     else if (all == 0)
-      std::fprintf(stderr,
-                   "nearpeak-queries: cuPointerGetAttribute was not called in a way that is seen\n");
+      std::fprintf(
+          stderr, "nearpeak-queries: cuPointerGetAttribute was not called in a way that is seen\n");
     else
-      std::fprintf(stderr,
-                   "nearpeak-queries: %llu of %llu queries were of host memory and answered in %.2f "
-                   "us, not in %.2f\n",
-                   static_cast<unsigned long long>(quick.load()),
-                   static_cast<unsigned long long>(all), queries_us.load(), query_us.load());
+      std::fprintf(
+          stderr,
+          "nearpeak-queries: %llu of %llu queries were of host memory and answered in %.2f "
+          "us, not in %.2f\n",
+          static_cast<unsigned long long>(quick.load()), static_cast<unsigned long long>(all),
+          queries_us.load(), query_us.load());
   }
 } report;
 
@@ -224,8 +227,7 @@ namespace {
 void* in_place_of(const char* name) {
   if (std::strcmp(name, kQuery) == 0) return reinterpret_cast<void*>(&cuPointerGetAttribute);
   if (std::strcmp(name, kFind) == 0) return reinterpret_cast<void*>(&cuGetProcAddress);
-  if (std::strcmp(name, kFindWithStatus) == 0)
-    return reinterpret_cast<void*>(&cuGetProcAddress_v2);
+  if (std::strcmp(name, kFindWithStatus) == 0) return reinterpret_cast<void*>(&cuGetProcAddress_v2);
   return nullptr;
 }
 

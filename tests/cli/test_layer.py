@@ -57,6 +57,17 @@ def test_it_becomes_the_command(made: Nearpeak, monkeypatch: pytest.MonkeyPatch)
     assert env["PATH"] == os.environ["PATH"]
 
 
+def test_only_queries_loads_another_library(
+    made: Nearpeak, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build, "build_queries", lambda: Path("/cache/queries.so"))
+    code, out, _ = made("layer", "--only-queries", "--print-env", "--mpi", "one", "--report")
+    assert code == 0
+    assert "export LD_PRELOAD=/cache/queries.so\n" in out
+    assert "export NEARPEAK_QUERIES_REPORT=1\n" in out
+    assert "NEARPEAK_LAYER" not in out
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -71,6 +82,11 @@ def test_it_becomes_the_command(made: Nearpeak, monkeypatch: pytest.MonkeyPatch)
             "--explain goes with --mpi, --path and --json",
         ),
         (("--explain", "--mpi", "one", "--report"), "--explain goes with --mpi, --path and --json"),
+        (("--explain", "--mpi", "one", "--only-queries"), "--explain goes with --mpi, --path"),
+        (
+            ("--only-queries", "--require", "--mpi", "one", "--", "app"),
+            "--require is of the layer: it does not go with --only-queries",
+        ),
         (("--path", "gpu-gpu nvlink", "--", "app"), "--path and --json go with --explain"),
         (("--", sys.executable), "is linked with an MPI library that is found: name the library"),
     ],

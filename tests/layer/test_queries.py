@@ -22,9 +22,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shared = ["-std=c++20", "-O1", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"]
     driver = folder / "libcuda.so.1"
     subprocess.run([*compiler(), *shared, here / "fake_driver.cpp", "-o", driver], check=True)
-    for name, more in {"loads": [], "links": ["-DLINKED", driver]}.items():
-        words = ["-std=c++20", "-O1", here / "fake_program.cpp", *more, "-o", folder / name, "-ldl"]
-        subprocess.run([*compiler(), *words], check=True)
+    for name, more in {"loads": [], "links": ["-DLINKED", str(driver)]}.items():
+        words = ["-std=c++20", "-O1", str(here / "fake_program.cpp"), *more, "-ldl"]
+        subprocess.run([*compiler(), *words, "-o", folder / name], check=True)
     return folder
 
 
@@ -74,9 +74,9 @@ def test_what_finds_it_in_another_way_is_told_so(built: Path) -> None:
     script.write_text("FAKE_1 { *; };")
     versions = built / "versions"
     versions.mkdir()
-    words = ["-std=c++20", "-O1", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", without]
-    words += [f"-Wl,--version-script={script}", "-o", versions / "libcuda.so.1"]
-    subprocess.run([*compiler(), *words], check=True)
+    words = ["-std=c++20", "-O1", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1"]
+    words += [f"-Wl,--version-script={script}", str(without)]
+    subprocess.run([*compiler(), *words, "-o", versions / "libcuda.so.1"], check=True)
     done = subprocess.run(
         [built / "loads", "versions"],
         env={
@@ -95,7 +95,7 @@ def test_what_finds_it_in_another_way_is_told_so(built: Path) -> None:
     assert f"calls {ASKED}" in done.stderr
 
 
-def test_without_a_driver_nothing_is_found(built: Path, tmp_path: Path) -> None:
+def test_without_a_driver_nothing_is_found(tmp_path: Path) -> None:
     source = tmp_path / "default.cpp"
     source.write_text(
         "#include <dlfcn.h>\n#include <cstdio>\nint main() {\n"
@@ -118,7 +118,7 @@ def test_the_next_of_another_library_stays_its_own(tmp_path: Path) -> None:
             '  void* const found = dlsym(RTLD_NEXT, "named");\n'
             "  return found ? reinterpret_cast<int (*)()>(found)() : 0;\n}\n}\n"
         )
-        words = ["-O1", "-shared", "-fPIC", tmp_path / f"{name}.cpp"]
+        words = ["-O1", "-shared", "-fPIC", str(tmp_path / f"{name}.cpp")]
         library = tmp_path / f"lib{name}.so"
         subprocess.run([*compiler(), *words, "-o", library, "-ldl"], check=True)
     (tmp_path / "main.cpp").write_text(

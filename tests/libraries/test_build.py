@@ -33,6 +33,7 @@ endif()
 link_libraries(nearpeak_core)
 add_executable(nearpeak-native main.cpp)
 add_library(nearpeak-explain SHARED main.cpp)
+add_library(nearpeak-queries SHARED main.cpp)
 if(NEARPEAK_MPI_LIBRARY)
   add_executable(nearpeak-mpi mpi.cpp)
   target_include_directories(nearpeak-mpi PRIVATE ${NEARPEAK_MPI_INCLUDE})
@@ -426,7 +427,7 @@ def test_copied_programs_run_from_another_cache_and_with_an_old_glibc(
     there = tmp_path / "there"
     build.copy_programs([mpich, intel], there)  # which share an ABI
     programs = list((there / "build").glob("*/*nearpeak-*"))
-    assert len(programs) == 5
+    assert len(programs) == 6
     for program in programs:
         assert glibc.needed([program]) <= glibc.PORTABLE
         # What moves bytes is the C library's, as in programs of other compilers.

@@ -33,7 +33,8 @@ int cuPointerGetAttribute(void* to, int attribute, unsigned long long address) {
     *static_cast<unsigned*>(to) = 100U + static_cast<unsigned>(attribute);
     return 0;
   }
-  if (const char* const us = std::getenv("FAKE_QUERY_US")) wait_us(std::atof(us));
+  static const char* const us = std::getenv("FAKE_QUERY_US");
+  if (us != nullptr) wait_us(std::atof(us));
   return address == 0 ? 201 : 1;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds cuPointerGetAttribute in the way that its first argument says, asks it about every attribute
-// of several addresses three times, and prints each answer; at last, in the driver, how many calls
-// came there (tests/layer/test_queries.py).
+// Finds cuPointerGetAttribute in the way that its first argument says, asks it about every
+// attribute of several addresses three times, and prints each answer; at last, in the driver, how
+// many calls came there (tests/layer/test_queries.py).
 #include <dlfcn.h>
 
 #include <cstdint>
@@ -38,8 +38,8 @@ static Query found_by(const std::string& way, void* driver) {
   if (way.rfind("procaddress", 0) != 0)
     return reinterpret_cast<Query>(
         checked(dlsym(scope, "cuPointerGetAttribute"), "cuPointerGetAttribute"));
-  auto find = reinterpret_cast<Find>(
-      checked(dlsym(driver, "cuGetProcAddress_v2"), "cuGetProcAddress_v2"));
+  auto find =
+      reinterpret_cast<Find>(checked(dlsym(driver, "cuGetProcAddress_v2"), "cuGetProcAddress_v2"));
   void* found = nullptr;
   if (way == "procaddress-twice") {
     find("cuGetProcAddress", &found, 12000, 0, nullptr);
@@ -61,8 +61,11 @@ int main(int argc, char** argv) {
   const struct {
     const char* name;
     const void* address;
-  } asked[] = {{"stack", &here}, {"device", device}, {"inside", device + 100},
-               {"freed", freed}, {"null", nullptr}};
+  } asked[] = {{"stack", &here},
+               {"device", device},
+               {"inside", device + 100},
+               {"freed", freed},
+               {"null", nullptr}};
   for (int times = 0; times < 3; ++times)
     for (const auto& [name, address] : asked)
       for (int attribute = 0; attribute < 25; ++attribute) {
@@ -70,5 +73,6 @@ int main(int argc, char** argv) {
         const int result = query(&value, attribute, reinterpret_cast<std::uintptr_t>(address));
         std::printf("%s %d: %d %u\n", name, attribute, result, value);
       }
-  std::fprintf(stderr, "calls %d\n", *static_cast<int*>(checked(dlsym(all, "fake_calls"), "calls")));
+  std::fprintf(stderr, "calls %d\n",
+               *static_cast<int*>(checked(dlsym(all, "fake_calls"), "calls")));
 }

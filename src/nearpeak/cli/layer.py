@@ -22,6 +22,11 @@ devices go directly where they can, and the MPI library sees host memory alone.
 Neither the application nor the MPI library is changed. What the layer does and
 does not do: docs/layer.md.
 
+With --only-queries no message is changed. A CUDA driver from 580 on takes 1 us
+to say that an address is the host's, and libraries with GPU support ask of each
+buffer. The library that is loaded then asks in a quicker way
+(docs/pointer-queries.md).
+
 Examples:
 
   nearpeak layer --mpi mpich -- mpirun -n 2 ./app args
@@ -29,6 +34,8 @@ Examples:
   nearpeak layer -- mpirun -n 2 ./app
 
   nearpeak layer --print-env --mpi openmpi >> job.sh
+
+  nearpeak layer --only-queries --report --mpi intel -- mpirun -n 16 ./app
 
   nearpeak layer --explain --mpi mpich
 
@@ -57,6 +64,13 @@ def layer(
         bool,
         typer.Option("--report", help="Let each rank say at its end how its messages went."),
     ] = False,
+    only_queries: Annotated[
+        bool,
+        typer.Option(
+            "--only-queries",
+            help="Change no message: let the CUDA driver say faster what memory is the host's.",
+        ),
+    ] = False,
     print_env: Annotated[
         bool,
         typer.Option("--print-env", help="Print the variables for a shell instead of running."),
@@ -77,13 +91,15 @@ def layer(
 ) -> None:
     """Becomes the command, with the layer's variables."""
     if explain:
-        if command or require or report or print_env:
+        if command or require or report or print_env or only_queries:
             raise UserError("--explain goes with --mpi, --path and --json alone")
         _explain(mpi, path, json)
         return
     if path or json:
         raise UserError("--path and --json go with --explain")
-    from nearpeak.libraries.build import build_layer
+    if require and only_queries:
+        raise UserError("--require is of the layer: it does not go with --only-queries")
+    from nearpeak.libraries.build import build_layer, build_queries
     from nearpeak.libraries.discover import resolve
     from nearpeak.libraries.families import is_native
     from nearpeak.libraries.preload import environment
@@ -97,11 +113,13 @@ def layer(
     library = resolve(mpi) if mpi else library_of(command or [], "layer")
     if is_native(library):
         raise UserError(f"{library.name} is no MPI library: name that of the application")
+    preload = build_queries() if only_queries else build_layer(library)
+    reporting = "NEARPEAK_QUERIES_REPORT" if only_queries else "NEARPEAK_LAYER_REPORT"
     own = {
         **({"NEARPEAK_LAYER": "require"} if require else {}),
-        **({"NEARPEAK_LAYER_REPORT": "1"} if report else {}),
+        **({reporting: "1"} if report else {}),
     }
-    added = environment(library, build_layer(library), own, command or [])
+    added = environment(library, preload, own, command or [])
     if print_env:
         for name, value in added.items():
             typer.echo(f"export {name}={shlex.quote(value)}")
