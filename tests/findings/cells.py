@@ -77,6 +77,8 @@ NEAR = Place(path="host-gpu near", ends=("host", "gpu"), host_device="own")
 NEAR_SAME_GPU = Place(
     path="host-gpu near same-gpu", ends=("host", "gpu"), host_device="same", variant_of=NEAR.path
 )
+HOST = Place(path="host-host same-numa")
+HOST_GPU_SUPPORT = Place(path="host-host same-numa gpu-support", variant_of=HOST.path)
 MIB = 1 << 20
 
 

@@ -25,7 +25,7 @@ def gpu_paths(
     machine: Machine, hosts: list[str] | None = None, all_pairs: bool = False
 ) -> dict[str, DataPath]:
     paths, _ = discover_paths(machine, hosts, all_pairs)
-    return {path.id: path for path in paths if "gpu" in path.id}
+    return {path.id: path for path in paths if "gpu" in path.id and not path.gpu_support}
 
 
 def missing(machine: Machine, hosts: list[str] | None = None) -> dict[str, str]:
@@ -67,6 +67,26 @@ def ends(path: DataPath) -> list[tuple[str, int, int]]:
 )
 def test_the_paths_of_each_machine(load: Load, name: str, expected: list[str]) -> None:
     assert list(gpu_paths(load(name))) == expected
+
+
+def test_gpu_support_is_a_variant_of_paths_in_host_memory(load: Load) -> None:
+    paths, _ = discover_paths(load("dgx-h100"))
+    plain = {path.id: path for path in paths if not path.gpu_support}
+    on = [path for path in paths if path.gpu_support]
+    assert [path.id for path in on] == [
+        "host-host same-numa gpu-support",
+        "host x112 gpu-support",
+    ]
+    for path in on:
+        assert path.id == f"{path.variant_of} gpu-support"
+        assert path.ends == plain[path.variant_of].ends
+        assert path.place.gpu_support
+    assert not any(path.place.gpu_support for path in plain.values())
+
+
+@pytest.mark.parametrize("name", ["epyc-nps4", "cloud-vm"])
+def test_without_a_gpu_there_is_no_support_to_switch(load: Load, name: str) -> None:
+    assert not any(path.gpu_support for path in discover_paths(load(name))[0])
 
 
 def test_every_path_and_every_pair_stands_on_cores_of_its_own(any_machine: Path) -> None:

@@ -315,6 +315,17 @@ def test_mps(by_hand: Any, without: float, under: float, words: str) -> None:
     assert told(by_hand, "mps", cells).startswith(start + words)
 
 
+def test_gpu_support(by_hand: Any) -> None:
+    cells = [
+        by_hand.make_cell("latency", 2.4, place=by_hand.HOST_GPU_SUPPORT, buffers="H,H"),
+        by_hand.make_cell("latency", 0.4, place=by_hand.HOST, buffers="H,H"),
+    ]
+    assert told(by_hand, "gpu_support", cells).startswith(
+        "openmpi, host-host same-numa, latency H,H at 8 B: 2.40 µs with the library's GPU support"
+        " on against 0.400 µs with it off, 6.0"
+    )
+
+
 def test_shared_gpu(by_hand: Any) -> None:
     cells = [
         by_hand.make_cell("latency", 190.0, place=by_hand.NEAR_SAME_GPU),

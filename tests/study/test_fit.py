@@ -157,6 +157,8 @@ def test_families_go_before_paths_and_like_paths_before_unlike_ones(
         ("path", "host-gpu far"),
         ("path", "host x112"),
         ("path", "host-host cross-numa"),
+        ("path", "host x112 gpu-support"),
+        ("path", "host-host same-numa gpu-support"),
         ("path", "gpu x4"),
         ("path", "host x4"),
         ("path", "host-host same-numa"),
@@ -167,7 +169,9 @@ def test_families_go_before_paths_and_like_paths_before_unlike_ones(
     ]
     plan = plan_of(standins, described, "dgx-h100", 2, budget_seconds=90)
     [wide] = [left.paths for left in plan.left_out if left.name == "collective"]
-    assert wide == ["host x4", "host x112", "gpu x4", "gpu x8"]  # nothing else runs there
+    assert wide == [  # nothing else runs there
+        *("host x4", "host x112", "gpu x4", "gpu x8", "host x112 gpu-support")
+    ]
     assert "gpu-gpu nvlink" in {launch.path for launch in plan.launches if launch.role == "mpi"}
 
 
@@ -286,6 +290,6 @@ def test_paths_of_a_machine_with_gpus_stay_longest(
 ) -> None:
     plan = plan_of(standins, described, "one-gpu", 2, budget_seconds=360)
     found = from_sysfs(TESTS / "machines" / "one-gpu.txt")
-    there = {path.id for path in discover_paths(found)[0] if "gpu" in path.id}
+    there = {path.id for path in discover_paths(found)[0] if "gpu" in path.place.ends}
     assert there <= {launch.path for launch in plan.launches if launch.role == "mpi"}
     assert len(plan.launches) <= 16

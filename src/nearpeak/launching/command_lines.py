@@ -48,7 +48,7 @@ def rank_launch(
     remote_shell: str | None = None,
 ) -> Launch:
     """A launch of nearpeak-mpi with its ranks in these seats."""
-    gpu = in_gpu(seats.buffers)
+    gpu = in_gpu(seats.buffers) or seats.path.gpu_support
     forced = seats.path.transport == "network" and not seats.path.between_hosts
     return Launch(
         program=program,

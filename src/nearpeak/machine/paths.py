@@ -29,6 +29,7 @@ CROSS_NUMA = "host-host cross-numa"
 SAME_PACKAGE = "host-host cross-numa same-package"
 LOOPBACK = "host-host tcp-loopback"
 TWO_NODES = "host-host two-nodes"
+GPU_SUPPORT = " gpu-support"  # behind the id of a path in host memory: the library's is on
 
 
 def discover_paths(
@@ -60,7 +61,25 @@ def discover_paths(
         *_memory(machine, cores),
     ]
     paths = [item for item in found if isinstance(item, DataPath)]
+    if machine.gpus and not hosts:
+        paths += _with_gpu_support(paths)
     return paths, [item for item in found if isinstance(item, NoPath)]
+
+
+def _with_gpu_support(paths: list[DataPath]) -> list[DataPath]:
+    """Two cores, and the most cores, where libraries do what they do for programs with device
+    buffers."""
+    pairs = [path for path in paths if path.id == SAME_NUMA]
+    wide = [path for path in paths if path.id.startswith("host x") and len(path.ends) > 2]
+    return [
+        msgspec.structs.replace(
+            path,
+            id=path.id + GPU_SUPPORT,
+            summary=f"{path.summary}; with the library's GPU support on",
+            variant_of=path.id,
+        )
+        for path in [*pairs, *sorted(wide, key=lambda path: len(path.ends))[-1:]]
+    ]
 
 
 def _same_numa(machine: Machine, cores: Cores) -> DataPath | NoPath:

@@ -286,6 +286,14 @@ def _shared_gpu(finding: Finding) -> str:
     )
 
 
+def _gpu_support(finding: Finding) -> str:
+    return (
+        f"{_who(finding).label}, {_other(finding).place.path}, {_case(finding)}: {_own(finding)}"
+        f" with the library's GPU support on against {_better(finding)} with it off,"
+        f" {_ratio(finding)}."
+    )
+
+
 def _reductions(finding: Finding) -> str:
     return (
         f"{_where(finding)}: {_own(finding)}; {_other(finding).case.figure} moves the same number"
@@ -371,6 +379,7 @@ WORDS: dict[FindingKind, Callable[[Finding], str]] = {
     "larger": _larger,
     "managed": _memory,
     "mps": _mps,
+    "gpu_support": _gpu_support,
     "shared_gpu": _shared_gpu,
     "noncontiguous": _noncontiguous,
     "numa": _numa,

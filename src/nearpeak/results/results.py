@@ -670,6 +670,7 @@ FindingKind = Literal[
     "directions",
     "dma_buf",
     "far",
+    "gpu_support",
     "guidelines",
     "inherited",
     "ipc",

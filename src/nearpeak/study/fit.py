@@ -306,7 +306,8 @@ def _paths(plan: Plan, options: Options) -> Iterator[Cut]:
             continue
         memories = tuple(sorted({end.memory for end in path.ends}))
         wide = len(path.ends) > 2
-        kind = path.transport, memories, wide, path.shares_gpu, path.mps, path.host_device
+        held = path.host_device, path.gpu_support
+        kind = path.transport, memories, wide, path.shares_gpu, path.mps, held
         further = kind in kinds
         kinds.add(kind)
         place, why = _place(path, further=further)
@@ -323,6 +324,8 @@ def _place(path: DataPath, *, further: bool) -> tuple[int, str]:
         return 0, "inside a host, programs use memory and not TCP"
     if further:
         return 1, "a nearer, or smaller, one of its kind is kept"
+    if path.gpu_support:
+        return 2, "as without GPU support"
     if len(path.ends) > 2:
         return 2, "pairs of ranks are more important"
     if path.mps:

@@ -67,6 +67,7 @@ FEW_SIZES = (8, 1 << 10, 1 << 15, 1 << 20, 1 << 24)
 USUAL_SECONDS = 780.0  # its budget: 15 minutes with what comes before, on 2x H200
 # Of launch medians, relative; from studies of a machine with 2 cores and of one with 2x H200.
 DEVIATION, VIRTUAL_DEVIATION = 0.03, 0.10
+SHOW_GPU_SUPPORT = ("latency", "bw", "allreduce")  # benchmarks
 WINDOW = 64
 # The same in every budget. At both ends that is twice a last-level cache of up to 64 MiB.
 IN_FLIGHT_BYTES = 64 * 1024**2
@@ -95,7 +96,9 @@ def fits(path: DataPath, benchmark: Benchmark, buffers: str) -> bool:
 def is_measured_on(path: DataPath, benchmark: Benchmark, buffers: str) -> bool:
     """Whether a study measures it there, where it is asked for: applications where it is usual, and
     on paths that were named, between memories that are alike."""
-    there = benchmark.over_bytes or is_usual(path, benchmark) or (path.named and _alike(path))
+    there = is_usual(path, benchmark) or (path.named and _alike(path))
+    if not path.gpu_support:
+        there = there or benchmark.over_bytes
     return there and fits(path, benchmark, buffers)
 
 
@@ -109,7 +112,10 @@ def is_usual(path: DataPath, benchmark: Benchmark) -> bool:
     What has no measured ceiling is, where memories are alike and no ranks share a GPU, by the
     library's own choice of transport: its launches cost as much as those of the others. Where the
     path beside gives the host's rank a GPU of its own, one message shows what sharing one costs.
+    What GPU support costs, messages and one collective operation show.
     """
+    if path.gpu_support:
+        return benchmark.name in SHOW_GPU_SUPPORT
     if path.host_device == "same" and path.variant_of:
         return benchmark.one_message
     if benchmark.ceiling == "measured":
@@ -352,6 +358,8 @@ def _fitting(plan: Plan, path: DataPath) -> list[Numbered]:
 
 
 def _ceilings(plan: Plan, path: DataPath, fitting: Sequence[Numbered]) -> Iterator[Template]:
+    if path.gpu_support:  # those of the path beside
+        return
     held = [
         (state_of(variant.axes), buffers)
         for _, variant in fitting

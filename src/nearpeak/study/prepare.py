@@ -34,7 +34,7 @@ from nearpeak.study.paths import (
 )
 from nearpeak.study.plan import Plan
 from nearpeak.study.planning import DEVIATION, VIRTUAL_DEVIATION, Known, Suits, budget_of, make_plan
-from nearpeak.study.variants import Awarenesses, asked_for
+from nearpeak.study.variants import Awarenesses, asked_for, has_gpu_switch
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.path import DataPath
 from nearpeak.terms.sizes import format_seconds
@@ -69,7 +69,10 @@ def prepare(
     ranks = Ranks(options.ranks, bool(options.oversubscribe))
 
     def select(machine: Machine) -> list[DataPath]:
-        return select_paths(machine, options.hosts, options.paths, bool(options.all_pairs), ranks)
+        pairs = bool(options.all_pairs)
+        paths = select_paths(machine, options.hosts, options.paths, pairs, ranks)
+        switched = any(map(has_gpu_switch, contenders))
+        return [path for path in paths if switched or path.named or not path.gpu_support]
 
     contenders = looked_at(contenders, machine, say)
     paths = select(machine)

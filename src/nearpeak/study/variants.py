@@ -8,6 +8,7 @@ import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.launching.describe import Description, Variant, parse_variant
+from nearpeak.libraries.families import all_families, is_native
 from nearpeak.libraries.library import Contender
 from nearpeak.machine.gpu_paths import NEAR_SAME_GPU
 from nearpeak.study.options import Options
@@ -188,6 +189,12 @@ def is_fallback(path: DataPath) -> bool:
     return path.id == NEAR_SAME_GPU and not (path.variant_of or path.named)
 
 
+def has_gpu_switch(contender: Contender) -> bool:
+    """Whether a library is told to support GPUs, and does without unless it is told."""
+    library = contender.library
+    return not (is_native(library) or library.layer) and bool(all_families()[library.family].gpu)
+
+
 class Awarenesses:
     """What is known of the contenders' way with device buffers, and what follows for a plan."""
 
@@ -208,7 +215,9 @@ class Awarenesses:
     def takes_on(self, contender: Contender, variant: Variant, path: DataPath) -> bool:
         """Whether a contender is measured on a path, by what its ranks of host memory hold: where
         that is no GPU, if it was well so; where they share one for want of that, if it was not, or
-        if the memory is a driver's."""
+        if the memory is a driver's. With GPU support in host memory, if it can be switched on."""
+        if path.gpu_support:
+            return has_gpu_switch(contender)
         needs_gpu = self._trial(contender, variant) in self._needs_gpu or _is_pinned(variant)
         if path.host_device == "none":
             return not needs_gpu

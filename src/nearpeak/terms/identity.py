@@ -74,7 +74,8 @@ class Place(msgspec.Struct, kw_only=True, frozen=True, order=True):
     shared: bool = False  # several ranks share a GPU,
     mps: bool = False  # through a daemon of NVIDIA's MPS
     host_device: HostDevice = ""
-    # The id of the path that differs from it in that daemon alone, or in `host_device`.
+    # The id of the path that differs from it in that daemon alone, in `host_device`, or in
+    # `gpu_support`.
     variant_of: str = ""
     pair: tuple[str, ...] = ()  # the names of both ends, where it is one of all pairs of its kind
 
@@ -85,6 +86,11 @@ class Place(msgspec.Struct, kw_only=True, frozen=True, order=True):
         if not self.host_device:
             return ""
         return f"the host's rank holds {HELD[self.host_device]}"
+
+    @property
+    def gpu_support(self) -> bool:
+        """Whether the library's support of GPUs is on, though all memory is the host's."""
+        return bool(self.variant_of) and set(self.ends) == {"host"}
 
     @property
     def kind(self) -> str:

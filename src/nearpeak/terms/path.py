@@ -50,7 +50,8 @@ class DataPath(msgspec.Struct, kw_only=True, frozen=True):
     mps: bool = False  # the ranks share their GPU through a daemon of NVIDIA's MPS
     # Between hosts: the RDMA adapter on the way ("mlx5_0:1"), which ceilings are measured with.
     adapter: str | None = None
-    # The id of the path that differs from it in `mps` alone, or in what the host's rank holds.
+    # The id of the path that differs from it in `mps` alone, in what the host's rank holds, or of
+    # ranks in host memory in the library's GPU support.
     variant_of: str = ""
     pair: tuple[str, ...] = ()  # the names of both ends, where it is one of all pairs of its kind
     named: bool = False  # by whoever asked for the study
@@ -108,6 +109,11 @@ class DataPath(msgspec.Struct, kw_only=True, frozen=True):
         gpus = {(end.host, end.gpu) for end in self.ends if end.gpu}
         held = {(self.ends[number].host, devices[number]) for number in hosts}
         return "same" if gpus & held else "own"
+
+    @property
+    def gpu_support(self) -> bool:
+        """Whether the library's support of GPUs is on, though all memory is the host's."""
+        return bool(self.variant_of) and {end.memory for end in self.ends} == {"host"}
 
     @property
     def words(self) -> str:

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages between host memories, with a library's support of GPUs on and off."""
+
+from collections.abc import Iterator
+
+from nearpeak.findings.evidence import WORTH, Rule, Seen, View, against
+from nearpeak.findings.sources import Reference
+from nearpeak.machine.paths import GPU_SUPPORT, SAME_NUMA
+from nearpeak.results.results import Source
+
+
+def find(view: View) -> Iterator[Seen]:
+    """Every cell with GPU support on beside the same one with it off."""
+    cells = {(cell.who, cell.place.path, cell.case): cell for cell in view.unstaged}
+    for cell in view.unstaged:
+        other = cells.get((cell.who, cell.place.variant_of, cell.case))
+        if not cell.place.gpu_support or other is None:
+            continue
+        if loss := against(cell, other, WORTH):
+            yield Seen(cell, other, loss)
+
+
+RULE = Rule(
+    name="gpu_support",
+    tells="A message between host memories, or a collective operation, is more than"
+    f" {WORTH:g} times better with the library's GPU support off (`{SAME_NUMA}` against"
+    f" `{SAME_NUMA}{GPU_SUPPORT}`).",
+    find=find,
+    remedy="Where no message has device buffers, switch GPU support off; else put the layer before"
+    " the library with it off, or run `nearpeak layer --only-queries`.",
+    sources=[
+        Reference(
+            Source(
+                text="CSCS documentation, pull request 410: from driver 580 on"
+                " cuPointerGetAttributes is faster than cuPointerGetAttribute; a preloaded library"
+                " that asks by it almost restores the performance of Cray MPICH",
+                address="https://github.com/eth-cscs/cscs-docs/pull/410",
+            )
+        ),
+        Reference(
+            Source(
+                text="Open MPI issue 14337: with CUDA drivers from 580 on messages in host memory"
+                " are slower where Open MPI supports CUDA",
+                address="https://github.com/open-mpi/ompi/issues/14337",
+            ),
+            components=("openmpi",),
+        ),
+    ],
+    is_cause=True,
+)
