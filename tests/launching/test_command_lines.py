@@ -3,10 +3,12 @@
 
 from types import ModuleType
 
+import msgspec
 import pytest
 
-from nearpeak.launching.command_lines import Seats, device_options, within_host
-from nearpeak.terms.path import Endpoint
+from nearpeak.launching.command_lines import Seats, device_options, rank_launch, within_host
+from nearpeak.libraries.library import Settings
+from nearpeak.terms.path import DataPath, Endpoint
 
 
 def ends(*gpus: str | None) -> tuple[Endpoint, ...]:
@@ -35,3 +37,12 @@ def test_the_rank_of_the_host_holds_the_same_with_mpi_and_without(
     ):
         assert device_options(ends, buffers) == ["--devices", held]
         assert within_host(Seats(path, ends, buffers))[-2:] == ["--devices", held]
+
+
+def test_gpu_support_is_on_for_device_buffers_and_where_the_path_says_so() -> None:
+    host = DataPath(id="host-host same-numa", summary="", transport="memory", ends=ends(None, None))
+    support = msgspec.structs.replace(host, id=f"{host.id} gpu-support", variant_of=host.id)
+    gpus = DataPath(id="gpu-gpu nvlink", summary="", transport="memory", ends=ends("a", "b"))
+    for path, buffers, on in ((host, "H,H", False), (support, "H,H", True), (gpus, "D,D", True)):
+        launch = rank_launch(["program"], Seats(path, path.ends, buffers), Settings(), "study")
+        assert launch.gpu is on

@@ -12,7 +12,7 @@ from nearpeak.errors import UserError
 from nearpeak.launching.describe import Description, Variant, describe
 from nearpeak.machine.machine import Machine
 from nearpeak.study.paths import paths_within, select_paths
-from nearpeak.study.planning import is_usual
+from nearpeak.study.planning import is_measured_on, is_usual
 from nearpeak.study.variants import Awarenesses, choose_variants, for_ceilings
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.benchmarks import Axis, Benchmark, Metric, RankRule, X
@@ -253,6 +253,42 @@ def test_who_needs_a_gpu_in_each_rank_is_measured_where_both_hold_one(
     pinned = choose_variants(described, ["latency"], ["P,D"], [bare, same])
     assert fine.needed([bare, same], pinned) == [bare, same]
     assert fine.takes_on(standins.contender("b"), pinned[0], same)
+
+
+@pytest.mark.parametrize(
+    ("family", "layer", "measured"),
+    [
+        ("intel", False, True),
+        ("mpich", False, True),
+        ("mpich", True, False),
+        ("openmpi", False, False),
+    ],
+)
+def test_gpu_support_is_measured_of_libraries_that_can_switch_it(
+    standins: ModuleType, described: Description, family: str, layer: bool, measured: bool
+) -> None:
+    host = standins.data_path()
+    support = msgspec.structs.replace(host, id=f"{host.id} gpu-support", variant_of=host.id)
+    (variant,) = choose_variants(described, ["latency"], ["H,H"], [host])
+    plain = standins.contender("a")
+    library = msgspec.structs.replace(plain.library, family=family, layer=layer)
+    contender = msgspec.structs.replace(plain, library=library)
+    known = Awarenesses([], described)
+    assert known.takes_on(contender, variant, support) is measured
+    assert known.takes_on(contender, variant, host)
+
+
+def test_few_benchmarks_show_what_gpu_support_costs(
+    standins: ModuleType, described: Description
+) -> None:
+    host = standins.data_path()
+    support = msgspec.structs.replace(host, id=f"{host.id} gpu-support", variant_of=host.id)
+    usual = {each.name for each in described.benchmarks if is_usual(support, each)}
+    assert {"latency", "bw", "allreduce"} <= usual
+    assert not usual & {"bibw", "put_latency", "put_bw", "vector"}
+    bibw = next(each for each in described.benchmarks if each.name == "bibw")
+    assert is_measured_on(host, bibw, "H,H")
+    assert not is_measured_on(support, bibw, "H,H")
 
 
 def test_one_message_shows_what_sharing_a_gpu_costs(

@@ -67,7 +67,6 @@ FEW_SIZES = (8, 1 << 10, 1 << 15, 1 << 20, 1 << 24)
 USUAL_SECONDS = 780.0  # its budget: 15 minutes with what comes before, on 2x H200
 # Of launch medians, relative; from studies of a machine with 2 cores and of one with 2x H200.
 DEVIATION, VIRTUAL_DEVIATION = 0.03, 0.10
-SHOW_GPU_SUPPORT = ("latency", "bw", "allreduce")  # benchmarks
 WINDOW = 64
 # The same in every budget. At both ends that is twice a last-level cache of up to 64 MiB.
 IN_FLIGHT_BYTES = 64 * 1024**2
@@ -112,10 +111,12 @@ def is_usual(path: DataPath, benchmark: Benchmark) -> bool:
     What has no measured ceiling is, where memories are alike and no ranks share a GPU, by the
     library's own choice of transport: its launches cost as much as those of the others. Where the
     path beside gives the host's rank a GPU of its own, one message shows what sharing one costs.
-    What GPU support costs, messages and one collective operation show.
+    What GPU support costs, messages one way and the usual collective operations show.
     """
     if path.gpu_support:
-        return benchmark.name in SHOW_GPU_SUPPORT
+        message = benchmark.one_message or benchmark.one_way
+        collective = benchmark.family == "collective" and benchmark.default
+        return collective or (message and benchmark.ceiling == "measured")
     if path.host_device == "same" and path.variant_of:
         return benchmark.one_message
     if benchmark.ceiling == "measured":
