@@ -284,8 +284,11 @@ def test_few_benchmarks_show_what_gpu_support_costs(
     host = standins.data_path()
     support = msgspec.structs.replace(host, id=f"{host.id} gpu-support", variant_of=host.id)
     usual = {each.name for each in described.benchmarks if is_usual(support, each)}
-    assert {"latency", "bw", "allreduce"} <= usual
-    assert not usual & {"bibw", "put_latency", "put_bw", "vector"}
+    assert usual == {"latency", "bw"}
+    allreduce = next(each for each in described.benchmarks if each.name == "allreduce")
+    assert not is_usual(support, allreduce)
+    collective = msgspec.structs.replace(allreduce, family="collective", default=True)
+    assert is_usual(support, collective)
     bibw = next(each for each in described.benchmarks if each.name == "bibw")
     assert is_measured_on(host, bibw, "H,H")
     assert not is_measured_on(support, bibw, "H,H")
