@@ -10,7 +10,9 @@
 namespace nearpeak::trace {
 namespace {
 
-using Question = int (*)(void* answer, int attribute, std::uint64_t address);
+// Of one attribute, as cuPointerGetAttribute takes 1 us with driver 580 (docs/pointer-queries.md).
+using Question = int (*)(unsigned count, const int* attributes, void** answers,
+                         std::uint64_t address);
 constexpr int kMemoryType = 2;  // CU_POINTER_ATTRIBUTE_MEMORY_TYPE
 constexpr int kHost = 1;        // CU_MEMORYTYPE_HOST
 
@@ -32,7 +34,7 @@ void look(std::uint64_t now) {
   if (loaded.exchange(loads, std::memory_order_relaxed) == loads) return;
   void* const library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return;
-  driver.store(reinterpret_cast<Question>(dlsym(library, "cuPointerGetAttribute")));
+  driver.store(reinterpret_cast<Question>(dlsym(library, "cuPointerGetAttributes")));
 }
 
 }  // namespace
@@ -45,8 +47,9 @@ bool on_device(const void* data, std::uint64_t now) {
     look(now);
     if ((ask = driver.load()) == nullptr) return false;
   }
-  unsigned type = 0;  // an address that the driver does not know is the host's
-  return ask(&type, kMemoryType, reinterpret_cast<std::uint64_t>(data)) == 0 && type != 0 &&
+  unsigned type = 0;  // as is said of an address that the driver does not know
+  void* answer = &type;
+  return ask(1, &kMemoryType, &answer, reinterpret_cast<std::uint64_t>(data)) == 0 && type != 0 &&
          type != kHost;
 }
 

@@ -29,9 +29,10 @@ from nearpeak.trace.trace import Trace
 HERE = Path(__file__).parent
 # The driver knows one part of the memory: what is at odd addresses of the application's buffers.
 FAKE_CUDA = """
-extern "C" int cuPointerGetAttribute(void* answer, int attribute, unsigned long long) {
-  if (attribute != 2) return 1;
-  *static_cast<unsigned*>(answer) = 2;
+extern "C" int cuPointerGetAttributes(unsigned count, const int* attributes, void** answers,
+                                      unsigned long long) {
+  if (count != 1 || attributes[0] != 2) return 1;
+  *static_cast<unsigned*>(answers[0]) = 2;
   return 0;
 }
 """
