@@ -21,7 +21,7 @@ def test_it_is_made_again_from_its_records(run: Path) -> None:
 
 
 def test_the_page_is_made_again() -> None:
-    run = EXAMPLES / "h200x2-conform"
+    run = EXAMPLES / "conform" / "h200x2"
     assert render(build(journal.read(run))) == (run / "conform.html").read_text()
 
 
