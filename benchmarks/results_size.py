@@ -34,7 +34,7 @@ RANKS, BLOCKS, OPERATIONS = 128, 12, 20
 SIZES = [1 << power for power in range(21)]
 REUSES = ["fixed", "single", "rotating"]
 LIBRARIES = ["one", "two", "three"]
-EXAMPLE = Path(__file__).parents[1] / "examples" / "h200"
+EXAMPLE = Path(__file__).parents[1] / "examples" / "h200x2-shipped"
 # As launchers/ writes it: the program once, and a CPU for each rank.
 COMMAND = f"mpirun -n {RANKS} sh -c 'for cpus in {' '.join(map(str, range(RANKS)))}; do ...' sh "
 COMMAND += "/home/somebody/.cache/nearpeak/build/0123456789abcdef/nearpeak-mpi --sizes 1:1M "

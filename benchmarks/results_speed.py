@@ -3,7 +3,7 @@
 
 Usage: python benchmarks/results_speed.py [STUDY]
 
-Without a study folder: examples/h200x2, with half a million samples. Works on a copy.
+Without a study folder: examples/h200x2-shipped-tuned, with half a million samples. Works on a copy.
 """
 
 import shutil
@@ -15,7 +15,7 @@ from pathlib import Path
 from nearpeak.findings.build import build_results
 from nearpeak.report.page import write_page
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "h200x2"
+EXAMPLE = Path(__file__).parents[1] / "examples" / "h200x2-shipped-tuned"
 
 
 def main() -> None:

@@ -24,7 +24,7 @@ NEARPEAK = Path(sys.executable).with_name("nearpeak")
 PAGE = "README.md"  # of a folder
 MACHINES = ROOT / "tests" / "machines"
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#)(?P<path>[^)#\s]+)")
-RECORDS = ("examples/*/records.jsonl", "examples/*/conform.jsonl")
+RECORDS = ("examples/*/records.jsonl", "examples/conform/*/conform.jsonl")
 MADE = ("report.html", "conform.html")
 
 
@@ -68,7 +68,7 @@ def _with_pages(folder: Path, text: str) -> str:
 
 
 def _report(example: Path, place: Path) -> None:
-    """Makes the report of an example, and a link to it on its page."""
+    """Makes the report of an example or of a run of one, and a link to it on the example's page."""
     command = [str(NEARPEAK), "report", str(example), "-o", str(place)]
     ended = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
     if ended.returncode not in (0, 1):  # 1: a launch failed, which is shown
@@ -76,10 +76,11 @@ def _report(example: Path, place: Path) -> None:
     [made] = (name for name in MADE if (place / name).is_file())
     for results in place.glob("*.json"):
         results.unlink()  # is not linked to
-    with (place / PAGE).open("a", encoding="utf-8") as page:
-        page.write(
-            f"\n[**The whole report**]({made}), made of these records by `nearpeak report`.\n"
-        )
+    page = next(above / PAGE for above in (place, place.parent) if (above / PAGE).is_file())
+    report = (place / made).relative_to(page.parent)
+    title = "The whole report" if page.parent == place else f"The whole report of {place.name}"
+    with page.open("a", encoding="utf-8") as text:
+        text.write(f"\n[**{title}**]({report}), made of these records by `nearpeak report`.\n")
 
 
 def _machines(place: Path) -> None:

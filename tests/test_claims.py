@@ -24,8 +24,9 @@ class Claim(msgspec.Struct, forbid_unknown_fields=True):
     file: str
     example: str  # a folder of examples/
     text: str
-    # "WHO | PATH | CASE | FIELD" of a cell ("h200x2" has "intel | gpu-gpu nvlink | bw D,D 16 MiB |
-    # median"), of a ceiling (WHO is "ceiling"), an application, or a finding (FIELD is of it).
+    # "WHO | PATH | CASE | FIELD" of a cell, as "intel | gpu-gpu nvlink | bw D,D 16 MiB | median" of
+    # "h200x2-shipped"; of a ceiling (WHO is "ceiling"), an application, or a finding (of which
+    # FIELD is).
     figures: list[str] = []
 
 
@@ -57,7 +58,7 @@ def figure(results: Results, words: str) -> str:
         sources = [ceiling for ceiling in results.ceilings if at(ceiling)]
     elif name.startswith("cost"):
         sources = [finding for finding in results.findings if finding.cost and mine(finding)]
-    elif name.startswith("roofline"):
+    elif name.startswith(("roofline", "cell")):
         sources = [application for application in results.applications if mine(application.cell)]
     else:
         sources = [cell for cell in results.cells if mine(cell)]

@@ -101,7 +101,7 @@ def test_two_outputs_are_two_files(compare: Compare, make_sides: MakeSides, tmp_
 
 
 def test_a_recorded_study_beside_itself_is_refused(compare: Compare) -> None:
-    folder = EXAMPLES / "h200x2-settings"
+    folder = EXAMPLES / "h200x2-shipped"
     code, out, err = compare(folder, folder)
     assert (code, out) == (2, "")
     assert err.startswith(f"nearpeak: {folder} and {folder} are the same study")

@@ -220,7 +220,7 @@ def test_a_study_ends_with_its_furthest_messages(
 
 
 def test_a_study_of_another_machine_is_refused(command: Nearpeak) -> None:
-    study = Path(__file__).parents[2] / "examples" / "h200x2"
+    study = Path(__file__).parents[2] / "examples" / "h200x2-shipped"
     code, _, err = command("explain", "--study", str(study), "--worst", "3")
     assert code == 2
     assert err.startswith(f"nearpeak: {study} is of ")

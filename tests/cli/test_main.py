@@ -57,7 +57,7 @@ def test_what_the_outputs_encoding_lacks_stops_nothing() -> None:
 
 
 def test_json_is_utf_8_whatever_the_locale() -> None:
-    study = Path(__file__).parents[2] / "examples" / "h200x2"
+    study = Path(__file__).parents[2] / "examples" / "h200x2-shipped"
     done = subprocess.run(
         [Path(sys.executable).with_name("nearpeak"), "export", study, "--json"],
         env={**os.environ, "PYTHONIOENCODING": "latin-1"},

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "h200x2-buffers"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "h200x4-collectives"
 Nearpeak = Callable[..., tuple[int, str, str]]
 
 
@@ -16,7 +16,7 @@ def test_what_was_replaced_is_said(nearpeak: Nearpeak, tmp_path: Path) -> None:
     assert code == 0
     rows = {row[0]: row[1:] for row in map(str.split, out.splitlines())}
     assert rows["replaced"] == ["names", "places"]
-    assert rows["gpu"][0] == "2"
+    assert rows["gpu"][0] == "4"
     assert err == f"nearpeak: wrote {tmp_path / 'public'}; replaced.json there has these counts\n"
     own = shutil.copytree(EXAMPLE, tmp_path / "own")  # `report` writes into the folder
     assert nearpeak("report", str(tmp_path / "public"))[0] == nearpeak("report", str(own))[0]

@@ -2,6 +2,7 @@
 """The recorded conformance runs: what is shown of them is what their records say."""
 
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ def test_it_is_made_again_from_its_records(run: Path) -> None:
 
 
 def test_the_page_is_made_again() -> None:
-    run = EXAMPLES / "h200x2-conform"
+    run = EXAMPLES / "conform" / "h200x2"
     assert render(build(journal.read(run))) == (run / "conform.html").read_text()
 
 
@@ -30,3 +31,23 @@ def test_every_file_that_a_command_names_is_there(run: Path) -> None:
     folder = EXAMPLES / run
     named = set(re.findall(r"/cases/([^\s'\"]+)", (folder / "conform.json").read_text()))
     assert named == {file.name for file in folder.glob("cases/*")}
+
+
+def test_the_table_of_the_readme_is_what_the_runs_say() -> None:
+    text = (EXAMPLES / "conform" / "README.md").read_text(encoding="utf-8")
+    table = [line.split("|")[2:-1] for line in text.splitlines() if line.startswith("|")]
+    rows = [list(map(int, row)) for row in table if all(cell.strip().isdigit() for cell in row)]
+    found = []
+    for run in (
+        "h200x2",
+        "h100-intel",
+        "h100-mpich-layer",
+        "h100-openmpi-layer",
+        "h100-intel-layer",
+    ):
+        for library in build(journal.read(EXAMPLES / "conform" / run)).libraries:
+            ends = Counter(outcome.status for outcome in library.outcomes)
+            kinds = ("ok", "refused", "crashed", "wrong data", "leaks", "hung", "not tried")
+            counts = [ends[kind] for kind in kinds]
+            found.append([library.planned, *counts, library.planned - sum(counts)])
+    assert rows == found

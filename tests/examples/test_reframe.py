@@ -15,7 +15,7 @@ from nearpeak.libraries.build import build_mpi, build_native
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "reframe"
-RECORDED = ROOT / "examples" / "h100-tuned" / "results.json"
+RECORDED = ROOT / "examples" / "h200x2-shipped-tuned" / "results.json"
 PROGRAMS = Path(sys.executable).parent
 STUDY = {"mpi": "mpich", "benchmarks": "latency", "sizes": "8"}
 REACHED = "host-host same-numa:latency:8<=1000ms"
@@ -81,17 +81,18 @@ def test_the_figures_are_those_of_the_study(recorded: Callable[..., Any]) -> Non
     assert case["result"] == "pass"
     told = figures(case)
     assert list(told.values()) == expected(json.loads(RECORDED.read_text()))
-    assert told["openmpi-cuda@a host-gpu near H,D latency 8 B, of ceiling"] == pytest.approx(
-        0.198, 0.01
-    )
-    assert told["openmpi-cuda@a host-gpu near H,D latency 8 B"] == pytest.approx(12.2, 0.01)
+    tuned = "openmpi-cuda@tuned host-gpu near H,D latency 16777216 B"
+    assert told[f"{tuned}, of ceiling"] == pytest.approx(0.222, 0.01)
+    assert told[tuned] == pytest.approx(1410, 0.01)
 
 
 def test_a_figure_below_its_reference_fails(recorded: Callable[..., Any]) -> None:
-    case = recorded(least="latency 8:0.1")
+    case = recorded(least="latency 16777216:0.1")
     assert case["fail_phase"] == "performance"
-    assert "openmpi-cuda host-gpu near H,D latency 8 B, of ceiling=0.042" in case["fail_reason"]
-    assert "openmpi-cuda@a" not in case["fail_reason"]
+    assert (
+        "openmpi-cuda host-gpu near H,D latency 16777216 B, of ceiling=0.033" in case["fail_reason"]
+    )
+    assert "openmpi-cuda@tuned" not in case["fail_reason"]
 
 
 def test_a_study_that_ends_with_1_fails_with_what_it_said(recorded: Callable[..., Any]) -> None:

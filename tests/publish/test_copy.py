@@ -29,21 +29,20 @@ from nearpeak.results.build import to_json
 from nearpeak.study.folder import reopen
 from nearpeak.study.journal import read_records
 from nearpeak.study.records import SessionRecord, StudyRecord
+from nearpeak.study.seal import Seal, file_digests
 from nearpeak.study.sessions import settings_digest
 from nearpeak.trace.trace import SCHEMA, Ceiling, Entry, Rank, Trace
 from nearpeak.tune import journal as tuning
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-# Of each example what its machine, and who measured, are known by.
+# What the machine of a recorded study is known by, and the stand-ins that are in kept recordings.
 PRIVATE = {
-    "h100-explained": ["vm", "np", "8c5ce155-2c39-368f-17a5-f64ef3d11861", "192.0.2.2", "fd00::2"],
-    "h100-tuned": ["vm", "/tmp/w", "99001a4d-7824-7bae-1ac1-d36ba2f6959d", "192.0.2.2"],
-    "h200x2-buffers": [
-        "vm",
-        "873d55dc-0101-e8d9-dbce-d332b0cd8670",
-        "ffe95ba0-001e-ea8b-c9a6-49aff1cda11e",
-        "fd00::2",
-    ],
+    "host1": "n17",
+    "gpu1": "GPU-8c5ce155-2c39-368f-17a5-f64ef3d11861",
+    "gpu2": "GPU-99001a4d-7824-7bae-1ac1-d36ba2f6959d",
+    "address1": "192.0.2.2",
+    "address2": "fd00::2",
+    "dir2": "apollo",
 }
 
 
@@ -68,29 +67,53 @@ def figures(folder: Path) -> Any:
     return numbers(json.loads(to_json(build_results(folder))))
 
 
-@pytest.mark.parametrize("example", PRIVATE)
+def with_private_names(example: str, folder: Path) -> Path:
+    """A copy of a recording that was published, with private names in place of its stand-ins."""
+
+    def named(data: bytes) -> bytes:
+        for stand_in, name in PRIVATE.items():
+            data = re.sub(rf"\b{stand_in}\b".encode(), name.encode(), data)
+        return data
+
+    records = list(read_records(EXAMPLES / example))
+    assert isinstance(records[0], StudyRecord)
+    for file, data in contents(EXAMPLES / example).items():
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_bytes(named(data))
+    records[0].published, records[0].files = None, file_digests(folder)
+    seal, lines = Seal(), []
+    for record in records:
+        lines.append(seal.line(record, lambda one: named(msgspec.json.encode(one, enc_hook=str))))
+        seal.take(lines[-1])
+    (folder / "records.jsonl").write_bytes(b"".join(lines))
+    return folder
+
+
+@pytest.mark.parametrize("example", ["h200x2-shipped", "h200x2-shipped-tuned"])
 def test_a_recorded_study(example: str, tmp_path: Path) -> None:
-    out = tmp_path / "public"
-    summary = publish(EXAMPLES / example, out)
+    private, out = with_private_names(example, tmp_path / "private"), tmp_path / "public"
+    summary = publish(private, out)
     whole = b"\n".join(contents(out).values()).decode()
-    original = b"\n".join(contents(EXAMPLES / example).values()).decode()
-    for name in PRIVATE[example]:
+    original = b"\n".join(contents(private).values()).decode()
+    for name in PRIVATE.values():
         alone = re.compile(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])")
-        assert alone.search(original)
+        assert alone.search(original), name
         assert not alone.search(whole), name
     assert {"host", "gpu", "address"} <= {each.kind for each in summary.replaced}
-    assert figures(out) == figures(EXAMPLES / example)
+    assert figures(out) == figures(private)
+    kept = {name for name in contents(private) if name.startswith(("explained/", "tune."))}
+    assert kept  # of the first its explanations, of the second the search
+    assert kept <= set(contents(out))
 
 
 def test_a_search_for_settings_is_read_as_before(tmp_path: Path) -> None:
-    publish(EXAMPLES / "h100-tuned", tmp_path / "public")
-    before, after = (
-        tuning.read(folder) for folder in (EXAMPLES / "h100-tuned", tmp_path / "public")
-    )
+    private = with_private_names("h200x2-shipped-tuned", tmp_path / "private")
+    publish(private, tmp_path / "public")
+    before, after = (tuning.read(folder) for folder in (private, tmp_path / "public"))
     first, now = before[0], after[0]
     assert isinstance(first, tuning.Begin)
     assert isinstance(now, tuning.Begin)
-    assert (first.host, now.host) == ("vm", "host1")
+    assert (first.host, now.host) == ("n17", "host1")
     assert [getattr(each, "values", None) for each in before] == [
         getattr(each, "values", None) for each in after
     ]
@@ -249,7 +272,9 @@ def test_a_folder_of_tune(odd: Path, tmp_path: Path) -> None:
     folder = tmp_path / "tuned"
     folder.mkdir()
     odd.rename(folder / "study")
-    (folder / tuning.NAME).write_bytes((EXAMPLES / "h100-tuned" / tuning.NAME).read_bytes())
+    (folder / tuning.NAME).write_bytes(
+        (EXAMPLES / "h200x2-shipped-tuned" / tuning.NAME).read_bytes()
+    )
     publish(folder, tmp_path / "public")
     assert set(contents(tmp_path / "public")) == {
         NAME,
@@ -258,22 +283,23 @@ def test_a_folder_of_tune(odd: Path, tmp_path: Path) -> None:
     }
 
 
-CONFORM = EXAMPLES / "h200x2-conform"
+CONFORM = EXAMPLES / "conform" / "h200x2"
 
 
 @pytest.fixture
 def tried(tmp_path: Path) -> Path:
     """A recorded conformance run, with private names in every kind of place."""
     folder = tmp_path / "tried"
-    shutil.copytree(CONFORM, folder, ignore=shutil.ignore_patterns("README.md", "conform.html"))
+    shutil.copytree(CONFORM, folder, ignore=shutil.ignore_patterns("conform.html"))
     lines = [json.loads(line) for line in (folder / "conform.jsonl").read_bytes().splitlines()]
+    lines[0]["published"] = None
     lines[0]["host"] = "n17.hpc.example.org"
     lines[0]["chosen"]["libraries"] = ["/gpfs/apollo/mpi"]
     [one, *_] = (line["outcome"] for line in lines if line["record"] == "outcome")
     one["message"] = "n17: carol@10.9.8.7 refused"
     one["command"] = one["command"].replace("/tmp/nearpeak-bundle", "/home/carol/al\\ ice")
     whole = "".join(json.dumps(line) + "\n" for line in lines)
-    (folder / "conform.jsonl").write_text(whole.replace("/tmp/c/", "/home/carol/c/"))
+    (folder / "conform.jsonl").write_text(whole.replace("/tmp/dir2/", "/home/carol/c/"))
     old = folder / "cases" / "intel-get-D,D-plain-0-churn.txt"
     old.rename(old.with_name("apollo-get-D,D-plain-0-churn.txt"))
     return folder
@@ -299,7 +325,7 @@ def test_a_conformance_run(tried: Path, tmp_path: Path) -> None:
     assert outcomes(tmp_path / "public") == outcomes(tried)
     assert "cases/word1-get-D,D-plain-0-churn.txt" in found
     [named, *_] = re.findall(
-        rb"--cases /\S+/(cases/intel-put-H,H-plain-0-leak.txt)", found["conform.jsonl"]
+        rb"--cases /\S+/(cases/intel-put_bw-D,D-plain-0-leak.txt)", found["conform.jsonl"]
     )
     assert named.decode() in found
 

@@ -71,7 +71,7 @@ ALIKE = """[...document.querySelectorAll("section, div[data-buffers]")].flatMap(
   return titles.filter((title, at) => titles.indexOf(title) < at); })"""
 
 
-@pytest.mark.parametrize("name", ["h100", "h200x2", "h200x4"])
+@pytest.mark.parametrize("name", ["h200x2-shipped", "h100x4-pairs", "h200x4"])
 def test_no_table_is_wider_than_a_usual_window(
     browser: "Browser", tmp_path: Path, name: str
 ) -> None:
@@ -82,12 +82,33 @@ def test_no_table_is_wider_than_a_usual_window(
     assert browser.evaluate(WIDER) == []
 
 
-@pytest.mark.parametrize("name", ["h200-families", "h200-staging", "h200"])
+def with_variants(results: Results) -> Results:
+    """What went between GPUs once more: staged by the benchmark, and as put in two windows."""
+    device = [cell for cell in results.cells if cell.case.buffers == "D,D"]
+    [bw] = [each for each in results.benchmarks if each.name == "bw"]
+    metric = msgspec.structs.replace(bw.main, name="put_bw")
+    put = msgspec.structs.replace(bw, name="put_bw", metrics=[metric], family="rma")
+    results.benchmarks = [*results.benchmarks, put]
+    for cell in device:
+        ways = [msgspec.structs.replace(cell.case, axes={**cell.case.axes, "staging": "pinned"})]
+        if cell.case.benchmark == "bw":
+            ways += [
+                msgspec.structs.replace(
+                    cell.case, benchmark="put_bw", metric="put_bw", axes={"win": win}
+                )
+                for win in ("allocated", "created")
+            ]
+        results.cells += [msgspec.structs.replace(cell, case=case) for case in ways]
+    return results
+
+
+@pytest.mark.parametrize("name", ["h200x2-shipped", "h100x4-pairs", "h200x4-collectives"])
+@pytest.mark.parametrize("varied", [False, True])
 def test_charts_side_by_side_have_titles_of_their_own(
-    browser: "Browser", tmp_path: Path, name: str
+    browser: "Browser", tmp_path: Path, name: str, *, varied: bool
 ) -> None:
     recorded = from_json((EXAMPLES / name / "results.json").read_bytes())
-    browser.open(write_page(recorded, tmp_path), 1280)
+    browser.open(write_page(with_variants(recorded) if varied else recorded, tmp_path), 1280)
     browser.evaluate(OPENED)
     assert browser.evaluate("document.querySelectorAll('figure .chart').length") >= 20
     assert browser.evaluate(ALIKE) == []

@@ -14,7 +14,7 @@ from nearpeak.terms.identity import CEILING
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-@pytest.mark.parametrize("name", ["h200", "h200-applications", "h200x2"])
+@pytest.mark.parametrize("name", ["h200x2-shipped", "h200x4", "h200x2-halo", "h200x4-scaling"])
 def test_results_name_what_the_plan_named(name: str) -> None:
     plan = read_plan(EXAMPLES / name)
     results = from_json((EXAMPLES / name / "results.json").read_bytes())

@@ -20,7 +20,6 @@ from nearpeak.study.fit import (
     expected_blocks,
     is_held,
 )
-from nearpeak.study.folder import read_plan
 from nearpeak.study.options import Options
 from nearpeak.study.paths import paths_within, select_paths
 from nearpeak.study.plan import Plan
@@ -36,8 +35,9 @@ MACHINES = sorted((TESTS / "machines").glob("*.txt"))
 
 @pytest.fixture(scope="module")
 def described() -> Description:
-    """What a default study measures, as the programs said when one was recorded."""
-    benchmarks = read_plan(TESTS.parent / "examples" / "h200").benchmarks
+    """What a default study measures, as the programs once said."""
+    file = Path(__file__).with_name("described.json")
+    benchmarks = msgspec.json.decode(file.read_bytes(), type=list[Benchmark])
     return Description(schema=3, program="", version="", benchmarks=benchmarks)
 
 

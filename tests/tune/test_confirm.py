@@ -2,21 +2,19 @@
 """What a study of a library as it is and as it was tuned says."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from nearpeak.results.build import from_json
 from nearpeak.results.results import Comparison
+from nearpeak.terms.benchmarks import Axis, Benchmark, Metric, RankRule
 from nearpeak.terms.identity import Who
 from nearpeak.terms.left_out import LeftOut
 from nearpeak.tune.confirm import Confirmed, HostCheck, judge, options
 from nearpeak.tune.targets import Target
 
 MakeStudy = Callable[..., Any]
-EXAMPLES = Path(__file__).parents[2] / "examples"
 PATH = "host-host same-numa"
 TARGETS = [Target("latency", 8)]
 KIB = 1024
@@ -274,17 +272,20 @@ def test_the_study_measures_targets_and_guards() -> None:
     assert options("alpha", [], [PATH], TARGETS, [], 60.0, buffers=kinds).buffers == kinds
 
 
-def test_a_window_in_a_device_is_created_and_a_target_all_the_same() -> None:
+def test_a_window_in_a_device_is_created_and_a_target_all_the_same(
+    make_study: MakeStudy, by_hand: Any
+) -> None:
     """Its default value takes host memory alone."""
-    results = from_json((EXAMPLES / "h200-families" / "results.json").read_bytes())
-    path, old, new = "gpu-gpu same-gpu mps", Who("intel"), Who("intel", "tuned")
-    cell = next(
-        cell
-        for cell in results.cells
-        if (cell.who, cell.place.path, cell.case.buffers) == (old, path, "D,D")
-        and (cell.case.benchmark, cell.case.axes.get("win")) == ("put_latency", "created")
+    study = make_study("intel", "intel@tuned")
+    study.launch(0, "intel", "latency", {8: 1.0})
+    results = study.results()
+    win = Axis("win", ["allocated", "created"], "allocated", host_only=["allocated"])
+    put = Benchmark(
+        "put_latency", [Metric("put_latency", "us", "lower")], RankRule("exactly", 2), axes=[win]
     )
-    cell = msgspec.structs.replace(cell, median=1.0)
+    results.benchmarks = [*results.benchmarks, put]
+    path, old, new = by_hand.MPS.path, Who("intel"), Who("intel", "tuned")
+    cell = by_hand.make_cell("put_latency", 1.0, library="intel", place=by_hand.MPS, win="created")
     results.cells = [cell, msgspec.structs.replace(cell, who=new)]
     results.failures = []
     results.comparisons = [

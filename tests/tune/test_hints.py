@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What rules name for messages that were looked at: recorded ones of one H100."""
+"""What rules name for messages that were looked at."""
 
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,13 +10,11 @@ import pytest
 from made_libraries import made_library
 
 from nearpeak.libraries.library import Settings
-from nearpeak.machine.machine import Machine
-from nearpeak.observations.explained import Explanation, Said, read_explanations
+from nearpeak.machine.machine import unknown
+from nearpeak.observations.explained import Explanation, Said
 from nearpeak.study.single_launch import LaunchFailed
 from nearpeak.terms.path import DataPath, Endpoint
 from nearpeak.tune import hints
-
-EXAMPLE = Path(__file__).parents[2] / "examples" / "h100-explained"
 
 
 def single(library: str, family: str, env: dict[str, str]) -> Any:
@@ -27,34 +25,35 @@ def single(library: str, family: str, env: dict[str, str]) -> Any:
     return SimpleNamespace(
         library=made_library(library, family=family, version="1", env=env),
         settings=Settings(),
-        machine=msgspec.json.decode((EXAMPLE / "machine.json").read_bytes(), type=Machine),
+        machine=unknown(),
         path=DataPath(id="host-gpu near", summary="", transport="memory", ends=ends),
         benchmark=SimpleNamespace(name="latency"),
     )
 
 
-def named(monkeypatch: pytest.MonkeyPatch, one: Any) -> list[tuple[str, str]]:
-    return looked(monkeypatch, one).named
+Looked = Callable[..., hints.Hints]
 
 
-def looked(
-    monkeypatch: pytest.MonkeyPatch, one: Any, said: list[Said] | None = None
-) -> hints.Hints:
-    (found,) = [
-        each
-        for each in read_explanations(EXAMPLE)
-        if each.library == one.library.name and (each.buffers, each.path) == ("H,D", one.path.id)
-    ][:1]
-    found = msgspec.structs.replace(found, version=one.library.version)
-    if said is not None:
-        found.said = said
-    monkeypatch.setattr(hints, "explain", lambda *_, **__: found)
-    return hints.hints(one, [8], lambda _: None, 9.0)
+@pytest.fixture
+def looked(monkeypatch: pytest.MonkeyPatch, by_hand: Any) -> Looked:
+    """The hints for a message between host and GPU most of whose time are handles of memory."""
+
+    def hints_for(one: Any, said: Sequence[Said] = ()) -> hints.Hints:
+        handle = by_hand.part("call", "cuMemGetHandleForAddressRange", 40.0, count=2.0)
+        close = by_hand.part("call", "close", 27.0, count=2.0)
+        found = by_hand.explained(handle, close, size=8)
+        found = msgspec.structs.replace(
+            found, library=one.library.name, version=one.library.version, said=list(said)
+        )
+        monkeypatch.setattr(hints, "explain", lambda *_, **__: found)
+        return hints.hints(one, [8], lambda _: None, 9.0)
+
+    return hints_for
 
 
-def test_what_takes_the_time_names_its_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_takes_the_time_names_its_setting(looked: Looked) -> None:
     ucx = single("openmpi-cuda", "openmpi", {"OMPI_MCA_pml": "ucx"})
-    assert ("UCX_CUDA_COPY_DMABUF", "n") in named(monkeypatch, ucx)
+    assert ("UCX_CUDA_COPY_DMABUF", "n") in looked(ucx).named
 
 
 @pytest.mark.parametrize(
@@ -68,7 +67,7 @@ def test_what_takes_the_time_names_its_setting(monkeypatch: pytest.MonkeyPatch) 
     ],
 )
 def test_whether_messages_go_over_ucx_is_what_it_says_itself(
-    monkeypatch: pytest.MonkeyPatch,
+    looked: Looked,
     asked: str,
     protocols: list[str],
     env: dict[str, str],
@@ -77,7 +76,7 @@ def test_whether_messages_go_over_ucx_is_what_it_says_itself(
 ) -> None:
     said = [Said(size_bytes=8, asked=asked, protocols=protocols, lines=[])]
     one = single("openmpi-cuda", "openmpi", env)
-    assert looked(monkeypatch, one, said).over_ucx is over_ucx
+    assert looked(one, said).over_ucx is over_ucx
 
 
 def test_without_a_look_the_variables_alone_say_it() -> None:
@@ -86,8 +85,8 @@ def test_without_a_look_the_variables_alone_say_it() -> None:
         assert hints.hints(one, [], pytest.fail, 9.0) == ([], ("OMPI_MCA_pml" in env) or None)
 
 
-def test_another_librarys_setting_is_not_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = named(monkeypatch, single("intel", "intel", {}))
+def test_another_librarys_setting_is_not_named(looked: Looked) -> None:
+    found = looked(single("intel", "intel", {})).named
     assert [name for name, _ in found if name.startswith("UCX_")] == []
 
 
