@@ -28,6 +28,7 @@ class Claim(msgspec.Struct, forbid_unknown_fields=True):
     # "h200x2-shipped"; of a ceiling (WHO is "ceiling"), an application, or a finding (of which
     # FIELD is).
     figures: list[str] = []
+    sessions: int = 1  # in which the recording was measured
 
 
 class Claims(msgspec.Struct, forbid_unknown_fields=True):
@@ -79,6 +80,7 @@ def plain(text: str) -> str:
 @pytest.mark.parametrize("claim", CLAIMS.claim, ids=lambda claim: f"{claim.file}: {claim.text}")
 def test_a_quoted_figure_is_that_of_the_recording(claim: Claim) -> None:
     results = results_of(claim.example)
+    assert len(results.measuring_sessions) == claim.sessions
     said = claim.text.format(*(figure(results, words) for words in claim.figures))
     assert plain(said) in plain((ROOT / claim.file).read_text(encoding="utf-8"))
 
