@@ -453,7 +453,7 @@ def ordinal(gpu: Gpu | None) -> str:
 def visible(case: Case) -> list[str]:
     """The GPUs for OMB, which takes the one of a rank's number: that of rank 0, of rank 1, then
     the others; one alone if both ranks share it. None where the launcher shows each rank its own:
-    with the variable both of OMB's ranks took the first GPU (Intel MPI, 150 us in place of 12)."""
+    with the variable OMB took 150 us in place of 12, as if both ranks held one (Intel MPI)."""
     placed = list(dict.fromkeys(gpu.uuid for gpu in gpus_of(case, case.host_rank) if gpu))
     if len(placed) == 1:
         return placed

@@ -6,11 +6,12 @@
 // (docs/pointer-queries.md). A library with GPU support asks the first of every buffer. Here the
 // second is asked whether the driver knows the address. If it does not, and the driver's own
 // function has refused such an address for this attribute before, it is refused here. In all other
-// cases the driver's own function is called.
+// cases, and for attributes that libraries do not ask of every buffer, the driver's own is called.
 //
 // The functions below stand before the driver's for libraries that link with it, that look it up by
 // dlsym, and by cuGetProcAddress. A library that finds it in another way asks the driver.
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -35,8 +36,11 @@ using Lookup = void* (*)(void* handle, const char* name) noexcept;
 constexpr int kInvalidValue = 1;    // CUDA_ERROR_INVALID_VALUE
 constexpr int kNotInitialized = 3;  // CUDA_ERROR_NOT_INITIALIZED
 constexpr int kMemoryType = 2;      // CU_POINTER_ATTRIBUTE_MEMORY_TYPE; its answer is never 0
-constexpr int kAttributes = 64;     // more than there are
+// Context, memory type, buffer's number, managed, device: what libraries ask of every buffer.
+constexpr std::array<int, 5> kAsked{1, kMemoryType, 7, 8, 9};
+constexpr int kAttributes = 10;
 constexpr char kQuery[] = "cuPointerGetAttribute";
+constexpr char kQueries[] = "cuPointerGetAttributes";
 constexpr char kFind[] = "cuGetProcAddress";
 constexpr char kFindWithStatus[] = "cuGetProcAddress_v2";
 
@@ -60,6 +64,8 @@ Lookup lookup() {
   for (const char* version : {"GLIBC_2.34", "GLIBC_2.17", "GLIBC_2.2.5"})
     if (found == nullptr) found = reinterpret_cast<Lookup>(dlvsym(RTLD_NEXT, "dlsym", version));
   if (found == nullptr) std::abort();
+  // Another tool's, which is preloaded behind this one, has no version.
+  if (void* const next = found(RTLD_NEXT, "dlsym")) found = reinterpret_cast<Lookup>(next);
   own_lookup.store(found);
   return found;
 }
@@ -120,10 +126,10 @@ int answer(void* to, int attribute, Address address) {
   const Query query = of_driver(own_query, kQuery);
   if (query == nullptr) return kNotInitialized;
   const State now = state.load(std::memory_order_relaxed);
-  const Queries queries =
-      now == State::kOff ? nullptr : of_driver(own_queries, "cuPointerGetAttributes");
+  const Queries queries = now == State::kOff ? nullptr : of_driver(own_queries, kQueries);
   int result = 0;
-  if (queries == nullptr || to == nullptr || attribute < 0 || attribute >= kAttributes ||
+  const bool asked = std::find(kAsked.begin(), kAsked.end(), attribute) != kAsked.end();
+  if (queries == nullptr || to == nullptr || address == 0 || !asked ||
       knows(queries, address, result)) {
     passed_on.fetch_add(1, std::memory_order_relaxed);
     return query(to, attribute, address);
@@ -143,11 +149,26 @@ int answer(void* to, int attribute, Address address) {
 
 // The function that stands here for the driver's of this name; null where none does.
 void* in_place_of(const char* name);
+bool is_there(const char* name);
+
+// The driver is the library that has both questions. It stays loaded, as its functions are kept.
+bool of_the_driver(void* function) {
+  Dl_info where{};
+  if (dladdr(function, &where) == 0) return false;
+  void* const library = dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+  if (library == nullptr) return false;
+  auto* const queries = reinterpret_cast<Queries>(lookup()(library, kQueries));
+  const bool both = queries != nullptr && lookup()(library, kQuery) != nullptr;
+  if (both) own_queries.store(queries);
+  dlclose(library);
+  return both;
+}
 
 // What stands here in the place of `function`, which the driver has under this name.
 void* taken(const char* name, void* function) {
   void* const own = in_place_of(name);
-  if (function == nullptr || own == nullptr || function == own) return function;
+  if (function == nullptr || own == nullptr || function == own || !of_the_driver(function))
+    return function;
   const auto keep = [function](auto& known) {
     typename std::remove_reference_t<decltype(known)>::value_type none = nullptr;
     known.compare_exchange_strong(none, reinterpret_cast<decltype(none)>(function));
@@ -158,35 +179,39 @@ void* taken(const char* name, void* function) {
   return own;
 }
 
-int found(int result, const char* name, void** function) {
-  if (result == 0 && name != nullptr && function != nullptr) *function = taken(name, *function);
+// From this version of CUDA on the driver gives the function with a status under the first name.
+int found(int result, const char* name, void** function, int version) {
+  constexpr int kWithStatus = 12000;
+  if (result != 0 || name == nullptr || function == nullptr) return result;
+  const bool with_status = std::strcmp(name, kFind) == 0 && version >= kWithStatus;
+  *function = taken(with_status ? kFindWithStatus : name, *function);
   return result;
 }
 
-// At the end, if NEARPEAK_QUERIES_REPORT is set.
+// At the end of a process that has loaded the driver, if NEARPEAK_QUERIES_REPORT is set.
 class Report {
  public:
   ~Report() {
     const char* const wanted = std::getenv("NEARPEAK_QUERIES_REPORT");
-    if (wanted == nullptr || std::strcmp(wanted, "0") == 0) return;
-    const auto all = quick.load() + passed_on.load();
-    if (state.load() == State::kOff)
-      std::fprintf(
-          stderr,
-          "nearpeak-queries: off: the driver's cuPointerGetAttribute takes %.2f us for host "
-          "memory, cuPointerGetAttributes %.2f us\n",
-          query_us.load(), queries_us.load());
-    else if (all == 0)
+    if (wanted == nullptr || std::strcmp(wanted, "0") == 0 || getpid() != process_) return;
+    const auto all = static_cast<unsigned long long>(quick.load() + passed_on.load());
+    if (all == 0 && of_driver(own_query, kQuery) == nullptr) return;
+    if (all == 0)
       std::fprintf(
           stderr, "nearpeak-queries: cuPointerGetAttribute was not called in a way that is seen\n");
+    else if (state.load() == State::kUnknown)
+      std::fprintf(stderr, "nearpeak-queries: none of %llu queries was of host memory\n", all);
     else
-      std::fprintf(
-          stderr,
-          "nearpeak-queries: %llu of %llu queries were of host memory and answered in %.2f "
-          "us, not in %.2f\n",
-          static_cast<unsigned long long>(quick.load()), static_cast<unsigned long long>(all),
-          queries_us.load(), query_us.load());
+      std::fprintf(stderr,
+                   "nearpeak-queries: %s%llu of %llu queries answered quickly; for host memory the "
+                   "driver's cuPointerGetAttribute takes %.2f us, cuPointerGetAttributes %.2f us\n",
+                   state.load() == State::kOff ? "off: " : "",
+                   static_cast<unsigned long long>(quick.load()), all, query_us.load(),
+                   queries_us.load());
   }
+
+ private:
+  const pid_t process_ = getpid();  // and not of one that it forks
 } report;
 
 }  // namespace
@@ -201,15 +226,16 @@ extern "C" {
                                                     std::uint64_t flags) {
   const Find find = of_driver(own_find, kFind);
   return find == nullptr ? kNotInitialized
-                         : found(find(name, function, version, flags), name, function);
+                         : found(find(name, function, version, flags), name, function, version);
 }
 
 [[gnu::visibility("default")]] int cuGetProcAddress_v2(const char* name, void** function,
                                                        int version, std::uint64_t flags,
                                                        void* status) {
   const FindWithStatus find = of_driver(own_find_with_status, kFindWithStatus);
-  return find == nullptr ? kNotInitialized
-                         : found(find(name, function, version, flags, status), name, function);
+  return find == nullptr
+             ? kNotInitialized
+             : found(find(name, function, version, flags, status), name, function, version);
 }
 
 // RTLD_NEXT is relative to who calls glibc's function: that call takes the place of this one.
@@ -217,8 +243,9 @@ extern "C" {
   if (handle == RTLD_NEXT || in_place_of(name) == nullptr) return lookup()(handle, name);
   void* const function = lookup()(handle, name);
   // By RTLD_DEFAULT what stands here is found without a driver, too.
-  if (function == in_place_of(name)) return of_driver(own_query, kQuery) ? function : nullptr;
-  return taken(name, function);
+  return function != in_place_of(name) ? taken(name, function)
+         : is_there(name)              ? function
+                                       : nullptr;
 }
 }
 
@@ -229,6 +256,14 @@ void* in_place_of(const char* name) {
   if (std::strcmp(name, kFind) == 0) return reinterpret_cast<void*>(&cuGetProcAddress);
   if (std::strcmp(name, kFindWithStatus) == 0) return reinterpret_cast<void*>(&cuGetProcAddress_v2);
   return nullptr;
+}
+
+// Whether the driver has the function that one here stands for.
+bool is_there(const char* name) {
+  if (std::strcmp(name, kFind) == 0) return of_driver(own_find, kFind) != nullptr;
+  if (std::strcmp(name, kFindWithStatus) == 0)
+    return of_driver(own_find_with_status, kFindWithStatus) != nullptr;
+  return of_driver(own_query, kQuery) != nullptr;
 }
 
 }  // namespace

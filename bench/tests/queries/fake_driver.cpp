@@ -9,7 +9,8 @@
 extern "C" {
 
 char fake_device_memory[4096];
-int fake_calls = 0;  // of cuPointerGetAttribute
+char fake_reserved_addresses[4096];  // without memory: of no type, and with some attributes
+int fake_calls = 0;                  // of cuPointerGetAttribute
 
 static bool is_known(unsigned long long address) {
   const auto begin = reinterpret_cast<std::uintptr_t>(fake_device_memory);
@@ -33,6 +34,11 @@ int cuPointerGetAttribute(void* to, int attribute, unsigned long long address) {
     *static_cast<unsigned*>(to) = 100U + static_cast<unsigned>(attribute);
     return 0;
   }
+  const auto reserved = reinterpret_cast<std::uintptr_t>(fake_reserved_addresses);
+  if (attribute == 13 && address >= reserved && address < reserved + 4096) {
+    *static_cast<unsigned*>(to) = 0;
+    return 0;
+  }
   static const char* const us = std::getenv("FAKE_QUERY_US");
   if (us != nullptr) wait_us(std::atof(us));
   return address == 0 ? 201 : 1;
@@ -40,25 +46,28 @@ int cuPointerGetAttribute(void* to, int attribute, unsigned long long address) {
 
 int cuPointerGetAttributes(unsigned count, const int* attributes, void** to,
                            unsigned long long address) {
-  if (address == 0) return 1;
   for (unsigned i = 0; i < count; ++i)
     *static_cast<unsigned*>(to[i]) =
         is_known(address) ? 100U + static_cast<unsigned>(attributes[i]) : 0;
   return 0;
 }
 
-int cuGetProcAddress_v2(const char* name, void** function, int, std::uint64_t, void* status);
+int cuGetProcAddress_v2(const char* name, void** function, int version, std::uint64_t flags,
+                        int* status);
 
 int cuGetProcAddress(const char* name, void** function, int version, std::uint64_t flags) {
   return cuGetProcAddress_v2(name, function, version, flags, nullptr);
 }
 
-int cuGetProcAddress_v2(const char* name, void** function, int, std::uint64_t, void*) {
+int cuGetProcAddress_v2(const char* name, void** function, int version, std::uint64_t,
+                        int* status) {
   *function = nullptr;
   if (std::strcmp(name, "cuPointerGetAttribute") == 0)
     *function = reinterpret_cast<void*>(&cuPointerGetAttribute);
   if (std::strcmp(name, "cuGetProcAddress") == 0)
-    *function = reinterpret_cast<void*>(&cuGetProcAddress_v2);
+    *function = version >= 12000 ? reinterpret_cast<void*>(&cuGetProcAddress_v2)
+                                 : reinterpret_cast<void*>(&cuGetProcAddress);
+  if (status != nullptr) *status = *function == nullptr ? 1 : 0;
   return *function == nullptr ? 500 : 0;
 }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds cuPointerGetAttribute in the way that its first argument says, asks it about every
-// attribute of several addresses three times, and prints each answer; at last, in the driver, how
-// many calls came there (tests/layer/test_queries.py).
+// attribute of several addresses again and again, and prints each answer; at last, in the driver,
+// how many calls came there (tests/layer/test_queries.py).
 #include <dlfcn.h>
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 #include <string>
 
 using Query = int (*)(void*, int, unsigned long long);
-using Find = int (*)(const char*, void**, int, std::uint64_t, void*);
+using Find = int (*)(const char*, void**, int, std::uint64_t);
+using FindWithStatus = int (*)(const char*, void**, int, std::uint64_t, int*);
 
 #ifdef LINKED
 extern "C" int cuPointerGetAttribute(void*, int, unsigned long long);
@@ -30,7 +31,6 @@ static Query found_by(const std::string& way, void* driver) {
   if (way == "link") return &cuPointerGetAttribute;
 #endif
   void* scope = way == "default" ? RTLD_DEFAULT : driver;
-  if (way == "next") scope = RTLD_NEXT;
   if (way == "versions") {  // a symbol's version, which dlsym cannot name
     void* const found = dlvsym(driver, "cuPointerGetAttribute", "FAKE_1");
     return reinterpret_cast<Query>(checked(found, "cuPointerGetAttribute"));
@@ -38,14 +38,23 @@ static Query found_by(const std::string& way, void* driver) {
   if (way.rfind("procaddress", 0) != 0)
     return reinterpret_cast<Query>(
         checked(dlsym(scope, "cuPointerGetAttribute"), "cuPointerGetAttribute"));
-  auto find =
-      reinterpret_cast<Find>(checked(dlsym(driver, "cuGetProcAddress_v2"), "cuGetProcAddress_v2"));
   void* found = nullptr;
-  if (way == "procaddress-twice") {
-    find("cuGetProcAddress", &found, 12000, 0, nullptr);
-    find = reinterpret_cast<Find>(checked(found, "cuGetProcAddress"));
+  if (way == "procaddress-old") {  // without a status
+    const auto find =
+        reinterpret_cast<Find>(checked(dlsym(driver, "cuGetProcAddress"), "cuGetProcAddress"));
+    find("cuPointerGetAttribute", &found, 11000, 0);
+    return reinterpret_cast<Query>(checked(found, "cuPointerGetAttribute"));
   }
-  find("cuPointerGetAttribute", &found, 12000, 0, nullptr);
+  auto find = reinterpret_cast<FindWithStatus>(
+      checked(dlsym(driver, "cuGetProcAddress_v2"), "cuGetProcAddress_v2"));
+  int status = 7;
+  if (way == "procaddress-twice") {
+    find("cuGetProcAddress", &found, 12000, 0, &status);
+    find = reinterpret_cast<FindWithStatus>(checked(found, "cuGetProcAddress"));
+    status = 7;
+  }
+  find("cuPointerGetAttribute", &found, 12000, 0, &status);
+  if (status != 0) std::printf("status %d\n", status);
   return reinterpret_cast<Query>(checked(found, "cuPointerGetAttribute"));
 }
 
@@ -55,18 +64,17 @@ int main(int argc, char** argv) {
   const Query query = found_by(way, driver);
   void* const all = driver != nullptr ? driver : RTLD_DEFAULT;
   auto* const device = static_cast<char*>(checked(dlsym(all, "fake_device_memory"), "memory"));
+  auto* const reserved =
+      static_cast<char*>(checked(dlsym(all, "fake_reserved_addresses"), "addresses"));
   char* const freed = static_cast<char*>(std::malloc(1 << 20));
   std::free(freed);
   int here = 0;
   const struct {
     const char* name;
     const void* address;
-  } asked[] = {{"stack", &here},
-               {"device", device},
-               {"inside", device + 100},
-               {"freed", freed},
-               {"null", nullptr}};
-  for (int times = 0; times < 3; ++times)
+  } asked[] = {{"stack", &here},       {"device", device}, {"inside", device + 100},
+               {"reserved", reserved}, {"freed", freed},   {"null", nullptr}};
+  for (int times = 0; times < 30; ++times)
     for (const auto& [name, address] : asked)
       for (int attribute = 0; attribute < 25; ++attribute) {
         unsigned value = 7;
