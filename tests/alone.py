@@ -20,7 +20,7 @@ from xml.etree import ElementTree
 
 MOST = 5  # failures that a loaded machine may explain
 WIDTH = 160  # of a printed reason
-SANITIZER = re.compile(r".*(?:Sanitizer|runtime error:|SEGFAULT|SIGSEGV).*")
+CRASH = re.compile(r".*(?:Sanitizer|runtime error:|SEGFAULT|SIGSEGV|SIGABRT|SIGBUS).*")
 
 
 class Test(NamedTuple):
@@ -52,7 +52,7 @@ def _test(lane: str, case: ElementTree.Element) -> Test:
         return Test(lane, name, case.find("skipped") is not None, None)
     # ctest knows only that its program failed: lines of doctest and of sanitizers say where.
     message, printed = failure.get("message", ""), case.findtext("system-out", "")
-    grave = SANITIZER.findall(printed)
+    grave = CRASH.findall("\n".join([printed, message, failure.text or ""]))
     errors = re.findall(r".*\bERROR: .*", printed)
     lines = [*grave, *errors, *message.splitlines(), "no reason given"]
     reason = next(line.strip() for line in lines if line.strip())[:WIDTH]

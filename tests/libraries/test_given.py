@@ -260,10 +260,22 @@ def test_launches_may_do_without_what_nobody_knows_to_be_needed(name: str, free:
 @pytest.mark.parametrize(
     ("name", "variable", "why"),
     [
-        ("intel", "I_MPI_OFFLOAD", "launches of intel need it (it takes device buffers: without"),
-        ("openmpi", "LD_LIBRARY_PATH", "launches of openmpi need it (the folder of the library"),
-        ("mpich", "UCX_TLS", "launches of mpich need it (the netmod UCX"),
-        ("mpich", "UCX_NET_DEVICES", "launches of mpich need it (what runs over UCX takes"),
+        (
+            "intel",
+            "I_MPI_OFFLOAD",
+            "the path, the launcher or the library needs it (it takes device buffers: without",
+        ),
+        (
+            "openmpi",
+            "LD_LIBRARY_PATH",
+            "the path, the launcher or the library needs it (the folder of the library",
+        ),
+        ("mpich", "UCX_TLS", "the path, the launcher or the library needs it (the netmod UCX"),
+        (
+            "mpich",
+            "UCX_NET_DEVICES",
+            "the path, the launcher or the library needs it (what runs over UCX takes",
+        ),
         ("intel", "I_MPI_PNI", "Nearpeak gives it no launch of intel; did you mean 'I_MPI_PIN'?"),
         ("intel", "I_MPI_ROOT", "launches inherit it from your shell: unset it there"),
     ],

@@ -159,10 +159,11 @@ def test_ranks_that_no_named_path_has_are_bad_input(dgx: Machine) -> None:
 def test_paths_of_so_many_ranks(dgx: Machine) -> None:
     found = [path.id for path in select_paths(dgx, [], [], ranks=Ranks((4, 16)))]
     assert [name for name in found if not name.startswith("host-memory")] == [
-        *("host x4", "host x16", "gpu x4", "host x16 gpu-support")
+        *("host x4", "host x16", "gpu x4", "host x4 gpu-support", "host x16 gpu-support")
     ]
-    named = select_paths(dgx, [], ["gpu x6", "host x1", "host x4", "gpu-gpu nvlink"])
-    assert [len(path.ends) for path in named] == [6, 1, 4, 2]
+    wanted = ["gpu x6", "host x1", "host x4", "gpu-gpu nvlink", "host x8 gpu-support"]
+    named = select_paths(dgx, [], wanted)
+    assert [len(path.ends) for path in named] == [6, 1, 4, 2, 8]
     few = msgspec.structs.replace(dgx, allowed_cpus=[0, 1])
     with pytest.raises(UserError, match=r"--ranks 4: host x4: this process may use 2 cores only"):
         select_paths(few, [], [], ranks=Ranks((4,)))

@@ -10,10 +10,16 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.launching.describe import Description, Variant, describe
+from nearpeak.libraries.library import Settings
 from nearpeak.machine.machine import Machine
 from nearpeak.study.paths import paths_within, select_paths
 from nearpeak.study.planning import is_measured_on, is_usual
-from nearpeak.study.variants import Awarenesses, choose_variants, for_ceilings
+from nearpeak.study.variants import (
+    Awarenesses,
+    choose_variants,
+    for_ceilings,
+    has_gpu_switch,
+)
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.benchmarks import Axis, Benchmark, Metric, RankRule, X
 
@@ -276,6 +282,9 @@ def test_gpu_support_is_measured_of_libraries_that_can_switch_it(
     known = Awarenesses([], described)
     assert known.takes_on(contender, variant, support) is measured
     assert known.takes_on(contender, variant, host)
+    # Who says it himself has it on both paths, or on none.
+    said = Settings(env={"I_MPI_OFFLOAD": "0", "MPIR_CVAR_ENABLE_GPU": "0"})
+    assert not has_gpu_switch(msgspec.structs.replace(contender, settings=said))
 
 
 def test_few_benchmarks_show_what_gpu_support_costs(

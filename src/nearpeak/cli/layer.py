@@ -62,7 +62,7 @@ def layer(
     ] = False,
     report: Annotated[
         bool,
-        typer.Option("--report", help="Let each rank say at its end how its messages went."),
+        typer.Option("--report", help="Let each rank say at its end what was done in it."),
     ] = False,
     only_queries: Annotated[
         bool,

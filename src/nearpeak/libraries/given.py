@@ -104,8 +104,8 @@ def explained(library: Library) -> list[Given]:
 
 
 def fixed(library: Library) -> dict[str, str]:
-    """The variables of a library's own that a search must leave as they are: all but those from
-    the catalogue that are not needed."""
+    """The variables of a library's own that a search must leave as they are. It may change those
+    from the catalogue that are harmless or unproven."""
     own = reasons().get(f"library {library.entry}", {}).get("always", {})
     free = {name for name, why in own.items() if why.kind != "needed"}
     return {name: value for name, value in library.env.items() if name not in free}
@@ -135,7 +135,7 @@ def check_unset(library: Library, settings: Settings) -> None:
         if not whys:
             problem = f"Nearpeak gives it no launch of {library.name}{closest(name, free)}"
         elif name not in free:
-            problem = f"launches of {library.name} need it ({whys[0].reason})"
+            problem = f"the path, the launcher or the library needs it ({whys[0].reason})"
         elif name in os.environ:
             problem = "launches inherit it from your shell: unset it there"
         else:

@@ -62,15 +62,17 @@ def discover_paths(
     ]
     paths = [item for item in found if isinstance(item, DataPath)]
     if machine.gpus and not hosts:
-        paths += _with_gpu_support(paths)
+        paths += _with_gpu_support(paths, ranks)
     return paths, [item for item in found if isinstance(item, NoPath)]
 
 
-def _with_gpu_support(paths: list[DataPath]) -> list[DataPath]:
-    """Two cores, and the most cores, where libraries do what they do for programs with device
-    buffers."""
+def _with_gpu_support(paths: list[DataPath], ranks: Ranks) -> list[DataPath]:
+    """Two cores, and the most cores or so many ranks as were asked for, where libraries do what
+    they do for programs with device buffers."""
     pairs = [path for path in paths if path.id == SAME_NUMA]
     wide = [path for path in paths if path.id.startswith("host x") and len(path.ends) > 2]
+    most = max((len(path.ends) for path in wide), default=0)
+    wide = [path for path in wide if len(path.ends) in (ranks.counts or [most])]
     return [
         msgspec.structs.replace(
             path,
@@ -78,7 +80,7 @@ def _with_gpu_support(paths: list[DataPath]) -> list[DataPath]:
             summary=f"{path.summary}; with the library's GPU support on",
             variant_of=path.id,
         )
-        for path in [*pairs, *sorted(wide, key=lambda path: len(path.ends))[-1:]]
+        for path in [*pairs, *wide]
     ]
 
 

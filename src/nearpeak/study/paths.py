@@ -22,7 +22,7 @@ from nearpeak.terms.buffers import Ends, rank_ends
 from nearpeak.terms.path import DataPath, NoPath
 
 HOST_SECONDS = 20.0  # for a host to answer
-_SO_MANY = re.compile(r"(?:host|gpu) x(\d{1,6})(?: \d{1,5}-nodes)?", re.ASCII)
+_SO_MANY = re.compile(r"(?:host|gpu) x(\d{1,6})(?: \d{1,5}-nodes| gpu-support)?", re.ASCII)
 
 
 def hosts_of_job() -> list[str]:

@@ -359,7 +359,7 @@ def _fitting(plan: Plan, path: DataPath) -> list[Numbered]:
 
 
 def _ceilings(plan: Plan, path: DataPath, fitting: Sequence[Numbered]) -> Iterator[Template]:
-    if path.gpu_support:  # those of the path beside
+    if path.gpu_support:  # it is compared with the path beside, and held against nothing
         return
     held = [
         (state_of(variant.axes), buffers)

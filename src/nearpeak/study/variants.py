@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which variants a study measures, where: benchmarks x axes x the buffers that its paths have."""
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -190,9 +191,14 @@ def is_fallback(path: DataPath) -> bool:
 
 
 def has_gpu_switch(contender: Contender) -> bool:
-    """Whether a library is told to support GPUs, and does without unless it is told."""
-    library = contender.library
-    return not (is_native(library) or library.layer) and bool(all_families()[library.family].gpu)
+    """Whether a library supports GPUs only if it is told to, and nobody but the path says: neither
+    the settings nor the user's shell."""
+    library, settings = contender.library, contender.settings
+    if is_native(library) or library.layer:
+        return False
+    switch = all_families()[library.family].gpu
+    said = {*settings.env, *settings.unset, *os.environ}
+    return switch is not None and said.isdisjoint(switch.env)
 
 
 class Awarenesses:

@@ -154,6 +154,8 @@ def prepare(asked: Asked, say: Callable[[str], None] = lambda _: None) -> Prepar
     paths = {first.path.id: asked.buffers}
     guarded_paths = [first.path]
     for path in select_paths(first.machine, [], []):
+        if path.gpu_support:  # the library is what it is tuned as
+            continue
         if path.transport == "memory" and len(path.ends) == 2 and path.id not in paths:
             paths[path.id] = default_buffers(path, symmetric=True)[0]
             guarded_paths.append(path)

@@ -96,7 +96,7 @@ def _left_out(profile: Profile, command: str) -> Iterator[str]:
     """The lines for a shell or a module system, by its own command."""
     if profile.unset:
         yield f"# {LEFT_OUT}:"
-    yield from (f"{command} {name}" for name in profile.unset)
+    yield from (f"{command} {name}" for name in profile.unset if name not in profile.env)
 
 
 def _exported(name: str, value: str) -> list[str]:

@@ -27,7 +27,8 @@ RULE = Rule(
     f" `{SAME_NUMA}{GPU_SUPPORT}`).",
     find=find,
     remedy="Where no message has device buffers, switch GPU support off; else put the layer before"
-    " the library with it off, or run `nearpeak layer --only-queries`.",
+    " the library with it off. With NVIDIA's driver from 580 on, `nearpeak layer --only-queries`"
+    " may help.",
     sources=[
         Reference(
             Source(
