@@ -29,7 +29,7 @@ def env(fake_cupti: Path, tmp_path: Path) -> dict[str, str]:
     return {
         "LD_PRELOAD": preload,
         "NEARPEAK_EXPLAIN": str(tmp_path / "events"),
-        "NEARPEAK_EXPLAIN_BYTES": str(32 << 20),
+        "NEARPEAK_EXPLAIN_BYTES": str(128 << 20),
         "CUDA_INJECTION64_PATH": preload,
         "NEARPEAK_CUPTI_LIBRARY": str(fake_cupti),
     }
@@ -38,7 +38,6 @@ def env(fake_cupti: Path, tmp_path: Path) -> dict[str, str]:
 def budgets(folder: Path) -> list[Budget]:
     ranks = gather(folder / "events")
     assert [seen.rank for seen in ranks] == [0, 1]
-    assert all(counters(seen) for seen in ranks)
     return [budget(activity(ranks), leg, None) for leg in windows(ranks)]
 
 
@@ -55,6 +54,9 @@ def test_copies_to_and_from_devices_are_seen(
     receives it, each by a call that is waited for."""
     words = ("latency", "--buffers", "D,D", "--staging", "pinned", *WORDS)
     assert launcher.run(*words, env=env).measured() == {"latency"}
+    # The kernel's counts are of samples that nobody looks at. Long ones may fill the memory for
+    # events before, where a rank polls while the other one waits for a CPU.
+    assert all(counters(seen) for seen in gather(tmp_path / "events"))
     there, back = budgets(tmp_path)
     for found, sender in ((there, 0), (back, 1)):
         known = parts(found)
