@@ -71,8 +71,11 @@ def prepare(
     def select(machine: Machine) -> list[DataPath]:
         pairs = bool(options.all_pairs)
         paths = select_paths(machine, options.hosts, options.paths, pairs, ranks)
-        switched = any(map(has_gpu_switch, contenders))
-        return [path for path in paths if switched or path.named or not path.gpu_support]
+        return [
+            path
+            for path in paths
+            if not path.gpu_support or path.named or any(map(has_gpu_switch, contenders))
+        ]
 
     contenders = looked_at(contenders, machine, say)
     paths = select(machine)

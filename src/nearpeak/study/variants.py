@@ -196,9 +196,9 @@ def has_gpu_switch(contender: Contender) -> bool:
     library, settings = contender.library, contender.settings
     if is_native(library) or library.layer:
         return False
-    switch = all_families()[library.family].gpu
+    family = all_families().get(library.family)
     said = {*settings.env, *settings.unset, *os.environ}
-    return switch is not None and said.isdisjoint(switch.env)
+    return bool(family and family.gpu and said.isdisjoint(family.gpu.env))
 
 
 class Awarenesses:
