@@ -83,11 +83,11 @@ Function of_driver(std::atomic<Function>& known, const char* name) {
   return found;
 }
 
-bool knows(Queries ask, Address address, int& result) {
+// Whether the driver knows an address, or says anything else than that it does not.
+bool knows(Queries ask, Address address) {
   unsigned type = 0;
   void* answer = &type;
-  result = ask(1, &kMemoryType, &answer, address);
-  return result != 0 || type != 0;
+  return ask(1, &kMemoryType, &answer, address) != 0 || type != 0;
 }
 
 template <class Ask>
@@ -113,10 +113,7 @@ State tried(Query query, Queries queries, Address address) {
     unsigned type = 0;
     query(&type, kMemoryType, address);
   });
-  const double several = fastest_us([&] {
-    int result = 0;
-    knows(queries, address, result);
-  });
+  const double several = fastest_us([&] { knows(queries, address); });
   query_us.store(one);
   queries_us.store(several);
   return one > kSlow * several && one > several + kSlowUs ? State::kOn : State::kOff;
@@ -127,10 +124,8 @@ int answer(void* to, int attribute, Address address) {
   if (query == nullptr) return kNotInitialized;
   const State now = state.load(std::memory_order_relaxed);
   const Queries queries = now == State::kOff ? nullptr : of_driver(own_queries, kQueries);
-  int result = 0;
   const bool asked = std::find(kAsked.begin(), kAsked.end(), attribute) != kAsked.end();
-  if (queries == nullptr || to == nullptr || address == 0 || !asked ||
-      knows(queries, address, result)) {
+  if (queries == nullptr || to == nullptr || address == 0 || !asked || knows(queries, address)) {
     passed_on.fetch_add(1, std::memory_order_relaxed);
     return query(to, attribute, address);
   }
@@ -139,7 +134,7 @@ int answer(void* to, int attribute, Address address) {
     quick.fetch_add(1, std::memory_order_relaxed);
     return kInvalidValue;
   }
-  result = query(to, attribute, address);
+  const int result = query(to, attribute, address);
   passed_on.fetch_add(1, std::memory_order_relaxed);
   refuses.store(result == kInvalidValue, std::memory_order_relaxed);
   if (now == State::kUnknown && result == kInvalidValue)

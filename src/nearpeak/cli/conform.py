@@ -162,9 +162,9 @@ def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
     try:
         trials = run.Run(journal, described, where, TOOLS)
         for contender in contenders:
-            own, given = contender.library.env, contender.settings
-            kept = {name: value for name, value in own.items() if name not in given.unset}
-            say_inherited(contender.library, {**kept, **given.env})
+            given = contender.settings
+            env = {**given.kept_of(contender.library.env), **given.env}
+            say_inherited(contender.library, env)
         left = sum(len(trials.left(contender)) for contender in contenders)
         with Progress(left, finding) as progress, ending():
             trials.begin(contenders)

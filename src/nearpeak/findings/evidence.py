@@ -89,6 +89,16 @@ class View:
         return [cell for cell in self.cells if staging(cell.case.axes) is None]
 
     @cached_property
+    def variants(self) -> list[tuple[Cell, Cell]]:
+        """The unstaged cells of paths that vary another one, each with the same cell there."""
+        cells = {(cell.who, cell.place.path, cell.case): cell for cell in self.unstaged}
+        return [
+            (cell, other)
+            for cell in self.unstaged
+            if (other := cells.get((cell.who, cell.place.variant_of, cell.case)))
+        ]
+
+    @cached_property
     def curves(self) -> list[list[Cell]]:
         """The same by curve, in the order of their sizes."""
         found: dict[tuple[Who, Place, Curve], list[Cell]] = defaultdict(list)

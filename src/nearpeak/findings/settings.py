@@ -116,8 +116,7 @@ def in_force(who: Who | None, known: Observations) -> dict[str, str]:
             }
     for library in known.libraries:
         if library.who == who:
-            kept = {k: v for k, v in library.env.items() if k not in library.given.unset}
-            found |= kept | library.given.env
+            found |= library.given.kept_of(library.env) | library.given.env
     return found
 
 

@@ -70,7 +70,7 @@ def build_explain() -> Path:
 
 
 def build_queries() -> Path:
-    """What answers queries of pointers quickly, preloaded into any program; errors as build_mpi."""
+    """Builds the library that `nearpeak layer --only-queries` preloads; errors as build_mpi."""
     return _program(QUERIES)
 
 
@@ -150,7 +150,7 @@ NATIVE = Target("nearpeak-native")
 TRACE = "libnearpeak-trace.so"
 LAYER = "libnearpeak-layer.so"
 EXPLAIN = Target("libnearpeak-explain.so")  # one for all libraries
-QUERIES = Target("libnearpeak-queries.so")  # likewise
+QUERIES = Target("libnearpeak-queries.so")  # one for all libraries, too
 # What needs no CORE, and its folders of the sources, which no program with CORE has.
 ALONE = {
     TRACE: ("calls", "trace"),

@@ -71,8 +71,7 @@ def command_line(library: Library, launch: Launch) -> CommandLine:
         network = forced_network(library)
     gpu = (family.gpu if launch.gpu else None) or Settings()
     own = {**environment(library), **gpu.env}
-    kept = {name: value for name, value in own.items() if name not in launch.settings.unset}
-    env = {**kept, **launch.settings.env, **launch.env, **network.env}
+    env = {**launch.settings.kept_of(own), **launch.settings.env, **launch.env, **network.env}
     if LIBRARY_PATH in launch.settings.env:
         ahead = launch.settings.env[LIBRARY_PATH]
         env[LIBRARY_PATH] = join_paths(ahead, own[LIBRARY_PATH])

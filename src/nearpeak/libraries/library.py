@@ -23,6 +23,10 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
     unset: list[str] = []
     summary: str = ""  # what they change, in a line
 
+    def kept_of(self, given: Mapping[str, str]) -> dict[str, str]:
+        """Returns what Nearpeak gives a launch without what these settings leave out."""
+        return {name: value for name, value in given.items() if name not in self.unset}
+
     def changed(self, env: Mapping[str, str]) -> "Settings":
         """The same with these variables, each with a value or `UNSET`."""
         values = {**self.env, **env}

@@ -67,8 +67,8 @@ def discover_paths(
 
 
 def _with_gpu_support(paths: list[DataPath], ranks: Ranks) -> list[DataPath]:
-    """Two cores, and the most cores or so many ranks as were asked for, where libraries do what
-    they do for programs with device buffers."""
+    """Lists `host-host same-numa`, and of `host xN` the widest or those that were asked for, with
+    the library's GPU support on."""
     pairs = [path for path in paths if path.id == SAME_NUMA]
     wide = [path for path in paths if path.id.startswith("host x") and len(path.ends) > 2]
     most = max((len(path.ends) for path in wide), default=0)

@@ -95,9 +95,8 @@ def fits(path: DataPath, benchmark: Benchmark, buffers: str) -> bool:
 def is_measured_on(path: DataPath, benchmark: Benchmark, buffers: str) -> bool:
     """Whether a study measures it there, where it is asked for: applications where it is usual, and
     on paths that were named, between memories that are alike."""
-    there = is_usual(path, benchmark) or (path.named and _alike(path))
-    if not path.gpu_support:
-        there = there or benchmark.over_bytes
+    asked = benchmark.over_bytes and not path.gpu_support
+    there = asked or is_usual(path, benchmark) or (path.named and _alike(path))
     return there and fits(path, benchmark, buffers)
 
 
@@ -359,7 +358,7 @@ def _fitting(plan: Plan, path: DataPath) -> list[Numbered]:
 
 
 def _ceilings(plan: Plan, path: DataPath, fitting: Sequence[Numbered]) -> Iterator[Template]:
-    if path.gpu_support:  # it is compared with the path beside, and held against nothing
+    if path.gpu_support:  # rules compare it with the path beside: it needs no ceiling
         return
     held = [
         (state_of(variant.axes), buffers)

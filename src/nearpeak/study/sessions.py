@@ -170,10 +170,10 @@ def _library(contenders: Sequence[Contender], machine: Machine) -> dict[str, str
 
 def settings_digest(settings: Settings) -> str:
     """SHA-256 of what they are."""
-    told = msgspec.structs.asdict(settings)
+    fields = msgspec.structs.asdict(settings)
     if not settings.unset:
-        del told["unset"]  # which studies of before do not have
-    return hashlib.sha256(msgspec.json.encode(told, order="sorted")).hexdigest()
+        del fields["unset"]  # older studies do not have it
+    return hashlib.sha256(msgspec.json.encode(fields, order="sorted")).hexdigest()
 
 
 def _version(library: Library) -> str:

@@ -112,8 +112,8 @@ class DataPath(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def gpu_support(self) -> bool:
-        """Whether the library's support of GPUs is on, though all memory is the host's."""
-        return bool(self.variant_of) and {end.memory for end in self.ends} == {"host"}
+        """As of its place."""
+        return self.place.gpu_support
 
     @property
     def words(self) -> str:

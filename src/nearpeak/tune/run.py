@@ -154,9 +154,8 @@ def prepare(asked: Asked, say: Callable[[str], None] = lambda _: None) -> Prepar
     paths = {first.path.id: asked.buffers}
     guarded_paths = [first.path]
     for path in select_paths(first.machine, [], []):
-        if path.gpu_support:  # the library is what it is tuned as
-            continue
-        if path.transport == "memory" and len(path.ends) == 2 and path.id not in paths:
+        pair = path.transport == "memory" and len(path.ends) == 2
+        if pair and not path.gpu_support and path.id not in paths:
             paths[path.id] = default_buffers(path, symmetric=True)[0]
             guarded_paths.append(path)
     kinds = _kinds(guarded_paths, [single.benchmark for single in subjects.values()], asked.buffers)
@@ -695,7 +694,7 @@ def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> di
             env=env,
             unset=given.unset,
             files=files(library, env),
-            needed={name: v for name, v in anyway.items() if name not in given.unset},
+            needed=given.kept_of(anyway),
             evidence=taken.evidence,
             host_messages=taken.host_messages if needs_gpu(buffers) else None,
             slower=list(slower),

@@ -11,12 +11,8 @@ from nearpeak.results.results import Source
 
 def find(view: View) -> Iterator[Seen]:
     """Every cell with GPU support on beside the same one with it off."""
-    cells = {(cell.who, cell.place.path, cell.case): cell for cell in view.unstaged}
-    for cell in view.unstaged:
-        other = cells.get((cell.who, cell.place.variant_of, cell.case))
-        if not cell.place.gpu_support or other is None:
-            continue
-        if loss := against(cell, other, WORTH):
+    for cell, other in view.variants:
+        if cell.place.gpu_support and (loss := against(cell, other, WORTH)):
             yield Seen(cell, other, loss)
 
 

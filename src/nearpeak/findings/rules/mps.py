@@ -10,10 +10,8 @@ from nearpeak.results.results import Source
 
 def find(view: View) -> Iterator[Seen]:
     """Every cell beside the same one on the path that differs in the daemon alone."""
-    cells = {(cell.who, cell.place.path, cell.case): cell for cell in view.unstaged}
-    for cell in view.unstaged:
-        other = cells.get((cell.who, cell.place.variant_of, cell.case))
-        if other is None or other.place.mps == cell.place.mps:
+    for cell, other in view.variants:
+        if other.place.mps == cell.place.mps:
             continue
         for worse, better in ((cell, other), (other, cell)):
             if loss := against(worse, better, WORTH):

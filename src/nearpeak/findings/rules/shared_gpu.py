@@ -11,12 +11,8 @@ from nearpeak.results.results import Source
 
 def find(view: View) -> Iterator[Seen]:
     """Every cell of two ranks that hold one GPU beside the same one of ranks that do not."""
-    cells = {(cell.who, cell.place.path, cell.case): cell for cell in view.unstaged}
-    for cell in view.unstaged:
-        other = cells.get((cell.who, cell.place.variant_of, cell.case))
-        if cell.place.host_device != "same" or other is None:
-            continue
-        if loss := against(cell, other, WORTH):
+    for cell, other in view.variants:
+        if cell.place.host_device == "same" and (loss := against(cell, other, WORTH)):
             yield Seen(cell, other, loss)
 
 
