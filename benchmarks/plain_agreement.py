@@ -77,6 +77,11 @@ SOURCE = Path(__file__).with_name("plain") / "plain.c"
 NEARPEAK, PLAIN, OMB = "nearpeak", "plain", "OMB"
 LATENCY, BANDWIDTH = "latency", "bw"
 UNITS = {LATENCY: "us", BANDWIDTH: "GB/s"}
+OMB_PROGRAMS = (
+    "pt2pt/standard/osu_latency",
+    "pt2pt/standard/osu_bw",
+    "collective/blocking/osu_allreduce",  # of host_messages.py
+)
 SIZES = "8,1K,64K,1M,16M"
 BUFFERS = ("D,D", "H,D", "H,H")
 WINDOW = 64
@@ -694,7 +699,7 @@ def compile_plain(name: str, folder: Path) -> Path:
 
 
 def build_omb(abi: str, source: Path, scratch: Path) -> list[Path]:
-    """osu_latency and osu_bw of OMB's sources, a folder or an archive, for an ABI."""
+    """OMB_PROGRAMS of OMB's sources, a folder or an archive, for an ABI."""
     entry = catalogue.entry(abi)  # the catalogue's libraries of these names have these ABIs
     if not entry.installed:
         raise UserError(f"OMB is built by {abi}'s own compiler: `nearpeak mpi add {abi}`")
@@ -715,9 +720,9 @@ def build_omb(abi: str, source: Path, scratch: Path) -> list[Path]:
         words += [f"LDFLAGS=-L{cuda}/lib64 -L{cuda}/lib64/stubs"]
         words += ["LIBS=-lcuda -lcudart_static -ldl -lrt -lpthread -lm"]
     run([str(configure), *words], env, tree)
-    there = tree / "c/mpi/pt2pt/standard"
-    programs = [there / f"osu_{benchmark}" for benchmark in UNITS]
-    run(["make", "-C", str(there), *(program.name for program in programs)], env)
+    programs = [tree / "c/mpi" / program for program in OMB_PROGRAMS]
+    for program in programs:
+        run(["make", "-C", str(program.parent), program.name], env)
     run(["strip", *map(str, programs)], {})
     return programs
 
