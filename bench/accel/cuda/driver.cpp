@@ -84,7 +84,6 @@ class CudaDriver final : public gpu::Driver {
   Call<int, const char**> get_error_name_;
   Call<int, const char**> get_error_string_;
   Call<ContextHandle*, DeviceNumber> retain_;
-  Call<DeviceNumber> release_;
   Call<void**> get_current_;
   Call<ContextHandle> set_current_;
   Call<int*> exchange_capture_mode_;
@@ -93,14 +92,14 @@ class CudaDriver final : public gpu::Driver {
   AllocatorCalls allocator_calls_;
 };
 
-// The primary context, which the CUDA runtime and so the MPI libraries use too.
+// The primary context, which the CUDA runtime and so the MPI libraries use too. It is never given
+// back, as the runtime does not: what else in the process uses it may need it until the end.
 class PrimaryContext final : public gpu::Context {
  public:
   PrimaryContext(const CudaDriver& driver, int index, DeviceNumber number)
       : Context(driver, index, number, driver.set_current_.name), driver_(driver) {
     check(driver_.retain_(&handle_, number), driver_.retain_.name);
   }
-  ~PrimaryContext() override { driver_.release_(number()); }
 
   void* handle() const override { return handle_; }
 
@@ -127,7 +126,6 @@ CudaDriver::CudaDriver() {
   need(library, get_error_name_, "cuGetErrorName");
   need(library, get_error_string_, "cuGetErrorString");
   need(library, retain_, "cuDevicePrimaryCtxRetain");
-  need(library, release_, "cuDevicePrimaryCtxRelease_v2");
   need(library, get_current_, "cuCtxGetCurrent");
   need(library, set_current_, "cuCtxSetCurrent");
   need(library, exchange_capture_mode_, "cuThreadExchangeStreamCaptureMode");
