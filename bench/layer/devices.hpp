@@ -23,14 +23,14 @@
 #include "accel/reducer.hpp"
 #include "layer/border.hpp"
 #include "layer/exported.hpp"
+#include "layer/own_memory.hpp"
 
 namespace nearpeak::layer {
 
 // What one question to the driver tells of an address.
 struct Found {
   bool on_device = false;        // where the CPU does not reach it: of its memory
-  std::uint64_t allocation = 0;  // its number,
-  void* context = nullptr;       // and that which it belongs to, if any
+  std::uint64_t allocation = 0;  // its number
 };
 
 class Devices;
@@ -79,11 +79,10 @@ class Devices {
   // as an address can be the host's and a device's in turn without the layer seeing it.
   Found find(const void* data) const {
     Found found;
-    if (ask_ == nullptr || data == nullptr) return found;
+    if (ask_ == nullptr || data == nullptr || own_memory_.has(data)) return found;
     unsigned type = 0, managed = 0;
-    constexpr std::array kAsked{kMemoryType, kIsManaged, kBufferId, kContext};
-    const std::array<void*, kAsked.size()> answers{&type, &managed, &found.allocation,
-                                                   &found.context};
+    constexpr std::array kAsked{kMemoryType, kIsManaged, kBufferId};
+    const std::array<void*, kAsked.size()> answers{&type, &managed, &found.allocation};
     if (ask_(kAsked.size(), kAsked.data(), answers.data(), data) != 0) return {};
     found.on_device = type == kTypeOfDevice && managed == 0;
     return found;
@@ -208,7 +207,6 @@ class Devices {
                            const void* address);
   using CurrentQuestion = int (*)(int* device);
   // CUpointer_attribute and CUmemorytype.
-  static constexpr int kContext = 1;
   static constexpr int kMemoryType = 2;
   static constexpr int kBufferId = 7;
   static constexpr int kIsManaged = 8;
@@ -264,6 +262,7 @@ class Devices {
   std::unique_ptr<OpenedMemory> open(int device, std::uint32_t rank, const Exported& exported);
   void look_for_freed(std::size_t few);
 
+  const OwnMemory own_memory_;
   Question ask_ = nullptr;
   int (*get_device_)(int* device, int index) = nullptr;
   int (*ask_device_)(int* answer, int attribute, int device) = nullptr;
