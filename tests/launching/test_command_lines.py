@@ -46,3 +46,8 @@ def test_gpu_support_is_on_for_device_buffers_and_where_the_path_says_so() -> No
     for path, buffers, on in ((host, "H,H", False), (support, "H,H", True), (gpus, "D,D", True)):
         launch = rank_launch(["program"], Seats(path, path.ends, buffers), Settings(), "study")
         assert launch.gpu is on
+    held = [
+        msgspec.structs.replace(end, device=gpu) for end, gpu in zip(host.ends, "ab", strict=True)
+    ]
+    assert device_options(held, "H,H") == ["--devices", "a,b"]
+    assert device_options(host.ends, "H,H") == []

@@ -266,7 +266,7 @@ def test_who_needs_a_gpu_in_each_rank_is_measured_where_both_hold_one(
     [
         ("intel", False, True),
         ("mpich", False, True),
-        ("mpich", True, False),
+        ("mpich", True, True),
         ("openmpi", False, False),
     ],
 )
@@ -282,6 +282,7 @@ def test_gpu_support_is_measured_of_libraries_that_can_switch_it(
     known = Awarenesses([], described)
     assert known.takes_on(contender, variant, support) is measured
     assert known.takes_on(contender, variant, host)
+    assert known.takes_on(contender, variant, msgspec.structs.replace(support, named=True))
     # Who says it himself has it on both paths, or on none.
     said = Settings(env={"I_MPI_OFFLOAD": "0", "MPIR_CVAR_ENABLE_GPU": "0"})
     assert not has_gpu_switch(msgspec.structs.replace(contender, settings=said))

@@ -65,7 +65,10 @@ std::vector<DeviceSpec> parse_devices(const std::string& text) {
 
 DeviceChoice::DeviceChoice(const std::vector<Kinds>& kinds,
                            const std::vector<DeviceSpec>& devices) {
-  if (std::none_of(kinds.begin(), kinds.end(), need_device)) return;
+  const bool named = std::any_of(devices.begin(), devices.end(), [](const DeviceSpec& spec) {
+    return !spec.none && !spec.device.empty();
+  });
+  if (!named && std::none_of(kinds.begin(), kinds.end(), need_device)) return;
   const auto rank = launched_rank();
   if (!rank)
     throw BadInput("a rank must be known before MPI is initialised, and there is none in " +
@@ -89,8 +92,9 @@ DeviceChoice::DeviceChoice(const std::vector<Kinds>& kinds,
   try {
     accelerator_ = load_accelerator(spec.backend);
   } catch (const BackendUnavailable& error) {
-    throw BackendUnavailable(std::string("buffers other than H need a device, and ") +
-                             error.what());
+    throw BackendUnavailable(
+        std::string(needs ? "buffers other than H need a device, and " : "--devices: ") +
+        error.what());
   }
   int index = 0;
   // A launcher that tells no local rank leaves the rank: whether that shares the devices of a host
@@ -103,7 +107,7 @@ DeviceChoice::DeviceChoice(const std::vector<Kinds>& kinds,
   asked_ = spec.device.empty() ? std::to_string(index) + kByPlace : spec.device;
   device_ = &accelerator_->device(index);
   visible_ = static_cast<int>(accelerator_->devices().size());
-  why_no_kernels(*device_);  // compiled now, and not in the first case
+  if (needs) why_no_kernels(*device_);  // compiled now, and not in the first case
 }
 
 Memory& DeviceChoice::memory(BufferKind kind, const std::string& allocator) const {

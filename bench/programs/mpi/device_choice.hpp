@@ -29,8 +29,7 @@ std::vector<DeviceSpec> parse_devices(const std::string& text);
 
 inline constexpr const char* kByPlace = " by its place";
 
-// The accelerator of this rank: it has one if its buffers need one, or if one is named for it in a
-// launch where some rank's do.
+// The accelerator of this rank: it has one if its buffers need one, or if one is named for it.
 class DeviceChoice {
  public:
   // Host memory alone.

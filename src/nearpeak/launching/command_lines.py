@@ -13,7 +13,7 @@ from nearpeak.launching import mps
 from nearpeak.libraries.families import all_families
 from nearpeak.libraries.library import CommandLine, Contender, Launch, Library, Rank, Settings
 from nearpeak.terms.buffers import Ends, in_gpu, memory_devices, needs_gpu
-from nearpeak.terms.path import DataPath, rank_devices
+from nearpeak.terms.path import NO_DEVICE, DataPath, rank_devices
 
 PART = "+"  # begins another command line, measured in the same launch
 
@@ -74,7 +74,7 @@ def probe_launch(
 
 def path_environment(path: DataPath, study: str) -> dict[str, str]:
     """What a path needs in the environment: MPS of the study's own or none, and its adapter."""
-    env = mps.environment(study) if any(end.gpu for end in path.ends) else {}
+    env = mps.environment(study) if any(end.gpu or end.device for end in path.ends) else {}
     if env and path.between_hosts:
         # Their GPUs are named by NVML's index: CUDA has an order of its own.
         env["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
@@ -179,7 +179,8 @@ def rank_places(ends: Ends) -> list[Rank]:
 
 def device_options(ends: Ends, buffers: str) -> list[str]:
     """What names each rank's device to nearpeak-mpi."""
-    if not needs_gpu(buffers):
+    all_hold = all(end.device not in (None, NO_DEVICE) for end in ends)
+    if not (needs_gpu(buffers) or all_hold):
         return []
     rows = [(name, len(list(row))) for name, row in groupby(rank_devices(ends))]
     words = [f"{name}*{n}" if n > 2 else ",".join([name] * n) for name, n in rows]

@@ -62,13 +62,14 @@ def discover_paths(
     ]
     paths = [item for item in found if isinstance(item, DataPath)]
     if machine.gpus and not hosts:
-        paths += _with_gpu_support(paths, ranks)
+        paths += _with_gpu_support(machine, paths, ranks)
     return paths, [item for item in found if isinstance(item, NoPath)]
 
 
-def _with_gpu_support(paths: list[DataPath], ranks: Ranks) -> list[DataPath]:
+def _with_gpu_support(machine: Machine, paths: list[DataPath], ranks: Ranks) -> list[DataPath]:
     """Lists `host-host same-numa`, and of `host xN` the widest or those that were asked for, with
-    the library's GPU support on."""
+    the library's GPU support on. Each rank holds a GPU, as in an application with device buffers:
+    they take turns."""
     pairs = [path for path in paths if path.id == SAME_NUMA]
     wide = [path for path in paths if path.id.startswith("host x") and len(path.ends) > 2]
     most = max((len(path.ends) for path in wide), default=0)
@@ -77,7 +78,11 @@ def _with_gpu_support(paths: list[DataPath], ranks: Ranks) -> list[DataPath]:
         msgspec.structs.replace(
             path,
             id=path.id + GPU_SUPPORT,
-            summary=f"{path.summary}; with the library's GPU support on",
+            summary=f"{path.summary}; with the library's GPU support on, each rank holds a GPU",
+            ends=tuple(
+                msgspec.structs.replace(end, device=gpu.uuid)
+                for end, gpu in zip(path.ends, itertools.cycle(machine.gpus), strict=False)
+            ),
             variant_of=path.id,
         )
         for path in [*pairs, *wide]

@@ -34,7 +34,7 @@ from nearpeak.study.paths import (
 )
 from nearpeak.study.plan import Plan
 from nearpeak.study.planning import DEVIATION, VIRTUAL_DEVIATION, Known, Suits, budget_of, make_plan
-from nearpeak.study.variants import Awarenesses, asked_for, has_gpu_switch
+from nearpeak.study.variants import Awarenesses, asked_for, has_gpu_price
 from nearpeak.terms.awareness import Awareness
 from nearpeak.terms.path import DataPath
 from nearpeak.terms.sizes import format_seconds
@@ -74,7 +74,7 @@ def prepare(
         return [
             path
             for path in paths
-            if not path.gpu_support or path.named or any(map(has_gpu_switch, contenders))
+            if not path.gpu_support or path.named or any(map(has_gpu_price, contenders))
         ]
 
     contenders = looked_at(contenders, machine, say)

@@ -31,7 +31,6 @@ from nearpeak.study import paths
 from nearpeak.study.gate import why_needs_gpu
 from nearpeak.study.options import split_list
 from nearpeak.study.planning import between_gpus
-from nearpeak.study.variants import has_gpu_switch
 from nearpeak.terms.benchmarks import Benchmark, named
 from nearpeak.terms.buffers import Ends, parse_buffers
 from nearpeak.terms.path import DataPath
@@ -146,11 +145,6 @@ def choose(
     if lent is not machine:
         possible = paths.select_paths(lent, names, [path] if path else [], ranks=wanted_ranks)
         found, ends = paths.fitting_path(possible, described, kinds)
-    if found.gpu_support and not has_gpu_switch(Contender(library=library, settings=chosen)):
-        raise UserError(
-            f"{found.id}: nothing switches GPU support of {library.name} on here: measure it on"
-            f" {found.variant_of}"
-        )
     bare = found.host_device == "none" and not is_native(library)
     if bare and path is None and described.over_bytes:
         case = TrialCase(kinds, described.name)

@@ -201,6 +201,12 @@ def has_gpu_switch(contender: Contender) -> bool:
     return bool(family and family.gpu and said.isdisjoint(family.gpu.env))
 
 
+def has_gpu_price(contender: Contender) -> bool:
+    """Whether GPU support may cost a library's host messages anything that they do not pay without
+    it: where it can be switched on, and behind the layer."""
+    return contender.library.layer or has_gpu_switch(contender)
+
+
 class Awarenesses:
     """What is known of the contenders' way with device buffers, and what follows for a plan."""
 
@@ -221,9 +227,9 @@ class Awarenesses:
     def takes_on(self, contender: Contender, variant: Variant, path: DataPath) -> bool:
         """Whether a contender is measured on a path, by what its ranks of host memory hold: where
         that is no GPU, if it was well so; where they share one for want of that, if it was not, or
-        if the memory is a driver's. With GPU support in host memory, if it can be switched on."""
+        if the memory is a driver's. With GPU support in host memory, if that may cost anything."""
         if path.gpu_support:
-            return has_gpu_switch(contender)
+            return path.named or has_gpu_price(contender)
         needs_gpu = self._trial(contender, variant) in self._needs_gpu or _is_pinned(variant)
         if path.host_device == "none":
             return not needs_gpu
