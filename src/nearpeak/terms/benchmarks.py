@@ -16,7 +16,14 @@ from nearpeak.errors import UserError, closest
 QUOTED_BYTES = 8  # the size that latencies are told at, as everywhere in the field
 # Metrics of `nearpeak-native gpu` that no benchmark of MPI has: facts of a path that its times are
 # made of, and no ceilings of anything.
-GPU_FACTS = ("device_latency", "flag_latency", "ipc_open")
+GPU_FACTS = (
+    "device_latency",
+    "flag_latency",
+    "ipc_open",
+    "pointer_query",
+    "pointer_queries",
+    "runtime_pointer_query",
+)
 FAMILIES = ("pt2pt", "collective", "rma", "datatype", "overlap", "stream", "app")
 EVERYTHING = "all"  # in the place of families
 Better = Literal["lower", "higher"]

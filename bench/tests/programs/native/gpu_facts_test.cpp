@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <set>
 
 #include "programs/native/gpu.hpp"
@@ -65,6 +66,27 @@ TEST_CASE("opening memory is a fact by itself, and what needs kernels is skipped
   }
   CHECK(problems[0]["size_bytes"] == 8);
   CHECK(problems[1]["size_bytes"] == 64);
+}
+
+TEST_CASE("the driver is asked of memory of each kind, by the end with a device that leads") {
+  const RecordFile file;
+  const std::vector<std::string> metrics{"pointer_query", "pointer_queries",
+                                         "runtime_pointer_query"};
+  CHECK(run_facts(facts_of(metrics, "D,H", {"0", "1"}, "8,64", file)) == kGood);
+  std::map<std::string, std::set<std::string>> kinds;
+  for (const auto& record : file.records("samples")) {
+    CHECK(record["size_bytes"] == 0);
+    CHECK(record["unit"] == "us");
+    kinds[record["metric"]].insert(record["method"].get<std::string>());
+  }
+  const std::set<std::string> all{"host", "pinned", "device", "managed"};
+  // CUDA's runtime, where it is here, does not know this driver.
+  CHECK(kinds == std::map<std::string, std::set<std::string>>{{"pointer_query", all},
+                                                              {"pointer_queries", all}});
+  CHECK(file.records("problem").empty());
+  const RecordFile none;
+  CHECK(run_facts(facts_of(metrics, "H,D", {"-", "0"}, "8", none)) == kGood);
+  CHECK(none.records("samples").empty());
 }
 
 TEST_CASE("a reason at one end of a fact is told once for both") {
