@@ -6,8 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from nearpeak.machine.discover import discover
 from nearpeak.machine.doctor import examine
+from nearpeak.machine.gpu_doctor import gpu_checks
+from nearpeak.machine.gpus import pointer_queries
 from nearpeak.machine.gpus.amd import KFD
+from nearpeak.machine.gpus.pointer_queries import HostQueries
+from nearpeak.machine.patient import Patient
+from nearpeak.machine.tree import Tree
 
 Recorded = Callable[[str], Path]
 Put = Callable[[Path, str, str], None]
@@ -106,3 +112,20 @@ def test_a_hidden_gpu_of_amd(recorded: Recorded, put: Put) -> None:
     root = recorded("mi250x-node")
     put(root, f"{KFD}/4/properties", "")
     assert [finding[:2] for finding in found(root)] == [("warn", "gpus"), ("ok", "gpus")]
+
+
+@pytest.mark.parametrize(("one_us", "dear"), [(1.07, True), (0.2, False)])
+def test_a_driver_with_a_dear_question_is_told(
+    recorded: Recorded, monkeypatch: pytest.MonkeyPatch, one_us: float, dear: bool
+) -> None:
+    tree = Tree(recorded("dgx-h100"))
+    machine = discover(recorded("dgx-h100"))
+    monkeypatch.setattr(Tree, "live", True)
+    monkeypatch.setattr(pointer_queries, "measure", lambda: HostQueries(one_us, 0.18))
+    patient = Patient(
+        tree=tree, nvidia=tree, machine=machine, ranks=2, settings_files=[], environment={}
+    )
+    told = [each for each in gpu_checks(patient) if each.id == "pointer-query"]
+    assert [each.severity for each in told] == (["warn"] if dear else [])
+    if dear:
+        assert "takes 1.07 us to say that an address is in host memory" in told[0].message

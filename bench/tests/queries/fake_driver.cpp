@@ -44,6 +44,17 @@ int cuPointerGetAttribute(void* to, int attribute, unsigned long long address) {
   return address == 0 ? 201 : 1;
 }
 
+int cuInit(unsigned) { return 0; }
+int cuDriverGetVersion(int* version) {
+  *version = 13000;
+  return 0;
+}
+int cuDevicePrimaryCtxRetain(void** context, int) {
+  *context = fake_device_memory;
+  return 0;
+}
+int cuCtxSetCurrent(void* context) { return context == nullptr ? 201 : 0; }
+
 int cuPointerGetAttributes(unsigned count, const int* attributes, void** to,
                            unsigned long long address) {
   for (unsigned i = 0; i < count; ++i)

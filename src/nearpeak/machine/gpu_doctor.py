@@ -4,10 +4,12 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 
+from nearpeak.machine.gpus import pointer_queries
 from nearpeak.machine.gpus.nvidia import FACTS
 from nearpeak.machine.gpus.pci import DEVICES
 from nearpeak.machine.machine import Diagnosis, Gpu
 from nearpeak.machine.patient import Patient, bad, ok, warn
+from nearpeak.numbers import number
 
 # Types of IOMMU groups that translate addresses, as the kernel writes them.
 TRANSLATING = ("DMA", "DMA-FQ")
@@ -142,6 +144,24 @@ def _iommu(patient: Patient) -> Iterator[Diagnosis]:
         )
 
 
+def _pointer_queries(patient: Patient) -> Iterator[Diagnosis]:
+    """Only asked on this machine: no file says it."""
+    if not patient.tree.live or all(gpu.vendor != "nvidia" for gpu in patient.machine.gpus):
+        return
+    asked = pointer_queries.measure()
+    if asked and asked.are_dear:
+        version = patient.machine.provenance.nvidia_driver or "unknown"
+        yield warn(
+            "pointer-query",
+            f"NVIDIA's driver {version} takes {number(asked.one_us)} us to say that an address is"
+            f" in host memory (cuPointerGetAttribute), {number(asked.several_us)} us by"
+            " cuPointerGetAttributes: some MPI libraries with GPU support ask the first of every"
+            " buffer of every message",
+            "measure what it costs (`nearpeak study --path 'host-host same-numa' --path 'host-host"
+            " same-numa gpu-support'`); docs/pointer-queries.md has three cures",
+        )
+
+
 CHECKS: list[Callable[[Patient], Iterator[Diagnosis]]] = [
     _memory,
     _clocks,
@@ -150,4 +170,5 @@ CHECKS: list[Callable[[Patient], Iterator[Diagnosis]]] = [
     _peers,
     _lanes,
     _iommu,
+    _pointer_queries,
 ]

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""nearpeak.machine.gpus.pointer_queries, by a driver that is slow and one that is not."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from nearpeak.libraries.build import compiler, sources
+from nearpeak.machine.gpus.pointer_queries import HostQueries, measure
+
+SLOW_US = 200.0  # no load makes a call so slow in each of 400 times
+
+
+@pytest.fixture
+def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A library that stands in for CUDA's driver."""
+    source = sources() / "tests" / "queries" / "fake_driver.cpp"
+    library = tmp_path / "libcuda.so.1"
+    words = ["-std=c++20", "-O1", "-shared", "-fPIC", str(source), "-o", str(library)]
+    subprocess.run([*compiler(), *words], check=True)
+    monkeypatch.setenv("NEARPEAK_CUDA_LIBRARY", str(library))
+    return library
+
+
+@pytest.mark.usefixtures("driver")
+def test_a_driver_with_a_dear_question_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAKE_QUERY_US", f"{SLOW_US:g}")
+    asked = measure()
+    assert asked is not None
+    assert asked.one_us > SLOW_US / 2
+    assert asked.are_dear
+
+
+@pytest.mark.usefixtures("driver")
+def test_a_driver_that_answers_both_alike_is_not_dear() -> None:
+    asked = measure()
+    assert asked is not None
+    assert not asked.are_dear
+
+
+def test_without_a_driver_nothing_is_known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("NEARPEAK_CUDA_LIBRARY", str(tmp_path / "none.so"))
+    assert measure() is None
+
+
+@pytest.mark.parametrize(
+    ("one", "several", "dear"),
+    [(1.07, 0.18, True), (0.3, 0.1, False), (0.5, 0.3, False), (0.1, 0.1, False)],
+)
+def test_dear_is_twice_as_long_and_a_quarter_of_a_microsecond_more(
+    one: float, several: float, dear: bool
+) -> None:
+    assert HostQueries(one, several).are_dear is dear
