@@ -399,6 +399,7 @@ WORDS: dict[FindingKind, Callable[[Finding], str]] = {
     "visible_devices": _visible,
     "dma_buf": _message,
     "lookups": _message,
+    "pointer_query": _message,
     "pieces": _message,
     "through_host": _message,
     "waits_for_gpu": _message,

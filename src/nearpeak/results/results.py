@@ -676,6 +676,7 @@ FindingKind = Literal[
     "ipc",
     "larger",
     "lookups",
+    "pointer_query",
     "managed",
     "mps",
     "noncontiguous",

@@ -16,6 +16,25 @@ def find(view: View) -> Iterator[Seen]:
             yield Seen(cell, other, loss)
 
 
+SOURCES = [
+    Reference(
+        Source(
+            text="CSCS documentation, pull request 410: from driver 580 on"
+            " cuPointerGetAttributes is faster than cuPointerGetAttribute; a preloaded library"
+            " that asks by it almost restores the performance of Cray MPICH",
+            address="https://github.com/eth-cscs/cscs-docs/pull/410",
+        )
+    ),
+    Reference(
+        Source(
+            text="Open MPI issue 14337: with CUDA drivers from 580 on messages in host memory"
+            " are slower where Open MPI supports CUDA",
+            address="https://github.com/open-mpi/ompi/issues/14337",
+        ),
+        components=("openmpi",),
+    ),
+]
+
 RULE = Rule(
     name="gpu_support",
     tells="A message between host memories, or a collective operation, is more than"
@@ -24,24 +43,7 @@ RULE = Rule(
     find=find,
     remedy="Where no message has device buffers, switch GPU support off; else put the layer before"
     " the library with it off. With NVIDIA's driver from 580 on, `nearpeak layer --only-queries`"
-    " may help.",
-    sources=[
-        Reference(
-            Source(
-                text="CSCS documentation, pull request 410: from driver 580 on"
-                " cuPointerGetAttributes is faster than cuPointerGetAttribute; a preloaded library"
-                " that asks by it almost restores the performance of Cray MPICH",
-                address="https://github.com/eth-cscs/cscs-docs/pull/410",
-            )
-        ),
-        Reference(
-            Source(
-                text="Open MPI issue 14337: with CUDA drivers from 580 on messages in host memory"
-                " are slower where Open MPI supports CUDA",
-                address="https://github.com/open-mpi/ompi/issues/14337",
-            ),
-            components=("openmpi",),
-        ),
-    ],
+    " (`--mpi NAME@queries`) may help.",
+    sources=SOURCES,
     is_cause=True,
 )

@@ -4,9 +4,12 @@
 from collections.abc import Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
-from nearpeak.findings.messages import COPIES, calls, worst
+from nearpeak.findings.messages import COPIES, Message, calls, worst
+from nearpeak.findings.rules import pointer_query
 from nearpeak.findings.settings import NO_CACHE
 from nearpeak.findings.sources import of_ucx
+from nearpeak.observations.explained import Part
+from nearpeak.terms.buffers import in_gpu
 
 LEAST = 0.1  # of the time of a message
 CALLS = {
@@ -27,7 +30,13 @@ CALLS = {
 
 def find(view: View) -> Iterator[Noticed]:
     """Where such calls take that much of a message."""
-    yield from worst(view, lambda message: calls(message, CALLS), LEAST)
+    yield from worst(view, _lookups, LEAST)
+
+
+def _lookups(message: Message) -> list[Part]:
+    """Of messages in host memory only what pointer_query does not tell of."""
+    host = not in_gpu(message.explanation.buffers)
+    return calls(message, CALLS - {pointer_query.CALL} if host else CALLS)
 
 
 RULE = Rule(
