@@ -53,20 +53,41 @@ OFF, ON, CONTEXT, QUERIES, LAYER = "off", "on", "context", "queries", "layer"
 # What switches GPU support of a library in MAKERS on and off; an empty row: it has no switch on.
 SWITCH: dict[str, dict[str, dict[str, str]]] = {
     "intel": {ON: {"I_MPI_OFFLOAD": "1"}, OFF: {"I_MPI_OFFLOAD": "0"}},
-    "openmpi-cuda": {ON: {}, OFF: {"UCX_TLS": "^cuda", "OMPI_MCA_accelerator": "null"}},
+    "openmpi-cuda": {
+        ON: {},
+        OFF: {
+            "UCX_TLS": "^cuda",
+            "OMPI_MCA_accelerator": "null",
+            # Else it refuses UCX, as none of the transports of its list is there.
+            "OMPI_MCA_opal_common_ucx_tls": "any",
+        },
+    },
     "mpich": {OFF: {}},
 }
 # Settings beside the makers' defaults that may be a cure, or that are said to be worse.
 SETTINGS: dict[str, dict[str, dict[str, str]]] = {
     "openmpi-cuda": {"cache-off": {"UCX_MEMTYPE_CACHE": "n"}},
 }
-CASES = {
-    "latency 8 B": ("latency", 8, 2, "us"),
-    "latency 8 KiB": ("latency", 8192, 2, "us"),
-    "bw 64 KiB": ("bw", 65536, 2, "MB/s"),
-    "allreduce 8 B": ("allreduce", 8, 0, "us"),
+MANY = 0  # ranks: as many as were asked for
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch of OMB."""
+
+    program: str
+    sizes: str  # as OMB's -m has them
+    ranks: int
+    iterations: int
+    unit: str
+    cases: Mapping[int, str]  # by size in bytes
+
+
+LAUNCHES = {
+    "latency": Launch("latency", "8:8192", 2, 10_000, "us", {8: "8 B", 8192: "8 KiB"}),
+    "bw": Launch("bw", "65536:65536", 2, 200, "MB/s", {65536: "64 KiB"}),
+    "allreduce": Launch("allreduce", "8:8", MANY, 5_000, "us", {8: "8 B"}),
 }
-ITERATIONS = {"latency": "20000", "bw": "200", "allreduce": "5000"}
 
 
 @dataclass(frozen=True)
@@ -82,12 +103,16 @@ class Way:
 
 @dataclass
 class Row:
-    """The figures of one way in one case, by block."""
+    """The figures of one way in one launch, by case and block."""
 
     way: Way
-    case: str
-    values: dict[int, float] = field(default_factory=dict)
+    launch: Launch
+    values: dict[str, dict[int, float]] = field(default_factory=dict)
     failure: str = ""
+
+    @property
+    def cases(self) -> list[str]:
+        return [f"{self.launch.program} {size}" for size in self.launch.cases.values()]
 
 
 def main() -> None:
@@ -98,6 +123,9 @@ def main() -> None:
     )
     parser.add_argument("--mpi", action="append", help=f"repeated; default: {', '.join(SWITCH)}")
     parser.add_argument("--way", action="append", help="repeated; default: each")
+    parser.add_argument(
+        "--launch", action="append", choices=LAUNCHES, help="repeated; default: each"
+    )
     parser.add_argument("--ranks", type=int, default=16, help="of the allreduce; default: 16")
     parser.add_argument("--blocks", type=int, default=8, help="at most; default: 8")
     parser.add_argument("--seconds", type=float, default=300, help="for everything")
@@ -114,7 +142,7 @@ def measure(arguments: argparse.Namespace) -> None:
     ends = time.monotonic() + arguments.seconds
     ways = [way for mpi in arguments.mpi or SWITCH for way in ways_of(mpi)]
     ways = [way for way in ways if not arguments.way or way.name in arguments.way]
-    rows = [Row(way, case) for way in ways for case in CASES]
+    rows = [Row(way, LAUNCHES[name]) for way in ways for name in arguments.launch or LAUNCHES]
     shell, _ = makers.without_settings(os.environ)
     chance = random.Random(1)
     for block in range(arguments.blocks):
@@ -155,32 +183,33 @@ def ways_of(mpi: str) -> list[Way]:
 def one_launch(
     row: Row, block: int, arguments: argparse.Namespace, shell: Mapping[str, str]
 ) -> None:
-    """Keeps its figure, or its failure."""
-    benchmark, size, ranks, _ = CASES[row.case]
-    program = find_omb(arguments.omb, makers.MAKERS[row.way.mpi].abi, benchmark)
-    words = [str(program), "-m", f"{size}:{size}", "-i", ITERATIONS[benchmark], "-x", "200"]
+    """Keeps its figures, or its failure."""
+    launch = row.launch
+    program = find_omb(arguments.omb, makers.MAKERS[row.way.mpi].abi, launch.program)
+    words = [str(program), "-m", launch.sizes, "-i", str(launch.iterations), "-x", "200"]
     preloads = [arguments.hold_context] if row.way.context else []
     preloads += [row.way.preload] if row.way.preload else []
     if preloads:
         words = ["env", f"LD_PRELOAD={':'.join(map(str, preloads))}", *words]
-    cpus = [str(cpu) for cpu in sorted(os.sched_getaffinity(0))][: ranks or arguments.ranks]
+    cpus = [str(cpu) for cpu in sorted(os.sched_getaffinity(0))][: launch.ranks or arguments.ranks]
     line = makers.command_line(row.way.mpi, words, cpus, gpus=bool(discover.discover().gpus))
     line = CommandLine(argv=line.argv, env={**shell, **line.env, **row.way.env})
     log = arguments.output.with_suffix(".log")
     log.unlink(missing_ok=True)
     outcome = run_tree(line.argv, env=line.env, log=log, limit_seconds=40)
     said = log.read_text("utf-8", errors="replace") if log.exists() else ""
-    figure = read_omb(said).get(size)
-    if outcome.end != "exited" or outcome.exit_status or figure is None:
-        row.failure = f"{outcome.end} {outcome.exit_status}: {said.strip()[-300:]}"
-        print(f"{row.way.mpi} {row.way.name}, {row.case}: {row.failure}", flush=True)
-    else:
-        row.values[block] = figure
+    figures = read_omb(said)
+    if outcome.end != "exited" or outcome.exit_status or not launch.cases.keys() <= figures.keys():
+        row.failure = f"{outcome.end} {outcome.exit_status}: {said.strip()[-600:]}"
+        print(f"{row.way.mpi} {row.way.name}, {launch.program}: {row.failure}", flush=True)
+        return
+    for size, case in zip(launch.cases, row.cases, strict=True):
+        row.values.setdefault(case, {})[block] = figures[size]
 
 
 def document(rows: Sequence[Row]) -> dict[str, Any]:
     machine = discover.discover()
-    off = {(row.way.mpi, row.case): row for row in rows if row.way.name == OFF}
+    off = {(row.way.mpi, row.launch): row for row in rows if row.way.name == OFF}
     return {
         "made": time.strftime("%Y-%m-%d", time.gmtime()),
         "gpus": [gpu.name for gpu in machine.gpus],
@@ -191,36 +220,39 @@ def document(rows: Sequence[Row]) -> dict[str, Any]:
                 "mpi": row.way.mpi,
                 "way": row.way.name,
                 "env": dict(row.way.env),
-                "case": row.case,
-                "unit": CASES[row.case][3],
-                "blocks": row.values,
-                "median": median(row.values.values()) if row.values else None,
-                "times": times(row, off.get((row.way.mpi, row.case))),
+                "case": case,
+                "unit": row.launch.unit,
+                "blocks": row.values.get(case, {}),
+                "median": median(row.values[case].values()) if case in row.values else None,
+                "times": times(row, off.get((row.way.mpi, row.launch)), case),
                 "failure": row.failure,
             }
             for row in rows
+            for case in row.cases
         ],
     }
 
 
-def times(row: Row, off: Row | None) -> list[float] | None:
+def times(row: Row, off: Row | None, case: str) -> list[float] | None:
     """How many times as long as `off`, and the bounds of that; None without a block of both."""
-    both = [block for block in row.values if off and block in off.values]
-    if not off or not both or row is off:
+    own, others = row.values.get(case, {}), off.values.get(case, {}) if off else {}
+    both = [block for block in own if block in others]
+    if not both or row is off:
         return None
-    ratios = [row.values[block] / off.values[block] for block in both]
-    if CASES[row.case][3] != "us":
+    ratios = [own[block] / others[block] for block in both]
+    if row.launch.unit != "us":
         ratios = [1 / ratio for ratio in ratios]
     low, high = interval(ratios, positive=True) or (min(ratios), max(ratios))
     return [round(value, 3) for value in (median(ratios), low, high)]
 
 
 def show(rows: Sequence[Row]) -> None:
-    print(f"\n{'':13} {'':18}" + "".join(f"{case:>34}" for case in CASES))
+    cases = list(dict.fromkeys(case for row in rows for case in row.cases))
+    print(f"\n{'':13} {'':18}" + "".join(f"{case:>34}" for case in cases))
     ways = list(dict.fromkeys((row.way.mpi, row.way.name) for row in rows))
     cells = {(row["mpi"], row["way"], row["case"]): row for row in document(rows)["rows"]}
     for mpi, name in ways:
-        shown = [words(cells[mpi, name, case]) for case in CASES]
+        shown = [words(cells[mpi, name, case]) for case in cases]
         print(f"{mpi:13} {name:18}" + "".join(f"{text:>34}" for text in shown))
 
 

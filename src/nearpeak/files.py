@@ -104,11 +104,10 @@ def _is_stream(target: Path) -> bool:
     return not target.is_file() or any(path.is_relative_to("/proc") for path in open_files)
 
 
-def write_whole(target: Path, text: str) -> None:
-    """Writes `text` as UTF-8 to `target`, whole; UserError when that cannot be done."""
-    data = text.encode()
+def write_whole(target: Path, content: str | bytes) -> None:
+    """Writes `content`, a text as UTF-8, to `target`, whole; UserError when that cannot be done."""
     try:
-        put_whole(target, data)
+        put_whole(target, content if isinstance(content, bytes) else content.encode())
     except OSError as error:
         raise _cannot_write(target, error) from error
 

@@ -11,7 +11,7 @@ import pytest
 from made_libraries import made_evidence, made_library, made_profile
 
 from nearpeak.errors import UserError
-from nearpeak.libraries import settings
+from nearpeak.libraries import preload, settings
 from nearpeak.libraries.profiles import Profile
 from nearpeak.tune.written import ANYWAY, LEFT_OUT, NAMES, TUNED, withdraw, write
 
@@ -177,6 +177,27 @@ def test_a_file_that_a_variable_names_lies_beside_the_others(
     assert found.env[RULES] == str(moved.resolve() / "openmpi-rules.conf")
 
 
+def test_a_library_that_is_preloaded_lies_beside_the_others(
+    tmp_path: Path, environment_of_module: Callable[[Path], dict[str, str]]
+) -> None:
+    built = tmp_path / "build" / "libnearpeak-queries.so"
+    built.parent.mkdir()
+    built.write_bytes(b"\x7fELF\xff")
+    env = {"LD_PRELOAD": f"{built}"}
+    profile = made_profile(env=env, files=preload.files(env))
+    folder = tmp_path / "tuned"
+    files = {file.name: file for file in write(profile, folder)}
+    own = folder.resolve() / built.name
+    assert own.read_bytes() == built.read_bytes()
+    script = files["profile.sh"].read_text()
+    # What the shell preloads stays.
+    assert f'export LD_PRELOAD={own}"${{LD_PRELOAD:+:$LD_PRELOAD}}"' in script
+    assert environment_of_module(files["modulefile"])["LD_PRELOAD"].split(":")[0] == str(own)
+    assert f"# {own} must be there on each host of a job. Where it is moved" in script
+    library = made_library(version=PROFILE.version)
+    assert settings.find(library, str(folder / "profile.toml")).env["LD_PRELOAD"] == str(own)
+
+
 def test_a_file_that_a_variable_names_must_be_there(tmp_path: Path) -> None:
     profile = with_rules(tmp_path / "tried.conf")
     (tmp_path / "tried.conf").unlink()
@@ -189,7 +210,8 @@ def test_profiles_that_hold_no_more_are_withdrawn(tmp_path: Path) -> None:
     own.mkdir()
     for folder in (tmp_path, here):
         profile = with_rules(own / "tried.conf")
-        assert {file.name for file in write(profile, folder)} == set(NAMES)
+        assert {file.name for file in write(profile, folder)} == {*NAMES} - {*preload.LIBRARIES}
+        (folder / preload.LIBRARIES[0]).touch()
     kept = {own / "tried.conf", tmp_path / "tune.json"}
     for file in kept:
         file.touch()

@@ -8,12 +8,19 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.libraries import launch
-from nearpeak.libraries.build import build_layer
+from nearpeak.libraries.build import LAYER, QUERIES, build_layer
 from nearpeak.libraries.launch import join_paths
 from nearpeak.libraries.library import CommandLine, Launch, Library
 
 VARIABLE = "LD_PRELOAD"
+LIBRARIES = (LAYER, QUERIES.program)
 PASSED_ON = "OMPI_MCA_mca_base_env_list"
+
+
+def files(env: Mapping[str, str]) -> dict[str, str]:
+    """Where settings preload a library of Nearpeak's, the variable with the library's name."""
+    name = Path(env.get(VARIABLE, "")).name
+    return {VARIABLE: name} if name in LIBRARIES else {}
 
 
 def environment(

@@ -2,6 +2,7 @@
 """The settings that libraries are known to have, by name: settings.toml."""
 
 import functools
+import os
 import re
 from collections.abc import Callable
 from importlib import resources
@@ -10,8 +11,12 @@ import msgspec
 
 from nearpeak import folders
 from nearpeak.errors import UserError, closest
-from nearpeak.libraries import given, profiles
+from nearpeak.libraries import given, preload, profiles
+from nearpeak.libraries.build import build_queries
+from nearpeak.libraries.launch import join_paths
 from nearpeak.libraries.library import Library, Settings
+
+QUERIES = "{queries}"  # in settings.toml
 
 
 @functools.cache
@@ -44,7 +49,17 @@ def find(library: Library, name: str, say: Callable[[str], None] | None = None) 
     else:
         raise UserError(f"unknown settings {name!r} of {library.family}{closest(name, there)}")
     given.check_unset(library, found)
-    return found
+    return _built(found)
+
+
+def _built(found: Settings) -> Settings:
+    """With the library that they preload, which is built here, before what the shell preloads;
+    errors as build_queries."""
+    if found.env.get(preload.VARIABLE) != QUERIES:
+        return found
+    shell = os.environ.get(preload.VARIABLE, "")
+    value = join_paths(str(build_queries()), shell)
+    return msgspec.structs.replace(found, env={**found.env, preload.VARIABLE: value})
 
 
 def split(spec: str) -> tuple[str, str | None]:

@@ -17,6 +17,7 @@ from nearpeak.clock import now
 from nearpeak.errors import UserError
 from nearpeak.files import write_whole
 from nearpeak.launching import programs
+from nearpeak.libraries import preload
 from nearpeak.libraries.families import is_native
 from nearpeak.libraries.given import fixed
 from nearpeak.libraries.launch import forced_network, needed
@@ -58,6 +59,8 @@ from nearpeak.tune.candidates import (
     with_named,
 )
 from nearpeak.tune.confirm import FREE, TUNED, Confirmed, Shown, apart
+from nearpeak.tune.cures import breaks as cures_break
+from nearpeak.tune.cures import cures
 from nearpeak.tune.hints import Hints, hints
 from nearpeak.tune.journal import (
     SCHEMA,
@@ -169,7 +172,7 @@ def prepare(asked: Asked, say: Callable[[str], None] = lambda _: None) -> Prepar
     tcp = first.path.transport == "network" and not first.path.between_hosts
     forced = forced_network(first.library).env if tcp else {}
     there = possible(
-        offered(first.library),
+        [*offered(first.library), *(cures(first.library) if first.path.gpu_support else [])],
         None if _problems(targets) else names,
         {
             **fixed(first.library),
@@ -533,7 +536,7 @@ def summed_up(
         evidence=[_evidence(shown) for shown in confirmed.targets] if confirmed else [],
         slower=[_evidence(shown) for shown in confirmed.slower] if confirmed else [],
         broken=confirmed.broken if confirmed else [],
-        breaks=may_break(single.library, {**single.settings.env, **taken.env})
+        breaks=_breaks(single.library, {**single.settings.env, **taken.env})
         if outcome.taken
         else [],
         unguarded=confirmed.unguarded if confirmed else [],
@@ -660,6 +663,11 @@ def _unknown(prepared: Prepared, env: Env) -> list[str]:
     return found
 
 
+def _breaks(library: Library, env: Env) -> list[str]:
+    """What may stop working with these variables."""
+    return [*may_break(library, env), *cures_break(library, env)]
+
+
 def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> dict[str, Profile]:
     """What was taken, by the folder below the search's own that it is written to: "" for what costs
     nothing elsewhere, so that it may be used for all."""
@@ -673,7 +681,8 @@ def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> di
     ) -> Profile:
         given = base.changed({**taken.env, **dict.fromkeys(taken.unset, UNSET)})
         env = given.env
-        anyway = needed(library, gpu=needs_gpu(buffers))
+        on = needs_gpu(buffers) or prepared.single.path.gpu_support
+        anyway = needed(library, gpu=on)
         if unknown := _unknown(prepared, env):
             scope += f" (nothing is known of {', '.join(unknown)})"
         return Profile(
@@ -690,10 +699,10 @@ def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> di
             driver=begun.driver or "",
             path=begun.path,
             scope=f"for jobs on one host, {scope}" if for_one_host(library, env) else scope,
-            breaks=may_break(library, env),
+            breaks=_breaks(library, env),
             env=env,
             unset=given.unset,
-            files=files(library, env),
+            files={**files(library, env), **preload.files(env)},
             needed=given.kept_of(anyway),
             evidence=taken.evidence,
             host_messages=taken.host_messages if needs_gpu(buffers) else None,

@@ -10,6 +10,7 @@ import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.files import write_whole
+from nearpeak.libraries import preload
 from nearpeak.libraries.launch import SEARCH_PATHS
 from nearpeak.libraries.profiles import Evidence, Profile, first_line, to_toml
 
@@ -21,11 +22,16 @@ NAMES = (
     "openmpi-mca-params.conf",
     "openmpi-rules.conf",
     "ucx.conf",
+    *preload.LIBRARIES,
 )
+JOINED = (*SEARCH_PATHS, preload.VARIABLE)  # with what is there already behind it
 _MCA = "OMPI_MCA_"  # Open MPI's parameters as environment variables
 _UCX = "UCX_"
 ANYWAY = "What Nearpeak sets for this library in any case"
 TUNED = "What was tuned"
+OTHERWISE = (
+    ": of ranks that find it and ranks that do not, each takes another algorithm, and they may hang"
+)
 LEFT_OUT = "Nearpeak gives its launches these variables, and measured this profile without them"
 
 
@@ -50,18 +56,19 @@ def write(profile: Profile, folder: Path) -> list[Path]:
     (`files`) is copied from where it is; UserError where it cannot be read."""
     folder.mkdir(exist_ok=True)
     written = []
-    texts = {name: _text(profile.env[each]) for each, name in profile.files.items()}
+    copies = {name: _content(profile.env[each]) for each, name in profile.files.items()}
     own = {each: str(folder.resolve() / name) for each, name in profile.files.items()}
     here = msgspec.structs.replace(profile, env={**profile.env, **own})
-    for name, text in [*_files(here), *texts.items()]:
-        write_whole(folder / name, text)
+    contents: dict[str, str | bytes] = {**dict(_files(here)), **copies}
+    for name, content in contents.items():
+        write_whole(folder / name, content)
         written.append(folder / name)
     return written
 
 
-def _text(file: str) -> str:
+def _content(file: str) -> bytes:
     try:
-        return Path(file).read_text("utf-8")
+        return Path(file).read_bytes()
     except OSError as error:
         raise UserError(
             f"{file} cannot be read ({error.strerror}), which the settings name: tune anew"
@@ -101,7 +108,7 @@ def _left_out(profile: Profile, command: str) -> Iterator[str]:
 
 def _exported(name: str, value: str) -> list[str]:
     """For a shell."""
-    more = f'"${{{name}:+:${name}}}"' if name in SEARCH_PATHS else ""
+    more = f'"${{{name}:+:${name}}}"' if name in JOINED else ""
     return [f"export {name}={quote(value)}{more}"]
 
 
@@ -117,7 +124,7 @@ def _of_ucx(name: str, value: str) -> list[str]:
 
 def _loaded(name: str, value: str) -> list[str]:
     """For a module system."""
-    if name not in SEARCH_PATHS:
+    if name not in JOINED:
         return [f"setenv {name} {_tcl(value)}"]
     folders = reversed(value.split(":"))
     return [f"prepend-path {name} {_tcl(folder)}" for folder in folders if folder]
@@ -168,9 +175,9 @@ def about(profile: Profile) -> list[str]:
         lines.append("May stop working with it:")
         lines += [f"  {each}" for each in profile.breaks]
     lines += [
-        f"{profile.env[each]} must be there on each host of a job: of ranks that find it and ranks"
-        " that do not, each takes another algorithm, and they may hang. Where it is moved, change"
-        f" {each}. profile.toml takes what lies beside it"
+        f"{profile.env[each]} must be there on each host of a job"
+        + ("" if each == preload.VARIABLE else OTHERWISE)
+        + f". Where it is moved, change {each}. profile.toml takes what lies beside it"
         for each in profile.files
     ]
     lines += [f"The search had no time for: {each}" for each in profile.lacking]

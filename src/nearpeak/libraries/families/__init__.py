@@ -36,6 +36,7 @@ class Family:
     unbound: dict[str, str] = field(default_factory=dict)
     network_only: Settings | None = None  # forces TCP between ranks of one host; None: unknown
     gpu: Settings | None = None  # makes it take GPU buffers; None: nothing is needed
+    gpu_off: dict[str, str] = field(default_factory=dict)  # switches that off
     components: tuple[str, ...] = ()  # what reads its variables: files of libraries/tunables
     # No MPI at all, but measured in the place of a library by nearpeak-native: the ceilings,
     native: Library | None = None

@@ -16,4 +16,5 @@ FAMILY = Family(
     launcher="srun",
     launcher_mark=r"^slurm",
     gpu=Settings(name="gpu", env={"MPICH_GPU_SUPPORT_ENABLED": "1"}),
+    gpu_off={"MPICH_GPU_SUPPORT_ENABLED": "0"},
 )

@@ -39,6 +39,7 @@ FAMILY = Family(
     # Its own choice of a GPU for each rank is off: ranks choose theirs themselves. Not set without
     # GPU buffers: with it the library looks for a driver.
     gpu=Settings(name="gpu", env={"I_MPI_OFFLOAD": "1", "I_MPI_OFFLOAD_PIN": "0"}),
+    gpu_off={"I_MPI_OFFLOAD": "0"},
     network_only=Settings(name="network", env={"I_MPI_FABRICS": "ofi", "FI_PROVIDER": "tcp"}),
     components=("intel",),
 )

@@ -16,6 +16,7 @@ FAMILY = Family(
     # NOLOCAL alone is not enough: MPICH then hands the message to UCX or libfabric, which take
     # shared memory by themselves. The netmod stays the library's own choice.
     gpu=Settings(name="gpu", env={"MPIR_CVAR_ENABLE_GPU": "1"}),  # where it is built for GPUs
+    gpu_off={"MPIR_CVAR_ENABLE_GPU": "0"},
     network_only=Settings(
         name="network",
         env={"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self", "FI_PROVIDER": "tcp"},

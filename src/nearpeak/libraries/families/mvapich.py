@@ -18,5 +18,6 @@ FAMILY = Family(
     pmi=("pmi2", "pmix"),
     unbound={"MV2_ENABLE_AFFINITY": "0", "MVP_ENABLE_AFFINITY": "0"},  # old and new names
     gpu=Settings(name="gpu", env={"MV2_USE_CUDA": "1", "MVP_USE_CUDA": "1"}),
+    gpu_off={"MV2_USE_CUDA": "0", "MVP_USE_CUDA": "0"},
     components=("mvapich", "ucx"),
 )

@@ -122,7 +122,8 @@ def for_one_host(library: Library, env: Mapping[str, str]) -> bool:
 
 
 def files(library: Library, env: Mapping[str, str]) -> dict[str, str]:
-    """Those of these variables that are set to a file, with the name that it is known by."""
+    """Those of these variables that are set to a file of a library's rules, with the name that it
+    is known by."""
     return {each.name: each.file for each in known(library) if each.file and each.name in env}
 
 
