@@ -49,7 +49,7 @@ PREPARED: Any = SimpleNamespace(
     single=SimpleNamespace(
         settings=Settings(name="base", env=BASE),
         library=made_library(),
-        path=SimpleNamespace(ends=("host", "host"), between_hosts=False),
+        path=SimpleNamespace(ends=("host", "host"), between_hosts=False, gpu_support=False),
     ),
     collective=["OMPI_MCA_coll_tuned_bcast_algorithm"],
 )
