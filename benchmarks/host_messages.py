@@ -209,7 +209,7 @@ def one_launch(
 
 def document(rows: Sequence[Row]) -> dict[str, Any]:
     machine = discover.discover()
-    off = {(row.way.mpi, row.launch): row for row in rows if row.way.name == OFF}
+    off = {(row.way.mpi, row.launch.program): row for row in rows if row.way.name == OFF}
     return {
         "made": time.strftime("%Y-%m-%d", time.gmtime()),
         "gpus": [gpu.name for gpu in machine.gpus],
@@ -224,7 +224,7 @@ def document(rows: Sequence[Row]) -> dict[str, Any]:
                 "unit": row.launch.unit,
                 "blocks": row.values.get(case, {}),
                 "median": median(row.values[case].values()) if case in row.values else None,
-                "times": times(row, off.get((row.way.mpi, row.launch)), case),
+                "times": times(row, off.get((row.way.mpi, row.launch.program)), case),
                 "failure": row.failure,
             }
             for row in rows
