@@ -4,11 +4,12 @@
 Such a program says little of the machine, of the library and of where its ranks ran.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timezone
 from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.libraries.library import Settings
@@ -23,17 +24,17 @@ from nearpeak.observations.observed import (
     Session,
     Summary,
 )
+from nearpeak.observations.printed import Printed
 from nearpeak.terms.benchmarks import Benchmark, Better, Metric, RankRule
 from nearpeak.terms.buffers import MEMORY
-from nearpeak.terms.identity import Curve, Who
+from nearpeak.terms.identity import Curve, Place, Who
+from nearpeak.terms.outcomes import Ending
 from nearpeak.terms.path import DataPath, Endpoint
 from nearpeak.terms.sizes import quoted
 
 PAIR, ANY = RankRule("exactly", 2), RankRule("at least", 2)
 SOME_RANKS = "imported, some ranks"  # the path of files that do not say how many
 HOST_END = "host"  # the name of an end in the host's memory, wherever in it
-LONGEST_LINE = 1000  # characters
-LOOKED_AT_BYTES = 1 << 20  # of a file, for its heading: libraries may say much before it
 
 
 class Row(NamedTuple):
@@ -67,19 +68,11 @@ class Table(NamedTuple):
         return self.how or Settings().name
 
 
-def beginning(place: Path) -> bytes:
-    """Of a file, enough to recognise it; nothing of what is none, or cannot be read."""
-    try:
-        with place.open("rb") as file:
-            return file.read(LOOKED_AT_BYTES)
-    except OSError:
-        return b""
-
-
-def lines_of(content: bytes) -> list[str]:
-    """Without what is in very long ones, which are of no table."""
-    lines = content.decode("utf-8", errors="replace").splitlines()
-    return [line if len(line) <= LONGEST_LINE else "" for line in lines]
+def no_figures(printed: Printed) -> UserError:
+    """That a program printed its title, and no figure that can be read."""
+    if printed.crash:
+        return UserError(f"{printed.file} holds no figures, as {printed.crash}: run it again")
+    return UserError(f"{printed.file} holds no figures: give the whole output of the program")
 
 
 def cut_off(file: Path, number: int, line: str, told: str = "") -> UserError:
@@ -88,12 +81,6 @@ def cut_off(file: Path, number: int, line: str, told: str = "") -> UserError:
         f"{file}, line {number}: {quoted(line)} is not a whole row of the table{told}: give the"
         " whole output of the program"
     )
-
-
-def check_one_run(file: Path, runs: int, each: str = "each") -> None:
-    """UserError where a file is of several runs. `each`: what is to be in a file of its own."""
-    if runs > 1:
-        raise UserError(f"{file} is of {runs} runs: give {each} in its own file")
 
 
 def message(name: str, unit: str, *, symmetric: bool = True) -> Benchmark:
@@ -132,13 +119,15 @@ def library(who: Who, version: str, words: str, scope: str, *, mpi: bool = True)
     )
 
 
-def observations(file: Path, by: Library, tables: Sequence[Table], checked_by: str) -> Observations:
-    """All tables of a file. `checked_by`: whose validation failed, where one did."""
-    started = datetime.fromtimestamp(file.stat().st_mtime, timezone.utc).isoformat()
+def observations(
+    printed: Printed, by: Library, tables: Sequence[Table], checked_by: str, missing: str = ""
+) -> Observations:
+    """All tables of a file. `checked_by`: whose validation failed, where one did; `missing`: what
+    the end of the output lacks, in words, where it lacks something."""
     ways = dict.fromkeys(table.settings for table in tables)
     found = Observations(
-        name=file.name,
-        started=started,
+        name=printed.name,
+        started=printed.started,
         nearpeak="",
         complete=True,
         machine=unknown(),
@@ -151,21 +140,36 @@ def observations(file: Path, by: Library, tables: Sequence[Table], checked_by: s
         sessions=[
             Session(
                 number=0,
-                started=started,
+                started=printed.started,
                 nearpeak="",
                 forced=False,
                 fingerprint={},
-                source=file.name,
+                source=printed.name,
             )
         ],
     )
+    crash = printed.crash or missing
     for number, table in enumerate(tables):
         who = Who(by.who.library, table.settings)
-        _add(found, number, table, who, f"{checked_by}'s validation failed")
+        _add(found, number, table, who, crash, f"{checked_by}'s validation failed")
+    found.paths = settle_paths(found.paths, found.launches)
     return found
 
 
-def _add(found: Observations, number: int, table: Table, who: Who, failed: str) -> None:
+def settle_paths(paths: Iterable[DataPath], launches: Iterable[Launch]) -> list[DataPath]:
+    """Each path once, with the launches on it: a pair of ends is one of several wherever any table
+    says so."""
+    settled: dict[Place, DataPath] = {}
+    for path in paths:
+        kind = msgspec.structs.replace(path.place, pair=())
+        if path.pair or kind not in settled:
+            settled[kind] = path
+    for launch in launches:
+        launch.place = settled[msgspec.structs.replace(launch.place, pair=())].place
+    return list(settled.values())
+
+
+def _add(found: Observations, number: int, table: Table, who: Who, crash: str, failed: str) -> None:
     benchmark = table.benchmark
     path = _path(table)
     curve = Curve(
@@ -175,19 +179,19 @@ def _add(found: Observations, number: int, table: Table, who: Who, failed: str) 
         axes=dict(table.axes),
     )
     wrong = [row.size_bytes for row in table.rows if row.wrong]
-    message = f"{benchmark.name} {wrong[0]} bytes: {failed}" if wrong else ""
+    status: Ending = "wrong data" if wrong else "crashed" if crash else "ok"
+    message = f"{benchmark.name} {wrong[0]} bytes: {failed}" if wrong else crash
     launch = Launch(
         number=number,
         block=Block(0, 0),
         who=who,
         place=path.place,
         curves=(curve,),
-        status="wrong data" if wrong else "ok",
+        status=status,
         message=message,
         cause=message,
     )
-    if path.id not in [known.id for known in found.paths]:
-        found.paths.append(path)
+    found.paths.append(path)
     if benchmark.name not in [known.name for known in found.benchmarks]:
         found.benchmarks.append(benchmark)
     if curve not in found.curves:

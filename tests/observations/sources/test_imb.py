@@ -126,9 +126,12 @@ def test_versions_of_several_words(written: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (f"# IMB-MPI1\n{TITLE}# IMB-MPI1-GPU\n", "is of 2 runs: give the output of each in its"),
+        (
+            f"# IMB-MPI1\n{TITLE}# IMB-MPI1-GPU\n",
+            "is of 2 runs, IMB-MPI1 in line 1 and IMB-MPI1 in",
+        ),
         (2 * f"{PINGPONG}  8  200  0.15  5.2\n", "several tables of PingPong of 2 ranks: give one"),
-        ("", "holds no table that is read here: PingPong, "),
+        ("", "holds no figures: give the whole output"),
         (f"{PINGPONG}            8          200         0.15\n", "line 5: .* is not a whole row"),
         (f"{PINGPONG}            8          200         0.15  5.\n", "line 5: .* is not a whole"),
         (f"# IMB-MPI1-GPU -mem_alloc_type odd\n{PINGPONG}", "odd is no memory that is known"),

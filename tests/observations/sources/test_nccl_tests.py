@@ -10,7 +10,8 @@ import pytest
 from nearpeak.errors import UserError
 from nearpeak.findings.build import build_results
 from nearpeak.observations.load import load
-from nearpeak.observations.sources.nccl_tests import recognises
+from nearpeak.observations.printed import read
+from nearpeak.observations.sources.nccl_tests import TOOL
 from nearpeak.results.faults import faults
 
 FILE = Path(__file__).with_name("nccl_tests") / "all_gather.txt"
@@ -21,6 +22,8 @@ DEVICES = "#  Rank  0 Group  0 Pid 1 on a device 0 [00:00:00] A\n#  Rank  1 Grou
 HEADING = (
     "#  size  count  type  redop  root  {0}  algbw  busbw  #wrong  {0}  algbw  busbw  #wrong\n"
 )
+TIMES = HEADING.format("time")
+END = "# Out of bounds values : 0 OK\n"
 ROW = "    1024    256  float  sum  -1  {}  0.01  0.01  {}  9.0  0.01  0.01  0\n"
 
 
@@ -56,7 +59,7 @@ def test_sizes_are_of_one_block_as_ours() -> None:
 )
 def test_operations_have_our_names(written: Path, program: str, benchmark: str, x: int) -> None:
     rows = ROW.format("1.2e+06", "N/A")
-    written.write_text(CONFIG + STARTING.format(program) + DEVICES + rows)
+    written.write_text(CONFIG + STARTING.format(program) + DEVICES + TIMES + rows)
     [observed] = load(written).observed
     assert (observed.case.benchmark, observed.case.x) == (benchmark, x)
     assert observed.summary.median == 1.2e6
@@ -65,10 +68,15 @@ def test_operations_have_our_names(written: Path, program: str, benchmark: str, 
 
 def test_cycles_and_roots_are_no_launches(written: Path) -> None:
     """A size that stands there again (-N, -r all) was not measured by another launch."""
-    rows = 2 * ROW.format(1.0, 0)
-    written.write_text(CONFIG + STARTING.format("broadcast") + DEVICES + rows)
-    with pytest.raises(UserError, match="has 1024 bytes 2 times: give a run of one cycle"):
-        load(written)
+    head = CONFIG + STARTING.format("broadcast") + DEVICES + TIMES
+    row = ROW.format(1.0, 0)
+    for other, message in (
+        (row, "has 1024 bytes 2 times, of several cycles: give a run of one cycle"),
+        (row.replace(" -1 ", " 1 "), "times, of several roots -1, 1: give a run of one root"),
+    ):
+        written.write_text(head + row + other + END)
+        with pytest.raises(UserError, match=message):
+            load(written)
 
 
 def run(**more: Any) -> dict[str, Any]:
@@ -78,7 +86,7 @@ def run(**more: Any) -> dict[str, Any]:
 
 
 def test_json_has_the_same() -> None:
-    assert recognises(JSON)
+    assert TOOL.titles(read(JSON))
     first, second = load(JSON).observed
     assert (first.case.benchmark, first.case.x, first.case.axes) == (
         "allreduce",
@@ -101,7 +109,7 @@ def test_json_names_one_device_of_each_process(written: Path) -> None:
 def test_ranks_are_those_of_one_group(written: Path) -> None:
     """NCCL_TESTS_SPLIT parts the ranks: each group has its own operation."""
     groups = DEVICES + DEVICES.replace("Group  0", "Group  1")
-    written.write_text(CONFIG + STARTING.format("all_gather") + groups + ROW.format(1.0, 0))
+    written.write_text(CONFIG + STARTING.format("all_gather") + groups + TIMES + ROW.format(1.0, 0))
     [observed] = load(written).observed
     assert (observed.case.x, len(observed.launch.place.ends)) == (512, 2)
     config = run()["config"]
@@ -121,19 +129,23 @@ def cpu_time() -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (CONFIG + DEVICES + ROW.format(1.0, 0), "does not say of which operation .* add the line"),
+        (
+            CONFIG + DEVICES + TIMES + ROW.format(1.0, 0),
+            "does not say of which operation .* add the line",
+        ),
         (CONFIG + STARTING.format("sendrecv") + DEVICES, "is of sendrecv_perf, which is not read"),
         (CONFIG + STARTING.format("reduce") + DEVICES, "holds no figures"),
-        (CONFIG + STARTING.format("reduce") + ROW.format(1.0, 0), "no line for each device"),
-        (CONFIG + 2 * STARTING.format("reduce"), "is of 2 runs"),
+        (CONFIG + STARTING.format("reduce") + TIMES + ROW.format(1.0, 0), "no line '#  Rank  0"),
+        (CONFIG + 2 * STARTING.format("reduce"), "is of 2 runs, reduce_perf in line 1 and reduce"),
         (
-            CONFIG + STARTING.format("reduce") + "    1024    256  float  sum  -1  1.0\n",
-            "line 3: .* is not a whole row",
+            CONFIG + STARTING.format("reduce") + TIMES + "    1024    256  float  sum  -1  1.0\n",
+            "line 4: .* is not a whole row",
         ),
         (
-            CONFIG + STARTING.format("reduce") + ROW[: ROW.index("9.0")].format(1.0, "N/"),
-            "line 3: .* is not a whole row",
+            CONFIG + STARTING.format("reduce") + TIMES + ROW.format(1.0, "N/"),
+            "line 4: .* is not a whole row",
         ),
+        (CONFIG + STARTING.format("reduce") + ROW.format(1.0, 0), "line 3: no heading above"),
         (json.dumps(run())[:-20], "is not the whole JSON of nccl-tests"),
         (json.dumps(run(results=[{"experiment_name": "x"}])), "not the whole JSON"),
         (json.dumps(cpu_time()), "has the CPU's time of calls .* run it without -C"),
@@ -149,6 +161,7 @@ def cpu_time() -> dict[str, Any]:
             CONFIG
             + STARTING.format("all_reduce")
             + DEVICES
+            + TIMES
             + ROW.format(1.0, 0).replace("sum", "max"),
             "has max, where ours add numbers up: give -o sum",
         ),
@@ -156,7 +169,7 @@ def cpu_time() -> dict[str, Any]:
 )
 def test_what_cannot_be_read_is_one_line(written: Path, text: str, message: str) -> None:
     written.write_text(text)
-    assert recognises(written)
+    assert TOOL.titles(read(written))
     with pytest.raises(UserError, match=message):
         load(written)
 
@@ -165,7 +178,7 @@ def test_what_cannot_be_read_is_one_line(written: Path, text: str, message: str)
 def test_figures_stand_beside_those_of_the_same_type(written: Path, kinds: list[str]) -> None:
     types = {("int" if kind == "int32" else kind) for kind in kinds}
     rows = "".join(ROW.format(1.0, 0).replace("float", kind) for kind in kinds)
-    written.write_text(CONFIG + STARTING.format("all_reduce") + DEVICES + rows)
+    written.write_text(CONFIG + STARTING.format("all_reduce") + DEVICES + TIMES + rows)
     assert {each.case.axes["type"] for each in load(written).observed} == types
     [first, *_] = run()["results"]
     written.write_text(json.dumps(run(results=[{**first, "type": kind} for kind in kinds])))

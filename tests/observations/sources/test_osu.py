@@ -13,7 +13,8 @@ import pytest
 from nearpeak.errors import UserError
 from nearpeak.findings.build import build_results
 from nearpeak.observations.load import load
-from nearpeak.observations.sources.osu import recognises
+from nearpeak.observations.printed import read
+from nearpeak.observations.sources.osu import TOOL
 from nearpeak.report.page import write_report
 from nearpeak.report.terminal import print_summary
 from nearpeak.results.faults import faults
@@ -182,7 +183,7 @@ def test_tags_of_launchers_and_line_ends_of_windows_are_passed_over(
 ) -> None:
     text = "".join(f"{tag}{line}\r\n" for line in f"{HEAD}1    1.00\n4K   2.50".splitlines())
     written.write_bytes(b"\xef\xbb\xbf" + text.encode())
-    assert recognises(written)
+    assert TOOL.titles(read(written))
     assert {x: cell.median for x, cell in cells(written).items()} == {1: 1.0, 4096: 2.5}
 
 
@@ -198,8 +199,14 @@ def test_a_row_that_is_not_whole_is_named(written: Path, row: str) -> None:
 @pytest.mark.parametrize(
     ("text", "match"),
     [
-        (HEAD + "1   1.00\n" + RATES + "1   1.00\n", "is of 2 runs: give the output of each"),
-        (HEAD + "1   1.00\n# Datatype: MPI_INT.\n1   1.10\n", "holds several tables: give"),
+        (
+            HEAD + "1   1.00\n" + RATES + "1   1.00\n",
+            "is of 2 runs, osu_latency in line 1 and osu_bw in",
+        ),
+        (
+            HEAD + "1   1.00\n# Datatype: MPI_INT.\n1   1.10\n",
+            "has 1 bytes 2 times below one title",
+        ),
         (HEAD[:-1] + "  Transmit Size\n1  1.00  1\n", "'Transmit Size' is no column that is read"),
         (HEAD.replace("Avg Latency(us)", "Bandwidth (MB/s)"), "is no column that is read here"),
         (HEAD, "holds no figures: give the whole output"),
@@ -243,8 +250,10 @@ def test_a_program_that_is_not_known_is_named(written: Path, title: str) -> None
         "# Send Buffer on HOST (H) and Receive Buffer on HOST (H)\n"
         "# Size          Latency (us)\n4     1.00\n"
     )
-    assert recognises(written)
-    with pytest.raises(UserError, match="of no OSU program that is read here: osu_latency, "):
+    assert TOOL.titles(read(written))
+    with pytest.raises(
+        UserError, match=f"is of 'OSU {title}', which is not read here; read are osu_"
+    ):
         load(written)
 
 

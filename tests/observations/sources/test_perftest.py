@@ -10,7 +10,8 @@ import pytest
 from nearpeak.errors import UserError
 from nearpeak.observations.load import load
 from nearpeak.observations.observed import Observation
-from nearpeak.observations.sources.perftest import recognises
+from nearpeak.observations.printed import read
+from nearpeak.observations.sources.perftest import TOOL
 
 FILES = Path(__file__).with_name("perftest")
 RATES = (FILES / "write_bw.txt").read_text()
@@ -131,7 +132,7 @@ def test_of_json_the_rate_of_messages_tells_the_unit(
     written: Path, rate: float, expected: float
 ) -> None:
     written.write_text(changed(BW_average=rate))
-    assert recognises(written)
+    assert TOOL.titles(read(written))
     found = first(written)
     assert found.summary.median == pytest.approx(expected)
     assert (found.case.x, found.window, found.launch.who.settings) == (65536, 128, "write")
@@ -152,7 +153,7 @@ def test_json_of_times(written: Path) -> None:
     [
         (RATES.replace("RDMA_Write BW", "Atomic CMP_AND_SWAP BW"), "is of 'Atomic CMP_AND_SWAP BW"),
         (RATES.replace("RDMA_Write", "RDMA_Write_imm"), "RDMA_Write_imm BW Test', which is not re"),
-        (RATES + RATES, "is of 2 runs: give each in its own file"),
+        (RATES + RATES, "is of 2 runs, RDMA_Write BW Test in line 2 and RDMA_W"),
         (RATES[: RATES.index(" 65536")] + " 65536    5000             23", "is not a whole row"),
         (RATES[: RATES.index(" 65536")] + " 65536    5000", "line 22: .* is not a whole row"),
         (RATES[: RATES.index(" 2  ")], "holds no figures: give the whole output"),
@@ -165,6 +166,6 @@ def test_json_of_times(written: Path) -> None:
 )
 def test_what_cannot_be_read_is_one_line(written: Path, text: str, message: str) -> None:
     written.write_text(text)
-    assert recognises(written)
+    assert TOOL.titles(read(written))
     with pytest.raises(UserError, match=message):
         load(written)

@@ -11,7 +11,8 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.observations.load import load
-from nearpeak.observations.sources.ucx_perftest import recognises
+from nearpeak.observations.printed import read
+from nearpeak.observations.sources.ucx_perftest import TOOL
 
 FILES = Path(__file__).with_name("ucx_perftest")
 BOTH = (FILES / "server_client.txt").read_text()
@@ -116,6 +117,6 @@ def test_memory_is_that_of_the_heading(written: Path, memory: str, buffers: str)
 )
 def test_what_cannot_be_read_is_one_line(written: Path, text: str, message: str) -> None:
     written.write_text(text)
-    assert recognises(written)
+    assert TOOL.titles(read(written))
     with pytest.raises(UserError, match=message):
         load(written)

@@ -14,21 +14,22 @@ from nearpeak.errors import UserError
 from nearpeak.observations.imported import (
     Row,
     Table,
-    beginning,
     cut_off,
     library,
-    lines_of,
     message,
     observations,
 )
 from nearpeak.observations.observed import Observations
-from nearpeak.observations.source import Source
+from nearpeak.observations.printed import Printed
+from nearpeak.observations.source import Title, Tool, titles_where
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.identity import Who
 from nearpeak.terms.sizes import quoted
 
-WHO = Who("ucx_perftest")
-FIELD = re.compile(r"\| (?P<name>[A-Z][\w ]+):\s+(?P<value>.*?)\s*\|\s*$")
+NAME = "ucx_perftest"
+WHO = Who(NAME)
+API = re.compile(r"\| API: ")
+FIELD = re.compile(r"\| (?P<name>[A-Z][\w ]+):\s+(?P<value>.*?)\s*\|$")
 HEADING = re.compile(
     r"\|\s+(?P<kind>Stage|Test)\s+\| # iterations \| *((?P<rank>[\d.]+)%ile|typical) +\|"
 )
@@ -108,22 +109,22 @@ class Figures(NamedTuple):
     rank: str  # of the percentile among them
 
 
-def recognises(place: Path) -> bool:
-    """Whether it is a file with the heading of its server, or of its client."""
-    lines = beginning(place).decode("utf-8", errors="replace").splitlines()
-    return any(
-        line.startswith("| API: ") or HEADING.match(line) or CSV.match(line) for line in lines
+def titles(printed: Printed) -> list[Title]:
+    """Of its servers, or of its clients where no server's output is there."""
+    server = titles_where(printed.lines, lambda line: NAME if API.match(line) else None)
+    return server or titles_where(
+        printed.lines, lambda line: NAME if HEADING.match(line) or CSV.match(line) else None
     )
 
 
-def load(file: Path) -> Observations:
+def load(printed: Printed) -> Observations:
     """A launch for each test, with all its sizes.
 
     Raises:
         UserError: it does not say what was measured, or has no figures of it; a test is not known,
             or a row is not whole.
     """
-    lines = lines_of(file.read_bytes())
+    file, lines = printed.file, printed.lines
     if any(map(CSV.match, lines)):
         raise UserError(f"{file} is a table of commas: run it without -v")
     told, figures = list(_told(file, lines)), list(_figures(file, lines))
@@ -160,7 +161,7 @@ def load(file: Path) -> Observations:
     if any(len({row.size_bytes for row in table.rows}) < len(table.rows) for table in tables):
         raise UserError(f"{file} has several figures of one test and size: give each run alone")
     scope = " ".join(_unsaid(by_names=by_names, medians=medians))
-    return observations(file, library(WHO, "", "UCX", scope, mpi=False), tables, "ucx_perftest")
+    return observations(printed, library(WHO, "", "UCX", scope, mpi=False), tables, NAME)
 
 
 def _told(file: Path, lines: list[str]) -> Iterator[Test]:
@@ -247,4 +248,4 @@ def _unsaid(*, by_names: bool, medians: bool) -> Iterator[str]:
         )
 
 
-SOURCE = Source("the output of ucx_perftest", recognises, load)
+TOOL = Tool(NAME, titles, load, several=True)

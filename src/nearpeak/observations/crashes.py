@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What launchers, shells, libraries and tools print where a program crashed, or was killed.
+
+A table beside such a line is not whole, however whole its rows are.
+"""
+
+import re
+from collections.abc import Sequence
+
+SHOWN = 160  # characters of what was said
+SIGNALS = (
+    "Segmentation fault|Bus error|Aborted|Killed|Terminated|Illegal instruction"
+    "|Floating point exception"
+)
+SAID = re.compile(
+    "|".join(
+        (
+            # Open MPI's mpirun, prterun and their like, and its library
+            r"noticed that process rank \d+",
+            r"has exited due to process rank \d+",
+            r"detected that one or more processes exited with non-zero",
+            r"Primary job +terminated normally, but \d+ process",
+            r"MPI_ABORT was invoked on rank",
+            r"\*\*\* Process received signal \*\*\*",
+            r"\*\*\* An error occurred in ",
+            # MPICH's and Intel's, with MVAPICH's
+            r"BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES",
+            r"KILLED BY SIGNAL: \d+",
+            r"TERMINATED WITH THE EXIT STRING",
+            r"application called MPI_Abort\(",
+            r"Abort\(\d+\) on node \d+",
+            r"Fatal error in (?:internal_|P?MPI_)",
+            r"Caught error: \w+ .*\(signal \d+\)",
+            # Slurm, PBS, LSF
+            r"srun: error: .*\btasks? [\d,-]+: ",
+            r"srun: Job step aborted",
+            r"slurmstepd: error: .*(?:CANCELLED AT|oom[-_ ]kill)",
+            r"=>> PBS: job killed",
+            r"\bTERM_(?:RUNLIMIT|MEMLIMIT|OWNER|ADMIN)\b",
+            # PALS, ALPS, jsrun
+            r"\brank \d+ (?:died from signal|exited with code [1-9])",
+            r"\bexit signal \w+",
+            r"\bterminated with signal \d+",
+            # shells, UCX, C++, nccl-tests, perftest
+            rf"(?:^|: |\d )\s*(?:{SIGNALS})\b",
+            r"Caught signal \d+ \(",
+            r"^terminate called after throwing",
+            r"Test (?:NCCL|CUDA|MPI) failure|: Test failure ",
+            r"^Failed status \d+|^Completion with error at |^Failed to complete \w+ function",
+        )
+    )
+)
+
+
+def find_crash(lines: Sequence[str]) -> str:
+    """The first line that says so, with its number; empty: none does."""
+    for number, line in enumerate(lines, 1):
+        if SAID.search(line):
+            return f"line {number} says: {line[:SHOWN]}"
+    return ""
