@@ -52,9 +52,12 @@ SAID = re.compile(
 )
 
 
+ROW_OR_HEADING = tuple("#|0123456789")  # how the lines of tables begin, which are most of a file
+
+
 def find_crash(lines: Sequence[str]) -> str:
     """The first line that says so, with its number; empty: none does."""
     for number, line in enumerate(lines, 1):
-        if SAID.search(line):
+        if line and not line.startswith(ROW_OR_HEADING) and SAID.search(line):
             return f"line {number} says: {line[:SHOWN]}"
     return ""

@@ -23,12 +23,10 @@ LINE_END = re.compile(r"\r*\n|\r")
 # Colours, also those whose escape character a log has lost, and all else that steers a terminal.
 STEERING = re.compile(
     r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]"
-    r"|(?<!\w)\[\d{1,3}(?:;\d{1,3})*m|[\x00-\x08\x0b-\x1f\x7f]"
+    r"|\[\d{1,3}(?:;\d{1,3})*m|[\x00-\x08\x0b-\x1f\x7f]"
 )
-DAY, MONTH = (
-    r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)",
-    r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)",
-)
+DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
+MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d+)?"
 TIMES = (
     rf"(?:{DAY},? )?{MONTH} +\d+ {CLOCK}(?: \d{{4}})?",  # ctime, and `ts` of moreutils
@@ -37,16 +35,19 @@ TIMES = (
 )
 TIME = "|".join(TIMES)
 # Before a line: `srun -l`, padded; mpiexec -l and -prepend-rank, and with the host's name; Open
-# MPI's --tag-output, --timestamp-output and --output tag..., which all end in the stream's name.
+# MPI's --tag-output, --timestamp-output and --output tag..., which all end in the stream's name;
+# Ray and SkyPilot, `(head, rank=0, pid=38) `.
 STREAM = r"<(?:stdout|stderr|stddiag)>: ?"
 HOST = r"[A-Za-z_][\w.-]*"
 TAG = re.compile(
     rf"\s*(?:(?:{TIME}|\[[^\[\]<>]*\])*{STREAM}"
     rf"|\[(?:{TIME})\]:? ?|(?:{TIME})(?:\s|$)"
     rf"|\[(?:\d+|\d+,\d+|{HOST}[:@]\d+|\d+[:@]{HOST})\]:? ?"
-    rf"|{HOST}:\d+: |\d+: ?)"
+    rf"|{HOST}:\d+: |\d+: ?"
+    r"|\((?:[^()]*, )?(?:rank|pid)=\d+[^()]*\) ?)"
 )
-WITHIN = re.compile(rf"\[\d+\] ?|\[\d+,\d+\]{STREAM}")  # mpiexec -l tags each piece that it gets
+# mpiexec -l tags each piece that it gets; Open MPI's -xml encloses it.
+WITHIN = re.compile(rf"\[\d+\] ?|\[\d+,\d+\]{STREAM}|</?std(?:out|err|diag)\b[^<>]*>(?!:)|&#010;")
 
 
 class Printed(NamedTuple):

@@ -183,3 +183,117 @@ def test_figures_stand_beside_those_of_the_same_type(written: Path, kinds: list[
     [first, *_] = run()["results"]
     written.write_text(json.dumps(run(results=[{**first, "type": kind} for kind in kinds])))
     assert {each.case.axes["type"] for each in load(written).observed} == types
+
+
+# Of versions that had no column of roots, and of operations that add nothing up. Rows have time
+# twice; what is in place comes second.
+OLD = {
+    "all_reduce": (
+        "#  size  count  type  redop  time  algbw  busbw  error  time  algbw  busbw  error\n",
+        "  1024  256  float  sum  {}  0.01  0.01  {}  9.0  0.01  0.01  0e+00\n",
+    ),
+    "all_gather": (
+        "#  size  count  type  time  algbw  busbw  error  time  algbw  busbw  error\n",
+        "  1024  256  float  {}  0.01  0.01  {}  9.0  0.01  0.01  0e+00\n",
+    ),
+    "broadcast": (
+        "#  size  count  type  root  time  algbw  busbw  error  time  algbw  busbw  error\n",
+        "  1024  256  float  0  {}  0.01  0.01  {}  9.0  0.01  0.01  0e+00\n",
+    ),
+    "reduce": (
+        "#  size  count  type  redop  root  time  algbw  busbw  #wrong  i_min  time  algbw  busbw"
+        "  #wrong  i_min  timestamp\n",
+        "  1024  256  float  sum  0  {}  0.01  0.01  0  {}  9.0  0.01  0.01  0  0  3-07 09:05\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("program", OLD)
+@pytest.mark.parametrize(("error", "checked"), [("1e-07", True), ("N/A", False)])
+def test_columns_are_found_by_their_heading(
+    written: Path, program: str, error: str, checked: bool
+) -> None:
+    """Whatever an error is called, it is no number of wrong elements."""
+    heading, row = OLD[program]
+    rows = heading + row.format(158.3, error)
+    written.write_text(CONFIG + STARTING.format(program) + DEVICES + rows + END)
+    found = load(written)
+    assert [(each.summary.median, each.launch.status) for each in found.observed] == [(158.3, "ok")]
+    assert ("not validated" in found.libraries[0].scope) == (not checked and program != "reduce")
+
+
+def test_an_old_version_says_in_the_end_alone_that_payloads_were_wrong(written: Path) -> None:
+    """Of which row, nobody knows."""
+    heading, row = OLD["all_reduce"]
+    rows = heading + row.format(1.0, "1e-07") + row.format(2.0, "3e+01").replace("1024", "2048")
+    text = CONFIG + STARTING.format("all_reduce") + DEVICES + rows
+    written.write_text(f"{text} Out of bounds values : 2 FAILED\n")
+    found = load(written)
+    assert not found.observed
+    assert [gap.status for gap in found.gaps] == ["wrong data", "wrong data"]
+
+
+def test_times_of_nccl_1_are_of_another_unit(written: Path) -> None:
+    heading = "#  bytes  N  type  op  time  algbw  busbw  res  time  algbw  busbw  res\n"
+    written.write_text(STARTING.format("all_reduce") + DEVICES + heading)
+    with pytest.raises(UserError, match="heads a table of NCCL 1's own tests, in another unit"):
+        load(written)
+
+
+@pytest.mark.parametrize("program", ["all_gather", "reduce_scatter", "alltoall", "gather"])
+def test_sizes_below_an_element_of_each_rank_are_left_out(written: Path, program: str) -> None:
+    """nccl-tests rounds them down to nothing, and measures that several times."""
+    nothing = "       0    0  float  none  -1  5.7  0.00  0.00  0  5.5  0.00  0.00  0\n"
+    head = CONFIG + STARTING.format(program) + DEVICES + TIMES
+    written.write_text(head + 3 * nothing + ROW.format(1.5, 0).replace("sum", "none") + END)
+    assert [(each.case.x, each.summary.median) for each in load(written).observed] == [(512, 1.5)]
+    written.write_text(head + 3 * nothing + END)
+    with pytest.raises(UserError, match="has figures of 0 bytes alone: give larger sizes"):
+        load(written)
+
+
+@pytest.mark.parametrize("device", DEVICES.splitlines(keepends=True))
+def test_one_rank_communicates_with_nobody(written: Path, device: str) -> None:
+    for program in ("all_reduce", "all_gather", "reduce"):
+        rows = TIMES + ROW.format(1.0, 0) + END
+        written.write_text(CONFIG + STARTING.format(program) + device + rows)
+        with pytest.raises(UserError, match="is of one rank, which communicates with no other"):
+            load(written)
+
+
+def test_what_moves_bytes_has_no_type_of_numbers(written: Path) -> None:
+    for program, axes in (("all_gather", {}), ("broadcast", {}), ("reduce", {"type": "half"})):
+        row = ROW.format(1.0, 0).replace("float", "half")
+        written.write_text(CONFIG + STARTING.format(program) + DEVICES + TIMES + row + END)
+        assert [each.case.axes for each in load(written).observed] == [axes]
+    rows = ROW.format(1.0, 0) + ROW.format(2.0, 0).replace("float", "half")
+    written.write_text(CONFIG + STARTING.format("alltoall") + DEVICES + TIMES + rows + END)
+    with pytest.raises(UserError, match="has figures of float, half, and alltoall_perf only moves"):
+        load(written)
+
+
+@pytest.mark.parametrize("suffix", ["_mpi", ".exe", "-2.18-cuda12", "_x86_64"])
+def test_programs_may_have_any_suffix(written: Path, suffix: str) -> None:
+    starting = STARTING.format("all_gather").replace("_perf", f"_perf{suffix}")
+    written.write_text(CONFIG + starting + DEVICES + TIMES + ROW.format(1.0, 0) + END)
+    assert load(written).observed[0].case.benchmark == "allgather"
+
+
+@pytest.mark.parametrize(
+    ("command", "benchmark"),
+    [
+        ("+ mpirun -n 2 ./build/all_reduce_perf -b 8 -e 128M", "allreduce"),
+        ("$ srun /opt/nccl-tests/alltoall_perf_mpi -g 1", "alltoall"),
+        ("===begin broadcast_perf test===", "bcast"),
+    ],
+)
+def test_an_older_version_is_known_by_the_command_beside_it(
+    written: Path, command: str, benchmark: str
+) -> None:
+    amd = CONFIG.replace("nThread", "nThread:").replace("Gpus", "Gpus:").replace("Bytes", "Bytes:")
+    for config in (CONFIG, amd):
+        written.write_text(f"{command}\n{config}{DEVICES}{TIMES}{ROW.format(1.0, 0)}{END}")
+        assert load(written).observed[0].case.benchmark == benchmark
+    written.write_text(f"{command}\n# reduce_perf\n{CONFIG}{DEVICES}{TIMES}{END}")
+    with pytest.raises(UserError, match="does not say of which operation"):
+        load(written)

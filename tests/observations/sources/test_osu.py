@@ -275,6 +275,8 @@ def test_an_empty_file_is_called_so(written: Path) -> None:
         (HEAD + "1   1.00", {"reuse": "fixed"}),
         (RATES + "1   1.00", {"reuse": "single"}),
         (ALLREDUCE + "# Size       Avg Latency(us)\n4     1.20\n", {"type": "float"}),
+        (ALLREDUCE.replace("Allreduce", "Allgather") + "# Size  Avg Latency(us)\n4  1.20\n", {}),
+        (ALLREDUCE.replace("Allreduce", "Broadcast") + "# Size  Avg Latency(us)\n4  1.20\n", {}),
         (
             ALLREDUCE.replace("# Datatype: MPI_FLOAT.\n", "")
             + "# Size  Avg Latency(us)\n4  1.20\n",
@@ -290,3 +292,26 @@ def test_what_is_known_of_axes_stands_with_the_figures(
     assert ("All messages of a window have one buffer" in scope(written)) == (
         text.startswith(RATES)
     )
+
+
+@pytest.mark.parametrize(
+    ("title", "version"),
+    [
+        ("# OSU MPI Latency Test v3.1.1", "3.1.1"),
+        ("# OSU MPI Latency Test (Version 3.0)", "3.0"),
+        ("# OSU MPI Latency Test", ""),
+    ],
+)
+def test_titles_of_any_age_are_known(written: Path, title: str, version: str) -> None:
+    written.write_text(f"{title}\n# Size\t\tLatency (us)\n8\t\t1.10\n")
+    found = load(written)
+    assert (found.libraries[0].version, found.observed[0].summary.median) == (version, 1.1)
+
+
+def test_several_types_of_numbers_are_named(written: Path) -> None:
+    one = "# Datatype: MPI_{}.\n# Size       Avg Latency(us)\n4     1.20\n"
+    written.write_text(
+        "# OSU MPI Reduce Latency Test v7.4\n" + one.format("INT") + one.format("FLOAT")
+    )
+    with pytest.raises(UserError, match="holds several tables, of int, float: give a file with"):
+        load(written)

@@ -2,6 +2,7 @@
 """Output of perftest 26.04, written by hand as its source prints."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +159,18 @@ def test_json_of_times(written: Path) -> None:
         (RATES[: RATES.index(" 65536")] + " 65536    5000", "line 22: .* is not a whole row"),
         (RATES[: RATES.index(" 2  ")], "holds no figures: give the whole output"),
         (RATES + RATES[RATES.index(" #bytes") :], "holds several tables: run it without --report"),
+        (
+            RATES.replace("23100.25", "-23100.25"),
+            r"line 22: BW average\[MiB/sec\] is -23100.25, and",
+        ),
+        (
+            TIMES.replace("  1.02 ", " -1.02 "),
+            r"t_typical\[usec\] is -1.02, and nothing is below 0",
+        ),
+        (
+            RATES + RATES[RATES.index(" 65536") : RATES.index(" 8388608")],
+            "has 2 figures of 65536 bytes, as runs that do not end .* without --run_infinitely",
+        ),
         (JSON[:-20], r"is not the whole JSON of perftest \("),
         (changed(MsgRate=0.001), "does not say in which unit its rate is"),
         (JSON.replace("BW_average", "bw"), "has no 'BW_average' among its results: run it without"),
@@ -169,3 +182,25 @@ def test_what_cannot_be_read_is_one_line(written: Path, text: str, message: str)
     assert TOOL.titles(read(written))
     with pytest.raises(UserError, match=message):
         load(written)
+
+
+@pytest.mark.parametrize(
+    "trimmed",
+    [
+        lambda text: "\n".join(line.strip() for line in text.splitlines()),
+        lambda text: "\n".join(" ".join(line.split()) for line in text.splitlines()),
+        lambda text: "\n".join(f"        {line}" for line in text.splitlines()),
+        lambda text: text.replace("\t", "    ").replace(" : ", ": "),
+    ],
+)
+def test_the_heading_is_read_with_any_margin(written: Path, trimmed: Callable[[str], str]) -> None:
+    text = RATES.replace("qps   : 1", "qps   : 4").replace(": RC", ": UC")
+    written.write_text(trimmed(f"{text} Use ROCm memory : ON\n"))
+    found = first(written)
+    assert (found.launch.who.settings, found.window, found.case.buffers) == ("write-q4", 512, "D,D")
+    assert "through mlx5_0, connected as UC" in scope(written)
+
+
+def test_queue_pairs_of_old_versions(written: Path) -> None:
+    written.write_text(RATES.replace("Number of qps   : 1", "Number of qp's running 2"))
+    assert first(written).launch.who.settings == "write-q2"

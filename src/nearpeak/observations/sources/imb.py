@@ -40,7 +40,7 @@ TITLE = re.compile(
 )
 READ = "MPI-1"  # the part that is read
 STARTED = re.compile(r"# (?P<program>\S*IMB-MPI1\S*) ?(?P<words>.*)")
-GPU = re.compile(r"IMB-MPI1-GPU\b")
+GPU = "IMB-MPI1-GPU"  # in the name of the program, with any suffix
 BEGIN = re.compile(r"# Benchmarking (?P<name>\S+)$")
 DATATYPE = re.compile(r"# MPI_Datatype for reductions\s*:\s*MPI_(?P<type>\w+)")
 RANKS = re.compile(r"# #processes = (?P<ranks>\d+)$")
@@ -160,7 +160,7 @@ def load(printed: Printed) -> Observations:
     buffers = _buffers(file, lines)
     kind = next((found["type"].lower() for line in lines if (found := DATATYPE.match(line))), "")
     sections = _sections(file, lines)
-    if not sections:
+    if not sections or (printed.crash and not any(section.rows for section in sections)):
         raise no_figures(printed)
     read = [section for section in sections if not section.unread]
     passed = {section.words: section.unread for section in sections if section.unread}
@@ -186,7 +186,7 @@ def _missing(lines: list[str], last: Section) -> str:
 
 def _buffers(file: Path, lines: list[str]) -> str:
     started = next((found for line in lines if (found := STARTED.match(line))), None)
-    if started is None or not GPU.search(started["program"]):
+    if started is None or GPU not in started["program"]:
         return HOST
     chosen = re.search(r"-mem_alloc_type (\S+)", started["words"])
     kind = chosen[1] if chosen else "device"

@@ -35,10 +35,13 @@ CONFIG = re.compile(r"(?:# ?)?nThread:? \d+ nGpus:? \d+ minBytes:? ")  # AMD's h
 DEVICE = re.compile(r"(?:#\s*)?Rank\s+\d+ (\s*Group\s+(?P<group>\d+) )?")
 BEGINS = (STARTING, CONFIG, re.compile(r"# Using devices"))  # each is there once in a run, or not
 TIME, CPU_TIME = "time", "cputime"  # the latter where `-C 1` has taken the time of the calls alone
-SIZE, KIND, ADDED, ROOT, WRONG, ERROR = "size", "type", "redop", "root", "#wrong", "error"
-# As old versions call them. An error was the largest difference, which each type has its own
-# limit of: which row was wrong they do not say, but in the end how many elements were.
-OLD_NAMES = {"bytes": SIZE, "N": "count", "op": ADDED, "res": ERROR, "wrong": WRONG}
+SIZE, KIND, ADDED, ROOT, WRONG = "size", "type", "redop", "root", "#wrong"
+# The heading of the tests of NCCL 1, whose times are in ms.
+NCCL_1 = ["bytes", "N", KIND]
+TIMESTAMP = "timestamp"  # of -S: the last column, and of two words
+# In old versions the largest difference, of which each type has its own limit: which row was wrong
+# they do not say, but in the end how many elements were.
+ERROR = "error"
 END = re.compile(r"(?:#\s*)?Out of bounds values\s*:\s*(?P<wrong>\d+)")
 ADDED_UP = ("sum", "none")  # how numbers are combined, as ours are; none: they are not
 ROW_LIKE = re.compile(r"\d+\s+\d+\s+[a-z]\w+(\s|$)")
@@ -241,7 +244,7 @@ def _parsed(printed: Printed) -> Run:
     columns: list[str] = []
     measured = []
     for number, line in enumerate(lines, 1):
-        if heading := _columns(line):
+        if heading := _columns(file, number, line):
             columns = heading
         elif ROW_LIKE.match(line):
             if not columns:
@@ -280,9 +283,14 @@ def _program(file: Path, lines: list[str]) -> str:
     )
 
 
-def _columns(line: str) -> list[str]:
-    """The names of the columns, as new versions have them; empty: it is no heading."""
-    words = [OLD_NAMES.get(word, word) for word in line.lstrip("# ").split()]
+def _columns(file: Path, number: int, line: str) -> list[str]:
+    """The names of the columns; empty: it is no heading."""
+    words = line.lstrip("# ").split()
+    if words[:3] == NCCL_1:
+        raise UserError(
+            f"{file}, line {number}: {quoted(line)} heads a table of NCCL 1's own tests, in another"
+            " unit: give the output of nccl-tests"
+        )
     is_heading = words[:1] == [SIZE] and KIND in words and {TIME, CPU_TIME} & set(words)
     return words if is_heading else []
 
@@ -290,9 +298,11 @@ def _columns(line: str) -> list[str]:
 def _measured(file: Path, number: int, line: str, columns: list[str]) -> Measured:
     """Of what is not in place: the first of two columns of one name."""
     words = line.split()
-    if len(words) != len(columns):
+    if len(words) < len(columns) or (len(words) > len(columns) and columns[-1] != TIMESTAMP):
         raise cut_off(file, number, line)
-    row = dict(zip(reversed(columns), reversed(words), strict=True))
+    row: dict[str, str] = {}
+    for name, word in zip(columns, words, strict=False):
+        row.setdefault(name, word)
     time = row.get(TIME) or row[CPU_TIME]
     checked = row.get(WRONG, row.get(ERROR, NOT_LOOKED_AT))
     known = checked != NOT_LOOKED_AT

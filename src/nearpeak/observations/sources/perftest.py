@@ -142,8 +142,8 @@ def _test(file: Path, title: str) -> re.Match[str]:
     found = TITLE.fullmatch(title)
     if found is None:
         raise UserError(
-            f"{file} is of {title!r}, which is not read here: ib_write_bw, ib_read_bw, ib_send_bw,"
-            " ib_write_lat, ib_read_lat, ib_send_lat"
+            f"{file} is of {title!r}, which is not read here; read are ib_write_bw, ib_read_bw,"
+            " ib_send_bw, ib_write_lat, ib_read_lat, ib_send_lat"
         )
     return found
 
