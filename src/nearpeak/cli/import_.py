@@ -28,8 +28,8 @@ unless it fits but one path; nvbandwidth's GPUs are known by themselves.
 
 With -o it writes results.json and report.html.
 
-Exit status: 0; 1 if a validation, or a launch of the study, failed; 2 for
-bad input.
+Exit status: 0; 1 if a launch crashed, or a validation failed, or a launch of
+the study; 2 for bad input.
 
 Examples:
 
@@ -54,7 +54,10 @@ def register(app: typer.Typer) -> None:
 
 def import_(
     files: Annotated[
-        list[str], typer.Argument(metavar="[NAME=]FILE...", help="What a tool printed, in a file.")
+        list[str],
+        typer.Argument(
+            metavar="[NAME=]FILE...", help="What a tool printed, in a file or a pipe; -: stdin."
+        ),
     ],
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="DIR", help="Where to write.")
