@@ -7,7 +7,7 @@ Such a program says little of the machine, of the library and of where its ranks
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -32,6 +32,7 @@ from nearpeak.terms.outcomes import Ending
 from nearpeak.terms.path import DataPath, Endpoint
 from nearpeak.terms.sizes import quoted
 
+T = TypeVar("T")
 PAIR, ANY = RankRule("exactly", 2), RankRule("at least", 2)
 SOME_RANKS = "imported, some ranks"  # the path of files that do not say how many
 HOST_END = "host"  # the name of an end in the host's memory, wherever in it
@@ -73,6 +74,18 @@ def no_figures(printed: Printed) -> UserError:
     if printed.crash:
         return UserError(f"{printed.file} holds no figures, as {printed.crash}: run it again")
     return UserError(f"{printed.file} holds no figures: give the whole output of the program")
+
+
+def decode_json(
+    printed: Printed, kind: type[T], tool: str, remedy: str = "give all of what it wrote"
+) -> T:
+    """What `tool` wrote as JSON; UserError where that is not whole, or not of its form."""
+    try:
+        return msgspec.json.decode(printed.content, type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise UserError(
+            f"{printed.file} is not the whole JSON of {tool} ({error}): {remedy}"
+        ) from None
 
 
 def cut_off(file: Path, number: int, line: str, told: str = "") -> UserError:

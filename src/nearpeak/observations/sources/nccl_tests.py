@@ -17,6 +17,7 @@ from nearpeak.observations.imported import (
     Table,
     collective,
     cut_off,
+    decode_json,
     library,
     no_figures,
     observations,
@@ -319,10 +320,7 @@ def _measured(file: Path, number: int, line: str, columns: list[str]) -> Measure
 
 
 def _decoded(printed: Printed) -> Run:
-    try:
-        written = msgspec.json.decode(printed.content, type=Written)
-    except msgspec.MsgspecError as error:
-        raise UserError(f"{printed.file} is not the whole JSON of nccl-tests: {error}") from None
+    written = decode_json(printed, Written, "nccl-tests")
     out_of_place = [(result, result.out_of_place) for result in written.results]
     measured = [
         Measured(result.type, result.redop, result.size, figures.time, figures.nwrong)

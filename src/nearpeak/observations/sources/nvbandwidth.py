@@ -20,6 +20,7 @@ from nearpeak.observations.imported import (
     Row,
     Table,
     cut_off,
+    decode_json,
     library,
     message,
     no_figures,
@@ -225,10 +226,7 @@ def _cut_short(file: Path, testcase: str) -> UserError:
 
 def _decoded(printed: Printed) -> Output:
     file = printed.file
-    try:
-        root = msgspec.json.decode(printed.content, type=Written).nvbandwidth
-    except msgspec.MsgspecError as error:
-        raise UserError(f"{file} is not the whole JSON of nvbandwidth: {error}") from None
+    root = decode_json(printed, Written, "nvbandwidth").nvbandwidth
     matrices, passed = [], []
     for testcase in root.testcases:
         rows = [list(map(str, row)) for row in testcase.bandwidth_matrix]

@@ -19,6 +19,7 @@ from nearpeak.observations.imported import (
     Row,
     Table,
     cut_off,
+    decode_json,
     library,
     message,
     no_figures,
@@ -46,7 +47,9 @@ COLUMN = re.compile(r"#\w+|tps average|[\w.%]+(?: [\w.]+)*\[[^\]]+\]")
 ROW_LIKE = re.compile(r"\d+\s+\d+(\s|$)")
 RULE = re.compile(r"-{20,}")  # below a whole table
 LARGEST = 1 << 23  # bytes: the last size of -a
-FIGURE = re.compile(r"-?\d+\.\d\d")  # at least two decimals: with fewer it was cut off
+FIGURE = re.compile(r"-?\d+\.\d\d+")  # at least two decimals: with fewer it was cut off
+WHOLE = re.compile(r"\d{1,18}")
+SIZE, COUNT = "#bytes", "#iterations"
 QPS = re.compile(r"\bNumber of qp(?:s|'s running)\s*:?\s*(?P<number>\d+)")
 DEPTH = re.compile(r"\bTX depth\s*:\s*(?P<number>\d+)")
 CONNECTION = re.compile(r"\bConnection type\s*:\s*(?P<kind>\w+)")
@@ -187,20 +190,29 @@ def _row(file: Path, number: int, columns: list[str], line: str) -> Row:
     words = line.split()
     values = dict(zip(columns, words, strict=False))
     name = next((name for name in columns if name.startswith((RATE, MEDIAN))), MEAN)
-    if len(words) != len(columns) or not FIGURE.match(values.get(name, "")):
+    least = values.get(LEAST)
+    figures = [values.get(name, ""), *([least] if least is not None else [])]
+    counts = [values.get(SIZE, ""), values.get(COUNT, "")]
+    if (
+        len(words) != len(columns)
+        or not all(map(FIGURE.fullmatch, figures))
+        or not all(map(WHOLE.fullmatch, counts))
+    ):
         raise cut_off(file, number, line)
     if float(values[name]) < 0:
         raise UserError(
             f"{file}, line {number}: {name} is {values[name]}, and nothing is below 0: perftest"
             " counted wrongly; run it again, or for a shorter time"
         )
-    factor = GBS[name[name.index("[") + 1 : -1]] if name.startswith(RATE) else 1.0
-    least = values.get(LEAST)
+    unit = name[name.index("[") + 1 : -1]
+    factor = GBS.get(unit) if name.startswith(RATE) else 1.0
+    if factor is None:
+        raise UserError(f"{file} has rates in {unit}; read are {', '.join(GBS)}")
     return Row(
-        size_bytes=int(values["#bytes"]),
+        size_bytes=int(values[SIZE]),
         value=float(values[name]) * factor,
         minimum=float(least) if least else None,
-        iterations=int(values["#iterations"]),
+        iterations=int(values[COUNT]),
     )
 
 
@@ -213,13 +225,8 @@ class Written(msgspec.Struct):
 
 def _decoded(printed: Printed) -> Output:
     file = printed.file
-    try:
-        written = msgspec.json.decode(printed.content, type=Written)
-    except msgspec.MsgspecError as error:
-        raise UserError(
-            f"{file} is not the whole JSON of perftest ({error}): give what it prints, which older"
-            " ones have alone"
-        ) from None
+    remedy = "give what it prints, which older ones have alone"
+    written = decode_json(printed, Written, "perftest", remedy)
     said, results = written.test_info, written.results
     try:
         row = _of_json(file, results)

@@ -3,6 +3,8 @@
 must have both, or batch files (-b) must name its tests by what they are.
 
 What is printed stands in UCX's src/tools/perf/perftest_run.c (of 1.22), the tests in perftest.c.
+Old versions name no window, and neither stages nor tests before their rows, of which the last is
+that of the whole test.
 """
 
 import re
@@ -31,7 +33,8 @@ WHO = Who(NAME)
 API = re.compile(r"\| API: ")
 FIELD = re.compile(r"\| (?P<name>[A-Z][\w ]+):\s+(?P<value>.*?)\s*\|$")
 HEADING = re.compile(
-    r"\|\s+(?P<kind>Stage|Test)\s+\| # iterations \| *((?P<rank>[\d.]+)%ile|typical) +\|"
+    r"\|\s+((?P<kind>Stage|Test)\s+\|\s+)?# iterations \|"
+    r" *((?P<rank>[\d.]+)%ile|typical) +\|"
 )
 CSV = re.compile(r"(\S+,)?iterations,[\d.]+_percentile_lat,")
 BATCH = re.compile(r"\+(?P<name>[^-+|\s][^+|\s]*?)-*\+-")  # stands in the rule above its figures
@@ -168,12 +171,14 @@ def _told(file: Path, lines: list[str]) -> Iterator[Test]:
     """Of the headings that the server prints, in order."""
     said: dict[str, str] = {}
     for line in lines:
-        if not (field := FIELD.match(line)):
-            continue
-        said[field["name"]] = field["value"]
-        if field["name"] == "Window size":  # the last of those that all tests have
+        field = FIELD.match(line)
+        if field and field["name"] in said:
             yield _test(file, said)
             said = {}
+        if field:
+            said[field["name"]] = field["value"]
+    if said:
+        yield _test(file, said)
 
 
 def _test(file: Path, said: dict[str, str]) -> Test:
@@ -183,10 +188,11 @@ def _test(file: Path, said: dict[str, str]) -> Test:
         raise UserError(f"{file} is of {words!r} ({api}); read are the tests {', '.join(BY_NAME)}")
     memories = [said.get(f"{end} memory", "") for end in ("Send", "Recv")]
     unknown = [memory for memory in memories if memory not in MEMORIES]
-    size, window = said.get("Message size", ""), said["Window size"]
-    if unknown or not size.isdigit() or not window.isdigit():
+    size, window = said.get("Message size", ""), said.get("Window size", "")
+    if unknown or not size.isdigit():
         raise UserError(f"{file}: the heading of {words!r} is not whole: give the whole output")
-    return Test(kind, int(size), ",".join(MEMORIES[memory] for memory in memories), int(window))
+    in_flight = 1 if kind.of_times else int(window) if window.isdigit() else None
+    return Test(kind, int(size), ",".join(MEMORIES[memory] for memory in memories), in_flight)
 
 
 def _named(file: Path, name: str) -> Test:
@@ -201,9 +207,12 @@ def _named(file: Path, name: str) -> Test:
 def _figures(file: Path, lines: list[str]) -> Iterator[Figures]:
     """What the client prints in the end of each test."""
     name, heading = "", None
+    last: Figures | None = None  # of a test of old versions
     for number, line in enumerate(lines, 1):
         if found := HEADING.match(line):
-            heading, name = found, ""
+            if last is not None:
+                yield last
+            heading, name, last = found, "", None
         elif found := BATCH.match(line):
             name = found["name"]
         elif heading is not None and (row := _row(line.split(), heading["kind"] == "Stage")):
@@ -211,7 +220,13 @@ def _figures(file: Path, lines: list[str]) -> Iterator[Figures]:
             if len(words) != FIGURES or not all(map(NUMBER.fullmatch, words)):
                 raise cut_off(file, number, line, " of one thread")
             values = [float(word.replace(",", "")) for word in words]
-            yield Figures(own or name, values, heading["rank"] or MEDIAN_RANK)
+            figures = Figures(own or name, values, heading["rank"] or MEDIAN_RANK)
+            if heading["kind"]:
+                yield figures
+            else:
+                last = figures
+    if last is not None:
+        yield last
 
 
 def _row(words: list[str], stages: bool) -> tuple[str, list[str]] | None:
