@@ -37,6 +37,8 @@ SAID = [
     "TERM_RUNLIMIT: job killed after reaching LSF run time limit.",
     "n1.cluster: rank 1 died from signal 11",
     "ERROR:  One or more process (first noticed rank 0) terminated with signal 6",
+    "flux-job: task(s) exited with exit code 139",
+    "job aborted:",
     "./job.sh: line 7:  4711 Killed                  osu_bw",
     "Segmentation fault (core dumped)",
     "[n1:17:0:17] Caught signal 11 (Segmentation fault: address not mapped to object)",

@@ -4,7 +4,7 @@
 from pathlib import Path
 
 from nearpeak.findings.build import results_of
-from nearpeak.observations.merged import File, merge
+from nearpeak.observations.merged import File, merge, parts
 from nearpeak.report import sessions
 
 FILES = Path(__file__).parent / "sources"
@@ -53,6 +53,8 @@ def test_machines_of_one_gpu_and_of_several_stand_beside_each_other(tmp_path: Pa
     for name, text in texts.items():
         (tmp_path / f"{name}.txt").write_text(text)
     for names in (["one", "two"], ["two", "one"]):
+        for part in parts([File(name, tmp_path / f"{name}.txt") for name in names]):
+            assert {launch.place for launch in part.launches} == {each.place for each in part.paths}
         results = results_of(merge([File(name, tmp_path / f"{name}.txt") for name in names]))
         found = {(cell.who.library, cell.place.path): cell.median for cell in results.timed}
         assert found == {

@@ -41,6 +41,9 @@ SAID = re.compile(
             r"\brank \d+ (?:died from signal|exited with code [1-9])",
             r"\bexit signal \w+",
             r"\bterminated with signal \d+",
+            # Flux, Microsoft's
+            r"\btask\(s\) exited with exit code [1-9]",
+            r"^job aborted:",
             # shells, UCX, C++, nccl-tests, perftest
             rf"(?:^|: |\d )\s*(?:{SIGNALS})\b",
             r"Caught signal \d+ \(",

@@ -4,7 +4,7 @@
 Such a program says little of the machine, of the library and of where its ranks ran.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -165,21 +165,31 @@ def observations(
     for number, table in enumerate(tables):
         who = Who(by.who.library, table.settings)
         _add(found, number, table, who, crash, f"{checked_by}'s validation failed")
-    found.paths = settle_paths(found.paths, found.launches)
+    settle_pairs([found])
     return found
 
 
-def settle_paths(paths: Iterable[DataPath], launches: Iterable[Launch]) -> list[DataPath]:
-    """Each path once, with the launches on it: a pair of ends is one of several wherever any table
-    says so."""
-    settled: dict[Place, DataPath] = {}
-    for path in paths:
-        kind = msgspec.structs.replace(path.place, pair=())
-        if path.pair or kind not in settled:
-            settled[kind] = path
-    for launch in launches:
-        launch.place = settled[msgspec.structs.replace(launch.place, pair=())].place
-    return list(settled.values())
+def settle_pairs(parts: Sequence[Observations]) -> None:
+    """Each path once in each of them, with its launches: ends that are one of several pairs in one
+    table are so in all, as the cell of a machine with one GPU is called alike."""
+    pairs = {_kind(path.place): path.pair for part in parts for path in part.paths if path.pair}
+
+    def settled(place: Place) -> Place:
+        return msgspec.structs.replace(place, pair=pairs.get(_kind(place), ()))
+
+    for part in parts:
+        paths: dict[Place, DataPath] = {}
+        for path in part.paths:
+            place = settled(path.place)
+            paths.setdefault(place, msgspec.structs.replace(path, pair=place.pair))
+        part.paths = list(paths.values())
+        for launch in part.launches:
+            launch.place = settled(launch.place)
+
+
+def _kind(place: Place) -> Place:
+    """Whatever pair of several it is."""
+    return msgspec.structs.replace(place, pair=())
 
 
 def _add(found: Observations, number: int, table: Table, who: Who, crash: str, failed: str) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nearpeak.errors import UserError
-from nearpeak.observations.imported import settle_paths
+from nearpeak.observations.imported import settle_pairs
 from nearpeak.observations.load import load_printed
 from nearpeak.observations.observed import Block, Launch, Observations
 from nearpeak.observations.printed import Printed, read
@@ -42,6 +42,7 @@ def parts(files: Sequence[File]) -> list[Observations]:
         for number, (printed, file) in enumerate(zip(outputs, files, strict=True))
     ]
     _check_different(outputs)
+    settle_pairs(found)
     for number, launch in enumerate(launch for part in found for launch in part.launches):
         launch.number = number
     return found
@@ -57,10 +58,7 @@ def joined(parts: Sequence[Observations]) -> Observations:
     return replace(
         parts[0],
         name=" and ".join(dict.fromkeys(part.name for part in parts)),
-        paths=settle_paths(
-            [path for part in parts for path in part.paths],
-            [launch for part in parts for launch in part.launches],
-        ),
+        paths=list({path.place: path for part in parts for path in part.paths}.values()),
         libraries=[
             replace(library, scope=_once(scopes[who])) for who, library in libraries.items()
         ],

@@ -205,7 +205,7 @@ def test_a_row_that_is_not_whole_is_named(written: Path, row: str) -> None:
         ),
         (
             HEAD + "1   1.00\n# Datatype: MPI_INT.\n1   1.10\n",
-            "has 1 bytes 2 times below one title",
+            "has 2 rows of 1 bytes below one title",
         ),
         (HEAD[:-1] + "  Transmit Size\n1  1.00  1\n", "'Transmit Size' is no column that is read"),
         (HEAD.replace("Avg Latency(us)", "Bandwidth (MB/s)"), "is no column that is read here"),

@@ -192,7 +192,7 @@ def _check_one_table(file: Path, rows: list[Row], datatypes: list[str]) -> None:
     size, times = Counter(row.size_bytes for row in rows).most_common(1)[0]
     if times > 1:
         raise UserError(
-            f"{file} has {size} bytes {times} times below one title: give a file with one table"
+            f"{file} has {times} rows of {size} bytes below one title: give a file with one table"
         )
 
 
