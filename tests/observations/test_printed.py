@@ -82,11 +82,11 @@ def test_it_is_read_however_it_was_stored(outputs: Any, tool: str, tmp_path: Pat
     ],
 )
 def test_what_else_is_within_a_line(line: str, left: str) -> None:
-    assert lines_of(line.encode()) == [left]
+    assert lines_of(line) == [left]
 
 
 def test_lines_keep_their_numbers() -> None:
-    assert lines_of(b"one\r\n\r\n0: two\n") == ["one", "", "two", ""]
+    assert lines_of("one\r\n\r\n0: two\n") == ["one", "", "two", ""]
 
 
 def test_a_pipe_without_an_end_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,3 +94,34 @@ def test_a_pipe_without_an_end_is_given_up(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(printed, "MOST_BYTES", 1 << 10)
     with pytest.raises(UserError, match="/dev/zero has more than 64 MiB: give the output"):
         load(Path("/dev/zero"))
+
+
+JSON = """\
+{"nvbandwidth": {"version": "v0.8", "testcases": [{
+  "name": "host_to_device_memcpy_ce", "status": "Passed",
+  "bandwidth_matrix": [
+    ["1.10"]
+  ]
+}]}}
+"""
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        JSON.encode(),
+        b"\xef\xbb\xbf" + JSON.encode(),
+        JSON.encode("utf-16"),
+        b"mpirun: {a warning}\n" + JSON.encode() + b"\nDone.\n",
+        "".join(f"1: {line}\n" for line in JSON.splitlines()).encode(),
+        "".join(f"[1,0]<stdout>:{line}\n" for line in JSON.splitlines()).encode(),
+    ],
+)
+def test_json_is_found_among_other_lines(stored: bytes, tmp_path: Path) -> None:
+    assert figures(stored, tmp_path) == [1.1]
+
+
+@pytest.mark.parametrize("other", ["{", "{'HOME': '/'}", '{"a": 1}', "}"])
+def test_other_braces_are_no_json(outputs: Any, other: str, tmp_path: Path) -> None:
+    for text in outputs.BY_TOOL.values():
+        assert figures(f"{other}\n{text}", tmp_path) == [1.1]

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What launchers, shells, libraries and tools print where a program crashed, or was killed.
+"""Lines that launchers, shells, libraries and tools print when a program crashes or is killed.
 
-A table beside such a line is not whole, however whole its rows are.
+A table beside such a line is not whole, even if each of its rows is.
 """
 
 import re
 from collections.abc import Sequence
 
-SHOWN = 160  # characters of what was said
+SHOWN = 160  # characters of such a line, in a message
 SIGNALS = (
     "Segmentation fault|Bus error|Aborted|Killed|Terminated|Illegal instruction"
     "|Floating point exception"
@@ -55,11 +55,11 @@ SAID = re.compile(
 )
 
 
-ROW_OR_HEADING = tuple("#|0123456789")  # how the lines of tables begin, which are most of a file
+ROW_OR_HEADING = tuple("#|0123456789")  # how lines of tables begin, which need no look
 
 
 def find_crash(lines: Sequence[str]) -> str:
-    """The first line that says so, with its number; empty: none does."""
+    """Quote the first line that reports a crash, with its number; empty: there is none."""
     for number, line in enumerate(lines, 1):
         if line and not line.startswith(ROW_OR_HEADING) and SAID.search(line):
             return f"line {number} says: {line[:SHOWN]}"

@@ -70,7 +70,7 @@ class Table(NamedTuple):
 
 
 def no_figures(printed: Printed) -> UserError:
-    """That a program printed its title, and no figure that can be read."""
+    """The error for a program that printed its title, and no figure that can be read."""
     if printed.crash:
         return UserError(f"{printed.file} holds no figures, as {printed.crash}: run it again")
     return UserError(f"{printed.file} holds no figures: give the whole output of the program")
@@ -79,10 +79,10 @@ def no_figures(printed: Printed) -> UserError:
 def decode_json(
     printed: Printed, kind: type[T], tool: str, remedy: str = "give all of what it wrote"
 ) -> T:
-    """What `tool` wrote as JSON; UserError where that is not whole, or not of its form."""
+    """Decode the JSON that `tool` wrote; UserError if it is not whole, or not of its form."""
     try:
-        return msgspec.json.decode(printed.content, type=kind)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        return msgspec.json.decode(printed.document, type=kind)
+    except (msgspec.MsgspecError, UnicodeError) as error:
         raise UserError(
             f"{printed.file} is not the whole JSON of {tool} ({error}): {remedy}"
         ) from None
@@ -170,8 +170,11 @@ def observations(
 
 
 def settle_pairs(parts: Sequence[Observations]) -> None:
-    """Each path once in each of them, with its launches: ends that are one of several pairs in one
-    table are so in all, as the cell of a machine with one GPU is called alike."""
+    """Keep each path once in each part, and move its launches to it.
+
+    Ends that are one of several pairs in one table are so in all tables: the one cell of a machine
+    with one GPU has the name of a cell of larger machines.
+    """
     pairs = {_kind(path.place): path.pair for part in parts for path in part.paths if path.pair}
 
     def settled(place: Place) -> Place:

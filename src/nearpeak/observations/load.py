@@ -6,7 +6,7 @@ from pathlib import Path
 from nearpeak.errors import UserError
 from nearpeak.observations.observed import Observations
 from nearpeak.observations.printed import STANDARD_INPUT, Printed, read
-from nearpeak.observations.source import Title, Tool, in_words
+from nearpeak.observations.source import Title, in_words
 from nearpeak.observations.sources import all_tools, study
 from nearpeak.terms.sizes import quoted
 
@@ -14,8 +14,8 @@ NAMED = 4  # runs of a file, in an error
 
 
 def load(place: Path) -> Observations:
-    """What is observed in a folder, a file, or standard input (`-`); UserError where nothing is, or
-    it cannot be read."""
+    """Read a folder, a file, a pipe, or standard input (`-`); UserError if it has no observations,
+    or is unreadable."""
     if place.is_dir():
         return study.load(place)
     if place != STANDARD_INPUT and not place.exists():
@@ -24,12 +24,12 @@ def load(place: Path) -> Observations:
 
 
 def load_printed(printed: Printed) -> Observations:
-    """What a tool printed; UserError where it is of none, of several, or cannot be read."""
+    """Read the output of a tool; UserError if it is of no tool, of several runs, or unreadable."""
     runs = {tool.name: titles for tool in all_tools() if (titles := tool.titles(printed))}
     if not runs:
         raise _of_no_tool(printed)
     [tool, *others] = [tool for tool in all_tools() if tool.name in runs]
-    titles = sorted(title for own in runs.values() for title in own)
+    titles = sorted(title for titles in runs.values() for title in titles)
     if others or (len(titles) > 1 and not tool.several):
         raise _of_several(printed, titles)
     return tool.load(printed)
@@ -44,21 +44,17 @@ def _of_several(printed: Printed, titles: list[Title]) -> UserError:
 
 
 def _of_no_tool(printed: Printed) -> UserError:
-    """With what is missing, where a table stands there without its title."""
+    """Name the missing title, if there is a table without one."""
     for number, line in enumerate(printed.lines, 1):
         for tool in all_tools():
-            if tool.heading and _begins(line, tool):
+            if tool.heading and tool.heading.match(line):
                 return UserError(
                     f"{printed.file}, line {number}: {quoted(line)} heads a table of"
                     f" {tool.name}, and the title of the program is missing: add a line like"
                     f" {tool.title!r} above it"
                 )
-    known = ", ".join(tool.name for tool in all_tools())
+    names = ", ".join(tool.name for tool in all_tools())
     return UserError(
         f"{printed.file} holds no observations: give a folder of `nearpeak study`, or the output of"
-        f" {known}"
+        f" {names}"
     )
-
-
-def _begins(line: str, tool: Tool) -> bool:
-    return " ".join(line.split()).startswith(tool.heading)

@@ -80,8 +80,7 @@ def _once(scopes: Iterable[str]) -> str:
 def _check_different(outputs: Iterable[Printed]) -> None:
     seen: dict[bytes, Path] = {}
     for printed in outputs:
-        lines = printed.content.splitlines()  # their ends are the editor's choice
-        digest = hashlib.sha256(b"\n".join(lines)).digest()
+        digest = hashlib.sha256("\n".join(printed.lines).encode()).digest()
         if (same := seen.setdefault(digest, printed.file)) is not printed.file:
             raise UserError(
                 f"{same} and {printed.file} hold the same: give the output of each run once"

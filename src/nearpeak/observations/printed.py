@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a tool printed, without what launchers, terminals and editors put around each line.
+"""The output of a tool, without the tags and colours that launchers, terminals and editors add.
 
-All tools' output comes through `read`, so that no source knows of tags, colours or line ends.
+All output comes through `read`, so that no source knows of tags, colours, margins or line ends.
 """
 
 import errno
 import os
 import re
 import sys
+from collections.abc import Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import NamedTuple
@@ -51,43 +52,40 @@ WITHIN = re.compile(rf"\[\d+\] ?|\[\d+,\d+\]{STREAM}|</?std(?:out|err|diag)\b[^<
 
 
 class Printed(NamedTuple):
-    """What a tool printed."""
+    """The output of a tool, in a file."""
 
     file: Path
     name: str  # of the file, without its folder
     started: str  # ISO 8601: when it was written
-    content: bytes  # as it is, for what is written as JSON
     lines: list[str]  # without tags and margins; the first is line 1
-    crash: str  # who says that the program crashed, in words; empty: nobody
-
-    @property
-    def is_json(self) -> bool:
-        """Whether it can be nothing but JSON."""
-        return self.content.lstrip()[:1] == b"{"
+    document: str  # an object of JSON among them, whole or not; empty: there is none
+    crash: str  # the line that reports a crash, in words; empty: there is none
 
 
 def read(place: Path) -> Printed:
-    """A file, a pipe, or standard input for `-`; UserError where it cannot be read, has nothing or
-    too much in it."""
+    """Read a file, a pipe, or standard input for `-`; UserError if it is unreadable, empty, or too
+    long."""
     try:
         content, started = _content(place)
     except OSError as error:
         raise UserError(f"{place} cannot be read: {error.strerror}") from None
     if not content.strip():
         raise UserError(f"{place} is empty: run the program again, with its output into that file")
-    lines = lines_of(content)
+    encoding = next(name for mark, name in ENCODINGS if content.startswith(mark))
+    text = content.decode(encoding, errors="replace")
+    lines = lines_of(text)
     return Printed(
         file=place,
-        name=place.name,
+        name="standard input" if place == STANDARD_INPUT else place.name,
         started=started.isoformat(),
-        content=content,
         lines=lines,
+        document=_document(text.splitlines()) or _document(lines),
         crash=find_crash(lines),
     )
 
 
 def _content(place: Path) -> tuple[bytes, datetime]:
-    """All of it, and when it was written: of a pipe, now."""
+    """Everything in it, and when it was written: a pipe is written now."""
     now = datetime.now(timezone.utc)
     if place == STANDARD_INPUT:
         if sys.stdin is None:  # closed by whoever started us
@@ -112,11 +110,19 @@ def _too_long(place: Path) -> UserError:
     return UserError(f"{place} has more than 64 MiB: give the output of one program alone")
 
 
-def lines_of(content: bytes) -> list[str]:
-    """As the program printed them, without margins; empty in the place of very long ones."""
-    encoding = next(name for mark, name in ENCODINGS if content.startswith(mark))
-    lines = LINE_END.split(content.decode(encoding, errors="replace"))
+def lines_of(text: str) -> list[str]:
+    """Split a text into lines as the program printed them; very long ones become empty."""
+    lines = LINE_END.split(text)
     return [_untagged(line) if len(line) <= LONGEST_LINE else "" for line in lines]
+
+
+def _document(lines: Sequence[str]) -> str:
+    """The lines from the one that opens an object of JSON to the last one that closes any."""
+    first = next((at for at, line in enumerate(lines) if line.lstrip().startswith("{")), None)
+    if first is None:
+        return ""
+    last = max((at for at, line in enumerate(lines) if line.rstrip().endswith("}")), default=-1)
+    return "\n".join(lines[first : last + 1 if last >= first else len(lines)])
 
 
 def _untagged(line: str) -> str:

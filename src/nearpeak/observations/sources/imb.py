@@ -130,7 +130,7 @@ class Section:
 
 
 def titles(printed: Printed) -> list[Title]:
-    """Of all parts of the suite, also of those that are not read."""
+    """Find the runs of all parts of the suite, also of those that are not read."""
 
     def program(line: str) -> str | None:
         title = TITLE.match(line)
@@ -177,7 +177,7 @@ def load(printed: Printed) -> Observations:
 
 
 def _missing(lines: list[str], last: Section) -> str:
-    """What the end of the output lacks: its last line, or the largest size where it says that."""
+    """Name the last line, if the output lacks it and does not reach its largest size either."""
     largest = next((int(found["size"]) for line in lines if (found := LARGEST.match(line))), None)
     if LAST in lines or (last.rows and int(last.rows[-1][0]) == largest):
         return ""
@@ -267,6 +267,6 @@ TOOL = Tool(
     "IMB-MPI1 or IMB-MPI1-GPU",
     titles,
     load,
-    heading="# Benchmarking ",
+    heading=BEGIN,
     title="#    Intel(R) MPI Benchmarks 2021.11, MPI-1 part",
 )

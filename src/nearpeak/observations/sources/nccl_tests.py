@@ -37,6 +37,7 @@ DEVICE = re.compile(r"(?:#\s*)?Rank\s+\d+ (\s*Group\s+(?P<group>\d+) )?")
 BEGINS = (STARTING, CONFIG, re.compile(r"# Using devices"))  # each is there once in a run, or not
 TIME, CPU_TIME = "time", "cputime"  # the latter where `-C 1` has taken the time of the calls alone
 SIZE, KIND, ADDED, ROOT, WRONG = "size", "type", "redop", "root", "#wrong"
+HEADING = re.compile(r"(?:#\s*)?size\s+count\s+type\s")
 # The heading of the tests of NCCL 1, whose times are in ms.
 NCCL_1 = ["bytes", "N", KIND]
 TIMESTAMP = "timestamp"  # of -S: the last column, and of two words
@@ -49,7 +50,7 @@ ROW_LIKE = re.compile(r"\d+\s+\d+\s+[a-z]\w+(\s|$)")
 FIGURE = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?$")
 NOT_LOOKED_AT = "N/A"  # in the place of how many elements are wrong
 TYPES = {"int32": "int", "int8": "char"}  # by their names there, ours that are others
-JSON_MARK = b'"nccl_version"'
+JSON_MARK = '"nccl_version"'
 
 
 class Operation(NamedTuple):
@@ -141,9 +142,9 @@ NAMES = ", ".join(f"{name}_perf" for name in KNOWN)
 
 
 def titles(printed: Printed) -> list[Title]:
-    """Of each run, by the first of its headings; of JSON by its mark."""
-    if printed.is_json:
-        return [Title(1, "nccl-tests")] if JSON_MARK in printed.content else []
+    """Find the runs, each by the first of its headings; or the JSON of one."""
+    if JSON_MARK in printed.document:
+        return [Title(1, WHO.library)]
     found: list[Title] = []
     seen: set[re.Pattern[str]] = set(BEGINS)  # of this run
     for number, line in enumerate(printed.lines, 1):
@@ -152,7 +153,7 @@ def titles(printed: Printed) -> list[Title]:
             continue
         if begin in seen:
             seen = set()
-            found.append(Title(number, "nccl-tests"))
+            found.append(Title(number, WHO.library))
         seen.add(begin)
         if name := STARTING.match(line):
             found[-1] = found[-1]._replace(program=name["name"])
@@ -167,7 +168,7 @@ def load(printed: Printed) -> Observations:
             devices it is, is of one that is not known or of one rank, or a row is not whole.
     """
     file = printed.file
-    run = _decoded(printed) if printed.is_json else _parsed(printed)
+    run = _decoded(printed) if JSON_MARK in printed.document else _parsed(printed)
     named = PROGRAM.search(run.program)
     if named is None:
         raise UserError(f"{file} is of {run.program}, which is not read here: give {NAMES}")
@@ -360,6 +361,6 @@ TOOL = Tool(
     "nccl-tests, or their JSON",
     titles,
     load,
-    heading="# size count type ",
+    heading=HEADING,
     title="# Collective test starting: all_reduce_perf",
 )

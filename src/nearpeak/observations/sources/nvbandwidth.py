@@ -34,8 +34,9 @@ from nearpeak.terms.identity import Who
 from nearpeak.terms.sizes import quoted
 
 WHO = Who("nvbandwidth")
+HEADING = re.compile(r"memcpy (?:CE|SM) .*bandwidth \(GB/s\)")  # of a matrix
 TITLE = re.compile(r"nvbandwidth Version: (?P<version>\S+)")
-JSON_MARK = re.compile(rb'"nvbandwidth"\s*:\s*\{')
+JSON_MARK = re.compile(r'"nvbandwidth"\s*:\s*\{')
 # Of each version that is read, what it copies at once where -b does not say otherwise.
 DEFAULT_MIB = {"v0.6": 64, "v0.7": 512, "v0.8": 512, "v0.9": 512}
 BEYOND_CACHES_MIB = 256  # the cache of no GPU has half of that
@@ -133,9 +134,9 @@ PARTS = re.compile(r"_(read|write)[12]$")  # of a matrix whose total is told too
 
 
 def titles(printed: Printed) -> list[Title]:
-    """Of each run, or of its JSON."""
-    if printed.is_json:
-        return [Title(1, WHO.library)] if JSON_MARK.search(printed.content) else []
+    """Find the runs, or the JSON of one."""
+    if JSON_MARK.search(printed.document):
+        return [Title(1, WHO.library)]
     return titles_where(printed.lines, lambda line: WHO.library if TITLE.match(line) else None)
 
 
@@ -147,7 +148,7 @@ def load(printed: Printed) -> Observations:
             read, or one is not whole.
     """
     file = printed.file
-    output = _decoded(printed) if printed.is_json else _parsed(printed)
+    output = _decoded(printed) if JSON_MARK.search(printed.document) else _parsed(printed)
     if output.version not in DEFAULT_MIB:
         known = ", ".join(DEFAULT_MIB)
         raise UserError(f"{file} is of nvbandwidth {quoted(output.version)}; read are {known}")
@@ -297,5 +298,5 @@ def _unsaid(output: Output, mib: int) -> Iterator[str]:
 
 
 TOOL = Tool(
-    "nvbandwidth, or its JSON", titles, load, heading="memcpy ", title="nvbandwidth Version: v0.8"
+    "nvbandwidth, or its JSON", titles, load, heading=HEADING, title="nvbandwidth Version: v0.8"
 )

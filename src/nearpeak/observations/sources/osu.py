@@ -114,7 +114,7 @@ NAMES = ", ".join(f"osu_{printed.benchmark.name}" for printed in KNOWN.values())
 
 
 def titles(printed: Printed) -> list[Title]:
-    """Of all programs of the suite, also of those that are not read."""
+    """Find the runs of all programs of the suite, also of those that are not read."""
 
     def program(line: str) -> str | None:
         title = ANY_TITLE.fullmatch(line)
@@ -299,6 +299,6 @@ TOOL = Tool(
     "OMB (osu_latency, osu_bw, osu_bibw or osu_COLLECTIVE)",
     titles,
     load,
-    heading="# Size ",
+    heading=HEADING,
     title="# OSU MPI Latency Test v7.4",
 )

@@ -41,7 +41,7 @@ TITLE = re.compile(  # in text, and in JSON with _ in place of blanks
     r"(?P<verb>Send|RDMA_Write|RDMA_Read)[ _](?P<both>Bidirectional[ _])?(Post[ _]List[ _])?"
     r"(?P<what>BW|Latency)[ _]Test"
 )
-JSON_MARK = b'"test_info"'
+JSON_MARK = '"test_info"'
 HEADING = re.compile(r"#bytes\s+(#sl\s+)?#iterations\s")
 COLUMN = re.compile(r"#\w+|tps average|[\w.%]+(?: [\w.]+)*\[[^\]]+\]")
 ROW_LIKE = re.compile(r"\d+\s+\d+(\s|$)")
@@ -85,9 +85,9 @@ class Output(NamedTuple):
 
 
 def titles(printed: Printed) -> list[Title]:
-    """Of all programs of the suite, also of those that are not read; or of its JSON."""
-    if printed.is_json:
-        return [Title(1, WHO.library)] if JSON_MARK in printed.content else []
+    """Find the runs of all programs of the suite, also of those that are not read; or its JSON."""
+    if JSON_MARK in printed.document:
+        return [Title(1, WHO.library)]
 
     def program(line: str) -> str | None:
         title = ANY_TITLE.fullmatch(line)
@@ -104,7 +104,7 @@ def load(printed: Printed) -> Observations:
             row is not whole.
     """
     file = printed.file
-    output = _decoded(printed) if printed.is_json else _parsed(printed)
+    output = _decoded(printed) if JSON_MARK in printed.document else _parsed(printed)
     test = _test(file, output.title)
     if not output.rows:
         raise no_figures(printed)
@@ -291,6 +291,6 @@ TOOL = Tool(
     "perftest's programs, or their JSON",
     titles,
     load,
-    heading="#bytes #iterations",
+    heading=HEADING,
     title="RDMA_Write BW Test",
 )
