@@ -93,6 +93,14 @@ def test_a_tag_hides_no_crash(outputs: Any, tmp_path: Path) -> None:
         assert [each.status for each in load(file).launches] == ["crashed"]
 
 
+def test_of_several_tables_the_last_one_is_that_of_the_crash(outputs: Any, tmp_path: Path) -> None:
+    table = outputs.IMB[outputs.IMB.index("# Bench") : outputs.IMB.index("# All")]
+    file = tmp_path / "out.txt"
+    tables = [table.replace("PingPong", name) for name in ("Uniband", "Biband", "PingPong")]
+    file.write_text("".join([*outputs.IMB.splitlines(keepends=True)[:1], *tables, SAID[0]]))
+    assert [launch.status for launch in load(file).launches] == ["ok", "ok", "crashed"]
+
+
 @pytest.mark.parametrize("tool", TOOLS[:-1])
 def test_without_a_figure_the_crash_is_the_reason(outputs: Any, tool: str, tmp_path: Path) -> None:
     lines = outputs.BY_TOOL[tool].splitlines()

@@ -49,7 +49,9 @@ def test_two_tools_in_one_file_are_refused_by_name(
         ),
         ("# OMB Python MPI Bandwidth Test\n# Size   Bandwidth (MB/s)\n4  1.00\n", "OMB Python"),
         ("#    Intel(R) MPI Benchmarks 2019 Update 6, NBC part\n", "IMB-NBC"),
-        ("#    Intel (R) MPI Benchmark Suite V3.2, MPI-2 part\n", "IMB-MPI-2"),
+        ("#    Intel (R) MPI Benchmark Suite V3.2, MPI-2 part\n", "IMB-EXT"),
+        ("#    Intel(R) MPI Benchmarks 2021.3, P2P part\n", "IMB-P2P"),
+        ("#    Intel(R) MPI Benchmarks 2018, MPI-IO part\n", "IMB-IO"),
         ("                    Atomic FETCH_AND_ADD Latency Test\n", "Atomic FETCH_AND_ADD"),
     ],
 )

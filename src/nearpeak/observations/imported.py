@@ -161,9 +161,9 @@ def observations(
             )
         ],
     )
-    crash = printed.crash or missing
     for number, table in enumerate(tables):
         who = Who(by.who.library, table.settings)
+        crash = (printed.crash or missing) if table is tables[-1] else ""  # those before it ended
         _add(found, number, table, who, crash, f"{checked_by}'s validation failed")
     settle_pairs([found])
     return found

@@ -171,6 +171,10 @@ def test_json_of_times(written: Path) -> None:
             RATES + RATES[RATES.index(" 65536") : RATES.index(" 8388608")],
             "has 2 figures of 65536 bytes, as runs that do not end .* without --run_infinitely",
         ),
+        (
+            changed(BW_average=-193.78, MsgRate=-0.36),
+            "BW_average is -193.78, and nothing is below 0",
+        ),
         (JSON[:-20], r"is not the whole JSON of perftest \("),
         (changed(MsgRate=0.001), "does not say in which unit its rate is"),
         (JSON.replace("BW_average", "bw"), "has no 'BW_average' among its results: run it without"),

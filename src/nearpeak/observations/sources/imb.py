@@ -36,9 +36,10 @@ from nearpeak.terms.sizes import format_bytes
 WHO = Who("imb")
 TITLE = re.compile(
     r"(?:#\s*)?(?:Intel ?\(R\)|PALLAS) MPI Benchmark(?:s| Suite) (?P<version>\S.*?),?"
-    r" (?P<part>MPI-1|MPI-2|MPI-IO|[A-Z][A-Z\d]*) part"
+    r" (?P<part>[A-Z][\w-]*) part"
 )
 READ = "MPI-1"  # the part that is read
+PARTS = {READ: "MPI1", "MPI-2": "EXT", "MPI-IO": "IO"}  # by their programs, which others have as is
 STARTED = re.compile(r"# (?P<program>\S*IMB-MPI1\S*) ?(?P<words>.*)")
 GPU = "IMB-MPI1-GPU"  # in the name of the program, with any suffix
 BEGIN = re.compile(r"# Benchmarking (?P<name>\S+)$")
@@ -140,7 +141,7 @@ def titles(printed: Printed) -> list[Title]:
 
 
 def _program(part: str) -> str:
-    return f"IMB-{'MPI1' if part == READ else part}"
+    return f"IMB-{PARTS.get(part, part)}"
 
 
 def load(printed: Printed) -> Observations:

@@ -200,10 +200,7 @@ def _row(file: Path, number: int, columns: list[str], line: str) -> Row:
     ):
         raise cut_off(file, number, line)
     if float(values[name]) < 0:
-        raise UserError(
-            f"{file}, line {number}: {name} is {values[name]}, and nothing is below 0: perftest"
-            " counted wrongly; run it again, or for a shorter time"
-        )
+        raise _below_zero(f"{file}, line {number}: {name} is {values[name]}")
     unit = name[name.index("[") + 1 : -1]
     factor = GBS.get(unit) if name.startswith(RATE) else 1.0
     if factor is None:
@@ -213,6 +210,13 @@ def _row(file: Path, number: int, columns: list[str], line: str) -> Row:
         value=float(values[name]) * factor,
         minimum=float(least) if least else None,
         iterations=int(values[COUNT]),
+    )
+
+
+def _below_zero(words: str) -> UserError:
+    return UserError(
+        f"{words}, and nothing is below 0: perftest counted wrongly; run it again, or for a shorter"
+        " time"
     )
 
 
@@ -228,6 +232,9 @@ def _decoded(printed: Printed) -> Output:
     remedy = "give what it prints, which older ones have alone"
     written = decode_json(printed, Written, "perftest", remedy)
     said, results = written.test_info, written.results
+    for name in ("BW_average", "t_typical", "t_avg"):
+        if results.get(name, 0.0) < 0:
+            raise _below_zero(f"{file}: {name} is {results[name]:g}")
     try:
         row = _of_json(file, results)
     except KeyError as error:
