@@ -25,6 +25,7 @@ HEADING = (
 TIMES = HEADING.format("time")
 END = "# Out of bounds values : 0 OK\n"
 ROW = "    1024    256  float  sum  -1  {}  0.01  0.01  {}  9.0  0.01  0.01  0\n"
+MOVED = ROW.replace("sum", "none")  # of operations that only move bytes
 
 
 @pytest.fixture
@@ -58,7 +59,8 @@ def test_sizes_are_of_one_block_as_ours() -> None:
     ],
 )
 def test_operations_have_our_names(written: Path, program: str, benchmark: str, x: int) -> None:
-    rows = ROW.format("1.2e+06", "N/A")
+    row = ROW if "reduce" in program else MOVED
+    rows = row.format("1.2e+06", "N/A")
     written.write_text(CONFIG + STARTING.format(program) + DEVICES + TIMES + rows)
     [observed] = load(written).observed
     assert (observed.case.benchmark, observed.case.x) == (benchmark, x)
@@ -69,7 +71,7 @@ def test_operations_have_our_names(written: Path, program: str, benchmark: str, 
 def test_cycles_and_roots_are_no_launches(written: Path) -> None:
     """A size that stands there again (-N, -r all) was not measured by another launch."""
     head = CONFIG + STARTING.format("broadcast") + DEVICES + TIMES
-    row = ROW.format(1.0, 0)
+    row = MOVED.format(1.0, 0)
     for other, message in (
         (row, "has 1024 bytes 2 times, of several cycles: give a run of one cycle"),
         (row.replace(" -1 ", " 1 "), "times, of several roots -1, 1: give a run of one root"),
@@ -109,7 +111,9 @@ def test_json_names_one_device_of_each_process(written: Path) -> None:
 def test_ranks_are_those_of_one_group(written: Path) -> None:
     """NCCL_TESTS_SPLIT parts the ranks: each group has its own operation."""
     groups = DEVICES + DEVICES.replace("Group  0", "Group  1")
-    written.write_text(CONFIG + STARTING.format("all_gather") + groups + TIMES + ROW.format(1.0, 0))
+    written.write_text(
+        CONFIG + STARTING.format("all_gather") + groups + TIMES + MOVED.format(1.0, 0)
+    )
     [observed] = load(written).observed
     assert (observed.case.x, len(observed.launch.place.ends)) == (512, 2)
     config = run()["config"]
@@ -244,8 +248,11 @@ def test_times_of_nccl_1_are_of_another_unit(written: Path) -> None:
 def test_sizes_below_an_element_of_each_rank_are_left_out(written: Path, program: str) -> None:
     """nccl-tests rounds them down to nothing, and measures that several times."""
     nothing = "       0    0  float  none  -1  5.7  0.00  0.00  0  5.5  0.00  0.00  0\n"
+    row = MOVED
+    if "reduce" in program:
+        nothing, row = nothing.replace("none", "sum"), ROW
     head = CONFIG + STARTING.format(program) + DEVICES + TIMES
-    written.write_text(head + 3 * nothing + ROW.format(1.5, 0).replace("sum", "none") + END)
+    written.write_text(head + 3 * nothing + row.format(1.5, 0) + END)
     assert [(each.case.x, each.summary.median) for each in load(written).observed] == [(512, 1.5)]
     written.write_text(head + 3 * nothing + END)
     with pytest.raises(UserError, match="has figures of 0 bytes alone: give larger sizes"):
@@ -263,10 +270,10 @@ def test_one_rank_communicates_with_nobody(written: Path, device: str) -> None:
 
 def test_what_moves_bytes_has_no_type_of_numbers(written: Path) -> None:
     for program, axes in (("all_gather", {}), ("broadcast", {}), ("reduce", {"type": "half"})):
-        row = ROW.format(1.0, 0).replace("float", "half")
+        row = (ROW if axes else MOVED).format(1.0, 0).replace("float", "half")
         written.write_text(CONFIG + STARTING.format(program) + DEVICES + TIMES + row + END)
         assert [each.case.axes for each in load(written).observed] == [axes]
-    rows = ROW.format(1.0, 0) + ROW.format(2.0, 0).replace("float", "half")
+    rows = MOVED.format(1.0, 0) + MOVED.format(2.0, 0).replace("float", "half")
     written.write_text(CONFIG + STARTING.format("alltoall") + DEVICES + TIMES + rows + END)
     with pytest.raises(UserError, match="has figures of float, half, and alltoall_perf only moves"):
         load(written)
@@ -275,7 +282,7 @@ def test_what_moves_bytes_has_no_type_of_numbers(written: Path) -> None:
 @pytest.mark.parametrize("suffix", ["_mpi", ".exe", "-2.18-cuda12", "_x86_64"])
 def test_programs_may_have_any_suffix(written: Path, suffix: str) -> None:
     starting = STARTING.format("all_gather").replace("_perf", f"_perf{suffix}")
-    written.write_text(CONFIG + starting + DEVICES + TIMES + ROW.format(1.0, 0) + END)
+    written.write_text(CONFIG + starting + DEVICES + TIMES + MOVED.format(1.0, 0) + END)
     assert load(written).observed[0].case.benchmark == "allgather"
 
 
@@ -292,8 +299,28 @@ def test_an_older_version_is_known_by_the_command_beside_it(
 ) -> None:
     amd = CONFIG.replace("nThread", "nThread:").replace("Gpus", "Gpus:").replace("Bytes", "Bytes:")
     for config in (CONFIG, amd):
-        written.write_text(f"{command}\n{config}{DEVICES}{TIMES}{ROW.format(1.0, 0)}{END}")
+        row = (ROW if "reduce" in command else MOVED).format(1.0, 0)
+        written.write_text(f"{command}\n{config}{DEVICES}{TIMES}{row}{END}")
         assert load(written).observed[0].case.benchmark == benchmark
     written.write_text(f"{command}\n# reduce_perf\n{CONFIG}{DEVICES}{TIMES}{END}")
     with pytest.raises(UserError, match="does not say of which operation"):
+        load(written)
+
+
+@pytest.mark.parametrize(
+    ("program", "row", "words"),
+    [
+        ("all_reduce", MOVED, "are not added up"),
+        ("reduce_scatter", MOVED, "are not added up"),
+        ("all_gather", ROW, "are added up"),
+        ("broadcast", ROW, "are added up"),
+    ],
+)
+def test_an_operation_must_fit_its_table(written: Path, program: str, row: str, words: str) -> None:
+    """Whoever named it may be wrong, and sizes would be divided by the ranks."""
+    rows = TIMES + row.format(1.0, 0) + END
+    written.write_text(CONFIG + STARTING.format(program) + DEVICES + rows)
+    with pytest.raises(
+        UserError, match=f"is said to be of {program}_perf, but its numbers {words}"
+    ):
         load(written)

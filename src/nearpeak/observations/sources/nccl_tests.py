@@ -45,7 +45,8 @@ TIMESTAMP = "timestamp"  # of -S: the last column, and of two words
 # they do not say, but in the end how many elements were.
 ERROR = "error"
 END = re.compile(r"(?:#\s*)?Out of bounds values\s*:\s*(?P<wrong>\d+)")
-ADDED_UP = ("sum", "none")  # how numbers are combined, as ours are; none: they are not
+NOT_COMBINED = "none"  # of operations that only move bytes
+ADDED_UP = ("sum", NOT_COMBINED)  # how numbers are combined, as ours are
 ROW_LIKE = re.compile(r"\d+\s+\d+\s+[a-z]\w+(\s|$)")
 FIGURE = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?$")
 NOT_LOOKED_AT = "N/A"  # in the place of how many elements are wrong
@@ -190,6 +191,12 @@ def load(printed: Printed) -> Observations:
     others = sorted({each.combined for each in run.measured} - set(ADDED_UP))
     if others:
         raise UserError(f"{file} has {', '.join(others)}, where ours add numbers up: give -o sum")
+    added = operation.name in REDUCTIONS
+    if any((each.combined != NOT_COMBINED) != added for each in run.measured):
+        raise UserError(
+            f"{file} is said to be of {run.program}, but its numbers are"
+            f" {'not ' if added else ''}added up: name the right program above the table"
+        )
     tables = _tables(file, run, operation)
     told = library(WHO, run.version, _words(run), _scope(run))
     return observations(printed, told, tables, "nccl-tests", run.missing)
@@ -312,7 +319,7 @@ def _measured(file: Path, number: int, line: str, columns: list[str]) -> Measure
         raise cut_off(file, number, line)
     return Measured(
         kind=row[KIND],
-        combined=row.get(ADDED, "none"),
+        combined=row.get(ADDED, NOT_COMBINED),
         size=int(row[SIZE]),
         time_us=float(time),
         wrong=float(row.get(WRONG, 0)) if known else None,
