@@ -319,6 +319,13 @@ def made_applications() -> ModuleType:
     return load_helper("made_applications", file)
 
 
+@pytest.fixture(scope="session")
+def outputs() -> ModuleType:
+    """One output of each tool that is imported (tests/observations/made_outputs.py)."""
+    file = Path(__file__).parent / "observations" / "made_outputs.py"
+    return load_helper("made_outputs", file)
+
+
 @pytest.fixture
 def make_sides(make_study: Callable[..., Any], tmp_path: Path) -> Callable[..., Path]:
     """Makes study folders to compare (tests/compare/made_sides.py); called with a name."""

@@ -4,8 +4,10 @@
 import csv
 import io
 import json
+import os
 import re
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from typing import Any
 import pytest
 
 from nearpeak.cli.import_ import HELP
-from nearpeak.observations.sources import all_sources, nvbandwidth, ucx_perftest
+from nearpeak.observations.sources import all_tools, nvbandwidth, ucx_perftest
 
 Nearpeak = Callable[..., tuple[int, str, str]]
 DOCS = Path(__file__).parents[2] / "docs" / "import.md"
@@ -43,6 +45,54 @@ def test_one_run_is_no_two_launches(nearpeak: Nearpeak, tmp_path: Path) -> None:
     assert not (tmp_path / "here").exists()
 
 
+def test_standard_input_is_a_file(nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch) -> None:
+    for word, name in (("-", "stdin"), ("mpich=-", "mpich")):
+        text = io.TextIOWrapper(io.BytesIO(f"{HEAD}8     1.10\n".encode()))
+        monkeypatch.setattr(sys, "stdin", text)
+        code, out, err = nearpeak("import", word, "-o", "here")
+        assert (code, err) == (0, "")
+        assert "1.10" in out
+        [library] = json.loads(Path("here/results.json").read_text())["libraries"]
+        assert library["name"] == name
+
+
+@pytest.mark.parametrize(
+    ("stdin", "message"),
+    [
+        (None, "- cannot be read: Bad file descriptor"),
+        (io.BytesIO(b"\n"), "- is empty: run the program again"),
+        (io.BytesIO(b"of another tool\n"), "- holds no observations: give "),
+    ],
+)
+def test_standard_input_with_nothing_to_read_is_one_line(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch, stdin: Any, message: str
+) -> None:
+    monkeypatch.setattr(sys, "stdin", stdin and io.TextIOWrapper(stdin))
+    code, out, err = nearpeak("import", "-")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"nearpeak: {message}")
+
+
+@pytest.mark.parametrize("how", ["a FIFO", "a descriptor"])
+def test_pipes_are_read(nearpeak: Nearpeak, tmp_path: Path, how: str) -> None:
+    """As a shell's process substitution makes them; once, for they cannot be read twice."""
+    text = f"{HEAD}8     1.10\n".encode()
+    if how == "a FIFO":
+        os.mkfifo(tmp_path / "pipe")
+        writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=[text])
+        writer.start()
+        code, out, err = nearpeak("import", "mpich=pipe")
+        writer.join()
+    else:
+        end, other = os.pipe()
+        os.write(other, text)
+        os.close(other)
+        code, out, err = nearpeak("import", f"mpich=/dev/fd/{end}")
+        os.close(end)
+    assert (code, err) == (0, "")
+    assert "1.10" in out
+
+
 def test_a_payload_that_was_wrong_is_status_1(nearpeak: Nearpeak, tmp_path: Path) -> None:
     (tmp_path / "bad.txt").write_text(f"{HEAD[:-1]}  Validation\n8   1.00  Fail\n")
     assert nearpeak("import", "bad.txt")[0] == 1
@@ -53,6 +103,7 @@ def test_a_payload_that_was_wrong_is_status_1(nearpeak: Nearpeak, tmp_path: Path
     [
         ("nowhere.txt", "nowhere.txt: no such file; give what a tool printed, or NAME=FILE"),
         ("=one.txt", "=one.txt: give FILE, or NAME=FILE"),
+        ("folder", "folder is a folder: give the file in it that a tool's output is in"),
         ("other.txt", "other.txt holds no observations: give "),
         ("cut.txt", "cut.txt, line 3: '8     1.1' is not a whole row of the table"),
         ("binary.bin", "binary.bin holds no observations: give "),
@@ -68,6 +119,7 @@ def test_bad_input_is_one_line_and_writes_nothing(
     (tmp_path / "cut.txt").write_text(f"{HEAD}8     1.1")
     (tmp_path / "binary.bin").write_bytes(bytes(range(256)) * 4096)
     (tmp_path / "empty.txt").touch()
+    (tmp_path / "folder").mkdir()
     (tmp_path / "new.txt").write_text("nvbandwidth Version: v7.0\n")
     with (tmp_path / "huge.txt").open("wb") as file:
         file.truncate(1 << 30)
@@ -208,9 +260,7 @@ def test_a_study_that_it_cannot_stand_beside_is_one_line(
 def test_every_importer_is_described() -> None:
     """With what it takes of a file that does not say it, and the names that it goes by."""
     text = DOCS.read_text("utf-8")
-    tools = [module for source in all_sources() if (module := sys.modules[source.load.__module__])]
-    names = [tool.WHO.library for tool in tools if hasattr(tool, "WHO")]
-    assert len(names) == len(tools) - 1  # all but studies
+    names = [sys.modules[tool.load.__module__].WHO.library for tool in all_tools()]
     headings = "\n".join(line for line in text.splitlines() if line.startswith("## "))
     for name in names:
         heading = re.search(rf"^## (?:(.+) \()?{name}\b", headings, re.MULTILINE)

@@ -16,7 +16,8 @@ HELP = """Read what other tools printed, and make results and a report of it.
 It reads the output of OMB 5 to 7 (osu_latency, osu_bw, osu_bibw and the
 blocking collective operations), IMB-MPI1 and IMB-MPI1-GPU, nccl-tests,
 nvbandwidth 0.6 to 0.9, perftest (ib_write_bw and its like) and ucx_perftest;
-of nccl-tests, nvbandwidth and perftest also as JSON. Each file is one launch
+of nccl-tests, nvbandwidth and perftest also as JSON. FILE may be a pipe, and
+- is standard input. A file holds one run of one program, and is one launch
 of what it is called: NAME, or the file's own name without its ending. Files
 of one NAME are launches of one library, and have an interval from six on;
 two files with the same content are one launch, and refused.
@@ -27,12 +28,14 @@ unless it fits but one path; nvbandwidth's GPUs are known by themselves.
 
 With -o it writes results.json and report.html.
 
-Exit status: 0; 1 if a validation, or a launch of the study, failed; 2 for
-bad input.
+Exit status: 0; 1 if a launch crashed, or a validation failed, or a launch of
+the study; 2 for bad input.
 
 Examples:
 
   nearpeak import osu_latency.txt
+
+  mpirun -n 2 osu_latency | nearpeak import mpich=-
 
   nearpeak import mpich=osu_bw.1 mpich=osu_bw.2 openmpi=osu_bw.3 -o here
 
@@ -51,7 +54,10 @@ def register(app: typer.Typer) -> None:
 
 def import_(
     files: Annotated[
-        list[str], typer.Argument(metavar="[NAME=]FILE...", help="What a tool printed, in a file.")
+        list[str],
+        typer.Argument(
+            metavar="[NAME=]FILE...", help="What a tool printed, in a file or a pipe; -: stdin."
+        ),
     ],
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="DIR", help="Where to write.")
@@ -114,9 +120,11 @@ def _file(word: str) -> "File":
 
     name, equals, path = word.partition("=")
     if not equals or Path(word).exists():
-        name, path = Path(word).stem, word
+        name, path = Path(word).stem if word != "-" else "stdin", word
     if not name or not path:
         raise UserError(f"{word}: give FILE, or NAME=FILE")
-    if not Path(path).is_file():
+    if Path(path).is_dir():
+        raise UserError(f"{path} is a folder: give the file in it that a tool's output is in")
+    if path != "-" and not Path(path).exists():
         raise UserError(f"{path}: no such file; give what a tool printed, or NAME=FILE")
     return File(name, Path(path))

@@ -6,9 +6,10 @@ Such a program says little of the machine, of the library and of where its ranks
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timezone
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.libraries.library import Settings
@@ -23,17 +24,18 @@ from nearpeak.observations.observed import (
     Session,
     Summary,
 )
+from nearpeak.observations.printed import Printed
 from nearpeak.terms.benchmarks import Benchmark, Better, Metric, RankRule
 from nearpeak.terms.buffers import MEMORY
-from nearpeak.terms.identity import Curve, Who
+from nearpeak.terms.identity import Curve, Place, Who
+from nearpeak.terms.outcomes import Ending
 from nearpeak.terms.path import DataPath, Endpoint
 from nearpeak.terms.sizes import quoted
 
+T = TypeVar("T")
 PAIR, ANY = RankRule("exactly", 2), RankRule("at least", 2)
 SOME_RANKS = "imported, some ranks"  # the path of files that do not say how many
 HOST_END = "host"  # the name of an end in the host's memory, wherever in it
-LONGEST_LINE = 1000  # characters
-LOOKED_AT_BYTES = 1 << 20  # of a file, for its heading: libraries may say much before it
 
 
 class Row(NamedTuple):
@@ -67,19 +69,23 @@ class Table(NamedTuple):
         return self.how or Settings().name
 
 
-def beginning(place: Path) -> bytes:
-    """Of a file, enough to recognise it; nothing of what is none, or cannot be read."""
+def no_figures(printed: Printed) -> UserError:
+    """The error for a program that printed its title, and no figure that can be read."""
+    if printed.crash:
+        return UserError(f"{printed.file} holds no figures, as {printed.crash}: run it again")
+    return UserError(f"{printed.file} holds no figures: give the whole output of the program")
+
+
+def decode_json(
+    printed: Printed, kind: type[T], tool: str, remedy: str = "give all of what it wrote"
+) -> T:
+    """Decode the JSON that `tool` wrote; UserError if it is not whole, or not of its form."""
     try:
-        with place.open("rb") as file:
-            return file.read(LOOKED_AT_BYTES)
-    except OSError:
-        return b""
-
-
-def lines_of(content: bytes) -> list[str]:
-    """Without what is in very long ones, which are of no table."""
-    lines = content.decode("utf-8", errors="replace").splitlines()
-    return [line if len(line) <= LONGEST_LINE else "" for line in lines]
+        return msgspec.json.decode(printed.document, type=kind)
+    except (msgspec.MsgspecError, UnicodeError) as error:
+        raise UserError(
+            f"{printed.file} is not the whole JSON of {tool} ({error}): {remedy}"
+        ) from None
 
 
 def cut_off(file: Path, number: int, line: str, told: str = "") -> UserError:
@@ -88,12 +94,6 @@ def cut_off(file: Path, number: int, line: str, told: str = "") -> UserError:
         f"{file}, line {number}: {quoted(line)} is not a whole row of the table{told}: give the"
         " whole output of the program"
     )
-
-
-def check_one_run(file: Path, runs: int, each: str = "each") -> None:
-    """UserError where a file is of several runs. `each`: what is to be in a file of its own."""
-    if runs > 1:
-        raise UserError(f"{file} is of {runs} runs: give {each} in its own file")
 
 
 def message(name: str, unit: str, *, symmetric: bool = True) -> Benchmark:
@@ -132,13 +132,15 @@ def library(who: Who, version: str, words: str, scope: str, *, mpi: bool = True)
     )
 
 
-def observations(file: Path, by: Library, tables: Sequence[Table], checked_by: str) -> Observations:
-    """All tables of a file. `checked_by`: whose validation failed, where one did."""
-    started = datetime.fromtimestamp(file.stat().st_mtime, timezone.utc).isoformat()
+def observations(
+    printed: Printed, by: Library, tables: Sequence[Table], checked_by: str, missing: str = ""
+) -> Observations:
+    """All tables of a file. `checked_by`: whose validation failed, where one did; `missing`: what
+    the end of the output lacks, in words, where it lacks something."""
     ways = dict.fromkeys(table.settings for table in tables)
     found = Observations(
-        name=file.name,
-        started=started,
+        name=printed.name,
+        started=printed.started,
         nearpeak="",
         complete=True,
         machine=unknown(),
@@ -151,21 +153,49 @@ def observations(file: Path, by: Library, tables: Sequence[Table], checked_by: s
         sessions=[
             Session(
                 number=0,
-                started=started,
+                started=printed.started,
                 nearpeak="",
                 forced=False,
                 fingerprint={},
-                source=file.name,
+                source=printed.name,
             )
         ],
     )
     for number, table in enumerate(tables):
         who = Who(by.who.library, table.settings)
-        _add(found, number, table, who, f"{checked_by}'s validation failed")
+        crash = (printed.crash or missing) if table is tables[-1] else ""  # those before it ended
+        _add(found, number, table, who, crash, f"{checked_by}'s validation failed")
+    settle_pairs([found])
     return found
 
 
-def _add(found: Observations, number: int, table: Table, who: Who, failed: str) -> None:
+def settle_pairs(parts: Sequence[Observations]) -> None:
+    """Keep each path once in each part, and move its launches to it.
+
+    Ends that are one of several pairs in one table are so in all tables: the one cell of a machine
+    with one GPU has the name of a cell of larger machines.
+    """
+    pairs = {_kind(path.place): path.pair for part in parts for path in part.paths if path.pair}
+
+    def settled(place: Place) -> Place:
+        return msgspec.structs.replace(place, pair=pairs.get(_kind(place), ()))
+
+    for part in parts:
+        paths: dict[Place, DataPath] = {}
+        for path in part.paths:
+            place = settled(path.place)
+            paths.setdefault(place, msgspec.structs.replace(path, pair=place.pair))
+        part.paths = list(paths.values())
+        for launch in part.launches:
+            launch.place = settled(launch.place)
+
+
+def _kind(place: Place) -> Place:
+    """Whatever pair of several it is."""
+    return msgspec.structs.replace(place, pair=())
+
+
+def _add(found: Observations, number: int, table: Table, who: Who, crash: str, failed: str) -> None:
     benchmark = table.benchmark
     path = _path(table)
     curve = Curve(
@@ -175,19 +205,19 @@ def _add(found: Observations, number: int, table: Table, who: Who, failed: str) 
         axes=dict(table.axes),
     )
     wrong = [row.size_bytes for row in table.rows if row.wrong]
-    message = f"{benchmark.name} {wrong[0]} bytes: {failed}" if wrong else ""
+    status: Ending = "wrong data" if wrong else "crashed" if crash else "ok"
+    message = f"{benchmark.name} {wrong[0]} bytes: {failed}" if wrong else crash
     launch = Launch(
         number=number,
         block=Block(0, 0),
         who=who,
         place=path.place,
         curves=(curve,),
-        status="wrong data" if wrong else "ok",
+        status=status,
         message=message,
         cause=message,
     )
-    if path.id not in [known.id for known in found.paths]:
-        found.paths.append(path)
+    found.paths.append(path)
     if benchmark.name not in [known.name for known in found.benchmarks]:
         found.benchmarks.append(benchmark)
     if curve not in found.curves:

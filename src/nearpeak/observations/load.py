@@ -5,25 +5,56 @@ from pathlib import Path
 
 from nearpeak.errors import UserError
 from nearpeak.observations.observed import Observations
-from nearpeak.observations.sources import all_sources
+from nearpeak.observations.printed import STANDARD_INPUT, Printed, read
+from nearpeak.observations.source import Title, in_words
+from nearpeak.observations.sources import all_tools, study
+from nearpeak.terms.sizes import quoted
 
-MOST_BYTES = 64 << 20  # of a file: what tools print has some KiB
+NAMED = 4  # runs of a file, in an error
 
 
 def load(place: Path) -> Observations:
-    """What is observed in a folder or a file; UserError where nothing is, or it cannot be read."""
-    if place.is_file() and place.stat().st_size > MOST_BYTES:
-        raise UserError(f"{place} has more than 64 MiB: give the output of one program alone")
-    try:
-        empty = place.is_file() and not place.read_bytes().strip()
-    except OSError as error:
-        raise UserError(f"{place} cannot be read: {error.strerror}") from None
-    if empty:
-        raise UserError(f"{place} is empty: run the program again, with its output into that file")
-    for source in all_sources():
-        if source.recognises(place):
-            return source.load(place)
-    if not place.exists():
+    """Read a folder, a file, a pipe, or standard input (`-`); UserError if it has no observations,
+    or is unreadable."""
+    if place.is_dir():
+        return study.load(place)
+    if place != STANDARD_INPUT and not place.exists():
         raise UserError(f"{place}: no such folder; give the folder that `nearpeak study` wrote")
-    known = ", ".join(source.name for source in all_sources())
-    raise UserError(f"{place} holds no observations: give {known}")
+    return load_printed(read(place))
+
+
+def load_printed(printed: Printed) -> Observations:
+    """Read the output of a tool; UserError if it is of no tool, of several runs, or unreadable."""
+    runs = {tool.name: titles for tool in all_tools() if (titles := tool.titles(printed))}
+    if not runs:
+        raise _of_no_tool(printed)
+    [tool, *others] = [tool for tool in all_tools() if tool.name in runs]
+    titles = sorted(title for titles in runs.values() for title in titles)
+    if others or (len(titles) > 1 and not tool.several):
+        raise _of_several(printed, titles)
+    return tool.load(printed)
+
+
+def _of_several(printed: Printed, titles: list[Title]) -> UserError:
+    more = f" and {len(titles) - NAMED} more" if len(titles) > NAMED else ""
+    return UserError(
+        f"{printed.file} is of {len(titles)} runs, {in_words(titles[:NAMED])}{more}: give the"
+        " output of each in its own file"
+    )
+
+
+def _of_no_tool(printed: Printed) -> UserError:
+    """Name the missing title, if there is a table without one."""
+    for number, line in enumerate(printed.lines, 1):
+        for tool in all_tools():
+            if tool.heading and tool.heading.match(line):
+                return UserError(
+                    f"{printed.file}, line {number}: {quoted(line)} heads a table of"
+                    f" {tool.name}, and the title of the program is missing: add a line like"
+                    f" {tool.title!r} above it"
+                )
+    names = ", ".join(tool.name for tool in all_tools())
+    return UserError(
+        f"{printed.file} holds no observations: give a folder of `nearpeak study`, or the output of"
+        f" {names}"
+    )

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nearpeak.errors import UserError
-from nearpeak.observations.load import load
+from nearpeak.observations.imported import settle_pairs
+from nearpeak.observations.load import load_printed
 from nearpeak.observations.observed import Block, Launch, Observations
+from nearpeak.observations.printed import Printed, read
 from nearpeak.terms.identity import Who
 
 SENTENCES = re.compile(r"(?<=\.) (?=[A-Z])")  # between two of them
@@ -34,8 +36,13 @@ def merge(files: Sequence[File]) -> Observations:
 
 def parts(files: Sequence[File]) -> list[Observations]:
     """What each file holds, as a session of its own; no two launches have the same number."""
-    found = [_renamed(file, number) for number, file in enumerate(files)]
-    _check_different(files)
+    outputs = [read(file.path) for file in files]
+    found = [
+        _renamed(load_printed(printed), file.name, number)
+        for number, (printed, file) in enumerate(zip(outputs, files, strict=True))
+    ]
+    _check_different(outputs)
+    settle_pairs(found)
     for number, launch in enumerate(launch for part in found for launch in part.launches):
         launch.number = number
     return found
@@ -51,7 +58,7 @@ def joined(parts: Sequence[Observations]) -> Observations:
     return replace(
         parts[0],
         name=" and ".join(dict.fromkeys(part.name for part in parts)),
-        paths=list({path.id: path for part in parts for path in part.paths}.values()),
+        paths=list({path.place: path for part in parts for path in part.paths}.values()),
         libraries=[
             replace(library, scope=_once(scopes[who])) for who, library in libraries.items()
         ],
@@ -70,23 +77,21 @@ def _once(scopes: Iterable[str]) -> str:
     return " ".join(dict.fromkeys(sentences))
 
 
-def _check_different(files: Sequence[File]) -> None:
+def _check_different(outputs: Iterable[Printed]) -> None:
     seen: dict[bytes, Path] = {}
-    for file in files:
-        lines = file.path.read_bytes().splitlines()  # their ends are the editor's choice
-        digest = hashlib.sha256(b"\n".join(lines)).digest()
-        if (same := seen.setdefault(digest, file.path)) is not file.path:
+    for printed in outputs:
+        digest = hashlib.sha256("\n".join(printed.lines).encode()).digest()
+        if (same := seen.setdefault(digest, printed.file)) is not printed.file:
             raise UserError(
-                f"{same} and {file.path} hold the same: give the output of each run once"
+                f"{same} and {printed.file} hold the same: give the output of each run once"
             )
 
 
-def _renamed(file: File, number: int) -> Observations:
+def _renamed(found: Observations, name: str, number: int) -> Observations:
     """What a file holds, as session `number` of what it is called."""
-    found = load(file.path)
 
     def renamed(who: Who) -> Who:
-        return Who(file.name, who.settings)
+        return Who(name, who.settings)
 
     launches: dict[int, Launch] = {}  # by their numbers in the file
     for launch in found.launches:

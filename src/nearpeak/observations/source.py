@@ -1,16 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a source of observations is."""
+"""A tool whose output is read, as a source of observations."""
 
-from collections.abc import Callable
-from pathlib import Path
+import re
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from nearpeak.observations.observed import Observations
+from nearpeak.observations.printed import Printed
 
 
-class Source(NamedTuple):
-    """One kind of files, or of folders, that hold observations."""
+class Title(NamedTuple):
+    """The line where the output of one run of a program begins."""
 
-    name: str  # for people, in errors: "a folder of `nearpeak study`"
-    recognises: Callable[[Path], bool]  # whether it is this kind, by a quick look; never an error
-    load: Callable[[Path], Observations]  # UserError where it cannot be read
+    line: int
+    program: str  # as people call it: "osu_bw"
+
+
+class Tool(NamedTuple):
+    """A suite of programs, and how their output is read."""
+
+    name: str  # for people, in errors: "nccl-tests"
+    titles: Callable[[Printed], list[Title]]  # of all its runs in a file; never an error
+    load: Callable[[Printed], Observations]  # of a file with one run; UserError if it is unreadable
+    several: bool = False  # `load` takes several runs in one file
+    heading: re.Pattern[str] | None = None  # of its tables, which may stand without a title
+    title: str = ""  # an example, to be added above such a table
+
+
+def titles_where(lines: Sequence[str], program: Callable[[str], str | None]) -> list[Title]:
+    """Collect the lines that are titles. `program` names the program, or returns None."""
+    programs = ((number, program(line)) for number, line in enumerate(lines, 1))
+    return [Title(number, name) for number, name in programs if name is not None]
+
+
+def in_words(titles: Iterable[Title]) -> str:
+    """Name the programs, each with its line."""
+    return " and ".join(f"{title.program} in line {title.line}" for title in titles)

@@ -65,6 +65,9 @@ def test_tables_of_several_numbers_of_ranks_are_apart(written: Path) -> None:
         ("IMB-MPI1 PingPong", "H,H"),
         ("bin/IMB-MPI1-GPU PingPong", "D,D"),
         ("IMB-MPI1-GPU -mem_alloc_type cpu PingPong", "H,H"),
+        ("IMB-MPI1_intel.exe PingPong", "H,H"),
+        ("C:\\bin\\IMB-MPI1-GPU.exe PingPong", "D,D"),
+        ("./IMB-MPI1-GPU_x86-64 PingPong", "D,D"),
         ("IMB-MPI1-GPU PingPong -mem_alloc_type shared", "M,M"),
     ],
 )
@@ -126,9 +129,12 @@ def test_versions_of_several_words(written: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (f"# IMB-MPI1\n{TITLE}# IMB-MPI1-GPU\n", "is of 2 runs: give the output of each in its"),
+        (
+            f"# IMB-MPI1\n{TITLE}# IMB-MPI1-GPU\n",
+            "is of 2 runs, IMB-MPI1 in line 1 and IMB-MPI1 in",
+        ),
         (2 * f"{PINGPONG}  8  200  0.15  5.2\n", "several tables of PingPong of 2 ranks: give one"),
-        ("", "holds no table that is read here: PingPong, "),
+        ("", "holds no figures: give the whole output"),
         (f"{PINGPONG}            8          200         0.15\n", "line 5: .* is not a whole row"),
         (f"{PINGPONG}            8          200         0.15  5.\n", "line 5: .* is not a whole"),
         (f"# IMB-MPI1-GPU -mem_alloc_type odd\n{PINGPONG}", "odd is no memory that is known"),
@@ -149,3 +155,65 @@ def test_what_is_known_of_axes_stands_with_the_figures() -> None:
         "bibw": {},
         "allreduce": {"type": "float"},
     }
+
+
+@pytest.mark.parametrize(
+    ("title", "version"),
+    [
+        ("#    PALLAS MPI Benchmark Suite V2.2, MPI-1 part", "V2.2"),
+        ("#    Intel (R) MPI Benchmark Suite V3.2.2, MPI-1 part", "V3.2.2"),
+        ("#    Intel (R) MPI Benchmarks 4.1 Update 1, MPI-1 part", "4.1 Update 1"),
+        ("#    Intel(R) MPI Benchmarks 2021.3, MPI-1 part", "2021.3"),
+    ],
+)
+def test_versions_of_any_age_are_known(written: Path, title: str, version: str) -> None:
+    written.write_text(f"{title}\n{PINGPONG}            8  200  0.15  52.07\n")
+    found = load(written)
+    assert (found.libraries[0].version, found.observed[0].summary.median) == (version, 0.15)
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "row", "figure"),
+    [
+        ("PingPong", "t[usec] Mbytes/sec", "0.15 52.07", 0.15),
+        ("PingPong", "Mbytes/sec t[usec]", "52.07 0.15", 0.15),
+        ("PingPong", "t_min[usec] t_max[usec] t_avg[usec] Mbytes/sec", "0.1 0.3 0.2 9.0", 0.3),
+        ("Uniband", "Mbytes/sec Msg/sec", "52.0 1000", 0.052),
+        ("Biband", "Msg/sec Mbytes/sec defects", "1000 52.0 0.00", 0.052),
+        ("Allreduce", "t_min[usec] t_max[usec] t_avg[usec] defects", "0.1 0.3 0.2 0.00", 0.3),
+    ],
+)
+def test_columns_are_found_by_their_heading(
+    written: Path, name: str, columns: str, row: str, figure: float
+) -> None:
+    head = f"# Benchmarking {name}\n# #processes = 2\n  #bytes #repetitions {columns}\n"
+    written.write_text(f"{TITLE}{head}  8  200  {row}\n")
+    [observed] = load(written).observed
+    assert observed.summary.median == pytest.approx(figure)
+
+
+ONE_TABLE = "# Benchmarking {}\n{}\n  #bytes #repetitions {}\n  8  200  1.0\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "ranks", "column", "reason"),
+    [
+        ("Biband", "# #processes = 4", "Mbytes/sec", "Biband of 4 ranks: a pair of ranks is read"),
+        ("Bcast", "# #processes = 1", "t_max[usec]", "Bcast of 1 rank: one rank sends no messages"),
+        ("Exchange", "# #processes = 2", "t_max[usec]", "Exchange: nothing here measures the same"),
+        ("Reduce", "# #processes = 2", "t_avg[usec]", "Reduce of 2 ranks: it has no column t_max"),
+        (
+            "PingPong",
+            "# ( 2 groups of 2 processes each running simultaneous )",
+            "t[usec]",
+            "PingPong of 2 ranks: 2 groups of ranks ran at once",
+        ),
+    ],
+)
+def test_a_refusal_says_why_each_table_is_not_read(
+    written: Path, name: str, ranks: str, column: str, reason: str
+) -> None:
+    written.write_text(TITLE + ONE_TABLE.format(name, ranks, column))
+    with pytest.raises(UserError, match="holds no table that is read here: ") as raised:
+        load(written)
+    assert reason in str(raised.value)

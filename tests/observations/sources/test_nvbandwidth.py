@@ -9,7 +9,8 @@ import pytest
 from nearpeak.errors import UserError
 from nearpeak.findings.build import build_results
 from nearpeak.observations.load import load
-from nearpeak.observations.sources.nvbandwidth import recognises
+from nearpeak.observations.printed import read
+from nearpeak.observations.sources.nvbandwidth import TOOL
 from nearpeak.report.page import write_report
 from nearpeak.results.results import Cell
 
@@ -120,8 +121,8 @@ def test_the_size_can_be_a_member_of_the_json(written: Path) -> None:
         (TEXT.replace("Waived: ", "Running all_to_host_memcpy_ce.", 1), "all_to_host_memcpy_ce "),
         (TEXT.replace(" 0     54.10     54.30", " 0     54.10     54"), "54' is not a whole row"),
         (TEXT.replace(" 0     54.10     54.30", " 0     54.10"), "line 22: .* is not a whole row"),
-        (TEXT + TEXT, "is of 2 runs: give each in its own file"),
-        (TEXT[: TEXT.index("Running")], "holds no figures that are read here: host_to_device_"),
+        (TEXT + TEXT, "is of 2 runs, nvbandwidth in line 1 and nvband"),
+        (TEXT[: TEXT.index("Running")], "holds no figures: give the whole output"),
         (
             TEXT.replace("node17", "NOTE: You have chosen a buffer size that is smaller than the"
                          " default buffer size. It is suggested"),
@@ -134,7 +135,7 @@ def test_the_size_can_be_a_member_of_the_json(written: Path) -> None:
 )  # fmt: skip
 def test_what_cannot_be_read_is_one_line(written: Path, text: str, message: str) -> None:
     written.write_text(text)
-    assert recognises(written)
+    assert TOOL.titles(read(written))
     with pytest.raises(UserError, match=message):
         load(written)
 

@@ -13,7 +13,8 @@ import pytest
 from nearpeak.errors import UserError
 from nearpeak.findings.build import build_results
 from nearpeak.observations.load import load
-from nearpeak.observations.sources.osu import recognises
+from nearpeak.observations.printed import read
+from nearpeak.observations.sources.osu import TOOL
 from nearpeak.report.page import write_report
 from nearpeak.report.terminal import print_summary
 from nearpeak.results.faults import faults
@@ -182,7 +183,7 @@ def test_tags_of_launchers_and_line_ends_of_windows_are_passed_over(
 ) -> None:
     text = "".join(f"{tag}{line}\r\n" for line in f"{HEAD}1    1.00\n4K   2.50".splitlines())
     written.write_bytes(b"\xef\xbb\xbf" + text.encode())
-    assert recognises(written)
+    assert TOOL.titles(read(written))
     assert {x: cell.median for x, cell in cells(written).items()} == {1: 1.0, 4096: 2.5}
 
 
@@ -198,8 +199,14 @@ def test_a_row_that_is_not_whole_is_named(written: Path, row: str) -> None:
 @pytest.mark.parametrize(
     ("text", "match"),
     [
-        (HEAD + "1   1.00\n" + RATES + "1   1.00\n", "is of 2 runs: give the output of each"),
-        (HEAD + "1   1.00\n# Datatype: MPI_INT.\n1   1.10\n", "holds several tables: give"),
+        (
+            HEAD + "1   1.00\n" + RATES + "1   1.00\n",
+            "is of 2 runs, osu_latency in line 1 and osu_bw in",
+        ),
+        (
+            HEAD + "1   1.00\n# Datatype: MPI_INT.\n1   1.10\n",
+            "has 2 rows of 1 bytes below one title",
+        ),
         (HEAD[:-1] + "  Transmit Size\n1  1.00  1\n", "'Transmit Size' is no column that is read"),
         (HEAD.replace("Avg Latency(us)", "Bandwidth (MB/s)"), "is no column that is read here"),
         (HEAD, "holds no figures: give the whole output"),
@@ -243,8 +250,10 @@ def test_a_program_that_is_not_known_is_named(written: Path, title: str) -> None
         "# Send Buffer on HOST (H) and Receive Buffer on HOST (H)\n"
         "# Size          Latency (us)\n4     1.00\n"
     )
-    assert recognises(written)
-    with pytest.raises(UserError, match="of no OSU program that is read here: osu_latency, "):
+    assert TOOL.titles(read(written))
+    with pytest.raises(
+        UserError, match=f"is of 'OSU {title}', which is not read here; read are osu_"
+    ):
         load(written)
 
 
@@ -266,6 +275,8 @@ def test_an_empty_file_is_called_so(written: Path) -> None:
         (HEAD + "1   1.00", {"reuse": "fixed"}),
         (RATES + "1   1.00", {"reuse": "single"}),
         (ALLREDUCE + "# Size       Avg Latency(us)\n4     1.20\n", {"type": "float"}),
+        (ALLREDUCE.replace("Allreduce", "Allgather") + "# Size  Avg Latency(us)\n4  1.20\n", {}),
+        (ALLREDUCE.replace("Allreduce", "Broadcast") + "# Size  Avg Latency(us)\n4  1.20\n", {}),
         (
             ALLREDUCE.replace("# Datatype: MPI_FLOAT.\n", "")
             + "# Size  Avg Latency(us)\n4  1.20\n",
@@ -281,3 +292,26 @@ def test_what_is_known_of_axes_stands_with_the_figures(
     assert ("All messages of a window have one buffer" in scope(written)) == (
         text.startswith(RATES)
     )
+
+
+@pytest.mark.parametrize(
+    ("title", "version"),
+    [
+        ("# OSU MPI Latency Test v3.1.1", "3.1.1"),
+        ("# OSU MPI Latency Test (Version 3.0)", "3.0"),
+        ("# OSU MPI Latency Test", ""),
+    ],
+)
+def test_titles_of_any_age_are_known(written: Path, title: str, version: str) -> None:
+    written.write_text(f"{title}\n# Size\t\tLatency (us)\n8\t\t1.10\n")
+    found = load(written)
+    assert (found.libraries[0].version, found.observed[0].summary.median) == (version, 1.1)
+
+
+def test_several_types_of_numbers_are_named(written: Path) -> None:
+    one = "# Datatype: MPI_{}.\n# Size       Avg Latency(us)\n4     1.20\n"
+    written.write_text(
+        "# OSU MPI Reduce Latency Test v7.4\n" + one.format("INT") + one.format("FLOAT")
+    )
+    with pytest.raises(UserError, match="holds several tables, of int, float: give a file with"):
+        load(written)

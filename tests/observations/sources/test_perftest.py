@@ -2,6 +2,7 @@
 """Output of perftest 26.04, written by hand as its source prints."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 from nearpeak.errors import UserError
 from nearpeak.observations.load import load
 from nearpeak.observations.observed import Observation
-from nearpeak.observations.sources.perftest import recognises
+from nearpeak.observations.printed import read
+from nearpeak.observations.sources.perftest import TOOL
 
 FILES = Path(__file__).with_name("perftest")
 RATES = (FILES / "write_bw.txt").read_text()
@@ -131,7 +133,7 @@ def test_of_json_the_rate_of_messages_tells_the_unit(
     written: Path, rate: float, expected: float
 ) -> None:
     written.write_text(changed(BW_average=rate))
-    assert recognises(written)
+    assert TOOL.titles(read(written))
     found = first(written)
     assert found.summary.median == pytest.approx(expected)
     assert (found.case.x, found.window, found.launch.who.settings) == (65536, 128, "write")
@@ -152,11 +154,27 @@ def test_json_of_times(written: Path) -> None:
     [
         (RATES.replace("RDMA_Write BW", "Atomic CMP_AND_SWAP BW"), "is of 'Atomic CMP_AND_SWAP BW"),
         (RATES.replace("RDMA_Write", "RDMA_Write_imm"), "RDMA_Write_imm BW Test', which is not re"),
-        (RATES + RATES, "is of 2 runs: give each in its own file"),
+        (RATES + RATES, "is of 2 runs, RDMA_Write BW Test in line 2 and RDMA_W"),
         (RATES[: RATES.index(" 65536")] + " 65536    5000             23", "is not a whole row"),
         (RATES[: RATES.index(" 65536")] + " 65536    5000", "line 22: .* is not a whole row"),
         (RATES[: RATES.index(" 2  ")], "holds no figures: give the whole output"),
         (RATES + RATES[RATES.index(" #bytes") :], "holds several tables: run it without --report"),
+        (
+            RATES.replace("23100.25", "-23100.25"),
+            r"line 22: BW average\[MiB/sec\] is -23100.25, and",
+        ),
+        (
+            TIMES.replace("  1.02 ", " -1.02 "),
+            r"t_typical\[usec\] is -1.02, and nothing is below 0",
+        ),
+        (
+            RATES + RATES[RATES.index(" 65536") : RATES.index(" 8388608")],
+            "has 2 figures of 65536 bytes, as runs that do not end .* without --run_infinitely",
+        ),
+        (
+            changed(BW_average=-193.78, MsgRate=-0.36),
+            "BW_average is -193.78, and nothing is below 0",
+        ),
         (JSON[:-20], r"is not the whole JSON of perftest \("),
         (changed(MsgRate=0.001), "does not say in which unit its rate is"),
         (JSON.replace("BW_average", "bw"), "has no 'BW_average' among its results: run it without"),
@@ -165,6 +183,28 @@ def test_json_of_times(written: Path) -> None:
 )
 def test_what_cannot_be_read_is_one_line(written: Path, text: str, message: str) -> None:
     written.write_text(text)
-    assert recognises(written)
+    assert TOOL.titles(read(written))
     with pytest.raises(UserError, match=message):
         load(written)
+
+
+@pytest.mark.parametrize(
+    "trimmed",
+    [
+        lambda text: "\n".join(line.strip() for line in text.splitlines()),
+        lambda text: "\n".join(" ".join(line.split()) for line in text.splitlines()),
+        lambda text: "\n".join(f"        {line}" for line in text.splitlines()),
+        lambda text: text.replace("\t", "    ").replace(" : ", ": "),
+    ],
+)
+def test_the_heading_is_read_with_any_margin(written: Path, trimmed: Callable[[str], str]) -> None:
+    text = RATES.replace("qps   : 1", "qps   : 4").replace(": RC", ": UC")
+    written.write_text(trimmed(f"{text} Use ROCm memory : ON\n"))
+    found = first(written)
+    assert (found.launch.who.settings, found.window, found.case.buffers) == ("write-q4", 512, "D,D")
+    assert "through mlx5_0, connected as UC" in scope(written)
+
+
+def test_queue_pairs_of_old_versions(written: Path) -> None:
+    written.write_text(RATES.replace("Number of qps   : 1", "Number of qp's running 2"))
+    assert first(written).launch.who.settings == "write-q2"

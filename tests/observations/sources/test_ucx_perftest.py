@@ -11,7 +11,8 @@ import pytest
 
 from nearpeak.errors import UserError
 from nearpeak.observations.load import load
-from nearpeak.observations.sources.ucx_perftest import recognises
+from nearpeak.observations.printed import read
+from nearpeak.observations.sources.ucx_perftest import TOOL
 
 FILES = Path(__file__).with_name("ucx_perftest")
 BOTH = (FILES / "server_client.txt").read_text()
@@ -116,6 +117,39 @@ def test_memory_is_that_of_the_heading(written: Path, memory: str, buffers: str)
 )
 def test_what_cannot_be_read_is_one_line(written: Path, text: str, message: str) -> None:
     written.write_text(text)
-    assert recognises(written)
+    assert TOOL.titles(read(written))
     with pytest.raises(UserError, match=message):
         load(written)
+
+
+# As UCX 1.8 prints it with one terminal for both: the client's heading comes first.
+OLD = """\
++--------------+-----------------------------+---------------------+-----------------------+
+| # iterations | typical | average | overall |  average |  overall |   average |   overall |
++--------------+---------+---------+---------+----------+----------+-----------+-----------+
+| API:          protocol layer                                                             |
+| Test:         tag match {test}                                                        |
+| Data layout:  (automatic)                                                                |
+| Send memory:  rocm                                                                       |
+| Recv memory:  rocm                                                                       |
+| Message size: {size}                                                                  |
++------------------------------------------------------------------------------------------+
+                 5      1.500     2.500     2.500     1000.00    1000.00         110         110
+                10      {typical}     2.600     2.600     2000.00    3000.00         110         110
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "median", "window"), [("bandwidth", 3.145728, None), ("latency", 1.25, 1)]
+)
+def test_old_versions_have_neither_stages_nor_a_window(
+    written: Path, test: str, median: float, window: int | None
+) -> None:
+    """The last row is that of the whole test."""
+    texts = [OLD.format(test=test, size=size, typical="1.250") for size in (64, 128)]
+    written.write_text("".join(texts))
+    found = load(written).observed
+    assert [each.case.x for each in found] == [64, 128]
+    assert {(round(each.summary.median, 6), each.window, each.case.buffers) for each in found} == {
+        (median, window, "D,D")
+    }

@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where observations come from: one file each, found by itself; its `SOURCE` says the rest."""
+"""Where observations come from: a study, and one file for each tool, whose `TOOL` says the rest."""
 
 import functools
 import importlib
 import pkgutil
 
-from nearpeak.observations.source import Source
+from nearpeak.observations.source import Tool
 
 
 @functools.cache
-def all_sources() -> list[Source]:
-    """Every source, by name."""
-    modules = pkgutil.iter_modules(__path__)
-    sources = [importlib.import_module(f"{__name__}.{module.name}").SOURCE for module in modules]
-    return sorted(sources, key=lambda source: str(source.name))
+def all_tools() -> list[Tool]:
+    """Every tool, by name."""
+    modules = [
+        importlib.import_module(f"{__name__}.{each.name}")
+        for each in pkgutil.iter_modules(__path__)
+    ]
+    return sorted(
+        (each.TOOL for each in modules if hasattr(each, "TOOL")), key=lambda tool: str(tool.name)
+    )

@@ -2,10 +2,11 @@
 """What the Intel MPI Benchmarks (IMB-MPI1, IMB-MPI1-GPU) print: their output in a file.
 
 A file holds a table for each benchmark and number of ranks. What is printed stands in IMB's
-src_c/IMB_output.c.
+src_c/IMB_output.c. Before IMB 3.2 no line ends the output; it says which size is the last one.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,28 +17,38 @@ from nearpeak.numbers import count
 from nearpeak.observations.imported import (
     Row,
     Table,
-    beginning,
-    check_one_run,
     collective,
     cut_off,
     library,
     message,
+    no_figures,
     observations,
 )
 from nearpeak.observations.observed import Observations
-from nearpeak.observations.source import Source
+from nearpeak.observations.printed import Printed
+from nearpeak.observations.source import Title, Tool, titles_where
+from nearpeak.observations.sources.reductions import type_axis
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.buffers import HOST
 from nearpeak.terms.identity import Who
 from nearpeak.terms.sizes import format_bytes
 
 WHO = Who("imb")
-TITLE = re.compile(r"#\s+Intel\(R\) MPI Benchmarks (?P<version>\S.*?),? MPI-1 part")
+TITLE = re.compile(
+    r"(?:#\s*)?(?:Intel ?\(R\)|PALLAS) MPI Benchmark(?:s| Suite) (?P<version>\S.*?),?"
+    r" (?P<part>[A-Z][\w-]*) part"
+)
+READ = "MPI-1"  # the part that is read
+PARTS = {READ: "MPI1", "MPI-2": "EXT", "MPI-IO": "IO"}  # by their programs, which others have as is
 STARTED = re.compile(r"# (?P<program>\S*IMB-MPI1\S*) ?(?P<words>.*)")
-BEGIN = re.compile(r"# Benchmarking (?P<name>\S+)\s*$")
+GPU = "IMB-MPI1-GPU"  # in the name of the program, with any suffix
+BEGIN = re.compile(r"# Benchmarking (?P<name>\S+)$")
 DATATYPE = re.compile(r"# MPI_Datatype for reductions\s*:\s*MPI_(?P<type>\w+)")
-RANKS = re.compile(r"# #processes = (?P<ranks>\d+)\s*$")
-ROW_LIKE = re.compile(r"\s+\d")
+RANKS = re.compile(r"# #processes = (?P<ranks>\d+)$")
+GROUPS = re.compile(r"# \( ?(?P<groups>\d+) groups? of (?P<ranks>\d+) processes")  # of -multi
+LARGEST = re.compile(r"# Maximum message length in bytes: *(?P<size>\d+)")
+LAST = "# All processes entering MPI_Finalize"
+ROW_LIKE = re.compile(r"\d+\s")
 FIGURE = re.compile(r"\d+(\.\d+)?$")
 SIZE, COUNT = "#bytes", "#repetitions"
 DEFECTS = "defects"  # of builds with -DCHECK: the largest difference beyond what IMB tolerates
@@ -47,21 +58,21 @@ LIMITS = ("time-out", "out-of-mem", "int-overflow")
 MEMORIES = {"device": "D,D", "shared": "M,M", "host": "P,P", "cpu": HOST}
 
 
-class Printed(NamedTuple):
+class Known(NamedTuple):
     """What one of its tables is here."""
 
     benchmark: Benchmark
-    column: str
+    columns: tuple[str, ...]  # the first that is there; with -multi they are of groups of ranks
     factor: float = 1.0  # from its column to our unit; its rates are in MB/s (1e6)
     window: int | None = None
 
 
 KNOWN = {
-    "PingPong": Printed(message("latency", "us"), "t[usec]", window=1),
-    "Uniband": Printed(message("bw", "GB/s", symmetric=False), "Mbytes/sec", 1e-3),
-    "Biband": Printed(message("bibw", "GB/s"), "Mbytes/sec", 1e-3),
+    "PingPong": Known(message("latency", "us"), ("t[usec]", "t_max[usec]"), window=1),
+    "Uniband": Known(message("bw", "GB/s", symmetric=False), ("Mbytes/sec",), 1e-3),
+    "Biband": Known(message("bibw", "GB/s"), ("Mbytes/sec",), 1e-3),
     **{
-        name: Printed(collective(name.lower()), "t_max[usec]")
+        name: Known(collective(name.lower()), ("t_max[usec]",))
         for name in (
             *("Allgather", "Allgatherv", "Allreduce", "Alltoall", "Alltoallv", "Bcast", "Gather"),
             *("Gatherv", "Reduce", "Reduce_scatter", "Reduce_scatter_block", "Scatter"),
@@ -77,6 +88,7 @@ class Section:
 
     name: str  # IMB's
     ranks: int = 0
+    groups: int = 1  # that ran at once
     columns: list[str] = field(default_factory=list)
     rows: list[list[str]] = field(default_factory=list)
     unmeasured: list[int] = field(default_factory=list)  # bytes, for a limit of IMB's
@@ -86,48 +98,96 @@ class Section:
         """Which it is; with its ranks, where others of its name are read."""
         return f"{self.name} of {count(self.ranks, 'rank')}" if self.name in KNOWN else self.name
 
+    @property
+    def known(self) -> Known | None:
+        """None: nothing here measures the same."""
+        return KNOWN.get(self.name)
 
-def recognises(place: Path) -> bool:
-    """Whether it is a file with IMB's title."""
-    lines = beginning(place).decode("utf-8", errors="replace").splitlines()
-    return any(map(TITLE.match, lines))
+    @property
+    def column(self) -> str | None:
+        """The column of its figures; None: it has none that is read."""
+        columns = self.known.columns if self.known else ()
+        return next((name for name in columns if name in self.columns), None)
+
+    @property
+    def unread(self) -> str:
+        """Why it is not read; empty where it is."""
+        if self.known is None:
+            return "nothing here measures the same"
+        if self.ranks < 2:
+            return "one rank sends no messages" if self.ranks else "it has no line '# #processes ='"
+        if self.groups > 1:
+            return f"{self.groups} groups of ranks ran at once"
+        if self.known.benchmark.family == "pt2pt" and self.ranks > 2:
+            return "a pair of ranks is read alone"
+        if self.column is None:
+            return f"it has no column {' or '.join(self.known.columns)}"
+        return "" if self.sized else "it has no figures"
+
+    @property
+    def sized(self) -> list[list[str]]:
+        """Its rows, without what has no figure: of nothing there is no rate, and no sum."""
+        return [row for row in self.rows if int(row[0]) or self.name == "PingPong"]
 
 
-def load(file: Path) -> Observations:
+def titles(printed: Printed) -> list[Title]:
+    """Find the runs of all parts of the suite, also of those that are not read."""
+
+    def program(line: str) -> str | None:
+        title = TITLE.match(line)
+        return _program(title["part"]) if title else None
+
+    return titles_where(printed.lines, program)
+
+
+def _program(part: str) -> str:
+    return f"IMB-{PARTS.get(part, part)}"
+
+
+def load(printed: Printed) -> Observations:
     """A launch for each table that is known here.
 
     Raises:
-        UserError: it has no table that is, or is of several runs, a row of one is not whole, or
-            nobody could tell where its buffers were.
+        UserError: it has no table that is, a row of one is not whole, or nobody could tell where
+            its buffers were.
     """
-    lines = file.read_text("utf-8", errors="replace").splitlines()
-    titles = [found for line in lines if (found := TITLE.match(line))]
-    check_one_run(file, len(titles), "the output of each")
+    file, lines = printed.file, printed.lines
+    title = next(found for line in lines if (found := TITLE.match(line)))
+    if title["part"] != READ:
+        raise UserError(
+            f"{file} is of {_program(title['part'])}, which is not read here; read are IMB-MPI1 and"
+            " IMB-MPI1-GPU"
+        )
     buffers = _buffers(file, lines)
     kind = next((found["type"].lower() for line in lines if (found := DATATYPE.match(line))), "")
     sections = _sections(file, lines)
-    tables: list[Table] = []
-    passed = set()
-    read = set()
-    for section in sections:
-        table = _table(section, buffers, kind)
-        if table is None:
-            passed.add(section.words)
-            continue
-        if section.words in read:
-            raise UserError(f"{file} holds several tables of {section.words}: give one of them")
-        read.add(section.words)
-        tables.append(table)
-    if not tables:
-        raise UserError(f"{file} holds no table that is read here: {', '.join(KNOWN)}")
+    if not sections or (printed.crash and not any(section.rows for section in sections)):
+        raise no_figures(printed)
+    read = [section for section in sections if not section.unread]
+    passed = {section.words: section.unread for section in sections if section.unread}
+    if not read:
+        reasons = "; ".join(f"{words}: {reason}" for words, reason in passed.items())
+        raise UserError(f"{file} holds no table that is read here: {reasons}")
+    name, times = Counter(section.words for section in read).most_common(1)[0]
+    if times > 1:
+        raise UserError(f"{file} holds several tables of {name}: give one of them")
     scope = " ".join(_unsaid(sections, sorted(passed)))
-    told = library(WHO, titles[0]["version"], "Intel MPI Benchmarks", scope)
-    return observations(file, told, tables, "IMB")
+    told = library(WHO, title["version"], "Intel MPI Benchmarks", scope)
+    tables = [_table(section, buffers, kind) for section in read]
+    return observations(printed, told, tables, "IMB", _missing(lines, sections[-1]))
+
+
+def _missing(lines: list[str], last: Section) -> str:
+    """Name the last line, if the output lacks it and does not reach its largest size either."""
+    largest = next((int(found["size"]) for line in lines if (found := LARGEST.match(line))), None)
+    if LAST in lines or (last.rows and int(last.rows[-1][0]) == largest):
+        return ""
+    return f"the output ends without {LAST!r}"
 
 
 def _buffers(file: Path, lines: list[str]) -> str:
     started = next((found for line in lines if (found := STARTED.match(line))), None)
-    if started is None or not started["program"].endswith("-GPU"):
+    if started is None or GPU not in started["program"]:
         return HOST
     chosen = re.search(r"-mem_alloc_type (\S+)", started["words"])
     kind = chosen[1] if chosen else "device"
@@ -146,6 +206,9 @@ def _sections(file: Path, lines: list[str]) -> list[Section]:
             continue
         elif ranks := RANKS.match(line):
             found[-1].ranks = int(ranks["ranks"])
+        elif groups := GROUPS.match(line):
+            found[-1].groups = int(groups["groups"])
+            found[-1].ranks = found[-1].ranks or int(groups["ranks"])
         elif not found[-1].columns and line.split()[:1] == [SIZE]:
             found[-1].columns = line.split()
         elif found[-1].columns and ROW_LIKE.match(line):
@@ -159,34 +222,26 @@ def _sections(file: Path, lines: list[str]) -> list[Section]:
     return found
 
 
-def _table(section: Section, buffers: str, kind: str) -> Table | None:
-    """None: of what is not measured here, or without figures. `kind`: of the numbers of
-    reductions."""
-    printed = KNOWN.get(section.name)
-    if printed is None or printed.column not in section.columns:
-        return None
-    if section.ranks < 2 or (printed.benchmark.family == "pt2pt" and section.ranks > 2):
-        return None
-    at = section.columns.index(printed.column)
-    repeated = section.columns.index(COUNT)
-    checked = section.columns.index(DEFECTS) if DEFECTS in section.columns else None
-    rows = [
-        Row(
-            int(row[0]),
-            float(row[at]) * printed.factor,
-            iterations=int(row[repeated]),
-            wrong=checked is not None and float(row[checked]) > 0,
-        )
-        for row in section.rows
-        if int(row[0]) or section.name == "PingPong"  # of nothing there is no rate, and no sum
-    ]
-    if not rows:
-        return None
-    axes = {"reuse": "fixed"} if printed.window == 1 else {}
-    if printed.benchmark.family == "collective" and kind:
-        axes["type"] = kind
+def _table(section: Section, buffers: str, kind: str) -> Table:
+    """Of a section that is read. `kind`: of the numbers of reductions."""
+    known, column = KNOWN[section.name], section.column
+    rows = [dict(zip(section.columns, row, strict=True)) for row in section.sized]
     return Table(
-        printed.benchmark, buffers, section.ranks, printed.window, rows, mean=True, axes=axes
+        benchmark=known.benchmark,
+        buffers=buffers,
+        ranks=section.ranks,
+        window=known.window,
+        rows=[
+            Row(
+                int(row[SIZE]),
+                float(row[str(column)]) * known.factor,
+                iterations=int(row[COUNT]) if COUNT in row else None,
+                wrong=float(row.get(DEFECTS, 0)) > 0,
+            )
+            for row in rows
+        ],
+        mean=True,
+        axes={"reuse": "fixed"} if known.window == 1 else type_axis(known.benchmark, kind),
     )
 
 
@@ -209,4 +264,10 @@ def _unsaid(sections: list[Section], passed: list[str]) -> Iterator[str]:
         yield f"Not measured, for IMB's own limits of time or memory: {'; '.join(stopped)}."
 
 
-SOURCE = Source("the output of IMB-MPI1 or IMB-MPI1-GPU", recognises, load)
+TOOL = Tool(
+    "IMB-MPI1 or IMB-MPI1-GPU",
+    titles,
+    load,
+    heading=BEGIN,
+    title="#    Intel(R) MPI Benchmarks 2021.11, MPI-1 part",
+)

@@ -5,7 +5,7 @@ What is printed stands in its src/util.cu, and which bytes a size is of in src/O
 """
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,31 +15,43 @@ from nearpeak.errors import UserError
 from nearpeak.observations.imported import (
     Row,
     Table,
-    beginning,
-    check_one_run,
     collective,
     cut_off,
+    decode_json,
     library,
+    no_figures,
     observations,
 )
 from nearpeak.observations.observed import Observations
-from nearpeak.observations.source import Source
+from nearpeak.observations.printed import Printed
+from nearpeak.observations.source import Title, Tool
+from nearpeak.observations.sources.reductions import REDUCTIONS, type_axis
 from nearpeak.terms.identity import Who
+from nearpeak.terms.sizes import quoted
 
 WHO = Who("nccl-tests")
-PROGRAM = re.compile(r"# Collective test starting: (?P<name>\S+)")
+STARTING = re.compile(r"(?:# ?)?Collective test starting: (?P<name>\S+)")
 VERSION = re.compile(r"# nccl-tests version (?P<version>\S+) .*\bnccl-library=(?P<nccl>\d+)")
-CONFIG = re.compile(r"# nThread \d+ nGpus \d+ minBytes ")
-DEVICE = re.compile(r"#\s+Rank\s+\d+ (\s*Group\s+(?P<group>\d+) )?")
-HEADING = re.compile(r"#\s+size\s+count\s+type\s+redop\s+root\s+(?P<figure>\S+)\s")
-CPU_TIME = "cputime"  # in the heading where `-C 1` has taken the time of the calls alone
-ADDED_UP = ("sum", "none")  # how numbers are combined, as ours are; none: they are not
-ROW_LIKE = re.compile(r"\s+\d+\s+\d+\s+[a-z]\w+\s")
-FIELDS = 9  # of a row up to the errors of what is not in place
+CONFIG = re.compile(r"(?:# ?)?nThread:? \d+ nGpus:? \d+ minBytes:? ")  # AMD's have colons
+DEVICE = re.compile(r"(?:#\s*)?Rank\s+\d+ (\s*Group\s+(?P<group>\d+) )?")
+BEGINS = (STARTING, CONFIG, re.compile(r"# Using devices"))  # each is there once in a run, or not
+TIME, CPU_TIME = "time", "cputime"  # the latter where `-C 1` has taken the time of the calls alone
+SIZE, KIND, ADDED, ROOT, WRONG = "size", "type", "redop", "root", "#wrong"
+HEADING = re.compile(r"(?:#\s*)?size\s+count\s+type\s")
+# The heading of the tests of NCCL 1, whose times are in ms.
+NCCL_1 = ["bytes", "N", KIND]
+TIMESTAMP = "timestamp"  # of -S: the last column, and of two words
+# In old versions the largest difference, of which each type has its own limit: which row was wrong
+# they do not say, but in the end how many elements were.
+ERROR = "error"
+END = re.compile(r"(?:#\s*)?Out of bounds values\s*:\s*(?P<wrong>\d+)")
+NOT_COMBINED = "none"  # of operations that only move bytes
+ADDED_UP = ("sum", NOT_COMBINED)  # how numbers are combined, as ours are
+ROW_LIKE = re.compile(r"\d+\s+\d+\s+[a-z]\w+(\s|$)")
 FIGURE = re.compile(r"\d+(\.\d+)?(e[+-]?\d+)?$")
 NOT_LOOKED_AT = "N/A"  # in the place of how many elements are wrong
 TYPES = {"int32": "int", "int8": "char"}  # by their names there, ours that are others
-JSON_MARK = b'"nccl_version"'
+JSON_MARK = '"nccl_version"'
 
 
 class Operation(NamedTuple):
@@ -49,7 +61,7 @@ class Operation(NamedTuple):
     of_all_blocks: bool = False
 
 
-# By the program's name without its "_perf". sendrecv_perf is a ring of messages, of which nothing
+# By the program's name up to its "_perf". sendrecv_perf is a ring of messages, of which nothing
 # here is like.
 KNOWN = {
     "all_reduce": Operation("allreduce"),
@@ -111,6 +123,7 @@ class Measured(NamedTuple):
     size: int  # bytes
     time_us: float
     wrong: float | None  # elements; None: not looked at
+    root: str = ""  # "": not told
 
 
 class Run(NamedTuple):
@@ -122,101 +135,200 @@ class Run(NamedTuple):
     ranks: int  # of one group
     measured: list[Measured]
     of_calls: bool  # the CPU's time is told, and not that of operations
+    missing: str = ""  # what the end of the output lacks
 
 
-def recognises(place: Path) -> bool:
-    """Whether it is a file with the heading of these programs, or their JSON."""
-    begin = beginning(place)
-    lines = begin.decode("utf-8", errors="replace").splitlines()
-    return any(map(CONFIG.match, lines)) or (begin.lstrip()[:1] == b"{" and JSON_MARK in begin)
+PROGRAM = re.compile(rf"(?P<operation>{'|'.join(KNOWN)})_perf")
+NAMES = ", ".join(f"{name}_perf" for name in KNOWN)
 
 
-def load(file: Path) -> Observations:
+def titles(printed: Printed) -> list[Title]:
+    """Find the runs, each by the first of its headings; or the JSON of one."""
+    if JSON_MARK in printed.document:
+        return [Title(1, WHO.library)]
+    found: list[Title] = []
+    seen: set[re.Pattern[str]] = set(BEGINS)  # of this run
+    for number, line in enumerate(printed.lines, 1):
+        begin = next((each for each in BEGINS if each.match(line)), None)
+        if begin is None:
+            continue
+        if begin in seen:
+            seen = set()
+            found.append(Title(number, WHO.library))
+        seen.add(begin)
+        if name := STARTING.match(line):
+            found[-1] = found[-1]._replace(program=name["name"])
+    return found
+
+
+def load(printed: Printed) -> Observations:
     """One launch of one operation, out of place.
 
     Raises:
         UserError: it has no figures, or the CPU's time alone, does not say of which operation or
-            devices it is, is of one that is not known, or a row is not whole.
+            devices it is, is of one that is not known or of one rank, or a row is not whole.
     """
-    content = file.read_bytes()
-    run = _decoded(file, content) if content.lstrip()[:1] == b"{" else _parsed(file, content)
-    operation = KNOWN.get(run.program.removesuffix("_perf"))
-    if operation is None:
-        names = ", ".join(f"{name}_perf" for name in KNOWN)
-        raise UserError(f"{file} is of {run.program}, which is not read here: give {names}")
+    file = printed.file
+    run = _decoded(printed) if JSON_MARK in printed.document else _parsed(printed)
+    named = PROGRAM.search(run.program)
+    if named is None:
+        raise UserError(f"{file} is of {run.program}, which is not read here: give {NAMES}")
+    operation = KNOWN[named["operation"]]
     if run.of_calls:
         raise UserError(f"{file} has the CPU's time of calls (-C): run it without -C")
-    if not run.measured or not run.ranks:
-        what = "figures" if run.ranks else "line for each device"
-        raise UserError(f"{file} holds no {what}: give the whole output of the program")
+    if not run.measured:
+        raise no_figures(printed)
+    if not run.ranks:
+        raise UserError(
+            f"{file} has no line '#  Rank  0 ...' for each device, and so does not say how many"
+            " ranks there were: give the whole output of the program"
+        )
+    if run.ranks == 1:
+        raise UserError(
+            f"{file} is of one rank, which communicates with no other: give a run of two GPUs or"
+            " more (-g 2, or several processes)"
+        )
     others = sorted({each.combined for each in run.measured} - set(ADDED_UP))
     if others:
         raise UserError(f"{file} has {', '.join(others)}, where ours add numbers up: give -o sum")
-    again = Counter((each.kind, each.size) for each in run.measured).most_common(1)
-    if again[0][1] > 1:
+    added = operation.name in REDUCTIONS
+    if any((each.combined != NOT_COMBINED) != added for each in run.measured):
         raise UserError(
-            f"{file} has {again[0][0][1]} bytes {again[0][1]} times: give a run of one cycle (-N 1)"
-            " and one root (-r), each in its own file"
+            f"{file} is said to be of {run.program}, but its numbers are"
+            f" {'not ' if added else ''}added up: name the right program above the table"
         )
+    tables = _tables(file, run, operation)
+    told = library(WHO, run.version, _words(run), _scope(run))
+    return observations(printed, told, tables, "nccl-tests", run.missing)
+
+
+def _tables(file: Path, run: Run, operation: Operation) -> list[Table]:
+    """One for each type of numbers that are added up. Sizes are of one block; those of less than an
+    element for each rank, which nccl-tests rounds down to nothing, are left out."""
     parts = run.ranks if operation.of_all_blocks else 1
-    tables = [
+    benchmark = collective(operation.name)
+    tables: dict[str, list[Measured]] = defaultdict(list)
+    for each in run.measured:
+        if each.size >= parts:
+            tables[each.kind].append(each)
+    if not tables:
+        raise UserError(f"{file} has figures of 0 bytes alone: give larger sizes (-b, -e)")
+    if len(tables) > 1 and benchmark.name not in REDUCTIONS:
+        raise UserError(
+            f"{file} has figures of {', '.join(tables)}, and {run.program} only moves bytes: give a"
+            " run of one type (-d)"
+        )
+    for measured in tables.values():
+        _check_once(file, measured)
+    return [
         Table(
-            collective(operation.name),
-            "D,D",
-            run.ranks,
-            None,
-            [
-                Row(each.size // parts, each.time_us, wrong=bool(each.wrong))
-                for each in run.measured
-                if each.kind == kind and each.size // parts > 0
+            benchmark=benchmark,
+            buffers="D,D",
+            ranks=run.ranks,
+            window=None,
+            rows=[
+                Row(each.size // parts, each.time_us, wrong=bool(each.wrong)) for each in measured
             ],
             mean=True,
-            axes={"type": TYPES.get(kind, kind)},
+            axes=type_axis(benchmark, TYPES.get(kind, kind)),
         )
-        for kind in dict.fromkeys(each.kind for each in run.measured)
+        for kind, measured in tables.items()
     ]
-    told = library(WHO, run.version, _words(run), _scope(run))
-    return observations(file, told, tables, "nccl-tests")
 
 
-def _parsed(file: Path, content: bytes) -> Run:
-    lines = content.decode("utf-8", errors="replace").splitlines()
-    programs = [found["name"] for line in lines if (found := PROGRAM.match(line))]
-    if not programs:
+def _check_once(file: Path, measured: list[Measured]) -> None:
+    """UserError where a size is there several times: no launch of its own measured it."""
+    size, times = Counter(each.size for each in measured).most_common(1)[0]
+    if times > 1:
+        roots = sorted({each.root for each in measured if each.size == size})
+        several = f"roots {', '.join(roots)}" if len(roots) > 1 else "cycles"
+        how = "one root (-r)" if len(roots) > 1 else "one cycle (-N 1)"
         raise UserError(
-            f"{file} does not say of which operation it is, as those of older nccl-tests: add the "
-            "line '# Collective test starting: all_reduce_perf', or its like, above the table"
+            f"{file} has {size} bytes {times} times, of several {several}: give a run of {how}"
         )
-    check_one_run(file, len(programs))
-    version = next((found for line in lines if (found := VERSION.match(line))), None)
+
+
+def _parsed(printed: Printed) -> Run:
+    file, lines = printed.file, printed.lines
+    columns: list[str] = []
     measured = []
     for number, line in enumerate(lines, 1):
-        if ROW_LIKE.match(line):
-            words = line.split()
-            known = len(words) >= FIELDS and words[8] != NOT_LOOKED_AT
-            if len(words) < FIELDS or not all(
-                map(FIGURE.match, [words[5], *([words[8]] if known else [])])
-            ):
-                raise cut_off(file, number, line)
-            wrong = float(words[8]) if known else None
-            measured.append(Measured(words[2], words[3], int(words[0]), float(words[5]), wrong))
+        if heading := _columns(file, number, line):
+            columns = heading
+        elif ROW_LIKE.match(line):
+            if not columns:
+                raise UserError(
+                    f"{file}, line {number}: no heading above {quoted(line)} names its columns:"
+                    " give the whole output of the program"
+                )
+            measured.append(_measured(file, number, line, columns))
+    ends = [int(found["wrong"]) for line in lines if (found := END.match(line))]
+    if any(ends) and WRONG not in columns:
+        measured = [each._replace(wrong=float(sum(ends))) for each in measured]
     groups = [found["group"] for line in lines if (found := DEVICE.match(line))]
-    headings = [found["figure"] for line in lines if (found := HEADING.match(line))]
+    version = next((found for line in lines if (found := VERSION.match(line))), None)
     return Run(
-        program=programs[0],
+        program=_program(file, lines),
         version=version["version"] if version else "",
         nccl=int(version["nccl"]) if version else 0,
         ranks=groups.count(groups[0]) if groups else 0,
         measured=measured,
-        of_calls=CPU_TIME in headings,
+        of_calls=CPU_TIME in columns,
+        missing="" if ends else "the output ends without '# Out of bounds values'",
     )
 
 
-def _decoded(file: Path, content: bytes) -> Run:
-    try:
-        written = msgspec.json.decode(content, type=Written)
-    except msgspec.MsgspecError as error:
-        raise UserError(f"{file} is not the whole JSON of nccl-tests: {error}") from None
+def _program(file: Path, lines: list[str]) -> str:
+    """As it names itself; of older versions as the command that started it stands in the file."""
+    own = next((found["name"] for line in lines if (found := STARTING.match(line))), None)
+    if own is not None:
+        return own
+    named = {found[0] for line in lines for found in PROGRAM.finditer(line)}
+    if len(named) == 1:
+        return named.pop()
+    raise UserError(
+        f"{file} does not say of which operation it is, as those of older nccl-tests: add the line"
+        " '# Collective test starting: all_reduce_perf', or its like, above the table"
+    )
+
+
+def _columns(file: Path, number: int, line: str) -> list[str]:
+    """The names of the columns; empty: it is no heading."""
+    words = line.lstrip("# ").split()
+    if words[:3] == NCCL_1:
+        raise UserError(
+            f"{file}, line {number}: {quoted(line)} heads a table of NCCL 1's own tests, in another"
+            " unit: give the output of nccl-tests"
+        )
+    is_heading = words[:1] == [SIZE] and KIND in words and {TIME, CPU_TIME} & set(words)
+    return words if is_heading else []
+
+
+def _measured(file: Path, number: int, line: str, columns: list[str]) -> Measured:
+    """Of what is not in place: the first of two columns of one name."""
+    words = line.split()
+    if len(words) < len(columns) or (len(words) > len(columns) and columns[-1] != TIMESTAMP):
+        raise cut_off(file, number, line)
+    row: dict[str, str] = {}
+    for name, word in zip(columns, words, strict=False):
+        row.setdefault(name, word)
+    time = row.get(TIME) or row[CPU_TIME]
+    checked = row.get(WRONG, row.get(ERROR, NOT_LOOKED_AT))
+    known = checked != NOT_LOOKED_AT
+    if not all(map(FIGURE.match, [time, *([checked] if known else [])])):
+        raise cut_off(file, number, line)
+    return Measured(
+        kind=row[KIND],
+        combined=row.get(ADDED, NOT_COMBINED),
+        size=int(row[SIZE]),
+        time_us=float(time),
+        wrong=float(row.get(WRONG, 0)) if known else None,
+        root=row.get(ROOT, ""),
+    )
+
+
+def _decoded(printed: Printed) -> Run:
+    written = decode_json(printed, Written, "nccl-tests")
     out_of_place = [(result, result.out_of_place) for result in written.results]
     measured = [
         Measured(result.type, result.redop, result.size, figures.time, figures.nwrong)
@@ -252,4 +364,10 @@ def _scope(run: Run) -> str:
     return text
 
 
-SOURCE = Source("the output of nccl-tests, or their JSON", recognises, load)
+TOOL = Tool(
+    "nccl-tests, or their JSON",
+    titles,
+    load,
+    heading=HEADING,
+    title="# Collective test starting: all_reduce_perf",
+)

@@ -19,22 +19,24 @@ from nearpeak.observations.imported import (
     HOST_END,
     Row,
     Table,
-    beginning,
-    check_one_run,
     cut_off,
+    decode_json,
     library,
     message,
+    no_figures,
     observations,
 )
 from nearpeak.observations.observed import Observations
-from nearpeak.observations.source import Source
+from nearpeak.observations.printed import Printed
+from nearpeak.observations.source import Title, Tool, titles_where
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.identity import Who
 from nearpeak.terms.sizes import quoted
 
 WHO = Who("nvbandwidth")
+HEADING = re.compile(r"memcpy (?:CE|SM) .*bandwidth \(GB/s\)")  # of a matrix
 TITLE = re.compile(r"nvbandwidth Version: (?P<version>\S+)")
-JSON_MARK = re.compile(rb'"nvbandwidth"\s*:\s*\{')
+JSON_MARK = re.compile(r'"nvbandwidth"\s*:\s*\{')
 # Of each version that is read, what it copies at once where -b does not say otherwise.
 DEFAULT_MIB = {"v0.6": 64, "v0.7": 512, "v0.8": 512, "v0.9": 512}
 BEYOND_CACHES_MIB = 256  # the cache of no GPU has half of that
@@ -131,23 +133,22 @@ KNOWN = {
 PARTS = re.compile(r"_(read|write)[12]$")  # of a matrix whose total is told too
 
 
-def recognises(place: Path) -> bool:
-    """Whether it is a file with the heading of the program, or its JSON."""
-    begin = beginning(place)
-    lines = begin.decode("utf-8", errors="replace").splitlines()
-    written = begin.lstrip()[:1] == b"{" and JSON_MARK.search(begin) is not None
-    return written or any(map(TITLE.match, lines))
+def titles(printed: Printed) -> list[Title]:
+    """Find the runs, or the JSON of one."""
+    if JSON_MARK.search(printed.document):
+        return [Title(1, WHO.library)]
+    return titles_where(printed.lines, lambda line: WHO.library if TITLE.match(line) else None)
 
 
-def load(file: Path) -> Observations:
+def load(printed: Printed) -> Observations:
     """A launch for each cell of the matrices that are known here.
 
     Raises:
         UserError: its version or the size of its copies is not known, it has no matrix that is
             read, or one is not whole.
     """
-    content = file.read_bytes()
-    output = _decoded(file, content) if content.lstrip()[:1] == b"{" else _parsed(file, content)
+    file = printed.file
+    output = _decoded(printed) if JSON_MARK.search(printed.document) else _parsed(printed)
     if output.version not in DEFAULT_MIB:
         known = ", ".join(DEFAULT_MIB)
         raise UserError(f"{file} is of nvbandwidth {quoted(output.version)}; read are {known}")
@@ -159,16 +160,25 @@ def load(file: Path) -> Observations:
     mib = output.mib or DEFAULT_MIB[output.version]
     tables = [table for matrix in output.matrices for table in _tables(output, matrix, mib)]
     if not tables:
-        raise UserError(f"{file} holds no figures that are read here: {', '.join(KNOWN)}")
+        raise _nothing_read(printed, output)
     scope = " ".join(_unsaid(output, mib))
     told = library(WHO, output.version, "nvbandwidth", scope, mpi=False)
-    return observations(file, told, tables, "nvbandwidth")
+    return observations(printed, told, tables, "nvbandwidth")
 
 
-def _parsed(file: Path, content: bytes) -> Output:
-    lines = content.decode("utf-8", errors="replace").splitlines()
-    titles = [found["version"] for line in lines if (found := TITLE.match(line))]
-    check_one_run(file, len(titles))
+def _nothing_read(printed: Printed, output: Output) -> UserError:
+    there = list(dict.fromkeys([*output.passed, *(matrix.key for matrix in output.matrices)]))
+    if not there:
+        return no_figures(printed)
+    return UserError(
+        f"{printed.file} holds no testcase with figures that are read here, but"
+        f" {', '.join(there)}: give one of {', '.join(KNOWN)}"
+    )
+
+
+def _parsed(printed: Printed) -> Output:
+    file, lines = printed.file, printed.lines
+    version = next(found["version"] for line in lines if (found := TITLE.match(line)))
     sizes = [int(found["mib"]) for line in lines if (found := BUFFER_SIZE.match(line))]
     matrices: list[Matrix] = []
     passed: list[str] = []
@@ -195,7 +205,7 @@ def _parsed(file: Path, content: bytes) -> Output:
     if running:
         raise _cut_short(file, running)
     return Output(
-        version=titles[0],
+        version=version,
         mib=sizes[0] if sizes else None,
         smaller=any(SMALLER in line for line in lines),
         matrices=matrices,
@@ -215,11 +225,9 @@ def _cut_short(file: Path, testcase: str) -> UserError:
     )
 
 
-def _decoded(file: Path, content: bytes) -> Output:
-    try:
-        root = msgspec.json.decode(content, type=Written).nvbandwidth
-    except msgspec.MsgspecError as error:
-        raise UserError(f"{file} is not the whole JSON of nvbandwidth: {error}") from None
+def _decoded(printed: Printed) -> Output:
+    file = printed.file
+    root = decode_json(printed, Written, "nvbandwidth").nvbandwidth
     matrices, passed = [], []
     for testcase in root.testcases:
         rows = [list(map(str, row)) for row in testcase.bandwidth_matrix]
@@ -289,4 +297,6 @@ def _unsaid(output: Output, mib: int) -> Iterator[str]:
         yield f"Passed over, as nothing here measures the same: {', '.join(others)}."
 
 
-SOURCE = Source("the output of nvbandwidth, or its JSON", recognises, load)
+TOOL = Tool(
+    "nvbandwidth, or its JSON", titles, load, heading=HEADING, title="nvbandwidth Version: v0.8"
+)

@@ -7,6 +7,7 @@ printed stands in OMB's c/util/osu_util.c (print_header) and c/util/osu_util_mpi
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -15,34 +16,37 @@ from nearpeak.errors import UserError
 from nearpeak.observations.imported import (
     Row,
     Table,
-    beginning,
-    check_one_run,
     collective,
     cut_off,
     library,
     message,
+    no_figures,
     observations,
 )
 from nearpeak.observations.observed import Observations
-from nearpeak.observations.source import Source
+from nearpeak.observations.printed import Printed
+from nearpeak.observations.source import Title, Tool, titles_where
+from nearpeak.observations.sources.reductions import type_axis
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.buffers import HOST
 from nearpeak.terms.identity import Who
 from nearpeak.terms.sizes import parse_bytes, quoted
 
 WHO = Who("osu")
-# What launchers put before each line (srun -l) and within (mpiexec -l, mpirun --tag-output).
-TAG = re.compile(r"^\d+: ?|(\[\d+\]|\[\d+,\d+\]<\w+>:) ?")
-TITLE = re.compile(
-    r"# OSU MPI(?P<call>_\w+)?(?P<accelerator>-\w+)? (?P<test>.+) Test( v(?P<version>\S+))?\s*$"
+# Also of programs for another library than MPI, or in another language.
+ANY_TITLE = re.compile(
+    r"(?:# ?)?(?P<title>(?:OSU|OMB) (?P<of>.+) Test)"
+    r"(?: v(?P<version>\S+)| \(Version (?P<old>\S+)\))?"
 )
+OF_MPI = re.compile(r"MPI(?P<accelerator>-\w+)? (?P<test>.+)")
 BUFFERS = re.compile(
     r"# Send Buffer on \w+ \((?P<send>[HDM])[HD]?\)"
-    r" and Receive Buffer on \w+ \((?P<receive>[HDM])[HD]?\)\s*$"
+    r" and Receive Buffer on \w+ \((?P<receive>[HDM])[HD]?\)$"
 )
 WINDOW = re.compile(r"# .*\bwindow size: *(?P<window>\d+)\b", re.IGNORECASE)
+SIZE = re.compile(r"# ?Size\s")
 HEADING = re.compile(
-    r"# Size\s+((Avg )?Latency ?\((?P<time>us)\)|(Bi-)?Bandwidth ?\(MB/s\))(?P<more>.*)"
+    r"# ?Size\s+((Avg )?Latency ?\((?P<time>us)\)|(Bi-)?Bandwidth ?\(MB/s\))(?P<more>.*)"
 )
 DATATYPE = re.compile(r"# Datatype: MPI_(?P<type>\w+)\.")
 UNSAID = "float"  # of reductions in versions that do not say it: MPI_FLOAT (OMB 5.3's source)
@@ -52,13 +56,13 @@ TAIL = r"P\d+ Tail (?:Lat\(us\)|BW\(MB/s\))"
 NAMED = (MINIMUM, MAXIMUM, ITERATIONS, VALIDATION)
 COLUMN = re.compile("|".join([*map(re.escape, NAMED), TAIL, r"\S+(?: \S+)*"]))
 # What looks like a row, or its beginning; and a whole one.
-ROW_LIKE = re.compile(r"\d+[KMG]?(\s*$|\s+-?(\d|nan\b|inf\b))", re.IGNORECASE)
+ROW_LIKE = re.compile(r"\d+[KMG]?($|\s+-?(\d|nan\b|inf\b))", re.IGNORECASE)
 FIGURE = r"\d+\.\d\d"  # OMB's FLOAT_PRECISION: with fewer decimals it was cut off
 SHAPES = {ITERATIONS: r"\d+", VALIDATION: "Pass|Fail"}  # of what is no figure
-WRONG = re.compile(r"DATA VALIDATION ERROR: .* on message size (?P<size>\d+)\.?\s*$")
+WRONG = re.compile(r"DATA VALIDATION ERROR: .* on message size (?P<size>\d+)\.?$")
 
 
-class Printed(NamedTuple):
+class Known(NamedTuple):
     """What one of the programs prints, and what that is here."""
 
     benchmark: Benchmark
@@ -69,7 +73,7 @@ class Printed(NamedTuple):
 class Output(NamedTuple):
     """What one run of a program printed."""
 
-    printed: Printed
+    known: Known
     version: str
     buffers: str | None  # None: it does not say
     window: int | None
@@ -82,11 +86,11 @@ class Output(NamedTuple):
 # By the title of the program's output. Its rates are in MB/s (1e6). Not Reduce_scatter_block: its
 # sizes are of all ranks' blocks, ours of one, and how many ranks there were is not printed.
 KNOWN = {
-    "Latency": Printed(message("latency", "us"), window=1),
-    "Bandwidth": Printed(message("bw", "GB/s", symmetric=False), 1e-3),
-    "Bi-Directional Bandwidth": Printed(message("bibw", "GB/s"), 1e-3),
+    "Latency": Known(message("latency", "us"), window=1),
+    "Bandwidth": Known(message("bw", "GB/s", symmetric=False), 1e-3),
+    "Bi-Directional Bandwidth": Known(message("bibw", "GB/s"), 1e-3),
     **{
-        f"{title} Latency": Printed(collective(name))
+        f"{title} Latency": Known(collective(name))
         for title, name in (
             ("Allgather", "allgather"),
             ("Allgatherv", "allgatherv"),
@@ -106,20 +110,31 @@ KNOWN = {
 }
 
 
-def recognises(place: Path) -> bool:
-    """Whether it is a file with the title of one of these programs."""
-    return any(map(TITLE.match, _lines(beginning(place))))
+NAMES = ", ".join(f"osu_{printed.benchmark.name}" for printed in KNOWN.values())
 
 
-def load(file: Path) -> Observations:
+def titles(printed: Printed) -> list[Title]:
+    """Find the runs of all programs of the suite, also of those that are not read."""
+
+    def program(line: str) -> str | None:
+        title = ANY_TITLE.fullmatch(line)
+        if title is None:
+            return None
+        known = _known(title)
+        return f"osu_{known.benchmark.name}" if known else title["title"]
+
+    return titles_where(printed.lines, program)
+
+
+def load(printed: Printed) -> Observations:
     """One launch of one benchmark.
 
     Raises:
-        UserError: it has no figures, is of a program that is not known, or of several runs, or a
-            row of its table is not whole; or nobody could tell where its buffers were.
+        UserError: it has no figures, is of a program that is not known, or a row of its table is
+            not whole; or nobody could tell where its buffers were.
     """
-    output = _parse(file)
-    benchmark, factor, _ = output.printed
+    output = _parse(printed)
+    benchmark, factor, _ = output.known
     table = Table(
         benchmark=benchmark,
         buffers=output.buffers or HOST,
@@ -130,46 +145,55 @@ def load(file: Path) -> Observations:
         axes=_axes(output),
     )
     told = library(WHO, output.version, "OSU micro-benchmarks", " ".join(_unsaid(output)))
-    return observations(file, told, [table], "OMB")
+    return observations(printed, told, [table], "OMB")
 
 
-def _lines(content: bytes) -> list[str]:
-    """Without what a launcher put into them."""
-    text = content.decode("utf-8-sig", errors="replace")
-    return [TAG.sub(lambda tag: " " * (tag.start() > 0), line) for line in text.splitlines()]
+def _known(title: re.Match[str]) -> Known | None:
+    """None: of another library than MPI, or of a program that is not read."""
+    of_mpi = OF_MPI.fullmatch(title["of"])
+    return KNOWN.get(of_mpi["test"]) if of_mpi else None
 
 
-def _parse(file: Path) -> Output:
-    lines = _lines(file.read_bytes())
-    titles = [title for line in lines if (title := TITLE.match(line))]
-    one_sided = bool(titles and titles[0]["call"])
-    printed = KNOWN.get(titles[0]["test"]) if titles and not one_sided else None
-    if printed is None:
-        names = ", ".join(f"osu_{known.benchmark.name}" for known in KNOWN.values())
-        raise UserError(f"{file} is of no OSU program that is read here: {names}")
-    check_one_run(file, len(titles), "the output of each")
-    rows, columns = _table(file, lines, printed.benchmark)
+def _parse(printed: Printed) -> Output:
+    file, lines = printed.file, printed.lines
+    title = next(found for line in lines if (found := ANY_TITLE.fullmatch(line)))
+    known = _known(title)
+    if known is None:
+        raise UserError(
+            f"{file} is of {title['title']!r}, which is not read here; read are {NAMES}"
+        )
+    rows, columns = _table(file, lines, known.benchmark)
     if not rows:
-        raise UserError(f"{file} holds no figures: give the whole output of the program")
-    if len({row.size_bytes for row in rows}) < len(rows):
-        raise UserError(f"{file} holds several tables: give a file with one of them")
+        raise no_figures(printed)
+    datatypes = [said[1].lower() for line in lines if (said := DATATYPE.match(line))]
+    _check_one_table(file, rows, datatypes)
     told_wrong = {int(told["size"]) for line in lines if (told := WRONG.match(line))}
     if told_wrong and not any(row.wrong for row in rows):  # the column, or the row, is lost
         rows = [row for row in rows if row.size_bytes not in told_wrong]
         rows += [Row(size, 0.0, None, None, wrong=True) for size in sorted(told_wrong)]
     window = next((int(told["window"]) for line in lines if (told := WINDOW.match(line))), None)
     return Output(
-        printed=printed,
-        version=titles[0]["version"] or "",
-        buffers=_buffers(file, lines, titles[0]["accelerator"] or ""),
-        window=printed.window or window,
-        datatype=next(
-            (said[1].lower() for line in lines if (said := DATATYPE.match(line))), UNSAID
-        ),
+        known=known,
+        version=title["version"] or title["old"] or "",
+        buffers=_buffers(file, lines, accelerated="-" in title["of"].split()[0]),
+        window=known.window or window,
+        datatype=datatypes[0] if datatypes else UNSAID,
         validated=VALIDATION in columns or bool(told_wrong),
         slowest=MAXIMUM in columns,
         rows=rows,
     )
+
+
+def _check_one_table(file: Path, rows: list[Row], datatypes: list[str]) -> None:
+    if len(datatypes) > 1:
+        raise UserError(
+            f"{file} holds several tables, of {', '.join(datatypes)}: give a file with one of them"
+        )
+    size, times = Counter(row.size_bytes for row in rows).most_common(1)[0]
+    if times > 1:
+        raise UserError(
+            f"{file} has {times} rows of {size} bytes below one title: give a file with one table"
+        )
 
 
 def _table(file: Path, lines: list[str], benchmark: Benchmark) -> tuple[list[Row], list[str]]:
@@ -177,7 +201,7 @@ def _table(file: Path, lines: list[str], benchmark: Benchmark) -> tuple[list[Row
     columns: list[str] | None = None
     rows: list[Row] = []
     for number, line in enumerate(lines, 1):
-        if line.startswith("# Size"):
+        if SIZE.match(line):
             columns = _columns(file, line, benchmark.main.unit == "us")
         elif columns is not None and ROW_LIKE.match(line):
             row = _row(line, columns, benchmark)
@@ -220,13 +244,14 @@ def _row(line: str, columns: list[str], benchmark: Benchmark) -> Row | None:
 
 def _axes(output: Output) -> dict[str, str]:
     """What is known of our axes: all messages of a window have one buffer (-b single)."""
-    if output.printed.benchmark.family == "pt2pt":
-        return {"reuse": "fixed" if output.printed.window == 1 else "single"}
-    return {"type": output.datatype}
+    benchmark = output.known.benchmark
+    if benchmark.family == "pt2pt":
+        return {"reuse": "fixed" if output.known.window == 1 else "single"}
+    return type_axis(benchmark, output.datatype)
 
 
-def _buffers(file: Path, lines: list[str], accelerator: str) -> str | None:
-    """Those of both ranks; None where the output does not say, and has nothing of accelerators.
+def _buffers(file: Path, lines: list[str], *, accelerated: bool) -> str | None:
+    """Those of both ranks; None where the output does not say, and its title names no accelerator.
 
     Programs with a title of an accelerator do not always say (OMB 7.4): in host memory, OMB's
     default, such buffers hardly were.
@@ -235,7 +260,7 @@ def _buffers(file: Path, lines: list[str], accelerator: str) -> str | None:
     found = BUFFERS.match(said[0]) if said else None
     if found:
         return f"{found['send']},{found['receive']}"
-    if said or accelerator:
+    if said or accelerated:
         raise UserError(
             f"{file} does not say in which memory its buffers were: add the line that tells it"
             " above the table, as '# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)'"
@@ -253,7 +278,7 @@ def _unsaid(output: Output) -> Iterator[str]:
         yield "It names no buffers: they are taken as in host memory (H,H), OMB's default."
     else:
         yield f"Buffers are {output.buffers}, as it says."
-    if output.printed.benchmark.family == "collective":
+    if output.known.benchmark.family == "collective":
         yield "It does not say how many ranks there were."
         if output.slowest:
             yield "Figures are those of the slowest rank, as ours are."
@@ -262,7 +287,7 @@ def _unsaid(output: Output) -> Iterator[str]:
                 "Figures are means of the ranks' times (ours are of the slowest rank: OMB's -f has"
                 " a column of it)."
             )
-    elif output.printed.window is None:
+    elif output.known.window is None:
         yield "All messages of a window have one buffer, unless -b multiple was given."
         if output.window is None:
             yield "How many messages were in flight is not known (64 unless -W was given)."
@@ -270,4 +295,10 @@ def _unsaid(output: Output) -> Iterator[str]:
         yield "Payloads were not validated (-c)."
 
 
-SOURCE = Source("the output of osu_latency, osu_bw, osu_bibw or osu_COLLECTIVE", recognises, load)
+TOOL = Tool(
+    "OMB (osu_latency, osu_bw, osu_bibw or osu_COLLECTIVE)",
+    titles,
+    load,
+    heading=HEADING,
+    title="# OSU MPI Latency Test v7.4",
+)

@@ -6,6 +6,7 @@ perftest_parameters.c (of 4.5 to 26.04): print_report_bw, print_report_lat.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,36 +18,43 @@ from nearpeak.observations.imported import (
     PAIR,
     Row,
     Table,
-    beginning,
-    check_one_run,
     cut_off,
+    decode_json,
     library,
-    lines_of,
     message,
+    no_figures,
     observations,
 )
 from nearpeak.observations.observed import Observations
-from nearpeak.observations.source import Source
+from nearpeak.observations.printed import Printed
+from nearpeak.observations.source import Title, Tool, titles_where
 from nearpeak.terms.benchmarks import Benchmark, Metric
 from nearpeak.terms.buffers import HOST
 from nearpeak.terms.identity import Who
 
 WHO = Who("perftest")
-ANY_TITLE = re.compile(r"\s+(?P<title>(Send|RDMA_\w+|Atomic)\b.* Test)\s*$")
+ANY_TITLE = re.compile(
+    r"(?P<title>(?:Send|RDMA_\w+|Atomic \w+|Raw Ethernet)(?: Bidirectional| Post List)*"
+    r" (?:BW|Latency|\w+ Lat) Test)"
+)
 TITLE = re.compile(  # in text, and in JSON with _ in place of blanks
     r"(?P<verb>Send|RDMA_Write|RDMA_Read)[ _](?P<both>Bidirectional[ _])?(Post[ _]List[ _])?"
     r"(?P<what>BW|Latency)[ _]Test"
 )
-JSON_MARK = b'"test_info"'
-HEADING = re.compile(r" #bytes\s+(#sl\s+)?#iterations\s")
+JSON_MARK = '"test_info"'
+HEADING = re.compile(r"#bytes\s+(#sl\s+)?#iterations\s")
 COLUMN = re.compile(r"#\w+|tps average|[\w.%]+(?: [\w.]+)*\[[^\]]+\]")
-ROW_LIKE = re.compile(r"\s*\d+\s+\d+(\s|$)")
-FIGURE = re.compile(r"\d+\.\d\d")  # at least two decimals: with fewer it was cut off
-QPS = re.compile(r" Number of qps\s*: (?P<number>\d+)")
-DEPTH = re.compile(r" TX depth\s*: (?P<number>\d+)")
-CONNECTION = re.compile(r" Connection type\s*: (?P<kind>\w+)")
-DEVICE = re.compile(r".*\bDevice\s*: (?P<name>\S+)")
-GPU = re.compile(r"(initializing CUDA|.*allocated GPU buffer| Use (ROCm|MUSA) memory\s*: ON)")
+ROW_LIKE = re.compile(r"\d+\s+\d+(\s|$)")
+RULE = re.compile(r"-{20,}")  # below a whole table
+LARGEST = 1 << 23  # bytes: the last size of -a
+FIGURE = re.compile(r"-?\d+\.\d\d+")  # at least two decimals: with fewer it was cut off
+WHOLE = re.compile(r"\d{1,18}")
+SIZE, COUNT = "#bytes", "#iterations"
+QPS = re.compile(r"\bNumber of qp(?:s|'s running)\s*:?\s*(?P<number>\d+)")
+DEPTH = re.compile(r"\bTX depth\s*:\s*(?P<number>\d+)")
+CONNECTION = re.compile(r"\bConnection type\s*:\s*(?P<kind>\w+)")
+DEVICE = re.compile(r"\bDevice\s*:\s*(?P<name>\S+)")
+GPU = re.compile(r"\binitializing CUDA|\ballocated GPU buffer|\bUse (ROCm|MUSA) memory\s*: ON")
 GBS = {"MB/sec": 1.048576e-3, "MiB/sec": 1.048576e-3, "Gb/sec": 0.125}  # both are of 2^20 bytes
 # Of several columns the first that is there: a median, or a mean where a run was timed as a whole.
 MEDIAN, MEAN, LEAST = "t_typical[usec]", "t_avg[usec]", "t_min[usec]"
@@ -72,29 +80,35 @@ class Output(NamedTuple):
     connection: str
     device: str
     gpu: bool  # the buffers of the end that wrote it were in a GPU
+    tables: int = 1  # how many there are
+    missing: str = ""  # what the end of the output lacks
 
 
-def recognises(place: Path) -> bool:
-    """Whether it is a file with the title of one of these programs, or their JSON."""
-    begin = beginning(place)
-    lines = begin.decode("utf-8", errors="replace").splitlines()
-    return any(map(ANY_TITLE.match, lines)) or (begin.lstrip()[:1] == b"{" and JSON_MARK in begin)
+def titles(printed: Printed) -> list[Title]:
+    """Find the runs of all programs of the suite, also of those that are not read; or its JSON."""
+    if JSON_MARK in printed.document:
+        return [Title(1, WHO.library)]
+
+    def program(line: str) -> str | None:
+        title = ANY_TITLE.fullmatch(line)
+        return title["title"] if title else None
+
+    return titles_where(printed.lines, program)
 
 
-def load(file: Path) -> Observations:
+def load(printed: Printed) -> Observations:
     """One launch of one benchmark.
 
     Raises:
-        UserError: it has no figures, is of a program that is not known, of several runs or of
-            several tables, or a row is not whole.
+        UserError: it has no figures, is of a program that is not known or of several tables, or a
+            row is not whole.
     """
-    content = file.read_bytes()
-    output = _decoded(file, content) if content.lstrip()[:1] == b"{" else _parsed(file, content)
+    file = printed.file
+    output = _decoded(printed) if JSON_MARK in printed.document else _parsed(printed)
     test = _test(file, output.title)
     if not output.rows:
-        raise UserError(f"{file} holds no figures: give the whole output of the program")
-    if len({row.size_bytes for row in output.rows}) < len(output.rows):
-        raise UserError(f"{file} holds several tables: run it without --report-both")
+        raise no_figures(printed)
+    _check_once(file, output)
     read = test["verb"] == "RDMA_Read"
     if test["what"] == "BW":
         benchmark = BOTH_WAYS if test["both"] else ONE_WAY
@@ -112,64 +126,97 @@ def load(file: Path) -> Observations:
         axes={"reuse": "fixed"},
     )
     told = library(WHO, "", "perftest", " ".join(_unsaid(output, table)), mpi=False)
-    return observations(file, told, [table], "perftest")
+    return observations(printed, told, [table], "perftest", output.missing)
+
+
+def _check_once(file: Path, output: Output) -> None:
+    """UserError where a size is there several times."""
+    size, times = Counter(row.size_bytes for row in output.rows).most_common(1)[0]
+    if times > 1 and output.tables > 1:
+        raise UserError(f"{file} holds several tables: run it without --report-both")
+    if times > 1:
+        raise UserError(
+            f"{file} has {times} figures of {size} bytes, as runs that do not end print them: run"
+            " it for one figure of each size, without --run_infinitely"
+        )
 
 
 def _test(file: Path, title: str) -> re.Match[str]:
     found = TITLE.fullmatch(title)
     if found is None:
         raise UserError(
-            f"{file} is of {title!r}, which is not read here: ib_write_bw, ib_read_bw, ib_send_bw,"
-            " ib_write_lat, ib_read_lat, ib_send_lat"
+            f"{file} is of {title!r}, which is not read here; read are ib_write_bw, ib_read_bw,"
+            " ib_send_bw, ib_write_lat, ib_read_lat, ib_send_lat"
         )
     return found
 
 
-def _parsed(file: Path, content: bytes) -> Output:
-    lines = lines_of(content)
-    titles = [found["title"] for line in lines if (found := ANY_TITLE.match(line))]
-    check_one_run(file, len(titles))
-    _test(file, titles[0])
+def _parsed(printed: Printed) -> Output:
+    file, lines = printed.file, printed.lines
+    title = next(found["title"] for line in lines if (found := ANY_TITLE.fullmatch(line)))
+    _test(file, title)
     columns: list[str] = []
     rows: list[Row] = []
+    tables, closed = 0, False
     for number, line in enumerate(lines, 1):
         if HEADING.match(line):
             columns = COLUMN.findall(line)
+            tables += 1
         elif columns and ROW_LIKE.match(line):
-            row = _row(columns, line.split())
-            if row is None:
-                raise cut_off(file, number, line)
-            rows.append(row)
+            rows.append(_row(file, number, columns, line))
+        elif rows:
+            closed = closed or RULE.match(line) is not None
+    whole = closed or len(rows) < 2 or rows[-1].size_bytes == LARGEST
     return Output(
-        title=titles[0],
+        title=title,
+        tables=tables,
+        missing="" if whole else "the output ends without the line that closes its table",
         rows=rows,
         mean=MEDIAN not in columns,
         qps=int(_said(QPS, lines) or 1),
         depth=int(_said(DEPTH, lines) or 0) or None,
         connection=_said(CONNECTION, lines),
         device=_said(DEVICE, lines),
-        gpu=any(map(GPU.match, lines)),
+        gpu=any(map(GPU.search, lines)),
     )
 
 
 def _said(what: re.Pattern[str], lines: list[str]) -> str:
     """The first of them; empty: none is there."""
-    return next((found[1] for line in lines if (found := what.match(line))), "")
+    return next((found[1] for line in lines if (found := what.search(line))), "")
 
 
-def _row(columns: list[str], words: list[str]) -> Row | None:
-    """None: it is not whole."""
+def _row(file: Path, number: int, columns: list[str], line: str) -> Row:
+    words = line.split()
     values = dict(zip(columns, words, strict=False))
     name = next((name for name in columns if name.startswith((RATE, MEDIAN))), MEAN)
-    if len(words) != len(columns) or not FIGURE.match(values.get(name, "")):
-        return None
-    factor = GBS[name[name.index("[") + 1 : -1]] if name.startswith(RATE) else 1.0
     least = values.get(LEAST)
+    figures = [values.get(name, ""), *([least] if least is not None else [])]
+    counts = [values.get(SIZE, ""), values.get(COUNT, "")]
+    if (
+        len(words) != len(columns)
+        or not all(map(FIGURE.fullmatch, figures))
+        or not all(map(WHOLE.fullmatch, counts))
+    ):
+        raise cut_off(file, number, line)
+    if float(values[name]) < 0:
+        raise _below_zero(f"{file}, line {number}: {name} is {values[name]}")
+    unit = name[name.index("[") + 1 : -1]
+    factor = GBS.get(unit) if name.startswith(RATE) else 1.0
+    if factor is None:
+        raise UserError(f"{file} has rates in {unit}; read are {', '.join(GBS)}")
     return Row(
-        size_bytes=int(values["#bytes"]),
+        size_bytes=int(values[SIZE]),
         value=float(values[name]) * factor,
         minimum=float(least) if least else None,
-        iterations=int(values["#iterations"]),
+        iterations=int(values[COUNT]),
+    )
+
+
+def _below_zero(words: str) -> UserError:
+    return UserError(
+        f"{words}, and nothing is below 0: perftest counted wrongly; run it again, or for a shorter"
+        " time"
     )
 
 
@@ -180,15 +227,14 @@ class Written(msgspec.Struct):
     results: dict[str, float]
 
 
-def _decoded(file: Path, content: bytes) -> Output:
-    try:
-        written = msgspec.json.decode(content, type=Written)
-    except msgspec.MsgspecError as error:
-        raise UserError(
-            f"{file} is not the whole JSON of perftest ({error}): give what it prints, which older"
-            " ones have alone"
-        ) from None
+def _decoded(printed: Printed) -> Output:
+    file = printed.file
+    remedy = "give what it prints, which older ones have alone"
+    written = decode_json(printed, Written, "perftest", remedy)
     said, results = written.test_info, written.results
+    for name in ("BW_average", "t_typical", "t_avg"):
+        if results.get(name, 0.0) < 0:
+            raise _below_zero(f"{file}: {name} is {results[name]:g}")
     try:
         row = _of_json(file, results)
     except KeyError as error:
@@ -248,4 +294,10 @@ def _unsaid(output: Output, table: Table) -> Iterator[str]:
         yield "Buffers of the end that wrote it were in host memory; the other's are taken so, too."
 
 
-SOURCE = Source("the output of perftest's programs, or their JSON", recognises, load)
+TOOL = Tool(
+    "perftest's programs, or their JSON",
+    titles,
+    load,
+    heading=HEADING,
+    title="RDMA_Write BW Test",
+)

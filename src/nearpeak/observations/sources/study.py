@@ -34,7 +34,6 @@ from nearpeak.observations.observed import (
     Session,
     Summary,
 )
-from nearpeak.observations.source import Source
 from nearpeak.study import journal, records
 from nearpeak.study.answers import Answers, asked, believes
 from nearpeak.study.plan import SCHEMA as PLAN_SCHEMA
@@ -440,6 +439,3 @@ def _asked(plan: Plan, curve: Curve) -> Iterator[Case]:
     for metric, size in asked(plan, named(plan.benchmarks, curve.benchmark)):
         if metric == curve.metric:
             yield curve.at(size)
-
-
-SOURCE = Source("a folder of `nearpeak study`", Path.is_dir, load)

@@ -3,6 +3,8 @@
 must have both, or batch files (-b) must name its tests by what they are.
 
 What is printed stands in UCX's src/tools/perf/perftest_run.c (of 1.22), the tests in perftest.c.
+Old versions name no window, and neither stages nor tests before their rows, of which the last is
+that of the whole test.
 """
 
 import re
@@ -14,23 +16,25 @@ from nearpeak.errors import UserError
 from nearpeak.observations.imported import (
     Row,
     Table,
-    beginning,
     cut_off,
     library,
-    lines_of,
     message,
     observations,
 )
 from nearpeak.observations.observed import Observations
-from nearpeak.observations.source import Source
+from nearpeak.observations.printed import Printed
+from nearpeak.observations.source import Title, Tool, titles_where
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.identity import Who
 from nearpeak.terms.sizes import quoted
 
-WHO = Who("ucx_perftest")
-FIELD = re.compile(r"\| (?P<name>[A-Z][\w ]+):\s+(?P<value>.*?)\s*\|\s*$")
+NAME = "ucx_perftest"
+WHO = Who(NAME)
+API = re.compile(r"\| API: ")
+FIELD = re.compile(r"\| (?P<name>[A-Z][\w ]+):\s+(?P<value>.*?)\s*\|$")
 HEADING = re.compile(
-    r"\|\s+(?P<kind>Stage|Test)\s+\| # iterations \| *((?P<rank>[\d.]+)%ile|typical) +\|"
+    r"\|\s+((?P<kind>Stage|Test)\s+\|\s+)?# iterations \|"
+    r" *((?P<rank>[\d.]+)%ile|typical) +\|"
 )
 CSV = re.compile(r"(\S+,)?iterations,[\d.]+_percentile_lat,")
 BATCH = re.compile(r"\+(?P<name>[^-+|\s][^+|\s]*?)-*\+-")  # stands in the rule above its figures
@@ -108,22 +112,22 @@ class Figures(NamedTuple):
     rank: str  # of the percentile among them
 
 
-def recognises(place: Path) -> bool:
-    """Whether it is a file with the heading of its server, or of its client."""
-    lines = beginning(place).decode("utf-8", errors="replace").splitlines()
-    return any(
-        line.startswith("| API: ") or HEADING.match(line) or CSV.match(line) for line in lines
+def titles(printed: Printed) -> list[Title]:
+    """Of its servers, or of its clients where no server's output is there."""
+    server = titles_where(printed.lines, lambda line: NAME if API.match(line) else None)
+    return server or titles_where(
+        printed.lines, lambda line: NAME if HEADING.match(line) or CSV.match(line) else None
     )
 
 
-def load(file: Path) -> Observations:
+def load(printed: Printed) -> Observations:
     """A launch for each test, with all its sizes.
 
     Raises:
         UserError: it does not say what was measured, or has no figures of it; a test is not known,
             or a row is not whole.
     """
-    lines = lines_of(file.read_bytes())
+    file, lines = printed.file, printed.lines
     if any(map(CSV.match, lines)):
         raise UserError(f"{file} is a table of commas: run it without -v")
     told, figures = list(_told(file, lines)), list(_figures(file, lines))
@@ -160,19 +164,21 @@ def load(file: Path) -> Observations:
     if any(len({row.size_bytes for row in table.rows}) < len(table.rows) for table in tables):
         raise UserError(f"{file} has several figures of one test and size: give each run alone")
     scope = " ".join(_unsaid(by_names=by_names, medians=medians))
-    return observations(file, library(WHO, "", "UCX", scope, mpi=False), tables, "ucx_perftest")
+    return observations(printed, library(WHO, "", "UCX", scope, mpi=False), tables, NAME)
 
 
 def _told(file: Path, lines: list[str]) -> Iterator[Test]:
     """Of the headings that the server prints, in order."""
     said: dict[str, str] = {}
     for line in lines:
-        if not (field := FIELD.match(line)):
-            continue
-        said[field["name"]] = field["value"]
-        if field["name"] == "Window size":  # the last of those that all tests have
+        field = FIELD.match(line)
+        if field and field["name"] in said:
             yield _test(file, said)
             said = {}
+        if field:
+            said[field["name"]] = field["value"]
+    if said:
+        yield _test(file, said)
 
 
 def _test(file: Path, said: dict[str, str]) -> Test:
@@ -182,10 +188,11 @@ def _test(file: Path, said: dict[str, str]) -> Test:
         raise UserError(f"{file} is of {words!r} ({api}); read are the tests {', '.join(BY_NAME)}")
     memories = [said.get(f"{end} memory", "") for end in ("Send", "Recv")]
     unknown = [memory for memory in memories if memory not in MEMORIES]
-    size, window = said.get("Message size", ""), said["Window size"]
-    if unknown or not size.isdigit() or not window.isdigit():
+    size, window = said.get("Message size", ""), said.get("Window size", "")
+    if unknown or not size.isdigit():
         raise UserError(f"{file}: the heading of {words!r} is not whole: give the whole output")
-    return Test(kind, int(size), ",".join(MEMORIES[memory] for memory in memories), int(window))
+    in_flight = 1 if kind.of_times else int(window) if window.isdigit() else None
+    return Test(kind, int(size), ",".join(MEMORIES[memory] for memory in memories), in_flight)
 
 
 def _named(file: Path, name: str) -> Test:
@@ -200,9 +207,12 @@ def _named(file: Path, name: str) -> Test:
 def _figures(file: Path, lines: list[str]) -> Iterator[Figures]:
     """What the client prints in the end of each test."""
     name, heading = "", None
+    last: Figures | None = None  # of a test of old versions
     for number, line in enumerate(lines, 1):
         if found := HEADING.match(line):
-            heading, name = found, ""
+            if last is not None:
+                yield last
+            heading, name, last = found, "", None
         elif found := BATCH.match(line):
             name = found["name"]
         elif heading is not None and (row := _row(line.split(), heading["kind"] == "Stage")):
@@ -210,7 +220,13 @@ def _figures(file: Path, lines: list[str]) -> Iterator[Figures]:
             if len(words) != FIGURES or not all(map(NUMBER.fullmatch, words)):
                 raise cut_off(file, number, line, " of one thread")
             values = [float(word.replace(",", "")) for word in words]
-            yield Figures(own or name, values, heading["rank"] or MEDIAN_RANK)
+            figures = Figures(own or name, values, heading["rank"] or MEDIAN_RANK)
+            if heading["kind"]:
+                yield figures
+            else:
+                last = figures
+    if last is not None:
+        yield last
 
 
 def _row(words: list[str], stages: bool) -> tuple[str, list[str]] | None:
@@ -247,4 +263,4 @@ def _unsaid(*, by_names: bool, medians: bool) -> Iterator[str]:
         )
 
 
-SOURCE = Source("the output of ucx_perftest", recognises, load)
+TOOL = Tool(NAME, titles, load, several=True)

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The output of a tool, without the tags and colours that launchers, terminals and editors add.
+
+All output comes through `read`, so that no source knows of tags, colours, margins or line ends.
+"""
+
+import errno
+import os
+import re
+import sys
+from collections.abc import Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import NamedTuple
+
+from nearpeak.errors import UserError
+from nearpeak.observations.crashes import find_crash
+
+STANDARD_INPUT = Path("-")
+MOST_BYTES = 64 << 20  # of a file: what tools print has some KiB
+LONGEST_LINE = 1000  # characters: longer ones are of no table
+ENCODINGS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"", "utf-8-sig"))
+LINE_END = re.compile(r"\r*\n|\r")
+# Colours, also those whose escape character a log has lost, and all else that steers a terminal.
+STEERING = re.compile(
+    r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]"
+    r"|\[\d{1,3}(?:;\d{1,3})*m|[\x00-\x08\x0b-\x1f\x7f]"
+)
+DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
+MONTH = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+CLOCK = r"\d\d:\d\d:\d\d(?:[.,]\d+)?"
+TIMES = (
+    rf"(?:{DAY},? )?{MONTH} +\d+ {CLOCK}(?: \d{{4}})?",  # ctime, and `ts` of moreutils
+    rf"\d{{4}}-\d\d-\d\d[T ]{CLOCK} ?(?:Z|UTC|[+-]\d\d:?\d\d)?",
+    CLOCK,
+)
+TIME = "|".join(TIMES)
+# Before a line: `srun -l`, padded; mpiexec -l and -prepend-rank, and with the host's name; Open
+# MPI's --tag-output, --timestamp-output and --output tag..., which all end in the stream's name;
+# Ray and SkyPilot, `(head, rank=0, pid=38) `.
+STREAM = r"<(?:stdout|stderr|stddiag)>: ?"
+HOST = r"[A-Za-z_][\w.-]*"
+TAG = re.compile(
+    rf"\s*(?:(?:{TIME}|\[[^\[\]<>]*\])*{STREAM}"
+    rf"|\[(?:{TIME})\]:? ?|(?:{TIME})(?:\s|$)"
+    rf"|\[(?:\d+|\d+,\d+|{HOST}[:@]\d+|\d+[:@]{HOST})\]:? ?"
+    rf"|{HOST}:\d+: |\d+: ?"
+    r"|\((?:[^()]*, )?(?:rank|pid)=\d+[^()]*\) ?)"
+)
+# mpiexec -l tags each piece that it gets; Open MPI's -xml encloses it.
+WITHIN = re.compile(rf"\[\d+\] ?|\[\d+,\d+\]{STREAM}|</?std(?:out|err|diag)\b[^<>]*>(?!:)|&#010;")
+
+
+class Printed(NamedTuple):
+    """The output of a tool, in a file."""
+
+    file: Path
+    name: str  # of the file, without its folder
+    started: str  # ISO 8601: when it was written
+    lines: list[str]  # without tags and margins; the first is line 1
+    document: str  # an object of JSON among them, whole or not; empty: there is none
+    crash: str  # the line that reports a crash, in words; empty: there is none
+
+
+def read(place: Path) -> Printed:
+    """Read a file, a pipe, or standard input for `-`; UserError if it is unreadable, empty, or too
+    long."""
+    try:
+        content, started = _content(place)
+    except OSError as error:
+        raise UserError(f"{place} cannot be read: {error.strerror}") from None
+    if not content.strip():
+        raise UserError(f"{place} is empty: run the program again, with its output into that file")
+    encoding = next(name for mark, name in ENCODINGS if content.startswith(mark))
+    text = content.decode(encoding, errors="replace")
+    lines = lines_of(text)
+    return Printed(
+        file=place,
+        name="standard input" if place == STANDARD_INPUT else place.name,
+        started=started.isoformat(),
+        lines=lines,
+        document=_document(text.splitlines()) or _document(lines),
+        crash=find_crash(lines),
+    )
+
+
+def _content(place: Path) -> tuple[bytes, datetime]:
+    """Everything in it, and when it was written: a pipe is written now."""
+    now = datetime.now(timezone.utc)
+    if place == STANDARD_INPUT:
+        if sys.stdin is None:  # closed by whoever started us
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        return _bounded(place, sys.stdin.buffer.read(MOST_BYTES + 1)), now
+    if not place.is_file():
+        with place.open("rb") as pipe:
+            return _bounded(place, pipe.read(MOST_BYTES + 1)), now
+    status = place.stat()
+    if status.st_size > MOST_BYTES:
+        raise _too_long(place)
+    return place.read_bytes(), datetime.fromtimestamp(status.st_mtime, timezone.utc)
+
+
+def _bounded(place: Path, content: bytes) -> bytes:
+    if len(content) > MOST_BYTES:
+        raise _too_long(place)
+    return content
+
+
+def _too_long(place: Path) -> UserError:
+    return UserError(f"{place} has more than 64 MiB: give the output of one program alone")
+
+
+def lines_of(text: str) -> list[str]:
+    """Split a text into lines as the program printed them; very long ones become empty."""
+    lines = LINE_END.split(text)
+    return [_untagged(line) if len(line) <= LONGEST_LINE else "" for line in lines]
+
+
+def _document(lines: Sequence[str]) -> str:
+    """The lines from the one that opens an object of JSON to the last one that closes any."""
+    first = next((at for at, line in enumerate(lines) if line.lstrip().startswith("{")), None)
+    if first is None:
+        return ""
+    last = max((at for at, line in enumerate(lines) if line.rstrip().endswith("}")), default=-1)
+    return "\n".join(lines[first : last + 1 if last >= first else len(lines)])
+
+
+def _untagged(line: str) -> str:
+    line = STEERING.sub("", line)
+    while tag := TAG.match(line):  # a time before the rank, or a launcher within a launcher
+        line = line[tag.end() :]
+    return WITHIN.sub(" ", line).strip()

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What launchers, terminals and editors put around a line; all lines are written by hand."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearpeak.errors import UserError
+from nearpeak.observations import printed
+from nearpeak.observations.load import load
+from nearpeak.observations.printed import lines_of
+
+TOOLS = ("osu", "imb", "nccl-tests", "perftest", "nvbandwidth", "ucx_perftest")
+# As each launcher, or tool, puts it before a line.
+TAGS = {
+    "srun -l": "0: ",
+    "srun -l of 128 tasks": "  0: ",
+    "mpiexec -l": "[0] ",
+    "mpiexec -prepend-pattern": "[0@node17] ",
+    "mpirun --tag-output": "[1,0]<stdout>:",
+    "mpirun --timestamp-output": "Fri Mar  7 09:05:01 2025<stdout>:",
+    "both": "Fri Mar  7 09:05:01 2025[1,0]<stdout>:",
+    "--output tag": "[1,0]<stdout>: ",
+    "--output tag-detailed": "[1,0][node17:4711]<stdout>: ",
+    "--output tag-fullname": "[prterun-node17-4711@1,0]<stdout>: ",
+    "--output tag,timestamp": "[Fri Mar  7 09:05:01 2025][1,0]<stdout>: ",
+    "a service": "2025-03-07T09:05:01.123456Z ",
+    "a service, and mpirun": "2025-03-07 09:05:01,123 [1,0]<stdout>:",
+    "ts": "Mar 07 09:05:01 ",
+    "[clock]": "[09:05:01] ",
+    "Ray": "(worker1, rank=1, pid=2769, ip=10.0.0.2) ",
+    "colours": "\x1b[1;32m",
+    "colours without their escape": "[32m",
+    "a margin": "      ",
+}
+
+
+def figures(text: str | bytes, folder: Path) -> list[float]:
+    file = folder / "out.txt"
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    found = load(file)
+    assert {launch.status for launch in found.launches} == {"ok"}
+    return [round(each.summary.median, 4) for each in found.observed]
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("tag", TAGS)
+def test_tags_are_taken_off_for_every_tool(
+    outputs: Any, tool: str, tag: str, tmp_path: Path
+) -> None:
+    text = "".join(f"{TAGS[tag]}{line}\n" for line in outputs.BY_TOOL[tool].splitlines())
+    assert figures(text, tmp_path) == [1.1]
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_it_is_read_however_it_was_stored(outputs: Any, tool: str, tmp_path: Path) -> None:
+    text = outputs.BY_TOOL[tool]
+    for stored in (
+        text.replace("\n", "\r\n").encode(),
+        text.replace("\n", "\r\r\n").encode(),
+        b"\xef\xbb\xbf" + text.encode(),
+        text.encode("utf-16"),
+        "\n".join(line.strip() for line in text.splitlines()).encode(),  # margins are lost
+        "".join(f"\x1b[0m{line}\x1b[K\x1b[0m\n" for line in text.splitlines()).encode(),
+        b"mpirun: some words\rof a progress bar\n" + text.encode(),
+    ):
+        assert figures(stored, tmp_path) == [1.1]
+
+
+@pytest.mark.parametrize(
+    ("line", "left"),
+    [
+        ("[0] 32        [0]     1.32", "32             1.32"),
+        ("8   [1,0]<stdout>:  1.32", "8     1.32"),
+        ('<stdout rank="0">8   1.32&#010;</stdout>', "8   1.32"),
+        ("Device 0: GPU A", "Device 0: GPU A"),
+        ("Final:   10000  0.285", "Final:   10000  0.285"),
+        ("[thread 0]   56427  0.791", "[thread 0]   56427  0.791"),  # no figure of the end
+        (" Mtu             : 4096[B]", "Mtu             : 4096[B]"),
+        ("x" * 1001, ""),
+    ],
+)
+def test_what_else_is_within_a_line(line: str, left: str) -> None:
+    assert lines_of(line) == [left]
+
+
+def test_lines_keep_their_numbers() -> None:
+    assert lines_of("one\r\n\r\n0: two\n") == ["one", "", "two", ""]
+
+
+def test_a_pipe_without_an_end_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert tmp_path.is_dir()
+    monkeypatch.setattr(printed, "MOST_BYTES", 1 << 10)
+    with pytest.raises(UserError, match="/dev/zero has more than 64 MiB: give the output"):
+        load(Path("/dev/zero"))
+
+
+JSON = """\
+{"nvbandwidth": {"version": "v0.8", "testcases": [{
+  "name": "host_to_device_memcpy_ce", "status": "Passed",
+  "bandwidth_matrix": [
+    ["1.10"]
+  ]
+}]}}
+"""
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        JSON.encode(),
+        b"\xef\xbb\xbf" + JSON.encode(),
+        JSON.encode("utf-16"),
+        b"mpirun: {a warning}\n" + JSON.encode() + b"\nDone.\n",
+        "".join(f"1: {line}\n" for line in JSON.splitlines()).encode(),
+        "".join(f"[1,0]<stdout>:{line}\n" for line in JSON.splitlines()).encode(),
+    ],
+)
+def test_json_is_found_among_other_lines(stored: bytes, tmp_path: Path) -> None:
+    assert figures(stored, tmp_path) == [1.1]
+
+
+@pytest.mark.parametrize("other", ["{", "{'HOME': '/'}", '{"a": 1}', "}"])
+def test_other_braces_are_no_json(outputs: Any, other: str, tmp_path: Path) -> None:
+    for text in outputs.BY_TOOL.values():
+        assert figures(f"{other}\n{text}", tmp_path) == [1.1]
