@@ -16,7 +16,14 @@ from nearpeak.machine.attempts import bind_memory, read_sibling
 from nearpeak.machine.discover import discover
 from nearpeak.machine.gpu_doctor import gpu_checks
 from nearpeak.machine.gpus.nvidia import nvidia_facts
-from nearpeak.machine.limits import SHM, cpu_quota, memory_limit, shm_bytes
+from nearpeak.machine.limits import (
+    CAP_SYS_PTRACE,
+    SHM,
+    cpu_quota,
+    has_capability,
+    memory_limit,
+    shm_bytes,
+)
 from nearpeak.machine.machine import Diagnosis, Machine
 from nearpeak.machine.patient import Patient, bad, ok, warn
 from nearpeak.machine.perftest import HINT, PROGRAM, has_perftest
@@ -35,7 +42,6 @@ SEGMENT = 64 * MIB
 RANK_MEMORY = 512 * MIB
 STEAL_WARN, STEAL_BAD = 0.01, 0.10
 LOOKS, LOOK_SECONDS = 5, 0.05
-CAP_SYS_PTRACE = 19
 SYSTEM_UCX = "etc/ucx/ucx.conf"
 # Variables that are settings of an MPI library, or of what it stands on.
 SETTINGS = (
@@ -192,8 +198,7 @@ def _shared_memory(patient: Patient) -> Iterator[Diagnosis]:
 def _memory(patient: Patient) -> Iterator[Diagnosis]:
     wanted = patient.ranks * RANK_MEMORY
     limit = memory_limit(patient.tree)
-    available = patient.tree.fields("proc/meminfo").get("MemAvailable")
-    free = int(available.split()[0]) * 1024 if available else None
+    free = patient.tree.kibibytes("proc/meminfo", "MemAvailable")
     if limit is not None and limit < wanted:
         yield bad(
             "memory",
@@ -241,8 +246,7 @@ def _cma(patient: Patient) -> Iterator[Diagnosis]:
         permitted = read_sibling(permit=True) if plain else 0
         why = f"{errno.errorcode.get(permitted, permitted)}, ptrace_scope {scope}"
     else:
-        effective = int(patient.tree.fields("proc/self/status").get("CapEff", "0"), 16)
-        ptrace = effective >> CAP_SYS_PTRACE & 1
+        ptrace = has_capability(patient.tree, CAP_SYS_PTRACE)
         plain = 0 if scope == 0 or (ptrace and scope < 3) else errno.EPERM
         permitted = 0 if scope == 1 else plain
         why = f"ptrace_scope {scope}"
@@ -364,10 +368,10 @@ def _memory_binding(patient: Patient) -> Iterator[Diagnosis]:
 
 
 def _load(patient: Patient) -> Iterator[Diagnosis]:
-    text = patient.tree.text("proc/loadavg")
-    if not text:
+    found = re.match(r"\d+(\.\d+)?", patient.tree.text("proc/loadavg") or "")
+    if not found:
         return
-    load = float(text.split()[0])
+    load = float(found[0])
     spare = len(patient.machine.cores) - patient.ranks
     message = f"load of the last minute: {load:g} on {len(patient.machine.cores)} cores"
     hint = "end other programs (see top), or wait a minute until the load has gone"

@@ -10,7 +10,14 @@ from nearpeak.machine.tree import Tree
 SHM = "/dev/shm"
 CGROUP = "sys/fs/cgroup"
 UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
+CAP_IPC_LOCK, CAP_SYS_PTRACE = 14, 19  # linux/capability.h
 NO_LIMIT = 1 << 62  # version 1 says "none" by a number near 2^63
+
+
+def has_capability(tree: Tree, number: int) -> bool:
+    """Whether this process may do what the capability is for."""
+    effective = tree.fields("proc/self/status").get("CapEff", "")
+    return bool(re.fullmatch(r"[0-9a-f]+", effective)) and bool(int(effective, 16) >> number & 1)
 
 
 def cpu_quota(tree: Tree) -> float | None:
@@ -21,7 +28,7 @@ def cpu_quota(tree: Tree) -> float | None:
         if not limit:
             limit = tree.text(f"{folder}/cpu.cfs_quota_us") or ""  # version 1, -1: none
             period = tree.text(f"{folder}/cpu.cfs_period_us") or ""
-        if limit.isdecimal() and period.isdecimal():
+        if limit.isdecimal() and period.isdecimal() and int(period):
             found.append(int(limit) / int(period))
     return min(found, default=None)
 
@@ -55,8 +62,8 @@ def shm_bytes(tree: Tree) -> int | None:
     if size := re.search(r"\bsize=(\d+)([kmg]?)", mount.split(" - ")[-1]):
         return int(size[1]) * UNITS[size[2]]
     # Without the option, tmpfs takes up to half of the memory.
-    total = tree.fields("proc/meminfo").get("MemTotal")
-    return int(total.split()[0]) * 1024 // 2 if total else None
+    total = tree.kibibytes("proc/meminfo", "MemTotal")
+    return None if total is None else total // 2
 
 
 def _groups(tree: Tree, controller: str) -> Iterator[str]:
@@ -65,7 +72,10 @@ def _groups(tree: Tree, controller: str) -> Iterator[str]:
     Inside a container the path may be one of the host's: then only the mounted top is there.
     """
     for line in (tree.text("proc/self/cgroup") or "").splitlines():
-        _, controllers, path = line.split(":", 2)
+        _, colon, rest = line.partition(":")
+        controllers, second, path = rest.partition(":")
+        if not (colon and second):
+            continue
         if not controllers:
             top = CGROUP if tree.exists(f"{CGROUP}/cgroup.controllers") else f"{CGROUP}/unified"
             top = top if tree.exists(top) else CGROUP
