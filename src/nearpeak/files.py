@@ -73,6 +73,14 @@ def _cannot_make(folder: Path, error: OSError) -> UserError:
     return UserError(f"cannot make the folder {folder} ({error.strerror}): choose another with -o")
 
 
+def working_folder() -> Path:
+    """The working directory; UserError where it was removed."""
+    try:
+        return Path.cwd()
+    except OSError:
+        raise UserError("the working directory was removed: cd into another") from None
+
+
 def is_file(path: Path) -> bool:
     """Whether a file is seen there; not where a folder above it may not be entered."""
     with contextlib.suppress(OSError):

@@ -7,7 +7,7 @@ import fcntl
 import os
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
@@ -26,17 +26,22 @@ LEAST_FREE_BYTES = 64 * 1024
 class CannotWriteError(Exception):
     """A folder took no more data; the message is one line that says what to do."""
 
+    def __init__(self, why: str, resume: str = "") -> None:
+        """`resume`: the shell line that completes what was being written; none: nothing was begun,
+        so that it can be started as before."""
+        self.why = why
+        super().__init__(
+            f"{why}, then " + (f"`{resume}` completes it" if resume else "start again")
+        )
+
 
 def cannot_write(folder: Path, error: OSError | None, resume: str) -> CannotWriteError:
-    """Words for a write that failed (None: the disk is all but full).
-
-    `resume`: the shell line that completes what was being written.
-    """
+    """Words for a write that failed (None: the disk is all but full); `resume`: as of the error."""
     if error is None or error.errno in FULL:
         why = f"no space is left for {folder}: free some"
     else:
         why = f"{folder} cannot be written ({error.strerror}): make it writable"
-    return CannotWriteError(f"{why}, then `{resume}` completes it")
+    return CannotWriteError(why, resume)
 
 
 def disk_is_full(folder: Path) -> bool:
@@ -231,6 +236,15 @@ class Form(Generic[First, Line]):
         return first
 
 
+def begin_with(append: Callable[[First], None], begin: First) -> None:
+    """Adds the first line of a new file, without which there is nothing to go on with.
+    CannotWriteError."""
+    try:
+        append(begin)
+    except CannotWriteError as error:
+        raise CannotWriteError(error.why) from None
+
+
 class RunJournal(Generic[First, Line]):
     """The open file of one run, with all its records."""
 
@@ -249,7 +263,7 @@ class RunJournal(Generic[First, Line]):
             if begin is None:
                 self.records = form.read(folder)
             else:
-                self.append(begin)
+                begin_with(self.append, begin)
         except BaseException:
             self._lines.close()
             raise

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The `nearpeak` command: each command is one file of this folder with a `register(app)`."""
 
+import contextlib
 import errno
 import importlib
 import io
@@ -17,9 +18,12 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 import nearpeak.cli
 from nearpeak.errors import UserError
+from nearpeak.files import working_folder
 from nearpeak.journal import FULL, CannotWriteError
 from nearpeak.numbers import printable
 
+# Of a disk, or of a file's server, that is no longer there.
+GONE = (errno.EIO, errno.ENODEV, errno.ENXIO, errno.ESTALE, errno.ENOTCONN, errno.ESHUTDOWN)
 # Of a path that is the user's to mend.
 REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG)
 
@@ -28,7 +32,9 @@ class Commands(TyperGroup):
     """All commands; what Ctrl-C ends says so, which typer, that makes it status 130, does not."""
 
     def invoke(self, ctx: Context) -> Any:
-        """KeyboardInterrupt is raised again."""
+        """KeyboardInterrupt is raised again. UserError where there is no working directory, which
+        compilers and launchers need."""
+        working_folder()
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -99,12 +105,25 @@ def _hint(command: str, option: str) -> str:
     return f"a study file has it as {key} = ... (docs/study.md); "
 
 
+def _open_streams() -> None:
+    """Opens /dev/null for each standard stream that whoever started this has closed: a file of ours
+    would get its number, and what others print would go into it."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, os.O_RDWR)
+            os.dup2(opened, number)  # which children inherit
+            if opened != number:
+                os.close(opened)
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
+
+
 def main() -> None:
     """Runs one command; bad input ends with one line and exit status 2, a full disk with 1.
 
     What may not be entered or read is bad input. A character that the output's encoding lacks is
     written as a ? and stops nothing.
     """
+    _open_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -116,23 +135,37 @@ def main() -> None:
         command = error.ctx.command_path if error.ctx else " ".join(["nearpeak", *sys.argv[1:2]])
         if message := error.format_message().rstrip("."):  # none where help was printed instead
             hint = _hint(command, getattr(error, "option_name", ""))
-            print(f"nearpeak: {printable(message)}; {hint}see {command} --help", file=sys.stderr)
+            _tell(f"{message}; {hint}see {command} --help")
         sys.exit(2)
     except UserError as error:
-        print(f"nearpeak: {printable(str(error))}", file=sys.stderr)
+        _tell(str(error))
         sys.exit(2)
     except CannotWriteError as error:
-        print(f"nearpeak: {printable(str(error))}", file=sys.stderr)
+        _tell(str(error))
         sys.exit(1)
     except OSError as error:
-        if error.filename and error.errno in REFUSED:
-            print(f"nearpeak: {printable(str(error.filename))}: {error.strerror}", file=sys.stderr)
-            sys.exit(2)
-        if error.errno not in (*FULL, errno.EPIPE):
-            raise
-        if error.errno != errno.EPIPE:  # nobody reads on
-            where = printable(str(error.filename or "what is printed"))
-            print(f"nearpeak: cannot write {where}: {error.strerror}", file=sys.stderr)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left fails again
-        sys.exit(1)
+        sys.exit(_of_system(error))
     sys.exit(status or 0)
+
+
+def _tell(line: str) -> None:
+    """Writes why the command ends; where not even that can be written, its status says it."""
+    with contextlib.suppress(OSError):
+        print(f"nearpeak: {printable(line)}", file=sys.stderr, flush=True)
+
+
+def _of_system(error: OSError) -> int:
+    """The exit status of what the system refused, and a line about it; it is raised again where it
+    may be a fault of ours."""
+    if error.filename and error.errno in REFUSED:
+        _tell(f"{error.filename}: {error.strerror}")
+        return 2
+    where = error.filename or "what is printed"
+    if error.errno in GONE:
+        _tell(f"{where}: {error.strerror}: see whether its disk is there, and start again")
+    elif error.errno in FULL:
+        _tell(f"cannot write {where}: {error.strerror}")
+    elif error.errno != errno.EPIPE:  # nobody reads on
+        raise error
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left fails again
+    return 1

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from nearpeak.files import is_file
+from nearpeak.files import is_file, working_folder
 from nearpeak.machine import allocation
 from nearpeak.machine.attempts import bind_memory, read_sibling
 from nearpeak.machine.discover import discover
@@ -23,11 +23,15 @@ from nearpeak.machine.limits import (
     has_capability,
     memory_limit,
     shm_bytes,
+    shm_refusal,
+    shm_taken,
 )
 from nearpeak.machine.machine import Diagnosis, Machine
 from nearpeak.machine.patient import Patient, bad, ok, warn
 from nearpeak.machine.perftest import HINT, PROGRAM, has_perftest
+from nearpeak.machine.pmix import pmix_checks
 from nearpeak.machine.provenance import governors
+from nearpeak.machine.rdma_doctor import rdma_checks
 from nearpeak.machine.states import overloaded
 from nearpeak.machine.sysfs import CPU
 from nearpeak.machine.tree import Tree, format_list
@@ -83,7 +87,7 @@ def examine(
     `machine`: what `discover(root)` has found already.
     """
     if settings_files is None:
-        settings_files = user_settings_files(dict(os.environ), Path.cwd())
+        settings_files = user_settings_files(dict(os.environ), working_folder())
     tree = Tree(root)
     patient = Patient(
         tree=tree,
@@ -175,24 +179,52 @@ def _smt(patient: Patient) -> Iterator[Diagnosis]:
 
 
 def _shared_memory(patient: Patient) -> Iterator[Diagnosis]:
-    room = shm_bytes(patient.tree)
+    tree = patient.tree
+    room, taken, refusal = shm_bytes(tree), shm_taken(tree), shm_refusal(tree)
     wanted = patient.ranks * (IN_FLIGHT + SEGMENT)
-    hint = (
+    size = f"size={wanted // MIB}M"
+    needs = (
         f"a window of {WINDOW} large messages ({IN_FLIGHT // MIB} MiB in flight) needs "
-        f"{wanted // MIB} MiB for {patient.ranks} ranks: mount -o remount,size={wanted // MIB}M "
-        f"{SHM}; in a container: --shm-size={wanted // MIB}m or --ipc=host"
+        f"{wanted // MIB} MiB for {patient.ranks} ranks: "
     )
+    container = f"in a container: --shm-size={wanted // MIB}m or --ipc=host"
     if room is None:
-        yield bad("shared-memory", f"{SHM} is not mounted", hint)
+        yield bad(
+            "shared-memory",
+            f"{SHM} is not mounted",
+            f"{needs}mkdir -p {SHM}; mount -t tmpfs -o {size},mode=1777 tmpfs {SHM}; {container}",
+        )
+    elif refusal:
+        yield bad(
+            "shared-memory",
+            f"{SHM} cannot be written to ({os.strerror(refusal)}): libraries fail at their start",
+            _shm_remedy(refusal),
+        )
     elif room < wanted:
         # Below the segments alone, libraries crash (SIGBUS); above, they only run short.
+        grow = f"{needs}mount -o remount,{size} {SHM}; {container}"
+        remove = f"remove what ended programs left in {SHM} ({taken // MIB} MiB are taken)"
         yield (bad if room < patient.ranks * SEGMENT else warn)(
             "shared-memory",
             f"{room // MIB} MiB free in {SHM}, through which ranks of a host exchange data",
-            hint,
+            grow if room + taken < wanted else f"{remove}; or {grow}",
         )
     else:
         yield ok("shared-memory", f"{room // MIB} MiB free in {SHM}")
+
+
+def _shm_remedy(refusal: int) -> str:
+    """What makes /dev/shm take files again."""
+    if refusal == errno.EROFS:
+        return (
+            f"mount -o remount,rw {SHM}; in a container: without --read-only, or with "
+            f"--tmpfs {SHM}:rw"
+        )
+    if refusal in (errno.EACCES, errno.EPERM):
+        return f"chmod 1777 {SHM}"
+    if refusal in (errno.ENOSPC, errno.EDQUOT):
+        return f"remove what ended programs left in {SHM}, or mount -o remount,nr_inodes=0 {SHM}"
+    return f"umount {SHM}; mount -t tmpfs -o mode=1777 tmpfs {SHM}"
 
 
 def _memory(patient: Patient) -> Iterator[Diagnosis]:
@@ -237,10 +269,6 @@ def _cma(patient: Patient) -> Iterator[Diagnosis]:
     """Single copy between ranks by process_vm_readv (CMA)."""
     scope = patient.tree.integer("proc/sys/kernel/yama/ptrace_scope") or 0
     slower = "large messages between ranks of a host are copied twice"
-    unlock = (
-        "let ranks read each other's memory: sysctl kernel.yama.ptrace_scope=0; in a container: "
-        "--cap-add=SYS_PTRACE or a seccomp profile that allows process_vm_readv"
-    )
     if patient.tree.live:
         plain = read_sibling(permit=False)
         permitted = read_sibling(permit=True) if plain else 0
@@ -252,17 +280,41 @@ def _cma(patient: Patient) -> Iterator[Diagnosis]:
         why = f"ptrace_scope {scope}"
     if permitted:
         yield warn(
-            "single-copy", f"single copy (process_vm_readv) is forbidden ({why}): {slower}", unlock
+            "single-copy",
+            f"single copy (process_vm_readv) is forbidden ({why}): {slower}",
+            _cma_remedy(patient, scope, permitted),
         )
     elif plain:
         yield warn(
             "single-copy",
             "single copy (process_vm_readv) works only for ranks that permit it "
             f"(ptrace_scope {scope}). UCX permits it; with libraries that do not, {slower}",
-            unlock,
+            _cma_remedy(patient, scope, 0),
         )
     else:
         yield ok("single-copy", "single copy (process_vm_readv) works")
+
+
+def _cma_remedy(patient: Patient, scope: int, refusal: int) -> str:
+    """What lets ranks read each other's memory, the likeliest first.
+
+    `refusal`: the errno of a rank that permits it; 0: it may be read, so that Yama alone forbids
+    the others.
+    """
+    container = (
+        "in a container: a seccomp profile that allows process_vm_readv, or --cap-add=SYS_PTRACE"
+    )
+    if refusal == errno.ENOSYS:
+        return f"{container}; else a kernel with CONFIG_CROSS_MEMORY_ATTACH"
+    yama = "sysctl kernel.yama.ptrace_scope=0"
+    if scope == 3:
+        yama = f"restart the machine with {yama}, as 3 cannot be lowered"
+    if scope == 0:
+        filtered = patient.tree.fields("proc/self/status").get("Seccomp") == "2"
+        module = "a security module may forbid it (SELinux: setsebool deny_ptrace off)"
+        return container if filtered else f"{container}; else {module}"
+    # Scope 1 lets a rank be read that permits it: where not even that works, Yama is not alone.
+    return f"{container}, and {yama}" if scope == 1 and refusal else f"{yama}; {container}"
 
 
 def _perftest(patient: Patient) -> Iterator[Diagnosis]:
@@ -429,6 +481,8 @@ CHECKS: list[Callable[[Patient], Iterator[Diagnosis]]] = [
     _shared_memory,
     _cma,
     _perftest,
+    rdma_checks,
+    pmix_checks,
     _memory_binding,
     _settings_files,
     _settings_variables,

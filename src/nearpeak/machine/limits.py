@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What this process may use: CPU time and memory of its control group, shared memory."""
 
+import errno
 import os
 import re
+import tempfile
 from collections.abc import Iterator
 
 from nearpeak.machine.tree import Tree
@@ -52,18 +54,53 @@ def shm_mount(tree: Tree) -> str | None:
 
 
 def shm_bytes(tree: Tree) -> int | None:
-    """The room in /dev/shm: what is free on this machine, the size on a recorded one."""
+    """The room in /dev/shm: what is free on this machine, the size on a recorded one.
+
+    None where it is not mounted, or where a later mount hides it.
+    """
     mount = shm_mount(tree)
     if mount is None:
         return None
     if tree.live:
-        space = os.statvfs(SHM)
+        try:
+            space = os.statvfs(SHM)
+        except OSError:
+            return None
         return space.f_bavail * space.f_frsize
     if size := re.search(r"\bsize=(\d+)([kmg]?)", mount.split(" - ")[-1]):
         return int(size[1]) * UNITS[size[2]]
     # Without the option, tmpfs takes up to half of the memory.
     total = tree.kibibytes("proc/meminfo", "MemTotal")
     return None if total is None else total // 2
+
+
+def shm_taken(tree: Tree) -> int:
+    """The bytes of /dev/shm that files in it take; 0 on a recorded machine."""
+    if not tree.live:
+        return 0
+    try:
+        space = os.statvfs(SHM)
+    except OSError:
+        return 0
+    return (space.f_blocks - space.f_bfree) * space.f_frsize
+
+
+def shm_refusal(tree: Tree) -> int:
+    """The errno with which /dev/shm refuses a file; 0: it takes one, or is not there."""
+    mount = shm_mount(tree)
+    if mount is None:
+        return 0
+    if not tree.live:
+        before, _, after = mount.partition(" - ")
+        options = [*before.split()[5:6], *after.split()[2:3]]
+        return errno.EROFS if any("ro" in each.split(",") for each in options) else 0
+    try:
+        with tempfile.TemporaryFile(dir=SHM):
+            return 0
+    except FileNotFoundError:
+        return 0
+    except OSError as error:
+        return error.errno or errno.EIO
 
 
 def _groups(tree: Tree, controller: str) -> Iterator[str]:

@@ -15,6 +15,7 @@ from nearpeak.machine.gpus.nvidia import FACTS, nvidia_facts
 from nearpeak.machine.gpus.pci import DEVICES, bridges
 from nearpeak.machine.machine import Machine, Nic
 from nearpeak.machine.provenance import AMDGPU, BIOS, MICROCODE, PRODUCT
+from nearpeak.machine.rdma_doctor import GDRCOPY, LIMITS, LOCKED, MODULES, PEER_MEMORY
 from nearpeak.machine.sysfs import CPU, INFINIBAND, NDEV, NET, NODE, NVIDIA
 from nearpeak.machine.tree import Tree, format_list
 
@@ -76,8 +77,10 @@ def _identity(tree: Tree, machine: Machine) -> Iterator[tuple[str, str]]:
     if kept:
         yield "proc/cpuinfo", "\n".join(kept)
     status = tree.fields("proc/self/status")
-    keys = ("Cpus_allowed_list", "Mems_allowed_list", "CapEff")
+    keys = ("Cpus_allowed_list", "Mems_allowed_list", "CapEff", "Seccomp")
     yield "proc/self/status", "\n".join(f"{key}: {status[key]}" for key in keys if key in status)
+    bounds = (tree.text(LIMITS) or "").splitlines()
+    yield LIMITS, "\n".join(line.rstrip() for line in bounds if line.startswith(LOCKED))
     yield "proc/stat", (tree.text("proc/stat") or "").partition("\n")[0]
 
 
@@ -119,6 +122,9 @@ def _memory(tree: Tree) -> Iterator[tuple[str, str]]:
         key = f"Node {node} MemTotal"
         if key in (info := tree.fields(f"{folder}/meminfo")):
             yield f"{folder}/meminfo", f"{key}: {info[key]}"
+    for name in ("nvidia", *PEER_MEMORY, GDRCOPY):
+        if state := tree.text(f"{MODULES}/{name}/initstate"):
+            yield f"{MODULES}/{name}/initstate", state
     for gpu in tree.names(NVIDIA):
         numa = tree.fields(f"{NVIDIA}/{gpu}/numa_status").get("Node")
         yield f"{NVIDIA}/{gpu}/numa_status", f"Node: {numa}" if numa else ""
