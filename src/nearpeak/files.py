@@ -9,6 +9,13 @@ from pathlib import Path
 
 from nearpeak.errors import UserError
 
+FULL = (errno.ENOSPC, errno.EDQUOT)  # of a disk, or what a user may have of it
+
+
+def says_full(text: str) -> bool:
+    """Whether a program says that a disk is full."""
+    return any(os.strerror(number) in text for number in FULL)
+
 
 def put_whole(target: Path, data: bytes) -> None:
     """Writes `data` to `target`, which is never seen half-written and is on the disk afterwards.

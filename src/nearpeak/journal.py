@@ -2,7 +2,6 @@
 """A file of records: whole lines appended as they happen, so that nothing recorded is ever lost."""
 
 import contextlib
-import errno
 import fcntl
 import os
 import shlex
@@ -15,10 +14,9 @@ from typing import Any, Generic, Protocol, TypeVar
 import msgspec
 
 from nearpeak.errors import UserError
-from nearpeak.files import make_output
+from nearpeak.files import FULL, make_output
 from nearpeak.files import sync as sync_folder
 
-FULL = (errno.ENOSPC, errno.EDQUOT)  # of a disk, or what a user may have of it
 # What fails with less than this left on the disk is taken to have failed for that.
 LEAST_FREE_BYTES = 64 * 1024
 

@@ -9,6 +9,7 @@ import os
 import pkgutil
 import sys
 from collections import Counter
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -18,8 +19,8 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 import nearpeak.cli
 from nearpeak.errors import UserError
-from nearpeak.files import working_folder
-from nearpeak.journal import FULL, CannotWriteError
+from nearpeak.files import FULL, is_folder, working_folder
+from nearpeak.journal import CannotWriteError
 from nearpeak.numbers import printable
 
 # Of a disk, or of a file's server, that is no longer there.
@@ -154,6 +155,13 @@ def _tell(line: str) -> None:
         print(f"nearpeak: {printable(line)}", file=sys.stderr, flush=True)
 
 
+def _lacks_its_folder(error: OSError) -> bool:
+    """Whether a file is missed whose folder is not there either: somebody has removed or moved it,
+    or unmounted its disk."""
+    missing = error.errno == errno.ENOENT and error.filename
+    return bool(missing) and not is_folder(Path(error.filename).absolute().parent)
+
+
 def _of_system(error: OSError) -> int:
     """The exit status of what the system refused, and a line about it; it is raised again where it
     may be a fault of ours."""
@@ -161,11 +169,12 @@ def _of_system(error: OSError) -> int:
         _tell(f"{error.filename}: {error.strerror}")
         return 2
     where = error.filename or "what is printed"
-    if error.errno in GONE:
-        _tell(f"{where}: {error.strerror}: see whether its disk is there, and start again")
+    if error.errno in GONE or _lacks_its_folder(error):
+        _tell(f"{where}: {error.strerror}: see whether its disk and folder are there, start again")
     elif error.errno in FULL:
         _tell(f"cannot write {where}: {error.strerror}")
     elif error.errno != errno.EPIPE:  # nobody reads on
         raise error
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left fails again
+    if not error.filename:  # what is left to print fails again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 1

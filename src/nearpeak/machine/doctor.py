@@ -282,20 +282,20 @@ def _cma(patient: Patient) -> Iterator[Diagnosis]:
         yield warn(
             "single-copy",
             f"single copy (process_vm_readv) is forbidden ({why}): {slower}",
-            _cma_remedy(patient, scope, permitted),
+            cma_remedy(patient, scope, permitted),
         )
     elif plain:
         yield warn(
             "single-copy",
             "single copy (process_vm_readv) works only for ranks that permit it "
             f"(ptrace_scope {scope}). UCX permits it; with libraries that do not, {slower}",
-            _cma_remedy(patient, scope, 0),
+            cma_remedy(patient, scope, 0),
         )
     else:
         yield ok("single-copy", "single copy (process_vm_readv) works")
 
 
-def _cma_remedy(patient: Patient, scope: int, refusal: int) -> str:
+def cma_remedy(patient: Patient, scope: int, refusal: int) -> str:
     """What lets ranks read each other's memory, the likeliest first.
 
     `refusal`: the errno of a rank that permits it; 0: it may be read, so that Yama alone forbids
