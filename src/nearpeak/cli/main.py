@@ -112,9 +112,10 @@ def _open_streams() -> None:
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             opened = os.open(os.devnull, os.O_RDWR)
-            os.dup2(opened, number)  # which children inherit
             if opened != number:
+                os.dup2(opened, number)
                 os.close(opened)
+            os.set_inheritable(number, True)  # children would be without it, too
             setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
 
 
