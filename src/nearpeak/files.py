@@ -10,11 +10,19 @@ from pathlib import Path
 from nearpeak.errors import UserError
 
 FULL = (errno.ENOSPC, errno.EDQUOT)  # of a disk, or what a user may have of it
+# What fails with less than this left on the disk is taken to have failed for that.
+LEAST_FREE_BYTES = 64 * 1024
 
 
 def says_full(text: str) -> bool:
     """Whether a program says that a disk is full."""
     return any(os.strerror(number) in text for number in FULL)
+
+
+def disk_is_full(folder: Path) -> bool:
+    """Whether the folder's disk has hardly any space left."""
+    disk = os.statvfs(folder)
+    return disk.f_bavail * disk.f_frsize < LEAST_FREE_BYTES
 
 
 def put_whole(target: Path, data: bytes) -> None:

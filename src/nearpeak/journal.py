@@ -17,9 +17,6 @@ from nearpeak.errors import UserError
 from nearpeak.files import FULL, make_output
 from nearpeak.files import sync as sync_folder
 
-# What fails with less than this left on the disk is taken to have failed for that.
-LEAST_FREE_BYTES = 64 * 1024
-
 
 class CannotWriteError(Exception):
     """A folder took no more data; the message is one line that says what to do."""
@@ -40,12 +37,6 @@ def cannot_write(folder: Path, error: OSError | None, resume: str) -> CannotWrit
     else:
         why = f"{folder} cannot be written ({error.strerror}): make it writable"
     return CannotWriteError(why, resume)
-
-
-def disk_is_full(folder: Path) -> bool:
-    """Whether the folder's disk has hardly any space left."""
-    disk = os.statvfs(folder)
-    return disk.f_bavail * disk.f_frsize < LEAST_FREE_BYTES
 
 
 class Journal:

@@ -51,6 +51,15 @@ def test_fewer_cores_than_ranks(recorded: Recorded, put: Put) -> None:
     assert "1 of 40 cores" in find(root, "cores").message
 
 
+def test_cores_of_no_numa_node_are_told(recorded: Recorded, put: Put) -> None:
+    root = recorded("two-sockets-smt")
+    put(root, "sys/devices/system/node/node0/cpulist", "")
+    count, homeless = (finding for finding in examine(root, 2, []) if finding.id == "cores")
+    assert "20 of 40 cores usable" in count.message
+    assert homeless.severity == "warn"
+    assert "belong to no NUMA node" in homeless.message
+
+
 @pytest.mark.parametrize(
     ("environment", "words"),
     [

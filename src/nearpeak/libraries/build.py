@@ -24,8 +24,7 @@ from pathlib import Path
 
 from nearpeak import folders
 from nearpeak.errors import UserError
-from nearpeak.files import says_full
-from nearpeak.journal import disk_is_full
+from nearpeak.files import disk_is_full, says_full
 from nearpeak.libraries import catalogue, glibc, portable
 from nearpeak.libraries.compiling import run_shown
 from nearpeak.libraries.discover import resolve

@@ -113,7 +113,12 @@ def user_settings_files(environment: dict[str, str], cwd: Path) -> list[Path]:
 
 def _cores(patient: Patient) -> Iterator[Diagnosis]:
     allowed = set(patient.machine.allowed_cpus)
-    cores = sum(1 for core in patient.machine.cores if allowed.intersection(core.cpus))
+    homeless = patient.machine.cores_of_no_node
+    cores = sum(
+        1
+        for core in patient.machine.cores
+        if core not in homeless and allowed.intersection(core.cpus)
+    )
     have = f"{cores} of {len(patient.machine.cores)} cores usable (CPUs {format_list([*allowed])})"
     if cores < patient.ranks:
         yield bad(
@@ -124,6 +129,14 @@ def _cores(patient: Patient) -> Iterator[Diagnosis]:
         )
     else:
         yield ok("cores", f"{have} for {patient.ranks} ranks")
+    if homeless:
+        cpus = format_list([cpu for core in homeless for cpu in core.cpus])
+        yield warn(
+            "cores",
+            f"CPUs {cpus} belong to no NUMA node that the kernel lists: no rank is bound to them",
+            "see whether their node is offline (/sys/devices/system/node/online), or its memory "
+            "is missing; `dmesg` says why",
+        )
 
 
 def _job(patient: Patient) -> Iterator[Diagnosis]:

@@ -134,6 +134,11 @@ class Machine(msgspec.Struct, kw_only=True, frozen=True):
     provenance: Provenance = Provenance()
     diagnoses: list[Diagnosis] = []  # doctor's, before the study; none: it was not asked
 
+    @property
+    def cores_of_no_node(self) -> list[Core]:
+        """Those that the kernel lists in no NUMA node: nobody knows what they are near to."""
+        return [core for core in self.cores if core.numa_node is None]
+
     def gpu_receives_gbs(self, uuids: Collection[str]) -> float | None:
         """What one of these GPUs can receive at most from all others together, by theory, where
         switches join them; None: they are joined otherwise, or it is not known."""

@@ -105,7 +105,7 @@ def _add_notes(canvas: Canvas) -> None:
     if in_gpus:
         which = f"node {in_gpus[0]}" if len(in_gpus) == 1 else f"nodes {joined(in_gpus)}"
         notes.append(f"GPU memory is NUMA {which}, too.")
-    if homeless := [cpu for core in machine.cores if core.numa_node is None for cpu in core.cpus]:
+    if homeless := [cpu for core in machine.cores_of_no_node for cpu in core.cpus]:
         notes.append(f"CPUs {format_list(homeless)} belong to no NUMA node.")
     if indirect(machine):
         notes.append("Other pairs of GPUs are joined through other GPUs.")
