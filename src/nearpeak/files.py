@@ -15,7 +15,7 @@ LEAST_FREE_BYTES = 64 * 1024
 
 
 def says_full(text: str) -> bool:
-    """Whether a program says that a disk is full."""
+    """Tell whether the output of a program says that a disk is full."""
     return any(os.strerror(number) in text for number in FULL)
 
 
@@ -89,7 +89,7 @@ def _cannot_make(folder: Path, error: OSError) -> UserError:
 
 
 def working_folder() -> Path:
-    """The working directory; UserError where it was removed."""
+    """Return the working directory; UserError where it was removed."""
     try:
         return Path.cwd()
     except OSError:

@@ -226,8 +226,7 @@ class Form(Generic[First, Line]):
 
 
 def begin_with(append: Callable[[First], None], begin: First) -> None:
-    """Adds the first line of a new file, without which there is nothing to go on with.
-    CannotWriteError."""
+    """Add the first line of a new file: without it a run cannot be resumed. CannotWriteError."""
     try:
         append(begin)
     except CannotWriteError as error:

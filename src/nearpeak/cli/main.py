@@ -107,8 +107,10 @@ def _hint(command: str, option: str) -> str:
 
 
 def _open_streams() -> None:
-    """Opens /dev/null for each standard stream that whoever started this has closed: a file of ours
-    would get its number, and what others print would go into it."""
+    """Open /dev/null in place of each closed standard stream.
+
+    Else a file of ours gets its number, and whatever a child prints goes into that file.
+    """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             opened = os.open(os.devnull, os.O_RDWR)
@@ -151,21 +153,22 @@ def main() -> None:
 
 
 def _tell(line: str) -> None:
-    """Writes why the command ends; where not even that can be written, its status says it."""
+    """Write why the command ends, as far as stderr takes it: the exit status says it, too."""
     with contextlib.suppress(OSError):
         print(f"nearpeak: {printable(line)}", file=sys.stderr, flush=True)
 
 
 def _lacks_its_folder(error: OSError) -> bool:
-    """Whether a file is missed whose folder is not there either: somebody has removed or moved it,
-    or unmounted its disk."""
+    """Tell whether a missing file lacks its folder too: removed, moved, or its disk unmounted."""
     missing = error.errno == errno.ENOENT and error.filename
     return bool(missing) and not is_folder(Path(error.filename).absolute().parent)
 
 
 def _of_system(error: OSError) -> int:
-    """The exit status of what the system refused, and a line about it; it is raised again where it
-    may be a fault of ours."""
+    """Write a line about an error of the system, and return the exit status.
+
+    An error that may be a bug of Nearpeak is raised again.
+    """
     if error.filename and error.errno in REFUSED:
         _tell(f"{error.filename}: {error.strerror}")
         return 2

@@ -227,7 +227,7 @@ def _shared_memory(patient: Patient) -> Iterator[Diagnosis]:
 
 
 def _shm_remedy(refusal: int) -> str:
-    """What makes /dev/shm take files again."""
+    """Say how /dev/shm takes files again."""
     if refusal == errno.EROFS:
         return (
             f"mount -o remount,rw {SHM}; in a container: without --read-only, or with "
@@ -309,7 +309,7 @@ def _cma(patient: Patient) -> Iterator[Diagnosis]:
 
 
 def cma_remedy(patient: Patient, scope: int, refusal: int) -> str:
-    """What lets ranks read each other's memory, the likeliest first.
+    """Say how ranks may read each other's memory, the likeliest remedy first.
 
     `refusal`: the errno of a rank that permits it; 0: it may be read, so that Yama alone forbids
     the others.
@@ -433,10 +433,10 @@ def _memory_binding(patient: Patient) -> Iterator[Diagnosis]:
 
 
 def _load(patient: Patient) -> Iterator[Diagnosis]:
-    found = re.match(r"\d+(\.\d+)?", patient.tree.text("proc/loadavg") or "")
-    if not found:
+    mean = re.match(r"\d+(\.\d+)?", patient.tree.text("proc/loadavg") or "")
+    if not mean:
         return
-    load = float(found[0])
+    load = float(mean[0])
     spare = len(patient.machine.cores) - patient.ranks
     message = f"load of the last minute: {load:g} on {len(patient.machine.cores)} cores"
     hint = "end other programs (see top), or wait a minute until the load has gone"

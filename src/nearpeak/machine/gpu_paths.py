@@ -23,7 +23,7 @@ SAME_GPU_MPS = "gpu-gpu same-gpu mps"
 NEAR = "host-gpu near"
 NEAR_SAME_GPU = "host-gpu near same-gpu"
 FAR = "host-gpu far"
-NODE_UNKNOWN = "host-gpu node-unknown"  # where it is not known what any GPU is near to
+NODE_UNKNOWN = "host-gpu node-unknown"  # where no GPU's NUMA node is known
 NODE_UNKNOWN_SAME_GPU = "host-gpu node-unknown same-gpu"
 TWO_NODES = "gpu-gpu two-nodes"
 HOST_TWO_NODES = "host-gpu two-nodes"
@@ -158,7 +158,7 @@ def _between(
 
 
 def _host(machine: Machine, cores: Cores) -> list[DataPath | NoPath]:
-    """From host memory to the first GPU of which it is known what it is near to."""
+    """The paths from host memory to the first GPU whose NUMA node is known."""
     gpu = next((gpu for gpu in machine.gpus if gpu.numa_node is not None), None)
     if gpu is None:
         return _from_unknown_node(machine, cores)
@@ -175,7 +175,7 @@ def _host(machine: Machine, cores: Cores) -> list[DataPath | NoPath]:
 
 
 def _from_unknown_node(machine: Machine, cores: Cores) -> list[DataPath | NoPath]:
-    """From the first NUMA node, which may be near to the first GPU or far from it."""
+    """The paths from the first NUMA node, which may be near to the first GPU or far from it."""
     gpu, node = machine.gpus[0], min(cores)
     why = "nobody knows the NUMA node of a GPU (firmware or hypervisor say -1)"
     return [
@@ -323,8 +323,8 @@ def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> list[DataPat
         path(TWO_NODES, nic, both),
         path(HOST_TWO_NODES, nic, (host_end(first, hosts[0], both[0].gpu), both[1])),
     ]
-    known = near and gpu.numa_node is not None
-    far = [nic for nic in nics if known and nic.numa_node not in (None, gpu.numa_node)]
+    placed = near and gpu.numa_node is not None
+    far = [nic for nic in nics if placed and nic.numa_node not in (None, gpu.numa_node)]
     if far:
         found.append(path(FAR_NIC, far[-1], both))
     else:
@@ -335,8 +335,8 @@ def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> list[DataPat
 
 
 def _nearness(pair: tuple[Gpu, Nic]) -> tuple[int, bool]:
-    """How near an adapter is to a GPU: how many PCIe bridges both are below, and whether they are
-    known to be at one NUMA node."""
+    """Rate how near an adapter is to a GPU: by the PCIe bridges above both, then by a NUMA node that
+    is known to be the same."""
     gpu, nic = pair
     bridges = len(set(gpu.upstream) & set(nic.upstream))
     return bridges, gpu.numa_node is not None and gpu.numa_node == nic.numa_node

@@ -17,7 +17,7 @@ NO_LIMIT = 1 << 62  # version 1 says "none" by a number near 2^63
 
 
 def has_capability(tree: Tree, number: int) -> bool:
-    """Whether this process may do what the capability is for."""
+    """Tell whether this process has a capability in force."""
     effective = tree.fields("proc/self/status").get("CapEff", "")
     return bool(re.fullmatch(r"[0-9a-f]+", effective)) and bool(int(effective, 16) >> number & 1)
 
@@ -93,7 +93,7 @@ def shm_refusal(tree: Tree) -> int:
     if not tree.live:
         before, _, after = mount.partition(" - ")
         options = [*before.split()[5:6], *after.split()[2:3]]
-        return errno.EROFS if any("ro" in each.split(",") for each in options) else 0
+        return errno.EROFS if any("ro" in words.split(",") for words in options) else 0
     try:
         with tempfile.TemporaryFile(dir=SHM):
             return 0

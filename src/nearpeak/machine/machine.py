@@ -136,7 +136,7 @@ class Machine(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def cores_of_no_node(self) -> list[Core]:
-        """Those that the kernel lists in no NUMA node: nobody knows what they are near to."""
+        """The cores that the kernel lists in no NUMA node."""
         return [core for core in self.cores if core.numa_node is None]
 
     def gpu_receives_gbs(self, uuids: Collection[str]) -> float | None:

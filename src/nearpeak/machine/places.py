@@ -105,21 +105,21 @@ def neighbours(machine: Machine, cores: list[Core]) -> tuple[Core, Core, int]:
 
 
 def listed_distance(machine: Machine, first: int, second: int) -> int | None:
-    """How far two NUMA nodes are apart, on the kernel's scale; None where it does not say."""
+    """Return the kernel's distance between two NUMA nodes; None where it does not say."""
     table = {node.index: node.distances for node in machine.numa_nodes}
     both = (table.get(first, {}).get(second), table.get(second, {}).get(first))
     return max((way for way in both if way is not None), default=None)
 
 
 def distance(machine: Machine, first: int, second: int) -> int:
-    """The same, to compare with others: where it is not known, what the kernel takes it to be."""
+    """Return the distance to compare by: the kernel's default where none is listed."""
     listed = listed_distance(machine, first, second)
     assumed = LOCAL_DISTANCE if first == second else REMOTE_DISTANCE
     return assumed if listed is None else listed
 
 
 def same_package(machine: Machine, first: int, second: int) -> bool | None:
-    """Whether two NUMA nodes are of one package; None where nobody knows."""
+    """Tell whether two NUMA nodes are of one package; None where nobody knows."""
     if first == second:
         return True
     one, other = (

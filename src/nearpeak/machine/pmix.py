@@ -42,7 +42,7 @@ class Side(NamedTuple):
 
 
 def pmix_checks(patient: Patient) -> Iterator[Diagnosis]:
-    """A finding where two versions of PMIx meet that may not fit; none where fewer are known."""
+    """Compare the versions of PMIx of ranks, launcher and server, as far as they are known."""
     if not patient.tree.live:
         return
     launcher = _beside_mpirun(patient.environment)
@@ -72,18 +72,18 @@ def pmix_checks(patient: Patient) -> Iterator[Diagnosis]:
 
 def version_of(text: str) -> tuple[int, int] | None:
     """Major and minor of the first version in a text; None where there is none."""
-    found = re.search(r"(\d+)\.(\d+)", text)
-    return (int(found[1]), int(found[2])) if found else None
+    version = re.search(r"(\d+)\.(\d+)", text)
+    return (int(version[1]), int(version[2])) if version else None
 
 
 def _on_library_path(environment: Mapping[str, str]) -> Side | None:
-    """The first that the loader takes from LD_LIBRARY_PATH."""
+    """Find the library that the loader takes from LD_LIBRARY_PATH."""
     folders = filter(None, environment.get("LD_LIBRARY_PATH", "").split(":"))
     return _first(Path(folder) for folder in folders)
 
 
 def _beside_mpirun(environment: Mapping[str, str]) -> Side | None:
-    """That of the prefix of the first mpirun on PATH."""
+    """Find the library in the prefix of the first mpirun on PATH."""
     program = shutil.which("mpirun", path=environment.get("PATH", ""))
     if program is None:
         return None
@@ -98,7 +98,7 @@ def _first(folders: Iterator[Path]) -> Side | None:
 
 
 def _ask(file: Path) -> tuple[int, int] | None:
-    """The version that a library says it has: a process of its own loads it."""
+    """Ask a library for its version, in a process that loads nothing else."""
     try:
         done = subprocess.run(
             [sys.executable, "-c", ASK, str(file)],
@@ -114,8 +114,10 @@ def _ask(file: Path) -> tuple[int, int] | None:
 
 
 def _servers(environment: Mapping[str, str]) -> tuple[str, list[int]]:
-    """Who starts ranks, and the major versions of PMIx that it has: of the step that this process
-    is in, else of Slurm within a job; none where nobody tells."""
+    """Name the server of ranks and its major versions of PMIx; none where nobody tells.
+
+    The server is that of the step that this process is in, else Slurm's within a job.
+    """
     if version := version_of(environment.get(SERVER, "")):
         return f"the server of this step ({SERVER})", [version[0]]
     srun = shutil.which("srun", path=environment.get("PATH", ""))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What RDMA adapters, and copies between them and GPUs, need of this machine."""
+"""Checks of what RDMA adapters, and copies between them and GPUs, need of this machine."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -35,16 +35,16 @@ def _adapters(patient: Patient) -> list[str]:
 
 
 def _locked_memory(patient: Patient) -> Iterator[Diagnosis]:
-    """`ulimit -l`: memory that an adapter reads or writes is locked."""
-    said = re.search(
+    """Check `ulimit -l`: memory that an adapter reads or writes is locked."""
+    limits = re.search(
         rf"^{LOCKED} +(\d+|unlimited) +(\d+|unlimited)",
         patient.tree.text(LIMITS) or "",
         re.MULTILINE,
     )
     adapters = ", ".join(_adapters(patient))
-    if not adapters or not said:
+    if not adapters or not limits:
         return
-    soft, hard = said.groups()
+    soft, hard = limits.groups()
     if soft == "unlimited":
         yield ok("locked-memory", "locked memory is not limited (ulimit -l)")
     elif has_capability(patient.tree, CAP_IPC_LOCK):
@@ -66,7 +66,7 @@ def _locked_memory(patient: Patient) -> Iterator[Diagnosis]:
 
 
 def _gpudirect(patient: Patient) -> Iterator[Diagnosis]:
-    """Adapters that read and write a GPU's memory, without a copy in the host's."""
+    """Check the module by which adapters reach a GPU's memory, without a copy in the host's."""
     tree = patient.tree
     if not _adapters(patient) or not _has_nvidia(patient):
         return
@@ -87,7 +87,7 @@ def _gpudirect(patient: Patient) -> Iterator[Diagnosis]:
 
 
 def _gdrcopy(patient: Patient) -> Iterator[Diagnosis]:
-    """Copies of small messages by the CPU, which UCX makes with GDRCopy."""
+    """Check the module by which the CPU copies small messages (GDRCopy, for UCX)."""
     if not _has_nvidia(patient):
         return
     cost = "UCX copies small messages to and from GPUs by calls of CUDA, which take microseconds"
@@ -110,7 +110,7 @@ def _gdrcopy(patient: Patient) -> Iterator[Diagnosis]:
 
 
 def _has_nvidia(patient: Patient) -> bool:
-    """Whether there are GPUs of NVIDIA, and it is known which modules are loaded."""
+    """Tell whether there are GPUs of NVIDIA, and the loaded modules are known."""
     return patient.tree.exists(NVIDIA) and any(
         gpu.vendor == "nvidia" for gpu in patient.machine.gpus
     )

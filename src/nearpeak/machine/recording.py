@@ -161,7 +161,7 @@ def _devices(tree: Tree, machine: Machine) -> Iterator[tuple[str, str]]:
 
 
 def _place(folder: str, nic: Nic) -> Iterator[tuple[str, str]]:
-    """Where the adapter in this folder of sys/class sits."""
+    """Record the place of the adapter in this folder of sys/class."""
     yield f"{folder}/device/numa_node", _node(nic.numa_node)
     if nic.pci:
         yield f"{folder}/device", f"../../../{nic.pci}"

@@ -273,7 +273,7 @@ def _infiniband_ports(tree: Tree, near: Callable[[str], int | None]) -> list[Nic
 
 
 def _place(tree: Tree, folder: str) -> dict[str, Any]:
-    """Where on PCIe the adapter in this folder of sys/class sits, as fields of Nic."""
+    """Return the PCIe place of the adapter in this folder of sys/class, as fields of Nic."""
     pci = device_address(tree, folder)
     return {"pci": pci, "upstream": bridges(tree, pci)[:-1] if pci else []}
 

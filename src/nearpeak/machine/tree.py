@@ -150,8 +150,8 @@ class Tree:
 
     def kibibytes(self, path: str, key: str) -> int | None:
         """The bytes of a `key: 123 kB` line of a /proc file."""
-        found = re.match(r"\d+", self.fields(path).get(key, ""))
-        return int(found[0]) * 1024 if found else None
+        number = re.match(r"\d+", self.fields(path).get(key, ""))
+        return int(number[0]) * 1024 if number else None
 
     def exists(self, path: str) -> bool:
         """Whether there is such a file or folder."""

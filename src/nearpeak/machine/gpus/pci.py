@@ -62,8 +62,8 @@ def device_address(tree: Tree, folder: str) -> str | None:
     (virtio, USB); None where there is none."""
     device = f"{folder}/device"
     where = [tree.link(device) or "", *itertools.islice(tree.above(device), 1)]
-    found = [address for path in where for address in addresses(path)]
-    return found[-1] if found else None
+    chain = [address for path in where for address in addresses(path)]
+    return chain[-1] if chain else None
 
 
 def root_bus(tree: Tree, address: str) -> str | None:
