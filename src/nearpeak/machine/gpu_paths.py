@@ -335,8 +335,8 @@ def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> list[DataPat
 
 
 def _nearness(pair: tuple[Gpu, Nic]) -> tuple[int, bool]:
-    """Rate how near an adapter is to a GPU: by the PCIe bridges above both, then by a NUMA node that
-    is known to be the same."""
+    """Rate how near an adapter is to a GPU: by the PCIe bridges above both, then by whether their
+    NUMA node is known to be the same."""
     gpu, nic = pair
     bridges = len(set(gpu.upstream) & set(nic.upstream))
     return bridges, gpu.numa_node is not None and gpu.numa_node == nic.numa_node
