@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files appear whole or not at all."""
 
+import errno
 import os
 import stat
 import subprocess
@@ -10,7 +11,14 @@ from pathlib import Path
 import pytest
 
 from nearpeak.errors import UserError
-from nearpeak.files import check_output, check_target, make_folder, put_whole, write_whole
+from nearpeak.files import (
+    check_output,
+    check_target,
+    make_folder,
+    put_whole,
+    says_full,
+    write_whole,
+)
 
 
 def test_it_replaces_and_leaves_nothing_beside(tmp_path: Path) -> None:
@@ -19,6 +27,12 @@ def test_it_replaces_and_leaves_nothing_beside(tmp_path: Path) -> None:
     write_whole(target, "new ü\u2028")
     assert target.read_text(encoding="utf-8") == "new ü\u2028"
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_what_programs_say_of_a_full_disk(number: int) -> None:
+    assert says_full(f"c++: fatal error: cannot write a.o: {os.strerror(number)}")
+    assert not says_full("c++: fatal error: no input files")
 
 
 def test_a_folder_that_is_none_is_bad_input(tmp_path: Path) -> None:

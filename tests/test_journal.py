@@ -214,6 +214,24 @@ def test_one_that_cannot_be_taken_back_is_cut_off_later(
 
 
 @pytest.mark.parametrize("error", [None, OSError(errno.ENOSPC, ""), OSError(errno.EDQUOT, "")])
+def test_a_full_disk_before_anything_is_begun(error: OSError | None) -> None:
+    assert str(cannot_write(Path("here"), error, "")) == (
+        "no space is left for here: free some, then start again"
+    )
+
+
+def test_a_run_whose_first_line_does_not_fit_is_started_again(tmp_path: Path) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (3, before[1]))
+    try:
+        with pytest.raises(CannotWriteError, match=r"make it writable, then start again$"):
+            RunJournal(FORM, tmp_path, Begin())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    RunJournal(FORM, tmp_path, Begin()).close()
+
+
+@pytest.mark.parametrize("error", [None, OSError(errno.ENOSPC, ""), OSError(errno.EDQUOT, "")])
 def test_a_full_disk_says_what_to_do(error: OSError | None) -> None:
     assert str(cannot_write(Path("here"), error, RESUME)) == (
         f"no space is left for here: free some, then `{RESUME}` completes it"

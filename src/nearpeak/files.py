@@ -9,6 +9,21 @@ from pathlib import Path
 
 from nearpeak.errors import UserError
 
+FULL = (errno.ENOSPC, errno.EDQUOT)  # of a disk, or what a user may have of it
+# What fails with less than this left on the disk is taken to have failed for that.
+LEAST_FREE_BYTES = 64 * 1024
+
+
+def says_full(text: str) -> bool:
+    """Tell whether the output of a program says that a disk is full."""
+    return any(os.strerror(number) in text for number in FULL)
+
+
+def disk_is_full(folder: Path) -> bool:
+    """Whether the folder's disk has hardly any space left."""
+    disk = os.statvfs(folder)
+    return disk.f_bavail * disk.f_frsize < LEAST_FREE_BYTES
+
 
 def put_whole(target: Path, data: bytes) -> None:
     """Writes `data` to `target`, which is never seen half-written and is on the disk afterwards.
@@ -71,6 +86,14 @@ def check_output(folder: Path) -> None:
 
 def _cannot_make(folder: Path, error: OSError) -> UserError:
     return UserError(f"cannot make the folder {folder} ({error.strerror}): choose another with -o")
+
+
+def working_folder() -> Path:
+    """Return the working directory; UserError where it was removed."""
+    try:
+        return Path.cwd()
+    except OSError:
+        raise UserError("the working directory was removed: cd into another") from None
 
 
 def is_file(path: Path) -> bool:

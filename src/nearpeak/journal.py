@@ -2,12 +2,11 @@
 """A file of records: whole lines appended as they happen, so that nothing recorded is ever lost."""
 
 import contextlib
-import errno
 import fcntl
 import os
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
@@ -15,34 +14,29 @@ from typing import Any, Generic, Protocol, TypeVar
 import msgspec
 
 from nearpeak.errors import UserError
-from nearpeak.files import make_output
+from nearpeak.files import FULL, make_output
 from nearpeak.files import sync as sync_folder
-
-FULL = (errno.ENOSPC, errno.EDQUOT)  # of a disk, or what a user may have of it
-# What fails with less than this left on the disk is taken to have failed for that.
-LEAST_FREE_BYTES = 64 * 1024
 
 
 class CannotWriteError(Exception):
     """A folder took no more data; the message is one line that says what to do."""
 
+    def __init__(self, why: str, resume: str = "") -> None:
+        """`resume`: the shell line that completes what was being written; none: nothing was begun,
+        so that it can be started as before."""
+        self.why = why
+        super().__init__(
+            f"{why}, then " + (f"`{resume}` completes it" if resume else "start again")
+        )
+
 
 def cannot_write(folder: Path, error: OSError | None, resume: str) -> CannotWriteError:
-    """Words for a write that failed (None: the disk is all but full).
-
-    `resume`: the shell line that completes what was being written.
-    """
+    """Words for a write that failed (None: the disk is all but full); `resume`: as of the error."""
     if error is None or error.errno in FULL:
         why = f"no space is left for {folder}: free some"
     else:
         why = f"{folder} cannot be written ({error.strerror}): make it writable"
-    return CannotWriteError(f"{why}, then `{resume}` completes it")
-
-
-def disk_is_full(folder: Path) -> bool:
-    """Whether the folder's disk has hardly any space left."""
-    disk = os.statvfs(folder)
-    return disk.f_bavail * disk.f_frsize < LEAST_FREE_BYTES
+    return CannotWriteError(why, resume)
 
 
 class Journal:
@@ -231,6 +225,14 @@ class Form(Generic[First, Line]):
         return first
 
 
+def begin_with(append: Callable[[First], None], begin: First) -> None:
+    """Add the first line of a new file: without it a run cannot be resumed. CannotWriteError."""
+    try:
+        append(begin)
+    except CannotWriteError as error:
+        raise CannotWriteError(error.why) from None
+
+
 class RunJournal(Generic[First, Line]):
     """The open file of one run, with all its records."""
 
@@ -249,7 +251,7 @@ class RunJournal(Generic[First, Line]):
             if begin is None:
                 self.records = form.read(folder)
             else:
-                self.append(begin)
+                begin_with(self.append, begin)
         except BaseException:
             self._lines.close()
             raise

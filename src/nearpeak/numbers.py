@@ -2,6 +2,7 @@
 """How figures are written: three significant digits, binary sizes, and intervals named as such."""
 
 import math
+import re
 from collections.abc import Sequence
 
 NOTHING = "–"
@@ -119,6 +120,11 @@ def in_short(hosts: Sequence[str]) -> str:
     if len(hosts) > MOST_NAMED:
         return f"{len(hosts)} hosts, {hosts[0]} to {hosts[-1]}"
     return ", ".join(hosts)
+
+
+def natural(name: str) -> list[str | int]:
+    """The key that sorts names by the numbers in them: mlx5_9 before mlx5_10."""
+    return [int(part) if part.isdecimal() else part for part in re.split(r"(\d+)", name)]
 
 
 def printable(text: str) -> str:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What every command has in common: help, and bad input in one line."""
 
+import errno
 import os
 import pkgutil
 import subprocess
@@ -77,6 +78,82 @@ def test_a_full_disk_behind_the_output_is_one_line() -> None:
         )
     said = b"nearpeak: cannot write what is printed: No space left on device\n"
     assert (done.returncode, done.stderr) == (1, said)
+
+
+@pytest.mark.parametrize("words", [["--version"], ["doctor", "--help"], ["nosuch"]])
+@pytest.mark.parametrize("closed", [[1], [0, 1, 2], [2]])
+def test_closed_streams_stop_nothing(words: list[str], closed: list[int]) -> None:
+    shut = " ".join(f"{number}>&-" for number in closed)
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$@" {shut}', "sh", Path(sys.executable).with_name("nearpeak"), *words],
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == (2 if words == ["nosuch"] else 0)
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("words", [["nosuch"], ["report", "nosuch"], ["--version"]])
+def test_where_nothing_can_be_said_the_status_says_it(words: list[str]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [Path(sys.executable).with_name("nearpeak"), *words],
+            stdout=full,
+            stderr=full,
+            check=False,
+        )
+    assert done.returncode == (1 if words == ["--version"] else 2)
+
+
+@pytest.mark.parametrize(
+    "words", [["doctor"], ["machine"], ["run", "latency"], ["mpi", "list"], ["report", "."]]
+)
+def test_a_working_directory_that_was_removed_is_one_line(tmp_path: Path, words: list[str]) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    done = subprocess.run(
+        [
+            "sh",
+            "-c",
+            'rmdir "$PWD"; exec "$@"',
+            "sh",
+            Path(sys.executable).with_name("nearpeak"),
+            *words,
+        ],
+        cwd=gone,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = "nearpeak: the working directory was removed: cd into another\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.ESTALE, errno.ENODEV])
+def test_a_disk_that_is_gone_is_one_line(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def gone() -> None:
+        raise OSError(number, os.strerror(number), "/lost/file")
+
+    monkeypatch.setattr(build, "build_native", gone)
+    status, _, err = nearpeak("build", "--mpi", "one")
+    assert status == 1
+    assert err.startswith(f"nearpeak: /lost/file: {os.strerror(number)}: see whether its disk")
+    assert err.count("\n") == 1
+
+
+def test_a_folder_that_was_moved_is_one_line(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A missing file of a folder that is there may be a fault of ours."""
+    monkeypatch.setattr(build, "build_native", lambda: (tmp_path / "moved" / "log").read_bytes())
+    status, _, err = nearpeak("build", "--mpi", "one")
+    assert (status, err.count("\n")) == (1, 1)
+    assert "its disk and folder" in err
+    monkeypatch.setattr(build, "build_native", lambda: (tmp_path / "log").read_bytes())
+    with pytest.raises(FileNotFoundError):
+        nearpeak("build", "--mpi", "one")
 
 
 def test_what_may_not_be_read_is_bad_input(

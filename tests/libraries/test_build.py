@@ -190,6 +190,17 @@ def test_failure_shows_and_keeps_the_compilers_words(
     assert build.build_native().exists()
 
 
+@pytest.mark.parametrize("words", ["#error No space left on device", "#error undeclared"])
+def test_a_full_disk_is_no_fault_of_the_compiler(
+    project: Path, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    (project / "main.cpp").write_text(f"{words}\n")
+    monkeypatch.setattr(build, "disk_is_full", lambda _: "space" not in words)
+    with pytest.raises(UserError, match=r"no space is left to build .*NEARPEAK_CACHE") as error:
+        build.build_native()
+    assert "CXX" not in str(error.value)
+
+
 def note_configurations(project: Path, file: Path) -> None:
     """Lets each configuration say whether it makes CORE or takes it."""
     lines = (project / "CMakeLists.txt").read_text()

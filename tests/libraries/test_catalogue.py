@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The catalogue, and installing from it by real pip, with a made-up wheel and no network."""
 
+import errno
 import hashlib
+import os
 import platform
+import subprocess
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -126,6 +129,18 @@ def test_no_index_is_one_clear_line(
         catalogue.add("tiny")
     assert "\n" not in str(error.value)
     assert left_in(tmp_path) == []
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_is_no_fault_of_the_index(
+    catalogue_of: Callable[..., None], monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    catalogue_of(**{HERE: "0" * 64})
+    said = f"ERROR: Could not install packages due to an OSError: {os.strerror(number)}"
+    done = subprocess.CompletedProcess([], 1, "", said)
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
+    with pytest.raises(UserError, match=r"no space is left to install .*NEARPEAK_CACHE"):
+        catalogue.add("tiny")
 
 
 def test_a_crash_leaves_nothing_that_looks_installed(

@@ -13,6 +13,8 @@ import pytest
 from nearpeak.machine import doctor
 from nearpeak.machine.doctor import examine, user_settings_files
 from nearpeak.machine.machine import Diagnosis
+from nearpeak.machine.patient import Patient
+from nearpeak.machine.tree import Tree
 
 Recorded = Callable[[str], Path]
 Put = Callable[[Path, str, str], None]
@@ -47,6 +49,15 @@ def test_fewer_cores_than_ranks(recorded: Recorded, put: Put) -> None:
     put(root, "proc/self/status", "Cpus_allowed_list: 0,40")
     assert find(root, "cores").severity == "bad"  # two logical CPUs, but one core
     assert "1 of 40 cores" in find(root, "cores").message
+
+
+def test_cores_of_no_numa_node_are_told(recorded: Recorded, put: Put) -> None:
+    root = recorded("two-sockets-smt")
+    put(root, "sys/devices/system/node/node0/cpulist", "")
+    count, homeless = (finding for finding in examine(root, 2, []) if finding.id == "cores")
+    assert "20 of 40 cores usable" in count.message
+    assert homeless.severity == "warn"
+    assert "belong to no NUMA node" in homeless.message
 
 
 @pytest.mark.parametrize(
@@ -109,6 +120,90 @@ def test_small_shared_memory(recorded: Recorded, put: Put) -> None:
     assert "--shm-size=512m" in find(root, "shared-memory", 4).hint
     put(root, "proc/self/mountinfo", "")
     assert "not mounted" in find(root, "shared-memory").message
+
+
+@pytest.mark.parametrize(
+    "options", ["ro - tmpfs shm rw", "ro,nosuid - tmpfs shm rw", "rw - tmpfs shm ro,size=1g"]
+)
+def test_shared_memory_that_was_mounted_read_only(
+    recorded: Recorded, put: Put, options: str
+) -> None:
+    root = recorded("one-socket")
+    put(root, "proc/self/mountinfo", f"25 24 0:23 / /dev/shm {options}")
+    finding = find(root, "shared-memory")
+    assert finding.severity == "bad"
+    assert "cannot be written to (Read-only file system)" in finding.message
+    assert finding.hint.startswith("mount -o remount,rw /dev/shm")
+
+
+@pytest.mark.parametrize(
+    ("refusal", "hint"),
+    [
+        (errno.EROFS, "mount -o remount,rw /dev/shm"),
+        (errno.EACCES, "chmod 1777 /dev/shm"),
+        (errno.ENOSPC, "remove what ended programs left in /dev/shm"),
+        (errno.EIO, "umount /dev/shm; mount"),
+    ],
+)
+def test_shared_memory_that_takes_no_file(
+    monkeypatch: pytest.MonkeyPatch, refusal: int, hint: str
+) -> None:
+    monkeypatch.setattr(doctor, "shm_bytes", lambda _: 1 << 40)
+    monkeypatch.setattr(doctor, "shm_refusal", lambda _: refusal)
+    finding = find(Path("/"), "shared-memory")
+    assert finding.severity == "bad"
+    assert os.strerror(refusal) in finding.message
+    assert finding.hint.startswith(hint)
+
+
+@pytest.mark.parametrize(
+    ("room", "taken", "hint"),
+    [
+        (10, 0, "a window of 64 large messages"),
+        (10, 400, "remove what ended programs left in /dev/shm (400 MiB are taken)"),
+        (200, 56, "remove what ended programs left"),
+    ],
+)
+def test_small_shared_memory_is_emptied_before_it_grows(
+    monkeypatch: pytest.MonkeyPatch, room: int, taken: int, hint: str
+) -> None:
+    monkeypatch.setattr(doctor, "shm_bytes", lambda _: room << 20)
+    monkeypatch.setattr(doctor, "shm_taken", lambda _: taken << 20)
+    monkeypatch.setattr(doctor, "shm_refusal", lambda _: 0)
+    assert find(Path("/"), "shared-memory").hint.startswith(hint)
+
+
+YAMA, CONTAINER = "sysctl kernel.yama.ptrace_scope=0", "in a container: a seccomp profile"
+
+
+@pytest.mark.parametrize(
+    ("scope", "seccomp", "refusal", "first", "then"),
+    [
+        (0, "2", errno.EPERM, CONTAINER, "SYS_PTRACE"),
+        (0, "0", errno.EPERM, CONTAINER, "SELinux"),
+        (1, "2", errno.EPERM, CONTAINER, YAMA),
+        (1, "0", 0, YAMA, "SYS_PTRACE"),
+        (2, "0", errno.EPERM, YAMA, "SYS_PTRACE"),
+        (3, "0", errno.EPERM, "restart the machine", YAMA),
+        (0, "2", errno.ENOSYS, CONTAINER, "CONFIG_CROSS_MEMORY_ATTACH"),
+    ],
+)
+def test_the_likeliest_remedy_of_single_copy_comes_first(
+    recorded: Recorded, scope: int, seccomp: str, refusal: int, first: str, then: str
+) -> None:
+    machine = doctor.discover(recorded("one-socket"))
+    patient = Patient(
+        tree=Tree(Path("none"), {"proc/self/status": f"Seccomp:\t{seccomp}"}),
+        nvidia=Tree(Path("none"), {}),
+        machine=machine,
+        ranks=2,
+        settings_files=[],
+        environment={},
+    )
+    hint = doctor.cma_remedy(patient, scope, refusal)
+    assert hint.startswith(first)
+    assert then in hint
+    assert (YAMA in hint) == (scope > 0)
 
 
 @pytest.mark.parametrize(

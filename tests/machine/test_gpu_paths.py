@@ -15,6 +15,7 @@ from nearpeak.terms.path import DataPath
 
 Load = Callable[[str], Machine]
 Put = Callable[[Path, str, str], None]
+Recorded = Callable[[str], Path]
 
 SAME = ["gpu-gpu same-gpu", "gpu-gpu same-gpu mps"]
 NEAR_FAR = ["host-gpu near", "host-gpu far", "host-gpu near same-gpu"]
@@ -37,7 +38,7 @@ def limited(machine: Machine, cpus: list[int]) -> Machine:
     return msgspec.structs.replace(machine, allowed_cpus=cpus)
 
 
-def ends(path: DataPath) -> list[tuple[str, int, int]]:
+def ends(path: DataPath) -> list[tuple[str, int, int | None]]:
     """Of each end: the last digits of its GPU, the CPU and the NUMA node."""
     return [
         ("host" if end.gpu is None else end.gpu[-2:], end.cpus[0], end.numa_node)
@@ -219,12 +220,49 @@ def test_a_core_of_another_node_helps_out(load: Load) -> None:
     assert "one NUMA node only" in missing(machine)["host-gpu far"]
 
 
-def test_a_gpu_of_unknown_node(load: Load) -> None:
+@pytest.mark.parametrize("name", ["pcie-only", "dgx-h100", "power9-ac922", "mi250x-node"])
+@pytest.mark.parametrize("said", ["-1", "99"])  # firmware does not know it; an offline node
+def test_gpus_of_unknown_nodes_are_neither_near_nor_far(
+    recorded: Recorded, put: Put, name: str, said: str
+) -> None:
+    root = recorded(name)
+    for gpu in from_sysfs(root).gpus:
+        put(root, f"sys/bus/pci/devices/{gpu.pci}/numa_node", said)
+    machine = from_sysfs(root)
+    assert {gpu.numa_node for gpu in machine.gpus} == {None}
+    paths = gpu_paths(machine, all_pairs=True)
+    assert not {"host-gpu near", "host-gpu far", "host-gpu near same-gpu"} & paths.keys()
+    assert "NUMA node" in missing(machine)["host-gpu far"]
+    path = paths["host-gpu node-unknown"]
+    assert "at node unknown" in path.summary
+    assert path.host_device == "own"
+    assert paths["host-gpu node-unknown same-gpu"].variant_of == path.id
+    to_gpus = [path for name, path in paths.items() if name.startswith("host-gpu")]
+    assert {path.theoretical_gbs for path in to_gpus} == {None}
+
+
+def test_the_first_gpu_whose_node_is_known_is_near_and_far(recorded: Recorded, put: Put) -> None:
+    root = recorded("pcie-only")
+    put(root, "sys/bus/pci/devices/0000:3d:00.0/numa_node", "-1")
+    paths = gpu_paths(from_sysfs(root))
+    assert paths["host-gpu near"].ends[1].gpu == from_sysfs(root).gpus[1].uuid
+    assert "host-gpu node-unknown" not in paths
+
+
+def test_a_peak_needs_cores_beside_the_gpu(load: Load) -> None:
+    paths = gpu_paths(load("pcie-only"))
+    assert paths["host-gpu near"].theoretical_gbs is not None
+    # Cores of another socket stand in for those of the GPU's.
+    paths = gpu_paths(limited(load("pcie-only"), [1, 3]))
+    assert paths["host-gpu near"].theoretical_gbs is None
+
+
+def test_sockets_that_the_firmware_does_not_tell_apart_have_no_peak_between(load: Load) -> None:
     machine = load("pcie-only")
-    unknown = [msgspec.structs.replace(gpu, numa_node=None) for gpu in machine.gpus]
-    paths = gpu_paths(msgspec.structs.replace(machine, gpus=unknown))
-    assert ends(paths["host-gpu near"]) == [("host", 0, 0), ("00", 2, 0)]
-    assert "at node unknown" in paths["host-gpu near"].summary
+    cores = [msgspec.structs.replace(core, package=None) for core in machine.cores]
+    paths = gpu_paths(msgspec.structs.replace(machine, cores=cores))
+    assert paths["host-gpu near"].theoretical_gbs is not None
+    assert paths["host-gpu far"].theoretical_gbs is None
 
 
 def test_all_pairs(load: Load) -> None:
@@ -263,6 +301,69 @@ def test_adapters_on_several_nodes_make_a_far_one(load: Load) -> None:
     assert paths["host-gpu near"].adapter is None
     assert ends(far) == ends(paths["gpu-gpu two-nodes"]) == [("0", 0, 0), ("0", 1, 0)]
     assert far.theoretical_gbs == 50.0
+
+
+def below(put: Put, root: Path, device: str, pci: str, *bridges: str) -> None:
+    """Puts a device below PCIe bridges: an RDMA adapter by its name, or a GPU where it has none."""
+    where = "/".join(["../../../devices/pci0000:00", *bridges, pci])
+    put(root, f"sys/bus/pci/devices/{pci}", where)
+    if device:
+        put(root, f"sys/class/infiniband/{device}/device", f"../../../{pci}")
+
+
+ROOT, SWITCH, OTHER = "0000:15:01.0", "0000:16:00.0", "0000:17:02.0"
+GPU = "0000:1b:00.0"  # the first one of dgx-h100
+
+
+@pytest.mark.parametrize(
+    ("places", "adapter"),
+    [
+        ({}, "mlx5_0:1"),  # nothing is known but NUMA nodes
+        ({GPU: (ROOT, SWITCH), "mlx5_2": (ROOT, SWITCH)}, "mlx5_2:1"),
+        ({GPU: (ROOT, SWITCH, OTHER), "mlx5_1": (ROOT,), "mlx5_3": (ROOT, SWITCH)}, "mlx5_3:1"),
+        ({GPU: (ROOT,), "mlx5_0": ("0000:15:02.0",), "mlx5_1": (ROOT,)}, "mlx5_1:1"),
+        ({GPU: (ROOT,), "mlx5_7": (ROOT,)}, "mlx5_7:1"),  # firmware tells another NUMA node
+    ],
+)
+def test_the_adapter_below_the_switch_of_the_gpu(
+    recorded: Recorded, put: Put, places: dict[str, tuple[str, ...]], adapter: str
+) -> None:
+    root = recorded("dgx-h100")
+    for number, (device, bridges) in enumerate(places.items()):
+        gpu = device == GPU
+        below(put, root, "" if gpu else device, GPU if gpu else f"0000:2{number}:00.0", *bridges)
+    path = gpu_paths(from_sysfs(root), ["recorded", "b"])["gpu-gpu two-nodes"]
+    assert (path.adapter, path.ends[0].gpu) == (adapter, "0")
+
+
+def test_a_switch_tells_what_numa_nodes_do_not(recorded: Recorded, put: Put) -> None:
+    root = recorded("dgx-h100")
+    machine = from_sysfs(root)
+    for gpu in machine.gpus:
+        put(root, f"sys/bus/pci/devices/{gpu.pci}/numa_node", "-1")
+    for number in range(8):
+        put(root, f"sys/class/infiniband/mlx5_{number}/device/numa_node", "-1")
+    below(put, root, "", machine.gpus[3].pci, ROOT)
+    below(put, root, "mlx5_5", "0000:29:00.0", ROOT)
+    paths = gpu_paths(from_sysfs(root), ["recorded", "b"])
+    path = paths["gpu-gpu two-nodes"]
+    assert (path.adapter, path.ends[0].gpu) == ("mlx5_5:1", "3")
+    assert "gpu-gpu two-nodes far-nic" not in paths
+
+
+def test_adapters_sort_by_their_numbers(recorded: Recorded, put: Put) -> None:
+    root = recorded("dgx-h100")
+    for number in (8, 9, 10, 11):
+        folder = f"sys/class/infiniband/mlx5_{number}"
+        put(root, f"{folder}/device/numa_node", "1")
+        for file, text in (("link_layer", "InfiniBand"), ("state", "4: ACTIVE")):
+            put(root, f"{folder}/ports/1/{file}", text)
+        put(root, f"{folder}/ports/1/rate", "400 Gb/sec (4X NDR)")
+    names = [nic.name for nic in from_sysfs(root).nics if nic.kind == "infiniband"]
+    assert names == [f"mlx5_{number}:1" for number in range(12)]
+    assert gpu_paths(from_sysfs(root), ["recorded", "b"])["gpu-gpu two-nodes far-nic"].nic == (
+        "mlx5_11:1"
+    )
 
 
 def test_two_other_nodes_have_no_known_adapter(load: Load) -> None:

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Control groups of both versions, and /dev/shm."""
 
+import errno
 import os
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from nearpeak.machine.limits import cpu_quota, memory_limit, shm_bytes
+from nearpeak.machine import limits
+from nearpeak.machine.limits import cpu_quota, memory_limit, shm_bytes, shm_refusal, shm_taken
 from nearpeak.machine.tree import Tree
 
 
@@ -79,6 +81,24 @@ def test_shared_memory(tree: Tree) -> None:
     assert shm_bytes(tree) == 2 << 20  # tmpfs without a size: half of the memory
     put(tree, "proc/self/mountinfo", f"{mount},size=10g\n{mount},size=65536k,inode64")
     assert shm_bytes(tree) == 64 << 20
+
+
+@pytest.mark.parametrize("number", [errno.ENOENT, errno.ENOTDIR, errno.EACCES, errno.EIO])
+def test_shared_memory_that_a_later_mount_hides(
+    monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """mountinfo lists it, and the path is not there."""
+    mount = "25 24 0:23 / /dev/shm rw - tmpfs shm rw"
+    monkeypatch.setattr(limits, "shm_mount", lambda _: mount)
+
+    def refused(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "statvfs", refused)
+    monkeypatch.setattr(limits.tempfile, "TemporaryFile", refused)
+    here = Tree(Path("/"))
+    assert (shm_bytes(here), shm_taken(here)) == (None, 0)
+    assert shm_refusal(here) == (0 if number == errno.ENOENT else number)
 
 
 def test_shared_memory_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:

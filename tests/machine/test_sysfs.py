@@ -2,14 +2,19 @@
 """Recorded machines read from /sys."""
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from nearpeak.errors import UserError
+from nearpeak.machine.doctor import examine
 from nearpeak.machine.machine import Cache, Core, Machine, Nic
+from nearpeak.machine.paths import discover_paths
 from nearpeak.machine.sysfs import from_sysfs
+from nearpeak.machine.tree import parse_recording
+from nearpeak.picture.layout import layout
 
 Recorded = Callable[[str], Path]
 Put = Callable[[Path, str, str], None]
@@ -186,6 +191,75 @@ def test_a_kernel_without_numa_or_topology(tmp_path: Path) -> None:
     assert machine.allowed_cpus == [0, 1]
     assert machine.allowed_nodes is None
     assert machine.caches == []
+
+
+@pytest.mark.parametrize(
+    ("lists", "homeless"),
+    [
+        ({"node0": ""}, {0}),  # node 0 has memory alone
+        ({"node0": "", "node1": ""}, {0, 1}),
+        ({"node1": "?"}, {1}),
+    ],
+)
+def test_cpus_of_no_node_are_shown_and_used_by_nobody(
+    recorded: Recorded, put: Put, lists: dict[str, str], homeless: set[int]
+) -> None:
+    root = recorded("two-sockets-smt")
+    before = {core.cpus[0]: core.numa_node for core in from_sysfs(root).cores}
+    for node, text in lists.items():
+        put(root, f"sys/devices/system/node/{node}/cpulist", text)
+    machine = from_sysfs(root)
+    assert {before[core.cpus[0]] for core in machine.cores if core.numa_node is None} == homeless
+    used = {
+        cpu for path in discover_paths(machine)[0] for end in path.ends for cpu in end.cpus
+    } & set(before)
+    assert {before[cpu] for cpu in used} == {0, 1} - homeless
+    rooms = layout(machine).texts
+    assert any("belong to no NUMA node" in text.words for text in rooms)
+
+
+@pytest.mark.parametrize("text", ["", "-1", "?", "\0", "99999", "0-3,?", "12 kB"])
+def test_whatever_a_file_says_the_machine_can_be_shown(
+    recorded: Recorded, tmp_path: Path, text: str
+) -> None:
+    """Each kind of file in turn, as another kernel or a container's made-up /sys might have it."""
+    whole = parse_recording(recorded("cloud-vm").read_text())
+    for path in {re.sub(r"\d+", "0", path) for path in whole}:
+        said = "\n".join(
+            f"{name}: {other.encode('unicode_escape').decode()}"
+            for name, other in {**whole, path: text}.items()
+        )
+        (tmp_path / "changed.txt").write_text(said)
+        try:
+            machine = from_sysfs(tmp_path / "changed.txt")
+        except UserError:
+            continue  # a line
+        discover_paths(machine, ["recorded", "127.0.0.1"], all_pairs=True)
+        layout(machine)
+        examine(tmp_path / "changed.txt", settings_files=[], machine=machine)
+
+
+def test_where_an_adapter_is_on_pcie(tmp_path: Path) -> None:
+    bridge = tmp_path / "sys/devices/pci0000:40/0000:40:01.1/0000:41:00.0"
+    folder = bridge / "0000:45:00.0/infiniband/mlx5_0"
+    (folder / "ports/1").mkdir(parents=True)
+    for file, text in (
+        ("link_layer", "InfiniBand"),
+        ("state", "4: ACTIVE"),
+        ("rate", "100 Gb/sec"),
+    ):
+        (folder / "ports/1" / file).write_text(text)
+    (folder / "device").symlink_to("../../../0000:45:00.0")
+    (bridge / "0000:45:00.0/numa_node").write_text("0")
+    for path, target in (
+        ("sys/class/infiniband/mlx5_0", folder),
+        ("sys/bus/pci/devices/0000:45:00.0", bridge / "0000:45:00.0"),
+    ):
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).symlink_to(target)
+    (tmp_path / "sys/devices/system/cpu/cpu0").mkdir(parents=True)
+    (port,) = from_sysfs(tmp_path).nics
+    assert (port.pci, port.upstream) == ("0000:45:00.0", ["0000:40:01.1", "0000:41:00.0"])
 
 
 def test_no_sys_is_the_users_to_mend(tmp_path: Path) -> None:

@@ -45,6 +45,44 @@ def test_files(tmp_path: Path) -> None:
     assert Tree(Path("/")).live
 
 
+@pytest.mark.parametrize("text", ["0-1\n\0", "0-1\0", "0-\x001\n", "0-1\n\0\0"])
+def test_a_nul_is_no_part_of_a_file(tmp_path: Path, text: str) -> None:
+    (tmp_path / "list").write_text(text)
+    assert Tree(tmp_path).numbers("list") == [0, 1]
+    assert Tree(tmp_path, {"list": text}).text("list") == "0-1"
+
+
+@pytest.mark.parametrize("text", ["<not counted>", "-1", "0x3", "1-2-3"])
+def test_what_is_no_list_is_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / "list").write_text(text)
+    assert Tree(tmp_path).numbers("list") is None
+
+
+@pytest.mark.parametrize(
+    ("files", "cpus"),
+    [
+        ({"list": "0,2"}, [0, 2]),
+        ({"list": "0,2", "mask": "ff"}, [0, 2]),
+        ({"mask": "00000000,00000101"}, [0, 8]),
+        ({"mask": "1,00000000"}, [32]),
+        ({"mask": "?"}, None),
+        ({}, None),
+    ],
+)
+def test_cpus_by_list_or_mask(files: dict[str, str], cpus: list[int] | None) -> None:
+    assert Tree(Path("none"), files).cpus("list", "mask") == cpus
+
+
+@pytest.mark.parametrize(
+    "names", [["mlx5_2", "mlx5_10"], ["ib0", "ib3", "ib20"], ["a9b1", "a9b12", "a10b2"]]
+)
+def test_numbers_in_names_sort_as_numbers(tmp_path: Path, names: list[str]) -> None:
+    for name in reversed(names):
+        (tmp_path / name).touch()
+    assert Tree(tmp_path).names("") == names
+    assert Tree(tmp_path, dict.fromkeys(names, "")).names("") == names
+
+
 def test_a_recorded_file_is_a_tree(tmp_path: Path) -> None:
     file = tmp_path / "machine.txt"
     file.write_text("a/b10: 1-3\na/b2/c: x: y\na/bx: 4\n")

@@ -173,6 +173,58 @@ def test_odd_machines(recorded: Recorded, name: str, gpus: int, width: float) ->
     assert not any("veth0" in box.name for box in picture.boxes)
 
 
+def without_nodes(machine: Machine, gpus: range) -> Machine:
+    """The machine with these GPUs, and all adapters, at NUMA nodes that nobody knows."""
+    return msgspec.structs.replace(
+        machine,
+        gpus=[
+            msgspec.structs.replace(gpu, numa_node=None) if gpu.index in gpus else gpu
+            for gpu in machine.gpus
+        ],
+        nics=[msgspec.structs.replace(nic, numa_node=None) for nic in machine.nics],
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "unknown"),
+    [
+        ("pcie-only", range(4)),
+        ("dgx-h100", range(8)),
+        ("dgx-h100", range(2, 5)),
+        ("power9-ac922", range(1)),
+        ("two-sockets-smt", range(0)),  # adapters alone
+    ],
+)
+def test_what_is_near_to_nobody_knows_what_stands_apart(
+    recorded: Recorded, made_up: MadeUp, name: str, unknown: range, width: float
+) -> None:
+    machine = without_nodes(recorded(name), unknown)
+    for rows in ([], made_up(machine)):
+        picture = layout(machine, rows, width)
+        check_apart(picture)
+        check_inside(picture)
+        boxes = {box.name: box for box in picture.boxes}
+        sockets = [box.bottom for box in picture.boxes if box.name.startswith("socket ")]
+        assert boxes["unplaced"].y > max(sockets)
+        assert "At a NUMA node that is not known" in [text.words for text in picture.texts]
+        for gpu in machine.gpus:
+            assert (boxes[f"gpu {gpu.index}"].y > boxes["unplaced"].y) == (gpu.index in unknown)
+
+
+@pytest.mark.parametrize("name", ["two-sockets-smt", "epyc-nps4", "mi250x-node"])
+def test_sockets_that_the_firmware_does_not_number(
+    recorded: Recorded, made_up: MadeUp, name: str, width: float
+) -> None:
+    base = recorded(name)
+    cores = [msgspec.structs.replace(core, package=None) for core in base.cores]
+    machine = msgspec.structs.replace(base, cores=cores)
+    picture = layout(machine, made_up(machine), width)
+    check_apart(picture)
+    check_inside(picture)
+    assert [box.name for box in picture.boxes if box.kind == "socket"] == ["socket -1"]
+    assert any(text.words.startswith("Sockets not known: ") for text in picture.texts)
+
+
 def test_memory_without_cores_stands_with_the_nearest_socket(recorded: Recorded) -> None:
     base = recorded("two-sockets-smt")
     far = msgspec.structs.replace(

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Study folders: made, refused, and opened again."""
 
+import errno
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -10,7 +12,9 @@ from typing import Any
 import pytest
 
 from nearpeak.errors import UserError
+from nearpeak.journal import CannotWriteError
 from nearpeak.machine.discover import discover
+from nearpeak.study import folder as study_folder
 from nearpeak.study.amendments import extend
 from nearpeak.study.folder import create, read_plan, reopen
 from nearpeak.study.history import History
@@ -87,3 +91,22 @@ def test_another_schema_is_bad_input(study: Any, standins: ModuleType, schema: i
 def test_a_folder_without_a_study_is_bad_input(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="there is no study in"):
         read_plan(tmp_path)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
+@pytest.mark.parametrize("name", ["machine.json", "plan.json"])
+def test_a_study_that_could_not_be_begun_is_started_again(
+    standins: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, name: str
+) -> None:
+    """--resume would find nothing."""
+
+    def full(target: Path, data: bytes) -> None:
+        if target.name == name:
+            raise OSError(number, os.strerror(number))
+        target.write_bytes(data)
+
+    with monkeypatch.context() as disk:
+        disk.setattr(study_folder, "put_whole", full)
+        with pytest.raises(CannotWriteError, match=r", then start again$"):
+            create(tmp_path / "s", discover(), standins.small_plan())
+    create(tmp_path / "s", discover(), standins.small_plan()).close()

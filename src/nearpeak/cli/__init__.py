@@ -236,7 +236,7 @@ def conclude(results: "Results") -> None:
 def write_script(file: Path, asked: "Asked", lacking: Iterable[str], *left_out: str) -> None:
     """Writes the script of a job that runs this command without --sbatch, and without `left_out`,
     options with a value. `lacking`: why libraries that are named are none here."""
-    from nearpeak.files import put_whole
+    from nearpeak.files import put_whole, working_folder
     from nearpeak.study.batch import JOB_NAME, job_script, without
 
     program, *words = sys.argv
@@ -244,7 +244,7 @@ def write_script(file: Path, asked: "Asked", lacking: Iterable[str], *left_out: 
         program = str(Path(program).absolute())
     for option in ("--sbatch", *left_out):
         words = without(words, option)
-    script = job_script(asked, [program, *words], Path.cwd())
+    script = job_script(asked, [program, *words], working_folder())
     if (asked.folder / asked.begun).exists():
         raise UserError(
             f"{asked.folder} has begun already, and the script would complete that: choose another"

@@ -184,15 +184,19 @@ def _nodes(here: Machine) -> Table:
             f"{size} (GPU)" if node.memory == "gpu" else size,
             " ".join(str(far) for _, far in sorted(node.distances.items())),
         )
+    if homeless := here.cores_of_no_node:
+        cpus = format_list([cpu for core in homeless for cpu in core.cpus])
+        table.add_row("none", str(len(homeless)), cpus, "", "")
     return table
 
 
 def _nics(here: Machine) -> Table:
-    table = _table("NIC", "Kind", "NUMA node", "GB/s", "Addresses")
+    table = _table("NIC", "Kind", "PCI", "NUMA node", "GB/s", "Addresses")
     for nic in here.nics:
         table.add_row(
             nic.name,
             nic.kind,
+            nic.pci or "",
             "unknown" if nic.numa_node is None else str(nic.numa_node),
             "not said" if nic.rate_gbs is None else f"{nic.rate_gbs:g}",
             " ".join(nic.addresses),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The `nearpeak` command: each command is one file of this folder with a `register(app)`."""
 
+import contextlib
 import errno
 import importlib
 import io
@@ -8,6 +9,7 @@ import os
 import pkgutil
 import sys
 from collections import Counter
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -17,9 +19,12 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 import nearpeak.cli
 from nearpeak.errors import UserError
-from nearpeak.journal import FULL, CannotWriteError
+from nearpeak.files import FULL, is_folder, working_folder
+from nearpeak.journal import CannotWriteError
 from nearpeak.numbers import printable
 
+# Of a disk, or of a file's server, that is no longer there.
+GONE = (errno.EIO, errno.ENODEV, errno.ENXIO, errno.ESTALE, errno.ENOTCONN, errno.ESHUTDOWN)
 # Of a path that is the user's to mend.
 REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG)
 
@@ -28,7 +33,9 @@ class Commands(TyperGroup):
     """All commands; what Ctrl-C ends says so, which typer, that makes it status 130, does not."""
 
     def invoke(self, ctx: Context) -> Any:
-        """KeyboardInterrupt is raised again."""
+        """KeyboardInterrupt is raised again. UserError where there is no working directory, which
+        compilers and launchers need."""
+        working_folder()
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -99,12 +106,28 @@ def _hint(command: str, option: str) -> str:
     return f"a study file has it as {key} = ... (docs/study.md); "
 
 
+def _open_streams() -> None:
+    """Open /dev/null in place of each closed standard stream.
+
+    Else a file of ours gets its number, and whatever a child prints goes into that file.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, os.O_RDWR)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            os.set_inheritable(number, True)  # children would be without it, too
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
+
+
 def main() -> None:
     """Runs one command; bad input ends with one line and exit status 2, a full disk with 1.
 
     What may not be entered or read is bad input. A character that the output's encoding lacks is
     written as a ? and stops nothing.
     """
+    _open_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -116,23 +139,46 @@ def main() -> None:
         command = error.ctx.command_path if error.ctx else " ".join(["nearpeak", *sys.argv[1:2]])
         if message := error.format_message().rstrip("."):  # none where help was printed instead
             hint = _hint(command, getattr(error, "option_name", ""))
-            print(f"nearpeak: {printable(message)}; {hint}see {command} --help", file=sys.stderr)
+            _tell(f"{message}; {hint}see {command} --help")
         sys.exit(2)
     except UserError as error:
-        print(f"nearpeak: {printable(str(error))}", file=sys.stderr)
+        _tell(str(error))
         sys.exit(2)
     except CannotWriteError as error:
-        print(f"nearpeak: {printable(str(error))}", file=sys.stderr)
+        _tell(str(error))
         sys.exit(1)
     except OSError as error:
-        if error.filename and error.errno in REFUSED:
-            print(f"nearpeak: {printable(str(error.filename))}: {error.strerror}", file=sys.stderr)
-            sys.exit(2)
-        if error.errno not in (*FULL, errno.EPIPE):
-            raise
-        if error.errno != errno.EPIPE:  # nobody reads on
-            where = printable(str(error.filename or "what is printed"))
-            print(f"nearpeak: cannot write {where}: {error.strerror}", file=sys.stderr)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left fails again
-        sys.exit(1)
+        sys.exit(_of_system(error))
     sys.exit(status or 0)
+
+
+def _tell(line: str) -> None:
+    """Write why the command ends, as far as stderr takes it: the exit status says it, too."""
+    with contextlib.suppress(OSError):
+        print(f"nearpeak: {printable(line)}", file=sys.stderr, flush=True)
+
+
+def _lacks_its_folder(error: OSError) -> bool:
+    """Tell whether a missing file lacks its folder too: removed, moved, or its disk unmounted."""
+    missing = error.errno == errno.ENOENT and error.filename
+    return bool(missing) and not is_folder(Path(error.filename).absolute().parent)
+
+
+def _of_system(error: OSError) -> int:
+    """Write a line about an error of the system, and return the exit status.
+
+    An error that may be a bug of Nearpeak is raised again.
+    """
+    if error.filename and error.errno in REFUSED:
+        _tell(f"{error.filename}: {error.strerror}")
+        return 2
+    where = error.filename or "what is printed"
+    if error.errno in GONE or _lacks_its_folder(error):
+        _tell(f"{where}: {error.strerror}: see whether its disk and folder are there, start again")
+    elif error.errno in FULL:
+        _tell(f"cannot write {where}: {error.strerror}")
+    elif error.errno != errno.EPIPE:  # nobody reads on
+        raise error
+    if not error.filename:  # what is left to print fails again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 1

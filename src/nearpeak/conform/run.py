@@ -27,8 +27,8 @@ from nearpeak.conform.journal import (
 )
 from nearpeak.conform.plan import Chosen
 from nearpeak.errors import UserError, closest
-from nearpeak.files import make_folder, put_whole
-from nearpeak.journal import CannotWriteError, cannot_write, disk_is_full
+from nearpeak.files import disk_is_full, make_folder, put_whole
+from nearpeak.journal import CannotWriteError, cannot_write
 from nearpeak.launching import mps
 from nearpeak.launching.command_lines import Seats, Tools, new_study, probe_launch
 from nearpeak.launching.describe import Description

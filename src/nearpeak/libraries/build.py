@@ -24,6 +24,7 @@ from pathlib import Path
 
 from nearpeak import folders
 from nearpeak.errors import UserError
+from nearpeak.files import disk_is_full, says_full
 from nearpeak.libraries import catalogue, glibc, portable
 from nearpeak.libraries.compiling import run_shown
 from nearpeak.libraries.discover import resolve
@@ -426,7 +427,13 @@ def _compile(folders_of: dict[Target, Path], core: list[str]) -> None:
         if run_shown(names, (configure, build), environment, log):
             failed = last.with_suffix(".log")
             log.replace(failed)
-            lines = failed.read_text("utf-8", errors="replace").splitlines()
+            said = failed.read_text("utf-8", errors="replace")
+            if says_full(said) or disk_is_full(failed.parent):
+                raise UserError(
+                    f"no space is left to build {names} in {failed.parent}: free some, or name a "
+                    "folder of another disk in NEARPEAK_CACHE"
+                )
+            lines = said.splitlines()
             print(*lines[-SHOWN_LINES:], sep="\n", file=sys.stderr)
             raise UserError(
                 f"{names} could not be built with {shlex.join(tools)}: see {failed}, or set CXX "

@@ -15,7 +15,7 @@ import msgspec
 
 from nearpeak import folders
 from nearpeak.errors import UserError, closest
-from nearpeak.files import is_folder
+from nearpeak.files import is_folder, says_full
 
 INHERITED = ("family", "wheel", "version", "sha256")  # by an entry from its base
 
@@ -137,6 +137,11 @@ def _install(wanted: Entry, prefix: Path) -> None:
     )
     if done.returncode:
         said = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+        if says_full(done.stderr):
+            raise UserError(
+                f"no space is left to install {wanted.wheel} in {prefix.parent}: free some, or "
+                "name a folder of another disk in NEARPEAK_CACHE"
+            )
         errors = [line for line in said if line.startswith("ERROR")] or said or ["pip said nothing"]
         raise UserError(
             f"cannot install {wanted.wheel} {wanted.version}: make sure that a package index can "

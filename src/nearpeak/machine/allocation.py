@@ -63,6 +63,23 @@ def job() -> str | None:
     return None if name is None else _MANAGERS[name].job()
 
 
+def mpi_types(srun: Path) -> list[str]:
+    """The types of --mpi that Slurm's srun has; none where it does not say."""
+    try:
+        done = subprocess.run(
+            [str(srun), "--mpi=list"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,  # where older ones print it
+            text=True,
+            timeout=LIMIT_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return re.findall(r"^(?:srun:)?[ \t]*(\w+)$", done.stdout, re.MULTILINE)
+
+
 def manager() -> str | None:
     """Whose job this process runs in: of one inside of another, that of the inner one."""
     return next((name for name, known in _MANAGERS.items() if known.job()), None)

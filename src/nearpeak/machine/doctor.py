@@ -10,17 +10,28 @@ from pathlib import Path
 
 import msgspec
 
-from nearpeak.files import is_file
+from nearpeak.files import is_file, working_folder
 from nearpeak.machine import allocation
 from nearpeak.machine.attempts import bind_memory, read_sibling
 from nearpeak.machine.discover import discover
 from nearpeak.machine.gpu_doctor import gpu_checks
 from nearpeak.machine.gpus.nvidia import nvidia_facts
-from nearpeak.machine.limits import SHM, cpu_quota, memory_limit, shm_bytes
+from nearpeak.machine.limits import (
+    CAP_SYS_PTRACE,
+    SHM,
+    cpu_quota,
+    has_capability,
+    memory_limit,
+    shm_bytes,
+    shm_refusal,
+    shm_taken,
+)
 from nearpeak.machine.machine import Diagnosis, Machine
 from nearpeak.machine.patient import Patient, bad, ok, warn
 from nearpeak.machine.perftest import HINT, PROGRAM, has_perftest
+from nearpeak.machine.pmix import pmix_checks
 from nearpeak.machine.provenance import governors
+from nearpeak.machine.rdma_doctor import rdma_checks
 from nearpeak.machine.states import overloaded
 from nearpeak.machine.sysfs import CPU
 from nearpeak.machine.tree import Tree, format_list
@@ -35,7 +46,6 @@ SEGMENT = 64 * MIB
 RANK_MEMORY = 512 * MIB
 STEAL_WARN, STEAL_BAD = 0.01, 0.10
 LOOKS, LOOK_SECONDS = 5, 0.05
-CAP_SYS_PTRACE = 19
 SYSTEM_UCX = "etc/ucx/ucx.conf"
 # Variables that are settings of an MPI library, or of what it stands on.
 SETTINGS = (
@@ -77,7 +87,7 @@ def examine(
     `machine`: what `discover(root)` has found already.
     """
     if settings_files is None:
-        settings_files = user_settings_files(dict(os.environ), Path.cwd())
+        settings_files = user_settings_files(dict(os.environ), working_folder())
     tree = Tree(root)
     patient = Patient(
         tree=tree,
@@ -103,7 +113,12 @@ def user_settings_files(environment: dict[str, str], cwd: Path) -> list[Path]:
 
 def _cores(patient: Patient) -> Iterator[Diagnosis]:
     allowed = set(patient.machine.allowed_cpus)
-    cores = sum(1 for core in patient.machine.cores if allowed.intersection(core.cpus))
+    homeless = patient.machine.cores_of_no_node
+    cores = sum(
+        1
+        for core in patient.machine.cores
+        if core not in homeless and allowed.intersection(core.cpus)
+    )
     have = f"{cores} of {len(patient.machine.cores)} cores usable (CPUs {format_list([*allowed])})"
     if cores < patient.ranks:
         yield bad(
@@ -114,6 +129,14 @@ def _cores(patient: Patient) -> Iterator[Diagnosis]:
         )
     else:
         yield ok("cores", f"{have} for {patient.ranks} ranks")
+    if homeless:
+        cpus = format_list([cpu for core in homeless for cpu in core.cpus])
+        yield warn(
+            "cores",
+            f"CPUs {cpus} belong to no NUMA node that the kernel lists: no rank is bound to them",
+            "see whether their node is offline (/sys/devices/system/node/online), or its memory "
+            "is missing; `dmesg` says why",
+        )
 
 
 def _job(patient: Patient) -> Iterator[Diagnosis]:
@@ -169,31 +192,58 @@ def _smt(patient: Patient) -> Iterator[Diagnosis]:
 
 
 def _shared_memory(patient: Patient) -> Iterator[Diagnosis]:
-    room = shm_bytes(patient.tree)
+    tree = patient.tree
+    room, taken, refusal = shm_bytes(tree), shm_taken(tree), shm_refusal(tree)
     wanted = patient.ranks * (IN_FLIGHT + SEGMENT)
-    hint = (
+    size = f"size={wanted // MIB}M"
+    needs = (
         f"a window of {WINDOW} large messages ({IN_FLIGHT // MIB} MiB in flight) needs "
-        f"{wanted // MIB} MiB for {patient.ranks} ranks: mount -o remount,size={wanted // MIB}M "
-        f"{SHM}; in a container: --shm-size={wanted // MIB}m or --ipc=host"
+        f"{wanted // MIB} MiB for {patient.ranks} ranks: "
     )
+    container = f"in a container: --shm-size={wanted // MIB}m or --ipc=host"
     if room is None:
-        yield bad("shared-memory", f"{SHM} is not mounted", hint)
+        yield bad(
+            "shared-memory",
+            f"{SHM} is not mounted",
+            f"{needs}mkdir -p {SHM}; mount -t tmpfs -o {size},mode=1777 tmpfs {SHM}; {container}",
+        )
+    elif refusal:
+        yield bad(
+            "shared-memory",
+            f"{SHM} cannot be written to ({os.strerror(refusal)}): libraries fail at their start",
+            _shm_remedy(refusal),
+        )
     elif room < wanted:
         # Below the segments alone, libraries crash (SIGBUS); above, they only run short.
+        grow = f"{needs}mount -o remount,{size} {SHM}; {container}"
+        remove = f"remove what ended programs left in {SHM} ({taken // MIB} MiB are taken)"
         yield (bad if room < patient.ranks * SEGMENT else warn)(
             "shared-memory",
             f"{room // MIB} MiB free in {SHM}, through which ranks of a host exchange data",
-            hint,
+            grow if room + taken < wanted else f"{remove}; or {grow}",
         )
     else:
         yield ok("shared-memory", f"{room // MIB} MiB free in {SHM}")
 
 
+def _shm_remedy(refusal: int) -> str:
+    """Say how /dev/shm takes files again."""
+    if refusal == errno.EROFS:
+        return (
+            f"mount -o remount,rw {SHM}; in a container: without --read-only, or with "
+            f"--tmpfs {SHM}:rw"
+        )
+    if refusal in (errno.EACCES, errno.EPERM):
+        return f"chmod 1777 {SHM}"
+    if refusal in (errno.ENOSPC, errno.EDQUOT):
+        return f"remove what ended programs left in {SHM}, or mount -o remount,nr_inodes=0 {SHM}"
+    return f"umount {SHM}; mount -t tmpfs -o mode=1777 tmpfs {SHM}"
+
+
 def _memory(patient: Patient) -> Iterator[Diagnosis]:
     wanted = patient.ranks * RANK_MEMORY
     limit = memory_limit(patient.tree)
-    available = patient.tree.fields("proc/meminfo").get("MemAvailable")
-    free = int(available.split()[0]) * 1024 if available else None
+    free = patient.tree.kibibytes("proc/meminfo", "MemAvailable")
     if limit is not None and limit < wanted:
         yield bad(
             "memory",
@@ -232,33 +282,52 @@ def _cma(patient: Patient) -> Iterator[Diagnosis]:
     """Single copy between ranks by process_vm_readv (CMA)."""
     scope = patient.tree.integer("proc/sys/kernel/yama/ptrace_scope") or 0
     slower = "large messages between ranks of a host are copied twice"
-    unlock = (
-        "let ranks read each other's memory: sysctl kernel.yama.ptrace_scope=0; in a container: "
-        "--cap-add=SYS_PTRACE or a seccomp profile that allows process_vm_readv"
-    )
     if patient.tree.live:
         plain = read_sibling(permit=False)
         permitted = read_sibling(permit=True) if plain else 0
         why = f"{errno.errorcode.get(permitted, permitted)}, ptrace_scope {scope}"
     else:
-        effective = int(patient.tree.fields("proc/self/status").get("CapEff", "0"), 16)
-        ptrace = effective >> CAP_SYS_PTRACE & 1
+        ptrace = has_capability(patient.tree, CAP_SYS_PTRACE)
         plain = 0 if scope == 0 or (ptrace and scope < 3) else errno.EPERM
         permitted = 0 if scope == 1 else plain
         why = f"ptrace_scope {scope}"
     if permitted:
         yield warn(
-            "single-copy", f"single copy (process_vm_readv) is forbidden ({why}): {slower}", unlock
+            "single-copy",
+            f"single copy (process_vm_readv) is forbidden ({why}): {slower}",
+            cma_remedy(patient, scope, permitted),
         )
     elif plain:
         yield warn(
             "single-copy",
             "single copy (process_vm_readv) works only for ranks that permit it "
             f"(ptrace_scope {scope}). UCX permits it; with libraries that do not, {slower}",
-            unlock,
+            cma_remedy(patient, scope, 0),
         )
     else:
         yield ok("single-copy", "single copy (process_vm_readv) works")
+
+
+def cma_remedy(patient: Patient, scope: int, refusal: int) -> str:
+    """Say how ranks may read each other's memory, the likeliest remedy first.
+
+    `refusal`: the errno of a rank that permits it; 0: it may be read, so that Yama alone forbids
+    the others.
+    """
+    container = (
+        "in a container: a seccomp profile that allows process_vm_readv, or --cap-add=SYS_PTRACE"
+    )
+    if refusal == errno.ENOSYS:
+        return f"{container}; else a kernel with CONFIG_CROSS_MEMORY_ATTACH"
+    yama = "sysctl kernel.yama.ptrace_scope=0"
+    if scope == 3:
+        yama = f"restart the machine with {yama}, as 3 cannot be lowered"
+    if scope == 0:
+        filtered = patient.tree.fields("proc/self/status").get("Seccomp") == "2"
+        module = "a security module may forbid it (SELinux: setsebool deny_ptrace off)"
+        return container if filtered else f"{container}; else {module}"
+    # Scope 1 lets a rank be read that permits it: where not even that works, Yama is not alone.
+    return f"{container}, and {yama}" if scope == 1 and refusal else f"{yama}; {container}"
 
 
 def _perftest(patient: Patient) -> Iterator[Diagnosis]:
@@ -364,10 +433,10 @@ def _memory_binding(patient: Patient) -> Iterator[Diagnosis]:
 
 
 def _load(patient: Patient) -> Iterator[Diagnosis]:
-    text = patient.tree.text("proc/loadavg")
-    if not text:
+    mean = re.match(r"\d+(\.\d+)?", patient.tree.text("proc/loadavg") or "")
+    if not mean:
         return
-    load = float(text.split()[0])
+    load = float(mean[0])
     spare = len(patient.machine.cores) - patient.ranks
     message = f"load of the last minute: {load:g} on {len(patient.machine.cores)} cores"
     hint = "end other programs (see top), or wait a minute until the load has gone"
@@ -425,6 +494,8 @@ CHECKS: list[Callable[[Patient], Iterator[Diagnosis]]] = [
     _shared_memory,
     _cma,
     _perftest,
+    rdma_checks,
+    pmix_checks,
     _memory_binding,
     _settings_files,
     _settings_variables,

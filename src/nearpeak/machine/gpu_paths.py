@@ -12,6 +12,7 @@ from nearpeak.machine.places import (
     host_end,
     neighbours,
     no_second_node,
+    same_package,
     towards,
 )
 from nearpeak.numbers import count
@@ -22,6 +23,8 @@ SAME_GPU_MPS = "gpu-gpu same-gpu mps"
 NEAR = "host-gpu near"
 NEAR_SAME_GPU = "host-gpu near same-gpu"
 FAR = "host-gpu far"
+NODE_UNKNOWN = "host-gpu node-unknown"  # where no GPU's NUMA node is known
+NODE_UNKNOWN_SAME_GPU = "host-gpu node-unknown same-gpu"
 TWO_NODES = "gpu-gpu two-nodes"
 HOST_TWO_NODES = "host-gpu two-nodes"
 FAR_NIC = "gpu-gpu two-nodes far-nic"
@@ -34,6 +37,7 @@ KINDS = {
     "pcie-switch": ("a PCIe switch", ("nvidia", "amd")),
     "host-bridge": ("the CPU's PCIe root ports", ("nvidia", "amd")),
     "cross-socket": ("the link between CPU sockets or NUMA nodes", ("nvidia", "amd")),
+    "unknown": ("a way that is not known", ()),
 }
 
 
@@ -51,7 +55,7 @@ def gpu_paths(
         return [NoPath(ANY, "this process may use one core only; allow it two CPUs or more")]
     gpu = machine.gpus[0]
     found = [*_same_gpu(machine, cores, gpu), *_one_of_each_kind(machine, cores)]
-    found += _host(machine, cores, gpu)
+    found += _host(machine, cores)
     found += _many(machine, cores, ranks)
     if all_pairs:
         found += _pairs(machine, cores)
@@ -59,7 +63,8 @@ def gpu_paths(
 
 
 def _home(machine: Machine, cores: Cores, gpu: Gpu) -> int:
-    """The NUMA node whose cores serve the GPU: its own, or the nearest with usable cores."""
+    """The NUMA node whose cores serve the GPU: its own, or the nearest with usable cores; the first
+    where its own is not known."""
     if gpu.numa_node is None:
         return min(cores)
     near = gpu.numa_node
@@ -79,12 +84,11 @@ def _two_cores(machine: Machine, cores: Cores, home: int, other: int) -> tuple[C
 
 def _gpu_end(core: Core, gpu: Gpu, host: str | None = None) -> Endpoint:
     """Between hosts by its number among those that a rank sees: nobody knows the other's uuids."""
-    number = gpu.index if gpu.ordinal is None else gpu.ordinal
     return Endpoint(
         memory="gpu",
         cpus=core.cpus[:1],
         numa_node=core.numa_node,
-        gpu=gpu.uuid if host is None else str(number),
+        gpu=gpu.uuid if host is None else gpu.number,
         host=host,
     )
 
@@ -153,7 +157,11 @@ def _between(
     )
 
 
-def _host(machine: Machine, cores: Cores, gpu: Gpu) -> list[DataPath | NoPath]:
+def _host(machine: Machine, cores: Cores) -> list[DataPath | NoPath]:
+    """The paths from host memory to the first GPU whose NUMA node is known."""
+    gpu = next((gpu for gpu in machine.gpus if gpu.numa_node is not None), None)
+    if gpu is None:
+        return _from_unknown_node(machine, cores)
     home = _home(machine, cores, gpu)
     found: list[DataPath | NoPath] = [_from_node(machine, cores, home, gpu, NEAR)]
     others = [node for node in cores if node != home]
@@ -162,8 +170,19 @@ def _host(machine: Machine, cores: Cores, gpu: Gpu) -> list[DataPath | NoPath]:
         found.append(_from_node(machine, cores, far, gpu, FAR))
     else:
         found.append(no_second_node(machine, FAR))
-    found.append(_from_node(machine, cores, home, gpu, NEAR_SAME_GPU, same_gpu=True))
+    found.append(_from_node(machine, cores, home, gpu, NEAR_SAME_GPU, same_gpu_as=NEAR))
     return found
+
+
+def _from_unknown_node(machine: Machine, cores: Cores) -> list[DataPath | NoPath]:
+    """The paths from the first NUMA node, which may be near to the first GPU or far from it."""
+    gpu, node = machine.gpus[0], min(cores)
+    why = "nobody knows the NUMA node of a GPU (firmware or hypervisor say -1)"
+    return [
+        _from_node(machine, cores, node, gpu, NODE_UNKNOWN),
+        *(NoPath(name, why) for name in (NEAR, FAR)),
+        _from_node(machine, cores, node, gpu, NODE_UNKNOWN_SAME_GPU, same_gpu_as=NODE_UNKNOWN),
+    ]
 
 
 def _held(machine: Machine, cores: Cores, node: int, gpu: Gpu) -> Gpu | None:
@@ -185,20 +204,21 @@ def _from_node(
     name: str,
     pair: tuple[str, ...] = (),
     *,
-    same_gpu: bool = False,
+    same_gpu_as: str = "",
 ) -> DataPath:
-    """`same_gpu`: the host's rank holds the path's GPU too; else one of its own, or none."""
+    """`same_gpu_as`: the host's rank holds the path's GPU too, other than on that path; else it
+    holds one of its own, or none."""
     home = _home(machine, cores, gpu)
-    held = gpu if same_gpu else _held(machine, cores, node, gpu)
+    held = gpu if same_gpu_as else _held(machine, cores, node, gpu)
     words = f"GPU {held.index}, its own" if held else "no GPU"
     first, second = _two_cores(machine, cores, node, home)
     # Between sockets the link of these is on the way, of which nobody tells the rate.
-    beside = cores[node][0].package == cores[home][0].package
+    beside = gpu.numa_node is not None and same_package(machine, node, gpu.numa_node)
     return DataPath(
         id=name,
         summary=f"memory of NUMA node {node} and GPU {gpu.index} ({gpu.name}), {gpu.host_link} "
         f"at node {'unknown' if gpu.numa_node is None else gpu.numa_node}; the host's rank holds "
-        + ("the same GPU, time-sliced" if same_gpu else words),
+        + ("the same GPU, time-sliced" if same_gpu_as else words),
         transport="memory",
         ends=(
             host_end(first, device=held.uuid if held else NO_DEVICE),
@@ -206,7 +226,7 @@ def _from_node(
         ),
         theoretical_gbs=gpu.host_gbs if beside else None,
         # Without a second GPU it is for those alone that do not take a rank without one.
-        variant_of=NEAR if same_gpu and _held(machine, cores, node, gpu) else "",
+        variant_of=same_gpu_as if _held(machine, cores, node, gpu) else "",
         pair=pair,
     )
 
@@ -224,16 +244,16 @@ def _so_many(machine: Machine, cores: Cores, ranks: int) -> DataPath | NoPath:
     if len(machine.gpus) < ranks:
         few = f"this process may use {count(len(machine.gpus), 'GPU')} only"
         return NoPath(name, few, ranks)
-    left = [core for here in cores.values() for core in here]
+    left = [(node, core) for node, here in cores.items() for core in here]
     if len(left) < ranks:
         few = f"this process may use {len(left)} cores only; allow it one for each GPU"
         return NoPath(name, few, ranks)
     ends = []
     for gpu in machine.gpus[:ranks]:
         home = _home(machine, cores, gpu)
-        near = min(left, key=lambda core: _farness(machine, home, core))
+        near = min(left, key=lambda place: _farness(machine, home, *place))
         left.remove(near)
-        ends.append(_gpu_end(near, gpu))
+        ends.append(_gpu_end(near[1], gpu))
     return DataPath(
         id=name,
         summary=(
@@ -247,8 +267,7 @@ def _so_many(machine: Machine, cores: Cores, ranks: int) -> DataPath | NoPath:
     )
 
 
-def _farness(machine: Machine, home: int, core: Core) -> tuple[bool, int, int]:
-    node = core.numa_node
+def _farness(machine: Machine, home: int, node: int, core: Core) -> tuple[bool, int, int]:
     return node != home, distance(machine, home, node), core.cpus[0]
 
 
@@ -276,12 +295,9 @@ def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> list[DataPat
             for nic in machine.nics
             if nic.kind == "infiniband" and ":" in nic.name and nic.rate_gbs == route.rate_gbs
         ]
-    near = [
-        (gpu, nic)
-        for gpu, nic in itertools.product(machine.gpus, nics)
-        if nic.numa_node is not None and nic.numa_node == gpu.numa_node
-    ]
-    gpu, nic = near[0] if near else (machine.gpus[0], route)
+    nearest = max(itertools.product(machine.gpus, nics), key=_nearness, default=None)
+    near = nearest is not None and any(_nearness(nearest))
+    gpu, nic = nearest if nearest and near else (machine.gpus[0], route)
     home = _home(machine, cores, gpu)
     first, second = _two_cores(machine, cores, home, home)
 
@@ -307,7 +323,8 @@ def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> list[DataPat
         path(TWO_NODES, nic, both),
         path(HOST_TWO_NODES, nic, (host_end(first, hosts[0], both[0].gpu), both[1])),
     ]
-    far = [nic for nic in nics if near and nic.numa_node not in (None, gpu.numa_node)]
+    placed = near and gpu.numa_node is not None
+    far = [nic for nic in nics if placed and nic.numa_node not in (None, gpu.numa_node)]
     if far:
         found.append(path(FAR_NIC, far[-1], both))
     else:
@@ -315,3 +332,11 @@ def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> list[DataPat
             NoPath(FAR_NIC, "no adapter as fast sits at another NUMA node than a GPU's own")
         )
     return found
+
+
+def _nearness(pair: tuple[Gpu, Nic]) -> tuple[int, bool]:
+    """Rate how near an adapter is to a GPU: by the PCIe bridges above both, then by whether their
+    NUMA node is known to be the same."""
+    gpu, nic = pair
+    bridges = len(set(gpu.upstream) & set(nic.upstream))
+    return bridges, gpu.numa_node is not None and gpu.numa_node == nic.numa_node

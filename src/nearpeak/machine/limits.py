@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What this process may use: CPU time and memory of its control group, shared memory."""
 
+import errno
 import os
 import re
+import tempfile
 from collections.abc import Iterator
 
 from nearpeak.machine.tree import Tree
@@ -10,7 +12,14 @@ from nearpeak.machine.tree import Tree
 SHM = "/dev/shm"
 CGROUP = "sys/fs/cgroup"
 UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
+CAP_IPC_LOCK, CAP_SYS_PTRACE = 14, 19  # linux/capability.h
 NO_LIMIT = 1 << 62  # version 1 says "none" by a number near 2^63
+
+
+def has_capability(tree: Tree, number: int) -> bool:
+    """Tell whether this process has a capability in force."""
+    effective = tree.fields("proc/self/status").get("CapEff", "")
+    return bool(re.fullmatch(r"[0-9a-f]+", effective)) and bool(int(effective, 16) >> number & 1)
 
 
 def cpu_quota(tree: Tree) -> float | None:
@@ -21,7 +30,7 @@ def cpu_quota(tree: Tree) -> float | None:
         if not limit:
             limit = tree.text(f"{folder}/cpu.cfs_quota_us") or ""  # version 1, -1: none
             period = tree.text(f"{folder}/cpu.cfs_period_us") or ""
-        if limit.isdecimal() and period.isdecimal():
+        if limit.isdecimal() and period.isdecimal() and int(period):
             found.append(int(limit) / int(period))
     return min(found, default=None)
 
@@ -45,18 +54,53 @@ def shm_mount(tree: Tree) -> str | None:
 
 
 def shm_bytes(tree: Tree) -> int | None:
-    """The room in /dev/shm: what is free on this machine, the size on a recorded one."""
+    """The room in /dev/shm: what is free on this machine, the size on a recorded one.
+
+    None where it is not mounted, or where a later mount hides it.
+    """
     mount = shm_mount(tree)
     if mount is None:
         return None
     if tree.live:
-        space = os.statvfs(SHM)
+        try:
+            space = os.statvfs(SHM)
+        except OSError:
+            return None
         return space.f_bavail * space.f_frsize
     if size := re.search(r"\bsize=(\d+)([kmg]?)", mount.split(" - ")[-1]):
         return int(size[1]) * UNITS[size[2]]
     # Without the option, tmpfs takes up to half of the memory.
-    total = tree.fields("proc/meminfo").get("MemTotal")
-    return int(total.split()[0]) * 1024 // 2 if total else None
+    total = tree.kibibytes("proc/meminfo", "MemTotal")
+    return None if total is None else total // 2
+
+
+def shm_taken(tree: Tree) -> int:
+    """The bytes of /dev/shm that files in it take; 0 on a recorded machine."""
+    if not tree.live:
+        return 0
+    try:
+        space = os.statvfs(SHM)
+    except OSError:
+        return 0
+    return (space.f_blocks - space.f_bfree) * space.f_frsize
+
+
+def shm_refusal(tree: Tree) -> int:
+    """The errno with which /dev/shm refuses a file; 0: it takes one, or is not there."""
+    mount = shm_mount(tree)
+    if mount is None:
+        return 0
+    if not tree.live:
+        before, _, after = mount.partition(" - ")
+        options = [*before.split()[5:6], *after.split()[2:3]]
+        return errno.EROFS if any("ro" in words.split(",") for words in options) else 0
+    try:
+        with tempfile.TemporaryFile(dir=SHM):
+            return 0
+    except FileNotFoundError:
+        return 0
+    except OSError as error:
+        return error.errno or errno.EIO
 
 
 def _groups(tree: Tree, controller: str) -> Iterator[str]:
@@ -65,7 +109,10 @@ def _groups(tree: Tree, controller: str) -> Iterator[str]:
     Inside a container the path may be one of the host's: then only the mounted top is there.
     """
     for line in (tree.text("proc/self/cgroup") or "").splitlines():
-        _, controllers, path = line.split(":", 2)
+        _, colon, rest = line.partition(":")
+        controllers, second, path = rest.partition(":")
+        if not (colon and second):
+            continue
         if not controllers:
             top = CGROUP if tree.exists(f"{CGROUP}/cgroup.controllers") else f"{CGROUP}/unified"
             top = top if tree.exists(top) else CGROUP

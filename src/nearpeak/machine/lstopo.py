@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 from nearpeak.machine.machine import Cache, Core, Machine, NumaNode
 from nearpeak.machine.sysfs import INFINIBAND, NET, assemble, device_node, distances
-from nearpeak.machine.tree import Tree
+from nearpeak.machine.tree import Tree, parse_mask
 
 SECONDS = 30
 CACHE_KINDS = {"0": "unified", "1": "data", "2": "instruction"}  # hwloc_obj_cache_type_e
@@ -69,7 +69,7 @@ def _machine(top: ElementTree.Element, tree: Tree) -> Machine:
     )
     owner: dict[int, int] = {}
     for node in own:
-        for cpu in _bits(node.attrib["cpuset"]):
+        for cpu in parse_mask(node.attrib["cpuset"]):
             owner.setdefault(cpu, int(node.attrib["os_index"]))
 
     cores: list[Core] = []
@@ -77,9 +77,9 @@ def _machine(top: ElementTree.Element, tree: Tree) -> Machine:
     for element in objects:
         kind = element.attrib["type"]
         if kind == "Core":
-            cpus = _bits(element.attrib["cpuset"])
+            cpus = parse_mask(element.attrib["cpuset"])
             cores.append(
-                Core(cpus=cpus, package=_package(element, parents), numa_node=owner[cpus[0]])
+                Core(cpus=cpus, package=_package(element, parents), numa_node=owner.get(cpus[0]))
             )
         elif "cache_type" in element.attrib and int(element.get("cache_size", "0")):
             caches.append(
@@ -87,7 +87,7 @@ def _machine(top: ElementTree.Element, tree: Tree) -> Machine:
                     level=int(element.attrib["depth"]),
                     kind=CACHE_KINDS[element.attrib["cache_type"]],
                     size_bytes=int(element.attrib["cache_size"]),
-                    cpus=_bits(element.attrib["cpuset"]),
+                    cpus=parse_mask(element.attrib["cpuset"]),
                 )
             )
     if not cores or not nodes:
@@ -126,24 +126,17 @@ def _machine(top: ElementTree.Element, tree: Tree) -> Machine:
     )
 
 
-def _bits(text: str) -> list[int]:
-    """The numbers of a hwloc bitmap: words of 32 bits, the highest first, an empty one is 0."""
-    words = [int(word, 16) if word else 0 for word in text.split(",")]
-    value = 0
-    for word in words:
-        value = value << 32 | word
-    return [bit for bit in range(value.bit_length()) if value >> bit & 1]
-
-
 def _package(
     element: ElementTree.Element, parents: dict[ElementTree.Element, ElementTree.Element]
-) -> int:
+) -> int | None:
+    """The number of the package that a core is in; None where nobody knows it."""
     above: ElementTree.Element | None = element
     while above is not None:
         if above.get("type") == "Package":
-            return int(above.attrib["os_index"])
+            number = above.get("os_index")
+            return None if number is None else int(number)
         above = parents.get(above)
-    return 0
+    return None
 
 
 def _near(
@@ -155,7 +148,7 @@ def _near(
     above = element
     while "nodeset" not in above.attrib:  # devices and bridges have none
         above = parents[above]
-    nodes = [node for node in _bits(above.attrib["nodeset"]) if node in homes]
+    nodes = [node for node in parse_mask(above.attrib["nodeset"]) if node in homes]
     return nodes[0] if len(nodes) == 1 else None
 
 

@@ -23,8 +23,8 @@ class Core(msgspec.Struct, kw_only=True, frozen=True):
     """One physical core: its logical CPUs (more than one with SMT) and where it sits."""
 
     cpus: list[int]
-    package: int
-    numa_node: int
+    package: int | None  # null: the firmware does not say
+    numa_node: int | None  # null: it belongs to no node that the kernel lists
 
 
 class NumaNode(msgspec.Struct, kw_only=True, frozen=True):
@@ -47,6 +47,8 @@ class Nic(msgspec.Struct, kw_only=True, frozen=True):
     addresses: list[str]
     # Its RDMA device and port as verbs name them, "mlx5_0:1"; null: it has none, or nobody knows.
     verbs: str | None = None
+    pci: str | None = None  # "0000:4d:00.0"; null: it is no PCI device, or nobody knows
+    upstream: list[str] = []  # the PCI bridges above it, from the root port down; none: not known
 
 
 class Gpu(msgspec.Struct, kw_only=True, frozen=True):
@@ -62,8 +64,14 @@ class Gpu(msgspec.Struct, kw_only=True, frozen=True):
     memory_gbs: float | None  # theoretical, of its own memory: bytes read and written
     host_link: str  # what joins it to the CPU: "pcie", "nvlink-c2c", "nvlink", "xgmi"
     host_gbs: float | None  # theoretical payload of that link, each way
+    upstream: list[str] = []  # the PCI bridges above it, from the root port down; none: not known
     # As a rank numbers those that it sees, where CUDA_VISIBLE_DEVICES names them; null: as `index`.
     ordinal: int | None = None
+
+    @property
+    def number(self) -> str:
+        """As an end of a path between hosts names it: their uuids differ."""
+        return str(self.index if self.ordinal is None else self.ordinal)
 
 
 class GpuLink(msgspec.Struct, kw_only=True, frozen=True):
@@ -72,7 +80,7 @@ class GpuLink(msgspec.Struct, kw_only=True, frozen=True):
     one: int  # Gpu.index, the smaller one first
     other: int
     # "nvlink", "xgmi", "pcie-switch", "host-bridge" (through a CPU's root ports),
-    # "cross-socket" (from one NUMA node to another)
+    # "cross-socket" (from one NUMA node to another), "unknown"
     kind: str
     gbs: float | None  # theoretical payload, each way, of all lanes; null where unknown
     peer: str | None = None  # why one cannot copy to the other directly; null: it can
@@ -125,6 +133,11 @@ class Machine(msgspec.Struct, kw_only=True, frozen=True):
     mps: bool = False  # whether there is a program to start NVIDIA's MPS daemon with
     provenance: Provenance = Provenance()
     diagnoses: list[Diagnosis] = []  # doctor's, before the study; none: it was not asked
+
+    @property
+    def cores_of_no_node(self) -> list[Core]:
+        """The cores that the kernel lists in no NUMA node."""
+        return [core for core in self.cores if core.numa_node is None]
 
     def gpu_receives_gbs(self, uuids: Collection[str]) -> float | None:
         """What one of these GPUs can receive at most from all others together, by theory, where

@@ -15,9 +15,11 @@ from nearpeak.machine.places import (
     Ranks,
     distance,
     host_end,
+    listed_distance,
     neighbours,
     no_second_node,
     on_nodes,
+    same_package,
     towards,
     usable_cores,
 )
@@ -106,51 +108,48 @@ def _same_numa(machine: Machine, cores: Cores) -> DataPath | NoPath:
     )
 
 
-def _farthest(machine: Machine, cores: Cores, same_package: bool) -> tuple[Core, Core] | None:
-    """The first cores of the two NUMA nodes farthest apart, across packages where equally far."""
+def _farthest(machine: Machine, cores: Cores, one_package: bool) -> tuple[int, int] | None:
+    """The two NUMA nodes farthest apart, across packages where equally far."""
     pairs = [
-        (first, second)
-        for (first, *_), (second, *_) in itertools.combinations(cores.values(), 2)
-        if not same_package or first.package == second.package
+        pair
+        for pair in itertools.combinations(cores, 2)
+        if not one_package or same_package(machine, *pair)
     ]
     return min(
         pairs,
-        key=lambda pair: (
-            -distance(machine, pair[0].numa_node, pair[1].numa_node),
-            pair[0].package == pair[1].package,
-            pair[0].numa_node,
-            pair[1].numa_node,
-        ),
+        key=lambda pair: (-distance(machine, *pair), bool(same_package(machine, *pair)), pair),
         default=None,
     )
 
 
-def _between(machine: Machine, name: str, pair: tuple[Core, Core]) -> DataPath:
-    first, second = pair
-    far = distance(machine, first.numa_node, second.numa_node)
-    where = "of one package" if first.package == second.package else "of two packages"
+def _between(machine: Machine, cores: Cores, name: str, pair: tuple[int, int]) -> DataPath:
+    first, second = (cores[node][0] for node in pair)
+    words = {True: " of one package", False: " of two packages", None: ""}
+    packages = words[same_package(machine, *pair)]
+    far = listed_distance(machine, *pair)
+    apart = "distance not known" if far is None else f"distance {far}"
     return DataPath(
         id=name,
-        summary=f"NUMA nodes {first.numa_node} and {second.numa_node} {where}, the farthest apart "
-        f"(distance {far}; CPUs {first.cpus[0]} and {second.cpus[0]})",
+        summary=f"NUMA nodes {pair[0]} and {pair[1]}{packages}, the farthest apart "
+        f"({apart}; CPUs {first.cpus[0]} and {second.cpus[0]})",
         transport="memory",
         ends=(host_end(first), host_end(second)),
     )
 
 
 def _cross_numa(machine: Machine, cores: Cores) -> DataPath | NoPath:
-    if pair := _farthest(machine, cores, same_package=False):
-        return _between(machine, CROSS_NUMA, pair)
+    if pair := _farthest(machine, cores, one_package=False):
+        return _between(machine, cores, CROSS_NUMA, pair)
     return no_second_node(machine, CROSS_NUMA)
 
 
 def _same_package(machine: Machine, cores: Cores) -> list[DataPath]:
     """Across NUMA nodes of one package, where cross-numa is across packages (EPYC with NPS4)."""
-    widest = _farthest(machine, cores, same_package=False)
-    inner = _farthest(machine, cores, same_package=True)
-    if widest is None or inner is None or widest[0].package == widest[1].package:
+    widest = _farthest(machine, cores, one_package=False)
+    inner = _farthest(machine, cores, one_package=True)
+    if widest is None or inner is None or same_package(machine, *widest) is not False:
         return []
-    return [_between(machine, SAME_PACKAGE, inner)]
+    return [_between(machine, cores, SAME_PACKAGE, inner)]
 
 
 def _two_cores(machine: Machine, cores: Cores) -> tuple[Core, Core] | None:

@@ -10,6 +10,7 @@ from nearpeak.machine.machine import Core, Machine, Nic
 from nearpeak.terms.path import Endpoint, NoPath
 
 NO_HOSTS = "no hosts given; name two with --hosts A,B, or start it in a job of two nodes"
+LOCAL_DISTANCE, REMOTE_DISTANCE = 10, 20  # linux/topology.h: where the firmware does not say
 USUAL_RANKS = 4  # between two, which most paths have, and as many as there can be
 
 
@@ -45,11 +46,15 @@ def on_nodes(hosts: int, ranks: Ranks) -> list[tuple[int, int]]:
 
 
 def usable_cores(machine: Machine) -> Cores:
-    """The cores that this process may use, with the CPUs it may use."""
+    """The cores that this process may use, with the CPUs it may use.
+
+    Cores of no NUMA node that the kernel lists are left out: nobody knows what they are near to.
+    """
     allowed = set(machine.allowed_cpus)
     found: Cores = {}
     for core in sorted(machine.cores, key=lambda core: core.cpus[0]):
-        if cpus := [cpu for cpu in core.cpus if cpu in allowed]:
+        cpus = [cpu for cpu in core.cpus if cpu in allowed]
+        if cpus and core.numa_node is not None:
             usable = Core(cpus=cpus, package=core.package, numa_node=core.numa_node)
             found.setdefault(core.numa_node, []).append(usable)
     return dict(sorted(found.items()))
@@ -57,7 +62,7 @@ def usable_cores(machine: Machine) -> Cores:
 
 def no_second_node(machine: Machine, path: str) -> NoPath:
     """Why a machine lacks a path between two NUMA nodes, where it has usable cores of one."""
-    if len({core.numa_node for core in machine.cores}) < 2:
+    if len({core.numa_node for core in machine.cores} - {None}) < 2:
         return NoPath(path, "the machine has one NUMA node with cores")
     return NoPath(path, "this process may use cores of one NUMA node only; allow it more CPUs")
 
@@ -99,9 +104,30 @@ def neighbours(machine: Machine, cores: list[Core]) -> tuple[Core, Core, int]:
     return *best, max(shared(best), default=0)
 
 
-def distance(machine: Machine, first: int, second: int) -> int:
+def listed_distance(machine: Machine, first: int, second: int) -> int | None:
+    """Return the kernel's distance between two NUMA nodes; None where it does not say."""
     table = {node.index: node.distances for node in machine.numa_nodes}
-    return max(table[first].get(second, 10), table[second].get(first, 10))
+    both = (table.get(first, {}).get(second), table.get(second, {}).get(first))
+    return max((way for way in both if way is not None), default=None)
+
+
+def distance(machine: Machine, first: int, second: int) -> int:
+    """Return the distance to compare by: the kernel's default where none is listed."""
+    listed = listed_distance(machine, first, second)
+    assumed = LOCAL_DISTANCE if first == second else REMOTE_DISTANCE
+    return assumed if listed is None else listed
+
+
+def same_package(machine: Machine, first: int, second: int) -> bool | None:
+    """Tell whether two NUMA nodes are of one package; None where nobody knows."""
+    if first == second:
+        return True
+    one, other = (
+        {core.package for core in machine.cores if core.numa_node == node}
+        for node in (first, second)
+    )
+    unknown = None in one | other or not one or not other
+    return None if unknown else bool(one & other)
 
 
 def towards(machine: Machine, hosts: list[str]) -> Nic | None:

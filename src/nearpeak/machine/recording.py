@@ -13,8 +13,9 @@ from nearpeak.machine import limits
 from nearpeak.machine.gpus.amd import KFD, properties
 from nearpeak.machine.gpus.nvidia import FACTS, nvidia_facts
 from nearpeak.machine.gpus.pci import DEVICES, bridges
-from nearpeak.machine.machine import Machine
+from nearpeak.machine.machine import Machine, Nic
 from nearpeak.machine.provenance import AMDGPU, BIOS, MICROCODE, PRODUCT
+from nearpeak.machine.rdma_doctor import GDRCOPY, LIMITS, LOCKED, MODULES, PEER_MEMORY
 from nearpeak.machine.sysfs import CPU, INFINIBAND, NDEV, NET, NODE, NVIDIA
 from nearpeak.machine.tree import Tree, format_list
 
@@ -29,9 +30,10 @@ SETTINGS = (
     AMDGPU,
     f"{CPU}/cpufreq/boost",
     f"{CPU}/intel_pstate/no_turbo",
-    f"{CPU}/online",
     "sys/hypervisor/type",
 )
+# The first that a kernel has: their name now, before Linux 5.3, and before 2.6.26.
+SIBLINGS = ("core_cpus_list", "thread_siblings_list", "thread_siblings")
 # What is read of the topology of AMD's GPUs.
 KFD_NODE = (
     "cpu_cores_count",
@@ -51,7 +53,7 @@ def record(machine: Machine, root: Path = Path("/")) -> str:
     tree = Tree(root)
     files = {path: text for path in SETTINGS if (text := tree.text(path)) is not None}
     files.update(_identity(tree, machine))
-    files.update(_processors(tree))
+    files.update(_processors(tree, machine))
     files.update(_memory(tree))
     files.update(_devices(tree, machine))
     files.update(_nvidia(tree))
@@ -75,24 +77,23 @@ def _identity(tree: Tree, machine: Machine) -> Iterator[tuple[str, str]]:
     if kept:
         yield "proc/cpuinfo", "\n".join(kept)
     status = tree.fields("proc/self/status")
-    keys = ("Cpus_allowed_list", "Mems_allowed_list", "CapEff")
+    keys = ("Cpus_allowed_list", "Mems_allowed_list", "CapEff", "Seccomp")
     yield "proc/self/status", "\n".join(f"{key}: {status[key]}" for key in keys if key in status)
+    bounds = (tree.text(LIMITS) or "").splitlines()
+    yield LIMITS, "\n".join(line.rstrip() for line in bounds if line.startswith(LOCKED))
     yield "proc/stat", (tree.text("proc/stat") or "").partition("\n")[0]
 
 
-def _processors(tree: Tree) -> Iterator[tuple[str, str]]:
+def _processors(tree: Tree, machine: Machine) -> Iterator[tuple[str, str]]:
+    yield f"{CPU}/online", format_list([cpu for core in machine.cores for cpu in core.cpus])
     for cpu in tree.indices(CPU, "cpu"):
-        # thread_siblings_list is the old name of core_cpus_list.
-        new = tree.exists(f"{CPU}/cpu{cpu}/topology/core_cpus_list")
-        paths = [
-            "topology/physical_package_id",
-            f"topology/{'core_cpus_list' if new else 'thread_siblings_list'}",
-        ]
+        folder = f"{CPU}/cpu{cpu}/topology"
+        siblings = next((name for name in SIBLINGS if tree.exists(f"{folder}/{name}")), SIBLINGS[0])
+        paths = ["topology/physical_package_id", f"topology/{siblings}"]
         for index in tree.indices(f"{CPU}/cpu{cpu}/cache", "index"):
-            paths += [
-                f"cache/index{index}/{name}"
-                for name in ("level", "type", "size", "shared_cpu_list")
-            ]
+            names = ("level", "type", "size", "shared_cpu_list", "shared_cpu_map")
+            listed = tree.exists(f"{CPU}/cpu{cpu}/cache/index{index}/shared_cpu_list")
+            paths += [f"cache/index{index}/{name}" for name in names[: -1 if listed else None]]
         for path in paths:
             if (text := tree.text(f"{CPU}/cpu{cpu}/{path}")) is not None:
                 yield f"{CPU}/cpu{cpu}/{path}", text
@@ -115,23 +116,27 @@ def _memory(tree: Tree) -> Iterator[tuple[str, str]]:
         yield "sys/fs/cgroup/memory.max", str(limit)
     for node in tree.indices(NODE, "node"):
         folder = f"{NODE}/node{node}"
-        for name in ("cpulist", "distance"):
-            yield f"{folder}/{name}", tree.text(f"{folder}/{name}") or ""
+        cpus = tree.cpus(f"{folder}/cpulist", f"{folder}/cpumap") or []
+        yield f"{folder}/cpulist", format_list(cpus)
+        yield f"{folder}/distance", tree.text(f"{folder}/distance") or ""
         key = f"Node {node} MemTotal"
         if key in (info := tree.fields(f"{folder}/meminfo")):
             yield f"{folder}/meminfo", f"{key}: {info[key]}"
+    for name in ("nvidia", *PEER_MEMORY, GDRCOPY):
+        if state := tree.text(f"{MODULES}/{name}/initstate"):
+            yield f"{MODULES}/{name}/initstate", state
     for gpu in tree.names(NVIDIA):
         numa = tree.fields(f"{NVIDIA}/{gpu}/numa_status").get("Node")
         yield f"{NVIDIA}/{gpu}/numa_status", f"Node: {numa}" if numa else ""
 
 
 def _devices(tree: Tree, machine: Machine) -> Iterator[tuple[str, str]]:
-    nodes = {nic.name.partition(":")[0]: nic.numa_node for nic in machine.nics}
+    adapters = {nic.name.partition(":")[0]: nic for nic in machine.nics}
     # systemd names interfaces of USB adapters by their MAC address.
     names = {
         name: re.sub(r"x[0-9a-f]{12}$", f"x{number}", name)
         for number, name in enumerate(tree.names(NET))
-        if name in nodes
+        if name in adapters
     }
     for name, shown in names.items():
         for file in ("flags", "operstate", "speed", "type"):
@@ -140,7 +145,7 @@ def _devices(tree: Tree, machine: Machine) -> Iterator[tuple[str, str]]:
         if tree.exists(f"{NET}/{name}/bonding"):
             yield f"{NET}/{shown}/bonding/mode", tree.text(f"{NET}/{name}/bonding/mode") or ""
         if tree.exists(f"{NET}/{name}/device"):
-            yield f"{NET}/{shown}/device/numa_node", _node(nodes[name])
+            yield from _place(f"{NET}/{shown}", adapters[name])
     for device in tree.names(INFINIBAND):
         if firmware := tree.text(f"{INFINIBAND}/{device}/fw_ver"):
             yield f"{INFINIBAND}/{device}/fw_ver", firmware
@@ -151,8 +156,15 @@ def _devices(tree: Tree, machine: Machine) -> Iterator[tuple[str, str]]:
             path = f"{INFINIBAND}/{device}/ports/{port}/{NDEV}"
             if interface := names.get(tree.text(path) or ""):
                 yield path, interface
-        if device in nodes:
-            yield f"{INFINIBAND}/{device}/device/numa_node", _node(nodes[device])
+        if device in adapters:
+            yield from _place(f"{INFINIBAND}/{device}", adapters[device])
+
+
+def _place(folder: str, nic: Nic) -> Iterator[tuple[str, str]]:
+    """Record the place of the adapter in this folder of sys/class."""
+    yield f"{folder}/device/numa_node", _node(nic.numa_node)
+    if nic.pci:
+        yield f"{folder}/device", f"../../../{nic.pci}"
 
 
 def _nvidia(tree: Tree) -> Iterator[tuple[str, str]]:
@@ -195,11 +207,14 @@ def _kept(facts: dict[str, int], keys: tuple[str, ...]) -> str:
 
 
 def _pci(tree: Tree, machine: Machine) -> Iterator[tuple[str, str]]:
+    places = {gpu.pci: gpu.numa_node for gpu in machine.gpus}
+    adapters = {nic.pci: nic.numa_node for nic in machine.nics if nic.pci}
+    for pci, node in (adapters | places).items():
+        yield f"{DEVICES}/{pci}/numa_node", _node(node)
+        if link := tree.link(f"{DEVICES}/{pci}"):
+            yield f"{DEVICES}/{pci}", link
     for gpu in machine.gpus:
         folder = f"{DEVICES}/{gpu.pci}"
-        yield f"{folder}/numa_node", _node(gpu.numa_node)
-        if link := tree.link(folder):
-            yield folder, link
         if kind := tree.text(f"{folder}/iommu_group/type"):
             yield f"{folder}/iommu_group/type", kind
         for port in bridges(tree, gpu.pci):

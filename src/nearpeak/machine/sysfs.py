@@ -5,13 +5,14 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 
 from nearpeak.errors import UserError
 from nearpeak.machine.gpus.all import discover_gpus
 from nearpeak.machine.gpus.nvidia import DRIVER
-from nearpeak.machine.gpus.pci import only_node
+from nearpeak.machine.gpus.pci import bridges, device_address, listed_node, only_node
 from nearpeak.machine.machine import Cache, Core, Machine, Nic, NumaNode
 from nearpeak.machine.tree import Tree, parse_list
 
@@ -72,11 +73,10 @@ def assemble(
     status = tree.fields("proc/self/status")
     online = sorted(cpu for core in cores for cpu in core.cpus)
     allowed_cpus, allowed_nodes = online, None
-    if "Cpus_allowed_list" in status:
-        allowed_cpus = sorted(set(parse_list(status["Cpus_allowed_list"])) & set(online))
-    if "Mems_allowed_list" in status:
-        nodes = {node.index for node in numa_nodes}
-        allowed_nodes = sorted(set(parse_list(status["Mems_allowed_list"])) & nodes)
+    if (cpus := _listed(status, "Cpus_allowed_list")) is not None:
+        allowed_cpus = sorted(cpus & set(online))
+    if (nodes := _listed(status, "Mems_allowed_list")) is not None:
+        allowed_nodes = sorted(nodes & {node.index for node in numa_nodes})
     gpus = discover_gpus(tree, numa_nodes)
     return Machine(
         hostname=tree.text("proc/sys/kernel/hostname") or "unknown",
@@ -100,11 +100,19 @@ def assemble(
     )
 
 
+def _listed(status: dict[str, str], field: str) -> set[int] | None:
+    """The numbers that a field of /proc/self/status lists; None where there is no such list."""
+    try:
+        return set(parse_list(status[field]))
+    except (KeyError, ValueError):
+        return None
+
+
 def distances(tree: Tree, node: int) -> dict[int, int]:
     """The node's distance to each node, itself included; the kernel's scale, where 10 is local."""
     values = (tree.text(f"{NODE}/node{node}/distance") or "").split()
     nodes = tree.indices(NODE, "node")
-    if len(values) != len(nodes):
+    if len(values) != len(nodes) or not all(value.isdecimal() for value in values):
         return {node: 10}
     return {other: int(value) for other, value in zip(nodes, values, strict=True)}
 
@@ -116,10 +124,8 @@ def device_node(tree: Tree, device: str, numa_nodes: list[NumaNode]) -> int | No
     # A virtio or USB device has no node of its own: the PCI device above it has.
     for folder in tree.above(f"{device}/device"):
         node = tree.integer(f"{folder}/numa_node")
-        if node is not None and node >= 0:
-            return node
         if node is not None:
-            break
+            return listed_node(node, numa_nodes)
     return only_node(numa_nodes)
 
 
@@ -130,7 +136,7 @@ def _numa_nodes(tree: Tree) -> list[NumaNode]:
             NumaNode(
                 index=0,
                 cpus=_online(tree),
-                memory_bytes=_kibibytes(tree.fields("proc/meminfo").get("MemTotal")),
+                memory_bytes=tree.kibibytes("proc/meminfo", "MemTotal"),
                 distances={0: 10},
             )
         ]
@@ -138,10 +144,8 @@ def _numa_nodes(tree: Tree) -> list[NumaNode]:
     return [
         NumaNode(
             index=index,
-            cpus=tree.numbers(f"{NODE}/node{index}/cpulist") or [],
-            memory_bytes=_kibibytes(
-                tree.fields(f"{NODE}/node{index}/meminfo").get(f"Node {index} MemTotal")
-            ),
+            cpus=tree.cpus(f"{NODE}/node{index}/cpulist", f"{NODE}/node{index}/cpumap") or [],
+            memory_bytes=tree.kibibytes(f"{NODE}/node{index}/meminfo", f"Node {index} MemTotal"),
             distances=distances(tree, index),
             memory="gpu" if index in gpu_nodes else "host",
         )
@@ -157,12 +161,14 @@ def _gpu_nodes(tree: Tree) -> set[int]:
 
 def _online(tree: Tree) -> list[int]:
     online = tree.numbers(f"{CPU}/online")
-    cpus = tree.indices(CPU, "cpu") if online is None else online
-    if not cpus:
+    if online is None:  # before Linux 2.6.26
+        there = tree.indices(CPU, "cpu")
+        online = [cpu for cpu in there if tree.integer(f"{CPU}/cpu{cpu}/online") != 0]
+    if not online:
         raise UserError(
             f"no CPUs in {tree.root / CPU}: Nearpeak needs Linux with /sys mounted; mount it"
         )
-    return cpus
+    return online
 
 
 def _cores(tree: Tree, numa_nodes: list[NumaNode]) -> list[Core]:
@@ -176,14 +182,16 @@ def _cores(tree: Tree, numa_nodes: list[NumaNode]) -> list[Core]:
         folder = f"{CPU}/cpu{cpu}/topology"
         siblings = (
             tree.numbers(f"{folder}/core_cpus_list")
-            or tree.numbers(f"{folder}/thread_siblings_list")  # before Linux 5.3
+            # before Linux 5.3
+            or tree.cpus(f"{folder}/thread_siblings_list", f"{folder}/thread_siblings")
             or [cpu]
         )
         cpus = sorted({cpu} | (set(siblings) & set(online)))
         seen.update(cpus)
-        # -1 where the firmware says nothing
-        package = max(0, tree.integer(f"{folder}/physical_package_id") or 0)
-        cores.append(Core(cpus=cpus, package=package, numa_node=owner.get(cpu, 0)))
+        package = tree.integer(f"{folder}/physical_package_id")
+        if package is not None and package < 0:  # the firmware says nothing
+            package = None
+        cores.append(Core(cpus=cpus, package=package, numa_node=owner.get(cpu)))
     return cores
 
 
@@ -197,7 +205,8 @@ def _caches(tree: Tree) -> list[Cache]:
             level = tree.integer(f"{cache}/level")
             kind = (tree.text(f"{cache}/type") or "").lower()
             size = re.fullmatch(r"(\d+)K", tree.text(f"{cache}/size") or "")
-            cpus = sorted({cpu} | (set(tree.numbers(f"{cache}/shared_cpu_list") or []) & online))
+            sharing = tree.cpus(f"{cache}/shared_cpu_list", f"{cache}/shared_cpu_map") or []
+            cpus = sorted({cpu} | (set(sharing) & online))
             if level is not None and kind and size:
                 found[level, kind, tuple(cpus)] = Cache(
                     level=level, kind=kind, size_bytes=int(size[1]) * 1024, cpus=cpus
@@ -212,7 +221,8 @@ def _network_interfaces(tree: Tree, near: Callable[[str], int | None]) -> list[N
     for name in tree.names(NET):
         folder = f"{NET}/{name}"
         hardware = tree.integer(f"{folder}/type")
-        up = int(tree.text(f"{folder}/flags") or "0", 16) & IFF_UP
+        flags = tree.text(f"{folder}/flags") or ""
+        up = re.fullmatch(r"0x[0-9a-f]+", flags) and int(flags, 16) & IFF_UP
         # Some drivers never say whether they are up ("unknown"); the flag is then all there is.
         state = tree.text(f"{folder}/operstate")
         if hardware in (None, ARPHRD_LOOPBACK) or not up or state not in ("up", "unknown"):
@@ -232,6 +242,7 @@ def _network_interfaces(tree: Tree, near: Callable[[str], int | None]) -> list[N
                 rate_gbs=megabits / 8000 if megabits and megabits > 0 else None,
                 addresses=addresses.get(name, []),
                 verbs=adapters.get(name),
+                **_place(tree, folder),
             )
         )
     return nics
@@ -246,7 +257,7 @@ def _infiniband_ports(tree: Tree, near: Callable[[str], int | None]) -> list[Nic
     for device, port, folder in _ports(tree, "InfiniBand"):
         if "ACTIVE" not in (tree.text(f"{folder}/state") or ""):
             continue
-        rate = re.match(r"([\d.]+) Gb/sec", tree.text(f"{folder}/rate") or "")
+        rate = re.match(r"(\d+(?:\.\d+)?) Gb/sec", tree.text(f"{folder}/rate") or "")
         nics.append(
             Nic(
                 name=f"{device}:{port}",
@@ -255,9 +266,16 @@ def _infiniband_ports(tree: Tree, near: Callable[[str], int | None]) -> list[Nic
                 rate_gbs=float(rate[1]) / 8 if rate else None,
                 addresses=[],
                 verbs=f"{device}:{port}",
+                **_place(tree, f"{INFINIBAND}/{device}"),
             )
         )
     return nics
+
+
+def _place(tree: Tree, folder: str) -> dict[str, Any]:
+    """Return the PCIe place of the adapter in this folder of sys/class, as fields of Nic."""
+    pci = device_address(tree, folder)
+    return {"pci": pci, "upstream": bridges(tree, pci)[:-1] if pci else []}
 
 
 def _ethernet_adapters(tree: Tree) -> dict[str, str]:
@@ -309,8 +327,3 @@ def _virtual(tree: Tree, cpuinfo: dict[str, str]) -> bool:
         tree.text("sys/class/dmi/id/product_name") or ""
     )
     return bool(re.search(r"QEMU|KVM|VMware|Virtual Machine|Google Compute", firmware))
-
-
-def _kibibytes(text: str | None) -> int | None:
-    """The bytes of meminfo's `123 kB`."""
-    return int(text.split()[0]) * 1024 if text else None

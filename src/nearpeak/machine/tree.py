@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from nearpeak.numbers import natural
+
 
 def parse_list(text: str) -> list[int]:
     """The numbers of a kernel list such as `0-3,8`, sorted; ValueError where it is none."""
@@ -14,6 +16,17 @@ def parse_list(text: str) -> list[int]:
             first, _, last = part.partition("-")
             numbers.update(range(int(first), int(last or first) + 1))
     return sorted(numbers)
+
+
+def parse_mask(text: str) -> list[int]:
+    """The numbers of a kernel mask, or a bitmap of hwloc's: words of 32 bits, the highest first.
+
+    ValueError where it is none. An empty word is 0.
+    """
+    value = 0
+    for word in text.strip().split(","):
+        value = value << 32 | (int(word, 16) if word else 0)
+    return [bit for bit in range(value.bit_length()) if value >> bit & 1]
 
 
 def format_list(numbers: list[int]) -> str:
@@ -88,13 +101,18 @@ class Tree:
         return self.root == Path("/") and self._files is None
 
     def text(self, path: str) -> str | None:
-        """The file's text without white space at its ends; some files of /sys fail to be read."""
+        """The file's text without white space at its ends; some files of /sys fail to be read.
+
+        Without NULs, too: some kernels end lists with one (5.15-rc).
+        """
         if self._files is not None:
-            return self._files.get(path)
-        try:
-            return (self.root / path).read_text(encoding="utf-8", errors="replace").strip()
-        except OSError:
-            return None
+            text = self._files.get(path)
+        else:
+            try:
+                text = (self.root / path).read_text(encoding="utf-8", errors="replace")
+            except OSError:
+                text = None
+        return None if text is None else text.replace("\0", "").strip()
 
     def integer(self, path: str) -> int | None:
         """The file's decimal number."""
@@ -102,9 +120,24 @@ class Tree:
         return int(text) if text is not None and re.fullmatch(r"-?\d+", text) else None
 
     def numbers(self, path: str) -> list[int] | None:
-        """The file's list of numbers (`0-3,8`)."""
+        """The file's list of numbers (`0-3,8`); None where it is no such list."""
         text = self.text(path)
-        return None if text is None else parse_list(text)
+        if text is None:
+            return None
+        try:
+            return parse_list(text)
+        except ValueError:
+            return None
+
+    def cpus(self, path: str, mask: str) -> list[int] | None:
+        """The file's list of CPUs, or before Linux 2.6.26 that of another file with a mask."""
+        listed = self.numbers(path)
+        if listed is not None:
+            return listed
+        try:
+            return parse_mask(text) if (text := self.text(mask)) else None
+        except ValueError:
+            return None
 
     def fields(self, path: str) -> dict[str, str]:
         """The `key: value` lines of a /proc file; of a key that comes again, the first."""
@@ -114,6 +147,11 @@ class Tree:
             if colon:
                 found.setdefault(key.strip(), value.strip())
         return found
+
+    def kibibytes(self, path: str, key: str) -> int | None:
+        """The bytes of a `key: 123 kB` line of a /proc file."""
+        number = re.match(r"\d+", self.fields(path).get(key, ""))
+        return int(number[0]) * 1024 if number else None
 
     def exists(self, path: str) -> bool:
         """Whether there is such a file or folder."""
@@ -142,7 +180,8 @@ class Tree:
             return None
 
     def names(self, path: str, pattern: str = ".*") -> list[str]:
-        """What the folder holds, names that match `pattern` whole, sorted."""
+        """What the folder holds, names that match `pattern` whole, their numbers
+        sorted as numbers."""
         if self._files is not None:
             found = list(self._folders.get(path, ()))
         else:
@@ -150,7 +189,7 @@ class Tree:
                 found = [entry.name for entry in (self.root / path).iterdir()]
             except OSError:
                 return []
-        return sorted(name for name in found if re.fullmatch(pattern, name))
+        return sorted((name for name in found if re.fullmatch(pattern, name)), key=natural)
 
     def under(self, folder: str) -> dict[str, str]:
         """Every file of the folder of a recorded machine, path -> text; empty for a real one."""

@@ -183,7 +183,7 @@ class NodesJournal:
             self._lines = FORM.open(folder, new=False)  # Run reads what has been measured
         else:
             self._lines = FORM.open(folder, new=True)
-            self.append(begin)
+            journal.begin_with(self.append, begin)
         self.begin = begin
         self.folder = folder
 

@@ -47,12 +47,12 @@ def frame_height(canvas: Canvas, socket: Socket, width: float) -> float:
 def add_frame(canvas: Canvas, socket: Socket, span: Span, y: float, height: float) -> None:
     """A socket, with pills for what was measured between its nodes and inside them."""
     x, width = span
-    canvas.box(Box("socket", f"socket {socket.packages[0]}", x, y, width, height))
+    canvas.box(Box("socket", socket.frame, x, y, width, height))
     lines = _header(canvas, socket, width)
     for at, words in enumerate(lines):
         canvas.text(words, x + PAD, y + 4 + SIZE + at * LINE, width - 2 * PAD)
     below = y + _header_height(canvas, socket, width)
-    inside = canvas.at.get(("inside", socket.packages[0], 0), [])
+    inside = canvas.at.get(("inside", socket.number, 0), [])
     canvas.pills(inside, x + PAD, below - PILL - 4, width - 2 * PAD)
     columns = _columns(socket, width)
     own, high = _node_width(socket, width), _node_height(canvas, socket, width)
@@ -76,10 +76,13 @@ def add_between(canvas: Canvas, spans: list[Span], y: float) -> None:
 
 
 def _header(canvas: Canvas, socket: Socket, width: float) -> list[str]:
+    if not socket.nodes:
+        return wrapped("At a NUMA node that is not known", width - 2 * PAD)
     cores = glued(count(socket.cores, "core"))
     name = "Socket" if len(socket.packages) == 1 else "Sockets"
+    which = f"{name} {joined(socket.packages)}" if socket.packages else "Sockets not known"
     memory = memory_words(canvas.machine, socket.memory_bytes)
-    words = ", ".join(filter(None, [f"{name} {joined(socket.packages)}: {cores}", memory]))
+    words = ", ".join(filter(None, [f"{which}: {cores}", memory]))
     if len(socket.nodes) > 1:
         words += f", NUMA nodes {glued(joined([node.index for node in socket.nodes]))}"
     return wrapped(words, width - 2 * PAD)
@@ -91,7 +94,7 @@ def _header_height(canvas: Canvas, socket: Socket, width: float) -> float:
 
 
 def _columns(socket: Socket, width: float) -> int:
-    return min(columns_of(width - 2 * PAD, LEAST, GAP), len(socket.nodes))
+    return min(columns_of(width - 2 * PAD, LEAST, GAP), max(1, len(socket.nodes)))
 
 
 def _node_width(socket: Socket, width: float) -> float:
@@ -101,7 +104,7 @@ def _node_width(socket: Socket, width: float) -> float:
 
 def _node_height(canvas: Canvas, socket: Socket, width: float) -> float:
     own = _node_width(socket, width)
-    lines = max(len(_node_lines(canvas, node, own)) for node in socket.nodes)
+    lines = max((len(_node_lines(canvas, node, own)) for node in socket.nodes), default=0)
     marked = any(kind == "node" for kind, _, _ in canvas.at)  # in any socket: all are alike
     return 8 + lines * LINE + (PILL + 4) * marked + _shelf_height(canvas, socket, own)
 

@@ -68,37 +68,36 @@ def _add_gpu(canvas: Canvas, gpu: Gpu, x: float, y: float, width: float, height:
     canvas.pills(rows, x + 1, box.bottom - PILL - 4, width - 2, centred=True)
 
 
-def _by_node(socket: Socket) -> dict[int, list[Gpu]]:
-    """The GPUs of each NUMA node; where it is not known, of the first."""
-    known = {node.index for node in socket.nodes}
-    found: dict[int, list[Gpu]] = defaultdict(list)
+def _by_box(socket: Socket) -> dict[str, list[Gpu]]:
+    """The GPUs below each box: that of their NUMA node, or the frame where it is not known."""
+    found: dict[str, list[Gpu]] = defaultdict(list)
     for gpu in socket.gpus:
-        node = gpu.numa_node
-        found[node if node is not None and node in known else socket.nodes[0].index].append(gpu)
-    return {node.index: found[node.index] for node in socket.nodes if node.index in found}
+        found[f"node {gpu.numa_node}" if socket.nodes else socket.frame].append(gpu)
+    order = [*(f"node {node.index}" for node in socket.nodes), socket.frame]
+    return {name: found[name] for name in order if name in found}
 
 
-def _levels(canvas: Canvas, socket: Socket, middles: dict[int, float]) -> dict[int, int]:
-    """How low the links of each node divide, so that none lies upon that of another."""
-    levels: dict[int, int] = {}
+def _levels(canvas: Canvas, socket: Socket, middles: dict[int, float]) -> dict[str, int]:
+    """How low the links of each box divide, so that none lies upon that of another."""
+    levels: dict[str, int] = {}
     level, reach = 0, float("-inf")
-    for node, gpus in _by_node(socket).items():
-        points = [canvas.boxes[f"node {node}"].middle, *(middles[gpu.index] for gpu in gpus)]
+    for name, gpus in _by_box(socket).items():
+        points = [canvas.boxes[name].middle, *(middles[gpu.index] for gpu in gpus)]
         level += min(points) <= reach
         reach = max(points)
-        levels[node] = level
+        levels[name] = level
     return levels
 
 
 def _add_links(
-    canvas: Canvas, socket: Socket, levels: dict[int, int], top: float, right: float
+    canvas: Canvas, socket: Socket, levels: dict[str, int], top: float, right: float
 ) -> None:
-    """From each node to its GPUs; in words beside the first line, as far as the next."""
-    by_node = _by_node(socket)
-    starts = [canvas.boxes[f"node {node}"] for node in by_node]
+    """From each box to its GPUs; in words beside the first line, as far as the next."""
+    by_box = _by_box(socket)
+    starts = [canvas.boxes[name] for name in by_box]
     ends = [box.middle for box in starts[1:]] + [right] * bool(starts)
-    for (node, gpus), start, end in zip(by_node.items(), starts, ends, strict=True):
-        tap = top + TRUNK + levels[node] * LEVEL
+    for (name, gpus), start, end in zip(by_box.items(), starts, ends, strict=True):
+        tap = top + TRUNK + levels[name] * LEVEL
         for gpu in gpus:
             _add_link(canvas, gpu, start, tap)
         words = rated(gpus[0].host_link, gpus[0].host_gbs)

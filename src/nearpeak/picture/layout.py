@@ -9,6 +9,7 @@ import re
 from collections.abc import Sequence
 
 from nearpeak.machine.machine import Machine
+from nearpeak.machine.tree import format_list
 from nearpeak.numbers import count, number
 from nearpeak.picture import adapters, frames
 from nearpeak.picture.canvas import WIDE, Canvas
@@ -35,8 +36,11 @@ def layout(
     _add_heading(canvas, found)
     adapters.add_second_host(canvas)
     abreast = ABREAST[canvas.wide]
-    for start in range(0, len(found), abreast):
-        _add_row(canvas, found[start : start + abreast], alone=len(found) == 1)
+    placed = [socket for socket in found if socket.nodes]
+    for start in range(0, len(placed), abreast):
+        _add_row(canvas, placed[start : start + abreast], alone=len(placed) == 1)
+    for socket in found[len(placed) :]:
+        _add_row(canvas, [socket], alone=True)
     if found:
         add_gpu_links(canvas)
     _add_notes(canvas)
@@ -55,7 +59,7 @@ def processor(model: str) -> str:
 
 def _add_heading(canvas: Canvas, found: list[Socket]) -> None:
     """What the machine is: its processors, then each kind of GPU."""
-    packages = sum(len(socket.packages) for socket in found)
+    packages = len({package for socket in found for package in socket.packages})
     cores = glued(count(len(canvas.machine.cores), "core"))
     memory = memory_words(canvas.machine, sum(socket.memory_bytes for socket in found))
     name = _times(packages, processor(canvas.machine.cpu_model))
@@ -101,9 +105,11 @@ def _add_notes(canvas: Canvas) -> None:
     if in_gpus:
         which = f"node {in_gpus[0]}" if len(in_gpus) == 1 else f"nodes {joined(in_gpus)}"
         notes.append(f"GPU memory is NUMA {which}, too.")
+    if homeless := [cpu for core in machine.cores_of_no_node for cpu in core.cpus]:
+        notes.append(f"CPUs {format_list(homeless)} belong to no NUMA node.")
     if indirect(machine):
         notes.append("Other pairs of GPUs are joined through other GPUs.")
-    elif any(link.kind not in OWN_LINES for link in machine.gpu_links):
+    elif any(link.kind not in (*OWN_LINES, "unknown") for link in machine.gpu_links):
         notes.append("Other pairs of GPUs are joined through the host.")
     if canvas.rows:
         grey = "Grey links were not measured"

@@ -20,6 +20,9 @@ LINKS = {  # how people write what joins two parts
 OWN_LINES = ("nvlink", "xgmi", "pcie-switch")  # other ways between GPUs are through the host
 LEAST_CLIQUE = 3  # GPUs, all joined to each other alike, that are drawn as one fabric
 
+NO_PACKAGE = -1  # of NUMA nodes whose package nobody knows
+UNPLACED = "unplaced"  # the frame of what is near to nobody knows which node
+
 Spot = tuple[str, int, int]  # what kind of part or link, and which
 
 
@@ -28,13 +31,27 @@ Span = tuple[float, float]  # the left edge and the width that a socket has for 
 
 @dataclass
 class Socket:
-    """One package with its memory, and what is near to it."""
+    """One package with its memory, and what is near to it.
+
+    Without packages: NUMA nodes of unknown ones. Without nodes, too: GPUs and adapters of which it
+    is not known what they are near to.
+    """
 
     packages: list[int]
     nodes: list[NumaNode]
     cores: int
     gpus: list[Gpu] = field(default_factory=list)
     nics: list[Nic] = field(default_factory=list)
+
+    @property
+    def number(self) -> int:
+        """As `spot` has it: of its first package."""
+        return self.packages[0] if self.packages else NO_PACKAGE
+
+    @property
+    def frame(self) -> str:
+        """The name of its box."""
+        return f"socket {self.number}" if self.nodes else UNPLACED
 
     @property
     def memory_bytes(self) -> int:
@@ -84,19 +101,20 @@ def columns_of(width: float, least: float, gap: float) -> int:
 def sockets(machine: Machine) -> list[Socket]:
     """The packages in order, each with its nodes; memory without cores goes to the nearest one.
 
-    A GPU or an adapter whose node is not known stands with the first socket.
+    GPUs and adapters whose node is not known come last, by themselves.
     """
     home = _homes(machine)
     found: dict[int, Socket] = {}
     for node in machine.numa_nodes:
         if node.memory == "gpu" or not (node.cpus or node.memory_bytes):
             continue
-        package = home.get(_nearest(node, home), 0)
+        package = home.get(_nearest(node, home), NO_PACKAGE)
         cores = [core for core in machine.cores if core.numa_node == node.index]
-        socket = found.setdefault(package, Socket([package], [], 0))
+        packages = {package, *(core.package for core in cores if core.package is not None)}
+        socket = found.setdefault(package, Socket([], [], 0))
         socket.nodes.append(node)
         socket.cores += len(cores)
-        socket.packages = sorted({*socket.packages, *(core.package for core in cores)})
+        socket.packages = sorted({*socket.packages, *packages} - {NO_PACKAGE})
     ordered = [found[package] for package in sorted(found)]
     for socket in ordered:
         of = {node.index: number for number, node in enumerate(socket.nodes)}
@@ -104,17 +122,22 @@ def sockets(machine: Machine) -> list[Socket]:
         socket.gpus.sort(key=lambda gpu: (of[gpu.numa_node or 0], gpu.index))
         socket.nics = [nic for nic in machine.nics if nic.numa_node in of]
     placed = {node.index for socket in ordered for node in socket.nodes}
+    gpus = [gpu for gpu in machine.gpus if gpu.numa_node not in placed]
+    nics = [nic for nic in machine.nics if nic.numa_node not in placed]
     if ordered:
-        ordered[0].gpus += [gpu for gpu in machine.gpus if gpu.numa_node not in placed]
-        ordered[0].nics += [nic for nic in machine.nics if nic.numa_node not in placed]
+        ordered.append(Socket([], [], 0, gpus, nics))
     for socket in ordered:
         socket.nics = [nic for nic in socket.nics if nic.kind != "virtual"]
-    return ordered
+    return [socket for socket in ordered if socket.nodes or socket.gpus or socket.nics]
 
 
 def _homes(machine: Machine) -> dict[int, int]:
     """The package of each NUMA node with cores: the first, where it spans several."""
-    return {core.numa_node: core.package for core in reversed(machine.cores)}
+    return {
+        core.numa_node: NO_PACKAGE if core.package is None else core.package
+        for core in reversed(machine.cores)
+        if core.numa_node is not None
+    }
 
 
 def _nearest(node: NumaNode, home: dict[int, int]) -> int:

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Studies of all pairs: what is drawn of each matrix, and which pair is slowest, in a sentence."""
 
-import re
 from collections.abc import Iterator
 
-from nearpeak.numbers import count, number, percent, size, unit
+from nearpeak.numbers import count, natural, number, percent, size, unit
 from nearpeak.results.names import case
 from nearpeak.results.results import PairFigure, PairMatrix, PairSource, Results
 from nearpeak.statistics.ordered import FEWEST
@@ -24,7 +23,7 @@ def ends(matrix: PairMatrix) -> tuple[list[str], list[str]]:
     first, second = ({pair[end] for pair in pairs} for end in (0, 1))
     if matrix.symmetric:
         first = second = first | second
-    return sorted(first, key=_natural), sorted(second, key=_natural)
+    return sorted(first, key=natural), sorted(second, key=natural)
 
 
 def grid(matrix: PairMatrix, source: PairSource) -> list[list[PairFigure | None]]:
@@ -77,8 +76,3 @@ def _sentence(matrix: PairMatrix, source: PairSource) -> str:
 def _head(matrix: PairMatrix, source: PairSource) -> str:
     at = f"{case(matrix.case)} at {size(matrix.case.x)}"
     return f"{matrix.kind} pairs, {at}, {name(source)}:"
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    """Sorts `gpu10` behind `gpu9`."""
-    return [(int(part), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", name)]

@@ -14,6 +14,7 @@ from nearpeak.journal import CannotWriteError, whole_lines
 from nearpeak.study.plan import Plan
 from nearpeak.study.records import READABLE, AmendmentRecord, Record, StudyRecord
 from nearpeak.study.seal import Seal, check_files
+from nearpeak.terms.study_files import PLAN
 
 NAME = "records.jsonl"
 _AMENDMENT = f'{{"record":"{AmendmentRecord.__struct_config__.tag}"'.encode()
@@ -21,7 +22,8 @@ _AMENDMENT = f'{{"record":"{AmendmentRecord.__struct_config__.tag}"'.encode()
 
 def cannot_write(folder: Path, error: OSError | None) -> CannotWriteError:
     """Words for a write that failed (None: the disk is all but full)."""
-    return journal.cannot_write(folder, error, journal.resume_study(folder))
+    resume = journal.resume_study(folder) if (folder / PLAN).exists() else ""
+    return journal.cannot_write(folder, error, resume)
 
 
 class StudyJournal:

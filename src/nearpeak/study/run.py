@@ -12,8 +12,7 @@ from typing import Protocol
 import msgspec
 
 import nearpeak
-from nearpeak.files import make_folder, sync
-from nearpeak.journal import disk_is_full
+from nearpeak.files import disk_is_full, make_folder, sync
 from nearpeak.launching import mps
 from nearpeak.launching.command_lines import Tools
 from nearpeak.launching.growing import GrowingLines

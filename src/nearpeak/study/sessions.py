@@ -18,6 +18,7 @@ import msgspec
 import nearpeak
 from nearpeak import folders
 from nearpeak.errors import UserError
+from nearpeak.files import working_folder
 from nearpeak.launching.command_lines import Tools
 from nearpeak.libraries import nccl
 from nearpeak.libraries.build import compiler_of
@@ -128,7 +129,7 @@ def _settings_files() -> dict[str, str]:
     """What libraries read unasked: SHA-256 of each file that is there."""
     home = folders.home()
     found = {}
-    for file in user_settings_files(dict(os.environ), Path.cwd()):
+    for file in user_settings_files(dict(os.environ), working_folder()):
         below = home in file.parents
         name = f"~/{file.relative_to(home)}" if below else str(file)
         with contextlib.suppress(OSError):  # most are not there

@@ -11,7 +11,7 @@ from nearpeak.errors import UserError
 from nearpeak.launching.describe import Description, Variant, parse_variant
 from nearpeak.libraries.families import all_families, is_native
 from nearpeak.libraries.library import Contender
-from nearpeak.machine.gpu_paths import NEAR_SAME_GPU
+from nearpeak.machine.gpu_paths import NEAR_SAME_GPU, NODE_UNKNOWN_SAME_GPU
 from nearpeak.study.options import Options
 from nearpeak.study.planning import SIZES, is_measured_on, is_usual
 from nearpeak.terms.awareness import Awareness
@@ -187,7 +187,7 @@ def _is_pinned(variant: Variant) -> bool:
 def is_fallback(path: DataPath) -> bool:
     """Whether a path is for those alone that need a GPU in the host's rank, where each rank cannot
     have its own."""
-    return path.id == NEAR_SAME_GPU and not (path.variant_of or path.named)
+    return path.id in (NEAR_SAME_GPU, NODE_UNKNOWN_SAME_GPU) and not (path.variant_of or path.named)
 
 
 def has_gpu_switch(contender: Contender) -> bool:

@@ -116,7 +116,7 @@ def test_the_board_limits_one_gpu(recorded: Recorded) -> None:
         ("host-bridge", "host-bridge"),
         ("node", "host-bridge"),
         ("system", "cross-socket"),
-        ("", "host-bridge"),  # not said, but of one NUMA node
+        ("", "pcie-switch"),  # not said, but both are below one bridge
     ],
 )
 def test_the_common_ancestor_makes_the_kind(

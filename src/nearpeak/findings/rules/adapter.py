@@ -1,30 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages between hosts that pass an adapter far from the GPU, or one for several ranks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from nearpeak.findings.evidence import Noticed, Rule, View
 from nearpeak.findings.sources import FAR_ADAPTER, of_ucx
 from nearpeak.machine.gpu_paths import FAR_NIC
+from nearpeak.machine.machine import Gpu
 from nearpeak.results.results import Fact
 from nearpeak.terms.path import DataPath
 
 
 def find(view: View) -> Iterator[Noticed]:
     """Every path between hosts, but for the one that forces an adapter far away."""
-    where = {nic.verbs: nic.numa_node for nic in view.observations.machine.nics if nic.verbs}
+    machine = view.observations.machine
+    where = {nic.verbs: nic.numa_node for nic in machine.nics if nic.verbs}
     for path in view.observations.paths:
         if path.between_hosts and path.adapter in where and path.id != FAR_NIC:
-            facts = list(_facts(path, path.adapter, where[path.adapter]))
+            facts = list(_facts(path, path.adapter, where[path.adapter], machine.gpus))
             if facts:
                 yield Noticed(facts, place=path.place)
 
 
-def _facts(path: DataPath, adapter: str, node: int | None) -> Iterator[Fact]:
+def _facts(path: DataPath, adapter: str, node: int | None, gpus: Sequence[Gpu]) -> Iterator[Fact]:
+    homes = {gpu.number: gpu.numa_node for gpu in gpus}
     mine = [end for end in path.ends if end.host == path.ends[0].host]
     for end in mine:
-        if end.gpu and None not in (node, end.numa_node) and node != end.numa_node:
-            value = f"at NUMA node {node}, the GPU at {end.numa_node}"
+        home = homes.get(end.gpu, end.numa_node) if end.gpu else None
+        if None not in (node, home) and node != home:
+            value = f"at NUMA node {node}, the GPU at {home}"
             yield Fact(of="adapter", name=adapter, value=value)
     if len(mine) > 1:
         yield Fact(of="adapter", name=adapter, value=f"shared by {len(mine)} ranks of a host")

@@ -23,8 +23,9 @@ RULE = Rule(
     tells="Ranks of one host may not read each other's memory (process_vm_readv), so that libraries"
     " copy large messages twice, through shared memory.",
     find=find,
-    remedy="Allow it: sysctl kernel.yama.ptrace_scope=0; in a container --cap-add=SYS_PTRACE, or a"
-    " seccomp profile that allows process_vm_readv.",
+    remedy="Where ptrace_scope is 0, or in a container: a seccomp profile that allows"
+    " process_vm_readv, or --cap-add=SYS_PTRACE. Else: sysctl kernel.yama.ptrace_scope=0. `nearpeak"
+    " doctor` says which.",
     sources=[
         Reference(
             Source(

@@ -2,9 +2,6 @@
 """Slurm's srun, inside a job, for libraries whose own launcher is not there or does not start."""
 
 import os
-import re
-import subprocess
-from pathlib import Path
 
 from nearpeak.libraries.launchers import Job
 from nearpeak.libraries.library import Library
@@ -20,21 +17,7 @@ def in_job() -> bool:
     return bool(os.environ.get("SLURM_JOB_ID"))
 
 
-def offered(srun: Path) -> list[str]:
-    """The types of --mpi that it has; none where it does not say."""
-    try:
-        done = subprocess.run(
-            [str(srun), "--mpi=list"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,  # where older ones print it
-            text=True,
-            timeout=allocation.LIMIT_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return []
-    return re.findall(r"^(?:srun:)?[ \t]*(\w+)$", done.stdout, re.MULTILINE)
+offered = allocation.mpi_types
 
 
 def arguments(library: Library, job: Job) -> list[str]:

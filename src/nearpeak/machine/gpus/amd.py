@@ -4,7 +4,7 @@
 from itertools import combinations
 
 from nearpeak.machine.gpus.found import Found
-from nearpeak.machine.gpus.pci import bridges, pci_node, pcie_gbs, root_bus
+from nearpeak.machine.gpus.pci import bridges, pci_kind, pci_node, pcie_gbs
 from nearpeak.machine.machine import Gpu, GpuLink, NumaNode
 from nearpeak.machine.tree import Tree
 
@@ -12,6 +12,7 @@ KFD = "sys/class/kfd/kfd/topology/nodes"
 # Numbers of the kernel's kfd_crat.h.
 HEAP_PUBLIC, HEAP_PRIVATE = 1, 2
 LINK_XGMI = 11
+ON_ONE_SOCKET = ("pcie-switch", "host-bridge")
 VENDOR = 0x1002
 # Accelerators by their PCI device id: the kernel knows no names.
 NAMES = {
@@ -82,6 +83,7 @@ def _gpu(
         uuid=f"GPU-{facts.get('unique_id', 0):016x}",
         pci=pci,
         numa_node=pci_node(tree, pci, numa_nodes),
+        upstream=bridges(tree, pci)[:-1],
         memory_bytes=sum(bank.get("size_in_bytes", 0) for bank in banks) or None,
         # Two transfers a clock, on every wire.
         memory_gbs=2 * wires["mem_clk_max"] * 1e6 * wires["width"] / 8 / 1e9 if wires else None,
@@ -120,21 +122,13 @@ def _link(tree: Tree, node: int, other: int, first: Gpu, second: Gpu) -> GpuLink
     xgmi = next((link for link in between if link["type"] == LINK_XGMI), None)
     if xgmi:
         return GpuLink(one=first.index, other=second.index, kind="xgmi", gbs=_gbs(xgmi))
-    kind = _pci_kind(tree, first, second)
+    kind = pci_kind(tree, first, second)
     hosts = [gpu.host_gbs for gpu in (first, second) if gpu.host_gbs is not None]
     return GpuLink(
         one=first.index,
         other=second.index,
         kind=kind,
-        gbs=min(hosts) if len(hosts) == 2 and kind != "cross-socket" else None,
+        gbs=min(hosts) if len(hosts) == 2 and kind in ON_ONE_SOCKET else None,
         # The kernel lists a link between any two that may reach each other.
         peer=None if between else "the kernel lists no link between them",
     )
-
-
-def _pci_kind(tree: Tree, first: Gpu, second: Gpu) -> str:
-    above = [bridges(tree, gpu.pci)[:-1] for gpu in (first, second)]
-    if set(above[0]) & set(above[1]):
-        return "pcie-switch"
-    same = root_bus(tree, first.pci) == root_bus(tree, second.pci) is not None
-    return "host-bridge" if same or first.numa_node == second.numa_node else "cross-socket"

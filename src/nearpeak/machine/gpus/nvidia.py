@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nearpeak.machine.gpus import nvml
 from nearpeak.machine.gpus.found import Found
-from nearpeak.machine.gpus.pci import link_gbs, pci_node, pcie_gbs
+from nearpeak.machine.gpus.pci import bridges, link_gbs, pci_kind, pci_node, pcie_gbs
 from nearpeak.machine.machine import Gpu, GpuLink, NumaNode
 from nearpeak.machine.tree import Tree, format_list, parse_list
 
@@ -95,7 +95,7 @@ def nvidia_gpus(tree: Tree, numa_nodes: list[NumaNode]) -> Found:
         )
     return Found(
         gpus=gpus,
-        links=[_link(facts, *pair) for pair in combinations(gpus, 2)],
+        links=[_link(tree, facts, *pair) for pair in combinations(gpus, 2)],
         notes=notes,
         mps=bool(gpus) and facts.exists(f"{FACTS}/mps/control"),
     )
@@ -132,6 +132,7 @@ def _gpu(
         uuid=facts.text(f"{folder}/uuid") or "",
         pci=pci,
         numa_node=pci_node(tree, pci, numa_nodes),
+        upstream=bridges(tree, pci)[:-1],
         memory_bytes=facts.integer(f"{folder}/memory_bytes"),
         # Two transfers a clock, on every wire.
         memory_gbs=2 * clock * 1e6 * bits / 8 / 1e9 if clock and bits else None,
@@ -171,10 +172,10 @@ def _gbs(lanes: list[int | None]) -> float | None:
     return sum(known) / 1000 if lanes and len(known) == len(lanes) else None
 
 
-def _link(facts: Tree, first: Gpu, second: Gpu) -> GpuLink:
+def _link(tree: Tree, facts: Tree, first: Gpu, second: Gpu) -> GpuLink:
     pair = f"{FACTS}/gpu{first.index}/to{second.index}"
     peer = facts.text(f"{pair}/peer")
-    kind, gbs = _nearest(facts, pair, first, second)
+    kind, gbs = _nearest(tree, facts, pair, first, second)
     return GpuLink(
         one=first.index,
         other=second.index,
@@ -185,7 +186,9 @@ def _link(facts: Tree, first: Gpu, second: Gpu) -> GpuLink:
     )
 
 
-def _nearest(facts: Tree, pair: str, first: Gpu, second: Gpu) -> tuple[str, float | None]:
+def _nearest(
+    tree: Tree, facts: Tree, pair: str, first: Gpu, second: Gpu
+) -> tuple[str, float | None]:
     if direct := _lanes(facts, first.index, f"gpu {second.pci}"):
         return "nvlink", _gbs(direct)
     # Through a switch every lane of a GPU reaches every other GPU.
@@ -195,11 +198,8 @@ def _nearest(facts: Tree, pair: str, first: Gpu, second: Gpu) -> tuple[str, floa
         return "nvlink", min(rates) if len(rates) == 2 else None
     if facts.text(f"{pair}/nvlink") == "ok":  # a virtual machine that hides where lanes end
         return "nvlink", None
-    kind = KINDS.get(facts.text(f"{pair}/ancestor") or "")
-    if kind is None:
-        near = first.numa_node == second.numa_node
-        kind = "host-bridge" if near else "cross-socket"
-    if kind == "cross-socket" or "pcie" not in (first.host_link, second.host_link):
+    kind = KINDS.get(facts.text(f"{pair}/ancestor") or "") or pci_kind(tree, first, second)
+    if kind in ("cross-socket", "unknown") or "pcie" not in (first.host_link, second.host_link):
         return kind, None  # what joins the sockets does not say its rate
     hosts = [rate for rate in (first.host_gbs, second.host_gbs) if rate is not None]
     return kind, min(hosts) if len(hosts) == 2 else None

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """PCI devices in /sys: their NUMA node, and what their link to the CPU carries."""
 
+import itertools
 import re
 
-from nearpeak.machine.machine import NumaNode
+from nearpeak.machine.machine import Gpu, NumaNode
 from nearpeak.machine.tree import Tree
 
 DEVICES = "sys/bus/pci/devices"
@@ -26,10 +27,18 @@ GENERATIONS = dict(enumerate(LANE_GBS, start=1))  # PCIe generation -> GT/s
 
 def pci_node(tree: Tree, address: str, numa_nodes: list[NumaNode]) -> int | None:
     """The NUMA node of a PCI device such as `0000:17:00.0`; None where nobody knows."""
-    node = tree.integer(f"{DEVICES}/{address}/numa_node")
-    if node is not None and node >= 0:
-        return node
-    return only_node(numa_nodes)  # firmware, of virtual machines above all, often says -1
+    return listed_node(tree.integer(f"{DEVICES}/{address}/numa_node"), numa_nodes)
+
+
+def listed_node(node: int | None, numa_nodes: list[NumaNode]) -> int | None:
+    """The NUMA node that a device's file names; None where nobody knows.
+
+    Firmware, of virtual machines above all, often says -1: where one node has all CPUs, it is that.
+    A node that the kernel does not list is offline, and as good as unknown.
+    """
+    if node is None or node < 0:
+        return only_node(numa_nodes)
+    return node if any(node == listed.index for listed in numa_nodes) else None
 
 
 def only_node(numa_nodes: list[NumaNode]) -> int | None:
@@ -40,14 +49,39 @@ def only_node(numa_nodes: list[NumaNode]) -> int | None:
 
 def bridges(tree: Tree, address: str) -> list[str]:
     """The PCI addresses from the root port down to the device, itself included."""
-    where = tree.link(f"{DEVICES}/{address}") or address
-    return re.findall(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", where)
+    return addresses(tree.link(f"{DEVICES}/{address}") or address)
+
+
+def addresses(path: str) -> list[str]:
+    """The PCI addresses in a path of /sys, in their order."""
+    return re.findall(r"[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]", path)
+
+
+def device_address(tree: Tree, folder: str) -> str | None:
+    """The PCI address of the device in this folder of sys/class, or of the PCI device that has it
+    (virtio, USB); None where there is none."""
+    device = f"{folder}/device"
+    where = [tree.link(device) or "", *itertools.islice(tree.above(device), 1)]
+    chain = [address for path in where for address in addresses(path)]
+    return chain[-1] if chain else None
 
 
 def root_bus(tree: Tree, address: str) -> str | None:
     """The host bridge above the device: `0000:16`."""
     found = re.search(r"/pci([0-9a-f]{4,}:[0-9a-f]{2})/", tree.link(f"{DEVICES}/{address}") or "")
     return found[1] if found else None
+
+
+def pci_kind(tree: Tree, first: Gpu, second: Gpu) -> str:
+    """The nearest way between two GPUs over PCIe, as of GpuLink.kind: by the bridges above them, or
+    else by their NUMA nodes where both are known."""
+    if set(first.upstream) & set(second.upstream):
+        return "pcie-switch"
+    if root_bus(tree, first.pci) == root_bus(tree, second.pci) is not None:
+        return "host-bridge"
+    if None in (first.numa_node, second.numa_node):
+        return "unknown"
+    return "host-bridge" if first.numa_node == second.numa_node else "cross-socket"
 
 
 def pcie_gbs(tree: Tree, address: str) -> float | None:
