@@ -12,6 +12,10 @@
 #include <string>
 #include <vector>
 
+// glibc's: where the break is. sbrk(0) says the same, but is a system call where UCX has put its
+// own in the place (0.25 us).
+extern "C" [[gnu::weak]] void* __curbrk;
+
 namespace nearpeak::layer {
 
 // The program's data, its heap up to the break, and the first thread's stack as it was when this
@@ -34,8 +38,7 @@ class OwnMemory {
 
   bool has(const void* data) const {
     const auto address = reinterpret_cast<std::uintptr_t>(data);
-    if (heap_ != 0 && address - heap_ < reinterpret_cast<std::uintptr_t>(sbrk(0)) - heap_)
-      return true;
+    if (heap_ != 0 && address - heap_ < break_now() - heap_) return true;
     for (const Range& range : ranges_)
       if (address - range.begin < range.bytes) return true;
     return false;
@@ -46,6 +49,10 @@ class OwnMemory {
     std::uintptr_t begin;
     std::uintptr_t bytes;
   };
+
+  static std::uintptr_t break_now() {
+    return reinterpret_cast<std::uintptr_t>(&__curbrk != nullptr ? __curbrk : sbrk(0));
+  }
 
   static bool ends_with(const std::string& line, const std::string& name) {
     return line.size() >= name.size() &&
