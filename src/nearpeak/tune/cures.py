@@ -17,7 +17,7 @@ NO_DEVICE_BUFFERS = "device buffers: the library takes none, and crashes on them
 def cures(library: Library) -> list[Offered]:
     """What answers the driver's question for host memory, the layer before the library with GPU
     support off, and GPU support off alone. Errors as build_layer."""
-    off = all_families()[library.family].gpu_off
+    off = _gpu_off(library)
     found = [
         Tunable(
             name=VARIABLE,
@@ -52,8 +52,12 @@ def cures(library: Library) -> list[Offered]:
 
 def breaks(library: Library, env: Mapping[str, str]) -> list[str]:
     """What stops working with GPU support off, where the layer is not there in its place."""
-    off = all_families()[library.family].gpu_off
-    names = [name for name, value in off.items() if env.get(name) == value]
+    names = [name for name, value in _gpu_off(library).items() if env.get(name) == value]
     if not names or Path(env.get(VARIABLE, "")).name == LAYER:
         return []
     return [f"{', '.join(names)}: {NO_DEVICE_BUFFERS}"]
+
+
+def _gpu_off(library: Library) -> dict[str, str]:
+    family = all_families().get(library.family)
+    return family.gpu_off if family else {}
