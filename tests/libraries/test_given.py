@@ -247,7 +247,7 @@ def from_wheel(name: str) -> Library:
         (
             "intel",
             {
-                *("I_MPI_ROOT", "FI_PROVIDER", "I_MPI_PIN", "I_MPI_OFFLOAD_PIN"),
+                *("I_MPI_ROOT", "FI_PROVIDER", "I_MPI_PIN"),
                 "I_MPI_JOB_RESPECT_PROCESS_PLACEMENT",
             },
         ),
