@@ -4,6 +4,7 @@
 import functools
 import operator
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +27,23 @@ class Claim(msgspec.Struct, forbid_unknown_fields=True):
     text: str
     # "WHO | PATH | CASE | FIELD" of a cell, as "intel | gpu-gpu nvlink | bw D,D 16 MiB | median" of
     # "h200x2-shipped"; of a ceiling (WHO is "ceiling"), an application, or a finding (of which
-    # FIELD is).
+    # FIELD is). "compared FIELD": of WHO against the default settings. "explained LEG NAME FIELD":
+    # of a part of a message.
     figures: list[str] = []
     sessions: int = 1  # in which the recording was measured
 
 
+class Elsewhere(msgspec.Struct, forbid_unknown_fields=True):
+    """A text of a file with figures that no recording's results.json has."""
+
+    file: str
+    text: str
+    where: str  # they are from
+
+
 class Claims(msgspec.Struct, forbid_unknown_fields=True):
     claim: list[Claim]
+    elsewhere: list[Elsewhere]
 
 
 CLAIMS = msgspec.toml.decode(Path(__file__).with_name("claims.toml").read_bytes(), type=Claims)
@@ -46,6 +57,8 @@ def results_of(example: str) -> Results:
 def figure(results: Results, words: str) -> str:
     """How the report writes it."""
     who, path, case, name = words.split(" | ")
+    if name.startswith("explained "):
+        return explained(results, who, path, case, name.split()[1:])
 
     def at(found: Any) -> bool:
         extent = f"{found.case.figure} {found.case.buffers} {numbers.size(found.case.x)}"
@@ -57,6 +70,9 @@ def figure(results: Results, words: str) -> str:
     sources: list[Any]
     if who == "ceiling":
         sources = [ceiling for ceiling in results.ceilings if at(ceiling)]
+    elif name.startswith("compared "):
+        name = name.removeprefix("compared ")
+        sources = [each for each in results.comparisons if at(each) and each.second.label == who]
     elif name.startswith("cost"):
         sources = [finding for finding in results.findings if finding.cost and mine(finding)]
     elif name.startswith(("roofline", "cell")):
@@ -73,6 +89,21 @@ def figure(results: Results, words: str) -> str:
     return numbers.number(scale * value)
 
 
+def explained(results: Results, who: str, path: str, case: str, words: Sequence[str]) -> str:
+    """A field of a part of a message, as the explanation of it has it."""
+    leg, name, field = words
+    for each in results.explanations:
+        for its in each.cases:
+            if (each.who.label, each.path) != (who, path):
+                continue
+            if f"{each.benchmark} {each.buffers} {numbers.size(its.size_bytes)}" == case:
+                (budget,) = (budget for budget in its.budgets if budget.leg == leg)
+                part = next(part for part in budget.parts if part.name == name)
+                value = getattr(part, field)
+                return f"{value:,.0f}" if field in ("count", "bytes") else numbers.number(value)
+    raise AssertionError(f"there is no {who} | {path} | {case}")
+
+
 def plain(text: str) -> str:
     return re.sub(r"\s+", " ", text)
 
@@ -83,6 +114,24 @@ def test_a_quoted_figure_is_that_of_the_recording(claim: Claim) -> None:
     assert len(results.measuring_sessions) == claim.sessions
     said = claim.text.format(*(figure(results, words) for words in claim.figures))
     assert plain(said) in plain((ROOT / claim.file).read_text(encoding="utf-8"))
+
+
+def test_every_figure_of_the_readme_is_a_claim() -> None:
+    """Every number with a unit, but for those of which claims.toml says where they are from."""
+    text = plain((ROOT / "README.md").read_text(encoding="utf-8"))
+    said = [
+        claim.text.format(*(figure(results_of(claim.example), words) for words in claim.figures))
+        for claim in CLAIMS.claim
+        if claim.file == "README.md"
+    ]
+    said += [each.text for each in CLAIMS.elsewhere if each.file == "README.md"]
+    begins = [(text.index(plain(each)), len(plain(each))) for each in said]
+    unclaimed = [
+        found[0]
+        for found in re.finditer(r"\d[\d.,]*(?: to \d[\d.,]*)? (?:µs|ms|GB/s|%|times)", text)
+        if not any(at <= found.start() and found.end() <= at + n for at, n in begins)
+    ]
+    assert unclaimed == []
 
 
 def test_the_precision_in_the_readme_is_that_of_the_recording() -> None:
