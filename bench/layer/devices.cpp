@@ -14,6 +14,7 @@ namespace nearpeak::layer {
 bool Devices::load(std::string& why) {
   try {
     const Library library("NEARPEAK_CUDA_LIBRARY", {"libcuda.so.1"});
+    own_memory_.find();
     if (!library.find(ask_, "cuPointerGetAttributes"))
       why = library.name() + " has no cuPointerGetAttributes";
     library.find(get_device_, "cuDeviceGet");

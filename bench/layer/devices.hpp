@@ -262,7 +262,7 @@ class Devices {
   std::unique_ptr<OpenedMemory> open(int device, std::uint32_t rank, const Exported& exported);
   void look_for_freed(std::size_t few);
 
-  const OwnMemory own_memory_;
+  OwnMemory own_memory_;
   Question ask_ = nullptr;
   int (*get_device_)(int* device, int index) = nullptr;
   int (*ask_device_)(int* answer, int attribute, int device) = nullptr;

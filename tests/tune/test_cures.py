@@ -7,6 +7,7 @@ import msgspec
 import pytest
 from made_libraries import made_library
 
+from nearpeak.errors import UserError
 from nearpeak.libraries.library import Library
 from nearpeak.tune import cures
 
@@ -25,26 +26,28 @@ def tried(library: Library) -> list[dict[str, str]]:
     ]
 
 
-def test_three_cures_where_gpu_support_can_be_switched_off() -> None:
+def test_the_layer_with_gpu_support_off_and_the_drivers_answer() -> None:
     assert tried(made_library(family="intel")) == [
-        {"LD_PRELOAD": QUERIES},
         {"I_MPI_OFFLOAD": "0", "LD_PRELOAD": LAYER},
-        {"I_MPI_OFFLOAD": "0"},
+        {"LD_PRELOAD": QUERIES},
     ]
-    assert tried(made_library(family="mvapich"))[2] == {"MV2_USE_CUDA": "0", "MVP_USE_CUDA": "0"}
+    off = {"MV2_USE_CUDA": "0", "MVP_USE_CUDA": "0"}
+    assert tried(made_library(family="mvapich"))[0] == {**off, "LD_PRELOAD": LAYER}
 
 
 def test_only_the_drivers_answer_without_a_switch_or_behind_the_layer() -> None:
     assert tried(made_library(family="openmpi")) == [{"LD_PRELOAD": QUERIES}]
     layer = msgspec.structs.replace(made_library(family="intel"), layer=True)
     assert tried(layer) == [{"LD_PRELOAD": QUERIES}]
+    assert tried(made_library(family="unknown")) == [{"LD_PRELOAD": QUERIES}]
 
 
-def test_without_gpu_support_device_buffers_break_unless_the_layer_takes_them() -> None:
-    library = made_library(family="intel")
-    assert cures.breaks(library, {"I_MPI_OFFLOAD": "0"}) == [
-        "I_MPI_OFFLOAD: device buffers: the library takes none, and crashes on them"
-    ]
-    assert not cures.breaks(library, {"I_MPI_OFFLOAD": "0", "LD_PRELOAD": LAYER})
-    assert not cures.breaks(library, {"I_MPI_OFFLOAD": "1", "LD_PRELOAD": QUERIES})
-    assert not cures.breaks(made_library(family="openmpi"), {})
+def test_what_the_shell_preloads_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LD_PRELOAD", "/x/libdarshan.so")
+    assert tried(made_library(family="openmpi")) == [{"LD_PRELOAD": f"{QUERIES}:/x/libdarshan.so"}]
+
+
+def test_a_path_that_the_loader_takes_apart_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cures, "build_queries", lambda: Path("/my cache/libnearpeak-queries.so"))
+    with pytest.raises(UserError, match="has a blank or a colon"):
+        cures.cures(made_library(family="openmpi"))

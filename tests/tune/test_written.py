@@ -183,7 +183,8 @@ def test_a_library_that_is_preloaded_lies_beside_the_others(
     built = tmp_path / "build" / "libnearpeak-queries.so"
     built.parent.mkdir()
     built.write_bytes(b"\x7fELF\xff")
-    env = {"LD_PRELOAD": f"{built}"}
+    env = preload.alone({"LD_PRELOAD": f"{built}:/x/libdarshan.so"})
+    assert env == {"LD_PRELOAD": str(built)}
     profile = made_profile(env=env, files=preload.files(env))
     folder = tmp_path / "tuned"
     files = {file.name: file for file in write(profile, folder)}
@@ -196,6 +197,11 @@ def test_a_library_that_is_preloaded_lies_beside_the_others(
     assert f"# {own} must be there on each host of a job. Where it is moved" in script
     library = made_library(version=PROFILE.version)
     assert settings.find(library, str(folder / "profile.toml")).env["LD_PRELOAD"] == str(own)
+    # The loader would take such a path apart.
+    blank = tmp_path / "my tuning"
+    write(profile, blank)
+    assert not (blank / built.name).exists()
+    assert f"export LD_PRELOAD={built}" in (blank / "profile.sh").read_text()
 
 
 def test_a_file_that_a_variable_names_must_be_there(tmp_path: Path) -> None:

@@ -34,6 +34,12 @@ TEST_CASE("devices of the layer: which memory the CPU does not reach") {
   int mine = 0;
   CHECK_FALSE(devices.find(&mine).on_device);  // the driver is not initialised
   {
+    static int data = 0;
+    const int asked = count_of(FAKE_CUDA, "fake_cuda_questions");
+    CHECK_FALSE(devices.find(&data).on_device);  // the driver is not asked
+    CHECK(count_of(FAKE_CUDA, "fake_cuda_questions") == asked);
+  }
+  {
     const auto cuda = FakeCuda::load();
     Device& device = cuda->device(1);
     SlotBuffer plain(device.memory(BufferKind::kDevice), 1000, 1);

@@ -18,7 +18,9 @@ int zeroes[100];
 TEST_CASE("own memory: the program's data, its heap up to the break, and the first stack") {
   void* const at_break = sbrk(4096);  // the heap begins with it, if it had not
   REQUIRE(at_break != reinterpret_cast<void*>(-1));
-  const OwnMemory own;
+  OwnMemory own;
+  CHECK_FALSE(own.has(&data));
+  own.find();
   CHECK(own.has(&data));
   CHECK(own.has(zeroes + 99));
   CHECK(own.has(at_break));
@@ -30,13 +32,20 @@ TEST_CASE("own memory: the program's data, its heap up to the break, and the fir
 
 TEST_CASE("own memory: the heap's end moves, and what is mapped is not known") {
   REQUIRE(sbrk(4096) != reinterpret_cast<void*>(-1));
-  const OwnMemory own;
+  OwnMemory own;
+  own.find();
+  // Nothing between allocates: that may move the break, too.
   char* const before = static_cast<char*>(sbrk(0));
-  CHECK_FALSE(own.has(before));
-  REQUIRE(sbrk(4096) == before);
-  CHECK(own.has(before));
-  REQUIRE(sbrk(-4096) != reinterpret_cast<void*>(-1));
-  CHECK_FALSE(own.has(before));
+  const bool behind = own.has(before);
+  void* const grown = sbrk(4096);
+  const bool within = own.has(before);
+  void* const shrunk = sbrk(-4096);
+  const bool again_behind = own.has(before);
+  CHECK(grown == before);
+  CHECK(shrunk != reinterpret_cast<void*>(-1));
+  CHECK_FALSE(behind);
+  CHECK(within);
+  CHECK_FALSE(again_behind);
   void* const mapped = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   REQUIRE(mapped != MAP_FAILED);
   CHECK_FALSE(own.has(mapped));

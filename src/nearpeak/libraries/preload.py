@@ -2,11 +2,13 @@
 """What of Nearpeak's is loaded into the ranks of an application, before its MPI library."""
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
+from nearpeak.errors import UserError
 from nearpeak.libraries import launch
 from nearpeak.libraries.build import LAYER, QUERIES, build_layer
 from nearpeak.libraries.launch import join_paths
@@ -17,18 +19,45 @@ LIBRARIES = (LAYER, QUERIES.program)
 PASSED_ON = "OMPI_MCA_mca_base_env_list"
 
 
+def ours(value: str) -> Path | None:
+    """The library of Nearpeak's among those that LD_PRELOAD names; None: there is none."""
+    named = (Path(word) for word in re.split("[: ]", value))
+    return next((file for file in named if file.name in LIBRARIES), None)
+
+
+def alone(env: Mapping[str, str]) -> dict[str, str]:
+    """Settings without what the shell preloads beside a library of Nearpeak's."""
+    file = ours(env.get(VARIABLE, ""))
+    return {**env, VARIABLE: str(file)} if file else dict(env)
+
+
 def files(env: Mapping[str, str]) -> dict[str, str]:
     """Where settings preload a library of Nearpeak's, the variable with the library's name."""
-    name = Path(env.get(VARIABLE, "")).name
-    return {VARIABLE: name} if name in LIBRARIES else {}
+    file = ours(env.get(VARIABLE, ""))
+    return {VARIABLE: file.name} if file else {}
+
+
+def is_preloadable(file: Path) -> bool:
+    """Whether the loader, which takes LD_PRELOAD apart, finds a file by its path."""
+    return not re.search("[: ]", str(file))
+
+
+def before_others(library: Path) -> str:
+    """The value of LD_PRELOAD with a library before what the shell preloads. UserError where the
+    loader would take its path apart."""
+    if not is_preloadable(library):
+        raise UserError(
+            f"{library} cannot be preloaded, as its path has a blank or a colon: name another"
+            " folder, for the cache by NEARPEAK_CACHE"
+        )
+    return join_paths(str(library), os.environ.get(VARIABLE, ""))
 
 
 def environment(
     library: Library, preload: Path, own: Mapping[str, str], command: Sequence[str] = ()
 ) -> dict[str, str]:
     """What a command needs besides, so that its ranks load `preload` and see what `own` says."""
-    before = os.environ.get(VARIABLE, "")
-    added = {VARIABLE: join_paths(str(preload), before), **own}
+    added = {VARIABLE: before_others(preload), **own}
     if library.abi == "openmpi" and "-x" not in command:
         # Its launcher passes to other hosts what it is told to alone: by this or by -x, not both.
         told = os.environ.get(PASSED_ON)

@@ -10,6 +10,7 @@ import msgspec
 from nearpeak.errors import UserError
 from nearpeak.libraries.families import is_native
 from nearpeak.libraries.library import Library, Settings
+from nearpeak.libraries.preload import VARIABLE, before_others
 from nearpeak.libraries.tunables import versions
 from nearpeak.machine.discover import discover
 from nearpeak.machine.machine import Machine
@@ -198,7 +199,7 @@ def _beside(file: Path, profile: Profile) -> dict[str, str]:
         own = file.resolve().parent / name
         if not own.is_file():
             raise UserError(f"{file} sets {variable} to {own}, which is not there: copy it there")
-        found[variable] = str(own)
+        found[variable] = before_others(own) if variable == VARIABLE else str(own)
     return found
 
 

@@ -2,7 +2,6 @@
 """The settings that libraries are known to have, by name: settings.toml."""
 
 import functools
-import os
 import re
 from collections.abc import Callable
 from importlib import resources
@@ -13,7 +12,6 @@ from nearpeak import folders
 from nearpeak.errors import UserError, closest
 from nearpeak.libraries import given, preload, profiles
 from nearpeak.libraries.build import build_queries
-from nearpeak.libraries.launch import join_paths
 from nearpeak.libraries.library import Library, Settings
 
 QUERIES = "{queries}"  # in settings.toml
@@ -57,8 +55,7 @@ def _built(found: Settings) -> Settings:
     errors as build_queries."""
     if found.env.get(preload.VARIABLE) != QUERIES:
         return found
-    shell = os.environ.get(preload.VARIABLE, "")
-    value = join_paths(str(build_queries()), shell)
+    value = preload.before_others(build_queries())
     return msgspec.structs.replace(found, env={**found.env, preload.VARIABLE: value})
 
 

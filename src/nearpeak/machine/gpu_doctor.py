@@ -148,16 +148,22 @@ def _pointer_queries(patient: Patient) -> Iterator[Diagnosis]:
     """Only asked on this machine: no file says it."""
     if not patient.tree.live or all(gpu.vendor != "nvidia" for gpu in patient.machine.gpus):
         return
-    asked = pointer_queries.measure()
-    if asked and asked.are_dear:
-        version = patient.machine.provenance.nvidia_driver or "unknown"
+    version = patient.machine.provenance.nvidia_driver or "of unknown version"
+    excess = pointer_queries.excess_us()
+    if excess is None:
         yield warn(
             "pointer-query",
-            f"NVIDIA's driver {version} takes {number(asked.one_us)} us to say that an address is"
-            f" in host memory (cuPointerGetAttribute), {number(asked.several_us)} us by"
-            " cuPointerGetAttributes: some MPI libraries with GPU support ask the first of every"
-            " buffer of every message",
-            "measure what it costs (`nearpeak study --path 'host-host same-numa' --path 'host-host"
+            f"NVIDIA's driver {version} did not say within {pointer_queries.LIMIT_SECONDS} s whose"
+            " memory an address is: no context could be had on the first GPU",
+            "see whether nvidia-smi works, and whether another program holds the GPU exclusively",
+        )
+    elif excess > pointer_queries.DEAR_US:
+        yield warn(
+            "pointer-query",
+            f"NVIDIA's driver {version} takes {number(excess)} us longer to say that an address is"
+            " in host memory by cuPointerGetAttribute than by cuPointerGetAttributes: some MPI"
+            " libraries with GPU support ask by the first, of every buffer of every message",
+            "measure what it costs (`nearpeak study --paths 'host-host same-numa,host-host"
             " same-numa gpu-support'`); docs/pointer-queries.md has three cures",
         )
 

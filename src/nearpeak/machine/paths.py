@@ -31,6 +31,8 @@ CROSS_NUMA = "host-host cross-numa"
 SAME_PACKAGE = "host-host cross-numa same-package"
 LOOPBACK = "host-host tcp-loopback"
 TWO_NODES = "host-host two-nodes"
+# That hold one GPU where nobody asked for their number: a context of each takes some 0.5 GB of it.
+RANKS_OF_GPU = 32
 GPU_SUPPORT = " gpu-support"  # behind the id of a path in host memory: the library's is on
 
 
@@ -74,7 +76,8 @@ def _with_gpu_support(machine: Machine, paths: list[DataPath], ranks: Ranks) -> 
     they take turns."""
     pairs = [path for path in paths if path.id == SAME_NUMA]
     wide = [path for path in paths if path.id.startswith("host x") and len(path.ends) > 2]
-    most = max((len(path.ends) for path in wide), default=0)
+    held = RANKS_OF_GPU * len(machine.gpus)
+    most = max((len(path.ends) for path in wide if len(path.ends) <= held), default=0)
     wide = [path for path in wide if len(path.ends) in (ranks.counts or [most])]
     return [
         msgspec.structs.replace(

@@ -59,7 +59,6 @@ from nearpeak.tune.candidates import (
     with_named,
 )
 from nearpeak.tune.confirm import FREE, TUNED, Confirmed, Shown, apart
-from nearpeak.tune.cures import breaks as cures_break
 from nearpeak.tune.cures import cures
 from nearpeak.tune.hints import Hints, hints
 from nearpeak.tune.journal import (
@@ -536,7 +535,7 @@ def summed_up(
         evidence=[_evidence(shown) for shown in confirmed.targets] if confirmed else [],
         slower=[_evidence(shown) for shown in confirmed.slower] if confirmed else [],
         broken=confirmed.broken if confirmed else [],
-        breaks=_breaks(single.library, {**single.settings.env, **taken.env})
+        breaks=may_break(single.library, {**single.settings.env, **taken.env})
         if outcome.taken
         else [],
         unguarded=confirmed.unguarded if confirmed else [],
@@ -663,11 +662,6 @@ def _unknown(prepared: Prepared, env: Env) -> list[str]:
     return found
 
 
-def _breaks(library: Library, env: Env) -> list[str]:
-    """What may stop working with these variables."""
-    return [*may_break(library, env), *cures_break(library, env)]
-
-
 def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> dict[str, Profile]:
     """What was taken, by the folder below the search's own that it is written to: "" for what costs
     nothing elsewhere, so that it may be used for all."""
@@ -680,7 +674,7 @@ def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> di
         slower: Sequence[Evidence] = (),
     ) -> Profile:
         given = base.changed({**taken.env, **dict.fromkeys(taken.unset, UNSET)})
-        env = given.env
+        env = preload.alone(given.env)
         on = needs_gpu(buffers) or prepared.single.path.gpu_support
         anyway = needed(library, gpu=on)
         if unknown := _unknown(prepared, env):
@@ -699,7 +693,7 @@ def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> di
             driver=begun.driver or "",
             path=begun.path,
             scope=f"for jobs on one host, {scope}" if for_one_host(library, env) else scope,
-            breaks=_breaks(library, env),
+            breaks=may_break(library, env),
             env=env,
             unset=given.unset,
             files={**files(library, env), **preload.files(env)},

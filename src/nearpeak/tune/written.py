@@ -29,6 +29,9 @@ _MCA = "OMPI_MCA_"  # Open MPI's parameters as environment variables
 _UCX = "UCX_"
 ANYWAY = "What Nearpeak sets for this library in any case"
 TUNED = "What was tuned"
+NOT_PRELOADED = (
+    ": a rank that does not find it runs without, and the layer then takes no device buffers"
+)
 OTHERWISE = (
     ": of ranks that find it and ranks that do not, each takes another algorithm, and they may hang"
 )
@@ -55,6 +58,9 @@ def write(profile: Profile, folder: Path) -> list[Path]:
     """Writes all of them; those that the library has no use for are left out. What a variable names
     (`files`) is copied from where it is; UserError where it cannot be read."""
     folder.mkdir(exist_ok=True)
+    if not preload.is_preloadable(folder.resolve()):  # what is preloaded stays where it was built
+        own_files = {k: v for k, v in profile.files.items() if k != preload.VARIABLE}
+        profile = msgspec.structs.replace(profile, files=own_files)
     written = []
     copies = {name: _content(profile.env[each]) for each, name in profile.files.items()}
     own = {each: str(folder.resolve() / name) for each, name in profile.files.items()}
@@ -176,7 +182,7 @@ def about(profile: Profile) -> list[str]:
         lines += [f"  {each}" for each in profile.breaks]
     lines += [
         f"{profile.env[each]} must be there on each host of a job"
-        + ("" if each == preload.VARIABLE else OTHERWISE)
+        + (NOT_PRELOADED if each == preload.VARIABLE else OTHERWISE)
         + f". Where it is moved, change {each}. profile.toml takes what lies beside it"
         for each in profile.files
     ]

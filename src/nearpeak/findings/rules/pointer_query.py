@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from nearpeak.findings.evidence import Noticed, Rule, View
 from nearpeak.findings.messages import Message, calls, worst
 from nearpeak.findings.rules import gpu_support
-from nearpeak.findings.settings import NO_CACHE, Setting
+from nearpeak.findings.settings import NO_CACHE
 from nearpeak.observations.explained import Part
 from nearpeak.terms.buffers import in_gpu
 
@@ -32,10 +32,6 @@ RULE = Rule(
     remedy="Where no message has device buffers, switch GPU support off; else put the layer before"
     " the library with it off, or preload what asks the driver in a quicker way (`nearpeak layer"
     " --only-queries`, `--mpi NAME@queries`). Measure each beside the library as it is.",
-    settings=[
-        Setting("intel", "I_MPI_OFFLOAD", "0", "no GPU support: for host buffers alone"),
-        Setting("mpich", "MPIR_CVAR_ENABLE_GPU", "0", "no GPU support: for host buffers alone"),
-    ],
     reasons=[NO_CACHE],
     sources=gpu_support.SOURCES,
 )
