@@ -194,7 +194,7 @@ def test_a_library_that_is_preloaded_lies_beside_the_others(
     # What the shell preloads stays.
     assert f'export LD_PRELOAD={own}"${{LD_PRELOAD:+:$LD_PRELOAD}}"' in script
     assert environment_of_module(files["modulefile"])["LD_PRELOAD"].split(":")[0] == str(own)
-    assert f"# {own} must be there on each host of a job. Where it is moved" in script
+    assert f"# {own} must be there on each host of a job: a rank that does not find it" in script
     library = made_library(version=PROFILE.version)
     assert settings.find(library, str(folder / "profile.toml")).env["LD_PRELOAD"] == str(own)
     # The loader would take such a path apart.

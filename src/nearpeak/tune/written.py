@@ -30,7 +30,8 @@ _UCX = "UCX_"
 ANYWAY = "What Nearpeak sets for this library in any case"
 TUNED = "What was tuned"
 NOT_PRELOADED = (
-    ": a rank that does not find it runs without, and the layer then takes no device buffers"
+    ": a rank that does not find it runs without, and where it is the layer, crashes on device"
+    " buffers"
 )
 OTHERWISE = (
     ": of ranks that find it and ranks that do not, each takes another algorithm, and they may hang"
