@@ -5,6 +5,7 @@ Where the CPU can touch their memory (`reachable`) any library stands for a GPU-
 cannot, as with a real device, one that is not crashes.
 """
 
+import subprocess
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -16,6 +17,8 @@ from nearpeak.errors import UserError
 from nearpeak.findings.build import build_results
 from nearpeak.launching.programs import TOOLS
 from nearpeak.libraries import catalogue, nccl
+from nearpeak.libraries.build import compiler, kit_for, sources
+from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.rules import Range, Table, rules_text
 from nearpeak.machine.discover import discover
 from nearpeak.report.notices import notices
@@ -66,6 +69,7 @@ def run_study(
     others: Sequence[LibraryChoice] = (),
     benchmarks: Sequence[str] = ("latency", "bw"),
     paths: Sequence[str] = ("gpu-gpu nvlink", "host-gpu near"),
+    launches: int = 2,
 ) -> Results:
     start_with(library, monkeypatch, fake_cuda, fake, nvrtc)
     monkeypatch.setattr(prepare, "cache", lambda: folder.parent / "cache")
@@ -77,7 +81,7 @@ def run_study(
         paths=list(paths),
         benchmarks=list(benchmarks),
         sizes=[8, 4096],
-        launches=2,
+        launches=launches,
         slot_ms=2,
         window=4,
     )
@@ -285,3 +289,45 @@ def test_nccl_stands_beside_a_library_where_there_are_two_gpus(
     [notice] = [found.text for found in notices(results) if found.text.startswith("NCCL ")]
     assert "between ranks of one host that have a GPU each" in notice
     assert {(c.first.library, c.second.library) for c in results.comparisons} == {("mpich", "nccl")}
+
+
+@pytest.mark.parametrize("slow", [True, False])
+def test_the_price_of_gpu_support_is_found_where_the_driver_is_slow(
+    standins: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    fake_cuda: Path,
+    slow: bool,
+) -> None:
+    """MPICH with a shim before it stands for a library that asks the driver of each buffer."""
+    here = sources() / "tests" / "queries"
+    shared = ["-std=c++20", "-O1", "-shared", "-fPIC"]
+    driver, shim = tmp_path / "libcuda.so.1", tmp_path / "asking.so"
+    own = [*shared, "-Wl,-soname,libcuda.so.1", str(here / "fake_driver.cpp")]
+    subprocess.run([*compiler(), *own, "-o", str(driver)], check=True)
+    try:
+        catalogue.add("mpich")
+    except UserError as error:
+        pytest.skip(str(error))
+    header = kit_for(resolve("mpich")).header.parent
+    words = [*shared, f"-I{header}", str(here / "asking_mpi.cpp"), "-ldl"]
+    subprocess.run([*compiler(), *words, "-o", str(shim)], check=True)
+    monkeypatch.setenv("LD_PRELOAD", str(shim))
+    monkeypatch.setenv("ASKING_DRIVER", str(driver))
+    monkeypatch.setenv("FAKE_QUERY_US", "400" if slow else "0")
+    path = "host-host same-numa"
+    results = run_study(
+        standins,
+        tmp_path / "study",
+        monkeypatch,
+        "mpich",
+        fake_cuda,
+        "",
+        benchmarks=("latency",),
+        paths=(path, f"{path} gpu-support"),
+        launches=4,
+    )
+    assert {cell.place.path for cell in results.cells} == {path, f"{path} gpu-support"}
+    found = [each for each in results.findings if each.kind == "gpu_support"]
+    # 400 us a call are far more than what a message takes beside other work.
+    assert any(each.cost and each.cost.ratio > 10 for each in found) is slow
