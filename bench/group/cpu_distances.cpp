@@ -21,6 +21,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kPageBytes = 4096;
+constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr int kBatches = 5;
 constexpr int kTrips = 40;  // of each batch
 constexpr auto kPatience = std::chrono::milliseconds(20);
@@ -37,13 +38,15 @@ struct Offer {
 };
 
 int new_file() {
-  const int file = memfd_create("nearpeak", MFD_CLOEXEC);
-  if (file >= 0 && ftruncate(file, kPageBytes) == 0) return file;
+  const int file = memfd_create("nearpeak", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (file >= 0 && ftruncate(file, kPageBytes) == 0 && fcntl(file, F_ADD_SEALS, kSeals) == 0)
+    return file;
   if (file >= 0) close(file);
   return -1;
 }
 
-// The file of another process, or -1.
+// The file of another process, or -1. Only what new_file() has made there, of the same user, is
+// taken: no other file has these seals.
 int open_offered(const Offer& offer, const Offer& own) {
   if (offer.file < 0 || offer.host != own.host) return -1;
   const std::string path =
@@ -51,7 +54,8 @@ int open_offered(const Offer& offer, const Offer& own) {
   const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
   struct stat found{};
   if (file >= 0 && fstat(file, &found) == 0 && found.st_dev == offer.device &&
-      found.st_ino == offer.inode)
+      found.st_ino == offer.inode && found.st_uid == geteuid() &&
+      fcntl(file, F_GET_SEALS) == kSeals)
     return file;
   if (file >= 0) close(file);
   return -1;
@@ -103,7 +107,7 @@ class CpuDistances::Page {
 };
 
 CpuDistances::CpuDistances(Group& group) : group_(group) {
-  if (group_.size() < 2) return;
+  if (group_.size() < 2 || !group_.hands_over_files()) return;
   own_ = std::make_unique<Page>(new_file());
   const Offer offer = own_->offer();
   const auto offers = group_.gather(offer);
@@ -136,8 +140,8 @@ double CpuDistances::trips(std::size_t first) {
 }
 
 std::vector<std::optional<double>> CpuDistances::measure() {
-  if (group_.size() < 2) return {};
-  std::vector<std::optional<double>> out(reached_.size() - 1);
+  std::vector<std::optional<double>> out(static_cast<std::size_t>(group_.size()) - 1);
+  if (reached_.empty()) return out;
   for (int round = 0; round < kTurns; ++round) {
     bool missed = false;
     const auto all = tell();

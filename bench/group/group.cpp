@@ -2,6 +2,7 @@
 #include "group/group.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace nearpeak {
 
@@ -19,7 +20,10 @@ std::vector<double> Group::gather(const std::vector<double>& mine) {
 
 std::vector<std::string> Group::gather(const std::string& mine) {
   const auto lengths = gather<std::size_t>(mine.size());
-  const std::size_t longest = largest(mine.size());
+  const std::size_t longest = *std::max_element(lengths.begin(), lengths.end());
+  if (longest > kMostText)
+    throw std::runtime_error("a rank says that it has a text of " + std::to_string(longest) +
+                             " B: more than is believed");
   std::string padded = mine;
   padded.resize(longest, '\0');
   std::string all(longest * lengths.size(), '\0');

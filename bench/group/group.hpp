@@ -29,6 +29,9 @@ class Group {
   virtual void barrier() = 0;
   // The leader's bytes, to all.
   virtual void broadcast(void* data, std::size_t bytes) = 0;
+  // Whether members may open each other's files, by what they tell of them: not where that comes
+  // over a network by itself.
+  virtual bool hands_over_files() const { return true; }
   // `bytes` of every member, in the order of the ranks, into `all` of every member.
   virtual void gather(const void* mine, std::size_t bytes, void* all) = 0;
 
@@ -58,7 +61,9 @@ class Group {
   }
   // As many values of every member, one member after the other.
   std::vector<double> gather(const std::vector<double>& mine);
+  // Throws std::runtime_error where a text is longer than kMostText.
   std::vector<std::string> gather(const std::string& mine);
+  static constexpr std::size_t kMostText = std::size_t{16} << 20;
   // Whether it is so on every rank.
   bool everywhere(bool mine);
   // The reason of the first rank that has one, known to all; empty where none has.

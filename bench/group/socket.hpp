@@ -22,9 +22,17 @@ class Socket {
   int file_;
 };
 
+// Who connects must know the token of the launch (NEARPEAK_TOKEN), and so must who listens: neither
+// takes a stranger for the other, and several that say nothing, or say it slowly, keep nobody
+// waiting. What members send is not encrypted.
+//
 // Listens on an address of this host, or on all where it is empty; port 0 takes a free one. Throws
 // BadInput where it cannot.
 Socket listen_on(const std::string& address, int port);
+// The same of rank 0, whose host others know by the name `peer`: on its address where this host has
+// it. By a name that stands for a loopback address here alone, as Debian has it of a host's own,
+// and by one of a gateway, others reach other addresses of this host: then on all.
+Socket listen_as(const std::string& peer, int port);
 int port_of(const Socket& listener);
 
 constexpr int kConnectSeconds = 20;  // how long processes wait for each other to come
@@ -57,6 +65,7 @@ class SocketGroup final : public Group {
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
+  bool hands_over_files() const override { return false; }
   std::string address_of(int rank) const;  // of one that this one is connected to, in numbers
   void barrier() override;
   void broadcast(void* data, std::size_t bytes) override;

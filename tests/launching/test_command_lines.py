@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parts of command lines; whole lines are in tests/study."""
 
+import re
 from types import ModuleType
 
 import msgspec
 import pytest
 
-from nearpeak.launching.command_lines import Seats, device_options, rank_launch, within_host
+from nearpeak.launching.command_lines import (
+    TOKEN,
+    Seats,
+    device_options,
+    rank_launch,
+    with_token,
+    within_host,
+)
 from nearpeak.libraries.library import Settings
 from nearpeak.terms.path import DataPath, Endpoint
 
@@ -51,3 +59,11 @@ def test_gpu_support_is_on_for_device_buffers_and_where_the_path_says_so() -> No
     ]
     assert device_options(held, "H,H") == ["--devices", "a,b"]
     assert device_options(host.ends, "H,H") == []
+
+
+def test_a_token_is_made_up_for_each_launch_that_takes_one() -> None:
+    first, second = with_token({TOKEN: "", "X": "1"}), with_token({TOKEN: ""})
+    assert re.fullmatch("[0-9a-f]{32}", first[TOKEN])
+    assert first[TOKEN] != second[TOKEN]
+    assert first["X"] == "1"
+    assert with_token({"X": "1"}) == {"X": "1"}

@@ -247,7 +247,7 @@ class NcclMode final : public Mode {
         SocketGroup group(command_.peer, command_.port, *rank, *ranks, patience_s);
         return Rank(command_, group).run();
       }
-      const Socket listener = listen_on("", command_.port);
+      const Socket listener = listen_as(command_.peer, command_.port);
       SocketGroup group(listener, *ranks, patience_s);
       return Rank(command_, group).run();
     });

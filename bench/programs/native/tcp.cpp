@@ -94,7 +94,7 @@ int run_tcp(const TcpOptions& options, std::vector<TcpMethod> methods) {
       const auto streams = connect_streams(options.peer, options.port, buffers, patience_s);
       return run_end(options, methods, group, asked, streams, Wait::kPause);
     }
-    const Socket listener = listen_on("", options.port);
+    const Socket listener = listen_as(options.peer, options.port);
     options.check();
     SocketGroup group(listener, 2, patience_s);
     const auto streams = accept_streams(listener, buffers, patience_s);

@@ -374,7 +374,7 @@ int run_verbs(const VerbsOptions& options, std::vector<VerbsMethod> methods) {
     SocketGroup group(options.peer, options.port, rank, 2, patience_s);
     return VerbsEnd(options, group, asked).run(methods);
   }
-  const Socket listener = listen_on("", options.port);
+  const Socket listener = listen_as(options.peer, options.port);
   options.check();
   SocketGroup group(listener, 2, patience_s);
   return VerbsEnd(options, group, asked).run(methods);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line of a launch: a program of ours, where its ranks sit, and what it is told."""
 
+import secrets
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,6 +34,16 @@ class Seats(NamedTuple):
     path: DataPath
     ends: Ends  # of the path, one for each rank
     buffers: str
+
+
+# By which both ends of a ceiling between hosts know each other (bench/group/socket.cpp).
+TOKEN = "NEARPEAK_TOKEN"
+
+
+def with_token(env: Mapping[str, str]) -> dict[str, str]:
+    """The environment with a new token, where the launch takes one: no record has it, as records
+    are of the command line before."""
+    return {**env, TOKEN: secrets.token_hex(16)} if TOKEN in env else dict(env)
 
 
 def new_study() -> str:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from nearpeak.launching.command_lines import (
     PART,
+    TOKEN,
     Seats,
     Tools,
     device_options,
@@ -181,7 +182,7 @@ def _ceiling(
                 program=[program, *where, *what, *common],
                 ranks=rank_places(ends),
                 remote_shell=plan.remote_shell,
-                env=path_environment(path, plan.study) if planned.adapter else {},
+                env={**(path_environment(path, plan.study) if planned.adapter else {}), TOKEN: ""},
             ),
         )
     where = within_host(Seats(path, ends, group.buffers))

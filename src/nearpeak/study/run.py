@@ -14,7 +14,7 @@ import msgspec
 import nearpeak
 from nearpeak.files import disk_is_full, make_folder, sync
 from nearpeak.launching import mps
-from nearpeak.launching.command_lines import Tools
+from nearpeak.launching.command_lines import Tools, with_token
 from nearpeak.launching.growing import GrowingLines
 from nearpeak.launching.interrupts import Interrupt
 from nearpeak.launching.places import NO_PLACE
@@ -290,7 +290,7 @@ class StudyRun:
             with mps.daemon(self._plan.study) if path.mps else contextlib.nullcontext():
                 return run_tree(
                     command.argv,
-                    env={**os.environ, **command.env},
+                    env={**os.environ, **with_token(command.env)},
                     log=log,
                     limit_seconds=self._plan.launch_limit_seconds,
                     tick=lambda: self._tick(reader),
