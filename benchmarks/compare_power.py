@@ -29,9 +29,9 @@ PLACES, CURVES, SIZES, LAUNCHES = 2, 3, 8, 6
 TOLERANCE = 0.05
 CALLED = (FASTER, SLOWER)
 LOSS = -np.log(1.1)
-SESSIONS = ((1, 1), (2, 2), (3, 3), (5, 5), (10, 1))
-LAUNCH_SCATTER = (0.03, 0.1, 0.2)
-SESSION_SCATTER = (0.0, 0.02, 0.05)
+SESSIONS = ((1, 1), (2, 2), (3, 3), (5, 5))
+LAUNCH_SCATTER = (0.03, 0.1)
+SESSION_SCATTER = (0.0, 0.02, 0.05, 0.1, 0.2)
 NEAR_NS, FAR_NS, SCATTER_NS = 60.0, 300.0, 0.1  # between CPUs; the last one relative
 FARTHER = np.log(1.6), np.log(2.5)  # what a curve loses where CPUs are far: between these
 # Of the second table: the share of launches with far CPUs, on the old side and on the new one.
@@ -44,10 +44,10 @@ CHANGED_ROWS = (((3, 3), 0.03), ((3, 3), 0.1))  # sessions, scatter
 CHANGED_STUDIES = 300
 
 # Of the smallest comparison.
-SMALLEST = ((1, 1), (1, 2), (2, 2), (3, 3), (1, 3), (10, 1))  # sessions
-SMALLEST_SCATTER = ((0.01, 0.05), (0.03, 0.02), (0.03, 0.05), (0.03, 0.1))  # launch, session
+SMALLEST = ((1, 1), (2, 2), (3, 3), (5, 5), (1, 3), (10, 1))  # sessions
+SMALLEST_SCATTER = ((0.03, 0.02), (0.03, 0.05), (0.03, 0.1), (0.03, 0.2))  # launch, session
 # Losses, and how many are simulated.
-SMALLEST_LOSS = ((0.0, 3000), (-np.log(1.1), 500), (-np.log(1.5), 500))
+SMALLEST_LOSS = ((0.0, 1500), (-np.log(1.1), 200), (-np.log(1.5), 200))
 
 
 class Counted(NamedTuple):
