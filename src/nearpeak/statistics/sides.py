@@ -32,7 +32,8 @@ import numpy as np
 from nearpeak.arrays import Booleans, Floats, Indices
 from nearpeak.statistics.closed import Adjusted, Tests, across, adjust
 from nearpeak.statistics.comparisons import Comparison
-from nearpeak.statistics.intervals import LEVEL, Interval
+from nearpeak.statistics.intervals import Interval
+from nearpeak.statistics.levels import CONFIDENCE
 from nearpeak.statistics.sessions import Part, added, reach, t_test
 from nearpeak.statistics.verdicts import (
     FASTER,
@@ -226,7 +227,7 @@ def _around(difference: float, errors: Collection[Part]) -> Interval | None:
     """The widest interval by any of these errors."""
     if not errors:
         return None
-    far = max(reach(error, LEVEL) for error in errors)
+    far = max(reach(error, CONFIDENCE) for error in errors)
     return math.exp(difference - far), math.exp(difference + far)
 
 

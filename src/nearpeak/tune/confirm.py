@@ -16,13 +16,13 @@ from nearpeak.results.comparisons import pair_of
 from nearpeak.results.results import Cell, Comparison, Results
 from nearpeak.statistics.comparisons import better_by, better_in
 from nearpeak.statistics.intervals import interval
+from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL, TOLERATED
 from nearpeak.statistics.power import detectable_loss
 from nearpeak.statistics.strata import strata
 from nearpeak.study.options import LibraryChoice, Options
 from nearpeak.terms.benchmarks import named, x_unit
 from nearpeak.terms.buffers import needs_gpu
 from nearpeak.terms.identity import Curve, Place, Who
-from nearpeak.terms.left_out import LEAST_BLOCKS
 from nearpeak.terms.sizes import format_sizes
 from nearpeak.tune.targets import Target, by_benchmark
 
@@ -33,7 +33,7 @@ GUARDED_SIZES = [8, 4 << 10, 64 << 10, 1 << 20, 16 << 20]
 HOST_BUFFERS = "H,H"
 Key = TypeVar("Key", bound=Hashable)
 LEAST_SHARE = 0.05  # of launches at a distance, that it is told for
-PRICE = 1 / 1.05  # what is no faster than this is told as slower
+PRICE = 1 / TOLERATED  # what is no faster than this is told as slower
 FEW = 1 / 1.25  # the same in each of launches that are too few for an interval
 # Of what is guarded, which are many cases: each launch with the settings against each one without;
 # of a single one of either, which may be chance, the second.
@@ -252,7 +252,7 @@ def _unguarded(
         there = {
             each.before.case.benchmark
             for each in shown
-            if each.before.place.path == path and each.comparison.blocks >= LEAST_BLOCKS
+            if each.before.place.path == path and each.comparison.blocks >= FEWEST_FOR_INTERVAL
         }
         missing = sorted(set(left_out) - there)
         if not there:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from nearpeak.libraries.profiles import Evidence, host_words
 from nearpeak.numbers import count, number, size
+from nearpeak.statistics.levels import TOLERATED
 from nearpeak.statistics.power import POWER
 from nearpeak.terms.buffers import needs_gpu
 from nearpeak.tune.tuned import Calibration, Free, Tuned
@@ -100,7 +101,11 @@ def lists(found: Tuned) -> list[tuple[str, list[str]]]:
         ),
         ("What no longer works with it", found.broken),
         ("May stop working with it", found.breaks),
-        ("May be slower by more than 5 %, as far as these launches tell", _uncertain(found)),
+        (
+            f"May be slower by more than {100 * (TOLERATED - 1):.0f} %, as far as these launches"
+            " tell",
+            _uncertain(found),
+        ),
         (
             "Too few launches to tell if it is slower with it (a longer --budget has more)",
             found.unguarded,
