@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from nearpeak.arrays import Floats, Indices
-from nearpeak.statistics.additive import LEVEL, design, excess, fit, holm, spread
+from nearpeak.statistics.additive import design, excess, fit, holm, spread
+from nearpeak.statistics.levels import ERROR_RATE
 
 MARGIN = math.log(1.1)
 
@@ -98,7 +99,7 @@ def test_false_verdicts_stand_in_few_runs() -> None:
     for run in range(200):
         values = heavy(np.random.default_rng([5, run]), (200, 4))
         p_values = excess(values, MARGIN).p_values
-        wrong += bool((holm(p_values, len(p_values)) < LEVEL).any())
+        wrong += bool((holm(p_values, len(p_values)) < ERROR_RATE).any())
     assert wrong < 18
 
 

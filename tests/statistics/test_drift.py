@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from nearpeak.statistics import drift
-from nearpeak.statistics.drift import LEAST_BLOCKS, LEAST_CHANGE, changes, least_steps
+from nearpeak.statistics.drift import LEAST_CHANGE, changes, least_steps
+from nearpeak.statistics.levels import FEWEST_FOR_SCATTER
 
 
 def test_a_step_a_run_and_a_single_block() -> None:
@@ -46,7 +47,7 @@ def test_a_trend_is_a_change() -> None:
 def test_what_is_small_or_short_is_let_be() -> None:
     assert changes([[0.0, 0.0, 0.0, 0.04, 0.04, 0.04]]) == [None]  # below the least change
     assert changes([[0.0] * 8]) == [None]
-    short = [[0.0, 1.0, 1.0][: LEAST_BLOCKS - 1], [], [0.0]]
+    short = [[0.0, 1.0, 1.0][: FEWEST_FOR_SCATTER - 1], [], [0.0]]
     assert changes(short) == [None, None, None]
     assert changes([]) == []
 

@@ -8,7 +8,8 @@ import pytest
 
 from nearpeak.arrays import Floats
 from nearpeak.statistics import flips
-from nearpeak.statistics.blocks import LEVEL, least_p
+from nearpeak.statistics.blocks import least_p
+from nearpeak.statistics.levels import ERROR_RATE
 
 
 def statistics(rows: Floats) -> Floats:
@@ -94,5 +95,5 @@ def test_launches_of_two_narrow_modes(share: float) -> None:
     for _ in range(200):
         modes = generator.random((2, 45, 6)) < share
         values = 0.15 * modes + generator.normal(0, 1e-4, modes.shape)
-        false += flips.adjusted(values[1] - values[0]).min() < LEVEL
+        false += flips.adjusted(values[1] - values[0]).min() < ERROR_RATE
     assert false <= 18  # 10 are allowed, deviation 3.1

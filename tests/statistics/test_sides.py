@@ -30,13 +30,13 @@ def columns(old: int, new: int, launches: int) -> Columns:
 
 
 def test_a_shift_worked_by_hand() -> None:
-    # Sessions 0.0 and 0.2, then 0.4 and 0.6, each with launches 0.1 below and above.
-    middles = np.repeat([0.0, 0.2, 0.4, 0.6], 2)
-    row = middles + np.tile([-0.1, 0.1], 4)
+    # Sessions 0.0 and 0.02, then 0.4 and 0.42, each with launches 0.01 below and above.
+    middles = np.repeat([0.0, 0.02, 0.4, 0.42], 2)
+    row = middles + np.tile([-0.01, 0.01], 4)
     found = shift(row, columns(2, 2, 2))
-    launches = 4 * 0.02 / 4 / 2 * math.pi / 3  # squares / freedom / launches of a session
+    launches = 4 * 0.0002 / 4 / 2 * math.pi / 3  # squares / freedom / launches of a session
     variance = SESSION_SCATTER**2 + launches
-    squares = 0.02 + 0.02 + PRIOR_FREEDOM * variance
+    squares = 0.0002 + 0.0002 + PRIOR_FREEDOM * variance
     freedom = 2 + PRIOR_FREEDOM
     error = math.sqrt(squares / freedom * (1 / 2 + 1 / 2))
     reach = stats.t.ppf(0.975, freedom) * error
@@ -45,7 +45,40 @@ def test_a_shift_worked_by_hand() -> None:
     assert found.comparison.p_value == pytest.approx(2 * stats.t.sf(0.4 / error, freedom))
     reach = stats.t.ppf(0.975, 4) * math.sqrt(launches)
     assert found.alone == pytest.approx((math.exp(0.4 - reach), math.exp(0.4 + reach)))
-    assert found.history == pytest.approx(np.exp([-0.1, 0.1, 0.3, 0.5]))
+    assert found.history == pytest.approx(np.exp([-0.01, 0.01, 0.39, 0.41]))
+
+
+def test_sessions_that_do_not_agree_with_the_prior_are_no_surer_than_the_plain_t_test() -> None:
+    old, new = [0.0, 0.1, 0.3], [0.5, 0.6, 0.9]
+    row = np.repeat([*old, *new], 2) + np.tile([-0.001, 0.001], 6)
+    found = shift(row, columns(3, 3, 2)).comparison
+    plain = stats.ttest_ind(old, new)
+    low, high = plain.confidence_interval()
+    assert found.p_value == pytest.approx(plain.pvalue)
+    assert found.ci95 == pytest.approx((math.exp(-high), math.exp(-low)))
+
+
+@pytest.mark.parametrize(("old", "new"), [(2, 2), (3, 3), (5, 5), (1, 3), (10, 1)])
+def test_no_more_than_five_percent_differ_however_far_sessions_scatter(old: int, new: int) -> None:
+    """By quadrature: the variance of sessions is chi-squared, their difference normal beside it."""
+    where, freedom = columns(old, new, 2), old + new - 2
+    zigzag = np.zeros(old + new)  # sessions of no difference, whose variance is 1
+    for first, last in ((0, old), (old, old + new)):
+        count = last - first
+        zigzag[first:last] = np.linspace(-1, 1, count) if count > 1 else 0.0
+    zigzag /= math.sqrt(float(np.sum(zigzag**2)) / freedom)
+    deviations = np.geomspace(1e-4, 2.0, 400)
+    launches = np.tile([-1e-6, 1e-6], old + new)
+    reaches = [
+        np.log(shift(np.repeat(own * zigzag, 2) + launches, where).comparison.ci95)[1]
+        for own in deviations
+    ]
+    shares = (np.arange(2000) + 0.5) / 2000
+    for scatter in (0.01, 0.025, 0.05, 0.07, 0.1, 0.15, 0.2):
+        own = scatter * np.sqrt(stats.chi2.ppf(shares, freedom) / freedom)
+        error = scatter * math.sqrt(1 / old + 1 / new)
+        beyond = stats.norm.sf(np.interp(own, deviations, reaches) / error)
+        assert 2 * float(np.mean(beyond)) <= 0.0503, scatter  # as exact as the quadrature
 
 
 def test_one_session_of_each_side_rests_on_the_prior() -> None:

@@ -12,6 +12,7 @@ import pytest
 from nearpeak.launching.describe import Description, Variant
 from nearpeak.machine.paths import discover_paths
 from nearpeak.machine.sysfs import from_sysfs
+from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.study.fit import (
     GOAL_LAUNCHES,
     blocks_wanted,
@@ -26,7 +27,6 @@ from nearpeak.study.plan import Plan
 from nearpeak.study.planning import SIZES, USUAL_SECONDS, make_plan, summary
 from nearpeak.study.variants import asked_for
 from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule
-from nearpeak.terms.left_out import LEAST_BLOCKS
 from nearpeak.terms.sizes import format_seconds
 
 TESTS = Path(__file__).parent.parent
@@ -104,7 +104,7 @@ def test_the_budget_of_every_machine_holds_six_blocks(
     whole = plan_of(standins, described, machine, 2, budget_seconds=1e9)
     for libraries, budget in ((2, 360), (2, 780), (3, 360), (3, 780)):
         plan = plan_of(standins, described, machine, libraries, budget_seconds=budget)
-        assert expected_blocks(plan) >= LEAST_BLOCKS
+        assert expected_blocks(plan) >= FEWEST_FOR_INTERVAL
         used = {launch.path for launch in plan.launches}
         assert used == {path.id for path in plan.paths}
         assert {8, 1 << 24} < set(plan.sizes)
@@ -281,7 +281,7 @@ def test_what_six_launches_of_a_small_machine_take(
     standins: ModuleType, described: Description
 ) -> None:
     plan = plan_of(standins, described, "cloud-vm", 2, budget_seconds=90)
-    assert expected_blocks(plan) >= LEAST_BLOCKS
+    assert expected_blocks(plan) >= FEWEST_FOR_INTERVAL
     assert {"latency", "bw"} <= {variant.benchmark for variant in plan.variants}
 
 

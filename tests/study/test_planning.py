@@ -14,6 +14,7 @@ from nearpeak.launching.command_lines import Tools, path_environment
 from nearpeak.launching.describe import Variant
 from nearpeak.libraries.families import natives
 from nearpeak.libraries.library import CommandLine, Contender, Settings
+from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.study.commands import make_command
 from nearpeak.study.estimate import guess_cost
 from nearpeak.study.fit import GOAL_LAUNCHES, expected_seconds
@@ -27,7 +28,6 @@ from nearpeak.study.planning import (
     summary,
 )
 from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule, Traffic, X
-from nearpeak.terms.left_out import LEAST_BLOCKS
 
 NAMES = {"latency", "bw", "bibw", "mbw_mr"}
 TOOLS = Tools(
@@ -662,11 +662,11 @@ def test_every_study_has_the_plateau_of_its_paths(standins: ModuleType) -> None:
 
 def test_ceilings_alone_measure_the_plateau_in_the_first_blocks(standins: ModuleType) -> None:
     plan = standins.plan_for(of("bw"), sizes=[8])
-    for block in (0, LEAST_BLOCKS - 1, LEAST_BLOCKS):
+    for block in (0, FEWEST_FOR_INTERVAL - 1, FEWEST_FOR_INTERVAL):
         for launch in plan.block(block):
             words = make_command(plan, launch, TOOLS).argv
             wanted = launch.role == "ceiling" and launch.path in plan.plateaus
-            assert ("--plateau" in words) == (wanted and block < LEAST_BLOCKS)
+            assert ("--plateau" in words) == (wanted and block < FEWEST_FOR_INTERVAL)
             if "--plateau" in words:
                 size = {"host-host same-numa": "64M", "host-host tcp-loopback": "16M"}[launch.path]
                 assert words[words.index("--plateau") + 1] == size

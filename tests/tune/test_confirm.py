@@ -120,6 +120,17 @@ def test_what_may_be_slower_is_counted(make_study: MakeStudy) -> None:
     assert [shown.before.case.x for shown in found.uncertain] == [KIB]
 
 
+def test_the_loss_that_launches_would_show_is_told(make_study: MakeStudy) -> None:
+    """Launches that scatter alike show all that is more than the 5 % that are allowed."""
+    found = confirmed(make_study, {8: 0.5, KIB: 1.0})
+    assert found.detectable_loss == pytest.approx(0.05, abs=0.005)
+    wide = dict.fromkeys((8, KIB), 1.02), dict.fromkeys((8, KIB), 0.98)
+    less = confirmed(make_study, {8: 0.5, KIB: 1.0}, scatter=wide)
+    assert less.detectable_loss is not None
+    assert less.detectable_loss > 0.055
+    assert confirmed(make_study, {8: 0.5, KIB: 1.0}, blocks=4).detectable_loss is None
+
+
 def test_the_distances_of_the_cpus_are_told(make_study: MakeStudy) -> None:
     found = confirmed(make_study, {8: 0.5, KIB: 1.0})
     (own,) = found.distances[PATH]

@@ -290,7 +290,9 @@ def test_what_is_left_out_is_confirmed_and_told() -> None:
     taken = {"FAST": "y", "I_MPI_PIN": UNSET}
     [_, tuned] = settings(PREPARED, Outcome(taken=taken, free=taken))
     assert (tuned.env, tuned.unset) == ({**BASE, "FAST": "y"}, ["I_MPI_PIN"])
-    confirmed: Any = SimpleNamespace(everywhere=True, targets=[], slower=[], host_messages=[])
+    confirmed: Any = SimpleNamespace(
+        everywhere=True, targets=[], slower=[], detectable_loss=0.1, host_messages=[]
+    )
     free = _free(Outcome(free=taken), confirmed)
     assert (free.env, free.unset) == ({"FAST": "y"}, ["I_MPI_PIN"])
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Literal
 
 from nearpeak.results.ceilings import Ceilings
-from nearpeak.results.cells import FEWEST
 from nearpeak.results.order import guests, headlines, is_left_out, of_headlines
 from nearpeak.results.results import Advice, Cause, CeilingValue, Headline, Results
+from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.statistics.strata import strata
 from nearpeak.terms.axes import staging
 from nearpeak.terms.identity import CEILING
@@ -62,7 +62,7 @@ def _without_findings(results: Results) -> Iterator[Advice]:
     if not held:
         return
     if _few_launches(results):
-        yield Advice(kind="launches", launches=FEWEST)
+        yield Advice(kind="launches", launches=FEWEST_FOR_INTERVAL)
         return
     told_apart = [headline for headline in held if not _scatters(headline)]
     if far := [headline for headline in told_apart if _reached(headline) < NEAR]:
@@ -143,7 +143,7 @@ def _few_launches(results: Results) -> bool:
     was left out or imported, of which no time brings more."""
     imported = guests(results)
     return any(
-        cell.launches < FEWEST
+        cell.launches < FEWEST_FOR_INTERVAL
         for cell in of_headlines(results)
         if cell.median is not None
         and cell.who.library not in imported

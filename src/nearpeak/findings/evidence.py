@@ -32,14 +32,13 @@ from nearpeak.results.results import (
     Tried,
 )
 from nearpeak.statistics.comparisons import better_by, better_in, median_ratio
-from nearpeak.statistics.intervals import LEVEL, Interval, interval
+from nearpeak.statistics.intervals import Interval, interval
+from nearpeak.statistics.levels import CONFIDENCE, FEWEST_FOR_SCATTER
 from nearpeak.terms.axes import STAGING, staging, state_of
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.identity import CEILING, Case, Curve, Place, Who
 
 UNLIKE = 1.1  # the ratio of two medians is told where it is so far from the median ratio
-# Blocks that a finding rests on at least: fewer say nothing about how launches scatter.
-FEWEST = 4
 # Times that a figure is worse than what shows that it could be better, for most rules: less is not
 # worth a change.
 WORTH = 1.5
@@ -259,7 +258,7 @@ class Loss:
 
     own: float  # medians, each in its unit
     better: float
-    ratios: Mapping[Block, float]  # FEWEST or more
+    ratios: Mapping[Block, float]  # FEWEST_FOR_SCATTER or more
     limits: Mapping[Block, float]  # from which on it is told
 
     @cached_property
@@ -282,7 +281,9 @@ class Loss:
         """How far it is above the limit in each block: logarithms."""
         return {block: math.log(own / self.limits[block]) for block, own in self.ratios.items()}
 
-    def surely_beyond(self, level: float = LEVEL, blocks: Collection[Block] | None = None) -> bool:
+    def surely_beyond(
+        self, level: float = CONFIDENCE, blocks: Collection[Block] | None = None
+    ) -> bool:
         """Whether the median is above the limit, by its interval in these blocks or all, which
         knows of sessions; False also where they are too few for one."""
         bounds = _interval(self.beyond, level, self.beyond if blocks is None else blocks)
@@ -381,7 +382,7 @@ def loss(
     """By how much the other cell is better, of the ratios and limits in each block; None where too
     few have both."""
     ratios = {block: ratio for block, ratio in ratios.items() if block in limits}
-    if len(ratios) < FEWEST:
+    if len(ratios) < FEWEST_FOR_SCATTER:
         return None
     medians = (known.by_block for known in (cell, other))
     own, better = (median([values[block] for block in ratios]) for values in medians)

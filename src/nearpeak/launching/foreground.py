@@ -25,6 +25,7 @@ from nearpeak.terms.logs import (
     NOTHING_SAID,
     OWN,
     WRONG_DATA,
+    crash,
     crash_words,
     last_words,
 )
@@ -156,12 +157,13 @@ def _say(what: str) -> None:
 
 def _failure(status: int, launcher: str, code: int, *logs: Path) -> str:
     """How a launch failed, and what its launcher ended with."""
-    how = crash_words(code, *logs).removeprefix(f"exit status {code}: ")
+    found = crash(code, *logs)
     ended = f"{launcher} ended with exit status {code}" if code > 0 else launcher
     if status == WRONG_DATA:
         return f"wrong data was received ({ended}): see the table"
-    if how.startswith(NOT_SOLVED):
-        return f"the problem was not solved ({ended}){how.removeprefix(NOT_SOLVED)}"
+    if found.words.startswith(NOT_SOLVED) and not found.signal:
+        return f"the problem was not solved ({ended}){found.words.removeprefix(NOT_SOLVED)}"
+    how = crash_words(code, *logs) if found.signal else found.words
     return f"the launch failed ({ended}): {how}; see what it said above"
 
 

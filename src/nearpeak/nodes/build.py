@@ -30,8 +30,9 @@ from nearpeak.nodes.found import (
 )
 from nearpeak.nodes.journal import LaunchEnd, Pairs, Recorded
 from nearpeak.nodes.suspects import MARGIN, logarithms, only
-from nearpeak.statistics.additive import LEVEL, Excess, Fit, design, excess, fit, holm, spread
+from nearpeak.statistics.additive import Excess, Fit, design, excess, fit, holm, spread
 from nearpeak.statistics.intervals import Interval
+from nearpeak.statistics.levels import ERROR_RATE
 
 LEAST_TOLD_APART = 5  # nodes: with fewer, a slow node is as likely as slow links of all its pairs
 MOST_LISTED = 16  # nodes whose pairs are listed one by one
@@ -116,7 +117,7 @@ def build(recorded: Recorded, require: Sequence[str] = ()) -> Found:
         margin=MARGIN,
         told_apart=told_apart,
         tests=tests,
-        level=LEVEL,
+        level=ERROR_RATE,
         curves=curves,
         verdicts=_verdicts(tested, tests, chosen.nodes, None if whole else judging),
         wrong_pairs=len({frozenset((one.rank, one.sender)) for one in recorded.wrong}),
@@ -230,7 +231,7 @@ def _verdicts(
     )
     found = []
     for one, own in zip(tested, adjusted, strict=True):
-        slow = np.flatnonzero(own < LEVEL)
+        slow = np.flatnonzero(own < ERROR_RATE)
         counts = np.isfinite(one.values).sum(axis=1)
         reach = {n: one.excess.reach(n) for n in sorted(set(counts[slow].tolist()))}
         alone = _alone(again, one.metric, len(nodes)) if again and one.kind == "link" else {}

@@ -8,7 +8,7 @@ from nearpeak.numbers import count, listed, number, percent, size, span
 from nearpeak.observations.observed import Block
 from nearpeak.results.names import case
 from nearpeak.results.results import Drift, Results
-from nearpeak.statistics.drift import LEAST_BLOCKS
+from nearpeak.statistics.levels import FEWEST_FOR_SCATTER
 
 WHAT_TO_DO = (
     "Compare percentages of the ceiling, which are taken within blocks, rather than figures. More"
@@ -26,7 +26,7 @@ _MOVED = (
 
 def told(drift: Drift) -> bool:
     """Whether there are enough blocks to tell a change."""
-    return len(drift.blocks) >= LEAST_BLOCKS
+    return len(drift.blocks) >= FEWEST_FOR_SCATTER
 
 
 def sentences(results: Results) -> list[str]:
@@ -41,7 +41,7 @@ def sentences(results: Results) -> list[str]:
     if unknown:
         has = "has" if unknown == 1 else "have"
         paths = count(unknown, "path")
-        lines.append(f"{paths} {has} fewer than {LEAST_BLOCKS} blocks: too few to tell.")
+        lines.append(f"{paths} {has} fewer than {FEWEST_FOR_SCATTER} blocks: too few to tell.")
     moving = [line for drift in results.drift for line in _moving(drift)]
     return lines + moving + ([_MOVED] if moving else [])
 

@@ -11,10 +11,10 @@ from nearpeak.report import drift, failures, sessions, wording
 from nearpeak.report.sections import Notice, Tone
 from nearpeak.report.summary import defects
 from nearpeak.results import methods
-from nearpeak.results.cells import FEWEST
 from nearpeak.results.names import case, no_fraction, reference
 from nearpeak.results.order import guests, is_left_out
 from nearpeak.results.results import Cell, Results
+from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.terms.awareness import words
 from nearpeak.terms.benchmarks import named
 
@@ -201,7 +201,7 @@ def _few_launches(results: Results) -> Iterator[Notice]:
         left = sum(is_left_out(cell, results) for cell in lacking)
         yield Notice(
             f"{few} of {count(len(measured), 'cell')} {'has' if few == 1 else 'have'} fewer than"
-            f" {FEWEST} launches: {'it has' if few == 1 else 'they have'} a range"
+            f" {FEWEST_FOR_INTERVAL} launches: {'it has' if few == 1 else 'they have'} a range"
             f"{', or one value,' if one else ''} instead of a 95 % interval."
             + (
                 f" Of these, {left} were left out, so that the budget holds the rest."
@@ -214,5 +214,6 @@ def _few_launches(results: Results) -> Iterator[Notice]:
         yield Notice(
             f"{few} of {count(len(fractions), 'fraction')} of the ceiling"
             f" {'has' if few == 1 else 'have'} a range though the figure has an interval: fewer"
-            f" than {FEWEST} blocks have the launch and its ceiling, with the CPUs as far apart."
+            f" than {FEWEST_FOR_INTERVAL} blocks have the launch and its ceiling, with the CPUs as"
+            " far apart."
         )

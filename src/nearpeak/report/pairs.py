@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from nearpeak.numbers import count, natural, number, percent, size, unit
 from nearpeak.results.names import case
 from nearpeak.results.results import PairFigure, PairMatrix, PairSource, Results
-from nearpeak.statistics.ordered import FEWEST
+from nearpeak.statistics.levels import FEWEST_FOR_SIGN
 from nearpeak.terms.identity import CEILING
 
 Pair = tuple[str, ...]  # the names of both ends
@@ -39,7 +39,9 @@ def sentences(results: Results) -> list[str]:
     """The slowest pair of every matrix: first those that are proven, last those that cannot be, the
     slowest first."""
     told = [(matrix, source) for matrix in results.pairs for source in matrix.sources]
-    told.sort(key=lambda pair: (not pair[1].sure, pair[1].blocks < FEWEST, pair[1].fraction))
+    told.sort(
+        key=lambda pair: (not pair[1].sure, pair[1].blocks < FEWEST_FOR_SIGN, pair[1].fraction)
+    )
     return [*_slow_gpus(told), *(_sentence(*pair) for pair in told)]
 
 
@@ -63,10 +65,10 @@ def _sentence(matrix: PairMatrix, source: PairSource) -> str:
     pair = "-".join(source.slowest)
     if source.sure:
         return f"{head} slowest is {pair} with {values}."
-    if source.blocks < FEWEST:
+    if source.blocks < FEWEST_FOR_SIGN:
         why = (
             f"not judged, as {count(source.blocks, 'block')} with all pairs"
-            f" {'counts' if source.blocks == 1 else 'count'} and {FEWEST} are needed"
+            f" {'counts' if source.blocks == 1 else 'count'} and {FEWEST_FOR_SIGN} are needed"
         )
     else:
         why = "no pair is proven to be slower than all others"

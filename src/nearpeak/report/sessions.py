@@ -8,8 +8,8 @@ from pathlib import Path
 from nearpeak.journal import resume_study
 from nearpeak.numbers import count
 from nearpeak.report.sections import Notice
-from nearpeak.results.cells import FEWEST
 from nearpeak.results.results import Cell, Results, SessionInfo
+from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.terms.fingerprints import ByPart, changes, common
 from nearpeak.terms.identity import Who
 
@@ -47,7 +47,7 @@ def apart(results: Results, folder: Path) -> Notice | None:
     if not found:
         return None
     few, many = min(found), max(found)
-    student = any(2 < number < FEWEST for number in found)
+    student = any(2 < number < FEWEST_FOR_INTERVAL for number in found)
     text = (
         f"{len(found)} of {count(len(measured), 'figure')}"
         f" {'differs' if len(found) == 1 else 'differ'} between sessions by more than launches"
@@ -71,7 +71,7 @@ def apart(results: Results, folder: Path) -> Notice | None:
 def more_blocks(cells: Iterable[Cell], folder: Path) -> str:
     """The line that adds a session of so many blocks as an interval needs, to a complete study."""
     blocks = 1 + max(block.number for cell in cells for block in cell.blocks)
-    return resume_study(folder, "--launches", str(blocks + FEWEST))
+    return resume_study(folder, "--launches", str(blocks + FEWEST_FOR_INTERVAL))
 
 
 def sentence(results: Results) -> str:
@@ -117,7 +117,8 @@ def _measured(results: Results) -> str:
             else f"{len(judged)} sessions ({numbers}), which have"
         )
         words += f" Verdicts rest on {alone} {count(blocks, 'block')}"
-        words += ": too few for verdicts and for saying who is first." if blocks < FEWEST else "."
+        few = blocks < FEWEST_FOR_INTERVAL
+        words += ": too few for verdicts and for saying who is first." if few else "."
     words += "".join(_only_in(results))
     for info in results.sessions:
         if info.added:

@@ -9,9 +9,9 @@ from nearpeak.report.headlines import Group
 from nearpeak.report.sections import NO_COMMON_BLOCK, PAIRED, Column, Row, Rows, Table, Value
 from nearpeak.report.wording import convention, defect
 from nearpeak.results import methods, names
-from nearpeak.results.cells import FEWEST
 from nearpeak.results.peaks import HEALTHY, JUDGED_FROM
 from nearpeak.results.results import CeilingPoint, Cell, Kind, Peak, Reference, Results
+from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 
 ONE = "Table 1. What each path carries without MPI."
 TWO = "Table 2. What each library reaches, and how near that is."
@@ -53,11 +53,11 @@ def table_one(results: Results, rows: Iterable[Peak], folded: str = "") -> Table
         caption=(
             "The measured ceiling is the best of several methods at each message size. A rate is"
             " shown at the size where it is highest, a time at the smallest size above 0 B. [a, b]"
-            f" is a 95 % interval over launches; with fewer than {FEWEST} launches there is a range"
-            " instead. Theoretical: the payload that the link can carry. % of theoretical shows"
-            f" whether the hardware is sound: below {percent(HEALTHY)} %, check it, if messages of"
-            f" {size(JUDGED_FROM)} or more were measured. Fact: a figure that is the ceiling of no"
-            " MPI benchmark."
+            f" is a 95 % interval over launches; with fewer than {FEWEST_FOR_INTERVAL} launches"
+            " there is a range instead. Theoretical: the payload that the link can carry. % of"
+            f" theoretical shows whether the hardware is sound: below {percent(HEALTHY)} %, check"
+            f" it, if messages of {size(JUDGED_FROM)} or more were measured. Fact: a figure that is"
+            " the ceiling of no MPI benchmark."
         ),
         head="Metric",
         columns=[

@@ -11,7 +11,7 @@ from nearpeak.report.findings import advised, sentence
 from nearpeak.report.headlines import Group
 from nearpeak.report.overlap import share
 from nearpeak.results import methods
-from nearpeak.results.cells import FEWEST, is_defect
+from nearpeak.results.cells import is_defect
 from nearpeak.results.names import case, counted, in_cache, loses, reference, status
 from nearpeak.results.order import places
 from nearpeak.results.results import (
@@ -25,6 +25,7 @@ from nearpeak.results.results import (
     Results,
     TwoModes,
 )
+from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.terms.benchmarks import named
 from nearpeak.terms.buffers import needs_gpu
 from nearpeak.terms.identity import Place
@@ -243,7 +244,9 @@ def ending(results: Results) -> str:
     imported = {library.name for library in results.libraries if library.imported}
     if imported and all(library.imported for library in results.libraries):
         return count(len(measured), "figure")
-    few = sum(cell.launches < FEWEST for cell in measured if cell.who.library not in imported)
+    few = sum(
+        cell.launches < FEWEST_FOR_INTERVAL for cell in measured if cell.who.library not in imported
+    )
     known = []
     if missing := len(results.cells) - len(measured):
         known.append(f"{missing} of {count(len(results.cells), 'figure')} could not be measured")

@@ -23,6 +23,7 @@ from nearpeak.results.results import (
 )
 from nearpeak.statistics.comparisons import better_by, better_in, median_ratio
 from nearpeak.statistics.intervals import Interval, all_known, goal, interval, precise, spanning
+from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.statistics.modes import two_modes
 from nearpeak.statistics.sessions import apart
 from nearpeak.statistics.strata import GAP
@@ -31,7 +32,6 @@ from nearpeak.terms.identity import CEILING, Case, Place, Who
 from nearpeak.terms.outcomes import TOO_SLOW, CellStatus
 
 ABOVE = 1.03  # a larger fraction has a flag; a defect of the ceiling where its interval is above 1
-FEWEST = 6  # launches: below there is no 95 % interval
 
 # What counts against a library.
 FAILED: tuple[CellStatus, ...] = ("wrong data", "crashed", "hung", "failed", TOO_SLOW)
@@ -205,7 +205,7 @@ def _sum_up(cell: Cell, believed: list[Observation]) -> None:
 def _flags(
     cell: Cell, believed: list[Observation], drifted: Collection[tuple[Place, Block]]
 ) -> list[Flag]:
-    enough = cell.launches >= FEWEST
+    enough = cell.launches >= FEWEST_FOR_INTERVAL
     sessions = [block.session for block in cell.blocks]
     flags: dict[Flag, bool] = {
         "few launches": not enough,

@@ -12,7 +12,7 @@ from typing import Final
 
 from nearpeak.numbers import count, listed
 from nearpeak.observations.observed import Observations
-from nearpeak.results.cells import FEWEST, is_defect
+from nearpeak.results.cells import is_defect
 from nearpeak.results.results import (
     Application,
     Cell,
@@ -22,6 +22,7 @@ from nearpeak.results.results import (
     RuleState,
     Skip,
 )
+from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.statistics.verdicts import TWO_MODES
 from nearpeak.terms.benchmarks import with_ceilings
 
@@ -113,7 +114,8 @@ def _ratios(cells: list[Cell], applications: list[Application]) -> tuple[RuleSta
 
 def _intervals(measured: list[Cell]) -> tuple[RuleState, str]:
     sure = sum(cell.ci95 is not None for cell in measured)
-    how = f"{sure} of {len(measured)} cells have a 95 % interval over at least {FEWEST} launches"
+    how = f"{sure} of {len(measured)} cells have a 95 % interval over at least"
+    how += f" {FEWEST_FOR_INTERVAL} launches"
     if sure < len(measured):
         how += "; the others show a range instead of an interval"
     return _state(0 < len(measured) == sure), how
@@ -126,7 +128,8 @@ def _normality(measured: list[Cell]) -> tuple[RuleState, str]:
     )
     apart = {"sessions apart", "fractions apart"}
     student = sum(
-        not apart.isdisjoint(cell.flags) and 2 < cell.sessions < FEWEST for cell in measured
+        not apart.isdisjoint(cell.flags) and 2 < cell.sessions < FEWEST_FOR_INTERVAL
+        for cell in measured
     )
     if student:
         how += (

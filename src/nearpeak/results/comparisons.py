@@ -30,6 +30,11 @@ class Pair(NamedTuple):
         """Of which cells one has two modes that no recorded condition tells apart."""
         return [any(map(_unexplained, both)) for both in self.cells]
 
+    @property
+    def asked(self) -> verdicts.Curve:
+        """What is to be judged."""
+        return verdicts.Curve(self.log_ratios, self.cells[0][0].better, self.two_modes)
+
 
 class Compared(NamedTuple):
     """What came of all of them."""
@@ -55,12 +60,9 @@ def compare(cells: Iterable[Cell], sessions: Sequence[Session]) -> Compared:
     families: dict[tuple[Who, Who], list[Pair]] = defaultdict(list)
     for alternatives in curves.values():
         for first, second in combinations(alternatives.values(), 2):
-            if (pair := _pair(first, second, counting)) is not None:
+            if (pair := pair_of(first, second, counting)) is not None:
                 families[first[0].who, second[0].who].append(pair)
-    asked = [
-        [verdicts.Curve(p.log_ratios, p.cells[0][0].better, p.two_modes) for p in family]
-        for family in families.values()
-    ]
+    asked = [[pair.asked for pair in family] for family in families.values()]
     judged = [
         (pair, found)
         for family, answers in zip(families.values(), verdicts.judge(asked), strict=True)
@@ -104,7 +106,10 @@ def _with(first: Session, sessions: Iterable[Session]) -> list[int]:
     return [session.number for session in group]
 
 
-def _pair(first: list[Cell], second: list[Cell], sessions: Collection[int]) -> Pair | None:
+def pair_of(
+    first: Sequence[Cell], second: Sequence[Cell], sessions: Collection[int]
+) -> Pair | None:
+    """Two alternatives of one curve in the blocks of these sessions; None where they share none."""
     others = {cell.case: cell for cell in second}
     both = [(cell, others[cell.case]) for cell in first if cell.case in others]
     ratios = [(pair, found) for pair in both if (found := log_ratios(*pair, sessions))]

@@ -4,10 +4,10 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from nearpeak.results.cells import FEWEST
 from nearpeak.results.names import reference
 from nearpeak.results.order import guests, no_mpi
 from nearpeak.results.results import Cell, Furthest, Results, Share
+from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.terms.benchmarks import by_name
 from nearpeak.terms.identity import Place
 
@@ -33,7 +33,9 @@ def find(results: Results) -> list[Furthest]:
 
 
 def _of_group(family: str, cells: list[Cell], beside: list[Cell]) -> Iterator[Furthest]:
-    held = [cell for cell in cells if cell.fraction is not None and _blocks(cell) >= FEWEST]
+    held = [
+        cell for cell in cells if cell.fraction is not None and _blocks(cell) >= FEWEST_FOR_INTERVAL
+    ]
     every = sorted({cell.case.x for cell in held})
     there = [x for x in every if x > 0] or every  # a barrier alone has no sizes
     for x in dict.fromkeys((there[0], there[-1]) if there else ()):

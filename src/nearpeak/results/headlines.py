@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from nearpeak.observations.observed import Block
 from nearpeak.results.ceilings import Ceilings
-from nearpeak.results.cells import FAILED, FEWEST, is_defect
+from nearpeak.results.cells import FAILED, is_defect
 from nearpeak.results.names import bare
 from nearpeak.results.results import (
     HOST_CACHES,
@@ -24,6 +24,7 @@ from nearpeak.results.results import (
 )
 from nearpeak.statistics import ranks
 from nearpeak.statistics.comparisons import better_by
+from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.statistics.verdicts import EQUIVALENT, TWO_MODES, UNDECIDED
 from nearpeak.terms.axes import staging
 from nearpeak.terms.benchmarks import QUOTED_BYTES
@@ -170,7 +171,7 @@ def _tied(best: Cell, others: list[Cell], judged: Judged) -> list[Cell] | None:
         compared = _compared(best, cell, judged)
         if compared is None:
             continue
-        if compared.blocks < FEWEST:
+        if compared.blocks < FEWEST_FOR_INTERVAL:
             if cell.status in FAILED:  # too few blocks, as it failed in the others
                 continue
             return None
@@ -191,7 +192,7 @@ def _scores(cells: Sequence[Cell]) -> list[list[float]] | None:
     sound = [set(cell.blocks) for cell in cells if cell.status not in FAILED]
     known = {block for cell in cells for block in cell.blocks}
     common = sorted(set.intersection(*sound) if sound else known)
-    return [_score(cell, common) for cell in cells] if len(common) >= FEWEST else None
+    return [_score(cell, common) for cell in cells] if len(common) >= FEWEST_FOR_INTERVAL else None
 
 
 def _score(cell: Cell, blocks: Iterable[Block]) -> list[float]:

@@ -17,7 +17,6 @@ from nearpeak.arrays import Floats, Indices
 from nearpeak.statistics.intervals import Interval
 
 Numbers = NDArray[np.floating]
-LEVEL = 0.05  # of a false verdict, all verdicts together
 MOST_STEPS = 30
 PRECISE = 1e-4  # of a logarithm: a hundredth of a percent
 MANY = 8  # pairs of every node, with which whole steps do not swing

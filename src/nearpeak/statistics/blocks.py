@@ -3,7 +3,8 @@
 
 import math
 
-LEVEL = 0.05
+from nearpeak.statistics.levels import ERROR_RATE
+
 EXACT_BLOCKS = 11  # up to here all flips are gone through, beyond a group of as many
 
 
@@ -14,7 +15,7 @@ def least_p(blocks: int) -> float:
 
 def most_families(blocks: int) -> int:
     """How many sets of rows, each with flips of its own, so many blocks can judge together."""
-    return math.ceil(LEVEL / least_p(blocks)) - 1
+    return math.ceil(ERROR_RATE / least_p(blocks)) - 1
 
 
 def blocks_needed(families: int) -> int:

@@ -11,8 +11,8 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from nearpeak.statistics import intervals
 from nearpeak.statistics.intervals import Interval, interval
+from nearpeak.statistics.levels import CONFIDENCE
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -49,7 +49,7 @@ def better_in(
 
 
 def median_ratio(
-    log_ratios: ArrayLike, sessions: Sequence[int] | None = None, level: float = intervals.LEVEL
+    log_ratios: ArrayLike, sessions: Sequence[int] | None = None, level: float = CONFIDENCE
 ) -> Ratio:
     """Of log ratios, one or more: the same whichever of the two alternatives is the first.
 

@@ -28,7 +28,8 @@ from functools import lru_cache
 from math import ceil, comb
 from typing import NamedTuple
 
-LEVEL = Fraction(1, 20)
+from nearpeak.statistics.levels import EXACT_ERROR_RATE
+
 RUN = 3  # failures in a row, after which a study gives up
 MOST_NEEDED = 1000  # tries: more is not worth to be told
 
@@ -70,7 +71,8 @@ def judge(questions: Sequence[Counts]) -> list[Judged]:
         Judged(
             float(value),
             float(adjusted[index]),
-            adjusted[index] <= LEVEL or (_dead(questions[index]) and expected <= LEVEL),
+            adjusted[index] <= EXACT_ERROR_RATE
+            or (_dead(questions[index]) and expected <= EXACT_ERROR_RATE),
         )
         for index, value in enumerate(p)
     ]
@@ -85,7 +87,7 @@ def needed(counts: Counts, questions: int = 1) -> int | None:
 
     def enough(tries: int) -> bool:
         expected = Counts(ceil(old * tries), tries, int(new * tries), tries)
-        return questions * _p(expected) <= LEVEL
+        return questions * _p(expected) <= EXACT_ERROR_RATE
 
     found = bisect_left(range(1, MOST_NEEDED + 1), True, key=enough) + 1
     return found if found <= MOST_NEEDED else None

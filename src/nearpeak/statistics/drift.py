@@ -14,15 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from nearpeak.arrays import Floats
+from nearpeak.statistics.levels import ERROR_RATE, FEWEST_FOR_SCATTER
 
-LEVEL = 0.05  # share of studies, with all their places, in which nothing changed and one is found
-LEAST_BLOCKS = 4  # fewer are too few to tell
 LEAST_CHANGE = 0.05  # of a logarithm: a smaller change is let be
 
 # What is known of the noise before a place is measured: as if it had been estimated from two
 # blocks more. Places of real machines deviate by 0.3 to 4 % from block to block.
 PRIOR_NOISE, PRIOR_FREEDOM = 0.03, 2
-# LEVEL holds up to this much noise: normal, and with heavy tails (Student's t of 3 degrees of
+# ERROR_RATE holds up to this much noise: normal, and with heavy tails (Student's t of 3 degrees of
 # freedom). Of less noise, the prior makes the false alarms fewer.
 NORMAL_NOISE, HEAVY_NOISE = 0.10, 0.05
 # How steps, other runs of blocks, and single blocks share the level: steps are few, and what one
@@ -65,7 +64,7 @@ def changes(series: Sequence[ArrayLike]) -> list[Change | None]:
     (2004) 3). Thresholds are those of simulated noise, normal or with heavy tails, whichever is
     the larger; all places of the study share the level.
 
-    A series shorter than LEAST_BLOCKS tells nothing: the caller has to say so.
+    A series shorter than FEWEST_FOR_SCATTER tells nothing: the caller has to say so.
     """
     return [None if judged is None else _change(*judged) for judged in _judged(series)]
 
@@ -79,9 +78,9 @@ def least_steps(series: Sequence[ArrayLike]) -> list[float | None]:
 def _judged(series: Sequence[ArrayLike]) -> list[tuple[Floats, float] | None]:
     """The series that are long enough, and the level of each."""
     found = [np.asarray(values, dtype=float) for values in series]
-    places = sum(len(values) >= LEAST_BLOCKS for values in found)
-    level = 1 - (1 - LEVEL) ** (1 / max(places, 1))
-    return [(values, level) if len(values) >= LEAST_BLOCKS else None for values in found]
+    places = sum(len(values) >= FEWEST_FOR_SCATTER for values in found)
+    level = 1 - (1 - ERROR_RATE) ** (1 / max(places, 1))
+    return [(values, level) if len(values) >= FEWEST_FOR_SCATTER else None for values in found]
 
 
 def _least_step(values: Floats, level: float) -> float:

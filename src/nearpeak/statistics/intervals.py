@@ -13,9 +13,9 @@ import scipy  # scipy.special is loaded when it is used first, which takes a whi
 from numpy.typing import ArrayLike
 
 from nearpeak.arrays import Floats
+from nearpeak.statistics.levels import CONFIDENCE
 from nearpeak.statistics.sessions import apart, medians, student
 
-LEVEL = 0.95
 GOAL_HIGHER = 0.02  # half-width of the interval of a rate, relative to the median
 GOAL_LOWER = 0.03  # and of a time
 
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 @lru_cache
-def weights(n: int, level: float = LEVEL) -> tuple[int, float] | None:
+def weights(n: int, level: float = CONFIDENCE) -> tuple[int, float] | None:
     """k and w: the interval starts at the share w of the way from the k-th smallest to the next.
 
     The k-th smallest to the k-th largest of n values cover their median with 1 - 2 P(B < k), B
@@ -46,7 +46,7 @@ def weights(n: int, level: float = LEVEL) -> tuple[int, float] | None:
 
 def interval(
     values: ArrayLike,
-    level: float = LEVEL,
+    level: float = CONFIDENCE,
     sessions: Sequence[int] | None = None,
     *,
     positive: bool = False,

@@ -5,6 +5,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from nearpeak.arrays import Booleans
+from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 
 MODE_GAP = 0.05  # modes nearer than this are no modes
 
@@ -17,7 +18,7 @@ def two_modes(medians: ArrayLike) -> Booleans | None:
     pass for two in under 4 % of cases at 6 launches, and under 0.5 % at 9 and 12.
     """
     values = np.asarray(medians, dtype=float)
-    if len(values) < 6 or values.min() <= 0:
+    if len(values) < FEWEST_FOR_INTERVAL or values.min() <= 0:
         return None
     ordered = np.sort(values)
     for k in range(2, len(ordered) - 1):

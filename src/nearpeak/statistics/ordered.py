@@ -4,10 +4,10 @@
 Each question is a row of logarithms, one in each block: is their median above 0? The first blocks,
 the same ones for all rows, only say when a row is asked: the greatest of their medians first. In
 the others the signs are counted, and nothing else: with a median of 0 or below each is positive
-with a probability of 1/2 at most. Questions are asked at `LEVEL` / m each, until m of them have
-failed, so that any of them is answered wrongly with a probability of at most `LEVEL`, however rows
-depend on one another (Hommel and Kropf, Biometrical Journal 47 (2005) 554): wrong can only be one
-of the first m whose median is not above 0.
+with a probability of 1/2 at most. Questions are asked at `ERROR_RATE` / m each, until m of them
+have failed, so that any of them is answered wrongly with a probability of at most `ERROR_RATE`,
+however rows depend on one another (Hommel and Kropf, Biometrical Journal 47 (2005) 554): wrong can
+only be one of the first m whose median is not above 0.
 """
 
 import math
@@ -18,9 +18,8 @@ import numpy as np
 import scipy
 
 from nearpeak.arrays import Booleans, Floats, Indices
+from nearpeak.statistics.levels import ERROR_RATE, FEWEST_FOR_SIGN
 
-LEVEL = 0.05
-FEWEST = math.ceil(-math.log2(LEVEL))  # blocks that are counted, for one question to be answered
 ORDERING = 6  # of so many blocks one gives the order,
 DISTURBED = 10  # and of so many that are counted one may be against it
 
@@ -34,21 +33,22 @@ def surely_above(rows: Floats) -> Booleans:
     """Which rows surely have a median above 0; wrong about any with a probability of 5 % at most.
 
     `rows`: rows x blocks in the order of time; nan where a row lacks a block. Sure is no row with
-    fewer than `FEWEST` blocks behind those that give the order; last come rows that lack these.
+    fewer than `FEWEST_FOR_SIGN` blocks behind those that give the order; last come rows that lack
+    these.
     """
     first = ordering(rows.shape[1])
     counted = rows[:, first:]
     blocks = (~np.isnan(counted)).sum(axis=1)
     sure = np.zeros(len(rows), dtype=bool)
-    able = blocks[blocks >= FEWEST]
+    able = blocks[blocks >= FEWEST_FOR_SIGN]
     if not len(able):
         return sure
 
     # m, by the numbers of blocks alone: in half of the rows one block in 10 may be against. More
     # than all questions cannot fail.
     usual = int(np.sort(able)[(len(able) - 1) // 2])
-    failures = min(int(LEVEL / scipy.special.bdtr(usual // DISTURBED, usual, 0.5)), len(able))
-    each = LEVEL / failures
+    failures = min(int(ERROR_RATE / scipy.special.bdtr(usual // DISTURBED, usual, 0.5)), len(able))
+    each = ERROR_RATE / failures
     asked = np.flatnonzero(scipy.special.bdtr(0, blocks, 0.5) <= each)
     p = scipy.special.bdtr(blocks - (counted > 0).sum(axis=1), blocks, 0.5)
     for row in _in_order(rows, asked):
@@ -80,10 +80,10 @@ def leading(rows: Floats) -> Leading:
     # Of n values the widest interval of a median lacks it with a probability of 2 / 2^n.
     heights = np.array([_height(row[~counted]) for row in rows])
     above = np.flatnonzero(heights > 0)
-    most = min(int(LEVEL * 2.0 ** (counted.sum() - 1)), len(above))
+    most = min(int(ERROR_RATE * 2.0 ** (counted.sum() - 1)), len(above))
     chosen = np.zeros(len(rows), dtype=bool)
     chosen[_in_order(rows, above)[:most]] = True
-    return Leading(chosen, counted, 1 - LEVEL / max(most, 1))
+    return Leading(chosen, counted, 1 - ERROR_RATE / max(most, 1))
 
 
 def _in_order(rows: Floats, asked: Indices) -> Indices:

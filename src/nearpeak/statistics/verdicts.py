@@ -16,10 +16,11 @@ import numpy as np
 
 from nearpeak.arrays import Floats
 from nearpeak.statistics import flips
-from nearpeak.statistics.blocks import EXACT_BLOCKS, LEVEL, blocks_needed, most_families
+from nearpeak.statistics.blocks import EXACT_BLOCKS, blocks_needed, most_families
 from nearpeak.statistics.closed import across
 from nearpeak.statistics.comparisons import Comparison, median_ratio
 from nearpeak.statistics.intervals import Interval, goal
+from nearpeak.statistics.levels import ERROR_RATE
 
 FASTER: Final = "faster"
 SLOWER: Final = "slower"
@@ -104,9 +105,9 @@ def verdict_of(ci95: Interval | None, p: float, margin: float) -> Word:
     low, high = ci95
     if 1 / (1 + margin) <= low and high <= 1 + margin:
         return EQUIVALENT
-    if p < LEVEL and low > 1:
+    if p < ERROR_RATE and low > 1:
         return FASTER
-    if p < LEVEL and high < 1:
+    if p < ERROR_RATE and high < 1:
         return SLOWER
     return UNDECIDED
 

@@ -22,11 +22,11 @@ from nearpeak.launching.command_lines import (
 from nearpeak.launching.places import Wanted, wanted_at
 from nearpeak.libraries.families import is_ceiling, is_native
 from nearpeak.libraries.library import CommandLine, Contender, Launch
+from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.study.ceilings import ceiling_benchmarks, in_flight_bytes
 from nearpeak.study.plan import Group, Plan, PlannedLaunch, Template
 from nearpeak.terms.benchmarks import GPU_FACTS
 from nearpeak.terms.buffers import Ends, in_gpu, memory_devices, needs_gpu, rank_ends
-from nearpeak.terms.left_out import LEAST_BLOCKS
 from nearpeak.terms.path import DataPath
 from nearpeak.terms.sizes import format_bytes, format_sizes
 
@@ -146,7 +146,7 @@ def _local(path: DataPath, tools: Tools, common: list[str]) -> CommandLine:
 
 def _plateau(plan: Plan, planned: PlannedLaunch) -> list[str]:
     plateau = plan.plateaus.get(planned.path)
-    if plateau is None or planned.block >= LEAST_BLOCKS:
+    if plateau is None or planned.block >= FEWEST_FOR_INTERVAL:
         return []
     return ["--plateau", format_bytes(plateau)]
 

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from nearpeak.launching.describe import Variant
+from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.study.estimate import guess_cost, kind_of, least_samples
 from nearpeak.study.options import Options
 from nearpeak.study.plan import LEAST_SAMPLES, LEAST_SLOT_MS, PILOT_BLOCKS, Plan, Spare
 from nearpeak.terms.axes import STAGING, staging
 from nearpeak.terms.benchmarks import QUOTED_BYTES
-from nearpeak.terms.left_out import LEAST_BLOCKS, LeftOut, LeftOutKind
+from nearpeak.terms.left_out import LeftOut, LeftOutKind
 from nearpeak.terms.path import DataPath
 
 # Times its budget, that these may take where they take longer than guessed.
@@ -79,7 +80,7 @@ def rounded(seconds: float) -> float:
 def blocks_wanted(plan: Plan) -> int:
     """So many a budget must hold of all that is kept: as many as judge every two libraries, where
     it is not said how many there are to be."""
-    fewest = plan.looks[0] if len(plan.looks) > 1 else LEAST_BLOCKS
+    fewest = plan.looks[0] if len(plan.looks) > 1 else FEWEST_FOR_INTERVAL
     return min(fewest, plan.looks[-1])
 
 

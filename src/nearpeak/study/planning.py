@@ -18,6 +18,7 @@ from nearpeak.libraries.library import Contender
 from nearpeak.machine.perftest import HINT, PROGRAM
 from nearpeak.numbers import count
 from nearpeak.statistics.blocks import blocks_needed, most_families
+from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.study.ceilings import ceiling_launches
 from nearpeak.study.estimate import guess_cost
 from nearpeak.study.fit import (
@@ -53,7 +54,7 @@ from nearpeak.terms.buffers import (
     needs_gpu,
     rank_ends,
 )
-from nearpeak.terms.left_out import LEAST_BLOCKS, LeftOut
+from nearpeak.terms.left_out import LeftOut
 from nearpeak.terms.path import DataPath
 from nearpeak.terms.sizes import format_bytes, format_seconds, format_sizes, parse_sizes
 
@@ -499,8 +500,8 @@ def summary(plan: Plan) -> list[str]:
             f"note:       no ceiling over the RDMA adapter {', '.join(adapters)}: {PROGRAM} is not "
             f"on PATH; {HINT}"
         )
-    if expected_blocks(plan) < LEAST_BLOCKS:
-        lines.append(f"note:       fewer than {LEAST_BLOCKS} launches give no 95 % interval")
+    if expected_blocks(plan) < FEWEST_FOR_INTERVAL:
+        lines.append(f"note:       fewer than {FEWEST_FOR_INTERVAL} launches give no 95 % interval")
     if not is_held(plan, blocks_wanted(plan)):
         needed = format_seconds(rounded(budget_for(plan, blocks_wanted(plan))))
         what = "the budget is too small" if plan.job_seconds is None else "the job is too short"

@@ -11,6 +11,7 @@ import msgspec
 
 from nearpeak.launching.program_records import CaseRecord, ProblemRecord, SamplesRecord, case_of
 from nearpeak.statistics.intervals import all_precise, precise
+from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.study.answers import Templates, believes
 from nearpeak.study.distances import Distances
 from nearpeak.study.estimate import Estimate, Manner, kind_of, least_samples, parts_of
@@ -33,7 +34,6 @@ from nearpeak.study.stages import (
     as_chosen,
 )
 from nearpeak.terms.identity import Axes, Case
-from nearpeak.terms.left_out import LEAST_BLOCKS
 from nearpeak.terms.path import DataPath
 
 GIVE_UP_AFTER = 3  # failures in a row without a single sample
@@ -640,7 +640,7 @@ class State:
             return True
         passed = self._passed[unit]
         local = self.plan.find_path(launch.path).transport == "local"
-        if local and block >= LEAST_BLOCKS + sum(map(len, passed)):
+        if local and block >= FEWEST_FOR_INTERVAL + sum(map(len, passed)):
             return True
         if any(block in blocks for blocks in passed):
             return True

@@ -10,9 +10,6 @@ from nearpeak.numbers import count
 from nearpeak.terms.axes import staging
 from nearpeak.terms.identity import Who
 
-# Fewer launches give no interval: of all that a plan keeps, its budget holds so many blocks. Local
-# memory, and where a path's ceiling ends to grow, are measured in no more.
-LEAST_BLOCKS = 6
 LeftOutKind = Literal["family", "benchmark", "staging", "path", "memory", "library"]
 
 

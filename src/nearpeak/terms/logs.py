@@ -6,6 +6,7 @@ import signal
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from pathlib import Path
+from typing import NamedTuple
 
 from nearpeak.numbers import printable
 
@@ -63,7 +64,21 @@ LOST_NODE = "mpiexec lost its connection to a node"
 _FRAME = re.compile("-{20,}")  # around what Open MPI says
 
 
+class Crash(NamedTuple):
+    """How a launch crashed."""
+
+    signal: str  # "SIGSEGV"; "": the exit status alone is known
+    words: str  # what its output says of it
+
+
 def crash_words(code: int | None, *logs: Path) -> str:
+    """How a launch crashed, in a line: `ended by SIGSEGV: ...`, `exit status 1: ...`."""
+    found = crash(code, *logs)
+    how = f"{_BY}{found.signal}" if found.signal else f"exit status {code}"
+    return f"{how}: {found.words}"
+
+
+def crash(code: int | None, *logs: Path) -> Crash:
     """How a launch crashed, by what its launcher says: the signal, else its exit status.
 
     A signal that the output names counts before the exit status, which may be that of another
@@ -77,11 +92,11 @@ def crash_words(code: int | None, *logs: Path) -> str:
         # MPICH's launcher ends with the number itself, a shell and most launchers with 128 + it.
         said = {-number for number in SIGNALS} | {number + 128 for number in SIGNALS} | set(named)
         if code is None or code not in said - _aborted(lines):
-            return f"exit status {code}: {last_words(*logs)}"
+            return Crash("", last_words(*logs))
         told = abs(code) % 128
     words = last_words(*logs)
     says_why = words.startswith(OWN) or _WRONG.search(words)
-    return f"{_BY}{SIGNALS[told]}: {words if says_why else named.get(told, words)}"
+    return Crash(SIGNALS[told], words if says_why else named.get(told, words))
 
 
 def cause(message: str) -> str:

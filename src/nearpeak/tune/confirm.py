@@ -12,15 +12,17 @@ from nearpeak.libraries.library import Settings
 from nearpeak.libraries.profiles import Apart, At, slower_at
 from nearpeak.numbers import extent
 from nearpeak.observations.observed import Block
+from nearpeak.results.comparisons import pair_of
 from nearpeak.results.results import Cell, Comparison, Results
 from nearpeak.statistics.comparisons import better_by, better_in
 from nearpeak.statistics.intervals import interval
+from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL, TOLERATED
+from nearpeak.statistics.power import detectable_loss
 from nearpeak.statistics.strata import strata
 from nearpeak.study.options import LibraryChoice, Options
 from nearpeak.terms.benchmarks import named, x_unit
 from nearpeak.terms.buffers import needs_gpu
-from nearpeak.terms.identity import Who
-from nearpeak.terms.left_out import LEAST_BLOCKS
+from nearpeak.terms.identity import Curve, Place, Who
 from nearpeak.terms.sizes import format_sizes
 from nearpeak.tune.targets import Target, by_benchmark
 
@@ -31,7 +33,7 @@ GUARDED_SIZES = [8, 4 << 10, 64 << 10, 1 << 20, 16 << 20]
 HOST_BUFFERS = "H,H"
 Key = TypeVar("Key", bound=Hashable)
 LEAST_SHARE = 0.05  # of launches at a distance, that it is told for
-PRICE = 1 / 1.05  # what is no faster than this is told as slower
+PRICE = 1 / TOLERATED  # what is no faster than this is told as slower
 FEW = 1 / 1.25  # the same in each of launches that are too few for an interval
 # Of what is guarded, which are many cases: each launch with the settings against each one without;
 # of a single one of either, which may be chance, the second.
@@ -117,6 +119,9 @@ class Confirmed:
     uncertain: list[
         Shown
     ]  # of these, those that may be slower by more than `PRICE` for all we know
+    # The smallest relative loss of everything that the verdicts find, with `power.POWER`; None:
+    # nothing but targets was measured, or launches are too few to find any.
+    detectable_loss: float | None
     # With targets in a GPU: messages in host memory at each size, on the first path that has them.
     host_messages: list[Shown]
 
@@ -193,6 +198,7 @@ def judge(
         _by_path(shown),
         len(others),
         sorted(uncertain, key=lambda each: (each.comparison.ci95 or (0.0,))[0]),
+        _detectable_loss(results, shown) if others else None,
         _host_messages(results, others, paths) if needs_gpu(buffers) else [],
     )
 
@@ -211,6 +217,20 @@ def _host_messages(results: Results, shown: Sequence[Shown], paths: Sequence[str
     first = min((paths.index(each.before.place.path) for each in found), default=0)
     there = [each for each in found if each.before.place.path == paths[first]]
     return sorted(there, key=lambda each: each.before.case.x)
+
+
+def _detectable_loss(results: Results, shown: Sequence[Shown]) -> float | None:
+    """`power.detectable_loss` of all cases of both, by the launches that the verdicts rest on."""
+    curves: dict[tuple[Place, Curve], list[Shown]] = {}
+    for each in shown:
+        curves.setdefault((each.before.place, each.before.case.curve), []).append(each)
+    sessions = {session.session for session in results.sessions if session.verdicts}
+    pairs = [
+        pair_of([each.before for each in of], [each.after for each in of], sessions)
+        for of in curves.values()
+    ]
+    judged = results.judging.pairs - len(results.judging.left_out)
+    return detectable_loss([pair.asked for pair in pairs if pair], judged, PRICE)
 
 
 def _is_slower(shown: Shown) -> bool:
@@ -232,7 +252,7 @@ def _unguarded(
         there = {
             each.before.case.benchmark
             for each in shown
-            if each.before.place.path == path and each.comparison.blocks >= LEAST_BLOCKS
+            if each.before.place.path == path and each.comparison.blocks >= FEWEST_FOR_INTERVAL
         }
         missing = sorted(set(left_out) - there)
         if not there:

@@ -9,11 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from nearpeak.arrays import Booleans, Floats
+from nearpeak.statistics.levels import TOLERATED
 
 LEAST_GAIN = math.log(1.02)  # what is taken makes the targets at least so much faster
 SURE = 3.0  # standard errors: of what is taken in the search; the confirmation judges anew
 LIKELY = 2.0  # of what was chosen before, by other launches
-HARM = math.log(1.05)  # on one target: what costs more there is offered for the others alone
+HARM = math.log(TOLERATED)  # on one target: what costs more there is offered for the others alone
 LEAST_NOISE = 0.01  # of a launch, relative
 RIDGE = 1.0  # of the regression: as if each value had been seen once more, without effect
 NORMAL = 1.4826  # standard deviations of a normal distribution in its median absolute deviation

@@ -541,6 +541,7 @@ def summed_up(
         unguarded=confirmed.unguarded if confirmed else [],
         guarded=confirmed.guarded if confirmed else 0,
         uncertain=[_evidence(shown) for shown in confirmed.uncertain] if confirmed else [],
+        detectable_loss=_rounded(confirmed.detectable_loss) if confirmed else None,
         distances=confirmed.distances if confirmed else _searched_at(prepared, trials),
         host_messages=[_evidence(shown) for shown in confirmed.host_messages] if confirmed else [],
         free=_free(outcome, free) if free else None,
@@ -575,8 +576,13 @@ def _free(outcome: Outcome, confirmed: Confirmed) -> tuned.Free:
         taken=confirmed.everywhere,
         evidence=[_evidence(shown) for shown in confirmed.targets],
         slower=[_evidence(shown) for shown in confirmed.slower],
+        detectable_loss=_rounded(confirmed.detectable_loss),
         host_messages=[_evidence(shown) for shown in confirmed.host_messages],
     )
+
+
+def _rounded(loss: float | None) -> float | None:
+    return None if loss is None else round(loss, 2)
 
 
 def _calibration(journal: TuneJournal, outcome: Outcome) -> tuned.Calibration | None:

@@ -64,6 +64,7 @@ class Free(msgspec.Struct, kw_only=True):
     taken: bool  # whether fresh launches confirm it
     evidence: list[Evidence]
     slower: list[Evidence]
+    detectable_loss: float | None = None  # as of all
     host_messages: list[Evidence] = []  # as of all
 
 
@@ -98,6 +99,10 @@ class Tuned(msgspec.Struct, kw_only=True):
     guarded: int = 0  # cases that are no targets
     # Of these, those that are not shown to be slower, nor to be no slower than 5 %.
     uncertain: list[Evidence] = []
+    # The smallest relative loss of all cases (0.1: they take 1.1 times as long) that half of them
+    # or more show with a probability of 80 %; None: blocks are too few to show any, or no other
+    # case was measured.
+    detectable_loss: float | None = None
     # With buffers in a GPU: what it does to messages in host memory, smallest first; none: unknown.
     host_messages: list[Evidence] = []
     # Of the CPUs, by path of host memory: of the study, or without one of the search's own path.

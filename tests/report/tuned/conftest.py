@@ -53,9 +53,12 @@ def tuned() -> Tuned:
         unguarded=[],
         guarded=40,
         uncertain=[SLOWER],
+        detectable_loss=0.23,
         host_messages=[HOST],
         distances={},
-        free=Free(env={"UCX_TLS": "sm"}, taken=True, evidence=[FASTER], slower=[]),
+        free=Free(
+            env={"UCX_TLS": "sm"}, taken=True, evidence=[FASTER], slower=[], detectable_loss=0.31
+        ),
         calibration=Calibration(
             ceilings=[Ceiling(name="kernel-copy", value=10.0, unit="GB/s")],
             env={"UCX_CMA_BW": "9537MBps"},

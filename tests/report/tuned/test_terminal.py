@@ -58,7 +58,9 @@ def test_all_of_it_is_told(tuned: Tuned, capsys: pytest.CaptureFixture[str]) -> 
         "Written: tuned/profile.toml, tuned/profile.sh",
         "To use it everywhere: --mpi alpha@tuned/profile.toml",
         f"To use it for host-gpu near alone: --mpi alpha@{here}",
-        "Without what the search saw cost something elsewhere, taken (UCX_TLS=sm): host-gpu near,"
+        "Without what the search saw cost something elsewhere, taken (UCX_TLS=sm): none of 40"
+        " other cases is shown to be slower (if everything took 31 % longer, most cases would show"
+        " it with a probability of 80 %) host-gpu near,"
         " latency H,D at 8 B: 60.0 -> 12.0 us, 5.00 [4.50, 5.50] times as fast",
         "Report: tuned/report.html",
     ):
@@ -142,3 +144,17 @@ def test_nothing_is_an_answer(tuned: Tuned, capsys: pytest.CaptureFixture[str]) 
     text = printed(short, capsys)
     assert "within the budget no setting was shown to make it faster." in text
     assert "Written" not in text
+
+
+def test_beside_taken_stands_the_loss_that_would_be_found(
+    tuned: Tuned, capsys: pytest.CaptureFixture[str]
+) -> None:
+    taken = msgspec.structs.replace(tuned, verdict="taken", slower=[], free=None)
+    assert (
+        "faster, and none of 40 other cases is shown to be slower (if everything took 23 % longer,"
+        " most cases would show it with a probability of 80 %):" in printed(taken, capsys)
+    )
+    few = msgspec.structs.replace(taken, detectable_loss=None)
+    assert "slower (launches are too few to show a loss of any size):" in printed(few, capsys)
+    alone = msgspec.structs.replace(taken, guarded=0)
+    assert "faster, and no other case was measured:" in printed(alone, capsys)

@@ -32,7 +32,8 @@ from nearpeak.numbers import (
     unit,
 )
 from nearpeak.results.names import label
-from nearpeak.statistics.counts import LEVEL, MOST_NEEDED
+from nearpeak.statistics.counts import MOST_NEEDED
+from nearpeak.statistics.levels import ERROR_RATE
 from nearpeak.statistics.strata import ALONE
 from nearpeak.statistics.verdicts import FASTER, SLOWER, UNDECIDED
 from nearpeak.terms.fingerprints import shown
@@ -474,7 +475,7 @@ def _counted(failing: Failing) -> str:
     p = f"adjusted p {probability(failing.p_adjusted)}"
     if failing.wrong_data:
         return "regressed: wrong data now, none before"
-    if failing.regressed and failing.p_adjusted > float(LEVEL):
+    if failing.regressed and failing.p_adjusted > ERROR_RATE:
         return "regressed: in every block now, in none before"
     if failing.regressed:
         return f"regressed, {p}"

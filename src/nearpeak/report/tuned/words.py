@@ -5,6 +5,8 @@ from collections.abc import Sequence
 
 from nearpeak.libraries.profiles import Evidence, host_words
 from nearpeak.numbers import count, number, size
+from nearpeak.statistics.levels import TOLERATED
+from nearpeak.statistics.power import POWER
 from nearpeak.terms.buffers import needs_gpu
 from nearpeak.tune.tuned import Calibration, Free, Tuned
 
@@ -24,7 +26,7 @@ def sentence(found: Tuned) -> str:
     by_distance = all(row.is_slower_by_distance for row in found.slower)
     elsewhere = "between CPUs at another distance" if by_distance else "elsewhere"
     said = {
-        "taken": "these settings make it faster, and nothing that was measured slower:",
+        "taken": f"these settings make it faster, and {_harmless(found, found)}:",
         "taken here alone": f"these settings make it faster here, and slower {elsewhere}:",
         "not taken": "fresh launches did not confirm what the search took, so do not use it:",
         "nothing helps": nothing,
@@ -34,6 +36,20 @@ def sentence(found: Tuned) -> str:
     if (found.env or found.unset) and needs_gpu(found.buffers):
         host = f" (host messages with it: {host_words(found.host_messages)})"
     return f"{where}{host}: {said[found.verdict]}"
+
+
+def _harmless(found: Tuned, confirmed: Tuned | Free) -> str:
+    """`none of 40 other cases is shown to be slower`, and which loss the launches would show."""
+    if not found.guarded:
+        return "no other case was measured"
+    cases = f"none of {count(found.guarded, 'other case')} is shown to be slower"
+    if confirmed.detectable_loss is None:
+        return f"{cases} (launches are too few to show a loss of any size)"
+    least = f"{100 * confirmed.detectable_loss:.0f} %"
+    return (
+        f"{cases} (if everything took {least} longer, most cases would show it with a probability"
+        f" of {100 * POWER:.0f} %)"
+    )
 
 
 def _apart(found: Tuned) -> str:
@@ -68,7 +84,10 @@ def lists(found: Tuned) -> list[tuple[str, list[str]]]:
         words = "taken" if found.free.taken else "not confirmed by fresh launches"
         title = f"Without what the search saw cost something elsewhere, {words}"
         title += f" ({', '.join(settings(found.free))})"
-        told.append((title, [_changed(each) for each in found.free.evidence]))
+        lines = [_changed(each) for each in found.free.evidence]
+        if found.free.taken:
+            lines.insert(0, _harmless(found, found.free))
+        told.append((title, lines))
     if found.calibration is not None:
         title = "With nothing but this machine's measured rates in the library's own cost model"
         title += f" ({', '.join(settings(found.calibration))})"
@@ -82,7 +101,11 @@ def lists(found: Tuned) -> list[tuple[str, list[str]]]:
         ),
         ("What no longer works with it", found.broken),
         ("May stop working with it", found.breaks),
-        ("May be slower by more than 5 %, as far as these launches tell", _uncertain(found)),
+        (
+            f"May be slower by more than {100 * (TOLERATED - 1):.0f} %, as far as these launches"
+            " tell",
+            _uncertain(found),
+        ),
         (
             "Too few launches to tell if it is slower with it (a longer --budget has more)",
             found.unguarded,
