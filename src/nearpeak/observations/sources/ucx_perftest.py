@@ -263,4 +263,4 @@ def _unsaid(*, by_names: bool, medians: bool) -> Iterator[str]:
         )
 
 
-TOOL = Tool(NAME, titles, load, several=True)
+TOOL = Tool(NAME, titles, load, several=True, heading=HEADING)
