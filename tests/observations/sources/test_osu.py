@@ -123,7 +123,49 @@ def test_buffers_that_are_not_named_are_said_to_be_taken_as_host() -> None:
     assert "names no buffers: they are taken as in host memory" in scope(FILES / "bw.txt")
 
 
-@pytest.mark.parametrize("more", ["", "# Send Buffer on SOMETHING (S)\n"])
+ON_GPUS = HEAD.replace("MPI", "MPI-CUDA")
+
+
+@pytest.mark.parametrize(
+    ("command", "buffers"),
+    [
+        ("$ srun -n 2 osu_latency -m 1:8 -d cuda D D", "D,D"),
+        ("mpirun -n 2 ./pt2pt/osu_latency H D | tee out.txt", "H,D"),
+        ("+ mpiexec -n 2 /opt/omb/osu_latency D H -i 10 > out.txt 2>&1", "D,H"),
+        ("""bash -c 'osu_latency MD MH'""", "M,M"),
+        ("osu_latency D D\nosu_latency D D; osu_bw H H", "D,D"),
+    ],
+)
+def test_buffers_are_those_of_the_command(written: Path, command: str, buffers: str) -> None:
+    """OMB 7.4 and later do not tell them."""
+    written.write_text(f"{command}\n{ON_GPUS}1  1.00\n")
+    assert {each.case.buffers for each in load(written).observed} == {buffers}
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "buffers"),
+    [("CUDA", "D,D"), ("ROCM", "D,D"), ("OPENACC", "D,D"), ("CUDA MANAGED", "M,M")],
+)
+def test_collective_operations_have_the_memory_of_their_title(
+    written: Path, accelerator: str, buffers: str
+) -> None:
+    written.write_text(
+        f"# OSU MPI-{accelerator} Allreduce Latency Test v7.5\n"
+        "# Size       Avg Latency(us)\n8     1.20\n"
+    )
+    assert {each.case.buffers for each in load(written).observed} == {buffers}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "",
+        "# Send Buffer on SOMETHING (S)\n",
+        "$ osu_latency -d cuda\n",  # or the rest of the command is in another line
+        "$ osu_bw D D\n",
+        "$ osu_latency D D\n$ osu_latency H D\n",
+    ],
+)
 def test_of_an_accelerator_the_buffers_must_be_named(written: Path, more: str) -> None:
     written.write_text(
         HEAD.replace("MPI", "MPI-CUDA").replace("# Size", f"{more}# Size") + "1  1.00"
@@ -306,6 +348,26 @@ def test_titles_of_any_age_are_known(written: Path, title: str, version: str) ->
     written.write_text(f"{title}\n# Size\t\tLatency (us)\n8\t\t1.10\n")
     found = load(written)
     assert (found.libraries[0].version, found.observed[0].summary.median) == (version, 1.1)
+
+
+OMB_2 = "# OSU MPI {} Test (Version 2.1)\n# Size\t\t{} (MB/s)\n1\t\t0.425076\n8\t\t3.391638\n"
+
+
+@pytest.mark.parametrize(
+    ("title", "heading"),
+    [("Bandwidth", "Bandwidth"), ("Bidirectional Bandwidth", "Bi-Bandwidth")],
+)
+def test_rates_of_old_ones_have_six_decimals(written: Path, title: str, heading: str) -> None:
+    text = OMB_2.format(title, heading)
+    written.write_text(text)
+    assert [each.summary.median for each in load(written).observed] == [
+        pytest.approx(0.425076e-3),
+        pytest.approx(3.391638e-3),
+    ]
+    for cut in (text[:-2], text[:-5]):
+        written.write_text(cut)
+        with pytest.raises(UserError, match="not a whole row of the table, whose figures have six"):
+            load(written)
 
 
 def test_several_types_of_numbers_are_named(written: Path) -> None:

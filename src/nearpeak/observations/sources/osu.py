@@ -38,11 +38,14 @@ ANY_TITLE = re.compile(
     r"(?:# ?)?(?P<title>(?:OSU|OMB) (?P<of>.+) Test)"
     r"(?: v(?P<version>\S+)| \(Version (?P<old>\S+)\))?"
 )
-OF_MPI = re.compile(r"MPI(?P<accelerator>-\w+)? (?P<test>.+)")
+OF_MPI = re.compile(r"MPI(?P<accelerator>-\w+(?: MANAGED)?)? (?P<test>.+)")
 BUFFERS = re.compile(
     r"# Send Buffer on \w+ \((?P<send>[HDM])[HD]?\)"
     r" and Receive Buffer on \w+ \((?P<receive>[HDM])[HD]?\)$"
 )
+KIND = "H|D|M[HD]?"  # of a buffer, in the command
+IN_COMMAND = rf"\b.*?\s(?P<send>{KIND})\s+(?P<receive>{KIND})(?=$|[\s;&|>)\"'])"
+MANAGED = "MANAGED"  # in the title, of collective operations
 WINDOW = re.compile(r"# .*\bwindow size: *(?P<window>\d+)\b", re.IGNORECASE)
 SIZE = re.compile(r"# ?Size\s")
 HEADING = re.compile(
@@ -57,7 +60,8 @@ NAMED = (MINIMUM, MAXIMUM, ITERATIONS, VALIDATION)
 COLUMN = re.compile("|".join([*map(re.escape, NAMED), TAIL, r"\S+(?: \S+)*"]))
 # What looks like a row, or its beginning; and a whole one.
 ROW_LIKE = re.compile(r"\d+[KMG]?($|\s+-?(\d|nan\b|inf\b))", re.IGNORECASE)
-FIGURE = r"\d+\.\d\d"  # OMB's FLOAT_PRECISION: with fewer decimals it was cut off
+PLACES = {2: "two", 6: "six"}  # OMB's FLOAT_PRECISION; rates of OMB 2: with fewer it was cut off
+SIX_PLACES = re.compile(r"\S+\s+\d+\.\d{6}\b")
 SHAPES = {ITERATIONS: r"\d+", VALIDATION: "Pass|Fail"}  # of what is no figure
 WRONG = re.compile(r"DATA VALIDATION ERROR: .* on message size (?P<size>\d+)\.?$")
 
@@ -85,10 +89,12 @@ class Output(NamedTuple):
 
 # By the title of the program's output. Its rates are in MB/s (1e6). Not Reduce_scatter_block: its
 # sizes are of all ranks' blocks, ours of one, and how many ranks there were is not printed.
+BIBW = Known(message("bibw", "GB/s"), 1e-3)
 KNOWN = {
     "Latency": Known(message("latency", "us"), window=1),
     "Bandwidth": Known(message("bw", "GB/s", symmetric=False), 1e-3),
-    "Bi-Directional Bandwidth": Known(message("bibw", "GB/s"), 1e-3),
+    "Bi-Directional Bandwidth": BIBW,
+    "Bidirectional Bandwidth": BIBW,  # OMB 2
     **{
         f"{title} Latency": Known(collective(name))
         for title, name in (
@@ -110,7 +116,7 @@ KNOWN = {
 }
 
 
-NAMES = ", ".join(f"osu_{printed.benchmark.name}" for printed in KNOWN.values())
+NAMES = ", ".join(dict.fromkeys(f"osu_{printed.benchmark.name}" for printed in KNOWN.values()))
 
 
 def titles(printed: Printed) -> list[Title]:
@@ -175,7 +181,7 @@ def _parse(printed: Printed) -> Output:
     return Output(
         known=known,
         version=title["version"] or title["old"] or "",
-        buffers=_buffers(file, lines, accelerated="-" in title["of"].split()[0]),
+        buffers=_buffers(file, lines, title, known.benchmark),
         window=known.window or window,
         datatype=datatypes[0] if datatypes else UNSAID,
         validated=VALIDATION in columns or bool(told_wrong),
@@ -200,13 +206,16 @@ def _table(file: Path, lines: list[str], benchmark: Benchmark) -> tuple[list[Row
     """Its rows, and the columns behind the value. Lines of others around it are passed over."""
     columns: list[str] | None = None
     rows: list[Row] = []
+    places = 2
     for number, line in enumerate(lines, 1):
         if SIZE.match(line):
             columns = _columns(file, line, benchmark.main.unit == "us")
         elif columns is not None and ROW_LIKE.match(line):
-            row = _row(line, columns, benchmark)
+            places = 6 if not rows and SIX_PLACES.match(line) else places
+            row = _row(line, columns, benchmark, places)
             if row is None:
-                raise cut_off(file, number, line, ", whose figures have two decimals")
+                told = f", whose figures have {PLACES[places]} decimals"
+                raise cut_off(file, number, line, told)
             rows.append(row)
     return rows, columns or []
 
@@ -223,10 +232,11 @@ def _columns(file: Path, line: str, of_times: bool) -> list[str]:
     return columns
 
 
-def _row(line: str, columns: list[str], benchmark: Benchmark) -> Row | None:
+def _row(line: str, columns: list[str], benchmark: Benchmark, places: int) -> Row | None:
     """None: it is not whole. Of a collective operation the columns of the least and the most are of
     ranks, and the most is what our figures are of."""
-    shapes = [r"\d+[KMGkmg]?", FIGURE, *(SHAPES.get(name, FIGURE) for name in columns)]
+    figure = rf"\d+\.\d{{{places}}}"
+    shapes = [r"\d+[KMGkmg]?", figure, *(SHAPES.get(name, figure) for name in columns)]
     if not re.fullmatch(r"\s+".join(f"(?:{shape})" for shape in shapes) + r"\s*", line):
         return None
     size, value, *others = line.split()
@@ -250,22 +260,33 @@ def _axes(output: Output) -> dict[str, str]:
     return type_axis(benchmark, output.datatype)
 
 
-def _buffers(file: Path, lines: list[str], *, accelerated: bool) -> str | None:
+def _buffers(
+    file: Path, lines: list[str], title: re.Match[str], benchmark: Benchmark
+) -> str | None:
     """Those of both ranks; None where the output does not say, and its title names no accelerator.
 
-    Programs with a title of an accelerator do not always say (OMB 7.4): in host memory, OMB's
-    default, such buffers hardly were.
+    From OMB 7.4 on, programs with a title of an accelerator do not say. Collective operations have
+    all their buffers in its memory (osu_util_mpi.c, allocate_memory_coll); between pairs the last
+    words of the command tell.
     """
     said = [line for line in lines if line.startswith("# Send Buffer")]
     found = BUFFERS.match(said[0]) if said else None
     if found:
         return f"{found['send']},{found['receive']}"
-    if said or accelerated:
-        raise UserError(
-            f"{file} does not say in which memory its buffers were: add the line that tells it"
-            " above the table, as '# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)'"
-        )
-    return None
+    of_mpi = OF_MPI.fullmatch(title["of"])
+    accelerator = (of_mpi and of_mpi["accelerator"]) or ""
+    if not said and not accelerator:
+        return None
+    if not said and benchmark.family == "collective":
+        return "M,M" if MANAGED in accelerator else "D,D"
+    command = re.compile(f"osu_{benchmark.name}{IN_COMMAND}")
+    named = {(each["send"][0], each["receive"][0]) for each in map(command.search, lines) if each}
+    if not said and len(named) == 1:
+        return ",".join(named.pop())
+    raise UserError(
+        f"{file} does not say in which memory its buffers were: add the line that tells it"
+        " above the table, as '# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)'"
+    )
 
 
 def _unsaid(output: Output) -> Iterator[str]:
