@@ -94,7 +94,14 @@ def test_one_gpu_has_a_table_and_no_matrix(written: Path) -> None:
 
 @pytest.mark.parametrize(
     ("version", "more", "mib"),
-    [("v0.6", "", 64), ("v0.9", "", 512), ("v0.8", "bufferSize: 1024\n", 1024)],
+    [
+        ("v0.2", "", 64),
+        ("v0.4", "", 64),
+        ("v0.5", "", 64),
+        ("v0.6", "", 64),
+        ("v0.9", "", 512),
+        ("v0.8", "bufferSize: 1024\n", 1024),
+    ],
 )
 def test_the_size_is_the_default_unless_it_was_written_into_the_file(
     written: Path, version: str, more: str, mib: int
@@ -115,7 +122,7 @@ def test_the_size_can_be_a_member_of_the_json(written: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (TEXT.replace("v0.8", "v0.5", 1), "is of nvbandwidth 'v0.5'; read are v0.6, v0.7, v0.8, v"),
+        (TEXT.replace("v0.8", "v0.1", 1), "is of nvbandwidth 'v0.1'; read are v0.2, v0.4, v0.5, v"),
         (TEXT[: TEXT.index("SUM device_to_host")], "device_to_host_memcpy_ce did not come to its"),
         (TEXT[: TEXT.index("memcpy CE GPU(row) <-> GPU(column) Read2")], "did not come to its end"),
         (TEXT.replace("Waived: ", "Running all_to_host_memcpy_ce.", 1), "all_to_host_memcpy_ce "),

@@ -37,8 +37,12 @@ WHO = Who("nvbandwidth")
 HEADING = re.compile(r"memcpy (?:CE|SM) .*bandwidth \(GB/s\)")  # of a matrix
 TITLE = re.compile(r"nvbandwidth Version: (?P<version>\S+)")
 JSON_MARK = re.compile(r'"nvbandwidth"\s*:\s*\{')
-# Of each version that is read, what it copies at once where -b does not say otherwise.
-DEFAULT_MIB = {"v0.6": 64, "v0.7": 512, "v0.8": 512, "v0.9": 512}
+# Of each version that is read, what it copies at once where -b does not say otherwise. 0.3 calls
+# itself 0.2; 0.1 prints 0.00 where there is no access.
+DEFAULT_MIB = {
+    **dict.fromkeys(("v0.2", "v0.4", "v0.5", "v0.6"), 64),
+    **dict.fromkeys(("v0.7", "v0.8", "v0.9"), 512),
+}
 BEYOND_CACHES_MIB = 256  # the cache of no GPU has half of that
 BUFFER_SIZE = re.compile(r"bufferSize: (?P<mib>\d+)\s*$")
 SMALLER = "You have chosen a buffer size that is smaller than the default"
