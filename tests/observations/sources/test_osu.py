@@ -238,6 +238,16 @@ def test_a_row_that_is_not_whole_is_named(written: Path, row: str) -> None:
         load(written)
 
 
+@pytest.mark.parametrize("number", ["0", "4", "8"])
+def test_a_number_behind_the_table_is_no_row(written: Path, number: str) -> None:
+    """As a status that a script prints; at the very end it may be of a row that was cut off."""
+    written.write_text(f"{HEAD}4   1.00\n8   1.10\n{number}\n")
+    assert [each.case.x for each in load(written).observed] == [4, 8]
+    written.write_text(f"{HEAD}4   1.00\n8   1.10\n{number}")
+    with pytest.raises(UserError, match="is not a whole row"):
+        load(written)
+
+
 @pytest.mark.parametrize(
     ("text", "match"),
     [

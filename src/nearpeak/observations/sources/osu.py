@@ -211,6 +211,8 @@ def _table(file: Path, lines: list[str], benchmark: Benchmark) -> tuple[list[Row
         if SIZE.match(line):
             columns = _columns(file, line, benchmark.main.unit == "us")
         elif columns is not None and ROW_LIKE.match(line):
+            if rows and line.isdigit() and int(line) <= rows[-1].size_bytes and number < len(lines):
+                continue  # sizes ascend: a shell's number of another thing
             places = 6 if not rows and SIX_PLACES.match(line) else places
             row = _row(line, columns, benchmark, places)
             if row is None:
