@@ -148,6 +148,15 @@ def test_what_else_is_within_a_line(line: str, left: str) -> None:
     assert lines_of(line) == [left]
 
 
+@pytest.mark.parametrize(
+    "tag",
+    ["[1,0]<stdout>:", "Fri Mar  7 09:05:01 2025[1,0]<stdout>:", "[1,0][node17:4711]<stdout>:"],
+)
+def test_a_lost_end_of_a_line_is_found_between_two_tags(tag: str) -> None:
+    assert lines_of(f"{tag}8     42.27{tag}16     83.66\n") == ["8     42.27", "16     83.66", ""]
+    assert lines_of("[1,0]<stdout>:8 [1,0]<stdout>: 42.27") == ["8  42.27"]
+
+
 def test_lines_keep_their_numbers() -> None:
     assert lines_of("one\r\n\r\n0: two\n") == ["one", "", "two", ""]
 

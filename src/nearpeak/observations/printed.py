@@ -55,6 +55,8 @@ TAG = re.compile(
 WITHIN = re.compile(
     rf"\[\d+\] ?|\[\d+,\d+\]{STREAM}|</?std(?:out|err|diag)\b[^<>]*>(?!:)|&#010;|<br ?/?>"
 )
+# Where the end of a line was lost between two tags, a figure and the next line's size touch it.
+GLUED = re.compile(rf"(\s\d+\.\d\d)(?=(?:(?:{TIME})|\[[^\[\]<>]*\])*<stdout>:\d)")
 
 
 class Printed(NamedTuple):
@@ -118,7 +120,7 @@ def _too_long(place: Path) -> UserError:
 
 def lines_of(text: str) -> list[str]:
     """Split a text into lines as the program printed them; very long ones become empty."""
-    lines = LINE_END.split(text)
+    lines = LINE_END.split(GLUED.sub(r"\1\n", text))
     return [_untagged(line) if len(line) <= LONGEST_LINE else "" for line in lines]
 
 

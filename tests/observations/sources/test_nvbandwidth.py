@@ -151,3 +151,22 @@ def test_a_testcase_that_failed_is_named(written: Path) -> None:
     written.write_text(TEXT.replace("Waived: ", "Running one_to_all_read_ce.\nError: no memory"))
     [scope] = {library.scope for library in load(written).libraries}
     assert "one_to_all_read_ce" in scope
+
+
+@pytest.mark.parametrize("name", ["host_to_device_memcpy_ce", "device_to_host_memcpy_sm"])
+def test_a_matrix_is_named_by_its_sum(written: Path, name: str) -> None:
+    """Where somebody left out the line before it."""
+    head = "nvbandwidth Version: v0.8\n...\nmemcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)\n"
+    matrix = f"           0\n 0     12.98\n\nSUM {name} 12.98\n"
+    written.write_text(head + matrix)
+    assert [each.summary.median for each in load(written).observed] == [12.98]
+    written.write_text(head + matrix[: matrix.index("SUM")])
+    with pytest.raises(UserError, match="the last matrix did not come to its end: give the whole"):
+        load(written)
+
+
+def test_a_testcase_that_was_given_up_is_told_with_the_reason(written: Path) -> None:
+    head = "nvbandwidth Version: v0.8\nRunning device_to_device_memcpy_read_ce.\n"
+    written.write_text(f"{head}ASSERT in expression flag == 0 in void f() : memcpy.cpp:165\n")
+    with pytest.raises(UserError, match=r"its end, as line 3 says: ASSERT in .* again"):
+        load(written)

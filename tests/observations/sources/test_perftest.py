@@ -175,6 +175,7 @@ def test_json_of_times(written: Path) -> None:
             changed(BW_average=-193.78, MsgRate=-0.36),
             "BW_average is -193.78, and nothing is below 0",
         ),
+        (TIMES.replace("[usec]", "[cycles]"), "has times in cycles: run it without --output-cy"),
         (JSON[:-20], r"is not the whole JSON of perftest \("),
         (changed(MsgRate=0.001), "does not say in which unit its rate is"),
         (JSON.replace("BW_average", "bw"), "has no 'BW_average' among its results: run it without"),

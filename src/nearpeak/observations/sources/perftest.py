@@ -60,6 +60,7 @@ GPU_BEGIN = re.compile(r"\binitializing CUDA|\bUse (ROCm|MUSA) memory\s*: ON")  
 GBS = {"MB/sec": 1.048576e-3, "MiB/sec": 1.048576e-3, "Gb/sec": 0.125}  # both are of 2^20 bytes
 # Of several columns the first that is there: a median, or a mean where a run was timed as a whole.
 MEDIAN, MEAN, LEAST = "t_typical[usec]", "t_avg[usec]", "t_min[usec]"
+TIMES = ("t_typical[", "t_avg[")
 RATE = "BW average"
 
 SENT = message("latency", "us")  # of a ping-pong: half of the time there and back
@@ -222,7 +223,8 @@ def _said(what: re.Pattern[str], lines: list[str]) -> str:
 def _row(file: Path, number: int, columns: list[str], line: str) -> Row:
     words = line.split()
     values = dict(zip(columns, words, strict=False))
-    name = next((name for name in columns if name.startswith((RATE, MEDIAN))), MEAN)
+    name = next((name for name in columns if name.startswith((RATE, *TIMES))), MEAN)
+    factor = _factor(file, name)
     least = values.get(LEAST)
     figures = [values.get(name, ""), *([least] if least is not None else [])]
     counts = [values.get(SIZE, ""), values.get(COUNT, "")]
@@ -234,16 +236,24 @@ def _row(file: Path, number: int, columns: list[str], line: str) -> Row:
         raise cut_off(file, number, line)
     if float(values[name]) < 0:
         raise _below_zero(f"{file}, line {number}: {name} is {values[name]}")
-    unit = name[name.index("[") + 1 : -1]
-    factor = GBS.get(unit) if name.startswith(RATE) else 1.0
-    if factor is None:
-        raise UserError(f"{file} has rates in {unit}; read are {', '.join(GBS)}")
     return Row(
         size_bytes=int(values[SIZE]),
         value=float(values[name]) * factor,
         minimum=float(least) if least else None,
         iterations=int(values[COUNT]),
     )
+
+
+def _factor(file: Path, column: str) -> float:
+    """From the unit of a column to ours."""
+    unit = column[column.index("[") + 1 : -1]
+    if column.startswith(RATE):
+        if unit not in GBS:
+            raise UserError(f"{file} has rates in {unit}; read are {', '.join(GBS)}")
+        return GBS[unit]
+    if unit != "usec":
+        raise UserError(f"{file} has times in {unit}: run it without --output-cycles (-C)")
+    return 1.0
 
 
 def _below_zero(words: str) -> UserError:
