@@ -134,7 +134,8 @@ def margins(lines: Sequence[str], headings: Sequence[re.Pattern[str]]) -> list[r
     found = (heading.search(line) for line in ends for heading in headings)
     before = dict.fromkeys(each.string[: each.start()] for each in found if each)
     # A number that stands right before a line might be of the line.
-    return [_margin(each) for each in before if each and not each[-1].isdigit()]
+    shapes = (_margin(each) for each in before if each and not each[-1].isdigit())
+    return list(dict.fromkeys(shapes))
 
 
 def _margin(before: str) -> re.Pattern[str]:

@@ -52,6 +52,7 @@ MEMORIES = {
 }
 # The command of either end, where the file has it.
 COMMAND = re.compile(rf"\b{NAME}\b(?P<words>.*? -t .*)")
+WHOLE = re.compile(r"\d{1,18}")
 OPTION = re.compile(r"(?<!\S)-(?P<name>[tsmb])\s*(?P<value>[^\s;&|]+)")
 HOW_TO = (
     "run it with -l, or give the outputs of server and client in one file, or the client's below"
@@ -206,9 +207,9 @@ def _test(file: Path, said: dict[str, str]) -> Test:
         )
     unknown = [memory for memory in memories if memory not in MEMORIES]
     size, window = said.get("Message size", ""), said.get("Window size", "")
-    if unknown or not size.isdigit():
+    if unknown or not size.isdecimal():
         raise UserError(f"{file}: the heading of {words!r} is not whole: give the whole output")
-    in_flight = 1 if kind.of_times else int(window) if window.isdigit() else None
+    in_flight = 1 if kind.of_times else int(window) if window.isdecimal() else None
     return Test(kind, int(size), ",".join(MEMORIES[memory] for memory in memories), in_flight)
 
 
@@ -247,7 +248,7 @@ def _of_commands(lines: list[str], runs: int) -> list[Test]:
     tests = [
         Test(BY_NAME[options["t"]], int(options.get("s", 8)), ",".join(kinds), window)
         for options in commands
-        if options["t"] in BY_NAME and options.get("s", "8").isdigit()
+        if options["t"] in BY_NAME and WHOLE.fullmatch(options.get("s", "8"))
         for kinds in [[MEMORIES.get(memory, "") for memory in _memories(options)]]
         if all(kinds)
         for window in [1 if BY_NAME[options["t"]].of_times else None]
