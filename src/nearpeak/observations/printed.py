@@ -50,8 +50,7 @@ TAG = re.compile(
     rf"|{HOST}:\d+: |\d+: ?"
     r"|\((?:[^()]*, )?(?:rank|pid)=\d+[^()]*\) ?)"
 )
-# mpiexec -l tags each piece that it gets; Open MPI's -xml encloses it,
-# and web pages end it.
+# mpiexec -l tags each piece that it gets; Open MPI's -xml encloses it; web pages end it.
 WITHIN = re.compile(
     rf"\[\d+\] ?|\[\d+,\d+\]{STREAM}|</?std(?:out|err|diag)\b[^<>]*>(?!:)|&#010;|<br ?/?>"
 )

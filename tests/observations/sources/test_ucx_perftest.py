@@ -183,6 +183,8 @@ def test_the_command_of_a_client_says_what_it_measured(
         "ucx_perftest node2 -t put_lat -s 8",
         "ucx_perftest node2 -t tag_bw -s 8\nucx_perftest node2 -t tag_bw -s 16",
         "ucx_perftest node2 -t tag_bw -m gaudi",
+        "ucx_perftest node2 -t ; echo",
+        "ucx_perftest node2 -t tag_bw -b tests.txt",
         "ucx_perftest node2",
     ],
 )

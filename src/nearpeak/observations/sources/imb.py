@@ -41,7 +41,9 @@ TITLE = re.compile(
 READ = "MPI-1"  # the part that is read
 PARTS = {READ: "MPI1", "MPI-2": "EXT", "MPI-IO": "IO"}  # by their programs, which others have as is
 # The command, as IMB prints it, or a shell; the names of others say as well which part it is.
-COMMAND = re.compile(r"(?P<program>\S*\b[IP]MB-(?P<part>[A-Z][A-Z\d]+)(?![a-z])\S*) ?(?P<words>.*)")
+COMMAND = re.compile(
+    r"(?P<program>\S*\b[IP]MB-(?P<part>[A-Z][A-Z\d]+)(?![A-Za-z\d])\S*) ?(?P<words>.*)"
+)
 GPU = "IMB-MPI1-GPU"  # in the name of the program, with any suffix
 BEGIN = re.compile(r"# Benchmarking (?P<name>\S+)$")
 DATATYPE = re.compile(r"# MPI_Datatype for reductions\s*:\s*MPI_(?P<type>\w+)")

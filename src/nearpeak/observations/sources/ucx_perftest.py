@@ -216,7 +216,7 @@ def _test(file: Path, said: dict[str, str]) -> Test:
 def _commands(lines: list[str]) -> list[dict[str, str]]:
     """The options of all commands that name a test, without those of batch files."""
     found = [dict(OPTION.findall(each["words"])) for each in map(COMMAND.search, lines) if each]
-    return [options for options in found if "b" not in options]
+    return [options for options in found if "t" in options and "b" not in options]
 
 
 def _memories(options: dict[str, str]) -> list[str]:
@@ -241,19 +241,19 @@ def _with_memory(lines: list[str]) -> list[str]:
 def _of_commands(lines: list[str], runs: int) -> list[Test]:
     """What the commands name, in order; empty where that does not fit the figures."""
     commands = _commands(lines)
-    if len(commands) == 2 * runs:  # of the server, too
-        servers, commands = commands[::2], commands[1::2]
-        if servers != commands:
-            return []
-    tests = [
-        Test(BY_NAME[options["t"]], int(options.get("s", 8)), ",".join(kinds), window)
-        for options in commands
-        if options["t"] in BY_NAME and WHOLE.fullmatch(options.get("s", "8"))
-        for kinds in [[MEMORIES.get(memory, "") for memory in _memories(options)]]
-        if all(kinds)
-        for window in [1 if BY_NAME[options["t"]].of_times else None]
-    ]
+    if len(commands) == 2 * runs and commands[::2] == commands[1::2]:  # of the servers, too
+        commands = commands[::2]
+    tests = [test for test in map(_of_command, commands) if test]
     return tests if len(tests) == len(commands) == runs else []
+
+
+def _of_command(options: dict[str, str]) -> Test | None:
+    """None where it is a test that is not read, or a shell made its size."""
+    kind, size = BY_NAME.get(options["t"]), options.get("s", "8")
+    memories = [MEMORIES.get(memory) for memory in _memories(options)]
+    if kind is None or not WHOLE.fullmatch(size) or None in memories:
+        return None
+    return Test(kind, int(size), ",".join(map(str, memories)), 1 if kind.of_times else None)
 
 
 def _named(file: Path, name: str) -> Test:
