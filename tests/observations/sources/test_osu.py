@@ -293,7 +293,7 @@ def test_of_a_collective_operation_the_slowest_rank_counts(written: Path) -> Non
 
 @pytest.mark.parametrize(
     "title",
-    ["MPI Multi Latency Test", "MPI_Put Latency Test", "MPI_Get-CUDA Bandwidth Test"],
+    ["MPI Multi Latency Test", "MPI_Accumulate latency Test", "MPI_Get Multi Latency Test"],
 )
 def test_a_program_that_is_not_known_is_named(written: Path, title: str) -> None:
     """Nor are windows taken for messages, whatever their buffers."""
@@ -386,4 +386,80 @@ def test_several_types_of_numbers_are_named(written: Path) -> None:
         "# OSU MPI Reduce Latency Test v7.4\n" + one.format("INT") + one.format("FLOAT")
     )
     with pytest.raises(UserError, match="holds several tables, of int, float: give a file with"):
+        load(written)
+
+
+PUT = "# OSU MPI_{} Test v7.4\n# Window creation: MPI_Win_{}\n# Synchronization: MPI_Win_{}\n"
+SIZES = "# Size          {}\n8     2.00\n"
+
+
+@pytest.mark.parametrize(
+    ("title", "ways", "name", "value", "axes"),
+    [
+        ("Put Latency", ("allocate", "flush"), "put_latency", 2.0, ("allocated", "flush")),
+        ("Get latency", ("create", "lock/unlock"), "get_latency", 2.0, ("created", "lock")),
+        ("Put Bandwidth", ("create_dynamic", "fence"), "put_bw", 0.002, ("dynamic", "fence")),
+        (
+            "Put Bi-directional Bandwidth",
+            ("allocate", "post/start/complete/wait"),
+            "put_bibw",
+            0.002,
+            ("allocated", "pscw"),
+        ),
+        (
+            "Get Bandwidth",
+            ("allocate", "flush_local"),
+            "get_bw",
+            0.002,
+            ("allocated", "flush_local"),
+        ),
+    ],
+)
+def test_one_sided_programs_say_how_their_window_was_made_and_synchronised(
+    written: Path, title: str, ways: tuple[str, str], name: str, value: float, axes: tuple[str, str]
+) -> None:
+    heading = "Latency (us)" if "atency" in title else "Bandwidth (MB/s)"
+    written.write_text(PUT.format(title, *ways) + SIZES.format(heading))
+    [each] = load(written).observed
+    assert each.case.benchmark == name
+    assert each.summary.median == pytest.approx(value)
+    assert each.case.axes == {"reuse": "fixed", "win": axes[0], "sync": axes[1]}
+    assert each.launch.place.path == "imported"
+    assert "one buffer" not in scope(written)
+
+
+@pytest.mark.parametrize(
+    ("text", "buffers"),
+    [
+        ("# Rank 0 Memory on DEVICE (D) and Rank 1 Memory on HOST (H)\n", "D,H"),
+        ("$ osu_put_latency -d cuda D D\n", "D,D"),
+        ("# Rank 0 Memory on MANAGED (M) and Rank 1 Memory on MANAGED (M)\n", "M,M"),
+    ],
+)
+def test_memory_of_windows_is_told_in_other_words(written: Path, text: str, buffers: str) -> None:
+    title = PUT.format("Put-CUDA Latency", "create", "flush")
+    written.write_text(title + text + SIZES.format("Latency (us)"))
+    assert {each.case.buffers for each in load(written).observed} == {buffers}
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        (
+            PUT.format("Put Latency", "allocate", "fence"),
+            "with which both ranks call in turn: give",
+        ),
+        (
+            PUT.format("Get Latency", "create", "post/start/complete/wait"),
+            "both ranks call in turn",
+        ),
+        (PUT.format("Put Latency", "shared", "flush"), "does not say how its window was made and"),
+        ("# OSU MPI_Put Latency Test v7.4\n", "does not say how its window was made and synchron"),
+    ],
+)
+def test_windows_that_are_of_another_benchmark_are_refused(
+    written: Path, text: str, match: str
+) -> None:
+    written.write_text(text + SIZES.format("Latency (us)"))
+    with pytest.raises(UserError, match=match):
         load(written)

@@ -3,17 +3,18 @@
 
 A file is one launch. Of the machine, the library and where the ranks ran it says nothing. What is
 printed stands in OMB's c/util/osu_util.c (print_header) and c/util/osu_util_mpi.c
-(print_preamble, print_only_header).
+(print_preamble, print_only_header, print_header_one_sided).
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from nearpeak.errors import UserError
 from nearpeak.observations.imported import (
+    PAIR,
     Row,
     Table,
     collective,
@@ -27,7 +28,7 @@ from nearpeak.observations.observed import Observations
 from nearpeak.observations.printed import Printed
 from nearpeak.observations.source import Title, Tool, titles_where
 from nearpeak.observations.sources.reductions import type_axis
-from nearpeak.terms.benchmarks import Benchmark
+from nearpeak.terms.benchmarks import Benchmark, Metric
 from nearpeak.terms.buffers import HOST
 from nearpeak.terms.identity import Who
 from nearpeak.terms.sizes import parse_bytes, quoted
@@ -39,10 +40,29 @@ ANY_TITLE = re.compile(
     r"(?: v(?P<version>\S+)| \(Version (?P<old>\S+)\))?"
 )
 OF_MPI = re.compile(r"MPI(?P<accelerator>-\w+(?: MANAGED)?)? (?P<test>.+)")
+ONE_SIDED = re.compile(r"MPI_(?P<call>Put|Get)(?P<accelerator>-\w+)? (?P<test>.+)")
 BUFFERS = re.compile(
-    r"# Send Buffer on \w+ \((?P<send>[HDM])[HD]?\)"
-    r" and Receive Buffer on \w+ \((?P<receive>[HDM])[HD]?\)$"
+    r"# (?:Send Buffer|Rank 0 Memory) on \w+ \((?P<send>[HDM])[HD]?\)"
+    r" and (?:Receive Buffer|Rank 1 Memory) on \w+ \((?P<receive>[HDM])[HD]?\)$"
 )
+BUFFERS_BEGIN = ("# Send Buffer", "# Rank 0 Memory")
+# Of one-sided programs the axes `win` and `sync`, by what they print.
+WIN = "# Window creation: "
+WINS = {
+    "MPI_Win_allocate": "allocated",
+    "MPI_Win_create": "created",
+    "MPI_Win_create_dynamic": "dynamic",
+}
+SYNC = "# Synchronization: "
+SYNCS = {
+    "MPI_Win_flush": "flush",
+    "MPI_Win_flush_local": "flush_local",
+    "MPI_Win_lock/unlock": "lock",
+    "MPI_Win_lock_all/unlock_all": "lock_all",
+    "MPI_Win_fence": "fence",
+    "MPI_Win_post/start/complete/wait": "pscw",
+}
+HALVED = ("fence", "pscw")  # latencies: both ranks call in turn, and half of the time is told
 KIND = "H|D|M[HD]?"  # of a buffer, in the command
 IN_COMMAND = rf"\b.*?\s(?P<send>{KIND})\s+(?P<receive>{KIND})(?=$|[\s;&|>)\"'])"
 MANAGED = "MANAGED"  # in the title, of collective operations
@@ -83,6 +103,7 @@ class Output(NamedTuple):
     window: int | None
     datatype: str  # as ours are called
     validated: bool  # payloads were checked
+    axes: dict[str, str]  # of a one-sided program those of its window
     slowest: bool  # there is a column of the slowest rank, or iteration
     rows: list[Row]
 
@@ -116,7 +137,27 @@ KNOWN = {
 }
 
 
-NAMES = ", ".join(dict.fromkeys(f"osu_{printed.benchmark.name}" for printed in KNOWN.values()))
+def _one_sided(name: str, unit: str, call: Literal["put", "get"]) -> Known:
+    """One of ours that moves data without the other rank."""
+    of_times, both = unit == "us", name == "put_bibw"
+    metrics = [Metric(name, unit, "lower" if of_times else "higher")]
+    benchmark = Benchmark(name, metrics, PAIR, family="rma", symmetric=both, one_sided=call)
+    return Known(benchmark, 1.0 if of_times else 1e-3, 1 if of_times else None)
+
+
+# By the call and the test, whose letters are of other cases in some versions.
+OF_WINDOWS = {
+    ("Put", "latency"): _one_sided("put_latency", "us", "put"),
+    ("Get", "latency"): _one_sided("get_latency", "us", "get"),
+    ("Put", "bandwidth"): _one_sided("put_bw", "GB/s", "put"),
+    ("Get", "bandwidth"): _one_sided("get_bw", "GB/s", "get"),
+    ("Put", "bi-directional bandwidth"): _one_sided("put_bibw", "GB/s", "put"),
+}
+NAMES = ", ".join(
+    dict.fromkeys(
+        f"osu_{printed.benchmark.name}" for printed in (*KNOWN.values(), *OF_WINDOWS.values())
+    )
+)
 
 
 def titles(printed: Printed) -> list[Title]:
@@ -144,7 +185,7 @@ def load(printed: Printed) -> Observations:
     table = Table(
         benchmark=benchmark,
         buffers=output.buffers or HOST,
-        ranks=2 if benchmark.family == "pt2pt" else None,
+        ranks=None if benchmark.family == "collective" else 2,
         window=output.window,
         rows=[row._replace(value=row.value * factor) for row in output.rows],
         mean=True,
@@ -156,6 +197,8 @@ def load(printed: Printed) -> Observations:
 
 def _known(title: re.Match[str]) -> Known | None:
     """None: of another library than MPI, or of a program that is not read."""
+    if of_windows := ONE_SIDED.fullmatch(title["of"]):
+        return OF_WINDOWS.get((of_windows["call"], of_windows["test"].lower()))
     of_mpi = OF_MPI.fullmatch(title["of"])
     return KNOWN.get(of_mpi["test"]) if of_mpi else None
 
@@ -185,6 +228,7 @@ def _parse(printed: Printed) -> Output:
         window=known.window or window,
         datatype=datatypes[0] if datatypes else UNSAID,
         validated=VALIDATION in columns or bool(told_wrong),
+        axes=_window_axes(file, lines, known) if known.benchmark.one_sided else {},
         slowest=MAXIMUM in columns,
         rows=rows,
     )
@@ -257,9 +301,29 @@ def _row(line: str, columns: list[str], benchmark: Benchmark, places: int) -> Ro
 def _axes(output: Output) -> dict[str, str]:
     """What is known of our axes: all messages of a window have one buffer (-b single)."""
     benchmark = output.known.benchmark
+    if benchmark.one_sided:  # each message of a window has its own part of it
+        return {"reuse": "fixed", **output.axes}
     if benchmark.family == "pt2pt":
         return {"reuse": "fixed" if output.known.window == 1 else "single"}
     return type_axis(benchmark, output.datatype)
+
+
+def _window_axes(file: Path, lines: list[str], known: Known) -> dict[str, str]:
+    """How the window was made and synchronised; UserError if that makes it another benchmark."""
+    win, sync = (
+        next((line.removeprefix(begin) for line in lines if line.startswith(begin)), "")
+        for begin in (WIN, SYNC)
+    )
+    if win not in WINS or sync not in SYNCS:
+        raise UserError(
+            f"{file} does not say how its window was made and synchronised: give the whole output,"
+            f" with the lines {WIN!r} and {SYNC!r}"
+        )
+    if known.window == 1 and SYNCS[sync] in HALVED:
+        raise UserError(
+            f"{file} is of {sync}, with which both ranks call in turn: give a run with -s flush"
+        )
+    return {"win": WINS[win], "sync": SYNCS[sync]}
 
 
 def _buffers(
@@ -271,11 +335,11 @@ def _buffers(
     all their buffers in its memory (osu_util_mpi.c, allocate_memory_coll); between pairs the last
     words of the command tell.
     """
-    said = [line for line in lines if line.startswith("# Send Buffer")]
+    said = [line for line in lines if line.startswith(BUFFERS_BEGIN)]
     found = BUFFERS.match(said[0]) if said else None
     if found:
         return f"{found['send']},{found['receive']}"
-    of_mpi = OF_MPI.fullmatch(title["of"])
+    of_mpi = OF_MPI.fullmatch(title["of"]) or ONE_SIDED.fullmatch(title["of"])
     accelerator = (of_mpi and of_mpi["accelerator"]) or ""
     if not said and not accelerator:
         return None
@@ -311,7 +375,8 @@ def _unsaid(output: Output) -> Iterator[str]:
                 " a column of it)."
             )
     elif output.known.window is None:
-        yield "All messages of a window have one buffer, unless -b multiple was given."
+        if not output.axes:
+            yield "All messages of a window have one buffer, unless -b multiple was given."
         if output.window is None:
             yield "How many messages were in flight is not known (64 unless -W was given)."
     if not output.validated:
