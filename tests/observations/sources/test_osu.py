@@ -293,7 +293,11 @@ def test_of_a_collective_operation_the_slowest_rank_counts(written: Path) -> Non
 
 @pytest.mark.parametrize(
     "title",
-    ["MPI Multi Latency Test", "MPI_Accumulate latency Test", "MPI_Get Multi Latency Test"],
+    [
+        "MPI Multi-threaded Latency Test",
+        "MPI_Accumulate latency Test",
+        "MPI_Get Multi Latency Test",
+    ],
 )
 def test_a_program_that_is_not_known_is_named(written: Path, title: str) -> None:
     """Nor are windows taken for messages, whatever their buffers."""
@@ -463,3 +467,37 @@ def test_windows_that_are_of_another_benchmark_are_refused(
     written.write_text(text + SIZES.format("Latency (us)"))
     with pytest.raises(UserError, match=match):
         load(written)
+
+
+@pytest.mark.parametrize(
+    ("title", "table", "found"),
+    [
+        (
+            "Multiple Bandwidth / Message Rate",
+            "# [ pairs: 3 ] [ window size: 32 ]\n# Size  MB/s  Messages/s\n8  16.00  2000000.00\n",
+            ("mbw_mr", 0.016, 32, "imported, 6 ranks"),
+        ),
+        (
+            "Multiple Bandwidth / Message Rate",
+            "# [ pairs: 1 ] [ window size: 64 ]\n# Size    MB/s\n8     16.00\n",
+            ("mbw_mr", 0.016, 64, "imported"),
+        ),
+        ("Multi Latency", "# Size   Latency (us)\n8   1.60\n", ("multi_lat", 1.6, 1, "some")),
+        (
+            "Multi Latency",
+            "# [ pairs: 2 ]\n# Size   Avg Latency(us)\n8   1.60\n",
+            ("multi_lat", 1.6, 1, "imported, 4 ranks"),
+        ),
+    ],
+)
+def test_several_pairs_are_as_many_as_the_file_says(
+    written: Path, title: str, table: str, found: tuple[str, float, int, str]
+) -> None:
+    written.write_text(f"# OSU MPI {title} Test v7.4\n{table}")
+    [each] = load(written).observed
+    name, value, window, path = found
+    assert (each.case.benchmark, each.window) == (name, window)
+    assert each.summary.median == pytest.approx(value)
+    told = each.launch.place.path
+    assert told == path if path != "some" else told == "imported, some ranks"
+    assert ("does not say how many ranks" in scope(written)) == (path == "some")

@@ -28,7 +28,7 @@ from nearpeak.observations.observed import Observations
 from nearpeak.observations.printed import Printed
 from nearpeak.observations.source import Title, Tool, titles_where
 from nearpeak.observations.sources.reductions import type_axis
-from nearpeak.terms.benchmarks import Benchmark, Metric
+from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule
 from nearpeak.terms.buffers import HOST
 from nearpeak.terms.identity import Who
 from nearpeak.terms.sizes import parse_bytes, quoted
@@ -69,14 +69,15 @@ MANAGED = "MANAGED"  # in the title, of collective operations
 WINDOW = re.compile(r"# .*\bwindow size: *(?P<window>\d+)\b", re.IGNORECASE)
 SIZE = re.compile(r"# ?Size\s")
 HEADING = re.compile(
-    r"# ?Size\s+((Avg )?Latency ?\((?P<time>us)\)|(Bi-)?Bandwidth ?\(MB/s\))(?P<more>.*)"
+    r"# ?Size\s+((Avg )?Latency ?\((?P<time>us)\)|(Bi-)?Bandwidth ?\(MB/s\)|MB/s)(?P<more>.*)"
 )
 DATATYPE = re.compile(r"# Datatype: MPI_(?P<type>\w+)\.")
 UNSAID = "float"  # of reductions in versions that do not say it: MPI_FLOAT (OMB 5.3's source)
+PAIRS = re.compile(r"# \[ pairs: (?P<pairs>\d+) \]")
 MINIMUM, MAXIMUM, ITERATIONS = "Min Latency(us)", "Max Latency(us)", "Iterations"
-VALIDATION = "Validation"
+VALIDATION, MESSAGES = "Validation", "Messages/s"
 TAIL = r"P\d+ Tail (?:Lat\(us\)|BW\(MB/s\))"
-NAMED = (MINIMUM, MAXIMUM, ITERATIONS, VALIDATION)
+NAMED = (MINIMUM, MAXIMUM, ITERATIONS, VALIDATION, MESSAGES)
 COLUMN = re.compile("|".join([*map(re.escape, NAMED), TAIL, r"\S+(?: \S+)*"]))
 # What looks like a row, or its beginning; and a whole one.
 ROW_LIKE = re.compile(r"\d+[KMG]?($|\s+-?(\d|nan\b|inf\b))", re.IGNORECASE)
@@ -92,6 +93,7 @@ class Known(NamedTuple):
     benchmark: Benchmark
     factor: float = 1.0  # from its column to our unit
     window: int | None = None  # messages in flight; None: the output need not say
+    pairs: bool = False  # any number of them
 
 
 class Output(NamedTuple):
@@ -100,12 +102,23 @@ class Output(NamedTuple):
     known: Known
     version: str
     buffers: str | None  # None: it does not say
+    ranks: int | None  # None: it does not say
     window: int | None
     datatype: str  # as ours are called
     validated: bool  # payloads were checked
     axes: dict[str, str]  # of a one-sided program those of its window
     slowest: bool  # there is a column of the slowest rank, or iteration
     rows: list[Row]
+
+
+def _of_pairs(name: str, metric: Metric, factor: float, window: int | None) -> Known:
+    """One of ours of any number of pairs at once."""
+    symmetric = metric.better == "lower"
+    ranks = RankRule("even", 2)
+    benchmark = Benchmark(
+        name, [metric], ranks, family="pt2pt", symmetric=symmetric, ceiling="measured"
+    )
+    return Known(benchmark, factor, window, pairs=True)
 
 
 # By the title of the program's output. Its rates are in MB/s (1e6). Not Reduce_scatter_block: its
@@ -116,6 +129,11 @@ KNOWN = {
     "Bandwidth": Known(message("bw", "GB/s", symmetric=False), 1e-3),
     "Bi-Directional Bandwidth": BIBW,
     "Bidirectional Bandwidth": BIBW,  # OMB 2
+    "Multi Latency": _of_pairs("multi_lat", Metric("multi_lat", "us", "lower"), 1.0, 1),
+    # Of two metrics the rate: the messages follow from it.
+    "Multiple Bandwidth / Message Rate": _of_pairs(
+        "mbw_mr", Metric("mbw", "GB/s", "higher"), 1e-3, None
+    ),
     **{
         f"{title} Latency": Known(collective(name))
         for title, name in (
@@ -181,11 +199,11 @@ def load(printed: Printed) -> Observations:
             not whole; or nobody could tell where its buffers were.
     """
     output = _parse(printed)
-    benchmark, factor, _ = output.known
+    benchmark, factor = output.known.benchmark, output.known.factor
     table = Table(
         benchmark=benchmark,
         buffers=output.buffers or HOST,
-        ranks=None if benchmark.family == "collective" else 2,
+        ranks=output.ranks,
         window=output.window,
         rows=[row._replace(value=row.value * factor) for row in output.rows],
         mean=True,
@@ -225,6 +243,7 @@ def _parse(printed: Printed) -> Output:
         known=known,
         version=title["version"] or title["old"] or "",
         buffers=_buffers(file, lines, title, known.benchmark),
+        ranks=_ranks(lines, known),
         window=known.window or window,
         datatype=datatypes[0] if datatypes else UNSAID,
         validated=VALIDATION in columns or bool(told_wrong),
@@ -232,6 +251,13 @@ def _parse(printed: Printed) -> Output:
         slowest=MAXIMUM in columns,
         rows=rows,
     )
+
+
+def _ranks(lines: list[str], known: Known) -> int | None:
+    """None: nobody says."""
+    if known.pairs:
+        return next((2 * int(said["pairs"]) for line in lines if (said := PAIRS.match(line))), None)
+    return None if known.benchmark.family == "collective" else 2
 
 
 def _check_one_table(file: Path, rows: list[Row], datatypes: list[str]) -> None:
@@ -365,8 +391,9 @@ def _unsaid(output: Output) -> Iterator[str]:
         yield "It names no buffers: they are taken as in host memory (H,H), OMB's default."
     else:
         yield f"Buffers are {output.buffers}, as it says."
-    if output.known.benchmark.family == "collective":
+    if output.ranks is None:
         yield "It does not say how many ranks there were."
+    if output.known.benchmark.family == "collective":
         if output.slowest:
             yield "Figures are those of the slowest rank, as ours are."
         else:
