@@ -482,6 +482,11 @@ def test_windows_that_are_of_another_benchmark_are_refused(
             "# [ pairs: 1 ] [ window size: 64 ]\n# Size    MB/s\n8     16.00\n",
             ("mbw_mr", 0.016, 64, "imported"),
         ),
+        (
+            "Multiple Bandwidth / Message Rate",
+            "# Size  Latency (us)\n# [ pairs: 2 ] [ window size: 64 ]\n# Size  MB/s\n8   16.00\n",
+            ("mbw_mr", 0.016, 64, "imported, 4 ranks"),
+        ),
         ("Multi Latency", "# Size   Latency (us)\n8   1.60\n", ("multi_lat", 1.6, 1, "some")),
         (
             "Multi Latency",

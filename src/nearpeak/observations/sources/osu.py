@@ -274,22 +274,26 @@ def _check_one_table(file: Path, rows: list[Row], datatypes: list[str]) -> None:
 
 def _table(file: Path, lines: list[str], benchmark: Benchmark) -> tuple[list[Row], list[str]]:
     """Its rows, and the columns behind the value. Lines of others around it are passed over."""
-    columns: list[str] | None = None
+    columns: list[str] = []
+    heading = ""  # the nearest above: osu_mbw_mr 5.6.1 has another program's above its own
     rows: list[Row] = []
     places = 2
     for number, line in enumerate(lines, 1):
         if SIZE.match(line):
-            columns = _columns(file, line, benchmark.main.unit == "us")
-        elif columns is not None and ROW_LIKE.match(line):
+            heading = line
+        elif heading and ROW_LIKE.match(line):
             if rows and line.isdigit() and int(line) <= rows[-1].size_bytes and number < len(lines):
                 continue  # sizes ascend: a shell's number of another thing
+            columns = _columns(file, heading, benchmark.main.unit == "us")
             places = 6 if not rows and SIX_PLACES.match(line) else places
             row = _row(line, columns, benchmark, places)
             if row is None:
                 told = f", whose figures have {PLACES[places]} decimals"
                 raise cut_off(file, number, line, told)
             rows.append(row)
-    return rows, columns or []
+    if heading and not rows:
+        columns = _columns(file, heading, benchmark.main.unit == "us")
+    return rows, columns
 
 
 def _columns(file: Path, line: str, of_times: bool) -> list[str]:
