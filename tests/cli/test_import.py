@@ -59,7 +59,7 @@ def test_standard_input_is_a_file(nearpeak: Nearpeak, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("stdin", "message"),
     [
-        (None, "- cannot be read: Bad file descriptor"),
+        (None, "- is empty: run the program again"),  # closed: the command opens it as empty
         (io.BytesIO(b"\n"), "- is empty: run the program again"),
         (io.BytesIO(b"of another tool\n"), "- holds no observations: give "),
     ],
