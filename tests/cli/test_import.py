@@ -59,7 +59,7 @@ def test_standard_input_is_a_file(nearpeak: Nearpeak, monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("stdin", "message"),
     [
-        (None, "- cannot be read: Bad file descriptor"),
+        (None, "- is empty: run the program again"),  # closed: the command opens it as empty
         (io.BytesIO(b"\n"), "- is empty: run the program again"),
         (io.BytesIO(b"of another tool\n"), "- holds no observations: give "),
     ],
@@ -108,7 +108,7 @@ def test_a_payload_that_was_wrong_is_status_1(nearpeak: Nearpeak, tmp_path: Path
         ("cut.txt", "cut.txt, line 3: '8     1.1' is not a whole row of the table"),
         ("binary.bin", "binary.bin holds no observations: give "),
         ("empty.txt", "empty.txt is empty: run the program again"),
-        ("new.txt", "new.txt is of nvbandwidth 'v7.0'; read are v0.6, v0.7, v0.8, v0.9"),
+        ("new.txt", "new.txt is of nvbandwidth 'v7.0'; read are v0.2, v0.4, v0.5, v0.6, v"),
         ("huge.txt", "huge.txt has more than 64 MiB: give the output of one program alone"),
     ],
 )
@@ -270,7 +270,7 @@ def test_every_importer_is_described() -> None:
         assert f"`{test}`" in text
     for version, mib in nvbandwidth.DEFAULT_MIB.items():
         assert f"{mib} MiB" in text
-        assert (version[1:] in text) or version in ("v0.7", "v0.8")  # in the midst of a span
+        assert (version[1:] in text) or "v0.2" < version < "v0.9"  # in the midst of a span
 
 
 def test_it_does_not_write_over_a_study(nearpeak: Nearpeak, study: Path, tmp_path: Path) -> None:

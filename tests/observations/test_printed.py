@@ -53,6 +53,69 @@ def test_tags_are_taken_off_for_every_tool(
     assert figures(text, tmp_path) == [1.1]
 
 
+# What no list could name: {n} is another number in each line.
+MARGINS = {
+    "a quotation": "> ",
+    "of a quotation": "> > ",
+    "kubectl logs --prefix": "[pod/bench-launcher-x{n}k/launcher] ",
+    "containers": "head-1  | ",
+    "clush, and pdsh": "node{n}: ",
+    "PALS": "x1000c0s{n}b0n0.cluster.example {n}: ",
+    "a journal": "May 01 12:00:{n:02} node17 bench[4711]: ",
+    "a job of CI": "2025-03-07T09:05:{n:02}.123456Z 01O ",
+    "a program that logs": "[2025-03-07, 09:05:{n:02} UTC] {{runner.py:93}} INFO - ",
+    "seconds": "17145612{n}.125 ",
+    "numbers of lines": "{n}| ",
+    "comments": "## ",
+}
+LISTS = {"JSON": '  "{line}",', "a notebook": '  "{line}\\n",', "Python": "  '{line}',"}
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("margin", MARGINS)
+def test_what_all_lines_have_before_them_is_taken_off(
+    outputs: Any, tool: str, margin: str, tmp_path: Path
+) -> None:
+    lines = outputs.BY_TOOL[tool].splitlines()
+    text = "".join(f"{MARGINS[margin].format(n=n)}{line}\n" for n, line in enumerate(lines, 8))
+    assert figures(f"Hello,\n\n{text}\nBye.\n", tmp_path) == [1.1]
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("kind", LISTS)
+def test_lists_of_strings_are_read(outputs: Any, tool: str, kind: str, tmp_path: Path) -> None:
+    lines = outputs.BY_TOOL[tool].splitlines()
+    text = "".join(f"{LISTS[kind].format(line=line)}\n" for line in lines)
+    assert figures(f"[\n{text}]\n", tmp_path) == [1.1]
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_blanks_and_line_ends_of_web_pages_are_none(
+    outputs: Any, tool: str, tmp_path: Path
+) -> None:
+    for text in (
+        outputs.BY_TOOL[tool].replace(" ", "\N{NO-BREAK SPACE}"),
+        outputs.BY_TOOL[tool].replace("\n", "<br>\n"),
+        outputs.BY_TOOL[tool].replace("\n", "\n<br />\n"),
+    ):
+        assert figures(text, tmp_path) == [1.1]
+
+
+def test_a_number_right_before_a_line_is_no_margin(outputs: Any, tmp_path: Path) -> None:
+    text = "".join(f"x12{line}\n" for line in outputs.BY_TOOL["osu"].splitlines())
+    with pytest.raises(UserError, match="holds no observations"):
+        figures(text, tmp_path)
+
+
+def test_a_crash_behind_a_margin_is_found(outputs: Any, tmp_path: Path) -> None:
+    (tmp_path / "out.txt").write_text(
+        "".join(f"> {line}\n" for line in outputs.BY_TOOL["osu"].splitlines())
+        + "> Segmentation fault\n"
+    )
+    [launch] = load(tmp_path / "out.txt").launches
+    assert launch.status == "crashed"
+
+
 @pytest.mark.parametrize("tool", TOOLS)
 def test_it_is_read_however_it_was_stored(outputs: Any, tool: str, tmp_path: Path) -> None:
     text = outputs.BY_TOOL[tool]
@@ -83,6 +146,15 @@ def test_it_is_read_however_it_was_stored(outputs: Any, tool: str, tmp_path: Pat
 )
 def test_what_else_is_within_a_line(line: str, left: str) -> None:
     assert lines_of(line) == [left]
+
+
+@pytest.mark.parametrize(
+    "tag",
+    ["[1,0]<stdout>:", "Fri Mar  7 09:05:01 2025[1,0]<stdout>:", "[1,0][node17:4711]<stdout>:"],
+)
+def test_a_lost_end_of_a_line_is_found_between_two_tags(tag: str) -> None:
+    assert lines_of(f"{tag}8     42.27{tag}16     83.66\n") == ["8     42.27", "16     83.66", ""]
+    assert lines_of("[1,0]<stdout>:8 [1,0]<stdout>: 42.27") == ["8  42.27"]
 
 
 def test_lines_keep_their_numbers() -> None:

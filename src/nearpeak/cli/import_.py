@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
 HELP = """Read what other tools printed, and make results and a report of it.
 
-It reads the output of OMB 5 to 7 (osu_latency, osu_bw, osu_bibw and the
-blocking collective operations), IMB-MPI1 and IMB-MPI1-GPU, nccl-tests,
-nvbandwidth 0.6 to 0.9, perftest (ib_write_bw and its like) and ucx_perftest;
+It reads the output of OMB 2 to 7 (osu_latency, osu_bw, osu_bibw and their
+like of several pairs, one-sided puts and gets, blocking collective
+operations), IMB-MPI1 and IMB-MPI1-GPU, nccl-tests, nvbandwidth 0.2 to 0.9,
+perftest (ib_write_bw and its like) and ucx_perftest;
 of nccl-tests, nvbandwidth and perftest also as JSON. FILE may be a pipe, and
 - is standard input. A file holds one run of one program, and is one launch
 of what it is called: NAME, or the file's own name without its ending. Files

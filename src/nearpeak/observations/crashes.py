@@ -48,6 +48,7 @@ SAID = re.compile(
             rf"(?:^|: |\d )\s*(?:{SIGNALS})\b",
             r"Caught signal \d+ \(",
             r"^terminate called after throwing",
+            r"^ASSERT in expression ",  # nvbandwidth
             r"Test (?:NCCL|CUDA|MPI) failure|: Test failure ",
             r"^Failed status \d+|^Completion with error at |^Failed to complete \w+ function",
         )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from nearpeak.errors import UserError
 from nearpeak.observations.observed import Observations
-from nearpeak.observations.printed import STANDARD_INPUT, Printed, read
+from nearpeak.observations.printed import STANDARD_INPUT, Printed, margins, read, without
 from nearpeak.observations.source import Title, in_words
 from nearpeak.observations.sources import all_tools, study
 from nearpeak.terms.sizes import quoted
@@ -25,7 +25,13 @@ def load(place: Path) -> Observations:
 
 def load_printed(printed: Printed) -> Observations:
     """Read the output of a tool; UserError if it is of no tool, of several runs, or unreadable."""
-    runs = {tool.name: titles for tool in all_tools() if (titles := tool.titles(printed))}
+    runs = _runs(printed)
+    if not runs:
+        headings = [tool.heading for tool in all_tools() if tool.heading]
+        bare = (without(printed, before) for before in margins(printed.lines, headings))
+        printed, runs = next(
+            ((each, found) for each in bare if (found := _runs(each))), (printed, runs)
+        )
     if not runs:
         raise _of_no_tool(printed)
     [tool, *others] = [tool for tool in all_tools() if tool.name in runs]
@@ -33,6 +39,11 @@ def load_printed(printed: Printed) -> Observations:
     if others or (len(titles) > 1 and not tool.several):
         raise _of_several(printed, titles)
     return tool.load(printed)
+
+
+def _runs(printed: Printed) -> dict[str, list[Title]]:
+    """The runs of each tool that has any."""
+    return {tool.name: titles for tool in all_tools() if (titles := tool.titles(printed))}
 
 
 def _of_several(printed: Printed, titles: list[Title]) -> UserError:

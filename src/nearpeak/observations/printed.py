@@ -21,9 +21,12 @@ MOST_BYTES = 64 << 20  # of a file: what tools print has some KiB
 LONGEST_LINE = 1000  # characters: longer ones are of no table
 ENCODINGS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"", "utf-8-sig"))
 LINE_END = re.compile(r"\r*\n|\r")
+QUOTES = ('"', "'")
+LIST_END = re.compile(r"""(?:\\n)?["'],?$""")  # of a string in a list: JSON, notebooks, Python
+WEB_BLANK = "\N{NO-BREAK SPACE}"  # in a blank's place in what was copied from a web page
 # Colours, also those whose escape character a log has lost, and all else that steers a terminal.
 STEERING = re.compile(
-    r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]"
+    r"\x1b[]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]"
     r"|\[\d{1,3}(?:;\d{1,3})*m|[\x00-\x08\x0b-\x1f\x7f]"
 )
 DAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
@@ -47,8 +50,12 @@ TAG = re.compile(
     rf"|{HOST}:\d+: |\d+: ?"
     r"|\((?:[^()]*, )?(?:rank|pid)=\d+[^()]*\) ?)"
 )
-# mpiexec -l tags each piece that it gets; Open MPI's -xml encloses it.
-WITHIN = re.compile(rf"\[\d+\] ?|\[\d+,\d+\]{STREAM}|</?std(?:out|err|diag)\b[^<>]*>(?!:)|&#010;")
+# mpiexec -l tags each piece that it gets; Open MPI's -xml encloses it; web pages end it.
+WITHIN = re.compile(
+    rf"\[\d+\] ?|\[\d+,\d+\]{STREAM}|</?std(?:out|err|diag)\b[^<>]*>(?!:)|&#010;|<br ?/?>"
+)
+# Where the end of a line was lost between two tags, a figure and the next line's size touch it.
+GLUED = re.compile(rf"(\s\d+\.\d\d)(?=(?:(?:{TIME})|\[[^\[\]<>]*\])*<stdout>:\d)")
 
 
 class Printed(NamedTuple):
@@ -112,8 +119,44 @@ def _too_long(place: Path) -> UserError:
 
 def lines_of(text: str) -> list[str]:
     """Split a text into lines as the program printed them; very long ones become empty."""
-    lines = LINE_END.split(text)
+    lines = LINE_END.split(GLUED.sub(r"\1\n", text))
     return [_untagged(line) if len(line) <= LONGEST_LINE else "" for line in lines]
+
+
+def margins(lines: Sequence[str], headings: Sequence[re.Pattern[str]]) -> list[re.Pattern[str]]:
+    """Collect what stands before the headings of tables, which every line may have before it.
+
+    A service, a shell on several hosts or somebody who quotes puts the same before each line; a
+    list of strings has its marks behind each, too.
+    """
+    ends = (LIST_END.sub("", line) for line in lines)
+    found = (heading.search(line) for line in ends for heading in headings)
+    before = dict.fromkeys(each.string[: each.start()] for each in found if each)
+    # A number that stands right before a line might be of the line.
+    shapes = (_margin(each) for each in before if each and not each[-1].isdigit())
+    return list(dict.fromkeys(shapes))
+
+
+def _margin(before: str) -> re.Pattern[str]:
+    """Match a line, as `line`, that has `before` before it, with whatever numbers and blanks."""
+    shapes = {"digit": r"\d+", "blank": r"\s+"}
+    mark = before.rstrip()
+    parts = re.finditer(r"(?P<digit>\d+)|(?P<blank>\s+)|\D", mark)
+    shape = "".join(shapes.get(part.lastgroup or "", re.escape(part[0])) for part in parts)
+    if mark.endswith(QUOTES):  # blanks behind it are of the line
+        return re.compile(f"{shape}(?P<line>.*?){LIST_END.pattern}")
+    blank = r"(?:\s|$)" if before != mark else ""
+    return re.compile(f"{shape}{blank}(?P<line>.*)")
+
+
+def without(printed: Printed, before: re.Pattern[str]) -> Printed:
+    """Take off a margin where it is; lines without it stay as they are."""
+    found = map(before.fullmatch, printed.lines)
+    lines = [
+        each["line"].strip() if each else line
+        for line, each in zip(printed.lines, found, strict=True)
+    ]
+    return printed._replace(lines=lines, crash=find_crash(lines))
 
 
 def _document(lines: Sequence[str]) -> str:
@@ -126,7 +169,7 @@ def _document(lines: Sequence[str]) -> str:
 
 
 def _untagged(line: str) -> str:
-    line = STEERING.sub("", line)
+    line = STEERING.sub("", line).replace(WEB_BLANK, " ")
     while tag := TAG.match(line):  # a time before the rank, or a launcher within a launcher
         line = line[tag.end() :]
     return WITHIN.sub(" ", line).strip()

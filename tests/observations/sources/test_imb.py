@@ -217,3 +217,47 @@ def test_a_refusal_says_why_each_table_is_not_read(
     with pytest.raises(UserError, match="holds no table that is read here: ") as raised:
         load(written)
     assert reason in str(raised.value)
+
+
+TABLE = f"{PINGPONG}            8  200  0.15  52.07\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "buffers"),
+    [
+        ("$ mpirun -n 2 IMB-MPI1 PingPong", "H,H"),
+        ("# /opt/imb/IMB-MPI1 -msglog 3:3 pingpong", "H,H"),
+        ("+ srun ./IMB-MPI1-GPU PingPong\n# ./IMB-MPI1-GPU PingPong", "D,D"),
+        ("mpirun PMB-MPI1", "H,H"),
+    ],
+)
+def test_tables_without_a_title_are_of_the_program_that_is_named(
+    written: Path, command: str, buffers: str
+) -> None:
+    written.write_text(f"{command}\n{TABLE}")
+    assert {observed.case.buffers for observed in load(written).observed} == {buffers}
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("# bin/IMB-RMA One_put_all", "is of IMB-RMA, which is not read here; read are IMB-MPI1"),
+        ("$ mpirun -n 2 IMB-P2P PingPong", "is of IMB-P2P, which is not read here"),
+        ("$ IMB-MPI1\n$ IMB-P2P", "and the title of the program is missing: add a line like"),
+        ("IMB-tests", "and the title of the program is missing: add a line like"),
+    ],
+)
+def test_other_programs_are_not_taken_for_one_that_is_read(
+    written: Path, command: str, message: str
+) -> None:
+    """Some of their tables have the same names."""
+    written.write_text(f"{command}\n{TABLE}")
+    with pytest.raises(UserError, match=message):
+        load(written)
+
+
+@pytest.mark.parametrize("ranks", ["#processes = 2", "( #processes = 2 )"])
+def test_ranks_stand_in_brackets_in_old_ones(written: Path, ranks: str) -> None:
+    title = "#    PALLAS MPI Benchmark Suite V2.2, MPI-1 part\n"
+    written.write_text(title + TABLE.replace("#processes = 2", ranks))
+    assert [each.summary.median for each in load(written).observed] == [0.15]

@@ -324,3 +324,29 @@ def test_an_operation_must_fit_its_table(written: Path, program: str, row: str, 
         UserError, match=f"is said to be of {program}_perf, but its numbers {words}"
     ):
         load(written)
+
+
+BLANKS = "#  size  count  type  redop  time  algbw  busbw  error  time  algbw  busbw  error\n"
+BLANK = "   1024    256   float          9.5   0.01   0.01    {}   9.0   0.01   0.01    N/A\n"
+
+
+@pytest.mark.parametrize("error", ["N/A", "0e+00", "1e-07"])
+def test_a_column_that_old_ones_leave_blank_is_none(written: Path, error: str) -> None:
+    """How numbers are combined, where they are only moved."""
+    start = f"{CONFIG}{STARTING.format('alltoall')}{DEVICES}{BLANKS}"
+    row = BLANK.format(error)
+    written.write_text(f"{start}{row}{END}")
+    [observation] = load(written).observed
+    assert (observation.case.x, observation.summary.median) == (512, 9.5)
+    for cut in (row.replace("    N/A\n", "\n"), row.replace("9.5", "   ")):
+        written.write_text(f"{start}{cut}{END}")
+        with pytest.raises(UserError, match="is not a whole row of the table"):
+            load(written)
+
+
+@pytest.mark.parametrize("operation", ["all_reduce", "reduce", "reduce_scatter"])
+def test_what_adds_up_is_not_left_blank(written: Path, operation: str) -> None:
+    start = f"{CONFIG}{STARTING.format(operation)}{DEVICES}{BLANKS}"
+    written.write_text(f"{start}{BLANK.format('0e+00')}{END}")
+    with pytest.raises(UserError, match="but its numbers are not added up"):
+        load(written)

@@ -94,7 +94,14 @@ def test_one_gpu_has_a_table_and_no_matrix(written: Path) -> None:
 
 @pytest.mark.parametrize(
     ("version", "more", "mib"),
-    [("v0.6", "", 64), ("v0.9", "", 512), ("v0.8", "bufferSize: 1024\n", 1024)],
+    [
+        ("v0.2", "", 64),
+        ("v0.4", "", 64),
+        ("v0.5", "", 64),
+        ("v0.6", "", 64),
+        ("v0.9", "", 512),
+        ("v0.8", "bufferSize: 1024\n", 1024),
+    ],
 )
 def test_the_size_is_the_default_unless_it_was_written_into_the_file(
     written: Path, version: str, more: str, mib: int
@@ -115,7 +122,7 @@ def test_the_size_can_be_a_member_of_the_json(written: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (TEXT.replace("v0.8", "v0.5", 1), "is of nvbandwidth 'v0.5'; read are v0.6, v0.7, v0.8, v"),
+        (TEXT.replace("v0.8", "v0.1", 1), "is of nvbandwidth 'v0.1'; read are v0.2, v0.4, v0.5, v"),
         (TEXT[: TEXT.index("SUM device_to_host")], "device_to_host_memcpy_ce did not come to its"),
         (TEXT[: TEXT.index("memcpy CE GPU(row) <-> GPU(column) Read2")], "did not come to its end"),
         (TEXT.replace("Waived: ", "Running all_to_host_memcpy_ce.", 1), "all_to_host_memcpy_ce "),
@@ -144,3 +151,22 @@ def test_a_testcase_that_failed_is_named(written: Path) -> None:
     written.write_text(TEXT.replace("Waived: ", "Running one_to_all_read_ce.\nError: no memory"))
     [scope] = {library.scope for library in load(written).libraries}
     assert "one_to_all_read_ce" in scope
+
+
+@pytest.mark.parametrize("name", ["host_to_device_memcpy_ce", "device_to_host_memcpy_sm"])
+def test_a_matrix_is_named_by_its_sum(written: Path, name: str) -> None:
+    """Where somebody left out the line before it."""
+    head = "nvbandwidth Version: v0.8\n...\nmemcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)\n"
+    matrix = f"           0\n 0     12.98\n\nSUM {name} 12.98\n"
+    written.write_text(head + matrix)
+    assert [each.summary.median for each in load(written).observed] == [12.98]
+    written.write_text(head + matrix[: matrix.index("SUM")])
+    with pytest.raises(UserError, match="the last matrix did not come to its end: give the whole"):
+        load(written)
+
+
+def test_a_testcase_that_was_given_up_is_told_with_the_reason(written: Path) -> None:
+    head = "nvbandwidth Version: v0.8\nRunning device_to_device_memcpy_read_ce.\n"
+    written.write_text(f"{head}ASSERT in expression flag == 0 in void f() : memcpy.cpp:165\n")
+    with pytest.raises(UserError, match=r"its end, as line 3 says: ASSERT in .* again"):
+        load(written)

@@ -123,7 +123,49 @@ def test_buffers_that_are_not_named_are_said_to_be_taken_as_host() -> None:
     assert "names no buffers: they are taken as in host memory" in scope(FILES / "bw.txt")
 
 
-@pytest.mark.parametrize("more", ["", "# Send Buffer on SOMETHING (S)\n"])
+ON_GPUS = HEAD.replace("MPI", "MPI-CUDA")
+
+
+@pytest.mark.parametrize(
+    ("command", "buffers"),
+    [
+        ("$ srun -n 2 osu_latency -m 1:8 -d cuda D D", "D,D"),
+        ("mpirun -n 2 ./pt2pt/osu_latency H D | tee out.txt", "H,D"),
+        ("+ mpiexec -n 2 /opt/omb/osu_latency D H -i 10 > out.txt 2>&1", "D,H"),
+        ("""bash -c 'osu_latency MD MH'""", "M,M"),
+        ("osu_latency D D\nosu_latency D D; osu_bw H H", "D,D"),
+    ],
+)
+def test_buffers_are_those_of_the_command(written: Path, command: str, buffers: str) -> None:
+    """OMB 7.4 and later do not tell them."""
+    written.write_text(f"{command}\n{ON_GPUS}1  1.00\n")
+    assert {each.case.buffers for each in load(written).observed} == {buffers}
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "buffers"),
+    [("CUDA", "D,D"), ("ROCM", "D,D"), ("OPENACC", "D,D"), ("CUDA MANAGED", "M,M")],
+)
+def test_collective_operations_have_the_memory_of_their_title(
+    written: Path, accelerator: str, buffers: str
+) -> None:
+    written.write_text(
+        f"# OSU MPI-{accelerator} Allreduce Latency Test v7.5\n"
+        "# Size       Avg Latency(us)\n8     1.20\n"
+    )
+    assert {each.case.buffers for each in load(written).observed} == {buffers}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "",
+        "# Send Buffer on SOMETHING (S)\n",
+        "$ osu_latency -d cuda\n",  # or the rest of the command is in another line
+        "$ osu_bw D D\n",
+        "$ osu_latency D D\n$ osu_latency H D\n",
+    ],
+)
 def test_of_an_accelerator_the_buffers_must_be_named(written: Path, more: str) -> None:
     written.write_text(
         HEAD.replace("MPI", "MPI-CUDA").replace("# Size", f"{more}# Size") + "1  1.00"
@@ -196,6 +238,16 @@ def test_a_row_that_is_not_whole_is_named(written: Path, row: str) -> None:
         load(written)
 
 
+@pytest.mark.parametrize("number", ["0", "4", "8"])
+def test_a_number_behind_the_table_is_no_row(written: Path, number: str) -> None:
+    """As a status that a script prints; at the very end it may be of a row that was cut off."""
+    written.write_text(f"{HEAD}4   1.00\n8   1.10\n{number}\n")
+    assert [each.case.x for each in load(written).observed] == [4, 8]
+    written.write_text(f"{HEAD}4   1.00\n8   1.10\n{number}")
+    with pytest.raises(UserError, match="is not a whole row"):
+        load(written)
+
+
 @pytest.mark.parametrize(
     ("text", "match"),
     [
@@ -241,7 +293,11 @@ def test_of_a_collective_operation_the_slowest_rank_counts(written: Path) -> Non
 
 @pytest.mark.parametrize(
     "title",
-    ["MPI Multi Latency Test", "MPI_Put Latency Test", "MPI_Get-CUDA Bandwidth Test"],
+    [
+        "MPI Multi-threaded Latency Test",
+        "MPI_Accumulate latency Test",
+        "MPI_Get Multi Latency Test",
+    ],
 )
 def test_a_program_that_is_not_known_is_named(written: Path, title: str) -> None:
     """Nor are windows taken for messages, whatever their buffers."""
@@ -308,6 +364,26 @@ def test_titles_of_any_age_are_known(written: Path, title: str, version: str) ->
     assert (found.libraries[0].version, found.observed[0].summary.median) == (version, 1.1)
 
 
+OMB_2 = "# OSU MPI {} Test (Version 2.1)\n# Size\t\t{} (MB/s)\n1\t\t0.425076\n8\t\t3.391638\n"
+
+
+@pytest.mark.parametrize(
+    ("title", "heading"),
+    [("Bandwidth", "Bandwidth"), ("Bidirectional Bandwidth", "Bi-Bandwidth")],
+)
+def test_rates_of_old_ones_have_six_decimals(written: Path, title: str, heading: str) -> None:
+    text = OMB_2.format(title, heading)
+    written.write_text(text)
+    assert [each.summary.median for each in load(written).observed] == [
+        pytest.approx(0.425076e-3),
+        pytest.approx(3.391638e-3),
+    ]
+    for cut in (text[:-2], text[:-5]):
+        written.write_text(cut)
+        with pytest.raises(UserError, match="not a whole row of the table, whose figures have six"):
+            load(written)
+
+
 def test_several_types_of_numbers_are_named(written: Path) -> None:
     one = "# Datatype: MPI_{}.\n# Size       Avg Latency(us)\n4     1.20\n"
     written.write_text(
@@ -315,3 +391,118 @@ def test_several_types_of_numbers_are_named(written: Path) -> None:
     )
     with pytest.raises(UserError, match="holds several tables, of int, float: give a file with"):
         load(written)
+
+
+PUT = "# OSU MPI_{} Test v7.4\n# Window creation: MPI_Win_{}\n# Synchronization: MPI_Win_{}\n"
+SIZES = "# Size          {}\n8     2.00\n"
+
+
+@pytest.mark.parametrize(
+    ("title", "ways", "name", "value", "axes"),
+    [
+        ("Put Latency", ("allocate", "flush"), "put_latency", 2.0, ("allocated", "flush")),
+        ("Get latency", ("create", "lock/unlock"), "get_latency", 2.0, ("created", "lock")),
+        ("Put Bandwidth", ("create_dynamic", "fence"), "put_bw", 0.002, ("dynamic", "fence")),
+        (
+            "Put Bi-directional Bandwidth",
+            ("allocate", "post/start/complete/wait"),
+            "put_bibw",
+            0.002,
+            ("allocated", "pscw"),
+        ),
+        (
+            "Get Bandwidth",
+            ("allocate", "flush_local"),
+            "get_bw",
+            0.002,
+            ("allocated", "flush_local"),
+        ),
+    ],
+)
+def test_one_sided_programs_say_how_their_window_was_made_and_synchronised(
+    written: Path, title: str, ways: tuple[str, str], name: str, value: float, axes: tuple[str, str]
+) -> None:
+    heading = "Latency (us)" if "atency" in title else "Bandwidth (MB/s)"
+    written.write_text(PUT.format(title, *ways) + SIZES.format(heading))
+    [each] = load(written).observed
+    assert each.case.benchmark == name
+    assert each.summary.median == pytest.approx(value)
+    assert each.case.axes == {"reuse": "fixed", "win": axes[0], "sync": axes[1]}
+    assert each.launch.place.path == "imported"
+    assert "one buffer" not in scope(written)
+
+
+@pytest.mark.parametrize(
+    ("text", "buffers"),
+    [
+        ("# Rank 0 Memory on DEVICE (D) and Rank 1 Memory on HOST (H)\n", "D,H"),
+        ("$ osu_put_latency -d cuda D D\n", "D,D"),
+        ("# Rank 0 Memory on MANAGED (M) and Rank 1 Memory on MANAGED (M)\n", "M,M"),
+    ],
+)
+def test_memory_of_windows_is_told_in_other_words(written: Path, text: str, buffers: str) -> None:
+    title = PUT.format("Put-CUDA Latency", "create", "flush")
+    written.write_text(title + text + SIZES.format("Latency (us)"))
+    assert {each.case.buffers for each in load(written).observed} == {buffers}
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        (
+            PUT.format("Put Latency", "allocate", "fence"),
+            "with which both ranks call in turn: give",
+        ),
+        (
+            PUT.format("Get Latency", "create", "post/start/complete/wait"),
+            "both ranks call in turn",
+        ),
+        (PUT.format("Put Latency", "shared", "flush"), "does not say how its window was made and"),
+        ("# OSU MPI_Put Latency Test v7.4\n", "does not say how its window was made and synchron"),
+    ],
+)
+def test_windows_that_are_of_another_benchmark_are_refused(
+    written: Path, text: str, match: str
+) -> None:
+    written.write_text(text + SIZES.format("Latency (us)"))
+    with pytest.raises(UserError, match=match):
+        load(written)
+
+
+@pytest.mark.parametrize(
+    ("title", "table", "found"),
+    [
+        (
+            "Multiple Bandwidth / Message Rate",
+            "# [ pairs: 3 ] [ window size: 32 ]\n# Size  MB/s  Messages/s\n8  16.00  2000000.00\n",
+            ("mbw_mr", 0.016, 32, "imported, 6 ranks"),
+        ),
+        (
+            "Multiple Bandwidth / Message Rate",
+            "# [ pairs: 1 ] [ window size: 64 ]\n# Size    MB/s\n8     16.00\n",
+            ("mbw_mr", 0.016, 64, "imported"),
+        ),
+        (
+            "Multiple Bandwidth / Message Rate",
+            "# Size  Latency (us)\n# [ pairs: 2 ] [ window size: 64 ]\n# Size  MB/s\n8   16.00\n",
+            ("mbw_mr", 0.016, 64, "imported, 4 ranks"),
+        ),
+        ("Multi Latency", "# Size   Latency (us)\n8   1.60\n", ("multi_lat", 1.6, 1, "some")),
+        (
+            "Multi Latency",
+            "# [ pairs: 2 ]\n# Size   Avg Latency(us)\n8   1.60\n",
+            ("multi_lat", 1.6, 1, "imported, 4 ranks"),
+        ),
+    ],
+)
+def test_several_pairs_are_as_many_as_the_file_says(
+    written: Path, title: str, table: str, found: tuple[str, float, int, str]
+) -> None:
+    written.write_text(f"# OSU MPI {title} Test v7.4\n{table}")
+    [each] = load(written).observed
+    name, value, window, path = found
+    assert (each.case.benchmark, each.window) == (name, window)
+    assert each.summary.median == pytest.approx(value)
+    told = each.launch.place.path
+    assert told == path if path != "some" else told == "imported, some ranks"
+    assert ("does not say how many ranks" in scope(written)) == (path == "some")

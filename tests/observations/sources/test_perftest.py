@@ -175,6 +175,7 @@ def test_json_of_times(written: Path) -> None:
             changed(BW_average=-193.78, MsgRate=-0.36),
             "BW_average is -193.78, and nothing is below 0",
         ),
+        (TIMES.replace("[usec]", "[cycles]"), "has times in cycles: run it without --output-cy"),
         (JSON[:-20], r"is not the whole JSON of perftest \("),
         (changed(MsgRate=0.001), "does not say in which unit its rate is"),
         (JSON.replace("BW_average", "bw"), "has no 'BW_average' among its results: run it without"),
@@ -208,3 +209,47 @@ def test_the_heading_is_read_with_any_margin(written: Path, trimmed: Callable[[s
 def test_queue_pairs_of_old_versions(written: Path) -> None:
     written.write_text(RATES.replace("Number of qps   : 1", "Number of qp's running 2"))
     assert first(written).launch.who.settings == "write-q2"
+
+
+def other_end(text: str) -> str:
+    """What the server prints: its addresses are the client's, the other way round."""
+    turned = text.replace("local", "<>").replace("remote", "local").replace("<>", "remote")
+    return f"\n* Waiting for client to connect... *\n{turned}"
+
+
+def mixed(one: str, other: str) -> str:
+    pairs = zip(one.splitlines(), other.splitlines()[2:], strict=True)
+    return "".join(f"{first}\n{second}\n" for first, second in pairs)
+
+
+@pytest.mark.parametrize("text", [RATES, TIMES, RATES.replace("BW Test", "Bidirectional BW Test")])
+def test_server_and_client_in_one_file_are_one_run(written: Path, text: str) -> None:
+    written.write_text(text)
+    alone = [each.summary.median for each in load(written).observed]
+    other = other_end(text)
+    for both in (text + other, other + text, mixed(text, other), mixed(text, other) + "\n"):
+        written.write_text(both)
+        [launch] = {id(each.launch): each.launch for each in load(written).observed}.values()
+        assert launch.status == "ok"
+        assert [each.summary.median for each in load(written).observed] == alone
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (RATES + other_end(RATES).replace("23100.25", "23100.26"), "of 65536 bytes differ: give"),
+        ("initializing CUDA\n" + RATES + other_end(RATES), "one alone had its buffers in a GPU"),
+        (RATES + other_end(RATES).replace("0x3a2f1c", "0x3a2f1d"), "is of 2 runs, RDMA_Write BW"),
+        (RATES + other_end(RATES).replace("RDMA_Write", "RDMA_Read"), "is of 2 runs, RDMA_Write"),
+    ],
+)
+def test_ends_that_do_not_fit_are_refused(written: Path, text: str, message: str) -> None:
+    written.write_text(text)
+    with pytest.raises(UserError, match=message):
+        load(written)
+
+
+def test_buffers_of_both_ends_may_be_in_gpus(written: Path) -> None:
+    gpu = "initializing CUDA\n"
+    written.write_text(gpu + RATES + gpu + other_end(RATES))
+    assert {each.case.buffers for each in load(written).observed} == {"D,D"}

@@ -153,3 +153,58 @@ def test_old_versions_have_neither_stages_nor_a_window(
     assert {(round(each.summary.median, 6), each.window, each.case.buffers) for each in found} == {
         (median, window, "D,D")
     }
+
+
+@pytest.mark.parametrize(
+    ("command", "found", "buffers"),
+    [
+        ("$ ucx_perftest node2 -t tag_bw -s 4096 -n 100", ("tag", "bw", 4096), "H,H"),
+        ("+ ./bin/ucx_perftest 10.0.0.1 -t ucp_am_lat -m cuda", ("am", "latency", 8), "D,D"),
+        ("ucx_perftest -t tag_lat -m cuda,host -s 16 b > out.txt", ("tag", "latency", 16), "D,H"),
+        ("ucx_perftest -t tag_bw &\nucx_perftest -t tag_bw localhost", ("tag", "bw", 8), "H,H"),
+    ],
+)
+def test_the_command_of_a_client_says_what_it_measured(
+    written: Path, command: str, found: tuple[str, str, int], buffers: str
+) -> None:
+    client = LOOPBACK[LOOPBACK.index("+--------------+-") :]
+    client = "\n".join(line for line in client.splitlines() if ":  " not in line[:20])
+    written.write_text(f"{command}\n{client}\nFinal:  1000  1.1  1.2  1.3  4.0  5.0  600  700\n")
+    [each] = figures(written)
+    assert each[:3] == found
+    assert "are those of the commands" in scope(written)
+    assert {each.case.buffers for each in load(written).observed} == {buffers}
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ucx_perftest node2 -t tag_bw -s $((1 << 20))",
+        "ucx_perftest node2 -t put_lat -s 8",
+        "ucx_perftest node2 -t tag_bw -s 8\nucx_perftest node2 -t tag_bw -s 16",
+        "ucx_perftest node2 -t tag_bw -m gaudi",
+        "ucx_perftest node2 -t ; echo",
+        "ucx_perftest node2 -t tag_bw -b tests.txt",
+        "ucx_perftest node2",
+    ],
+)
+def test_commands_that_do_not_tell_are_no_help(written: Path, command: str) -> None:
+    written.write_text(f"{command}\n{CLIENT[: CLIENT.index('Final')]}Final: 9 1 1 1 1 1 1 1\n")
+    with pytest.raises(UserError, match="does not say which test and size it is of: run it with"):
+        load(written)
+
+
+def test_old_headings_have_the_memory_of_the_command(written: Path) -> None:
+    old = "".join(line for line in LOOPBACK.splitlines(True) if " memory: " not in line)
+    written.write_text(old)
+    with pytest.raises(UserError, match="does not say in which memory its buffers were, as older"):
+        load(written)
+    written.write_text(f"ucx_perftest -t tag_bw -s 4096 -m rocm\n{old}")
+    assert {each.case.buffers for each in load(written).observed} == {"D,D"}
+
+
+def test_another_program_with_such_tables_is_not_taken_for_it(written: Path) -> None:
+    text = "".join(line for line in LOOPBACK.splitlines(True) if "| API: " not in line)
+    written.write_text(text)
+    with pytest.raises(UserError, match=r"a heading without '. API: .*', which ucx_perf"):
+        load(written)

@@ -40,11 +40,14 @@ TITLE = re.compile(
 )
 READ = "MPI-1"  # the part that is read
 PARTS = {READ: "MPI1", "MPI-2": "EXT", "MPI-IO": "IO"}  # by their programs, which others have as is
-STARTED = re.compile(r"# (?P<program>\S*IMB-MPI1\S*) ?(?P<words>.*)")
+# The command, as IMB prints it, or a shell; the names of others say as well which part it is.
+COMMAND = re.compile(
+    r"(?P<program>\S*\b[IP]MB-(?P<part>[A-Z][A-Z\d]+)(?![A-Za-z\d])\S*) ?(?P<words>.*)"
+)
 GPU = "IMB-MPI1-GPU"  # in the name of the program, with any suffix
 BEGIN = re.compile(r"# Benchmarking (?P<name>\S+)$")
 DATATYPE = re.compile(r"# MPI_Datatype for reductions\s*:\s*MPI_(?P<type>\w+)")
-RANKS = re.compile(r"# #processes = (?P<ranks>\d+)$")
+RANKS = re.compile(r"# (?:\( )?#processes = (?P<ranks>\d+)(?: \))?$")
 GROUPS = re.compile(r"# \( ?(?P<groups>\d+) groups? of (?P<ranks>\d+) processes")  # of -multi
 LARGEST = re.compile(r"# Maximum message length in bytes: *(?P<size>\d+)")
 LAST = "# All processes entering MPI_Finalize"
@@ -131,17 +134,28 @@ class Section:
 
 
 def titles(printed: Printed) -> list[Title]:
-    """Find the runs of all parts of the suite, also of those that are not read."""
+    """Find the runs of all parts of the suite, also of those that are not read; of tables without a
+    title by the one program that the file names."""
 
     def program(line: str) -> str | None:
         title = TITLE.match(line)
         return _program(title["part"]) if title else None
 
-    return titles_where(printed.lines, program)
+    found = titles_where(printed.lines, program)
+    if found or not any(map(BEGIN.match, printed.lines)):
+        return found
+    named = titles_where(printed.lines, _named)
+    return named[:1] if len({title.program for title in named}) == 1 else []
 
 
 def _program(part: str) -> str:
     return f"IMB-{PARTS.get(part, part)}"
+
+
+def _named(line: str) -> str | None:
+    """The program that a command names."""
+    command = COMMAND.search(line)
+    return _program(command["part"]) if command else None
 
 
 def load(printed: Printed) -> Observations:
@@ -152,11 +166,11 @@ def load(printed: Printed) -> Observations:
             its buffers were.
     """
     file, lines = printed.file, printed.lines
-    title = next(found for line in lines if (found := TITLE.match(line)))
-    if title["part"] != READ:
+    title = next((found for line in lines if (found := TITLE.match(line))), None)
+    program = titles(printed)[0].program
+    if program != _program(READ):
         raise UserError(
-            f"{file} is of {_program(title['part'])}, which is not read here; read are IMB-MPI1 and"
-            " IMB-MPI1-GPU"
+            f"{file} is of {program}, which is not read here; read are IMB-MPI1 and IMB-MPI1-GPU"
         )
     buffers = _buffers(file, lines)
     kind = next((found["type"].lower() for line in lines if (found := DATATYPE.match(line))), "")
@@ -172,7 +186,7 @@ def load(printed: Printed) -> Observations:
     if times > 1:
         raise UserError(f"{file} holds several tables of {name}: give one of them")
     scope = " ".join(_unsaid(sections, sorted(passed)))
-    told = library(WHO, title["version"], "Intel MPI Benchmarks", scope)
+    told = library(WHO, title["version"] if title else "", "Intel MPI Benchmarks", scope)
     tables = [_table(section, buffers, kind) for section in read]
     return observations(printed, told, tables, "IMB", _missing(lines, sections[-1]))
 
@@ -186,7 +200,9 @@ def _missing(lines: list[str], last: Section) -> str:
 
 
 def _buffers(file: Path, lines: list[str]) -> str:
-    started = next((found for line in lines if (found := STARTED.match(line))), None)
+    commands = [found for line in lines if (found := COMMAND.search(line))]
+    own = (found for found in commands if found.string.startswith("# "))  # IMB's own line of it
+    started = next(own, commands[0] if commands else None)
     if started is None or GPU not in started["program"]:
         return HOST
     chosen = re.search(r"-mem_alloc_type (\S+)", started["words"])

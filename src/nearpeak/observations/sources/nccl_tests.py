@@ -307,6 +307,10 @@ def _columns(file: Path, number: int, line: str) -> list[str]:
 def _measured(file: Path, number: int, line: str, columns: list[str]) -> Measured:
     """Of what is not in place: the first of two columns of one name."""
     words = line.split()
+    if len(words) == len(columns) - 1 and ADDED in columns:
+        at = columns.index(ADDED)
+        if FIGURE.match(words[at]):  # old ones leave it blank where they only move bytes
+            words.insert(at, NOT_COMBINED)
     if len(words) < len(columns) or (len(words) > len(columns) and columns[-1] != TIMESTAMP):
         raise cut_off(file, number, line)
     row: dict[str, str] = {}

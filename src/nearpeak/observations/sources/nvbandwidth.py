@@ -9,7 +9,6 @@ of read and write tests the other way round.
 
 import re
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -37,8 +36,12 @@ WHO = Who("nvbandwidth")
 HEADING = re.compile(r"memcpy (?:CE|SM) .*bandwidth \(GB/s\)")  # of a matrix
 TITLE = re.compile(r"nvbandwidth Version: (?P<version>\S+)")
 JSON_MARK = re.compile(r'"nvbandwidth"\s*:\s*\{')
-# Of each version that is read, what it copies at once where -b does not say otherwise.
-DEFAULT_MIB = {"v0.6": 64, "v0.7": 512, "v0.8": 512, "v0.9": 512}
+# Of each version that is read, what it copies at once where -b does not say otherwise. 0.3 calls
+# itself 0.2; 0.1 prints 0.00 where there is no access.
+DEFAULT_MIB = {
+    **dict.fromkeys(("v0.2", "v0.4", "v0.5", "v0.6"), 64),
+    **dict.fromkeys(("v0.7", "v0.8", "v0.9"), 512),
+}
 BEYOND_CACHES_MIB = 256  # the cache of no GPU has half of that
 BUFFER_SIZE = re.compile(r"bufferSize: (?P<mib>\d+)\s*$")
 SMALLER = "You have chosen a buffer size that is smaller than the default"
@@ -183,15 +186,16 @@ def _parsed(printed: Printed) -> Output:
     matrices: list[Matrix] = []
     passed: list[str] = []
     running = ""  # of which nothing was told yet
+    headed = False  # by the line before it, where the testcase is not named
     columns: int | None = None
     rows: list[list[str]] = []
     for number, line in enumerate(lines, 1):
         if (found := RUNNING.match(line)) or (running and columns is None and ENDED.match(line)):
             if running and (columns is not None or found):
-                raise _cut_short(file, running)
+                raise _cut_short(printed, running)
             passed += [running] if running else []
             running, columns = found["name"] if found else "", None
-        elif running and HEADER.match(line):
+        elif (running or headed) and HEADER.match(line):
             columns, rows = len(line.split()), []
         elif columns is not None and (found := SUM.match(line)):
             matrices.append(Matrix(found["key"], rows))
@@ -202,8 +206,9 @@ def _parsed(printed: Printed) -> Output:
             if len(words) != columns or not all(map(PRINTED.match, words)):
                 raise cut_off(file, number, line)
             rows.append(words)
-    if running:
-        raise _cut_short(file, running)
+        headed = HEADING.match(line) is not None
+    if running or columns is not None:
+        raise _cut_short(printed, running or "the last matrix")
     return Output(
         version=version,
         mib=sizes[0] if sizes else None,
@@ -219,10 +224,11 @@ def _devices(lines: Iterable[str]) -> dict[int, str]:
     return {int(of["number"]): f"{int(of['domain'], 16):04x}:{of['bus']}.0" for of in found}
 
 
-def _cut_short(file: Path, testcase: str) -> UserError:
-    return UserError(
-        f"{file}: {testcase} did not come to its end: give the whole output of the program"
-    )
+def _cut_short(printed: Printed, what: str) -> UserError:
+    told = f"{printed.file}: {what} did not come to its end"
+    if printed.crash:
+        return UserError(f"{told}, as {printed.crash}: run it again")
+    return UserError(f"{told}: give the whole output of the program")
 
 
 def _decoded(printed: Printed) -> Output:

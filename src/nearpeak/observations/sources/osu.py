@@ -3,17 +3,18 @@
 
 A file is one launch. Of the machine, the library and where the ranks ran it says nothing. What is
 printed stands in OMB's c/util/osu_util.c (print_header) and c/util/osu_util_mpi.c
-(print_preamble, print_only_header).
+(print_preamble, print_only_header, print_header_one_sided).
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from nearpeak.errors import UserError
 from nearpeak.observations.imported import (
+    PAIR,
     Row,
     Table,
     collective,
@@ -27,7 +28,7 @@ from nearpeak.observations.observed import Observations
 from nearpeak.observations.printed import Printed
 from nearpeak.observations.source import Title, Tool, titles_where
 from nearpeak.observations.sources.reductions import type_axis
-from nearpeak.terms.benchmarks import Benchmark
+from nearpeak.terms.benchmarks import Benchmark, Metric, RankRule
 from nearpeak.terms.buffers import HOST
 from nearpeak.terms.identity import Who
 from nearpeak.terms.sizes import parse_bytes, quoted
@@ -38,26 +39,50 @@ ANY_TITLE = re.compile(
     r"(?:# ?)?(?P<title>(?:OSU|OMB) (?P<of>.+) Test)"
     r"(?: v(?P<version>\S+)| \(Version (?P<old>\S+)\))?"
 )
-OF_MPI = re.compile(r"MPI(?P<accelerator>-\w+)? (?P<test>.+)")
+OF_MPI = re.compile(r"MPI(?P<accelerator>-\w+(?: MANAGED)?)? (?P<test>.+)")
+ONE_SIDED = re.compile(r"MPI_(?P<call>Put|Get)(?P<accelerator>-\w+)? (?P<test>.+)")
 BUFFERS = re.compile(
-    r"# Send Buffer on \w+ \((?P<send>[HDM])[HD]?\)"
-    r" and Receive Buffer on \w+ \((?P<receive>[HDM])[HD]?\)$"
+    r"# (?:Send Buffer|Rank 0 Memory) on \w+ \((?P<send>[HDM])[HD]?\)"
+    r" and (?:Receive Buffer|Rank 1 Memory) on \w+ \((?P<receive>[HDM])[HD]?\)$"
 )
+BUFFERS_BEGIN = ("# Send Buffer", "# Rank 0 Memory")
+# Of one-sided programs the axes `win` and `sync`, by what they print.
+WIN = "# Window creation: "
+WINS = {
+    "MPI_Win_allocate": "allocated",
+    "MPI_Win_create": "created",
+    "MPI_Win_create_dynamic": "dynamic",
+}
+SYNC = "# Synchronization: "
+SYNCS = {
+    "MPI_Win_flush": "flush",
+    "MPI_Win_flush_local": "flush_local",
+    "MPI_Win_lock/unlock": "lock",
+    "MPI_Win_lock_all/unlock_all": "lock_all",
+    "MPI_Win_fence": "fence",
+    "MPI_Win_post/start/complete/wait": "pscw",
+}
+HALVED = ("fence", "pscw")  # latencies: both ranks call in turn, and half of the time is told
+KIND = "H|D|M[HD]?"  # of a buffer, in the command
+IN_COMMAND = rf"\b.*?\s(?P<send>{KIND})\s+(?P<receive>{KIND})(?=$|[\s;&|>)\"'])"
+MANAGED = "MANAGED"  # in the title, of collective operations
 WINDOW = re.compile(r"# .*\bwindow size: *(?P<window>\d+)\b", re.IGNORECASE)
 SIZE = re.compile(r"# ?Size\s")
 HEADING = re.compile(
-    r"# ?Size\s+((Avg )?Latency ?\((?P<time>us)\)|(Bi-)?Bandwidth ?\(MB/s\))(?P<more>.*)"
+    r"# ?Size\s+((Avg )?Latency ?\((?P<time>us)\)|(Bi-)?Bandwidth ?\(MB/s\)|MB/s)(?P<more>.*)"
 )
 DATATYPE = re.compile(r"# Datatype: MPI_(?P<type>\w+)\.")
 UNSAID = "float"  # of reductions in versions that do not say it: MPI_FLOAT (OMB 5.3's source)
+PAIRS = re.compile(r"# \[ pairs: (?P<pairs>\d+) \]")
 MINIMUM, MAXIMUM, ITERATIONS = "Min Latency(us)", "Max Latency(us)", "Iterations"
-VALIDATION = "Validation"
+VALIDATION, MESSAGES = "Validation", "Messages/s"
 TAIL = r"P\d+ Tail (?:Lat\(us\)|BW\(MB/s\))"
-NAMED = (MINIMUM, MAXIMUM, ITERATIONS, VALIDATION)
+NAMED = (MINIMUM, MAXIMUM, ITERATIONS, VALIDATION, MESSAGES)
 COLUMN = re.compile("|".join([*map(re.escape, NAMED), TAIL, r"\S+(?: \S+)*"]))
 # What looks like a row, or its beginning; and a whole one.
 ROW_LIKE = re.compile(r"\d+[KMG]?($|\s+-?(\d|nan\b|inf\b))", re.IGNORECASE)
-FIGURE = r"\d+\.\d\d"  # OMB's FLOAT_PRECISION: with fewer decimals it was cut off
+PLACES = {2: "two", 6: "six"}  # OMB's FLOAT_PRECISION; rates of OMB 2: with fewer it was cut off
+SIX_PLACES = re.compile(r"\S+\s+\d+\.\d{6}\b")
 SHAPES = {ITERATIONS: r"\d+", VALIDATION: "Pass|Fail"}  # of what is no figure
 WRONG = re.compile(r"DATA VALIDATION ERROR: .* on message size (?P<size>\d+)\.?$")
 
@@ -68,6 +93,7 @@ class Known(NamedTuple):
     benchmark: Benchmark
     factor: float = 1.0  # from its column to our unit
     window: int | None = None  # messages in flight; None: the output need not say
+    pairs: bool = False  # any number of them
 
 
 class Output(NamedTuple):
@@ -76,19 +102,38 @@ class Output(NamedTuple):
     known: Known
     version: str
     buffers: str | None  # None: it does not say
+    ranks: int | None  # None: it does not say
     window: int | None
     datatype: str  # as ours are called
     validated: bool  # payloads were checked
+    axes: dict[str, str]  # of a one-sided program those of its window
     slowest: bool  # there is a column of the slowest rank, or iteration
     rows: list[Row]
 
 
+def _of_pairs(name: str, metric: Metric, factor: float, window: int | None) -> Known:
+    """One of ours of any number of pairs at once."""
+    symmetric = metric.better == "lower"
+    ranks = RankRule("even", 2)
+    benchmark = Benchmark(
+        name, [metric], ranks, family="pt2pt", symmetric=symmetric, ceiling="measured"
+    )
+    return Known(benchmark, factor, window, pairs=True)
+
+
 # By the title of the program's output. Its rates are in MB/s (1e6). Not Reduce_scatter_block: its
 # sizes are of all ranks' blocks, ours of one, and how many ranks there were is not printed.
+BIBW = Known(message("bibw", "GB/s"), 1e-3)
 KNOWN = {
     "Latency": Known(message("latency", "us"), window=1),
     "Bandwidth": Known(message("bw", "GB/s", symmetric=False), 1e-3),
-    "Bi-Directional Bandwidth": Known(message("bibw", "GB/s"), 1e-3),
+    "Bi-Directional Bandwidth": BIBW,
+    "Bidirectional Bandwidth": BIBW,  # OMB 2
+    "Multi Latency": _of_pairs("multi_lat", Metric("multi_lat", "us", "lower"), 1.0, 1),
+    # Of two metrics the rate: the messages follow from it.
+    "Multiple Bandwidth / Message Rate": _of_pairs(
+        "mbw_mr", Metric("mbw", "GB/s", "higher"), 1e-3, None
+    ),
     **{
         f"{title} Latency": Known(collective(name))
         for title, name in (
@@ -110,7 +155,27 @@ KNOWN = {
 }
 
 
-NAMES = ", ".join(f"osu_{printed.benchmark.name}" for printed in KNOWN.values())
+def _one_sided(name: str, unit: str, call: Literal["put", "get"]) -> Known:
+    """One of ours that moves data without the other rank."""
+    of_times, both = unit == "us", name == "put_bibw"
+    metrics = [Metric(name, unit, "lower" if of_times else "higher")]
+    benchmark = Benchmark(name, metrics, PAIR, family="rma", symmetric=both, one_sided=call)
+    return Known(benchmark, 1.0 if of_times else 1e-3, 1 if of_times else None)
+
+
+# By the call and the test, whose letters are of other cases in some versions.
+OF_WINDOWS = {
+    ("Put", "latency"): _one_sided("put_latency", "us", "put"),
+    ("Get", "latency"): _one_sided("get_latency", "us", "get"),
+    ("Put", "bandwidth"): _one_sided("put_bw", "GB/s", "put"),
+    ("Get", "bandwidth"): _one_sided("get_bw", "GB/s", "get"),
+    ("Put", "bi-directional bandwidth"): _one_sided("put_bibw", "GB/s", "put"),
+}
+NAMES = ", ".join(
+    dict.fromkeys(
+        f"osu_{printed.benchmark.name}" for printed in (*KNOWN.values(), *OF_WINDOWS.values())
+    )
+)
 
 
 def titles(printed: Printed) -> list[Title]:
@@ -134,11 +199,11 @@ def load(printed: Printed) -> Observations:
             not whole; or nobody could tell where its buffers were.
     """
     output = _parse(printed)
-    benchmark, factor, _ = output.known
+    benchmark, factor = output.known.benchmark, output.known.factor
     table = Table(
         benchmark=benchmark,
         buffers=output.buffers or HOST,
-        ranks=2 if benchmark.family == "pt2pt" else None,
+        ranks=output.ranks,
         window=output.window,
         rows=[row._replace(value=row.value * factor) for row in output.rows],
         mean=True,
@@ -150,6 +215,8 @@ def load(printed: Printed) -> Observations:
 
 def _known(title: re.Match[str]) -> Known | None:
     """None: of another library than MPI, or of a program that is not read."""
+    if of_windows := ONE_SIDED.fullmatch(title["of"]):
+        return OF_WINDOWS.get((of_windows["call"], of_windows["test"].lower()))
     of_mpi = OF_MPI.fullmatch(title["of"])
     return KNOWN.get(of_mpi["test"]) if of_mpi else None
 
@@ -175,13 +242,22 @@ def _parse(printed: Printed) -> Output:
     return Output(
         known=known,
         version=title["version"] or title["old"] or "",
-        buffers=_buffers(file, lines, accelerated="-" in title["of"].split()[0]),
+        buffers=_buffers(file, lines, title, known.benchmark),
+        ranks=_ranks(lines, known),
         window=known.window or window,
         datatype=datatypes[0] if datatypes else UNSAID,
         validated=VALIDATION in columns or bool(told_wrong),
+        axes=_window_axes(file, lines, known) if known.benchmark.one_sided else {},
         slowest=MAXIMUM in columns,
         rows=rows,
     )
+
+
+def _ranks(lines: list[str], known: Known) -> int | None:
+    """None: nobody says."""
+    if known.pairs:
+        return next((2 * int(said["pairs"]) for line in lines if (said := PAIRS.match(line))), None)
+    return None if known.benchmark.family == "collective" else 2
 
 
 def _check_one_table(file: Path, rows: list[Row], datatypes: list[str]) -> None:
@@ -198,17 +274,26 @@ def _check_one_table(file: Path, rows: list[Row], datatypes: list[str]) -> None:
 
 def _table(file: Path, lines: list[str], benchmark: Benchmark) -> tuple[list[Row], list[str]]:
     """Its rows, and the columns behind the value. Lines of others around it are passed over."""
-    columns: list[str] | None = None
+    columns: list[str] = []
+    heading = ""  # the nearest above: osu_mbw_mr 5.6.1 has another program's above its own
     rows: list[Row] = []
+    places = 2
     for number, line in enumerate(lines, 1):
         if SIZE.match(line):
-            columns = _columns(file, line, benchmark.main.unit == "us")
-        elif columns is not None and ROW_LIKE.match(line):
-            row = _row(line, columns, benchmark)
+            heading = line
+        elif heading and ROW_LIKE.match(line):
+            if rows and line.isdigit() and int(line) <= rows[-1].size_bytes and number < len(lines):
+                continue  # sizes ascend: a shell's number of another thing
+            columns = _columns(file, heading, benchmark.main.unit == "us")
+            places = 6 if not rows and SIX_PLACES.match(line) else places
+            row = _row(line, columns, benchmark, places)
             if row is None:
-                raise cut_off(file, number, line, ", whose figures have two decimals")
+                told = f", whose figures have {PLACES[places]} decimals"
+                raise cut_off(file, number, line, told)
             rows.append(row)
-    return rows, columns or []
+    if heading and not rows:
+        columns = _columns(file, heading, benchmark.main.unit == "us")
+    return rows, columns
 
 
 def _columns(file: Path, line: str, of_times: bool) -> list[str]:
@@ -223,10 +308,11 @@ def _columns(file: Path, line: str, of_times: bool) -> list[str]:
     return columns
 
 
-def _row(line: str, columns: list[str], benchmark: Benchmark) -> Row | None:
+def _row(line: str, columns: list[str], benchmark: Benchmark, places: int) -> Row | None:
     """None: it is not whole. Of a collective operation the columns of the least and the most are of
     ranks, and the most is what our figures are of."""
-    shapes = [r"\d+[KMGkmg]?", FIGURE, *(SHAPES.get(name, FIGURE) for name in columns)]
+    figure = rf"\d+\.\d{{{places}}}"
+    shapes = [r"\d+[KMGkmg]?", figure, *(SHAPES.get(name, figure) for name in columns)]
     if not re.fullmatch(r"\s+".join(f"(?:{shape})" for shape in shapes) + r"\s*", line):
         return None
     size, value, *others = line.split()
@@ -245,27 +331,58 @@ def _row(line: str, columns: list[str], benchmark: Benchmark) -> Row | None:
 def _axes(output: Output) -> dict[str, str]:
     """What is known of our axes: all messages of a window have one buffer (-b single)."""
     benchmark = output.known.benchmark
+    if benchmark.one_sided:  # each message of a window has its own part of it
+        return {"reuse": "fixed", **output.axes}
     if benchmark.family == "pt2pt":
         return {"reuse": "fixed" if output.known.window == 1 else "single"}
     return type_axis(benchmark, output.datatype)
 
 
-def _buffers(file: Path, lines: list[str], *, accelerated: bool) -> str | None:
+def _window_axes(file: Path, lines: list[str], known: Known) -> dict[str, str]:
+    """How the window was made and synchronised; UserError if that makes it another benchmark."""
+    win, sync = (
+        next((line.removeprefix(begin) for line in lines if line.startswith(begin)), "")
+        for begin in (WIN, SYNC)
+    )
+    if win not in WINS or sync not in SYNCS:
+        raise UserError(
+            f"{file} does not say how its window was made and synchronised: give the whole output,"
+            f" with the lines {WIN!r} and {SYNC!r}"
+        )
+    if known.window == 1 and SYNCS[sync] in HALVED:
+        raise UserError(
+            f"{file} is of {sync}, with which both ranks call in turn: give a run with -s flush"
+        )
+    return {"win": WINS[win], "sync": SYNCS[sync]}
+
+
+def _buffers(
+    file: Path, lines: list[str], title: re.Match[str], benchmark: Benchmark
+) -> str | None:
     """Those of both ranks; None where the output does not say, and its title names no accelerator.
 
-    Programs with a title of an accelerator do not always say (OMB 7.4): in host memory, OMB's
-    default, such buffers hardly were.
+    From OMB 7.4 on, programs with a title of an accelerator do not say. Collective operations have
+    all their buffers in its memory (osu_util_mpi.c, allocate_memory_coll); between pairs the last
+    words of the command tell.
     """
-    said = [line for line in lines if line.startswith("# Send Buffer")]
+    said = [line for line in lines if line.startswith(BUFFERS_BEGIN)]
     found = BUFFERS.match(said[0]) if said else None
     if found:
         return f"{found['send']},{found['receive']}"
-    if said or accelerated:
-        raise UserError(
-            f"{file} does not say in which memory its buffers were: add the line that tells it"
-            " above the table, as '# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)'"
-        )
-    return None
+    of_mpi = OF_MPI.fullmatch(title["of"]) or ONE_SIDED.fullmatch(title["of"])
+    accelerator = (of_mpi and of_mpi["accelerator"]) or ""
+    if not said and not accelerator:
+        return None
+    if not said and benchmark.family == "collective":
+        return "M,M" if MANAGED in accelerator else "D,D"
+    command = re.compile(f"osu_{benchmark.name}{IN_COMMAND}")
+    named = {(each["send"][0], each["receive"][0]) for each in map(command.search, lines) if each}
+    if not said and len(named) == 1:
+        return ",".join(named.pop())
+    raise UserError(
+        f"{file} does not say in which memory its buffers were: add the line that tells it"
+        " above the table, as '# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)'"
+    )
 
 
 def _unsaid(output: Output) -> Iterator[str]:
@@ -278,8 +395,9 @@ def _unsaid(output: Output) -> Iterator[str]:
         yield "It names no buffers: they are taken as in host memory (H,H), OMB's default."
     else:
         yield f"Buffers are {output.buffers}, as it says."
-    if output.known.benchmark.family == "collective":
+    if output.ranks is None:
         yield "It does not say how many ranks there were."
+    if output.known.benchmark.family == "collective":
         if output.slowest:
             yield "Figures are those of the slowest rank, as ours are."
         else:
@@ -288,7 +406,8 @@ def _unsaid(output: Output) -> Iterator[str]:
                 " a column of it)."
             )
     elif output.known.window is None:
-        yield "All messages of a window have one buffer, unless -b multiple was given."
+        if not output.axes:
+            yield "All messages of a window have one buffer, unless -b multiple was given."
         if output.window is None:
             yield "How many messages were in flight is not known (64 unless -W was given)."
     if not output.validated:

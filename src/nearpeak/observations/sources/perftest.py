@@ -7,7 +7,7 @@ perftest_parameters.c (of 4.5 to 26.04): print_report_bw, print_report_lat.
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,11 +53,14 @@ SIZE, COUNT = "#bytes", "#iterations"
 QPS = re.compile(r"\bNumber of qp(?:s|'s running)\s*:?\s*(?P<number>\d+)")
 DEPTH = re.compile(r"\bTX depth\s*:\s*(?P<number>\d+)")
 CONNECTION = re.compile(r"\bConnection type\s*:\s*(?P<kind>\w+)")
+ADDRESS = re.compile(r"(?P<end>local|remote) address: .*\bQPN (?P<qpn>\w+) PSN (?P<psn>\w+)")
 DEVICE = re.compile(r"\bDevice\s*:\s*(?P<name>\S+)")
 GPU = re.compile(r"\binitializing CUDA|\ballocated GPU buffer|\bUse (ROCm|MUSA) memory\s*: ON")
+GPU_BEGIN = re.compile(r"\binitializing CUDA|\bUse (ROCm|MUSA) memory\s*: ON")  # once of an end
 GBS = {"MB/sec": 1.048576e-3, "MiB/sec": 1.048576e-3, "Gb/sec": 0.125}  # both are of 2^20 bytes
 # Of several columns the first that is there: a median, or a mean where a run was timed as a whole.
 MEDIAN, MEAN, LEAST = "t_typical[usec]", "t_avg[usec]", "t_min[usec]"
+TIMES = ("t_typical[", "t_avg[")
 RATE = "BW average"
 
 SENT = message("latency", "us")  # of a ping-pong: half of the time there and back
@@ -81,6 +84,7 @@ class Output(NamedTuple):
     device: str
     gpu: bool  # the buffers of the end that wrote it were in a GPU
     tables: int = 1  # how many there are
+    both: bool = False  # server and client printed into the file
     missing: str = ""  # what the end of the output lacks
 
 
@@ -93,7 +97,20 @@ def titles(printed: Printed) -> list[Title]:
         title = ANY_TITLE.fullmatch(line)
         return title["title"] if title else None
 
-    return titles_where(printed.lines, program)
+    found = titles_where(printed.lines, program)
+    return found[:1] if _both_ends(found, printed.lines) else found
+
+
+def _both_ends(titles: Sequence[Title], lines: list[str]) -> bool:
+    """One run, of which server and client printed into one file: the addresses of each are the
+    other's."""
+    found = [each for each in map(ADDRESS.match, lines) if each]
+    ends = {
+        end: Counter(each.group("qpn", "psn") for each in found if each["end"] == end)
+        for end in ("local", "remote")
+    }
+    same = len(titles) == 2 and titles[0].program == titles[1].program
+    return same and bool(found) and ends["local"] == ends["remote"]
 
 
 def load(printed: Printed) -> Observations:
@@ -132,6 +149,11 @@ def load(printed: Printed) -> Observations:
 def _check_once(file: Path, output: Output) -> None:
     """UserError where a size is there several times."""
     size, times = Counter(row.size_bytes for row in output.rows).most_common(1)[0]
+    if times > 1 and output.both:
+        raise UserError(
+            f"{file} is of both ends of a run, whose figures of {size} bytes differ: give the"
+            " output of the client alone"
+        )
     if times > 1 and output.tables > 1:
         raise UserError(f"{file} holds several tables: run it without --report-both")
     if times > 1:
@@ -155,21 +177,33 @@ def _parsed(printed: Printed) -> Output:
     file, lines = printed.file, printed.lines
     title = next(found["title"] for line in lines if (found := ANY_TITLE.fullmatch(line)))
     _test(file, title)
+    starts = titles_where(lines, lambda line: title if line == title else None)
+    both = _both_ends(starts, lines)
+    on_gpus = sum(GPU_BEGIN.search(line) is not None for line in lines)
+    if both and on_gpus == 1:
+        raise UserError(
+            f"{file} is of both ends of a run, of which one alone had its buffers in a GPU: give"
+            " the output of one end"
+        )
     columns: list[str] = []
     rows: list[Row] = []
     tables, closed = 0, False
+    told: set[str] = set()
     for number, line in enumerate(lines, 1):
         if HEADING.match(line):
             columns = COLUMN.findall(line)
             tables += 1
         elif columns and ROW_LIKE.match(line):
-            rows.append(_row(file, number, columns, line))
+            if not both or line not in told:  # server and client print the same
+                rows.append(_row(file, number, columns, line))
+            told.add(line)
         elif rows:
             closed = closed or RULE.match(line) is not None
     whole = closed or len(rows) < 2 or rows[-1].size_bytes == LARGEST
     return Output(
         title=title,
         tables=tables,
+        both=both,
         missing="" if whole else "the output ends without the line that closes its table",
         rows=rows,
         mean=MEDIAN not in columns,
@@ -189,7 +223,8 @@ def _said(what: re.Pattern[str], lines: list[str]) -> str:
 def _row(file: Path, number: int, columns: list[str], line: str) -> Row:
     words = line.split()
     values = dict(zip(columns, words, strict=False))
-    name = next((name for name in columns if name.startswith((RATE, MEDIAN))), MEAN)
+    name = next((name for name in columns if name.startswith((RATE, *TIMES))), MEAN)
+    factor = _factor(file, name)
     least = values.get(LEAST)
     figures = [values.get(name, ""), *([least] if least is not None else [])]
     counts = [values.get(SIZE, ""), values.get(COUNT, "")]
@@ -201,16 +236,24 @@ def _row(file: Path, number: int, columns: list[str], line: str) -> Row:
         raise cut_off(file, number, line)
     if float(values[name]) < 0:
         raise _below_zero(f"{file}, line {number}: {name} is {values[name]}")
-    unit = name[name.index("[") + 1 : -1]
-    factor = GBS.get(unit) if name.startswith(RATE) else 1.0
-    if factor is None:
-        raise UserError(f"{file} has rates in {unit}; read are {', '.join(GBS)}")
     return Row(
         size_bytes=int(values[SIZE]),
         value=float(values[name]) * factor,
         minimum=float(least) if least else None,
         iterations=int(values[COUNT]),
     )
+
+
+def _factor(file: Path, column: str) -> float:
+    """From the unit of a column to ours."""
+    unit = column[column.index("[") + 1 : -1]
+    if column.startswith(RATE):
+        if unit not in GBS:
+            raise UserError(f"{file} has rates in {unit}; read are {', '.join(GBS)}")
+        return GBS[unit]
+    if unit != "usec":
+        raise UserError(f"{file} has times in {unit}: run it without --output-cycles (-C)")
+    return 1.0
 
 
 def _below_zero(words: str) -> UserError:

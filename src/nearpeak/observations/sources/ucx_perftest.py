@@ -50,9 +50,14 @@ MEMORIES = {
     **dict.fromkeys(("cuda", "rocm", "ze-device"), "D"),
     **dict.fromkeys(("cuda-managed", "rocm-managed", "ze-managed"), "M"),
 }
+# The command of either end, where the file has it.
+COMMAND = re.compile(rf"\b{NAME}\b(?P<words>.*? -t .*)")
+WHOLE = re.compile(r"\d{1,18}")
+OPTION = re.compile(r"(?<!\S)-(?P<name>[tsmb])\s*(?P<value>[^\s;&|]+)")
 HOW_TO = (
-    "run it with -l, or give the outputs of server and client in one file, or name the tests of a"
-    " batch file by what they are, as tag_lat_8"
+    "run it with -l, or give the outputs of server and client in one file, or the client's below"
+    " its command with -t, -s and -m, or name the tests of a batch file by what they are, as"
+    " tag_lat_8"
 )
 TIME, RATE = message("latency", "us"), message("bw", "GB/s", symmetric=False)
 
@@ -130,10 +135,13 @@ def load(printed: Printed) -> Observations:
     file, lines = printed.file, printed.lines
     if any(map(CSV.match, lines)):
         raise UserError(f"{file} is a table of commas: run it without -v")
-    told, figures = list(_told(file, lines)), list(_figures(file, lines))
+    told, figures = list(_told(file, _with_memory(lines))), list(_figures(file, lines))
     by_names = not told and any(found.name for found in figures)
     if by_names:
         told = [_named(file, found.name) for found in figures]
+    by_commands = not told
+    if by_commands:
+        told = _of_commands(lines, len(figures))
     if not told:
         raise UserError(f"{file} does not say which test and size it is of: {HOW_TO}")
     if not figures:
@@ -163,7 +171,7 @@ def load(printed: Printed) -> Observations:
     ]
     if any(len({row.size_bytes for row in table.rows}) < len(table.rows) for table in tables):
         raise UserError(f"{file} has several figures of one test and size: give each run alone")
-    scope = " ".join(_unsaid(by_names=by_names, medians=medians))
+    scope = " ".join(_unsaid(by_names=by_names, by_commands=by_commands, medians=medians))
     return observations(printed, library(WHO, "", "UCX", scope, mpi=False), tables, NAME)
 
 
@@ -184,15 +192,68 @@ def _told(file: Path, lines: list[str]) -> Iterator[Test]:
 def _test(file: Path, said: dict[str, str]) -> Test:
     words, api = said.get("Test", ""), said.get("API", "")
     kind = BY_WORDS.get(words) if api == PROTOCOLS else None
+    if not api:
+        raise UserError(
+            f"{file} has a heading without '| API: ...', which ucx_perftest has: tables of other"
+            " programs like it are not read"
+        )
     if kind is None:
         raise UserError(f"{file} is of {words!r} ({api}); read are the tests {', '.join(BY_NAME)}")
     memories = [said.get(f"{end} memory", "") for end in ("Send", "Recv")]
+    if not any(memories):
+        raise UserError(
+            f"{file} does not say in which memory its buffers were, as older versions do not: add"
+            " the lines '| Send memory: host |' and '| Recv memory: host |' below its 'Test'"
+        )
     unknown = [memory for memory in memories if memory not in MEMORIES]
     size, window = said.get("Message size", ""), said.get("Window size", "")
-    if unknown or not size.isdigit():
+    if unknown or not size.isdecimal():
         raise UserError(f"{file}: the heading of {words!r} is not whole: give the whole output")
-    in_flight = 1 if kind.of_times else int(window) if window.isdigit() else None
+    in_flight = 1 if kind.of_times else int(window) if window.isdecimal() else None
     return Test(kind, int(size), ",".join(MEMORIES[memory] for memory in memories), in_flight)
+
+
+def _commands(lines: list[str]) -> list[dict[str, str]]:
+    """The options of all commands that name a test, without those of batch files."""
+    found = [dict(OPTION.findall(each["words"])) for each in map(COMMAND.search, lines) if each]
+    return [options for options in found if "t" in options and "b" not in options]
+
+
+def _memories(options: dict[str, str]) -> list[str]:
+    """Of sender and receiver: -m names one for both, or both."""
+    send, _, receive = options.get("m", "host").partition(",")
+    return [send, receive or send]
+
+
+def _with_memory(lines: list[str]) -> list[str]:
+    """The server's heading, with the memory that its command names where an old one tells none."""
+    named = {tuple(_memories(options)) for options in _commands(lines) if "m" in options}
+    tests = [at for at, line in enumerate(lines, 1) if line.startswith("| Test: ")]
+    if len(named) != 1 or any(line.startswith("| Send memory: ") for line in lines):
+        return lines
+    [(send, receive)] = named
+    told = [f"| Send memory: {send} |", f"| Recv memory: {receive} |"]
+    for at in reversed(tests):
+        lines = [*lines[:at], *told, *lines[at:]]
+    return lines
+
+
+def _of_commands(lines: list[str], runs: int) -> list[Test]:
+    """What the commands name, in order; empty where that does not fit the figures."""
+    commands = _commands(lines)
+    if len(commands) == 2 * runs and commands[::2] == commands[1::2]:  # of the servers, too
+        commands = commands[::2]
+    tests = [test for test in map(_of_command, commands) if test]
+    return tests if len(tests) == len(commands) == runs else []
+
+
+def _of_command(options: dict[str, str]) -> Test | None:
+    """None where it is a test that is not read, or a shell made its size."""
+    kind, size = BY_NAME.get(options["t"]), options.get("s", "8")
+    memories = [MEMORIES.get(memory) for memory in _memories(options)]
+    if kind is None or not WHOLE.fullmatch(size) or None in memories:
+        return None
+    return Test(kind, int(size), ",".join(map(str, memories)), 1 if kind.of_times else None)
 
 
 def _named(file: Path, name: str) -> Test:
@@ -247,7 +308,7 @@ def _value(test: Test, found: Figures) -> float:
     return time_us if test.kind.of_times else rate * GBS
 
 
-def _unsaid(*, by_names: bool, medians: bool) -> Iterator[str]:
+def _unsaid(*, by_names: bool, by_commands: bool, medians: bool) -> Iterator[str]:
     """What the figures are, and what the file leaves open."""
     times = "medians, where another percentile was asked for means," if not medians else "medians"
     yield (
@@ -261,6 +322,8 @@ def _unsaid(*, by_names: bool, medians: bool) -> Iterator[str]:
             "Tests and sizes are what the batch files call them; buffers are taken as in host"
             " memory, the default."
         )
+    if by_commands:
+        yield "Tests, sizes and memory are those of the commands, or the defaults."
 
 
-TOOL = Tool(NAME, titles, load, several=True)
+TOOL = Tool(NAME, titles, load, several=True, heading=HEADING)
