@@ -13,6 +13,7 @@
 #include "layer/probe.hpp"
 #include "layer/receive.hpp"
 #include "layer/send.hpp"
+#include "layer/support.hpp"
 #include "layer/types.hpp"
 #include "layer/window_calls.hpp"
 #include "layer/world.hpp"
@@ -145,6 +146,28 @@ inline int done(For<&MPI_Comm_disconnect>, MPI_Comm* comm) {
   return free_comm(comm, NEARPEAK_REAL(MPI_Comm_disconnect));
 }
 inline int done(For<&MPI_Type_free>, MPI_Datatype* type) { return free_type(type); }
+
+// What applications ask.
+inline int done(For<&MPI_Comm_get_info>, MPI_Comm comm, MPI_Info* info) {
+  return with_kinds(NEARPEAK_REAL(MPI_Comm_get_info)(comm, info), info);
+}
+inline int done(For<&MPI_Info_get>, MPI_Info info, const char* key, int room, char* value,
+                int* flag) {
+  return get_info(info, key, room, value, flag);
+}
+inline int done(For<&MPI_Info_get_valuelen>, MPI_Info info, const char* key, int* length,
+                int* flag) {
+  return get_info_length(info, key, length, flag);
+}
+#if NEARPEAK_MPI_LEVEL >= 40
+inline int done(For<&MPI_Session_get_info>, MPI_Session session, MPI_Info* info) {
+  return with_kinds(NEARPEAK_REAL(MPI_Session_get_info)(session, info), info);
+}
+inline int done(For<&MPI_Info_get_string>, MPI_Info info, const char* key, int* room, char* value,
+                int* flag) {
+  return get_info_string(info, key, room, value, flag);
+}
+#endif
 
 inline int done(For<&MPI_Finalize>) {
   end();

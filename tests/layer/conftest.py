@@ -116,3 +116,15 @@ def windows(
     """That which has windows."""
     folder = tmp_path_factory.mktemp("windows")
     return built(installed(request.param), "windows", folder, fake_cuda)
+
+
+@pytest.fixture(scope="session", params=["openmpi", "mpich"])
+def uses(
+    request: pytest.FixtureRequest,
+    installed: Callable[[str], Library],
+    fake_cuda: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Application:
+    """That which does beside sending what applications do."""
+    folder = tmp_path_factory.mktemp("uses")
+    return built(installed(request.param), "uses", folder, fake_cuda)

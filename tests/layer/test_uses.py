@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Uses of MPI that applications have beside sending, with the layer."""
+
+from typing import Any
+
+import pytest
+from layer_programs import cases_of
+
+CASES = cases_of("uses")
+
+
+@pytest.fixture(scope="session")
+def of_two(uses: Any) -> Any:
+    """All cases between two ranks, which have a device each."""
+    return uses.run(*CASES)
+
+
+@pytest.fixture(scope="session")
+def of_three(uses: Any) -> Any:
+    """All between three, of which two share a device, with MPI's calls open to several threads."""
+    return uses.run("--multiple", *CASES, ranks=3)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_two_ranks(of_two: Any, case: str) -> None:
+    assert case in of_two.good(), (of_two.out, of_two.err)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_three_ranks(of_three: Any, case: str) -> None:
+    assert case in of_three.good(), (of_three.out, of_three.err)
+
+
+@pytest.mark.parametrize("why", ["off", "no driver"])
+def test_who_asks_while_the_layer_is_off_is_told_no(uses: Any, why: str) -> None:
+    """The answer is the library's own."""
+    env = {
+        "off": {"NEARPEAK_LAYER": "off"},
+        "no driver": {"NEARPEAK_CUDA_LIBRARY": "/nowhere/libcuda.so"},
+    }[why]
+    done = uses.run("asked_without", env=env)
+    assert done.good() == ["asked_without"], done.err
