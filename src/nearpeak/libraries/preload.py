@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from nearpeak.libraries import launch
-from nearpeak.libraries.build import LAYER, QUERIES, build_layer
+from nearpeak.libraries.build import LAYER, QUERIES, TRACE, build_layer
 from nearpeak.libraries.launch import join_paths
 from nearpeak.libraries.library import CommandLine, Launch, Library
 
@@ -23,16 +23,25 @@ def files(env: Mapping[str, str]) -> dict[str, str]:
     return {VARIABLE: name} if name in LIBRARIES else {}
 
 
+def before_others(preload: Path, loaded: str) -> str:
+    """The value of LD_PRELOAD with `preload` before what `loaded` names, but behind the library of
+    `nearpeak trace`: that counts the calls of the application, and not those of the layer."""
+    files = loaded.replace(" ", ":").split(":")
+    traces = [place for place, file in enumerate(files) if Path(file).name == TRACE]
+    start = traces[-1] + 1 if traces and preload.name != TRACE else 0
+    return join_paths(*files[:start], str(preload), *files[start:])
+
+
 def environment(
     library: Library, preload: Path, own: Mapping[str, str], command: Sequence[str] = ()
 ) -> dict[str, str]:
     """What a command needs besides, so that its ranks load `preload` and see what `own` says."""
     before = os.environ.get(VARIABLE, "")
-    added = {VARIABLE: join_paths(str(preload), before), **own}
+    added = {VARIABLE: before_others(preload, before), **own}
     if library.abi == "openmpi" and "-x" not in command:
         # Its launcher passes to other hosts what it is told to alone: by this or by -x, not both.
         told = os.environ.get(PASSED_ON)
-        added[PASSED_ON] = ";".join([*([told] if told else []), *added])
+        added[PASSED_ON] = ";".join(dict.fromkeys([*(told.split(";") if told else []), *added]))
     return added
 
 
@@ -45,5 +54,5 @@ def command_line(library: Library, started: Launch) -> CommandLine:
         return launch.command_line(library, started)
     given = {**started.settings.env, **started.env}
     before = given.get(VARIABLE, os.environ.get(VARIABLE, ""))
-    env = {**started.env, VARIABLE: join_paths(str(build_layer(library)), before)}
+    env = {**started.env, VARIABLE: before_others(build_layer(library), before)}
     return launch.command_line(library, msgspec.structs.replace(started, gpu=False, env=env))
