@@ -335,10 +335,7 @@ void begin() {
     const bool ends = world.settings.required || without_rank_0;
     const bool first = world.rank == (without_rank_0 ? 1 : 0);  // that has it, most likely
     if (first) say((ends ? "it must be on, and is not: " : "off: ") + why);
-    if (ends) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(200));  // launchers forward the line
-      abort_job(kBadInput);
-    }
+    if (ends) abort_job(kBadInput);
     return;
   }
   int given = 0;

@@ -145,6 +145,7 @@ inline int done(For<&MPI_Comm_free>, MPI_Comm* comm) {
 inline int done(For<&MPI_Comm_disconnect>, MPI_Comm* comm) {
   return free_comm(comm, NEARPEAK_REAL(MPI_Comm_disconnect));
 }
+inline int done(For<&MPI_Type_commit>, MPI_Datatype* type) { return commit_type(type); }
 inline int done(For<&MPI_Type_free>, MPI_Datatype* type) { return free_type(type); }
 
 // What applications ask.

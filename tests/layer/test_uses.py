@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Uses of MPI that applications have beside sending, with the layer."""
 
+import re
 from typing import Any
 
 import pytest
@@ -40,3 +41,16 @@ def test_who_asks_while_the_layer_is_off_is_told_no(uses: Any, why: str) -> None
     }[why]
     done = uses.run("asked_without", env=env)
     assert done.good() == ["asked_without"], done.err
+
+
+@pytest.mark.parametrize(
+    ("case", "where"), [("to_host", "memory of the host"), ("to_another", "another one")]
+)
+def test_a_type_that_leads_out_of_a_device_is_told(uses: Any, case: str, where: str) -> None:
+    done = uses.run(case)
+    assert done.code not in (0, 139, 11)
+    line = re.compile(
+        rf"nearpeak layer: rank \d: MPI_Send: a datatype that leads from .* to {where} is not done"
+    )
+    assert all(line.fullmatch(said) for said in done.said())
+    assert done.said()
