@@ -6,15 +6,17 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "calls/lookup.hpp"
+
 namespace nearpeak::calls {
 
 namespace {
 
 void* look_in(void* scope, const char* name) {
-  if (void* const found = dlsym(scope, name)) return found;
+  if (void* const found = lookup()(scope, name)) return found;
   // Of a program that has loaded the MPI library itself, as an interpreter does.
   void* const library = dlopen(NEARPEAK_MPI_SONAME, RTLD_LAZY | RTLD_NOLOAD);
-  return library == nullptr ? nullptr : dlsym(library, name);
+  return library == nullptr ? nullptr : lookup()(library, name);
 }
 
 void* find_in(void* scope, const char* name) {

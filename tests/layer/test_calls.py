@@ -19,10 +19,12 @@ INCLUDING = """
 #include "layer/asked.inc"
 """
 SKIPPED = ("-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX")
-# What no header of the standard has, and applications ask (bench/layer/support.cpp).
+# What no header of the standard has: what applications ask (bench/layer/support.cpp), and look up
+# functions by (bench/calls/lookup.cpp).
 ASKED = {
-    "openmpi": {"MPIX_Query_cuda_support"},
-    "mpich": {
+    "openmpi": {"MPIX_Query_cuda_support", "dlsym"},
+    "mpich": {"dlsym"}
+    | {
         f"{prefix}MPIX_{name}"
         for prefix in ("", "P")
         for name in ("Query_cuda_support", "GPU_query_support")

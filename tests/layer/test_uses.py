@@ -54,3 +54,10 @@ def test_a_type_that_leads_out_of_a_device_is_told(uses: Any, case: str, where: 
     )
     assert all(line.fullmatch(said) for said in done.said())
     assert done.said()
+
+
+@pytest.mark.parametrize("names", ["local", "for_all"])
+def test_functions_that_are_looked_up_by_the_librarys_handle(looked_up: Any, names: str) -> None:
+    """As ctypes, numba and Julia do it."""
+    done = looked_up.run(str(looked_up.library.libmpi), names)
+    assert (done.code, sorted(done.out.splitlines())) == (0, ["rank 0 got 2", "rank 1 got 1"]), done
