@@ -95,14 +95,19 @@ int query_cuda() {
 }  // namespace
 }  // namespace nearpeak::layer
 
-#ifdef OMPI_MAJOR_VERSION
-extern "C" __attribute__((visibility("default"))) int MPIX_Query_cuda_support(void);
-#else
+// Not every header has them.
+#define ASKED extern "C" __attribute__((visibility("default"))) int
+ASKED MPIX_Query_cuda_support(void);
+#ifndef OMPI_MAJOR_VERSION
+ASKED PMPIX_Query_cuda_support(void);
+ASKED MPIX_GPU_query_support(int kind, int* supported);
+ASKED PMPIX_GPU_query_support(int kind, int* supported);
 ALWAYS_PROFILED(MPIX_Query_cuda_support)
 ALWAYS_PROFILED(MPIX_GPU_query_support)
 extern "C" int MPIX_GPU_query_support(int kind, int* supported) {
   using namespace nearpeak::layer;
-  if (world.on && kind == MPIX_GPU_SUPPORT_CUDA) {
+  constexpr int kCuda = 0;  // MPIX_GPU_SUPPORT_CUDA
+  if (world.on && kind == kCuda) {
     *supported = 1;
     return MPI_SUCCESS;
   }

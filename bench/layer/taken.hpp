@@ -176,6 +176,22 @@ inline int done(For<&MPI_Finalize>) {
 }
 
 // Before the layer is on.
+#if NEARPEAK_MPI_LEVEL >= 40
+inline int first(For<&MPI_Comm_create_from_group>, MPI_Group group, const char* tag, MPI_Info info,
+                 MPI_Errhandler errors, MPI_Comm* made) {
+  const int code = NEARPEAK_REAL(MPI_Comm_create_from_group)(group, tag, info, errors, made);
+  if (code == MPI_SUCCESS && !world.on && *made != calls::comm_null()) begin_without_init(*made);
+  return code;
+}
+inline int first(For<&MPI_Intercomm_create_from_groups>, MPI_Group group, int leader,
+                 MPI_Group others, int their_leader, const char* tag, MPI_Info info,
+                 MPI_Errhandler errors, MPI_Comm* made) {
+  const int code = NEARPEAK_REAL(MPI_Intercomm_create_from_groups)(
+      group, leader, others, their_leader, tag, info, errors, made);
+  if (code == MPI_SUCCESS && !world.on && *made != calls::comm_null()) begin_without_init(*made);
+  return code;
+}
+#endif
 inline int first(For<&MPI_Init>, int* argc, char*** argv) {
   const int code = NEARPEAK_REAL(MPI_Init)(argc, argv);
   if (code == MPI_SUCCESS) begin();

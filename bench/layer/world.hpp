@@ -151,6 +151,8 @@ void become_able(int device);
 
 // Whether the layer is on from now on, decided by all ranks (docs/layer.md).
 void begin();
+// A communicator was made out of a session (MPI 4.0): without MPI_Init the layer is off.
+void begin_without_init(MPI_Comm made);
 void end();
 
 }  // namespace nearpeak::layer

@@ -142,3 +142,15 @@ def looked_up(
     """That which is not linked with MPI."""
     folder = tmp_path_factory.mktemp("looked_up")
     return built(installed(request.param), "looked_up", folder, fake_cuda, linked=False)
+
+
+@pytest.fixture(scope="session", params=["openmpi", "mpich"])
+def sessions(
+    request: pytest.FixtureRequest,
+    installed: Callable[[str], Library],
+    fake_cuda: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Application:
+    """That which needs no MPI_Init."""
+    folder = tmp_path_factory.mktemp("sessions")
+    return built(installed(request.param), "sessions", folder, fake_cuda)
