@@ -19,6 +19,7 @@
 #include <system_error>
 #include <thread>
 
+#include "accel/background.hpp"
 #include "accel/gpu/kept_code.hpp"
 #include "accel/visit.hpp"
 #include "layer/launched.hpp"
@@ -445,6 +446,7 @@ void end() {
     world.on = false;
     world.ended = true;
   }
+  Background::wait_for_all();
 }
 
 }  // namespace nearpeak::layer

@@ -2,10 +2,16 @@
 """Uses of MPI that applications have beside sending, with the layer."""
 
 import re
+import shutil
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 from layer_programs import cases_of
+
+from nearpeak.libraries.build import build_trace
+from nearpeak.trace.read import merge, read
 
 CASES = cases_of("uses")
 
@@ -61,3 +67,30 @@ def test_functions_that_are_looked_up_by_the_librarys_handle(looked_up: Any, nam
     """As ctypes, numba and Julia do it."""
     done = looked_up.run(str(looked_up.library.libmpi), names)
     assert (done.code, sorted(done.out.splitlines())) == (0, ["rank 0 got 2", "rank 1 got 1"]), done
+
+
+@pytest.mark.parametrize("uses", ["mpich"], indirect=True)
+def test_a_program_ends_while_kernels_are_compiled(
+    uses: Any, fake_nvrtc: Path, tmp_path: Path
+) -> None:
+    """By a compiler that ends with the program, whatever is still under way."""
+    compiler = shutil.copy(fake_nvrtc, tmp_path)  # which has compiled nothing yet
+    env = {"NEARPEAK_NVRTC_LIBRARY": str(compiler), "NEARPEAK_FAKE_NVRTC_ENDS": "1"}
+    done = uses.run("attached", fake="reachable=1,mps=1", env=env)
+    assert (done.code, done.good()) == (0, ["attached"]), done.err
+    assert list(tmp_path.glob("fake-kernels-*.so"))
+
+
+def test_calls_are_counted_with_the_layer(uses: Any, tmp_path: Path) -> None:
+    """Those of the application: `nearpeak trace` stands before the layer, whichever is named
+    first."""
+    env = {"LD_PRELOAD": str(build_trace(uses.library)), "NEARPEAK_TRACE": str(tmp_path)}
+    done = uses.run("buffered_again", env=env)
+    assert done.good() == ["buffered_again"], done.err
+    calls: Counter[str] = Counter()
+    for entry in merge([read(file) for file in tmp_path.glob("*.trace")]):
+        calls[entry.operation] += entry.calls
+    of_the_layer = {"MPI_Irecv", "MPI_Isend", "MPI_Test", "MPI_Iprobe"}
+    assert calls["MPI_Bsend_init"] == 4
+    assert calls["MPI_Recv"] == 20
+    assert not of_the_layer & set(calls)
