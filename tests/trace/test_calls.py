@@ -21,7 +21,7 @@ INCLUDING = """
 #include "calls/calls.inc"
 """
 SKIPPED = ("-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX")
-KINDS = {"waits", "tells", "begins", "frees", "drops", "enters", "leaves"}
+KINDS = {"waits", "tells", "begins", "starts", "frees", "drops", "enters", "leaves"}
 
 
 @pytest.fixture(params=["openmpi", "mpich"])
