@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layer/launched.hpp"
 
-#include <cstdlib>
-
 #include <doctest/doctest.h>
+
+#include <cstdlib>
 
 namespace nearpeak::layer {
 namespace {
