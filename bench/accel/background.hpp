@@ -30,9 +30,11 @@ class Background {
   // A program that ends waits for all that is being made before the libraries end that are loaded
   // by now. `make` calls it when it has loaded one.
   static void outlives_libraries();
+  // The same now. A library may end by what it has registered while it worked, before that: who
+  // knows that the program ends soon calls this.
+  static void wait_for_all();
 
  private:
-  static void wait_for_all();
   void run();
   void wait();
 

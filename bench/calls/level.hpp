@@ -9,3 +9,13 @@
 #define NEARPEAK_MPI_LEVEL (MPI_VERSION * 10 + MPI_SUBVERSION)
 #endif
 #define NEARPEAK_LARGE_COUNTS (MPI_VERSION >= 4)
+
+// The parts of MPI_Pready_list are const int* in the standard, and int* in Open MPI 5 and
+// MPICH 4.0: as the header has it.
+#if NEARPEAK_MPI_LEVEL >= 40
+namespace nearpeak::calls {
+template <typename Parts>
+Parts parts_of(int (*)(int, Parts, MPI_Request));
+using PartsOfPready = decltype(parts_of(&MPI_Pready_list));
+}  // namespace nearpeak::calls
+#endif

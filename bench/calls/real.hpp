@@ -14,6 +14,8 @@ namespace nearpeak::calls {
 // first call: this one is preloaded into launchers and shells too. Ends the process where there is
 // none.
 void* find(const char* name);
+// Null where there is none.
+void* find_if_there(const char* name);
 // A variable: that which the library uses may be in the program.
 void* find_variable(const char* name);
 
@@ -52,6 +54,10 @@ inline MPI_Request request_null() {
   static const auto found = handle<MPI_Request>("ompi_request_null");
   return found;
 }
+inline MPI_Info info_env() {
+  static const auto found = handle<MPI_Info>("ompi_mpi_info_env");
+  return found;
+}
 #else
 inline MPI_Comm comm_world() { return MPI_COMM_WORLD; }
 inline MPI_Comm comm_self() { return MPI_COMM_SELF; }
@@ -59,6 +65,7 @@ inline MPI_Comm comm_null() { return MPI_COMM_NULL; }
 inline MPI_Datatype byte_type() { return MPI_BYTE; }
 inline MPI_Datatype datatype_null() { return MPI_DATATYPE_NULL; }
 inline MPI_Request request_null() { return MPI_REQUEST_NULL; }
+inline MPI_Info info_env() { return MPI_INFO_ENV; }
 #endif
 
 }  // namespace nearpeak::calls

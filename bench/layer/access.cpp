@@ -43,10 +43,10 @@ bool leaves(MPI_Op op) {
 
 Side side_of(const Local& local) {
   Side side{static_cast<char*>(writable(local.data)), local.n, local.type};
-  const Found found = find(local.data);
+  const Found found = find(local.data, local.n, local.type);
   side.on_device = found.on_device;
   if (!found.on_device) return side;
-  side.place = world.devices.locate(local.data, found);
+  side.place = world.devices.locate(found);
   become_able(side.place.device);
   return side;
 }
@@ -212,9 +212,9 @@ ImagesOfAccess images_of(const Access& access) {
   ImagesOfAccess images{};
   const auto image = [&](std::size_t at, const Local& local, Use use) {
     images.places[at] = local.data;
-    const Found found = find(local.data);
+    const Found found = find(local.data, local.n, local.type);
     if (!found.on_device) return;
-    images.made.emplace_back(local.data, world.devices.locate(local.data, found),
+    images.made.emplace_back(local.data, world.devices.locate(found),
                              std::vector<Part>{{0, local.n, local.type}}, use);
     if (use != Use::kWrite) images.made.back().lower();
     images.places[at] = images.made.back().data();

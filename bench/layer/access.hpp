@@ -53,6 +53,10 @@ int access_device(Window& window, const Access& access, Done when);
 // A request that is complete.
 int completed_request(MPI_Request* request);
 
+inline bool is_on_device(const Local& local) {
+  return find(local.data, local.n, local.type).on_device;
+}
+
 struct ImagesOfAccess {
   Places places;
   std::vector<Image> made;
@@ -73,7 +77,7 @@ int accessed(const Access& access, MPI_Request* request, const Call& call) {
     return code == MPI_SUCCESS && request != nullptr ? completed_request(request) : code;
   }
   const bool on_device =
-      find(given[0]).on_device || find(given[1]).on_device || find(given[2]).on_device;
+      is_on_device(access.data) || is_on_device(access.in) || is_on_device(access.expected);
   if (!on_device || there.rank == MPI_PROC_NULL) return call(given);
   ImagesOfAccess images;
   {

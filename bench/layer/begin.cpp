@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -18,8 +19,10 @@
 #include <system_error>
 #include <thread>
 
+#include "accel/background.hpp"
 #include "accel/gpu/kept_code.hpp"
 #include "accel/visit.hpp"
+#include "layer/launched.hpp"
 #include "layer/operations.hpp"
 #include "layer/process_memory.hpp"
 #include "layer/turns.hpp"
@@ -34,8 +37,10 @@ constexpr int kNeverTag = 2;            // of world.own
 constexpr int kTag = 32749;             // on MPI_COMM_WORLD, before the application sends anything
 #ifdef OMPI_MAJOR_VERSION
 constexpr std::uint32_t kAbi = 1;
+constexpr char kLaunched[] = "OMPI_COMM_WORLD_SIZE";
 #else
 constexpr std::uint32_t kAbi = 2;
+constexpr char kLaunched[] = "PMI_SIZE";
 #endif
 
 struct Hello {
@@ -243,6 +248,38 @@ int meet(bool driver) {
   return drivers;
 }
 
+// `nearpeak layer --require` looks whether some process came here.
+void note_reached() {
+  const char* const file = std::getenv("NEARPEAK_LAYER_REACHED");
+  if (file == nullptr || *file == '\0' || world.rank != 0) return;
+  const int fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  if (fd >= 0) close(fd);
+}
+
+// The settings, at whose error the process ends.
+void read_settings() {
+  try {
+    world.settings = settings_of_environment();
+  } catch (const BadInput& error) {
+    say(error.what());
+    std::exit(kBadInput);
+  }
+}
+
+// Whether the launcher has started several processes, of which each is alone to the MPI library; if
+// one rank of them is to say so, it does.
+bool each_alone() {
+  const Launched all = launched(kLaunched);
+  if (world.size > 1 || all.processes < 2) return false;
+  if (all.rank == 0)
+    say(std::string(world.settings.required ? "it must be on between all ranks, and is not: "
+                                            : "") +
+        "each process is alone: MPI_COMM_WORLD has 1, and the launcher has started " +
+        std::to_string(all.processes) + " (" + all.variable +
+        "): take the launcher of this program's MPI library");
+  return true;
+}
+
 // Why the layer is off; empty where it is on.
 std::string agreed() {
   // Rank 0 answers when it has waited for all others.
@@ -310,17 +347,34 @@ std::string folder_of_code() {
 
 }  // namespace
 
+#if NEARPEAK_MPI_LEVEL >= 40
+void begin_without_init(MPI_Comm made) {
+  static std::atomic<bool> told{false};
+  int initialized = 0;
+  NEARPEAK_REAL(MPI_Initialized)(&initialized);
+  if (initialized != 0 || told.exchange(true)) return;
+  read_settings();
+  if (world.settings.off) return;
+  NEARPEAK_REAL(MPI_Comm_rank)(made, &world.rank);
+  note_reached();
+  const bool ends = world.settings.required;
+  if (world.rank == 0)
+    say(std::string(ends ? "it must be on, and is not: " : "off: ") +
+        "the application has made a communicator out of a session before MPI_Init, in which ranks "
+        "agree on the layer");
+  if (!ends) return;
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // as in abort_job
+  NEARPEAK_REAL(MPI_Abort)(made, kBadInput);
+  std::_Exit(kBadInput);
+}
+#endif
+
 void begin() {
   if (second()) {
     say("two layers are loaded: name one in LD_PRELOAD, the one of this program's MPI library");
     std::exit(kBadInput);
   }
-  try {
-    world.settings = settings_of_environment();
-  } catch (const BadInput& error) {
-    say(error.what());
-    std::exit(kBadInput);
-  }
+  read_settings();
   if (world.settings.off) return;
   if (!of_this_abi()) {
     say("it is for the ABI of another MPI library than this program's: take that of the library, "
@@ -329,16 +383,15 @@ void begin() {
   }
   NEARPEAK_REAL(MPI_Comm_rank)(calls::comm_world(), &world.rank);
   NEARPEAK_REAL(MPI_Comm_size)(calls::comm_world(), &world.size);
+  note_reached();
+  if (each_alone() && world.settings.required) abort_job(kBadInput);
   const std::string why = agreed();
   if (!why.empty()) {
     // Rank 0 without the layer has messages of the others that it will never receive.
     const bool ends = world.settings.required || without_rank_0;
     const bool first = world.rank == (without_rank_0 ? 1 : 0);  // that has it, most likely
     if (first) say((ends ? "it must be on, and is not: " : "off: ") + why);
-    if (ends) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(200));  // launchers forward the line
-      abort_job(kBadInput);
-    }
+    if (ends) abort_job(kBadInput);
     return;
   }
   int given = 0;
@@ -393,6 +446,7 @@ void end() {
     world.on = false;
     world.ended = true;
   }
+  Background::wait_for_all();
 }
 
 }  // namespace nearpeak::layer

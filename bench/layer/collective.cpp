@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "layer/collective.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -34,16 +35,27 @@ Neighbours::Neighbours(MPI_Comm comm) {
   }
 }
 
+Found find(const void* buffer, const std::vector<Part>& parts) {
+  Span all;
+  for (const Part& part : parts) {
+    const Span span = span_of(part.n, part.type);
+    if (span.bytes() == 0) continue;
+    const Span there{span.low + part.offset, span.high + part.offset};
+    all = all.bytes() == 0 ? there
+                           : Span{std::min(all.low, there.low), std::max(all.high, there.high)};
+  }
+  if (is_in_place(buffer) || all.bytes() == 0) return find(buffer);
+  return find_span(buffer, all);
+}
+
 Images images_of(Buffers buffers, const FoundBuffers& found, const std::array<Needed, 2>& needed) {
   Images images{buffers, {}};
   const auto image = [&](const void* data, const Found& at, const Needed& of) {
-    images.made.emplace_back(data, world.devices.locate(data, at), of.parts, of.use);
+    images.made.emplace_back(data, world.devices.locate(at), of.parts, of.use);
     return images.made.back().data();
   };
-  if (buffers.data != nullptr && found.data.on_device)
-    images.buffers.data = image(buffers.data, found.data, needed[0]);
-  if (buffers.in != nullptr && found.in.on_device)
-    images.buffers.in = image(buffers.in, found.in, needed[1]);
+  if (found.data.on_device) images.buffers.data = image(buffers.data, found.data, needed[0]);
+  if (found.in.on_device) images.buffers.in = image(buffers.in, found.in, needed[1]);
   return images;
 }
 

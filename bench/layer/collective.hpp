@@ -59,6 +59,8 @@ inline bool is_in_place(const void* data) { return data == MPI_IN_PLACE; }
 inline Found find(const void* data) {
   return is_in_place(data) ? Found{} : world.devices.find(data);
 }
+// Where the elements of parts of a buffer are.
+Found find(const void* buffer, const std::vector<Part>& parts);
 
 inline Needed nothing() { return {}; }
 inline Needed reads(std::vector<Part> parts) { return {Use::kRead, std::move(parts)}; }
@@ -101,7 +103,19 @@ struct Buffers {
 struct FoundBuffers {
   Found data;
   Found in;
-  explicit FoundBuffers(const Buffers& buffers) : data(find(buffers.data)), in(find(buffers.in)) {}
+  FoundBuffers(const Found& of_data, const Found& of_in) : data(of_data), in(of_in) {}
+  // `needs()`: what the call does with them, and so where their elements are.
+  template <typename Needs>
+  FoundBuffers(const Buffers& buffers, const Needs& needs) {
+    if (!types_stray()) {
+      data = find(buffers.data);
+      in = find(buffers.in);
+      return;
+    }
+    const std::array<Needed, 2> needed = needs();
+    data = find(buffers.data, needed[0].parts);
+    in = find(buffers.in, needed[1].parts);
+  }
   bool none_on_device() const { return !data.on_device && !in.on_device; }
 };
 struct Images {
@@ -137,14 +151,14 @@ int with_images(Buffers buffers, const FoundBuffers& found, const Needs& needs, 
 
 template <typename Needs, typename Call>
 int with_images(Buffers buffers, const Needs& needs, const Call& call) {
-  return with_images(buffers, FoundBuffers(buffers), needs, call);
+  return with_images(buffers, FoundBuffers(buffers, needs), needs, call);
 }
 
 // The forms that do not wait: one that is begun, and a persistent one, which is only started later.
 template <typename Needs, typename Call>
 int with_images_later(Begun begun, Buffers buffers, MPI_Comm comm, const MPI_Request* request,
                       const Needs& needs, const Call& call) {
-  const FoundBuffers found(buffers);
+  const FoundBuffers found(buffers, needs);
   if (found.none_on_device()) return call(buffers);
   Images images;
   {
@@ -163,19 +177,19 @@ int with_images_later(Begun begun, Buffers buffers, MPI_Comm comm, const MPI_Req
 template <typename Count, typename Call>
 int pack(Buffers buffers, MPI_Count n, MPI_Datatype type, MPI_Count bytes, const Count* place,
          const Call& call) {
-  const FoundBuffers found(buffers);
+  const auto needs = [&] { return std::array<Needed, 2>{reads(n, type), nothing()}; };
+  const FoundBuffers found(buffers, needs);
   if (found.none_on_device()) return call(buffers);
   const Guard guard;
   const Count before = *place;
-  Images images = images_of({buffers.data, nullptr}, found, {reads(n, type), nothing()});
+  Images images = images_of({buffers.data, nullptr}, {found.data, {}}, needs());
   lower(images);
   if (!found.in.on_device) return call({images.buffers.data, buffers.in});
   const HostMemory packed = host_memory_of(static_cast<std::size_t>(std::max<MPI_Count>(bytes, 0)));
   const int code = call({images.buffers.data, packed.get()});
   if (code == MPI_SUCCESS)
-    world.devices.up(world.devices.locate(buffers.in, found.in),
-                     static_cast<char*>(buffers.in) + before, packed.get() + before,
-                     static_cast<std::size_t>(*place - before));
+    world.devices.up(world.devices.locate(found.in), static_cast<char*>(buffers.in) + before,
+                     packed.get() + before, static_cast<std::size_t>(*place - before));
   return code;
 }
 

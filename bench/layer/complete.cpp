@@ -444,8 +444,11 @@ void prepare(Operation& operation) {
   }
 }
 
-void note_started(Operation* operation) {
+// Open MPI starts a new request where the message before, of a buffered send, is still in the
+// buffer, and gives its handle.
+void note_started(Operation* operation, MPI_Request request) {
   if (operation == nullptr) return;
+  rename(*operation, request);
   if (operation->kind == Operation::Kind::kReceive) {
     open_receive(*operation);
   } else {
@@ -461,17 +464,20 @@ int start(MPI_Request* request) {
   Operation* const operation = known(*request);
   if (operation != nullptr) prepare(*operation);
   const int code = NEARPEAK_REAL(MPI_Start)(request);
-  if (code == MPI_SUCCESS) note_started(operation);
+  if (code == MPI_SUCCESS) note_started(operation, *request);
   return code;
 }
 
 int start_all(int n, MPI_Request* requests) {
   const Guard guard;
-  for (int i = 0; i < n; ++i)
-    if (Operation* const operation = known(requests[i])) prepare(*operation);
+  std::vector<Operation*> operations;
+  for (int i = 0; i < n; ++i) {
+    operations.push_back(known(requests[i]));
+    if (operations.back() != nullptr) prepare(*operations.back());
+  }
   const int code = NEARPEAK_REAL(MPI_Startall)(n, requests);
   if (code != MPI_SUCCESS) return code;
-  for (int i = 0; i < n; ++i) note_started(known(requests[i]));
+  for (int i = 0; i < n; ++i) note_started(operations[static_cast<std::size_t>(i)], requests[i]);
   return code;
 }
 

@@ -33,7 +33,8 @@ Accelerator& Devices::accelerator() {
 
 // No more is asked of an allocation that was asked after before: no two have one number. Of memory
 // that is put together by hand, or a pool's, it is not sure what has the number.
-Located Devices::locate(const void* data, const Found& found) {
+Located Devices::locate(const Found& found) {
+  const void* const data = found.at;
   if (found.allocation != 0) {
     const Located& known = known_[found.allocation % kMostKnown];
     const auto offset =
@@ -46,6 +47,25 @@ Located Devices::locate(const void* data, const Found& found) {
     if (Kernels* const kernels = accelerator().device(located->device).kernels())
       kernels->begin_courier();
   return (located->shareable ? known_[located->allocation % kMostKnown] : other_) = *located;
+}
+
+Located Devices::locate(const void* data) {
+  Found found = find(data);
+  found.at = data;  // also of memory of the host, which the driver may know
+  return locate(found);
+}
+
+// Memory that is mapped by hand is one piece of several allocations.
+bool Devices::in_one_piece(const Found& first, const Found& last) {
+  const auto* const end = static_cast<const char*>(last.at);
+  for (Found at = first; at.allocation != last.allocation;) {
+    const Located place = locate(at);
+    const char* const behind = static_cast<const char*>(place.base) + place.bytes;
+    if (behind <= at.at || behind > end) return false;
+    at = find(behind);
+    if (!at.on_device) return false;
+  }
+  return true;
 }
 
 const std::string& Devices::uuid(int device) {

@@ -31,6 +31,7 @@ namespace nearpeak::layer {
 struct Found {
   bool on_device = false;        // where the CPU does not reach it: of its memory
   std::uint64_t allocation = 0;  // its number
+  const void* at = nullptr;      // of what was asked
 };
 
 class Devices;
@@ -85,12 +86,15 @@ class Devices {
     const std::array<void*, kAsked.size()> answers{&type, &managed, &found.allocation};
     if (ask_(kAsked.size(), kAsked.data(), answers.data(), data) != 0) return {};
     found.on_device = type == kTypeOfDevice && managed == 0;
+    found.at = data;
     return found;
   }
+  // Whether all between these two, which are on a device, is mapped.
+  bool in_one_piece(const Found& first, const Found& last);
 
   // More of what is on a device.
-  Located locate(const void* data, const Found& found);
-  Located locate(const void* data) { return locate(data, find(data)); }
+  Located locate(const Found& found);
+  Located locate(const void* data);
   const std::string& uuid(int device);
   // Whether the device that another process says it has can open memory of this one.
   bool reached_by(int device, const std::string& uuid);

@@ -261,7 +261,7 @@ bool offers(Circle& circle, Exchange& exchange) {
   for (Own* const buffer : {&exchange.data, &exchange.in}) {
     if (buffer->at == nullptr) continue;
     if (!buffer->found.on_device) return false;
-    buffer->place = world.devices.locate(buffer->at, buffer->found);
+    buffer->place = world.devices.locate(buffer->found);
     become_able(buffer->place.device);
     if (!world.able.load() || buffer->place.device != world.home) return false;
     if (exchange.reduction &&

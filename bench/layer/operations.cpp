@@ -240,23 +240,37 @@ bool is_complete(MPI_Request request) {
   return done != 0;
 }
 
+namespace {
+
+void put_in_table(Operation& operation, MPI_Request request) {
+  operation.request = request;
+  operation.has_request = true;
+  // One that was completed by a call that passed by: the MPI library has given its handle again.
+  Operation* const lost = all.table.put(request, &operation);
+  if (lost == nullptr) return;
+  close_receive(*lost);
+  if (lost->kind == Operation::Kind::kOffered) {
+    lost->has_request = false;
+    lost->done = true;
+    end_offered(*lost);
+  } else {
+    drop(*lost);
+  }
+}
+
+}  // namespace
+
 Operation& keep(std::unique_ptr<Operation> operation, MPI_Request request) {
   if (operation->blind) ++all.blind;
-  operation->request = request;
-  operation->has_request = true;
   Operation& kept = *operation.release();
-  // One that was completed by a call that passed by: the MPI library has given its handle again.
-  if (Operation* const lost = all.table.put(request, &kept)) {
-    close_receive(*lost);
-    if (lost->kind == Operation::Kind::kOffered) {
-      lost->has_request = false;
-      lost->done = true;
-      end_offered(*lost);
-    } else {
-      drop(*lost);
-    }
-  }
+  put_in_table(kept, request);
   return kept;
+}
+
+void rename(Operation& operation, MPI_Request request) {
+  if (operation.request == request) return;
+  all.table.drop(operation.request);
+  put_in_table(operation, request);
 }
 
 void clear(Operation& operation) {

@@ -102,6 +102,8 @@ Operation* known(MPI_Request request);
 bool is_complete(MPI_Request request);
 // Keeps an operation by its request, until finished() or free_request().
 Operation& keep(std::unique_ptr<Operation> operation, MPI_Request request);
+// The library has given its request another handle.
+void rename(Operation& operation, MPI_Request request);
 // Before a receive is begun: nothing of another message is in its memory.
 void clear(Operation& operation);
 // Begins to look for the envelope of a receive; where it is persistent, at each start.

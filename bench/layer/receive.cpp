@@ -38,7 +38,7 @@ std::unique_ptr<Operation> receiving(const Incoming& in, MPI_Comm comm) {
   target.dense = type_of(in.type).dense;
   target.on_device = in.found.on_device;
   if (!target.on_device) return operation;
-  target.place = world.devices.locate(in.data, in.found);
+  target.place = world.devices.locate(in.found);
   become_able(target.place.device);
   return operation;
 }

@@ -39,9 +39,11 @@ inline bool is_unwatched(const Incoming& in) {
          (!in.found.on_device && !holds_any() && room_of(in.n, in.type) < kEnvelopeBytes);
 }
 
-// Whether nothing comes, or what is no type is an error of the call.
+// Whether the MPI library says that the call is wrong: a count below 0 is one that overflowed.
+inline bool is_wrong(const Incoming& in) { return in.n < 0 || in.type == calls::datatype_null(); }
+// Whether nothing comes, or the call is wrong.
 inline bool is_for_library(const Incoming& in, const Origin& origin) {
-  return origin.from == MPI_PROC_NULL || in.type == calls::datatype_null();
+  return origin.from == MPI_PROC_NULL || is_wrong(in);
 }
 
 std::unique_ptr<Operation> receiving(const Incoming& in, MPI_Comm comm);
@@ -146,6 +148,7 @@ int receive(const Incoming& in, Origin origin, MPI_Status* status, const Post& p
 template <typename Post>
 int receive_matched_later(const Incoming& in, MPI_Message* one, MPI_Request* request,
                           const Post& post) {
+  if (is_wrong(in)) return post(in.data, in.n, in.type, request);
   const Guard guard;
   auto operation = receiving(in, calls::comm_world());
   if (receive_matched(*operation, one)) return keep_done(std::move(operation), request);

@@ -83,7 +83,7 @@ const char* data_of(const Outgoing& message) {
 
 void locate(Outgoing& message) {
   message.span = span_of(message.n, message.type);
-  message.place = world.devices.locate(message.data, message.found);
+  message.place = world.devices.locate(message.found);
   become_able(message.place.device);
 }
 

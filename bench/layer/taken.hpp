@@ -13,6 +13,7 @@
 #include "layer/probe.hpp"
 #include "layer/receive.hpp"
 #include "layer/send.hpp"
+#include "layer/support.hpp"
 #include "layer/types.hpp"
 #include "layer/window_calls.hpp"
 #include "layer/world.hpp"
@@ -144,7 +145,30 @@ inline int done(For<&MPI_Comm_free>, MPI_Comm* comm) {
 inline int done(For<&MPI_Comm_disconnect>, MPI_Comm* comm) {
   return free_comm(comm, NEARPEAK_REAL(MPI_Comm_disconnect));
 }
+inline int done(For<&MPI_Type_commit>, MPI_Datatype* type) { return commit_type(type); }
 inline int done(For<&MPI_Type_free>, MPI_Datatype* type) { return free_type(type); }
+
+// What applications ask.
+inline int done(For<&MPI_Comm_get_info>, MPI_Comm comm, MPI_Info* info) {
+  return with_kinds(NEARPEAK_REAL(MPI_Comm_get_info)(comm, info), info);
+}
+inline int done(For<&MPI_Info_get>, MPI_Info info, const char* key, int room, char* value,
+                int* flag) {
+  return get_info(info, key, room, value, flag);
+}
+inline int done(For<&MPI_Info_get_valuelen>, MPI_Info info, const char* key, int* length,
+                int* flag) {
+  return get_info_length(info, key, length, flag);
+}
+#if NEARPEAK_MPI_LEVEL >= 40
+inline int done(For<&MPI_Session_get_info>, MPI_Session session, MPI_Info* info) {
+  return with_kinds(NEARPEAK_REAL(MPI_Session_get_info)(session, info), info);
+}
+inline int done(For<&MPI_Info_get_string>, MPI_Info info, const char* key, int* room, char* value,
+                int* flag) {
+  return get_info_string(info, key, room, value, flag);
+}
+#endif
 
 inline int done(For<&MPI_Finalize>) {
   end();
@@ -152,6 +176,22 @@ inline int done(For<&MPI_Finalize>) {
 }
 
 // Before the layer is on.
+#if NEARPEAK_MPI_LEVEL >= 40
+inline int first(For<&MPI_Comm_create_from_group>, MPI_Group group, const char* tag, MPI_Info info,
+                 MPI_Errhandler errors, MPI_Comm* made) {
+  const int code = NEARPEAK_REAL(MPI_Comm_create_from_group)(group, tag, info, errors, made);
+  if (code == MPI_SUCCESS && !world.on && *made != calls::comm_null()) begin_without_init(*made);
+  return code;
+}
+inline int first(For<&MPI_Intercomm_create_from_groups>, MPI_Group group, int leader,
+                 MPI_Group others, int their_leader, const char* tag, MPI_Info info,
+                 MPI_Errhandler errors, MPI_Comm* made) {
+  const int code = NEARPEAK_REAL(MPI_Intercomm_create_from_groups)(
+      group, leader, others, their_leader, tag, info, errors, made);
+  if (code == MPI_SUCCESS && !world.on && *made != calls::comm_null()) begin_without_init(*made);
+  return code;
+}
+#endif
 inline int first(For<&MPI_Init>, int* argc, char*** argv) {
   const int code = NEARPEAK_REAL(MPI_Init)(argc, argv);
   if (code == MPI_SUCCESS) begin();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <climits>
 #include <cstdint>
 #include <optional>
@@ -21,6 +22,8 @@ auto& types = *new calls::Handles<MPI_Datatype, Type>;
 // Of one; of none where it is not regular.
 auto& layouts = *new calls::Handles<MPI_Datatype, std::optional<Layout>>;
 auto& runs = *new calls::Handles<MPI_Datatype, std::shared_ptr<const Runs>>;  // of those with gaps
+
+std::atomic<bool> stray{false};
 
 // Open MPI 5.0.11 does not know any more what such a type was made of.
 struct FreeingType : Freeing<MPI_Datatype> {
@@ -232,6 +235,14 @@ const Type& type_of(MPI_Datatype type) {
 }
 
 bool is_being_freed(MPI_Datatype type) { return FreeingType::find(type) != nullptr; }
+
+int commit_type(MPI_Datatype* type) {
+  const int code = NEARPEAK_REAL(MPI_Type_commit)(type);
+  if (code == MPI_SUCCESS && !stray.load() && !measured(*type).dense) stray.store(true);
+  return code;
+}
+
+bool types_stray() { return stray.load(std::memory_order_relaxed); }
 
 int free_type(MPI_Datatype* type) {
   const FreeingType freeing(*type, type_of(*type));

@@ -33,6 +33,10 @@ struct Type {
 };
 
 const Type& type_of(MPI_Datatype type);
+// MPI_Type_commit. From the first type on whose elements do not lie behind each other from the
+// buffer on, types stray: the buffer's address alone does not say where they are.
+int commit_type(MPI_Datatype* type);
+bool types_stray();
 // MPI_Type_free: nothing is known of its handle any more.
 int free_type(MPI_Datatype* type);
 // Whether this thread is in that, so that nothing can be made of the type.

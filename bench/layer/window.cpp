@@ -67,7 +67,7 @@ Said own_part(const Given& given, const Found& found, Window& window) {
   if (!found.on_device) return said;
   window.base = static_cast<char*>(given.data);
   window.size = given.bytes;
-  window.place = world.devices.locate(given.data, found);
+  window.place = world.devices.locate(found);
   become_able(window.place.device);
   if (!window.place.shareable) {
     said.why = kHandle;

@@ -2,8 +2,12 @@
 #include "layer/world.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <stdexcept>
+#include <thread>
 #include <utility>
 
 #include "calls/handles.hpp"
@@ -50,6 +54,7 @@ void say(const std::string& line) {
 }
 
 void abort_job(int code) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // launchers forward a line before
   NEARPEAK_REAL(MPI_Abort)(calls::comm_world(), code);
   std::_Exit(code);  // MPICH's comes back, and its launcher ends the process a little later
 }
@@ -64,13 +69,31 @@ int raise(MPI_Comm comm, int error) {
   return error;
 }
 
-int refuse(const char* call, const char* what) {
+int refuse(const char* call, const char* what, int error) {
   say("rank " + std::to_string(world.rank) + ": " + call + " is not done " + what +
       ": give it host memory (docs/layer.md lists the calls)");
   int over = 0;
   NEARPEAK_REAL(MPI_Finalized)(&over);
   if (over != 0) std::abort();  // there is nobody to tell, and MPI_COMM_WORLD is no more
-  return raise(calls::comm_world(), MPI_ERR_UNSUPPORTED_OPERATION);
+  return raise(calls::comm_world(), error);
+}
+
+Found find_span(const void* buffer, const Span& span) {
+  if (span.bytes() == 0) return world.devices.find(buffer);
+  // With MPI_BOTTOM it begins at no address.
+  const std::uintptr_t base = reinterpret_cast<std::uintptr_t>(buffer);
+  const auto at = [&](MPI_Aint offset) {
+    return world.devices.find(
+        reinterpret_cast<const void*>(base + static_cast<std::uintptr_t>(offset)));  // NOLINT
+  };
+  const Found first = at(span.low), last = at(span.high - 1);
+  if (first.on_device != last.on_device)
+    throw std::runtime_error(
+        "a datatype that leads from memory of a device to memory of the host is not done");
+  if (first.on_device && !world.devices.in_one_piece(first, last))
+    throw std::runtime_error(
+        "a datatype that leads from an allocation of a device to another one is not done");
+  return first;
 }
 
 void Copies::note(End end, Route route, std::size_t bytes) const {

@@ -19,6 +19,7 @@
 #include "layer/routes.hpp"
 #include "layer/settings.hpp"
 #include "layer/slots.hpp"
+#include "layer/types.hpp"
 
 namespace nearpeak::layer {
 
@@ -113,8 +114,8 @@ void say(const std::string& line);
 [[noreturn]] void end_job(const std::string& line);
 // Calls the error handler of a communicator, or of MPI_COMM_WORLD; returns the error.
 int raise(MPI_Comm comm, int error);
-// The call is not done with these buffers: says so, and raises an error.
-int refuse(const char* call, const char* what);
+// The call is not done with these buffers: says so, and raises an error of this class.
+int refuse(const char* call, const char* what, int error = MPI_ERR_UNSUPPORTED_OPERATION);
 
 // Who copies for a message from here on, for the report.
 class Copies {
@@ -131,6 +132,16 @@ class Copies {
   const std::uint64_t moved_for_ = world.counts.moved_for;
 };
 
+// Where what lies in this span from a buffer on is: all of it on one device, or none. Throws
+// std::runtime_error where it is neither.
+Found find_span(const void* buffer, const Span& span);
+// The same of n elements of a type.
+inline Found find(const void* data, MPI_Count n, MPI_Datatype type) {
+  if (!types_stray() || n <= 0 || type == calls::datatype_null()) return world.devices.find(data);
+  const Type& of = type_of(type);
+  return of.dense ? world.devices.find(data) : find_span(data, span_of(n, type));
+}
+
 // The rank in MPI_COMM_WORLD of one of a communicator; -1 where it has none there.
 int world_rank(MPI_Comm comm, int rank);
 void forget_comm(MPI_Comm comm);
@@ -140,6 +151,8 @@ void become_able(int device);
 
 // Whether the layer is on from now on, decided by all ranks (docs/layer.md).
 void begin();
+// A communicator was made out of a session (MPI 4.0): without MPI_Init the layer is off.
+void begin_without_init(MPI_Comm made);
 void end();
 
 }  // namespace nearpeak::layer

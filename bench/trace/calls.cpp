@@ -26,6 +26,12 @@ using namespace nearpeak::trace;
   TIMED(function, text, false, arguments, __VA_ARGS__)
 #define DO_begins(function, text, arguments, ...) \
   TIMED(function, text, true, arguments, __VA_ARGS__)
+// Before the call, which may give the requests other handles.
+#define DO_starts(function, text, arguments, ...)                      \
+  const Starts starts = __VA_ARGS__;                                   \
+  return timed(                                                        \
+      OPERATION(text, true), [&] { return REAL(function) arguments; }, \
+      [&]() -> const Starts& { return starts; });
 #define DO_tells(function, text, arguments, ...)                       \
   MPI_Status own_status;                                               \
   if (status == MPI_STATUS_IGNORE && counting()) status = &own_status; \

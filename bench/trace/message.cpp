@@ -2,6 +2,7 @@
 // Nothing here is asked of other ranks: they need not have this library.
 #include "trace/message.hpp"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -116,11 +117,22 @@ void remember(int maker, const PersistentRequest& made) {
   requests.put(made.request, {maker, made.start, made.part_bytes});
 }
 
-Message started(MPI_Request request) {
-  const Request* const known = requests.find(request);
+Starts::Starts(int n, const MPI_Request* given)
+    : n_(n), requests_(given), before_(given, given + std::max(n, 0)) {}
+
+// Open MPI starts a new request where the message before of a buffered send is still in the buffer.
+Message Starts::of(int i) const {
+  const MPI_Request before = before_[static_cast<std::size_t>(i)], now = requests_[i];
+  const Request* const known = requests.find(before);
   if (known == nullptr) return {};
-  Message start = known->start;
-  start.maker = known->maker;
+  const Request record = *known;
+  if (now != before) {
+    requests.drop(before);
+    requests.drop(now);
+    requests.put(now, record);
+  }
+  Message start = record.start;
+  start.maker = record.maker;
   return start;
 }
 

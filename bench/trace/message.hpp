@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "calls/real.hpp"
 #include "trace/table.hpp"
@@ -25,10 +26,18 @@ struct PersistentRequest {
   std::int64_t part_bytes = -1;  // of what counts as its parts are ready
 };
 
-// A call that starts several.
-struct Starts {
-  int n;
-  const MPI_Request* requests;
+// A call that starts some: made before it, and told after it what their handles are then.
+class Starts {
+ public:
+  Starts(int n, const MPI_Request* requests);
+  int n() const { return n_; }
+  // What the start of one is; nothing where it was not made by a call that is known.
+  Message of(int i) const;
+
+ private:
+  int n_;
+  const MPI_Request* requests_;
+  std::vector<MPI_Request> before_;
 };
 
 std::int64_t size_of(MPI_Datatype type);
@@ -80,8 +89,7 @@ inline PersistentRequest partitioned(MPI_Request request, int parts, const Messa
   return {request, start, part.bytes};
 }
 void remember(int maker, const PersistentRequest& made);
-Message started(MPI_Request request);
-inline Starts each_started(int n, const MPI_Request* requests) { return {n, requests}; }
+inline Starts started(int n, const MPI_Request* requests) { return {n, requests}; }
 Message ready(int parts, MPI_Request request);
 
 void forget_comm(const MPI_Comm* comm);

@@ -24,8 +24,8 @@ inline void count(int operation, const PersistentRequest& made, std::uint64_t ti
 }
 // Each of them for itself, with its part of the time.
 inline void count(int operation, const Starts& starts, std::uint64_t ticks, std::uint64_t now) {
-  for (int i = 0; i < starts.n; ++i)
-    count(operation, started(starts.requests[i]), ticks / static_cast<unsigned>(starts.n), now);
+  for (int i = 0; i < starts.n(); ++i)
+    count(operation, starts.of(i), ticks / static_cast<unsigned>(starts.n()), now);
 }
 
 // Does `call` and counts it as what `about` says afterwards.

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from nearpeak.cli import layer
+from nearpeak.cli.layer import REACHED
 from nearpeak.errors import UserError
 from nearpeak.explain import ways
 from nearpeak.libraries import build, discover
@@ -55,6 +56,37 @@ def test_it_becomes_the_command(made: Nearpeak, monkeypatch: pytest.MonkeyPatch)
     assert env["LD_PRELOAD"] == BUILT
     assert "NEARPEAK_LAYER_REPORT" not in env
     assert env["PATH"] == os.environ["PATH"]
+
+
+@pytest.mark.parametrize(
+    ("script", "status"),
+    [
+        (f'touch "${REACHED}"', 0),
+        (f'touch "${REACHED}"; exit 7', 7),
+        ("exit 0", 2),
+        ("exit 7", 7),
+    ],
+)
+def test_with_require_it_fails_where_no_process_has_the_layer(
+    made: Nearpeak, script: str, status: int
+) -> None:
+    """As one that is linked statically, or of another library."""
+    code, _, err = made("layer", "--require", "--mpi", "one", "--", "sh", "-c", script)
+    assert code == status
+    line = "nearpeak: the layer must be on, and no process of `sh -c "
+    assert err.startswith(line) if "touch" not in script else err == ""
+
+
+def test_what_it_looks_for_is_left_nowhere(
+    made: Nearpeak, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = tmp_path / "built"
+    folder.mkdir()
+    monkeypatch.setattr(build, "build_layer", lambda _library: folder / "layer.so")
+    script = f'test -d "$(dirname "${REACHED}")" && touch "${REACHED}"'
+    code, _, err = made("layer", "--require", "--mpi", "one", "--", "sh", "-c", script)
+    assert (code, err) == (0, "")
+    assert list(folder.iterdir()) == []
 
 
 def test_only_queries_loads_another_library(

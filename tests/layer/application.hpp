@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What applications with buffers on devices of a CUDA driver (NEARPEAK_CUDA_LIBRARY), the fake one
-// or a real one (on_gpus.py), have in common: each case is run by its name, and says "CASE: good" on
-// rank 0 where all ranks found what they must. Ends with 1 at the first difference. Included once.
+// or a real one (on_gpus.py), have in common: each case is run by its name, and says "CASE: good"
+// on rank 0 where all ranks found what they must. Ends with 1 at the first difference. Included
+// once.
 #pragma once
 
 #include <dlfcn.h>
@@ -198,7 +199,7 @@ using Cases = std::map<std::string, void (*)()>;
 
 // `begin`: before the first case that has a device.
 // Cases that need no device before, or take one themselves.
-const std::set<std::string> begins_alone{"host_alone", "joined", "probed_before"};
+const std::set<std::string> begins_alone{"host_alone", "joined", "probed_before", "asked_without"};
 
 int run(int argc, char** argv, const Cases& cases, void (*begin)()) {
   // Of several threads, where one calls MPI: other ways through the layer, and the same results.

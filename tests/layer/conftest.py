@@ -88,9 +88,11 @@ class Application:
         return Ended(done.returncode, done.stdout, done.stderr)
 
 
-def built(library: Library, name: str, folder: Path, fake_cuda: Path) -> Application:
+def built(
+    library: Library, name: str, folder: Path, fake_cuda: Path, *, linked: bool = True
+) -> Application:
     """The program of this name, with the layer."""
-    program = compiled(library, name, folder)
+    program = compiled(library, name, folder, linked=linked)
     return Application(msgspec.structs.replace(library, layer=True), program, fake_cuda)
 
 
@@ -116,3 +118,39 @@ def windows(
     """That which has windows."""
     folder = tmp_path_factory.mktemp("windows")
     return built(installed(request.param), "windows", folder, fake_cuda)
+
+
+@pytest.fixture(scope="session", params=["openmpi", "mpich"])
+def uses(
+    request: pytest.FixtureRequest,
+    installed: Callable[[str], Library],
+    fake_cuda: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Application:
+    """That which does beside sending what applications do."""
+    folder = tmp_path_factory.mktemp("uses")
+    return built(installed(request.param), "uses", folder, fake_cuda)
+
+
+@pytest.fixture(scope="session", params=["openmpi", "mpich"])
+def looked_up(
+    request: pytest.FixtureRequest,
+    installed: Callable[[str], Library],
+    fake_cuda: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Application:
+    """That which is not linked with MPI."""
+    folder = tmp_path_factory.mktemp("looked_up")
+    return built(installed(request.param), "looked_up", folder, fake_cuda, linked=False)
+
+
+@pytest.fixture(scope="session", params=["openmpi", "mpich"])
+def sessions(
+    request: pytest.FixtureRequest,
+    installed: Callable[[str], Library],
+    fake_cuda: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Application:
+    """That which needs no MPI_Init."""
+    folder = tmp_path_factory.mktemp("sessions")
+    return built(installed(request.param), "sessions", folder, fake_cuda)

@@ -19,13 +19,13 @@ def cases_of(name: str) -> list[str]:
     return re.findall(r'\{"(\w+)", \w+\}', (HERE / f"{name}.cpp").read_text())
 
 
-def compiled(library: Library, name: str, folder: Path) -> Path:
-    """NAME.cpp for a library, in a folder of the library's own."""
+def compiled(library: Library, name: str, folder: Path, *, linked: bool = True) -> Path:
+    """NAME.cpp for a library, in a folder of the library's own; `linked` with it."""
     kit = kit_for(library)
     program = folder / name
     skipped = ["-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"]
     flags = ["-std=c++17", "-O0", f"-I{kit.header.parent}", *skipped]  # the least to compile
-    link = [str(kit.library), "-Wl,--allow-shlib-undefined", "-ldl"]
+    link = [*([str(kit.library)] if linked else []), "-Wl,--allow-shlib-undefined", "-ldl"]
     source = HERE / f"{name}.cpp"
     subprocess.run([*compiler(), *flags, str(source), "-o", str(program), *link], check=True)
     return program

@@ -81,3 +81,44 @@ def test_the_layer_of_another_abi(application: Any) -> None:
     done = application.run("host_alone", before=before)
     assert done.code == 2
     assert all("for the ABI of another MPI library" in line for line in done.said())
+
+
+@mpich
+def test_who_requires_it_learns_that_ranks_have_come_to_it(
+    application: Any, tmp_path: Path
+) -> None:
+    mark = tmp_path / "reached"
+    done = application.run("host_alone", env={"NEARPEAK_LAYER_REACHED": str(mark)})
+    assert (done.code, done.err, mark.is_file()) == (0, "", True)
+
+
+@pytest.mark.parametrize(("mode", "code"), [("on", 0), ("require", 2)])
+def test_an_application_with_sessions_alone(sessions: Any, mode: str, code: int) -> None:
+    """It is told, once."""
+    done = sessions.run("alone", env={"NEARPEAK_LAYER": mode})
+    begin = "it must be on, and is not" if code else "off"
+    assert done.said() == [
+        f"nearpeak layer: {begin}: the application has made a communicator out of a session before "
+        "MPI_Init, in which ranks agree on the layer"
+    ]
+    assert (done.code, done.out) == (code, "" if code else "sum 1\n")
+
+
+def test_an_application_with_sessions_beside_mpi_init(sessions: Any) -> None:
+    done = sessions.run("both", env={"NEARPEAK_LAYER": "require"})
+    assert (done.code, done.said(), done.out) == (0, [], "sum 1\n")
+
+
+@openmpi
+@pytest.mark.parametrize(("mode", "code"), [("on", 0), ("require", 2)])
+def test_the_launcher_of_another_library(application: Any, mode: str, code: int) -> None:
+    """Each process is alone to the MPI library."""
+    of_another = ("env", "-u", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE=2", "PMI_RANK=0")
+    env = {"NEARPEAK_LAYER": mode}
+    done = application.run("host_alone", ranks=1, before=of_another, env=env)
+    begin = "it must be on between all ranks, and is not: " if code else ""
+    assert done.said() == [
+        f"nearpeak layer: {begin}each process is alone: MPI_COMM_WORLD has 1, and the launcher has "
+        "started 2 (PMI_SIZE): take the launcher of this program's MPI library"
+    ]
+    assert (done.code, done.good()) == (code, [] if code else ["host_alone"])

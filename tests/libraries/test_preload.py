@@ -64,3 +64,24 @@ def test_a_command_of_the_users_own(monkeypatch: pytest.MonkeyPatch) -> None:
     added = preload.environment(openmpi, BUILT, {})
     assert added[preload.PASSED_ON] == "HOME;LD_PRELOAD"
     assert preload.PASSED_ON not in preload.environment(openmpi, BUILT, {}, ["mpirun", "-x", "A"])
+
+
+def test_the_layer_stands_behind_what_counts_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`nearpeak trace` around `nearpeak layer`: counted are the calls of the application."""
+    trace, openmpi = Path("/cache/libnearpeak-trace.so"), made_library(abi="openmpi")
+    for loaded, expected in {
+        str(trace): f"{trace}:{BUILT}",
+        f"{trace}:/other.so": f"{trace}:{BUILT}:/other.so",
+        f"/other.so {trace}": f"/other.so:{trace}:{BUILT}",
+        f"{trace}:{BUILT}": f"{trace}:{BUILT}",
+    }.items():
+        monkeypatch.setenv("LD_PRELOAD", loaded)
+        assert preload.environment(library(layer=False), BUILT, {})["LD_PRELOAD"] == expected
+        line = preload.command_line(library(layer=True), started())
+        assert line.env["LD_PRELOAD"] == expected
+    # The other way round it stands there by itself, and no name is told twice.
+    monkeypatch.setenv("LD_PRELOAD", str(BUILT))
+    monkeypatch.setenv(preload.PASSED_ON, "LD_PRELOAD;NEARPEAK_LAYER")
+    added = preload.environment(openmpi, trace, {"NEARPEAK_TRACE": "/tmp/folder"})
+    assert added["LD_PRELOAD"] == f"{trace}:{BUILT}"
+    assert added[preload.PASSED_ON] == "LD_PRELOAD;NEARPEAK_LAYER;NEARPEAK_TRACE"

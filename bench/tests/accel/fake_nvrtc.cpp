@@ -8,7 +8,8 @@
 // warp is one thread.
 //
 // The environment's NEARPEAK_FAKE_NVRTC, "FROM=>TO", puts a defect into kernels: TO in place of
-// each FROM in their source.
+// each FROM in their source. NEARPEAK_FAKE_NVRTC_ENDS=1: what it has for its work ends with the
+// program, as NVRTC's has been seen to do, and who compiles then dies.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -16,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -402,7 +404,31 @@ EXPORT int nvrtcDestroyProgram(Program** program) {
   return kGood;
 }
 
+namespace {
+
+std::atomic<int> compiling{0};
+
+void end() {
+  if (compiling.load() == 0) return;
+  std::fputs("fake NVRTC: the program ends while it compiles\n", stderr);
+  std::abort();
+}
+
+class Compiling {
+ public:
+  Compiling() {
+    ++compiling;
+    if (std::getenv("NEARPEAK_FAKE_NVRTC_ENDS") != nullptr) std::atexit(end);
+  }
+  ~Compiling() { --compiling; }
+  Compiling(const Compiling&) = delete;
+  Compiling& operator=(const Compiling&) = delete;
+};
+
+}  // namespace
+
 EXPORT int nvrtcCompileProgram(Program* program, int, const char* const*) {
+  const Compiling compiling_now;
   const std::string text = as_cpp(program->source);
   std::string made_of = text;
   for (const std::string& word : kCompiler) made_of += word;

@@ -67,13 +67,15 @@ TEST_CASE("devices of the layer: which memory the CPU does not reach") {
     const int before = count_of(FAKE_CUDA, "fake_cuda_questions");
     const Found again = devices.find(plain.slot(0) + 7);
     CHECK(again.allocation == found.allocation);
-    const Located place = devices.locate(plain.slot(0) + 7, again);
+    const Located place = devices.locate(again);
     CHECK(place.base == found.base);
     devices.down(place, &mine, plain.slot(0) + 7, sizeof(mine));
     CHECK(count_of(FAKE_CUDA, "fake_cuda_questions") == before + 1);
     // Where it was is an allocation of another kind: the number is another one.
     const SlotBuffer other(device.memory(BufferKind::kDevice), 1000, 1);
     CHECK(devices.find(other.slot(0)).allocation != found.allocation);
+    CHECK(devices.in_one_piece(again, devices.find(plain.slot(0) + 900)));
+    CHECK_FALSE(devices.in_one_piece(again, devices.find(other.slot(0))));
   }
 }
 

@@ -3,8 +3,11 @@
 
 import os
 import shlex
+import shutil
 import sys
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,6 +17,8 @@ from nearpeak.errors import UserError
 
 if TYPE_CHECKING:
     from nearpeak.study.single import Single
+
+REACHED = "NEARPEAK_LAYER_REACHED"  # the file that bench/layer/begin.cpp makes
 
 HELP = """Run an MPI application with the layer, which moves its device buffers.
 
@@ -41,7 +46,8 @@ Examples:
 
   nearpeak layer --explain --mpi mpich --path "gpu-gpu nvlink" --json
 
-Exit status: that of the command; 2 for bad input. With --explain 1 where the library failed.
+Exit status: that of the command; 2 for bad input, and with --require where the command
+ended well without the layer. With --explain 1 where the library failed.
 """
 
 
@@ -58,7 +64,10 @@ def layer(
     mpi: OfApplication = None,
     require: Annotated[
         bool,
-        typer.Option("--require", help="End the application where the layer cannot be on."),
+        typer.Option(
+            "--require",
+            help="End the application where the layer cannot be on; fail where no process has it.",
+        ),
     ] = False,
     report: Annotated[
         bool,
@@ -89,7 +98,7 @@ def layer(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="With --explain: print JSON.")] = False,
 ) -> None:
-    """Becomes the command, with the layer's variables."""
+    """Becomes the command, with the layer's variables; with --require it waits for its end."""
     if explain:
         if command or require or report or print_env or only_queries:
             raise UserError("--explain goes with --mpi, --path and --json alone")
@@ -119,16 +128,51 @@ def layer(
         **({"NEARPEAK_LAYER": "require"} if require else {}),
         **({reporting: "1"} if report else {}),
     }
+    if require and not print_env:
+        own[REACHED] = _place_of_mark(preload)
     added = environment(library, preload, own, command or [])
     if print_env:
         for name, value in added.items():
             typer.echo(f"export {name}={shlex.quote(value)}")
         return
     assert command is not None
+    if require:
+        raise typer.Exit(_run_required(command, {**os.environ, **added}, library.name))
     try:
         os.execvpe(command[0], command, {**os.environ, **added})
     except OSError as error:
         raise UserError(f"{command[0]} cannot be started: {error.strerror}") from None
+
+
+def _place_of_mark(preload: Path) -> str:
+    """A file in a folder of its own, which the first rank makes that has the layer in MPI_Init.
+
+    The folder is beside the layer's library, where the ranks of all hosts find that one.
+    """
+    try:
+        return str(Path(tempfile.mkdtemp(prefix="reached-", dir=preload.parent)) / "layer")
+    except OSError:
+        return str(Path(tempfile.mkdtemp(prefix="nearpeak-reached-")) / "layer")
+
+
+def _run_required(command: list[str], env: dict[str, str], library: str) -> int:
+    """Run the command. Return its exit status, and 2 where it ended well without the layer."""
+    from nearpeak.trace.run import run_in_foreground
+
+    mark = Path(env[REACHED])
+    try:
+        status, _ = run_in_foreground(command, env)
+        reached = mark.is_file()
+    finally:
+        shutil.rmtree(mark.parent, ignore_errors=True)
+    if reached:
+        return status
+    say(
+        f"nearpeak: the layer must be on, and no process of `{shlex.join(command)}` came to it in "
+        f"MPI_Init of {library}: name the library that the application uses with --mpi; one that "
+        "is linked statically has no layer"
+    )
+    return status or 2
 
 
 def _explain(mpi: str | None, path: str | None, json: bool) -> None:

@@ -436,8 +436,8 @@ def _compile(folders_of: dict[Target, Path], core: list[str]) -> None:
             lines = said.splitlines()
             print(*lines[-SHOWN_LINES:], sep="\n", file=sys.stderr)
             raise UserError(
-                f"{names} could not be built with {shlex.join(tools)}: see {failed}, or set CXX "
-                "to another compiler"
+                f"{names} could not be built with {shlex.join(tools)}: see {failed}, and if that "
+                "compiler is too old for C++20, set CXX to another one"
             )
         for target, kept in folders_of.items():
             if _kept(target) != kept:

@@ -10,7 +10,7 @@ import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.libraries import launch
-from nearpeak.libraries.build import LAYER, QUERIES, build_layer
+from nearpeak.libraries.build import LAYER, QUERIES, TRACE, build_layer
 from nearpeak.libraries.launch import join_paths
 from nearpeak.libraries.library import CommandLine, Launch, Library
 
@@ -42,15 +42,20 @@ def is_preloadable(file: Path) -> bool:
     return not re.search("[: ]", str(file))
 
 
-def before_others(library: Path) -> str:
-    """The value of LD_PRELOAD with a library before what the shell preloads. UserError where the
-    loader would take its path apart."""
-    if not is_preloadable(library):
+def before_others(preload: Path, loaded: str | None = None) -> str:
+    """The value of LD_PRELOAD with `preload` before what `loaded` names, by default what the shell
+    preloads, but behind the library of `nearpeak trace`: that counts the calls of the application,
+    and not those of the layer. UserError where the loader would take its path apart."""
+    if not is_preloadable(preload):
         raise UserError(
-            f"{library} cannot be preloaded, as its path has a blank or a colon: name another"
+            f"{preload} cannot be preloaded, as its path has a blank or a colon: name another"
             " folder, for the cache by NEARPEAK_CACHE"
         )
-    return join_paths(str(library), os.environ.get(VARIABLE, ""))
+    before = os.environ.get(VARIABLE, "") if loaded is None else loaded
+    files = before.replace(" ", ":").split(":")
+    traces = [place for place, file in enumerate(files) if Path(file).name == TRACE]
+    start = traces[-1] + 1 if traces and preload.name != TRACE else 0
+    return join_paths(*files[:start], str(preload), *files[start:])
 
 
 def environment(
@@ -61,7 +66,7 @@ def environment(
     if library.abi == "openmpi" and "-x" not in command:
         # Its launcher passes to other hosts what it is told to alone: by this or by -x, not both.
         told = os.environ.get(PASSED_ON)
-        added[PASSED_ON] = ";".join([*([told] if told else []), *added])
+        added[PASSED_ON] = ";".join(dict.fromkeys([*(told.split(";") if told else []), *added]))
     return added
 
 
@@ -74,5 +79,5 @@ def command_line(library: Library, started: Launch) -> CommandLine:
         return launch.command_line(library, started)
     given = {**started.settings.env, **started.env}
     before = given.get(VARIABLE, os.environ.get(VARIABLE, ""))
-    env = {**started.env, VARIABLE: join_paths(str(build_layer(library)), before)}
+    env = {**started.env, VARIABLE: before_others(build_layer(library), before)}
     return launch.command_line(library, msgspec.structs.replace(started, gpu=False, env=env))

@@ -48,7 +48,9 @@ def run(command: Sequence[str], library: Library) -> tuple[Trace, int | None]:
     folder = Path(tempfile.mkdtemp(prefix="nearpeak-trace-"))
     started = now()
     try:
-        status, signalled = _start(command, environment(command, library, preload, folder))
+        status, signalled = run_in_foreground(
+            command, environment(command, library, preload, folder)
+        )
         left = list(_gather(folder))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -91,8 +93,9 @@ def environment(
     return {**os.environ, **preload_environment(library, preload, own, command)}
 
 
-def _start(command: Sequence[str], env: dict[str, str]) -> tuple[int, int | None]:
-    """The exit status of a command, as a shell would say it; and the first signal that we got."""
+def run_in_foreground(command: Sequence[str], env: dict[str, str]) -> tuple[int, int | None]:
+    """Run a command to its end, and pass it the signals that we get. Return its exit status, as a
+    shell would say it, and the first signal. UserError where it cannot be started."""
     got: list[int] = []
     started: list[subprocess.Popen[bytes]] = []
 
