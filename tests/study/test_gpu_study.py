@@ -310,7 +310,7 @@ def test_the_price_of_gpu_support_is_found_where_the_driver_is_slow(
     except UserError as error:
         pytest.skip(str(error))
     header = kit_for(resolve("mpich")).header.parent
-    words = [*shared, f"-I{header}", str(here / "asking_mpi.cpp"), "-ldl"]
+    words = [*shared, f"-I{header}", str(here / "fake_asking_mpi.cpp"), "-ldl"]
     subprocess.run([*compiler(), *words, "-o", str(shim)], check=True)
     monkeypatch.setenv("LD_PRELOAD", str(shim))
     monkeypatch.setenv("ASKING_DRIVER", str(driver))
