@@ -22,7 +22,7 @@ from nearpeak.study import single
 from nearpeak.study.single_launch import LaunchFailed
 
 Nearpeak = Callable[..., tuple[int, str, str]]
-BUILT = "/cache/the layer.so"
+BUILT = "/cache/the'layer.so"
 
 
 @pytest.fixture

@@ -79,7 +79,7 @@ def test_list_as_json() -> None:
     assert mpich["launcher_kind"] == "hydra"
     assert Path(mpich["launcher"]).exists()
     assert {entry["name"] for entry in whole["catalogue"]} == set(catalogue.libraries())
-    assert [setting["name"] for setting in mpich["settings"]] == ["default"]
+    assert [setting["name"] for setting in mpich["settings"]] == ["default", "queries"]
     assert [stand_in["name"] for stand_in in whole["stand_ins"]] == ["ceiling"]
 
 

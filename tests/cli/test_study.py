@@ -127,7 +127,7 @@ def test_several_settings_of_one_library(
     code, _, err = nearpeak("study", "--mpi", "one@nothing", "--dry-run")
     assert (code, err) == (
         2,
-        "nearpeak: unknown settings 'nothing' of intel; there are: default, ipc-off,"
+        "nearpeak: unknown settings 'nothing' of intel; there are: default, queries, ipc-off,"
         " fast-memcpy-off\n",
     )
 

@@ -330,15 +330,16 @@ def test_what_nearpeak_gives_and_nobody_proved_is_tried_without(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("I_MPI_ROOT", "/of/the/shell")  # launches would inherit it
-    found = {
-        each.tunable.name: each
-        for each in tunables.offered(library(tmp_path, family="intel"))
-        if UNSET in each.values
-    }
-    assert set(found) == {"I_MPI_PIN", "I_MPI_OFFLOAD_PIN"}  # harmless and needed ones stay
-    pin, offload = found["I_MPI_PIN"], found["I_MPI_OFFLOAD_PIN"]
+
+    def without(family: str) -> dict[str, tunables.Offered]:
+        offered = tunables.offered(library(tmp_path / family, family=family))
+        return {each.tunable.name: each for each in offered if UNSET in each.values}
+
+    found = without("intel")
+    assert set(found) == {"I_MPI_PIN"}  # harmless and needed ones stay
+    pin, on_gpus = found["I_MPI_PIN"], without("mpich")["MPIR_CVAR_ENABLE_GPU"]
     assert (pin.there, pin.default, pin.values, pin.tunable.needs) == (True, "0", [UNSET], [])
-    assert offload.tunable.needs == ["gpu"]
+    assert on_gpus.tunable.needs == ["gpu"]
     assert pin.tunable.summary.startswith("Nearpeak gives it: its own binding is off")
 
 

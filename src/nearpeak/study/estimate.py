@@ -19,7 +19,7 @@ from nearpeak.study.plan import (
     PlannedLaunch,
     Template,
 )
-from nearpeak.terms.benchmarks import GPU_FACTS, Benchmark, named
+from nearpeak.terms.benchmarks import GPU_FACTS, SIZED_GPU_FACTS, Benchmark, named
 from nearpeak.terms.buffers import needs_gpu
 from nearpeak.terms.path import DataPath
 
@@ -47,6 +47,7 @@ GUESSES = {
     # About ten runs of perftest's programs for each case: a guess, never measured.
     ("ceiling", "verbs"): Guess(start=1.0, case=4.0, slots=2.0, samples=1.0, gbs=10.0),
 }
+FACTS_OF_NO_SIZE = 4  # cases of each: one of each kind of memory, at most
 OTHER_ROUNDS = 10  # of a case that are no samples: first use, warm-up, verification
 WARM_SLOT = 1.1  # a slot, and the tenth of it that the warm-up may take
 APPLICATION_SECONDS = 1.5  # of a case: its cells are filled and looked at several times
@@ -138,7 +139,9 @@ def _guess_group(plan: Plan, path: DataPath, launch: Template, group: Group, gue
             each = moved / (guess.gbs * 1e9) / together
             cost += Cost(guess.case + OTHER_ROUNDS * each, guess.slots / 1000, each)
     if launch.role == "ceiling" and needs_gpu(group.buffers):
-        cost += Cost(0.0, len(GPU_FACTS) * len(plan.sizes) / 1000)
+        sized = len(SIZED_GPU_FACTS) * len(plan.sizes)
+        others = FACTS_OF_NO_SIZE * (len(GPU_FACTS) - len(SIZED_GPU_FACTS))
+        cost += Cost(0.0, (sized + others) / 1000)
     return cost
 
 

@@ -16,6 +16,7 @@ from nearpeak.errors import UserError, closest
 QUOTED_BYTES = 8  # the size that latencies are told at, as everywhere in the field
 # Metrics of `nearpeak-native gpu` that no benchmark of MPI has: facts of a path that its times are
 # made of, and no ceilings of anything.
+SIZED_GPU_FACTS = ("device_latency", "ipc_open")  # the others are of no size
 GPU_FACTS = (
     "device_latency",
     "flag_latency",
