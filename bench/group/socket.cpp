@@ -70,7 +70,7 @@ std::uint64_t random_number() {
 }
 
 std::uint64_t proof_of(Side side, const Hello& hello, std::uint64_t number) {
-  static const HashKey key = launch_key();
+  const HashKey key = launch_key();
   std::array<unsigned char, 1 + sizeof hello.index + 2 * sizeof number> text{};
   text[0] = static_cast<unsigned char>(side);
   std::memcpy(text.data() + 1, &hello.index, sizeof hello.index);
