@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does GPU support cost messages in host memory, and which cure helps? By OMB.
+"""Measures what GPU support costs messages in host memory, and which cure helps, by OMB.
 
 OMB's osu_latency and osu_bw between two ranks and osu_allreduce between many, all with buffers in
 host memory, under the makers' defaults (makers.py). Launches without GPU support, with it, and
@@ -234,7 +234,7 @@ def document(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def times(row: Row, off: Row | None, case: str) -> list[float] | None:
-    """How many times as long as `off`, and the bounds of that; None without a block of both."""
+    """Says how many times as long as `off` a row takes, with bounds; None without common blocks."""
     own, others = row.values.get(case, {}), off.values.get(case, {}) if off else {}
     both = [block for block in own if block in others]
     if not both or row is off:

@@ -20,7 +20,7 @@ def says_full(text: str) -> bool:
 
 
 def disk_is_full(folder: Path) -> bool:
-    """Whether the folder's disk has hardly any space left."""
+    """Returns whether the folder's disk has hardly any space left."""
     disk = os.statvfs(folder)
     return disk.f_bavail * disk.f_frsize < LEAST_FREE_BYTES
 

@@ -19,27 +19,34 @@ LIBRARIES = (LAYER, QUERIES.program)
 PASSED_ON = "OMPI_MCA_mca_base_env_list"
 
 
+SEPARATORS = "[: ]"  # between files, as the loader takes LD_PRELOAD apart, quoted or not
+
+
+def _named(value: str) -> list[Path]:
+    """Splits a value of LD_PRELOAD into its files."""
+    return [Path(word) for word in re.split(SEPARATORS, value) if word]
+
+
 def ours(value: str) -> Path | None:
-    """The library of Nearpeak's among those that LD_PRELOAD names; None: there is none."""
-    named = (Path(word) for word in re.split("[: ]", value))
-    return next((file for file in named if file.name in LIBRARIES), None)
+    """Finds the library of Nearpeak's among those that LD_PRELOAD names; None without one."""
+    return next((file for file in _named(value) if file.name in LIBRARIES), None)
 
 
 def alone(env: Mapping[str, str]) -> dict[str, str]:
-    """Settings without what the shell preloads beside a library of Nearpeak's."""
+    """Drops from settings what the shell preloads beside a library of Nearpeak's."""
     file = ours(env.get(VARIABLE, ""))
     return {**env, VARIABLE: str(file)} if file else dict(env)
 
 
 def files(env: Mapping[str, str]) -> dict[str, str]:
-    """Where settings preload a library of Nearpeak's, the variable with the library's name."""
+    """Returns LD_PRELOAD with the name of the library of ours that settings preload, if any."""
     file = ours(env.get(VARIABLE, ""))
     return {VARIABLE: file.name} if file else {}
 
 
 def is_preloadable(file: Path) -> bool:
-    """Whether the loader, which takes LD_PRELOAD apart, finds a file by its path."""
-    return not re.search("[: ]", str(file))
+    """Returns whether the loader finds a file by its path in LD_PRELOAD."""
+    return not re.search(SEPARATORS, str(file))
 
 
 def before_others(preload: Path, loaded: str | None = None) -> str:
@@ -52,10 +59,10 @@ def before_others(preload: Path, loaded: str | None = None) -> str:
             " folder, for the cache by NEARPEAK_CACHE"
         )
     before = os.environ.get(VARIABLE, "") if loaded is None else loaded
-    files = before.replace(" ", ":").split(":")
-    traces = [place for place, file in enumerate(files) if Path(file).name == TRACE]
+    others = _named(before)
+    traces = [place for place, file in enumerate(others) if file.name == TRACE]
     start = traces[-1] + 1 if traces and preload.name != TRACE else 0
-    return join_paths(*files[:start], str(preload), *files[start:])
+    return join_paths(*map(str, [*others[:start], preload, *others[start:]]))
 
 
 def environment(

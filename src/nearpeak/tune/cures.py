@@ -2,6 +2,8 @@
 """The cures of what GPU support costs messages in host memory, that leave device buffers to be sent
 (docs/pointer-queries.md)."""
 
+from pathlib import Path
+
 from nearpeak.libraries.build import build_layer, build_queries
 from nearpeak.libraries.families import all_families
 from nearpeak.libraries.library import Library
@@ -12,28 +14,25 @@ SOURCE = "docs/pointer-queries.md"
 
 
 def cures(library: Library) -> list[Offered]:
-    """The layer before the library with GPU support off, and what answers the driver's question for
-    host memory. Errors as build_layer."""
-    family = all_families().get(library.family)
+    """Lists the layer before the library with GPU support off, and what answers the driver's
+    question for host memory. Errors as build_layer."""
     found = []
+    family = all_families().get(library.family)
     if family and family.gpu_off and not library.layer:
-        found.append(
-            Tunable(
-                name=VARIABLE,
-                component=library.family,
-                summary="Nearpeak's layer takes device buffers, and the library none",
-                values=[before_others(build_layer(library))],
-                with_=family.gpu_off,
-                source=SOURCE,
-            )
-        )
-    found.append(
-        Tunable(
-            name=VARIABLE,
-            component=library.family,
-            summary="the driver's quick question answers for host memory",
-            values=[before_others(build_queries())],
-            source=SOURCE,
-        )
+        summary = "Nearpeak's layer takes device buffers, and the library none"
+        found.append(_preloaded(library, build_layer(library), summary, family.gpu_off))
+    summary = "the driver's quick question answers for host memory"
+    found.append(_preloaded(library, build_queries(), summary, {}))
+    return found
+
+
+def _preloaded(library: Library, file: Path, summary: str, with_: dict[str, str]) -> Offered:
+    tunable = Tunable(
+        name=VARIABLE,
+        component=library.family,
+        summary=summary,
+        values=[before_others(file)],
+        with_=with_,
+        source=SOURCE,
     )
-    return [Offered(each, True, "") for each in found]
+    return Offered(tunable, True, "")

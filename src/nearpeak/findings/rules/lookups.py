@@ -34,7 +34,7 @@ def find(view: View) -> Iterator[Noticed]:
 
 
 def _lookups(message: Message) -> list[Part]:
-    """Of messages in host memory only what pointer_query does not tell of."""
+    """Leaves out of messages in host memory the call that pointer_query reports."""
     host = not in_gpu(message.explanation.buffers)
     return calls(message, CALLS - {pointer_query.CALL} if host else CALLS)
 

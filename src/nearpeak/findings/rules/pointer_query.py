@@ -15,7 +15,7 @@ CALL = "cuPointerGetAttribute"
 
 
 def find(view: View) -> Iterator[Noticed]:
-    """Where that call takes so much of a message between host memories."""
+    """Yields the messages between host memories of which that call takes so much."""
     yield from worst(view, _queries, LEAST)
 
 
