@@ -244,6 +244,31 @@ def test_a_wait_does_not_hide_the_work_of_another_rank(did: Any) -> None:
     ]
 
 
+def test_calls_beside_those_of_another_rank_are_told_apart(did: Any) -> None:
+    """Two of rank 0's six µs, and of rank 1's four; where rank 1 only waits rank 0 is alone."""
+    ranks = [
+        did.seen(0, [*did.sample(0, 12), did.call("cuIpcOpenMemHandle_v2", 0, 6)]),
+        did.seen(
+            1,
+            [
+                *did.sample(0, 12),
+                did.call("sched_yield", 0, 4),
+                did.call("cuMemcpyAsync", 4, 8),
+                did.call("cuStreamSynchronize", 9, 12),
+            ],
+        ),
+    ]
+    [looked_at] = windows(ranks)
+    found = {part.name: part for part in budget(activity(ranks), looked_at, None).parts}
+    handle, copy = found["cuIpcOpenMemHandle_v2"], found["cuMemcpyAsync"]
+    assert (handle.time_us, handle.beside_us) == (5, 1)  # of 2 µs together each has half
+    assert (copy.time_us, copy.beside_us) == (3, 1)
+    assert found["cuStreamSynchronize"].beside_us == 0
+    assert handle.beside == ", 20 % of it beside a call of another rank"
+    assert found["cuStreamSynchronize"].beside == ""
+    assert found["sched_yield"].beside_us is None
+
+
 def test_only_what_waits_is_asked_what_others_do(did: Any) -> None:
     ranks = [
         did.seen(

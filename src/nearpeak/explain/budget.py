@@ -73,6 +73,7 @@ _VARIANT = re.compile(r"(_v\d+)?(_pt[sd][zs])?$")
 # What is of the microscope, among what ranks are at.
 _MICROSCOPE = re.compile(r"(^|, )(libcupti\.so|libnearpeak-explain\.so)")
 LEVELS: tuple[Kind, ...] = get_args(Kind)
+WORKS: tuple[Kind, ...] = ("call", "sync")  # kinds of calls that do something
 MIDDLE = (0.25, 0.75)  # quantiles
 NS = 1e3  # in a microsecond
 # What is shorter than this part of a message is drawn together with its neighbour.
@@ -301,6 +302,7 @@ class Shared:
     events: Indices  # of the activity
     shares: Floats  # of the time, of each event
     others: Floats  # of each share of what waits, while another rank was at its own instructions
+    beside: Floats  # of each share of a call that does not wait, while another rank was in one, too
     overlap: Floats  # how long each went on in messages, whatever went on beside it
     instants: Floats  # at which anything began or ended
     free: Floats  # 1 from an instant to the next where nothing went on in a message, else 0
@@ -349,7 +351,10 @@ def shared(did: Activity, looked_at: Windows) -> Shared:
                 places = np.searchsorted(instants, times, side="right") - 1
                 places = places[(places >= 0) & (places < len(instants) - 1)]
                 at_own.append((of, name, places[is_at_own[places]]))
-    free, shares, others = inside, np.zeros(len(events)), np.full(len(events), np.nan)
+    free, shares = inside, np.zeros(len(events))
+    others, beside = np.full(len(events), np.nan), np.full(len(events), np.nan)
+    works = np.isin(level, [LEVELS.index(kind) for kind in WORKS])
+    at_work = active(first[works], last[works])  # of all ranks
     waits: dict[During, Floats] = {}
     for number, kind in enumerate(LEVELS):
         own = level == number
@@ -358,12 +363,19 @@ def shared(did: Activity, looked_at: Windows) -> Shared:
         shares[own] = within(weights)[own]
         if kind == "sync" or kind == "wait":
             others[own] = within(weights * any_at_own)[own]
+        if kind in WORKS:
+            for of in did.ranks:
+                its = own & (rank == of)
+                own_work = active(first[works & (rank == of)], last[works & (rank == of)])
+                beside[its] = within(weights * (at_work > own_work))[its]
+        if kind == "sync" or kind == "wait":
             waits[kind] = np.where(at_once > 0, free, 0.0)
         free = np.where(at_once > 0, 0.0, free)
     return Shared(
         events=events,
         shares=shares,
         others=others,
+        beside=beside,
         overlap=within(inside),
         instants=instants,
         free=free,
@@ -485,10 +497,14 @@ def _parts(did: Activity, known: Shared, messages: int) -> Iterator[Part]:
             bytes=moved or None,
             busy_us=busy / messages / NS,
             time_us=float(known.shares[own].sum()) / messages / NS,
-            others_us=None
-            if np.isnan(known.others[own]).any()
-            else float(known.others[own].sum()) / messages / NS,
+            others_us=_sum_us(known.others[own], messages),
+            beside_us=_sum_us(known.beside[own], messages),
         )
+
+
+def _sum_us(times: Floats, messages: int) -> float | None:
+    """For one message; None of kinds that have no such time."""
+    return None if np.isnan(times).any() else float(times.sum()) / messages / NS
 
 
 def _own(known: Shared) -> Iterator[Own]:

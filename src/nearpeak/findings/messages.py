@@ -140,7 +140,8 @@ def _facts(message: Message, parts: list[Part]) -> list[Fact]:
             of="part",
             name=f"{part.words} {'for' if part.kind == 'device' else 'by'} rank {part.rank}",
             value=f"{number(part.mean_us)} µs{' each' if part.count >= 1.5 else ''},"
-            f" {percent(part.time_us / whole_us)} % of {number(whole_us)} µs{_others(part)}",
+            f" {percent(part.time_us / whole_us)} % of {number(whole_us)} µs"
+            f"{part.beside}{_others(part)}",
         )
         for part in sorted(parts, key=lambda part: -part.time_us)[:MOST]
     ]

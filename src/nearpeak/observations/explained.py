@@ -17,6 +17,7 @@ from nearpeak.terms.identity import Who
 SCHEMA = 1
 
 MICROSCOPE = "the microscope"  # the name of its parts
+TOLD_BESIDE = 0.1  # of a part's share: less of it beside calls of another rank is not told
 
 # What a rank or a device was at: bytes moved on a device, a call that does something, what the
 # microscope itself takes to see a call, a call that waits for the device, or one that waits for
@@ -50,6 +51,10 @@ class Part(msgspec.Struct, kw_only=True):
     # seen, so it may have been at work by its own instructions, of which Own tells. null: of other
     # kinds, and not known of explanations from before it was.
     others_us: float | None = None
+    # Of `time_us` of calls, and of what they wait for a device (call, sync): in which another rank
+    # was in such a call, too. One of both may hold no message up. null: of other kinds, and not
+    # known of explanations from before it was.
+    beside_us: float | None = None
 
     @property
     def words(self) -> str:
@@ -59,6 +64,13 @@ class Part(msgspec.Struct, kw_only=True):
         moved = f" of {self.bytes:,.0f} B" if self.bytes else ""
         whose = ", the benchmark's own" if self.own else ""
         return f"{self.times}{self.name}{moved}{whose}"
+
+    @property
+    def beside(self) -> str:
+        """`, 20 % of it beside a call of another rank`; empty where that is little."""
+        share = (self.beside_us or 0.0) / self.time_us if self.time_us else 0.0
+        told = f", {100 * share:.2g} % of it beside a call of another rank"
+        return told if share >= TOLD_BESIDE else ""
 
     @property
     def times(self) -> str:
