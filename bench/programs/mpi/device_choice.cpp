@@ -110,6 +110,10 @@ DeviceChoice::DeviceChoice(const std::vector<Kinds>& kinds,
   if (needs) why_no_kernels(*device_);  // compiled now, and not in the first case
 }
 
+void DeviceChoice::use_in_this_thread() const {
+  if (device_ != nullptr) device_->use_in_this_thread();
+}
+
 Memory& DeviceChoice::memory(BufferKind kind, const std::string& allocator) const {
   return memory_from(gives(allocator, kind) ? allocator : kPlain, kind, device_);
 }

@@ -39,6 +39,8 @@ class DeviceChoice {
   DeviceChoice(const std::vector<Kinds>& kinds, const std::vector<DeviceSpec>& devices);
 
   Device* device() const { return device_; }  // null without one
+  // Makes it the thread's current one, if there is one: MPI_Init may leave another one current.
+  void use_in_this_thread() const;
   // From the allocator where it gives this kind, else from the plain one. Throws the accelerator's
   // errors.
   Memory& memory(BufferKind kind, const std::string& allocator = kPlain) const;

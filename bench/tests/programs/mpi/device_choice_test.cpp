@@ -29,6 +29,14 @@ int taken(const std::string& rank, const std::string& devices, const Kinds& kind
   return choice.device() == nullptr ? -1 : choice.device()->info().index;
 }
 
+int current_gpu() {
+  void* const driver = dlopen(FAKE_CUDA, RTLD_NOW | RTLD_LOCAL);
+  int gpu = -1;
+  REQUIRE(reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuCtxGetDevice"))(&gpu) == 0);
+  dlclose(driver);
+  return gpu;
+}
+
 }  // namespace
 
 TEST_CASE("--buffers is one letter for all, one for each half, or one for each rank") {
@@ -111,6 +119,17 @@ TEST_CASE("a rank's memory is of its kind, and its device is named in the record
   CHECK(choice.place()->name == "Fake GPU B");
   CHECK(choice.rank() == 1);
   CHECK(choice.asked() == "1 by its place");
+}
+
+TEST_CASE("the taken device becomes current again after something else made another one current") {
+  const FakeCuda fake;
+  const AsRank self("1");
+  const DeviceChoice choice({kHostPinned}, parse_devices("0,1"));
+  const auto other = FakeCuda::load();
+  other->device(0).use_in_this_thread();
+  REQUIRE(current_gpu() == 0);
+  choice.use_in_this_thread();
+  CHECK(current_gpu() == 1);
 }
 
 TEST_CASE("host memory needs no launcher and no driver") {
