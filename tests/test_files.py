@@ -121,18 +121,18 @@ def test_what_was_there_survives_a_failure(tmp_path: Path) -> None:
 def test_what_was_written_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file before its renaming, and the folder after it."""
     done: list[str] = []
-    real_sync, real_replace = os.fsync, Path.replace
+    real_sync, real_replace = os.fsync, os.replace
 
     def sync(file: int) -> None:
         done.append("folder" if stat.S_ISDIR(os.fstat(file).st_mode) else "file")
         real_sync(file)
 
-    def replace(file: Path, other: Path) -> Path:
+    def replace(file: str, other: str, **folders: int) -> None:
         done.append("renamed")
-        return real_replace(file, other)
+        real_replace(file, other, **folders)
 
     monkeypatch.setattr(os, "fsync", sync)
-    monkeypatch.setattr(Path, "replace", replace)
+    monkeypatch.setattr(os, "replace", replace)
     put_whole(tmp_path / "plan.json", b"{}")
     assert done == ["file", "renamed", "folder"]
 

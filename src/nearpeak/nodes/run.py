@@ -12,6 +12,7 @@ import msgspec
 
 from nearpeak.arrays import Indices
 from nearpeak.errors import UserError
+from nearpeak.files import make_anew, make_folder
 from nearpeak.launching.command_lines import Seats, Tools, new_study, rank_launch
 from nearpeak.launching.growing import GrowingLines
 from nearpeak.launching.interrupts import Interrupt
@@ -166,8 +167,8 @@ class Run:
             ),
         )
         log = self._journal.folder / LOGS / f"launch-{number}.log"
-        log.parent.mkdir(exist_ok=True)
-        log.unlink(missing_ok=True)
+        make_folder(log.parent)
+        make_anew(log)
         ended = run_tree(
             line.argv,
             env={**os.environ, **line.env},

@@ -2,6 +2,7 @@
 """Runs a plan, launch by launch, into a study folder; picks up where an earlier run stopped."""
 
 import contextlib
+import errno
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ from typing import Protocol
 import msgspec
 
 import nearpeak
-from nearpeak.files import disk_is_full, make_folder, sync
+from nearpeak.files import disk_is_full, make_anew, make_folder, sync
 from nearpeak.launching import mps
 from nearpeak.launching.command_lines import Tools, with_token
 from nearpeak.launching.growing import GrowingLines
@@ -252,7 +253,7 @@ class StudyRun:
         # What an earlier try left must not be taken for this one's.
         with self._writing():
             jsonl.unlink(missing_ok=True)
-            (self._folder / log).write_bytes(b"")
+            make_anew(self._folder / log)
         outcome = self._start(planned, command, self._folder / log, reader)
         reader.finish()
         if outcome.exit_status and self._interrupt.has_come():
@@ -311,7 +312,10 @@ class StudyRun:
 
     def _make_logs(self) -> None:
         with self._writing():
-            make_folder(self._folder / "logs")
+            logs = self._folder / "logs"
+            if logs.is_symlink():  # of a folder that was handed over
+                raise NotADirectoryError(errno.ENOTDIR, f"{logs.name} is a link")
+            make_folder(logs)
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
