@@ -15,7 +15,7 @@ import msgspec
 
 from nearpeak import folders
 from nearpeak.errors import UserError, closest
-from nearpeak.files import is_folder, says_full
+from nearpeak.files import is_folder, make_private, says_full
 
 INHERITED = ("family", "wheel", "version", "sha256")  # by an entry from its base
 
@@ -101,7 +101,7 @@ def add(name: str) -> Path:
         )
     home = wanted.prefix.parent
     try:
-        home.mkdir(parents=True, exist_ok=True)
+        make_private(home)
         temporary = Path(tempfile.mkdtemp(prefix=f".{wanted.prefix.name}-", dir=home))
     except OSError as error:
         raise UserError(
@@ -133,7 +133,12 @@ def _install(wanted: Entry, prefix: Path) -> None:
         *("--requirement", str(requirements)),
     ]
     done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        umask=0o022,  # others may use a library and not write it
+        check=False,
     )
     if done.returncode:
         said = [line.strip() for line in done.stderr.splitlines() if line.strip()]
