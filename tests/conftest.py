@@ -71,7 +71,7 @@ def two_users() -> Iterator[Any]:
     """A folder of two users (tests/two_users.py); skips where nobody can be both."""
     if os.geteuid() != 0:
         pytest.skip(two_users_helper.NOT_ROOT)
-    with tempfile.TemporaryDirectory(prefix="nearpeak-users-") as folder:
+    with tempfile.TemporaryDirectory(prefix="nearpeak-users-", dir="/tmp") as folder:
         Path(folder).chmod(0o755)
         yield two_users_helper.TwoUsers(Path(folder))
 

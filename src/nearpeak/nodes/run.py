@@ -13,7 +13,7 @@ import msgspec
 from nearpeak.arrays import Indices
 from nearpeak.errors import UserError
 from nearpeak.files import make_anew, make_folder
-from nearpeak.launching.command_lines import Seats, Tools, new_study, rank_launch
+from nearpeak.launching.command_lines import Seats, Tools, rank_launch
 from nearpeak.launching.growing import GrowingLines
 from nearpeak.launching.interrupts import Interrupt
 from nearpeak.launching.places import NO_PLACE, Wanted, misplaced, wanted_at
@@ -162,7 +162,6 @@ class Run:
                 self._program(file, jsonl, number),
                 Seats(self._path, self._path.ends, HOST),
                 self._settings,
-                new_study(),
                 self._chosen.remote_shell,
             ),
         )

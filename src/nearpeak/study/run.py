@@ -288,7 +288,7 @@ class StudyRun:
         """Runs a launch to its end, under a daemon of MPS where its path has one."""
         path = self._plan.find_path(planned.path)
         try:
-            with mps.daemon(self._plan.study) if path.mps else contextlib.nullcontext():
+            with mps.daemon() if path.mps else contextlib.nullcontext():
                 return run_tree(
                     command.argv,
                     env={**os.environ, **with_token(command.env)},
