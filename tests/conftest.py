@@ -35,6 +35,8 @@ def load_helper(name: str, path: Path) -> ModuleType:
     return module
 
 
+# What --resume knows of earlier runs of these tests.
+os.environ["XDG_STATE_HOME"] = str(ROOT / "build" / "tests-state")
 # Open MPI's btl/ofi sleeps for a second in each process when it is closed, used or not.
 os.environ.setdefault("OMPI_MCA_btl", "^ofi")
 # And its mtl/ofi has libfabric look through all symbols of the kernel, in each process.
