@@ -16,6 +16,7 @@ import msgspec
 from nearpeak import folders
 from nearpeak.errors import UserError, closest
 from nearpeak.files import is_folder, make_private, says_full
+from nearpeak.owners import check_kept
 
 INHERITED = ("family", "wheel", "version", "sha256")  # by an entry from its base
 
@@ -84,14 +85,15 @@ def add(name: str) -> Path:
     """Installs a library and those it needs, unless they are there; returns its prefix.
 
     pip checks the pinned hashes. The prefix is made under another name and renamed when it is
-    complete. UserError when there is no wheel for this machine, no index answers, or the cache
-    folder cannot be written.
+    complete. UserError when there is no wheel for this machine, no index answers, the cache
+    folder cannot be written, or others can exchange what is there.
     """
     wanted = entry(name)
     for other in [wanted.base, *wanted.needs]:
         if other:
             add(other)
     if wanted.installed:
+        check_kept(wanted.prefix)
         return wanted.prefix
     machine = platform.machine()
     if machine not in wanted.sha256:
