@@ -15,6 +15,7 @@ from nearpeak.files import (
     check_output,
     check_target,
     make_folder,
+    make_inside,
     put_whole,
     says_full,
     write_whole,
@@ -76,6 +77,16 @@ def test_a_link_stays_one(tmp_path: Path) -> None:
         assert link.is_symlink()
         assert real.read_text() == text
     assert [path.name for path in real.parent.iterdir()] == ["report.html"]
+
+
+def test_a_folder_of_a_run_is_no_link(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "logs").symlink_to("elsewhere")
+    make_folder(tmp_path / "logs")  # as a user may name the folder of a run
+    with pytest.raises(NotADirectoryError, match="logs is a link"):
+        make_inside(tmp_path / "logs")
+    make_inside(tmp_path / "new")
+    make_inside(tmp_path / "new")
 
 
 def test_what_is_no_file_is_written_into(tmp_path: Path) -> None:

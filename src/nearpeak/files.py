@@ -107,6 +107,14 @@ def make_folder(folder: Path, mode: int = 0o755) -> None:
         sync(path.parent)
 
 
+def make_inside(folder: Path) -> None:
+    """As `make_folder`, for a folder of a run. OSError also where it is a link, as a run that was
+    handed over may have it: to any folder of the user."""
+    if folder.is_symlink():
+        raise NotADirectoryError(errno.ENOTDIR, f"{folder.name} is a link", str(folder))
+    make_folder(folder)
+
+
 def make_private(folder: Path) -> None:
     """As `make_folder`, for the user alone: of the cache. OSError."""
     make_folder(folder, 0o700)

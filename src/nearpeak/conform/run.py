@@ -27,7 +27,7 @@ from nearpeak.conform.journal import (
 )
 from nearpeak.conform.plan import Chosen
 from nearpeak.errors import UserError, closest
-from nearpeak.files import disk_is_full, make_folder, put_whole
+from nearpeak.files import disk_is_full, make_inside, put_whole
 from nearpeak.journal import CannotWriteError, cannot_write
 from nearpeak.launching import mps
 from nearpeak.launching.command_lines import Seats, Tools, probe_launch
@@ -314,7 +314,7 @@ class Run:
         """The shell line that tries these cases in one job, from a file in the folder."""
         file = self._cases_file(contender, cases[-1], suffix)
         try:
-            make_folder(file.parent)
+            make_inside(file.parent)
             put_whole(file, cases_text(cases, self._sizes).encode())
         except OSError as error:
             raise self._cannot_write(self._journal.folder, error) from None

@@ -12,7 +12,7 @@ import msgspec
 
 from nearpeak.arrays import Indices
 from nearpeak.errors import UserError
-from nearpeak.files import make_anew, make_folder
+from nearpeak.files import make_anew, make_inside
 from nearpeak.launching.command_lines import Seats, Tools, rank_launch
 from nearpeak.launching.growing import GrowingLines
 from nearpeak.launching.interrupts import Interrupt
@@ -166,7 +166,7 @@ class Run:
             ),
         )
         log = self._journal.folder / LOGS / f"launch-{number}.log"
-        make_folder(log.parent)
+        make_inside(log.parent)
         make_anew(log)
         ended = run_tree(
             line.argv,

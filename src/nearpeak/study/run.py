@@ -2,7 +2,6 @@
 """Runs a plan, launch by launch, into a study folder; picks up where an earlier run stopped."""
 
 import contextlib
-import errno
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -13,7 +12,7 @@ from typing import Protocol
 import msgspec
 
 import nearpeak
-from nearpeak.files import disk_is_full, make_anew, make_folder, sync
+from nearpeak.files import disk_is_full, make_anew, make_inside, sync
 from nearpeak.launching import mps
 from nearpeak.launching.command_lines import Tools, with_token
 from nearpeak.launching.growing import GrowingLines
@@ -312,10 +311,7 @@ class StudyRun:
 
     def _make_logs(self) -> None:
         with self._writing():
-            logs = self._folder / "logs"
-            if logs.is_symlink():  # of a folder that was handed over
-                raise NotADirectoryError(errno.ENOTDIR, f"{logs.name} is a link")
-            make_folder(logs)
+            make_inside(self._folder / "logs")
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
