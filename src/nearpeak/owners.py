@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who can change a file or a folder: before Nearpeak runs, loads or writes anything there.
+"""Finds who can change a file or a folder, before Nearpeak runs, loads or writes anything there.
 
 The rule is that of ssh for the files of a user: the file, and every folder and link on the way to
 it, belongs to the user or to root, and nobody else may write it. What lies in a folder that all may
@@ -38,7 +38,7 @@ class Risk(NamedTuple):
 
 
 def risks(path: Path, owners: Collection[int] = ()) -> Iterator[Risk]:
-    """Every risk on the way to a path, from / on, as far as the way exists.
+    """Yield every risk on the way to a path, from / on, as far as the way exists.
 
     `owners`: ids of users who are trusted besides this one, root and those of NEARPEAK_TRUST.
     """
@@ -96,8 +96,8 @@ def check_output(folder: Path) -> None:
 
 
 def of_search_paths(env: Mapping[str, str], more: Collection[str] = ()) -> set[int]:
-    """The owners of the folders in which the user has programs and libraries looked for, and that
-    nobody else can change: what these owners install, the user runs anyway. `more`: further
+    """Return the owners of the folders in which the user has programs and libraries looked for, and
+    that nobody else can change: what these owners install, the user runs anyway. `more`: further
     variables that name a folder."""
     words = [word for name in (*SEARCHED, *more) for word in env.get(name, "").split(":") if word]
     return {owner for word in dict.fromkeys(words) if (owner := _owner(Path(word))) is not None}
@@ -113,7 +113,7 @@ def _owner(folder: Path) -> int | None:
 
 
 def _steps(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """All that leads to a path, itself the last, each link with what it leads through."""
+    """Yield all that leads to a path, itself the last, each link with what it leads through."""
     found: dict[Path, os.stat_result] = {}
     here, left, links = Path("/"), list(path.absolute().parts[:0:-1]), 0
     found[here] = here.lstat()
@@ -153,8 +153,8 @@ def _named() -> list[str]:
 
 
 def _is_private(step: Path, gid: int, trusted: Collection[int]) -> bool:
-    """Whether only trusted users are in a group: that which a system makes for each user, or one
-    that NEARPEAK_TRUST names. With an access list the bits of a group are those of all in it."""
+    """Tell whether only trusted users are in a group: a system makes one for each user, and
+    NEARPEAK_TRUST may name one. With an access list the bits of a group are those of all in it."""
     if f"@{_group(gid)}" in _named() or f"@{gid}" in _named():
         return True
     with contextlib.suppress(OSError):
@@ -171,8 +171,8 @@ def _is_private(step: Path, gid: int, trusted: Collection[int]) -> bool:
 
 @functools.cache
 def _is_unknown(uid: int) -> bool:
-    """Whether this is the id by which a user namespace shows all that are not in it, root of the
-    host too: it is taken for root's."""
+    """Tell whether this is the id by which a user namespace shows all users that are not in it,
+    root of the host too: it is taken for root's."""
     with contextlib.suppress(OSError, ValueError):
         overflow = int(Path("/proc/sys/kernel/overflowuid").read_text("utf-8"))
         ids = Path("/proc/self/uid_map").read_text("utf-8").split()

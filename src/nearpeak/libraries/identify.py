@@ -34,8 +34,8 @@ class CannotIdentify(Exception):
 
 
 def may_ask(file: Path, owners: Collection[int], found: Discovery) -> bool:
-    """Whether a library or launcher that was merely found may be loaded or started to ask for its
-    version: nobody can exchange it but the user, root and these `owners`.
+    """Tell whether a library or launcher that was merely found may be loaded or started to ask for
+    its version: nobody can exchange it but the user, root and these `owners`.
 
     Why not is added to the problems of what was found. A group that can exchange it is no reason,
     as sites have their software written by one: it is noted.

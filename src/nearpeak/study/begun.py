@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which runs this user began: --resume runs the programs that a plan names, so that the folder of a
-run is a program.
+"""Keeps which runs this user began: --resume runs the programs that a plan names, so that the
+folder of a run is a program.
 
 A folder may have been handed over, with a plan that names somebody else's launcher. Its own records
-cannot tell: who wrote the plan wrote these too. So the user's state folder keeps a digest of what
-each run of hers runs.
+cannot tell: who wrote the plan wrote these too. So the user's state folder has a digest of what
+each run of this user runs.
 """
 
 import contextlib
@@ -34,19 +34,19 @@ def remember(begun: object) -> None:
 
 
 def is_known(begun: object) -> bool:
-    """Whether this user runs what a record names, as far as is kept."""
+    """Tell whether this user runs what a record names, as far as is kept."""
     file = folders.state() / FOLDER / _digest(begun)
     return file.is_file() and not any(risks(file))
 
 
 def decides(plan: Plan) -> list[object]:
-    """All of a plan that decides which programs run, with which libraries and variables."""
+    """Return the parts of a plan that decide which programs run, with which libraries."""
     return [plan.contenders, plan.remote_shell]
 
 
 def foreign(plan: Plan) -> list[str]:
-    """The programs that a plan names, where this user neither began it nor would have by naming the
-    same libraries here; none where she did."""
+    """Return the programs that a plan names; none where this user began it, or where this machine
+    has the same libraries under the same names."""
     if is_known(decides(plan)):
         return []
     shell = paths_in([plan.remote_shell or ""])
@@ -58,8 +58,8 @@ def foreign(plan: Plan) -> list[str]:
 
 
 def paths_in(named: Iterable[str]) -> list[str]:
-    """Those of the libraries and programs that are named by where they lie: whoever wrote that
-    chose what is run, and not this machine."""
+    """Return the libraries and programs that are named by a path: who wrote it chose what runs, and
+    not this machine."""
     return [name for name in named if re.search("[/~]", name)]
 
 
@@ -68,8 +68,8 @@ def _digest(begun: object) -> str:
 
 
 def _is_of_here(contender: Contender) -> bool:
-    """Whether this machine has the same under the same names. In a job, one of its launchers may
-    stand in the place of the library's."""
+    """Tell whether this machine has the same under the same names. In a job, one of its launchers
+    may stand in the place of the library's."""
     there = contender.library
     if paths_in([there.name]) or "=" in there.name or profiles.is_profile(contender.settings.name):
         return False  # what lies somewhere is whatever the plan says
