@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -34,6 +35,8 @@ def load_helper(name: str, path: Path) -> ModuleType:
     return module
 
 
+# What --resume knows of earlier runs of these tests.
+os.environ["XDG_STATE_HOME"] = str(ROOT / "build" / "tests-state")
 # Open MPI's btl/ofi sleeps for a second in each process when it is closed, used or not.
 os.environ.setdefault("OMPI_MCA_btl", "^ofi")
 # And its mtl/ofi has libfabric look through all symbols of the kernel, in each process.
@@ -61,7 +64,18 @@ load_helper("fake_gpus", Path(__file__).parent / "machine" / "fake_gpus.py")
 load_helper("picture_gallery", Path(__file__).parent / "picture" / "gallery.py")
 netns_hosts = load_helper("netns_hosts", Path(__file__).parent / "netns" / "hosts.py")
 load_helper("site_assemble", ROOT / "site" / "assemble.py")
+two_users_helper = load_helper("two_users", Path(__file__).parent / "two_users.py")
 slurm_cluster = load_helper("slurm_cluster", Path(__file__).parent / "slurm" / "cluster.py")
+
+
+@pytest.fixture
+def two_users() -> Iterator[Any]:
+    """A folder of two users (tests/two_users.py); skips where nobody can be both."""
+    if os.geteuid() != 0:
+        pytest.skip(two_users_helper.NOT_ROOT)
+    with tempfile.TemporaryDirectory(prefix="nearpeak-users-", dir="/tmp") as folder:
+        Path(folder).chmod(0o755)
+        yield two_users_helper.TwoUsers(Path(folder))
 
 
 def hosts_of(folder: Path, number: int) -> Iterator[Any]:

@@ -15,6 +15,7 @@ from nearpeak.files import (
     check_output,
     check_target,
     make_folder,
+    make_inside,
     put_whole,
     says_full,
     write_whole,
@@ -78,6 +79,16 @@ def test_a_link_stays_one(tmp_path: Path) -> None:
     assert [path.name for path in real.parent.iterdir()] == ["report.html"]
 
 
+def test_a_folder_of_a_run_is_no_link(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "logs").symlink_to("elsewhere")
+    make_folder(tmp_path / "logs")  # as a user may name the folder of a run
+    with pytest.raises(NotADirectoryError, match="logs is a link"):
+        make_inside(tmp_path / "logs")
+    make_inside(tmp_path / "new")
+    make_inside(tmp_path / "new")
+
+
 def test_what_is_no_file_is_written_into(tmp_path: Path) -> None:
     """A renaming would replace the device, which root may."""
     fifo = tmp_path / "fifo"
@@ -121,18 +132,18 @@ def test_what_was_there_survives_a_failure(tmp_path: Path) -> None:
 def test_what_was_written_is_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file before its renaming, and the folder after it."""
     done: list[str] = []
-    real_sync, real_replace = os.fsync, Path.replace
+    real_sync, real_replace = os.fsync, os.replace
 
     def sync(file: int) -> None:
         done.append("folder" if stat.S_ISDIR(os.fstat(file).st_mode) else "file")
         real_sync(file)
 
-    def replace(file: Path, other: Path) -> Path:
+    def replace(file: str, other: str, **folders: int) -> None:
         done.append("renamed")
-        return real_replace(file, other)
+        real_replace(file, other, **folders)
 
     monkeypatch.setattr(os, "fsync", sync)
-    monkeypatch.setattr(Path, "replace", replace)
+    monkeypatch.setattr(os, "replace", replace)
     put_whole(tmp_path / "plan.json", b"{}")
     assert done == ["file", "renamed", "folder"]
 

@@ -23,3 +23,12 @@ def test_the_cache_is_absolute(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     assert folders.cache() == tmp_path / "xdg/nearpeak"
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert folders.cache() == Path("/home/me/.cache/nearpeak")
+
+
+def test_the_state_is_the_users_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    monkeypatch.setenv("NEARPEAK_CACHE", "/shared")
+    monkeypatch.setenv("XDG_STATE_HOME", "/state")
+    assert folders.state() == Path("/state/nearpeak")
+    monkeypatch.delenv("XDG_STATE_HOME")
+    assert folders.state() == Path("/home/me/.local/state/nearpeak")

@@ -138,6 +138,14 @@ def test_a_file_system_without_locks_is_no_second_writer(
     )
 
 
+def test_lines_are_not_written_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("text")
+    (tmp_path / "lines").symlink_to("precious")
+    with pytest.raises(UserError, match="cannot write into"):
+        Journal(tmp_path / "lines", RESUME)
+    assert (tmp_path / "precious").read_text() == "text"
+
+
 def test_a_folder_that_cannot_be_written_is_bad_input(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="choose another folder"):
         open_here(tmp_path / "missing")

@@ -16,7 +16,7 @@ BENCH = Path(__file__).parents[1] / "bench"
 LAYERS = [
     {"arrays"},
     {"clock", "statistics", "errors", "folders", "numbers", "schemas", "signals"},
-    {"terms"},
+    {"terms", "owners"},
     {"files", "console"},
     {"journal"},
     {"machine"},

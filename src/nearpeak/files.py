@@ -4,9 +4,13 @@
 import contextlib
 import errno
 import os
+import secrets
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
+from nearpeak import owners
 from nearpeak.errors import UserError
 
 FULL = (errno.ENOSPC, errno.EDQUOT)  # of a disk, or what a user may have of it
@@ -35,17 +39,51 @@ def put_whole(target: Path, data: bytes) -> None:
         with target.open("ab") as file:
             file.write(data)
         return
+    with replacing(target) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def replacing(target: Path) -> Iterator[BinaryIO]:
+    """A new file that takes the place of `target`, or of what it links to, once it is complete and
+    on the disk. OSError.
+
+    It is opened below the folder's descriptor, by a name that nobody can guess, and never through a
+    link: in a folder that others may write too, no other file can be laid in its way. A link is
+    followed where it belongs to the user or to root.
+    """
+    if target.is_symlink() and target.lstat().st_uid not in (0, os.geteuid()):
+        raise PermissionError(errno.EPERM, "it is a link of another user")
     target = target.resolve()
-    temporary = target.with_name(f".{target.name}.{os.getpid()}")
+    temporary = f".{target.name[:100]}.{secrets.token_hex(8)}"
+    folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
+        try:
+            with os.fdopen(_new(temporary, folder), "wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, target.name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary, dir_fd=folder)
+            raise
+        os.fsync(folder)  # else a crash may undo the renaming
     finally:
-        temporary.unlink(missing_ok=True)
-    sync(target.parent)  # else a crash may undo the renaming
+        os.close(folder)
+
+
+def make_anew(file: Path) -> None:
+    """Makes an empty file, and removes what has its name: nothing is written through a link.
+    OSError."""
+    file.unlink(missing_ok=True)
+    os.close(_new(str(file)))
+
+
+def _new(name: str, folder: int | None = None) -> int:
+    """The descriptor of a new file, which nobody else may write whatever the umask is."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    return os.open(name, flags, 0o644, dir_fd=folder)
 
 
 def sync(path: Path) -> None:
@@ -57,16 +95,35 @@ def sync(path: Path) -> None:
         os.close(opened)
 
 
-def make_folder(folder: Path) -> None:
-    """Makes a folder, and those above it; what is new is on the disk afterwards. OSError."""
+def make_folder(folder: Path, mode: int = 0o755) -> None:
+    """Makes a folder, and those above it, with the rights of `mode` at most; what is new is on the
+    disk afterwards. OSError."""
     missing = [path for path in (folder, *folder.parents) if not path.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
+    for path in reversed(missing):
+        path.mkdir(mode, exist_ok=True)
+    if not folder.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
     for path in missing:
         sync(path.parent)
 
 
+def make_inside(folder: Path) -> None:
+    """As `make_folder`, for a folder of a run. OSError also where it is a link, as a run that was
+    handed over may have it: to any folder of the user."""
+    if folder.is_symlink():
+        raise NotADirectoryError(errno.ENOTDIR, f"{folder.name} is a link", str(folder))
+    make_folder(folder)
+
+
+def make_private(folder: Path) -> None:
+    """As `make_folder`, for the user alone: of the cache. OSError."""
+    make_folder(folder, 0o700)
+
+
 def make_output(folder: Path) -> None:
-    """The same of what -o names; UserError."""
+    """Makes the folder that -o names; UserError where that cannot be done, and where others can
+    exchange what is in it (owners.check_output)."""
+    owners.check_output(folder)
     try:
         make_folder(folder)
     except OSError as error:
@@ -82,6 +139,7 @@ def check_output(folder: Path) -> None:
             pass
     except OSError as error:
         raise _cannot_make(folder, error) from None
+    owners.check_output(folder)
 
 
 def _cannot_make(folder: Path, error: OSError) -> UserError:

@@ -17,6 +17,13 @@ def cache() -> Path:
     return Path(base).absolute() / "nearpeak"
 
 
+def state() -> Path:
+    """The folder of what Nearpeak keeps of this user: $XDG_STATE_HOME/nearpeak, else
+    ~/.local/state/nearpeak. Not created here, and not shared as a cache may be."""
+    base = os.environ.get("XDG_STATE_HOME") or str(home() / ".local" / "state")
+    return Path(base).absolute() / "nearpeak"
+
+
 def home() -> Path:
     """This user's home folder; where nobody knows it, as of a container's number without an
     account, one that is not there."""

@@ -54,7 +54,8 @@ class Journal:
         self._folder = file.parent
         self._resume = resume
         try:
-            self._file = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            self._file = os.open(file, flags, 0o644)
             sync_folder(self._folder)  # its name is on the disk
         except OSError as error:
             raise UserError(
@@ -176,7 +177,7 @@ class Form(Generic[First, Line]):
         """
         if new:
             self.check_new(folder)
-            make_output(folder)
+        make_output(folder)
         lines = Journal(folder / self.name, self.resume_command(folder))
         if new and (folder / self.name).stat().st_size:
             lines.close()

@@ -221,17 +221,18 @@ def test_a_path_with_mps_has_its_daemon(
     begun = []
 
     @contextlib.contextmanager
-    def daemon(study: str) -> Iterator[None]:
-        begun.append(study)
+    def daemon() -> Iterator[None]:
+        begun.append("daemon")
         yield
 
     words = ["conform", "--mpi", "one", "--operations", "latency", "--quick", "--path", path.id]
     with monkeypatch.context() as patched:
         patched.setattr(mps, "daemon", daemon)
         code, out, _ = nearpeak(*words, "-o", "c")
-    assert (code, len(set(begun))) == (1, 1), out  # jobs have one after the other
+    assert code == 1, out
+    assert len(begun) > 1  # jobs have one after the other
     written = (tmp_path / "c" / "conform.json").read_text()
-    assert str(mps.pipe_folder(begun[0])) in written
+    assert str(mps.pipe_folder()) in written
     assert json.loads(written)["path"] == path.id
     monkeypatch.setattr(mps, "MPS_CONTROL", "no-such-daemon")
     code, _, err = nearpeak(*words, "-o", "d")

@@ -241,7 +241,8 @@ def test_what_cannot_be_looked_at_keeps_none_from_the_report(
         return each.mpi
 
     monkeypatch.setattr(cli, "_worst", lambda *_: asked)
-    monkeypatch.setattr(cli, "_check_machine", lambda _: None)
+    for check in ("_check_machine", "_check_plan"):
+        monkeypatch.setattr(cli, check, lambda _: None)
     monkeypatch.setattr(cli, "_chosen", chosen)
     monkeypatch.setattr(cli, "_look", lambda *_, **__: SimpleNamespace(failed=[]))
     monkeypatch.setattr(cli, "write", lambda *_: None)

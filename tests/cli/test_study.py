@@ -19,10 +19,12 @@ from nearpeak.errors import UserError
 from nearpeak.libraries.discover import UnknownNameError
 from nearpeak.machine.discover import discover
 from nearpeak.machine.machine import Diagnosis
+from nearpeak.study import begun as plans
 from nearpeak.study import contenders, paths, prepare, progress
-from nearpeak.study.journal import read_records
+from nearpeak.study.journal import decode_path, read_records
 from nearpeak.study.plan import PlannedLaunch
-from nearpeak.study.records import LaunchRecord, SessionRecord
+from nearpeak.study.records import LaunchRecord, Record, SessionRecord, StudyRecord
+from nearpeak.study.seal import Seal, file_digests
 
 Nearpeak = Callable[..., tuple[int, str, str]]
 
@@ -350,6 +352,65 @@ def test_blocks_are_added_as_the_last_line_says(nearpeak: Nearpeak, tmp_path: Pa
     assert (code, err.count("\n")) == (2, 1)
     assert "the study has 6 blocks already: add some with --launches 7 or more" in err
     assert records.read_bytes() == before
+
+
+def test_a_plan_of_somebody_else_is_run_only_if_that_is_accepted(
+    nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A study is handed over, with another launcher in its plan and all digests as they must be."""
+    assert nearpeak("study", *SMALL, "--launches", "2")[0] == 0
+    folder = tmp_path / "study"
+    stranger = tmp_path / "stranger.sh"
+    stranger.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
+    stranger.chmod(0o755)
+    plan = json.loads((folder / "plan.json").read_text())
+    plan["contenders"][0]["library"]["launcher"] = str(stranger)
+    sealed_anew(folder, json.dumps(plan))
+    where = f"study was not begun by you here, and its plan runs {stranger}"
+    for words in (("--resume", "--launches", "3"), ("--extend", "study", "--mpi", "two")):
+        code, out, err = nearpeak("study", *words)
+        assert (code, out) == (2, "")
+        assert err == (
+            f"nearpeak: {where}: look at its launches with `nearpeak study --resume -o study "
+            "--dry-run`; if you would run that yourself, add --accept-commands\n"
+        )
+    code, _, err = nearpeak("explain", "--study", "study", "--worst", "1")
+    assert (code, where in err) == (2, True)
+    assert nearpeak("study", "--resume")[0] == 0  # nothing is left to run
+    assert not (tmp_path / "ran").exists()
+    for stream in ("stdin", "stderr"):
+        monkeypatch.setattr(f"sys.{stream}.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("typer.confirm", lambda *_, **__: False)
+    assert nearpeak("study", "--resume", "--launches", "3")[0] == 2
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+
+
+def test_accepting_a_plan_lasts(nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert nearpeak("study", *SMALL, "--launches", "2")[0] == 0
+    known = ["/evil/mpirun"]
+    monkeypatch.setattr(plans, "foreign", lambda _: known)
+    monkeypatch.setattr(plans, "remember", lambda _: known.clear())
+    assert nearpeak("study", "--resume", "--launches", "3")[0] == 2
+    assert nearpeak("study", "--resume", "--launches", "3", "--accept-commands")[0] == 0
+    assert nearpeak("study", "--resume", "--launches", "4")[0] == 0
+    code, _, err = nearpeak("study", "--accept-commands")
+    assert (code, "--accept-commands needs --resume or --extend" in err) == (2, True)
+
+
+def sealed_anew(folder: Path, plan: str) -> None:
+    """Changes a plan as its author could have written it."""
+    (folder / "plan.json").write_text(plan)
+    lines = (folder / "records.jsonl").read_bytes().splitlines(keepends=True)
+    seal = Seal()
+    with (folder / "records.jsonl").open("wb") as out:
+        for line in lines:
+            record = msgspec.json.decode(line, type=Record, dec_hook=decode_path)
+            if isinstance(record, StudyRecord):
+                record.files = file_digests(folder)
+            new = seal.line(record, msgspec.json.Encoder(enc_hook=str).encode)
+            seal.take(new)
+            out.write(new)
 
 
 def test_resume_on_another_machine_is_refused_unless_forced(

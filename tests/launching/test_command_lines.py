@@ -52,7 +52,7 @@ def test_gpu_support_is_on_for_device_buffers_and_where_the_path_says_so() -> No
     support = msgspec.structs.replace(host, id=f"{host.id} gpu-support", variant_of=host.id)
     gpus = DataPath(id="gpu-gpu nvlink", summary="", transport="memory", ends=ends("a", "b"))
     for path, buffers, on in ((host, "H,H", False), (support, "H,H", True), (gpus, "D,D", True)):
-        launch = rank_launch(["program"], Seats(path, path.ends, buffers), Settings(), "study")
+        launch = rank_launch(["program"], Seats(path, path.ends, buffers), Settings())
         assert launch.gpu is on
     held = [
         msgspec.structs.replace(end, device=gpu) for end, gpu in zip(host.ends, "ab", strict=True)

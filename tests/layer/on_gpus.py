@@ -24,7 +24,6 @@ from pathlib import Path
 from programs import cases_of, compiled
 
 from nearpeak.launching import mps
-from nearpeak.launching.command_lines import new_study
 from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.library import Launch, Library, Rank, Settings
 from nearpeak.libraries.preload import command_line
@@ -32,13 +31,12 @@ from nearpeak.libraries.preload import command_line
 ASK_THE_FAKE = {"messages": {"asked", "let_go"}, "windows": {"let_go", "apart", "elsewhere"}}
 THREADS = {"one thread": [], "several threads": ["--multiple"]}
 LIMIT = 120.0  # seconds for a launch
-STUDY = new_study()  # another one's daemon is not ours
 DRIVER = os.environ.get("NEARPEAK_CUDA_LIBRARY", "libcuda.so.1")
 
 
-def launch(library: Library, words: list[str], ranks: int) -> tuple[str, str]:
+def launch(library: Library, words: list[str], ranks: int, *, shared: bool) -> tuple[str, str]:
     """What a launch printed, and its errors: with the last line why it ended, if it did not by
-    itself."""
+    itself. `shared`: under the daemon of MPS."""
     cpus = sorted(os.sched_getaffinity(0))
     started = Launch(
         program=words,
@@ -50,7 +48,7 @@ def launch(library: Library, words: list[str], ranks: int) -> tuple[str, str]:
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         with subprocess.Popen(
             line.argv,
-            env={**os.environ, **mps.environment(STUDY), **line.env},
+            env={**os.environ, **mps.environment(mps=shared), **line.env},
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=err,
@@ -65,11 +63,13 @@ def launch(library: Library, words: list[str], ranks: int) -> tuple[str, str]:
         return out.read(), err.read() + status
 
 
-def try_cases(library: Library, program: list[str], cases: list[str], ranks: int) -> Iterator[str]:
+def try_cases(
+    library: Library, program: list[str], cases: list[str], ranks: int, *, shared: bool
+) -> Iterator[str]:
     """Yields why a case is not good; those after it have a launch of their own."""
     left = cases
     while left:
-        out, err = launch(library, [*program, *left], ranks)
+        out, err = launch(library, [*program, *left], ranks, shared=shared)
         good = len(re.findall(r"^\w+: good$", out, re.MULTILINE))
         if good == len(left):
             return
@@ -90,7 +90,7 @@ def main() -> int:
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         if chosen.mps:
-            stack.enter_context(mps.daemon(STUDY))
+            stack.enter_context(mps.daemon())
         for name in chosen.mpi:
             library = resolve(f"{name}+layer")
             for program in ASK_THE_FAKE:
@@ -101,7 +101,8 @@ def main() -> int:
                 made = compiled(library, program, own)
                 for ranks, threads in itertools.product(chosen.ranks or (2, 3), THREADS):
                     since = time.monotonic()
-                    why = list(try_cases(library, [str(made), *THREADS[threads]], cases, ranks))
+                    words = [str(made), *THREADS[threads]]
+                    why = list(try_cases(library, words, cases, ranks, shared=chosen.mps))
                     bad += len(why)
                     print(
                         f"{program}, {name}+layer, {ranks} ranks of {threads}:"

@@ -19,6 +19,7 @@ from nearpeak.errors import UserError
 from nearpeak.libraries import build, catalogue, glibc, portable
 from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.library import Library
+from two_users import OTHER, TwoUsers
 
 CMAKE = """
 cmake_minimum_required(VERSION 3.22)
@@ -484,6 +485,32 @@ def test_a_program_finds_its_library_by_itself(mpich: Library) -> None:
 
 
 @pytest.mark.usefixtures("project")
+@pytest.mark.parametrize("umask", [0o022, 0o002])
+def test_the_cache_is_the_users_alone(
+    project: Path, two_users: TwoUsers, monkeypatch: pytest.MonkeyPatch, umask: int
+) -> None:
+    """Also where a group may write what its members make; a program laid there is not run."""
+    assert project.exists()
+    cache = two_users.place / "above" / "cache"
+    monkeypatch.setenv("NEARPEAK_CACHE", str(cache))
+    before = os.umask(umask)
+    try:
+        program = build._program(build.EXPLAIN)
+    finally:
+        os.umask(before)
+    for folder in (cache.parent, cache, cache / "build"):
+        assert folder.stat().st_mode & 0o777 == 0o700
+    for path in (program, program.parent):
+        assert path.stat().st_mode & 0o777 == 0o755
+    assert build._program(build.EXPLAIN) == program
+    for folder in (cache.parent, cache, cache / "build"):
+        folder.chmod(0o755)  # a cache that a site shares
+    assert build._program(build.EXPLAIN) == program
+    os.chown(program, OTHER, OTHER)
+    with pytest.raises(UserError, match="is not run, as others can exchange it"):
+        build._program(build.EXPLAIN)
+
+
 def test_unwritable_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("NEARPEAK_CACHE", str(tmp_path / "file"))

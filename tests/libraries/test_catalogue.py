@@ -15,6 +15,7 @@ import pytest
 from nearpeak.errors import UserError
 from nearpeak.libraries import catalogue
 from nearpeak.libraries.families import all_families
+from two_users import TwoUsers
 
 HERE = platform.machine()
 
@@ -176,3 +177,15 @@ def test_unwritable_cache(
 def test_unknown_name() -> None:
     with pytest.raises(UserError, match=r"the catalogue has no library 'x'; there are: openmpi, "):
         catalogue.add("x")
+
+
+def test_what_others_can_exchange_is_not_taken_for_installed(
+    two_users: TwoUsers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NEARPEAK_CACHE", str(two_users.place))
+    prefix = catalogue.entry("mpich").prefix
+    prefix.mkdir(parents=True)
+    assert catalogue.add("mpich") == prefix
+    prefix.chmod(0o777)
+    with pytest.raises(UserError, match=f"all users may write {prefix}"):
+        catalogue.add("mpich")

@@ -21,6 +21,7 @@ from nearpeak.libraries.discover import (
 from nearpeak.libraries.families import is_native
 from nearpeak.libraries.launch import check_launcher, environment, launcher_of
 from nearpeak.libraries.library import Library
+from two_users import OTHER, OWNER, SHARED_GROUP, TwoUsers
 
 MPICH = "MPICH Version:      4.2.1\n"
 OPEN_MPI = "Open MPI v4.1.6, package: x\n"
@@ -460,3 +461,80 @@ def test_the_ceiling_stands_in_for_a_library() -> None:
     assert (library.name, library.family, is_native(library)) == ("ceiling", "ceiling", True)
     assert resolve("mine=ceiling").name == "mine"
     assert environment(library) == {}
+
+
+@pytest.mark.usefixtures("bare")
+def test_a_library_of_another_user_beside_a_folder_of_path_is_not_loaded(
+    fake_library: Fake, two_users: TwoUsers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The user has a launcher in a folder of her own; somebody lays a library beside that."""
+    two_users.place.chmod(0o1777)
+    prefix = fake_library(two_users.place, MPICH, says=HYDRA)
+    given_to(prefix / "bin", OWNER)
+    given_to(prefix / "lib", OTHER)
+    on_path(monkeypatch, prefix / "bin")
+    monkeypatch.setattr(os, "geteuid", lambda: OWNER)
+    found = discover()
+    assert found.libraries == []
+    assert found.problems == [
+        f"{prefix}/lib/libmpi.so.12: not loaded, as others can exchange it: {prefix}/lib belongs "
+        f"to {OTHER}; name it with --mpi if you trust it (docs/security.md)"
+    ]
+    assert resolve(str(prefix)).family == "mpich"
+    given_to(prefix / "lib", OWNER)
+    given_to(prefix / "bin", OTHER)  # whose programs the user runs anyway: it is a folder of PATH
+    (library,) = discover().libraries
+    assert library.launcher == prefix / "bin/mpirun"
+
+
+@pytest.mark.usefixtures("bare")
+def test_a_launcher_that_others_may_write_is_not_started(
+    fake_library: Fake, two_users: TwoUsers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prefix = fake_library(two_users.place / "mpi", MPICH, says=HYDRA)
+    (prefix / "bin/mpirun").chmod(0o777)
+    on_path(monkeypatch, prefix / "bin")
+    found = discover()
+    assert found.libraries == []
+    assert f"all users may write {prefix}/bin/mpirun" in found.problems[0]
+
+
+@pytest.mark.usefixtures("bare")
+def test_software_of_a_site_is_trusted_with_those_who_install_it(
+    fake_library: Fake, two_users: TwoUsers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It belongs to a user of its own, and a group may write it: that is noted."""
+    site = two_users.folder("site", OTHER, SHARED_GROUP, 0o2775)
+    prefix = fake_library(site / "mpi", MPICH, says=HYDRA)
+    given_to(prefix, OTHER)
+    in_prefixes(monkeypatch, prefix)
+    monkeypatch.setattr(os, "geteuid", lambda: OWNER)
+    found = discover()
+    assert (found.libraries, len(found.problems)) == ([], 1)  # nobody has named it
+    on_path(monkeypatch, prefix / "bin")
+    found = discover()
+    assert [library.origin for library in found.libraries] == ["path"]
+    assert found.notes == [
+        f"group {SHARED_GROUP} may write {site}, and can exchange the libraries in it"
+    ]
+
+
+@pytest.mark.usefixtures("bare")
+def test_an_installed_library_that_others_can_exchange_is_not_loaded(
+    fake_library: Fake, two_users: TwoUsers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NEARPEAK_CACHE", str(two_users.place / "cache"))
+    prefix = fake_library(catalogue.entry("mpich").prefix, MPICH, says=HYDRA)
+    assert resolve("mpich").prefix == prefix
+    given_to(prefix / "lib", OTHER)
+    assert discover().libraries == []
+    with pytest.raises(
+        UserError, match=r"is not run, as others can exchange it: .*/lib belongs to"
+    ):
+        resolve("mpich")
+
+
+def given_to(folder: Path, owner: int) -> None:
+    """All of it belongs to a user then."""
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, owner, owner)

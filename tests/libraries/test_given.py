@@ -63,7 +63,7 @@ def path_environments() -> dict[str, str]:
     path = DataPath(
         id="p", summary="", transport="network", ends=(ends[0], ends[1]), nic="mlx5_0:1"
     )
-    return path_environment(path, "0" * 32)
+    return path_environment(path)
 
 
 def jobs() -> Iterator[None]:

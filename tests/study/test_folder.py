@@ -20,6 +20,7 @@ from nearpeak.study.folder import create, read_plan, reopen
 from nearpeak.study.history import History
 from nearpeak.study.journal import NAME, StudyJournal
 from nearpeak.study.planning import Suits, added
+from two_users import TwoUsers
 
 
 def test_a_folder_is_made_and_opened_again(standins: ModuleType, tmp_path: Path) -> None:
@@ -34,6 +35,19 @@ def test_a_folder_is_made_and_opened_again(standins: ModuleType, tmp_path: Path)
     found, journal = reopen(folder)
     journal.close()
     assert found == plan
+
+
+def test_a_folder_that_others_may_write_is_not_opened_again(
+    standins: ModuleType, two_users: TwoUsers
+) -> None:
+    folder = two_users.place / "study"
+    create(folder, discover(), standins.small_plan()).close()
+    folder.chmod(0o777)
+    with pytest.raises(UserError, match=r"all users may write .*run `chmod o-w"):
+        reopen(folder)
+    folder.chmod(0o755)
+    _, journal = reopen(folder)
+    journal.close()
 
 
 def test_what_another_added_before_the_lock_was_had_is_in_the_plan(

@@ -328,7 +328,12 @@ def test_launches_on_gpus_keep_out_of_other_daemons_of_mps(standins: ModuleType)
         (*buffers_of(launch), str(make_command(plan, launch, TOOLS).env))
         for launch in plan.block(0)
     }
-    assert given == {("H,H", "{}"), ("D,D", str(mps.environment(plan.study)))}
+    assert given == {
+        ("H,H", "{}"),
+        ("D,D", str(mps.environment(mps=False))),
+        ("D,D", str(mps.environment(mps=True))),
+    }
+    assert len(given) == 3
 
 
 def test_gpus_of_two_hosts_are_numbered_as_by_nvml(standins: ModuleType) -> None:
@@ -336,8 +341,8 @@ def test_gpus_of_two_hosts_are_numbered_as_by_nvml(standins: ModuleType) -> None
     first, second = path.ends
     far = msgspec.structs.replace(second, host="far")
     across = msgspec.structs.replace(path, ends=(first, far))
-    assert "CUDA_DEVICE_ORDER" not in path_environment(path, "study")
-    assert path_environment(across, "study")["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
+    assert "CUDA_DEVICE_ORDER" not in path_environment(path)
+    assert path_environment(across)["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
 
 
 def test_contenders_are_measured_where_they_run(standins: ModuleType) -> None:

@@ -53,6 +53,22 @@ def test_a_study_records_every_launch_of_its_plan(study: Any, standins: ModuleTy
     assert not list((study.folder / "logs").glob("*.jsonl"))  # all of it is in records.jsonl
 
 
+def test_logs_are_not_written_through_links(study: Any, standins: ModuleType) -> None:
+    """Of a folder that was handed over: nothing of the user's is lost."""
+    precious = study.folder.parent / "precious"
+    precious.mkdir()
+    (precious / "0000.log").write_text("text")
+    study.folder.mkdir(exist_ok=True)
+    (study.folder / "logs").symlink_to(precious)
+    with pytest.raises(CannotWriteError, match="logs is a link"):
+        study.run(standins.small_plan())
+    (study.folder / "logs").unlink()
+    (study.folder / "logs").mkdir()
+    (study.folder / "logs" / "0000.log").symlink_to(precious / "0000.log")
+    study.run(standins.small_plan())
+    assert (precious / "0000.log").read_text() == "text"
+
+
 def test_the_recorded_command_runs_by_itself(study: Any, standins: ModuleType) -> None:
     study.run(standins.small_plan())
     commands = [record.command for record in study.records() if isinstance(record, LaunchRecord)]

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes a bundle."""
 
-import contextlib
 import lzma
 import platform
 import shutil
@@ -17,7 +16,7 @@ import msgspec
 from nearpeak.bundle import manifest, trim, wheels
 from nearpeak.bundle.manifest import FOLDER
 from nearpeak.errors import UserError, closest
-from nearpeak.files import is_read_only
+from nearpeak.files import is_read_only, replacing
 from nearpeak.libraries import build, catalogue
 from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.library import Library
@@ -141,10 +140,9 @@ def _pack(folder: Path, archive: Path) -> dict[str, int]:
     parts: dict[str, int] = {}
     places = [*sorted((folder / "cache/mpi").iterdir()), folder / "cache/build"]
     places += [file for file in sorted(folder.iterdir()) if file.name != "cache"]
-    temporary = archive.with_name(f".{archive.name}.part")
     try:
         with (
-            temporary.open("wb") as raw,
+            replacing(archive) as raw,
             lzma.LZMAFile(raw, "wb", preset=PRESET) as packed,
             tarfile.open(fileobj=packed, mode="w") as tar,
         ):
@@ -153,12 +151,8 @@ def _pack(folder: Path, archive: Path) -> dict[str, int]:
                 name = str(place.relative_to(folder))
                 tar.add(place, f"{FOLDER}/{name}", filter=_anonymous)
                 parts[name] = raw.tell() - before
-        temporary.replace(archive)
     except OSError as error:
         raise UserError(f"cannot write {archive}: {error.strerror}") from None
-    finally:
-        with contextlib.suppress(OSError):  # a read-only folder has none
-            temporary.unlink(missing_ok=True)
     return parts
 
 

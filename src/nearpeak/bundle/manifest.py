@@ -68,14 +68,24 @@ def make(
 def read(folder: Path) -> Manifest:
     """The manifest in a folder; UserError when there is none that can be read."""
     try:
-        found = msgspec.json.decode((folder / NAME).read_bytes(), type=Manifest)
+        found = decoded((folder / NAME).read_bytes())
     except OSError as error:
         raise UserError(f"{folder} is not a bundle ({NAME}: {error.strerror})") from None
-    except (msgspec.MsgspecError, ValueError) as error:
+    except ValueError as error:
         raise UserError(f"{folder} is not a bundle ({NAME}: {printable(str(error))})") from None
     if found.schema != SCHEMA:
         raise UserError(f"{folder} is a bundle of schema {found.schema}, not {SCHEMA}")
     return found
+
+
+def decoded(content: bytes) -> Manifest:
+    """The manifest in a file; ValueError where there is none."""
+    try:
+        return msgspec.json.decode(content, type=Manifest)
+    except msgspec.MsgspecError as error:
+        raise ValueError(str(error)) from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def problems(folder: Path) -> list[str]:
@@ -127,4 +137,8 @@ def _version(python: str) -> str:
 
 
 def _hash(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()
+    digest = hashlib.sha256()
+    with file.open("rb") as content:
+        while part := content.read(1 << 20):
+            digest.update(part)
+    return digest.hexdigest()

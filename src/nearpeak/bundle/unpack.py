@@ -2,30 +2,42 @@
 """Unpacks a bundle: into its own folder and nowhere else, whatever the archive says."""
 
 import lzma
+import os
 import posixpath
+import shutil
 import tarfile
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
-from nearpeak.bundle.manifest import FOLDER, is_inside
+from nearpeak.bundle.manifest import FOLDER, NAME, Manifest, decoded, is_inside
 from nearpeak.errors import UserError
 from nearpeak.numbers import printable
+
+# Above all that `nearpeak bundle` makes; what has more is made to fill a memory or a disk.
+MOST_FILES = 200_000
+MOST_TIMES = 100  # as large as the archive: libraries take a fourth of their size
+LEAST_BYTES = 1 << 20  # that any archive may unpack to
+MOST_AT_ONCE = 16 << 20  # bytes of a long name, or of the manifest
 
 
 def unpack(archive: Path, folder: Path) -> Path:
     """Unpacks a bundle into `folder`; returns the bundle's own folder in it.
 
-    UserError when it is no whole archive (of which nothing stays), when it holds anything that
-    could lie outside its folder (nothing is written), or when the bundle's folder is there.
+    UserError when it is no whole archive (of which nothing stays), or when the bundle's folder is
+    there. UserError before anything is written when the archive holds anything that could lie
+    outside its folder, a file that its manifest does not list, or more than the disk takes.
     """
     target = folder / FOLDER
     if target.exists():
         raise UserError(f"{target} is there: remove it, or name another folder")
     try:
-        with tarfile.open(archive) as opened:
-            if why := foreign(opened.getmembers()):
+        with _Packed(archive) as packed, tarfile.open(fileobj=packed, mode="r:") as opened:
+            entries = list(_bounded(opened, archive.stat().st_size))
+            why = foreign(entries) or _unlisted(entries, _manifest(opened).files)
+            if why:
                 raise UserError(f"{archive} is not a bundle: {printable(why)}")
+            _check_room(archive, entries, folder)
             folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(prefix=".unbundle-", dir=folder) as aside:
                 _extract(opened, aside)
@@ -36,6 +48,81 @@ def unpack(archive: Path, folder: Path) -> Path:
         where = printable(str(error.filename or archive))
         raise UserError(f"cannot unpack {archive}: {where}: {error.strerror}") from None
     return target
+
+
+class _Packed(lzma.LZMAFile):
+    """The archive unpacked as it is read, never much of it at once."""
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Read so many bytes; tarfile.ReadError where that would be a large part of the memory."""
+        if size is None or not 0 <= size <= MOST_AT_ONCE:
+            raise tarfile.ReadError("a part of it is too long")
+        return super().read(size)
+
+
+def _bounded(opened: tarfile.TarFile, archive_bytes: int) -> Iterator[tarfile.TarInfo]:
+    """The entries as they are found, before what is in them is unpacked; tarfile.ReadError for too
+    many, and for too much."""
+    left = max(MOST_TIMES * archive_bytes, LEAST_BYTES)
+    for number, entry in enumerate(opened, start=1):
+        left -= entry.size
+        if entry.issparse():
+            raise tarfile.ReadError(f"{entry.name} is a sparse file")
+        if number > MOST_FILES:
+            raise tarfile.ReadError(f"it has more than {MOST_FILES} files")
+        if left < 0 or entry.size < 0:
+            raise tarfile.ReadError(f"it unpacks to more than {MOST_TIMES} times as large")
+        yield entry
+
+
+def _manifest(opened: tarfile.TarFile) -> Manifest:
+    """The manifest in an archive; tarfile.ReadError without one that can be read."""
+    try:
+        file = opened.extractfile(f"{FOLDER}/{NAME}")
+        assert file is not None
+        return decoded(file.read())
+    except (KeyError, AssertionError):
+        raise tarfile.ReadError(f"it has no {NAME}") from None
+    except ValueError as error:
+        raise tarfile.ReadError(f"{NAME}: {error}") from None
+
+
+def _unlisted(entries: Iterable[tarfile.TarInfo], listed: Collection[str]) -> str:
+    """Why an archive is not a bundle, by the first file, or link to one, that its manifest does not
+    list; "" for a bundle. Links to folders are in no manifest."""
+    files = {f"{FOLDER}/{NAME}"}
+    links: list[tuple[str, str]] = []
+    for entry in entries:
+        name = posixpath.normpath(entry.name)
+        if entry.issym():
+            links.append((name, posixpath.join(posixpath.dirname(name), entry.linkname)))
+        elif not entry.isdir():
+            files.add(name)
+    for _ in links:  # a link may lead to another one
+        more = {name for name, target in links if posixpath.normpath(target) in files} - files
+        if not more:
+            break
+        files |= more
+    for name in sorted(files - {f"{FOLDER}/{NAME}"}):
+        if (inside := name.removeprefix(f"{FOLDER}/")) not in listed:
+            return f"its manifest does not list {inside}"
+    return ""
+
+
+def _check_room(archive: Path, entries: Iterable[tarfile.TarInfo], folder: Path) -> None:
+    """UserError where the disk has no room for these entries."""
+    needed, free = sum(entry.size for entry in entries), free_bytes(folder)
+    if needed > free:
+        raise UserError(
+            f"cannot unpack {archive}: it needs {needed / 1e6:.0f} MB, and the disk of {folder} "
+            f"has {free / 1e6:.0f} MB free: name a folder of another disk"
+        )
+
+
+def free_bytes(folder: Path) -> int:
+    """Bytes that are free where a folder is, or would be made."""
+    there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    return shutil.disk_usage(there).free
 
 
 def foreign(members: Iterable[tarfile.TarInfo]) -> str:
@@ -75,9 +162,14 @@ def _stays(name: str, target: str) -> bool:
 
 
 def _extract(opened: tarfile.TarFile, folder: str) -> None:
-    if hasattr(tarfile, "data_filter"):  # since Python 3.10.12
-        opened.extractall(folder, filter="data")
-        return
-    for entry in opened.getmembers():
-        entry.mode &= 0o755
-    opened.extractall(folder)  # every entry was looked at
+    """Unpacks all; nobody but the owner may write what it holds, whatever the umask is."""
+    before = os.umask(0o022)
+    try:
+        if hasattr(tarfile, "data_filter"):  # since Python 3.10.12
+            opened.extractall(folder, filter="data")
+            return
+        for entry in opened.getmembers():
+            entry.mode &= 0o755
+        opened.extractall(folder)  # every entry was looked at
+    finally:
+        os.umask(before)

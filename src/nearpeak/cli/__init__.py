@@ -3,6 +3,7 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO, TypeVar
 import typer
 
 from nearpeak.errors import UserError
-from nearpeak.numbers import count, printable
+from nearpeak.numbers import count, listed, printable
 
 if TYPE_CHECKING:
     from nearpeak.journal import RunJournal
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from nearpeak.results.requirements import Requirement
     from nearpeak.results.results import Results
     from nearpeak.study.batch import Asked
+    from nearpeak.study.plan import Plan
     from nearpeak.study.single import Single
 
 T = TypeVar("T")
@@ -39,6 +41,14 @@ OfApplication = Annotated[
         metavar="SPEC",
         help="The MPI library of the application: its name, or a path. Default: that of the first"
         " program in COMMAND that is linked with one.",
+    ),
+]
+AcceptCommands = Annotated[
+    bool,
+    typer.Option(
+        "--accept-commands",
+        help="With --resume, --extend: run the programs that the folder names, though you did not"
+        " begin it here.",
     ),
 ]
 Hosts = Annotated[
@@ -190,6 +200,40 @@ def check_words(chosen: "Single", words: Sequence[str], command: str) -> None:
     sys.stderr.write(re.sub(own, f"see nearpeak {command} {benchmark} --help", said))
     if done.returncode:
         raise typer.Exit(done.returncode)
+
+
+def check_begun(folder: Path, plan: "Plan", *, accept: bool = False) -> None:
+    """Has a plan's programs run only where this user began it, or agrees to it: `accept`, or a
+    yes on a terminal. UserError where she did neither."""
+    from nearpeak.study import begun
+
+    _agree(folder, [] if accept else begun.foreign(plan), "its plan runs", "study")
+    begun.remember(begun.decides(plan))
+
+
+def check_run(
+    folder: Path, command: str, begin: object, names: Sequence[str], *, accept: bool
+) -> None:
+    """As check_begun, of a run of another command to go on with. `begin`: its first record;
+    `names`: what in it is a program, a library or a variable that nothing on this machine says."""
+    from nearpeak.study import begun
+
+    foreign = [] if accept or begun.is_known(begin) else names
+    _agree(folder, foreign, "it names", command)
+    begun.remember(begin)
+
+
+def _agree(folder: Path, foreign: Sequence[str], how: str, command: str) -> None:
+    """UserError where there is something foreign to be run, and no yes on a terminal."""
+    if not foreign:
+        return
+    where = f"{folder} was not begun by you here, and {how} {listed(foreign)}"
+    asked = sys.stdin.isatty() and sys.stderr.isatty()
+    if asked and typer.confirm(printable(f"{where}. Run that?"), err=True):
+        return
+    line = shlex.join(["nearpeak", command, "--resume", "-o", str(folder)])
+    look = f"look at its launches with `{line} --dry-run`; " if command == "study" else ""
+    raise UserError(f"{where}: {look}if you would run that yourself, add --accept-commands")
 
 
 def requirements_of(texts: Iterable[str]) -> "list[Requirement]":

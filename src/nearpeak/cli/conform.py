@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nearpeak.cli import Libraries, keep_reason, parsed, say, say_inherited, say_lacking
+from nearpeak.cli import (
+    AcceptCommands,
+    Libraries,
+    check_run,
+    keep_reason,
+    parsed,
+    say,
+    say_inherited,
+    say_lacking,
+)
 from nearpeak.errors import UserError
 from nearpeak.numbers import listed, printable
 
@@ -100,6 +109,7 @@ def conform(
     resume: Annotated[
         bool, typer.Option("--resume", help="Complete the run in DIR, with its own options.")
     ] = False,
+    accept_commands: AcceptCommands = False,
 ) -> None:
     from nearpeak.conform.plan import Chosen
     from nearpeak.study.options import split_list
@@ -121,19 +131,23 @@ def conform(
         raise UserError(
             "--resume takes every option from the run that it completes: give only -o DIR"
         )
-    conclude(_run(Path(output), None if resume else chosen))
+    if accept_commands and not resume:
+        raise UserError("--accept-commands needs --resume: give it, or leave this out")
+    conclude(_run(Path(output), None if resume else chosen, accept=accept_commands))
 
 
-def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
-    """Tries everything, or without a choice what is left; what was seen is always written."""
+def _run(folder: Path, chosen: "Chosen | None", *, accept: bool) -> "Conformance":
+    """Tries everything, or without a choice what is left; what was seen is always written.
+    `accept`: as of `check_run`."""
     from nearpeak.conform import run
-    from nearpeak.conform.journal import ConformJournal, check_new
+    from nearpeak.conform.journal import FORM, ConformJournal, check_new, read
     from nearpeak.conform.progress import Progress
     from nearpeak.launching.mps import MpsError
     from nearpeak.launching.programs import TOOLS, build_programs
     from nearpeak.machine.discover import discover
     from nearpeak.report.conformed.words import finding
     from nearpeak.signals import ending, status_of
+    from nearpeak.study import begun
     from nearpeak.study.contenders import choose_contenders
     from nearpeak.study.options import library_choice
     from nearpeak.study.paths import paths_within
@@ -141,6 +155,10 @@ def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
 
     journal = None
     if chosen is None:
+        before = FORM.begin(read(folder))
+        check_run(
+            folder, FORM.command, before, begun.paths_in(before.chosen.libraries), accept=accept
+        )
         journal = ConformJournal(folder)
         chosen = journal.begin.chosen
     else:
@@ -152,11 +170,12 @@ def _run(folder: Path, chosen: "Chosen | None") -> "Conformance":
     machine = discover()
     described = build_programs([contender.library for contender in contenders], TOOLS).described
     contenders, lent = start(contenders, machine, [[]], None, TOOLS, say)
-    named = run.named_path(lent, chosen.path) if chosen.path else None
-    where = run.places(paths_within(lent), chosen, named)
+    path = run.named_path(lent, chosen.path) if chosen.path else None
+    where = run.places(paths_within(lent), chosen, path)
     now = run.begin(machine, chosen, described, list(where))
     if journal is None:
         journal = ConformJournal(folder, now)
+        begun.remember(now)
     else:
         run.check_resumed(journal.records, now, contenders)
     try:

@@ -12,6 +12,7 @@ import typer
 from nearpeak.cli import (
     PathId,
     SettingsEnv,
+    check_begun,
     check_words,
     judged,
     parsed,
@@ -144,6 +145,8 @@ def explain(
         ]
     if study:
         _check_machine(study)
+        if worst is not None:
+            _check_plan(study)
     failed = False
     for each in asked:
         try:
@@ -253,6 +256,13 @@ def _check_machine(study: Path) -> None:
             f"{study} is of {there.hostname} with {_gpus(there)}, this is {here.hostname} with"
             f" {_gpus(here)}: give a study of this machine"
         )
+
+
+def _check_plan(study: Path) -> None:
+    """UserError for a study of somebody else, whose plan says what is launched."""
+    from nearpeak.study.folder import read_plan
+
+    check_begun(study, read_plan(study))
 
 
 def _gpus(machine: "Machine") -> str:

@@ -47,6 +47,7 @@ def list_libraries(
 
     found, beside = discover(), nccl.discover()
     found.problems += beside.problems
+    found.notes += [note for note in beside.notes if note not in found.notes]
     found.notes += _without_gpus([*found.libraries, *beside.libraries])
     if json:
         _print_json(found, beside.libraries)

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nearpeak.cli import RemoteShell, parsed, say, say_lacking, write_script
+from nearpeak.cli import (
+    AcceptCommands,
+    RemoteShell,
+    check_run,
+    parsed,
+    say,
+    say_lacking,
+    write_script,
+)
 from nearpeak.clock import now
 from nearpeak.errors import UserError
 from nearpeak.numbers import printable
@@ -145,6 +153,7 @@ def nodes(
             help="Write the script of a Slurm job that measures this, and measure nothing.",
         ),
     ] = None,
+    accept_commands: AcceptCommands = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the plan and its cost, and measure nothing.")
     ] = False,
@@ -171,8 +180,10 @@ def nodes(
             raise UserError(
                 "--resume takes every option from the run that it completes: give only -o DIR"
             )
-        conclude(_run(Path(output), None, dry_run))
+        conclude(_run(Path(output), None, dry_run, accept=accept_commands))
         return
+    if accept_commands:
+        raise UserError("--accept-commands needs --resume: give it, or leave this out")
     if not mpi:
         raise UserError(
             "name a library with --mpi, one of `nearpeak mpi list` or a path, like `nearpeak nodes "
@@ -251,8 +262,11 @@ def _write_script(file: Path, chosen: "Chosen", folder: Path) -> None:
     write_script(file, asked, lacking, "--nodes")
 
 
-def _run(folder: Path, chosen: "Chosen | None", dry_run: bool) -> "Found | None":
-    """Measures what is left; without a choice, of the run in the folder. None: nothing was."""
+def _run(
+    folder: Path, chosen: "Chosen | None", dry_run: bool, *, accept: bool = False
+) -> "Found | None":
+    """Measures what is left; without a choice, of the run in the folder. None: nothing was.
+    `accept`: as of `check_run`."""
     import msgspec
 
     import nearpeak
@@ -267,6 +281,7 @@ def _run(folder: Path, chosen: "Chosen | None", dry_run: bool) -> "Found | None"
     from nearpeak.nodes import plan
     from nearpeak.nodes.journal import FORM, SCHEMA, Begin, NodesJournal, read
     from nearpeak.nodes.run import Run, check_library, path_of
+    from nearpeak.study import begun
     from nearpeak.study.paths import check_hosts, check_same_hosts
     from nearpeak.terms.sizes import format_seconds
 
@@ -279,6 +294,9 @@ def _run(folder: Path, chosen: "Chosen | None", dry_run: bool) -> "Found | None"
         print(printable(line), flush=True)
     if dry_run:
         return None
+    if not new:
+        names = begun.paths_in([chosen.mpi, chosen.remote_shell or ""])
+        check_run(folder, FORM.command, read(folder).begin, names, accept=accept)
     if new:
         nodes = check_hosts(chosen.nodes, chosen.remote_shell)
         chosen = msgspec.structs.replace(chosen, nodes=nodes)
@@ -311,6 +329,8 @@ def _run(folder: Path, chosen: "Chosen | None", dry_run: bool) -> "Found | None"
         chosen=chosen,
     )
     journal = NodesJournal(folder, begin if new else None)
+    if new:
+        begun.remember(begin)
 
     def tell(line: str) -> None:
         print(printable(line), flush=True)

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from nearpeak.cli import (
+    AcceptCommands,
     Hosts,
     Libraries,
     Oversubscribe,
     RemoteShell,
     Require,
     T,
+    check_begun,
     conclude,
     judged,
     parsed,
@@ -236,6 +238,7 @@ def study(
             help="With --resume, --extend: go on though the machine or software differs.",
         ),
     ] = False,
+    accept_commands: AcceptCommands = False,
     retry: Annotated[
         bool,
         typer.Option(
@@ -319,6 +322,7 @@ def study(
             more,
             require or [],
             force=force,
+            accept=accept_commands,
             retry=retry,
             explain=explain,
             dry_run=dry_run,
@@ -335,10 +339,21 @@ def study(
                 "--retry is for a new study: a resumed one keeps the outcome of its trials"
             )
         folder = Path(output or DEFAULT_FOLDER)
-        _resume(folder, more, require or [], force=force, explain=explain, dry_run=dry_run)
+        _resume(
+            folder,
+            more,
+            require or [],
+            force=force,
+            accept=accept_commands,
+            explain=explain,
+            dry_run=dry_run,
+        )
         return
-    if force:
-        raise UserError("--force needs --resume or --extend: give one of them, or leave it out")
+    for option, given in (("--force", force), ("--accept-commands", accept_commands)):
+        if given:
+            raise UserError(
+                f"{option} needs --resume or --extend: give one of them, or leave it out"
+            )
     options = merge(read_study_file(file), line) if file else line
     own = Path(options.output or DEFAULT_FOLDER).expanduser()  # of a file: no shell has done that
     folder = Path(output) if output else own
@@ -422,7 +437,7 @@ def measure(options: "Options", folder: Path, added: float | None = None) -> int
     ended it, if one has; UserError."""
     from nearpeak.launching.programs import TOOLS
     from nearpeak.machine.discover import discover
-    from nearpeak.study.folder import create, reopen
+    from nearpeak.study.folder import create, read_plan, reopen
     from nearpeak.study.history import History
     from nearpeak.study.journal import NAME
     from nearpeak.study.options import Options
@@ -430,6 +445,7 @@ def measure(options: "Options", folder: Path, added: float | None = None) -> int
 
     if (folder / NAME).exists():
         machine = discover()
+        check_begun(folder, read_plan(folder))
         plan, journal = reopen(folder)
     else:
         machine, plan = prepare(options, TOOLS, say, retry=False, dry_run=False)
@@ -449,6 +465,7 @@ def _resume(
     required: list[str],
     *,
     force: bool,
+    accept: bool,
     explain: int | None,
     dry_run: bool,
 ) -> None:
@@ -472,6 +489,10 @@ def _resume(
         else:
             _print_rest(plan, history, amendment)
         return
+    history = History(folder, plan)
+    amendment = _amendment(history, more)
+    if accept or not history.over or amendment is not None:  # else nothing is run
+        check_begun(folder, plan, accept=accept)
     plan, journal = reopen(folder)
     with contextlib.closing(journal):
         history = History(folder, plan)
@@ -494,6 +515,7 @@ def _extend(
     required: list[str],
     *,
     force: bool,
+    accept: bool,
     retry: bool,
     explain: int | None,
     dry_run: bool,
@@ -510,6 +532,7 @@ def _extend(
 
     with contextlib.ExitStack() as opened:
         plan = read_plan(folder)
+        check_begun(folder, plan, accept=accept)
         if not dry_run:
             plan, journal = reopen(folder)
             opened.enter_context(contextlib.closing(journal))
@@ -614,10 +637,12 @@ def _run(
     from nearpeak.journal import resume_study
     from nearpeak.launching.programs import TOOLS
     from nearpeak.machine.allocation import measuring_seconds
+    from nearpeak.study import begun
     from nearpeak.study.forecast import MORE_SECONDS, sentence
     from nearpeak.study.progress import make_progress
     from nearpeak.study.run import StudyRun
 
+    begun.remember(begun.decides(plan))
     seconds = measuring_seconds()
     with make_progress(plan) as progress:
         study = StudyRun(

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nearpeak.cli import (
+    AcceptCommands,
     PathId,
+    check_run,
     check_words,
     keep_reason,
     parsed,
@@ -125,11 +127,13 @@ def tune(
     resume: Annotated[
         bool, typer.Option("--resume", help="Complete what was begun in DIR.")
     ] = False,
+    accept_commands: AcceptCommands = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the values that would be tried.")
     ] = False,
 ) -> None:
     """Searches, confirms, writes and prints."""
+    from nearpeak.study import begun
     from nearpeak.terms.sizes import format_sizes, parse_seconds
     from nearpeak.tune import run
     from nearpeak.tune.journal import FORM, TuneJournal, budget_of, seconds_of
@@ -143,8 +147,13 @@ def tune(
                 " more time"
             )
         added = None if budget is None else parsed("--budget", parse_seconds, budget)
-        asked = FORM.begin(FORM.read(output)).asked
+        before = FORM.begin(FORM.read(output))
+        names = [f"the variables of {FORM.name}", *begun.paths_in([before.asked.mpi])]
+        check_run(output, FORM.command, before, names, accept=accept_commands)
+        asked = before.asked
     else:
+        if accept_commands:
+            raise UserError("--accept-commands needs --resume: give it, or leave this out")
         asked = _asked(mpi, targets, trace, path, buffers, budget, seed)
         if not dry_run:
             FORM.check_new(output)
@@ -163,6 +172,7 @@ def tune(
     with contextlib.closing(
         TuneJournal(output, None if resume else run.begin(prepared))
     ) as journal:
+        begun.remember(journal.begin)
         start -= seconds_of(journal.records)  # of a run before this one
         for_study = None
         if added is not None:

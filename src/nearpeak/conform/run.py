@@ -27,10 +27,10 @@ from nearpeak.conform.journal import (
 )
 from nearpeak.conform.plan import Chosen
 from nearpeak.errors import UserError, closest
-from nearpeak.files import disk_is_full, make_folder, put_whole
+from nearpeak.files import disk_is_full, make_inside, put_whole
 from nearpeak.journal import CannotWriteError, cannot_write
 from nearpeak.launching import mps
-from nearpeak.launching.command_lines import Seats, Tools, new_study, probe_launch
+from nearpeak.launching.command_lines import Seats, Tools, probe_launch
 from nearpeak.launching.describe import Description
 from nearpeak.launching.trials import Job, cases_text
 from nearpeak.libraries.families import is_native
@@ -197,7 +197,6 @@ class Run:
         self._where = where
         self._tools = tools
         self._cases = plan.cases(described, self._chosen, first.operations, first.memories)
-        self._study = new_study()  # names its daemon of MPS
         self._threaded = {benchmark.name for benchmark in described.benchmarks if benchmark.threads}
 
     @property
@@ -290,7 +289,7 @@ class Run:
         # More ranks may share cores, on which those that wait for others take turns with them.
         path = self._where[cases[0].buffers].path
         # A daemon for each job, as one whose clients were killed may not serve others well.
-        with mps.daemon(self._study) if path.mps else nullcontext():
+        with mps.daemon() if path.mps else nullcontext():
             job.run(self._chosen.limit_seconds * cases[0].ranks / RANKS)
         if (end := job.bad_end) is not None:
             if len(job.ended) > 1:
@@ -302,7 +301,7 @@ class Run:
         """Of `nearpeak-mpi probe` where the case is tried."""
         place = self._where[case.buffers]
         seats = Seats(place.path, place.seats(case.ranks), place.buffers)
-        return probe_launch(self._tools, contender, words, seats, self._study)
+        return probe_launch(self._tools, contender, words, seats)
 
     def _sizes(self, case: TrialCase) -> list[int]:
         sizes = plan.sizes_of(case, self._chosen)
@@ -315,7 +314,7 @@ class Run:
         """The shell line that tries these cases in one job, from a file in the folder."""
         file = self._cases_file(contender, cases[-1], suffix)
         try:
-            make_folder(file.parent)
+            make_inside(file.parent)
             put_whole(file, cases_text(cases, self._sizes).encode())
         except OSError as error:
             raise self._cannot_write(self._journal.folder, error) from None

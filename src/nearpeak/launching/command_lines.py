@@ -47,7 +47,7 @@ def with_token(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def new_study() -> str:
-    """An id for a study, or for launches that belong to none."""
+    """An id for a study."""
     return uuid.uuid4().hex
 
 
@@ -55,7 +55,6 @@ def rank_launch(
     program: list[str],
     seats: Seats,
     settings: Settings,
-    study: str,
     remote_shell: str | None = None,
 ) -> Launch:
     """A launch of nearpeak-mpi with its ranks in these seats."""
@@ -68,24 +67,23 @@ def rank_launch(
         network_only=forced and not gpu,
         remote_shell=remote_shell,
         gpu=gpu,
-        env=path_environment(seats.path, study),
+        env=path_environment(seats.path),
     )
 
 
-def probe_launch(
-    tools: Tools, contender: Contender, words: list[str], seats: Seats, study: str | None = None
-) -> CommandLine:
+def probe_launch(tools: Tools, contender: Contender, words: list[str], seats: Seats) -> CommandLine:
     """`nearpeak-mpi probe` with its ranks in these seats, with devices if the buffers, of
-    whichever it tries, need them. `study`: whose daemon of MPS they find, if it runs."""
+    whichever it tries, need them."""
     program = [str(tools.mpi_program(contender.library)), "probe", *words]
     program += device_options(seats.ends, seats.buffers)
-    launch = rank_launch(program, seats, contender.settings, study or new_study())
+    launch = rank_launch(program, seats, contender.settings)
     return tools.command_line(contender.library, launch)
 
 
-def path_environment(path: DataPath, study: str) -> dict[str, str]:
-    """What a path needs in the environment: MPS of the study's own or none, and its adapter."""
-    env = mps.environment(study) if any(end.gpu or end.device for end in path.ends) else {}
+def path_environment(path: DataPath) -> dict[str, str]:
+    """What a path needs in the environment: MPS of our own or none, and its adapter."""
+    on_gpus = any(end.gpu or end.device for end in path.ends)
+    env = mps.environment(mps=path.mps) if on_gpus else {}
     if env and path.between_hosts:
         # Their GPUs are named by NVML's index: CUDA has an order of its own.
         env["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
@@ -99,16 +97,15 @@ def library_of_ceilings(
     benchmarks: list[str],
     options: list[str],
     settings: Settings,
-    study: str,
 ) -> CommandLine:
     """nearpeak-native in the place of a library: the best of its ways to move data; errors as
     ceilings_line."""
-    line = ceilings_line(tools, seats, benchmarks, ["--as-library", *options], study)
+    line = ceilings_line(tools, seats, benchmarks, ["--as-library", *options])
     return CommandLine(argv=line.argv, env={**settings.env, **line.env})
 
 
 def ceilings_line(
-    tools: Tools, seats: Seats, benchmarks: list[str], options: list[str], study: str
+    tools: Tools, seats: Seats, benchmarks: list[str], options: list[str]
 ) -> CommandLine:
     """nearpeak-native with all its ways to move data.
 
@@ -122,7 +119,7 @@ def ceilings_line(
     what = ["--metrics", ",".join(benchmarks)]
     return CommandLine(
         argv=[str(tools.native_program()), *where, *what, *options],
-        env=path_environment(seats.path, study),
+        env=path_environment(seats.path),
     )
 
 
@@ -132,7 +129,6 @@ def loaded_by_native(
     seats: Seats,
     words: list[str],
     settings: Settings,
-    study: str,
 ) -> CommandLine:
     """A launch of nearpeak-native that loads a library, like NCCL: `words` are benchmarks with
     their options."""
@@ -143,7 +139,7 @@ def loaded_by_native(
     what = ["--buffers", seats.buffers, "--library", str(library.libmpi)]
     return CommandLine(
         argv=[str(tools.native_program()), str(family.mode), *where, *what, *words],
-        env={**settings.env, **path_environment(seats.path, study)},
+        env={**settings.env, **path_environment(seats.path)},
     )
 
 

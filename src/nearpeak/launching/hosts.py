@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from nearpeak.files import write_whole
+from nearpeak.files import make_private, write_whole
 from nearpeak.folders import cache
 from nearpeak.launching.process import run_tree
 from nearpeak.libraries.launchers import srun
@@ -70,7 +70,7 @@ def _telling(ranks: int | None, folder: Path | None) -> list[str]:
 def _by_srun(hosts: Sequence[str], ranks: int | None) -> dict[str, Machine | str]:
     """In one step for all: into files, as srun cuts long lines of several tasks into pieces."""
     found: dict[str, Machine | str] = {}
-    cache().mkdir(parents=True, exist_ok=True)
+    make_private(cache())
     with tempfile.TemporaryDirectory(prefix="hosts-", dir=cache()) as shared:
         folder, log = Path(shared), Path(shared) / ".log"
         argv = [srun.PROGRAM, "--cpu-bind=none", "--export=ALL", "--ntasks-per-node=1"]

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A daemon of NVIDIA's MPS of our own, for launches whose ranks share one GPU through it.
 
-It has a private folder for its pipes, so that no other program comes to use it, and lives as long
-as the launch. All other launches on GPUs look for a daemon in the same folder and find none, so
-that they do not go through somebody else's. (NVIDIA, "Multi-Process Service", on
+Its pipes lie in a folder of this process's own, with a name that nobody can guess, so that no other
+program comes to use it, and nobody else's daemon is taken for it. It lives as long as the launch.
+All other launches on GPUs look for a daemon where none can be. (NVIDIA, "Multi-Process Service", on
 CUDA_MPS_PIPE_DIRECTORY and the commands.)
 """
 
+import atexit
 import contextlib
+import fcntl
+import functools
 import os
 import shutil
 import subprocess
@@ -16,39 +19,103 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from nearpeak.errors import UserError
 from nearpeak.launching.process import end_with_parent
 from nearpeak.machine.gpus.nvidia import MPS_CONTROL
+from nearpeak.owners import risks
 from nearpeak.terms.logs import last_words
 
 START_SECONDS = 10.0
 QUIT_SECONDS = 20.0
+VARIABLE = "CUDA_MPS_PIPE_DIRECTORY"
+# A folder that is on no host, and that nobody can make.
+NOWHERE = "/proc/no-mps"
+PREFIX = "nearpeak-mps-"
+PIPES = "pipes"  # in the private folder, while a daemon runs
+LOCK = "lock"  # in the private folder, held as long as its process lives
+LONGEST_BASE = 44  # bytes: the path of a socket has 107, that below the base up to 63
 
 
 class MpsError(Exception):
     """The daemon cannot be had: one line that says why."""
 
 
-def pipe_folder(study: str) -> Path:
-    """Where the daemon of a study has its pipes: short, as the path of a socket must be."""
-    return Path(tempfile.gettempdir()) / f"nearpeak-mps-{study[:8]}"
+def environment(*, mps: bool) -> dict[str, str]:
+    """What makes a program run under the daemon of this process, or without MPS."""
+    return {VARIABLE: str(pipe_folder()) if mps else NOWHERE}
 
 
-def environment(study: str) -> dict[str, str]:
-    """What makes a program run under the study's daemon, or, while there is none, without MPS."""
-    return {"CUDA_MPS_PIPE_DIRECTORY": str(pipe_folder(study))}
+def pipe_folder() -> Path:
+    """Where a daemon of this process has its pipes. UserError as of `_private_folder`."""
+    return _private_folder() / PIPES
+
+
+@functools.cache
+def _private_folder() -> Path:
+    """A new folder for the user alone, which goes when this process ends. Those of processes that
+    were killed go first. UserError where others can exchange it wherever it may be."""
+    bases = [
+        Path(name)
+        for name in (os.environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir(), "/tmp")
+        if name
+    ]
+    for base in bases:
+        if len(os.fsencode(base)) > LONGEST_BASE or not os.access(base, os.W_OK):
+            continue
+        if any(risks(base / PREFIX)):
+            continue
+        _remove_left(base)
+        folder = _new_folder(base)
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        return folder
+    raise UserError(
+        f"there is no safe folder for the pipes of {MPS_CONTROL}: have XDG_RUNTIME_DIR or TMPDIR "
+        f"name one of at most {LONGEST_BASE} characters that you alone can write"
+    )
+
+
+def _new_folder(base: Path) -> Path:
+    """A new private folder, locked; another process may take it for one left behind meanwhile."""
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base))
+        with contextlib.suppress(FileNotFoundError):
+            if _locked(folder) is not None and (folder / LOCK).exists():
+                return folder
+
+
+def _locked(folder: Path) -> int | None:
+    """The lock of a private folder, which this process has from now on; None where another has."""
+    lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        return None
+    return lock
+
+
+def _remove_left(base: Path) -> None:
+    """Removes the folders of this user's processes that were killed; a daemon may have outlived
+    its process, and is asked to quit."""
+    for folder in base.glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError):
+            mine = folder.lstat().st_uid == os.geteuid() and not folder.is_symlink()
+            if not mine or (lock := _locked(folder)) is None:
+                continue
+            if program := shutil.which(MPS_CONTROL):
+                _quit(program, {**os.environ, VARIABLE: str(folder / PIPES)})
+            shutil.rmtree(folder, ignore_errors=True)
+            os.close(lock)
 
 
 @contextlib.contextmanager
-def daemon(study: str) -> Iterator[None]:
+def daemon() -> Iterator[None]:
     """Runs the daemon, and ends it whatever happens. MpsError when it does not start."""
-    folder = pipe_folder(study)
-    env = {**os.environ, **environment(study), "CUDA_MPS_LOG_DIRECTORY": str(folder)}
     program = shutil.which(MPS_CONTROL)
     if program is None:
         raise MpsError(f"{MPS_CONTROL} was not found on PATH: leave out the paths with mps")
-    if folder.exists():  # of a study that was killed: the daemon may have outlived it
-        _quit(program, env)
-        shutil.rmtree(folder)
+    folder = pipe_folder()
+    env = {**os.environ, **environment(mps=True), "CUDA_MPS_LOG_DIRECTORY": str(folder)}
     folder.mkdir(mode=0o700)
     try:
         with (folder / "said").open("wb") as said:

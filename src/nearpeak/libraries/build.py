@@ -24,12 +24,13 @@ from pathlib import Path
 
 from nearpeak import folders
 from nearpeak.errors import UserError
-from nearpeak.files import disk_is_full, says_full
+from nearpeak.files import disk_is_full, make_private, says_full
 from nearpeak.libraries import catalogue, glibc, portable
 from nearpeak.libraries.compiling import run_shown
 from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.families import all_families, is_native
 from nearpeak.libraries.library import Library
+from nearpeak.owners import check_kept
 
 SHOWN_LINES = 40  # of the compiler's output, when it fails
 BUILT = "build"  # folder of the cache
@@ -239,8 +240,12 @@ def _find(target: Target) -> Path | None:
 
 
 def _runs_here(program: Path) -> bool:
-    """Whether a built file is there, and this machine's glibc is new enough for it."""
-    return program.is_file() and glibc.needed([program]) <= glibc.here()
+    """Whether a built file is there, and this machine's glibc is new enough for it. UserError where
+    others can exchange it."""
+    if not program.is_file():
+        return False
+    check_kept(program)
+    return glibc.needed([program]) <= glibc.here()
 
 
 def kit_for(library: Library) -> Kit:
@@ -363,7 +368,7 @@ def _build(target: Target) -> Path:
     if _runs_here(kept / program):
         return kept / program
     try:
-        kept.parent.mkdir(parents=True, exist_ok=True)
+        make_private(kept.parent)
         with _lock(kept.with_suffix(".lock"), target):
             if not _runs_here(kept / program):
                 _make(target, kept)
@@ -372,6 +377,7 @@ def _build(target: Target) -> Path:
             f"cannot write to {kept.parent} ({error.strerror}): set NEARPEAK_CACHE to a folder "
             "that can"
         ) from error
+    check_kept(kept / program)
     return kept / program
 
 
@@ -453,6 +459,8 @@ def _keep(target: Target, tree: Path, log: Path, kept: Path) -> None:
     result = tree.parent / target.program
     result.mkdir()
     shutil.copy2(tree / target.program, result / target.program)
+    for path in (result, result / target.program):  # whatever the umask is
+        path.chmod(0o755)
     shutil.copy2(log, result / log.name)
     first_line, _, _ = _compilers_words(target.tools).partition("\n")
     (result / COMPILER).write_text(f"{first_line}\n", "utf-8")

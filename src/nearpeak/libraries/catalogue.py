@@ -15,7 +15,8 @@ import msgspec
 
 from nearpeak import folders
 from nearpeak.errors import UserError, closest
-from nearpeak.files import is_folder, says_full
+from nearpeak.files import is_folder, make_private, says_full
+from nearpeak.owners import check_kept
 
 INHERITED = ("family", "wheel", "version", "sha256")  # by an entry from its base
 
@@ -84,14 +85,15 @@ def add(name: str) -> Path:
     """Installs a library and those it needs, unless they are there; returns its prefix.
 
     pip checks the pinned hashes. The prefix is made under another name and renamed when it is
-    complete. UserError when there is no wheel for this machine, no index answers, or the cache
-    folder cannot be written.
+    complete. UserError when there is no wheel for this machine, no index answers, the cache
+    folder cannot be written, or others can exchange what is there.
     """
     wanted = entry(name)
     for other in [wanted.base, *wanted.needs]:
         if other:
             add(other)
     if wanted.installed:
+        check_kept(wanted.prefix)
         return wanted.prefix
     machine = platform.machine()
     if machine not in wanted.sha256:
@@ -101,7 +103,7 @@ def add(name: str) -> Path:
         )
     home = wanted.prefix.parent
     try:
-        home.mkdir(parents=True, exist_ok=True)
+        make_private(home)
         temporary = Path(tempfile.mkdtemp(prefix=f".{wanted.prefix.name}-", dir=home))
     except OSError as error:
         raise UserError(
@@ -133,7 +135,12 @@ def _install(wanted: Entry, prefix: Path) -> None:
         *("--requirement", str(requirements)),
     ]
     done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        umask=0o022,  # others may use a library and not write it
+        check=False,
     )
     if done.returncode:
         said = [line.strip() for line in done.stderr.splitlines() if line.strip()]

@@ -4,7 +4,7 @@
 import os
 import re
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -14,9 +14,10 @@ from nearpeak.files import is_file, is_folder
 from nearpeak.folders import expanded, home
 from nearpeak.libraries import catalogue, launchers, modules, nccl
 from nearpeak.libraries.families import Family, all_families, is_native, natives, recognise
-from nearpeak.libraries.identify import LIMIT_SECONDS, CannotIdentify, version_text
+from nearpeak.libraries.identify import LIMIT_SECONDS, CannotIdentify, may_ask, version_text
 from nearpeak.libraries.launch import join_paths
 from nearpeak.libraries.library import Discovery, Library, Settings
+from nearpeak.owners import check_kept, of_search_paths
 
 PREFIX_VARIABLES = ("MPI_HOME", "MPI_ROOT", "MPI_DIR", "I_MPI_ROOT", "MPICH_DIR", "HPCX_MPI_DIR")
 USUAL_PREFIXES = (
@@ -50,21 +51,23 @@ def discover() -> Discovery:
     """As find_libraries, with what stood in the way of others. Names are unique."""
     found = Discovery()
     seen: set[Path] = set()
+    owners = of_search_paths(os.environ, PREFIX_VARIABLES)
     for entry in catalogue.libraries().values():
         if entry.installed:
             seen |= _look_at_entry(entry, found)
     for prefix in prefixes_on_path(os.environ.get("PATH", "")):
-        _look(prefix, "path", found, seen)
+        _look(prefix, "path", found, seen, owners=owners)
     for prefix in usual_prefixes():
-        _look(prefix, "prefix", found, seen)
+        _look(prefix, "prefix", found, seen, owners=owners)
     for module in modules.available():
         env = modules.environment_of(module)
         new = env.get("PATH", "").split(":")
         new += [f"{env[name]}/bin" for name in PREFIX_VARIABLES if env.get(name)]
         known = os.environ.get("PATH", "").split(":")
         folders = ":".join(folder for folder in new if folder not in known)
+        modules_owners = owners | of_search_paths(env, PREFIX_VARIABLES)
         for prefix in prefixes_on_path(folders):
-            _look(prefix, "module", found, seen, env=env)
+            _look(prefix, "module", found, seen, owners=modules_owners, env=env)
     return found
 
 
@@ -92,6 +95,7 @@ def resolve(spec: str) -> Library:
         entry = catalogue.entry(spec)
         if not entry.installed:
             raise UserError(_not_installed(entry))
+        _check_entry(entry)
         found = Discovery()
         _look_at_entry(entry, found)
         if not found.libraries:
@@ -197,6 +201,11 @@ def shared_libraries(prefix: Path) -> list[Path]:
 
 def _look_at_entry(entry: catalogue.Entry, found: Discovery) -> set[Path]:
     """Adds an installed library of the catalogue; returns the shared libraries that it has."""
+    try:
+        _check_entry(entry)
+    except UserError as error:
+        found.problems.append(str(error))
+        return {file.resolve() for file in shared_libraries(entry.prefix)}
     env = entry.environment
     if "LD_LIBRARY_PATH" in env:
         inherited = os.environ.get("LD_LIBRARY_PATH", "")
@@ -207,22 +216,34 @@ def _look_at_entry(entry: catalogue.Entry, found: Discovery) -> set[Path]:
     return seen
 
 
+def _check_entry(entry: catalogue.Entry) -> None:
+    """UserError where others can exchange an installed library, or what it needs."""
+    for name in (entry.name, *entry.needs):
+        prefix = catalogue.entry(name).prefix
+        for file in (prefix, *(prefix / "bin").glob("*"), *shared_libraries(prefix)):
+            check_kept(file)
+
+
 def _look(
     prefix: Path,
     origin: str,
     found: Discovery,
     seen: set[Path],
     *,
+    owners: Collection[int] | None = None,
     name: str | None = None,
     env: Mapping[str, str] | None = None,
     network: Settings | None = None,
 ) -> None:
-    """Adds the libraries of a prefix that were not seen before to what was found. `name`: of the
+    """Adds the libraries of a prefix that were not seen before to what was found. `owners`: as of
+    `may_ask`, None for a prefix that the user named, or that was checked. `name`: of the
     catalogue's entry that it is."""
     for libmpi in shared_libraries(prefix):
         if libmpi.resolve() in seen:
             continue
         seen.add(libmpi.resolve())
+        if owners is not None and not may_ask(libmpi, owners, found):
+            continue
         extra = dict(env or {})
         paths = extra.get("LD_LIBRARY_PATH", os.environ.get("LD_LIBRARY_PATH", ""))
         asked = {**extra, "LD_LIBRARY_PATH": join_paths(str(libmpi.parent), paths)}
@@ -237,7 +258,14 @@ def _look(
             found.problems.append(f"{libmpi}: of no known family (it says {first!r})")
             continue
         family, version = recognised
-        launcher, broken = _launcher(prefix, family, asked)
+        files = [
+            file
+            for pattern in launchers.of_libraries()
+            for file in sorted((prefix / "bin").glob(pattern))
+        ]
+        if owners is not None:
+            files = [file for file in files if may_ask(file, owners, found)]
+        launcher, broken = _launcher(files, family, asked)
         why = f" ({'; '.join(broken)})" if broken else ""
         what = f"{libmpi}: {family.title} {version}"
         if launcher is None:
@@ -279,21 +307,22 @@ def _lacks(prefix: Path) -> str:
         return ""
 
 
-def _launcher(prefix: Path, family: Family, env: dict[str, str]) -> tuple[Path | None, list[str]]:
-    """The first launcher of a prefix that says it is the family's; else that of a workload manager
-    (srun, ...) where there is one, and why those of the prefix do not start. In the place of these
-    it is taken in a job alone. What has none is known outside of a job too: programs can be built
-    for it there."""
+def _launcher(
+    files: Iterable[Path], family: Family, env: dict[str, str]
+) -> tuple[Path | None, list[str]]:
+    """The first launcher, of those of a prefix, that says it is the family's; else that of a
+    workload manager (srun, ...) where there is one, and why those of the prefix do not start. In
+    the place of these it is taken in a job alone. What has none is known outside of a job too:
+    programs can be built for it there."""
     said: dict[Path, str] = {}
     broken: list[str] = []
-    for pattern in launchers.of_libraries():
-        for file in sorted((prefix / "bin").glob(pattern)):
-            program = file.resolve()
-            if program not in said:
-                said[program], why = _says(file, env)
-                broken += [f"{file} does not start: {why}"] if why else []
-            if re.search(family.launcher_mark, said[program]) and os.access(file, os.X_OK):
-                return file, []
+    for file in files:
+        program = file.resolve()
+        if program not in said:
+            said[program], why = _says(file, env)
+            broken += [f"{file} does not start: {why}"] if why else []
+        if re.search(family.launcher_mark, said[program]) and os.access(file, os.X_OK):
+            return file, []
     for manager, program in launchers.on_path(family.launcher):
         if not broken or family.launcher == manager or launchers.in_job(manager):
             return program, broken

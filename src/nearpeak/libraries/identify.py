@@ -8,7 +8,11 @@ library that crashes or hangs when it is loaded takes only that process with it.
 import os
 import subprocess
 import sys
+from collections.abc import Collection
 from pathlib import Path
+
+from nearpeak.libraries.library import Discovery
+from nearpeak.owners import PAGE, risks
 
 LIMIT_SECONDS = 20.0
 
@@ -27,6 +31,26 @@ sys.stdout.buffer.write(text.value)
 
 class CannotIdentify(Exception):
     """The library could not be loaded or asked; the message says why, in one line."""
+
+
+def may_ask(file: Path, owners: Collection[int], found: Discovery) -> bool:
+    """Tell whether a library or launcher that was merely found may be loaded or started to ask for
+    its version: nobody can exchange it but the user, root and these `owners`.
+
+    Why not is added to the problems of what was found. A group that can exchange it is no reason,
+    as sites have their software written by one: it is noted.
+    """
+    for risk in risks(file, owners):
+        if risk.by != "group":
+            found.problems.append(
+                f"{file}: not loaded, as others can exchange it: {risk.why}; name it with --mpi if "
+                f"you trust it ({PAGE})"
+            )
+            return False
+        note = f"{risk.why}, and can exchange the libraries in it"
+        if note not in found.notes:
+            found.notes.append(note)
+    return True
 
 
 def version_text(libmpi: Path, env: dict[str, str]) -> str:

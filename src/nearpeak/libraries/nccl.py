@@ -18,11 +18,13 @@ from nearpeak import files
 from nearpeak.errors import UserError
 from nearpeak.folders import home
 from nearpeak.libraries.families import all_families
-from nearpeak.libraries.identify import CannotIdentify, ask
+from nearpeak.libraries.identify import CannotIdentify, ask, may_ask
 from nearpeak.libraries.library import Discovery, Library
+from nearpeak.owners import of_search_paths
 
 SONAMES = {"nccl": "libnccl.so.2", "rccl": "librccl.so.1"}
 PREFIX_VARIABLES = ("NCCL_HOME", "NCCL_ROOT", "CUDA_HOME", "CUDA_PATH", "ROCM_PATH")
+ENVIRONMENTS = ("VIRTUAL_ENV", "CONDA_PREFIX")  # variables that name one of Python's
 USUAL_FOLDERS = (
     *("/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib", "/usr/local/lib64"),
     *("/usr/local/cuda/lib64", "/usr/local/cuda-*/lib64", "/usr/local/cuda-*/lib"),
@@ -53,12 +55,15 @@ def discover() -> Discovery:
     """Every NCCL and RCCL of this machine. The first of a family has its name, others a version."""
     found = Discovery()
     seen: set[Path] = set()
+    owners = of_search_paths(os.environ, (*PREFIX_VARIABLES, *ENVIRONMENTS))
     for family, soname in SONAMES.items():
         for folder in folders():
             file = folder / soname
             if not files.is_file(file) or file.resolve() in seen:
                 continue
             seen.add(file.resolve())
+            if not may_ask(file, owners, found):
+                continue
             try:
                 library = identified(file, family, "found")
             except CannotIdentify as error:
@@ -127,7 +132,7 @@ def folders() -> list[Path]:
 def _python_prefixes() -> Iterator[Path]:
     """Of the interpreters and environments that are at hand."""
     yield Path(sys.prefix)
-    for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+    for variable in ENVIRONMENTS:
         if prefix := os.environ.get(variable):
             yield Path(prefix)
     for name in ("python3", "python"):

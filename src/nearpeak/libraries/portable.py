@@ -6,6 +6,7 @@ import platform
 from pathlib import Path
 
 from nearpeak.libraries import catalogue, glibc
+from nearpeak.owners import check_kept
 
 # As code of other compilers: without checks, and with the C library's memcpy in place of that of
 # zig's run-time library, whose rest is in bench/portable. Symbols of its libc++ take 30 MB.
@@ -19,7 +20,9 @@ CMAKE = "-DNEARPEAK_PORTABLE=ON"
 def compiler() -> list[str]:
     """The C++ compiler as a command; installs it. UserError as catalogue.add."""
     target = f"{platform.machine()}-linux-gnu.{glibc.text(glibc.PORTABLE)}"
-    return [str(home() / "ziglang/zig"), "c++", "-target", target, *AS_OTHERS]
+    program = home() / "ziglang/zig"
+    check_kept(program)
+    return [str(program), "c++", "-target", target, *AS_OTHERS]
 
 
 def home() -> Path:

@@ -12,7 +12,8 @@ import msgspec
 
 from nearpeak.arrays import Indices
 from nearpeak.errors import UserError
-from nearpeak.launching.command_lines import Seats, Tools, new_study, rank_launch
+from nearpeak.files import make_anew, make_inside
+from nearpeak.launching.command_lines import Seats, Tools, rank_launch
 from nearpeak.launching.growing import GrowingLines
 from nearpeak.launching.interrupts import Interrupt
 from nearpeak.launching.places import NO_PLACE, Wanted, misplaced, wanted_at
@@ -161,13 +162,12 @@ class Run:
                 self._program(file, jsonl, number),
                 Seats(self._path, self._path.ends, HOST),
                 self._settings,
-                new_study(),
                 self._chosen.remote_shell,
             ),
         )
         log = self._journal.folder / LOGS / f"launch-{number}.log"
-        log.parent.mkdir(exist_ok=True)
-        log.unlink(missing_ok=True)
+        make_inside(log.parent)
+        make_anew(log)
         ended = run_tree(
             line.argv,
             env={**os.environ, **line.env},

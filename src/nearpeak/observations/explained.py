@@ -11,7 +11,7 @@ from typing import Literal
 import msgspec
 
 from nearpeak.errors import UserError
-from nearpeak.files import write_whole
+from nearpeak.files import make_inside, write_whole
 from nearpeak.terms.identity import Who
 
 SCHEMA = 1
@@ -301,7 +301,7 @@ def _read(folder: Path) -> Iterator[Explanation]:
 def keep(found: Explanation, study: Path) -> Path:
     """Writes it into a study, behind those that are there; the file."""
     folder = study / FOLDER
-    folder.mkdir(exist_ok=True)
+    make_inside(folder)
     number = 1 + max((int(file.stem) for file in folder.glob("[0-9]*.json")), default=0)
     file = folder / f"{number:03}.json"
     write_whole(file, to_json(found))

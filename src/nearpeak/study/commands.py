@@ -78,7 +78,7 @@ def make_command(
         program += ["--reversed"] if group_ends(path, group) != ends else []
         program += common
     seats = Seats(path, ends, planned.groups[0].buffers)
-    launch = rank_launch(program, seats, contender.settings, plan.study, plan.remote_shell)
+    launch = rank_launch(program, seats, contender.settings, plan.remote_shell)
     return tools.command_line(contender.library, launch)
 
 
@@ -182,13 +182,11 @@ def _ceiling(
                 program=[program, *where, *what, *common],
                 ranks=rank_places(ends),
                 remote_shell=plan.remote_shell,
-                env={**(path_environment(path, plan.study) if planned.adapter else {}), TOKEN: ""},
+                env={**(path_environment(path) if planned.adapter else {}), TOKEN: ""},
             ),
         )
     where = within_host(Seats(path, ends, group.buffers))
-    return CommandLine(
-        argv=[program, *where, *what, *common], env=path_environment(path, plan.study)
-    )
+    return CommandLine(argv=[program, *where, *what, *common], env=path_environment(path))
 
 
 def _native(
@@ -205,7 +203,7 @@ def _native(
     if is_ceiling(contender.library):
         names = [variant.benchmark for variant in variants]
         options = [*options_of(group.axes), *common]
-        return library_of_ceilings(tools, seats, names, options, contender.settings, plan.study)
+        return library_of_ceilings(tools, seats, names, options, contender.settings)
     words = []
     for variant in variants:
         # Axes that it lacks have their defaults, in which it is the same.
@@ -213,4 +211,4 @@ def _native(
         other = {name: value for name, value in variant.axes.items() if value != usual[name]}
         words += [variant.benchmark, *options_of(other)]
     words += common
-    return loaded_by_native(tools, contender.library, seats, words, contender.settings, plan.study)
+    return loaded_by_native(tools, contender.library, seats, words, contender.settings)

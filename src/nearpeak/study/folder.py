@@ -68,13 +68,15 @@ def written(content: Machine | Plan) -> bytes:
 def reopen(folder: Path) -> tuple[Plan, StudyJournal]:
     """The plan and the open journal of an earlier study.
 
-    UserError when there is none in `folder`, or when it has another schema or is a published copy.
+    UserError when there is none in `folder`, when it has another schema or is a published copy, and
+    when others can exchange what is in it.
     """
     plan = read_plan(folder)
     if (folder / NAME).exists():
         first = next(read_records(folder, Answers(plan).take), None)
         if isinstance(first, StudyRecord) and first.published:
             raise UserError(f"{of_copy(folder, 'measured')}, or start anew in another folder")
+    make_output(folder)  # which is there: others may exchange it all the same
     journal = StudyJournal(folder)
     try:
         return read_plan(folder), journal  # another may have added to it until now

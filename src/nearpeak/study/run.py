@@ -12,7 +12,7 @@ from typing import Protocol
 import msgspec
 
 import nearpeak
-from nearpeak.files import disk_is_full, make_folder, sync
+from nearpeak.files import disk_is_full, make_anew, make_inside, sync
 from nearpeak.launching import mps
 from nearpeak.launching.command_lines import Tools, with_token
 from nearpeak.launching.growing import GrowingLines
@@ -252,7 +252,7 @@ class StudyRun:
         # What an earlier try left must not be taken for this one's.
         with self._writing():
             jsonl.unlink(missing_ok=True)
-            (self._folder / log).write_bytes(b"")
+            make_anew(self._folder / log)
         outcome = self._start(planned, command, self._folder / log, reader)
         reader.finish()
         if outcome.exit_status and self._interrupt.has_come():
@@ -287,7 +287,7 @@ class StudyRun:
         """Runs a launch to its end, under a daemon of MPS where its path has one."""
         path = self._plan.find_path(planned.path)
         try:
-            with mps.daemon(self._plan.study) if path.mps else contextlib.nullcontext():
+            with mps.daemon() if path.mps else contextlib.nullcontext():
                 return run_tree(
                     command.argv,
                     env={**os.environ, **with_token(command.env)},
@@ -311,7 +311,7 @@ class StudyRun:
 
     def _make_logs(self) -> None:
         with self._writing():
-            make_folder(self._folder / "logs")
+            make_inside(self._folder / "logs")
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:

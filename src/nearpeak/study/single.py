@@ -14,7 +14,6 @@ from nearpeak.launching.command_lines import (
     device_options,
     library_of_ceilings,
     loaded_by_native,
-    new_study,
     rank_launch,
 )
 from nearpeak.launching.names import check_name
@@ -49,7 +48,6 @@ class Single:
     path: DataPath
     ends: Ends  # of the path, one for each rank
     buffers: str
-    study: str  # of whose MPS it is
     remote_shell: str | None = None
 
     @property
@@ -64,21 +62,17 @@ class Single:
         seats = Seats(self.path, self.ends, self.buffers)
         name = self.benchmark.name
         if mode_of(self.library):
-            return loaded_by_native(
-                programs.TOOLS, self.library, seats, [name, *words], given, self.study
-            )
+            return loaded_by_native(programs.TOOLS, self.library, seats, [name, *words], given)
         if is_ceiling(self.library):
-            return library_of_ceilings(
-                programs.TOOLS, seats, [name], list(words), given, self.study
-            )
+            return library_of_ceilings(programs.TOOLS, seats, [name], list(words), given)
         program = [str(programs.TOOLS.mpi_program(self.library)), *self.words(words)]
-        started = rank_launch(program, seats, given, self.study, self.remote_shell)
+        started = rank_launch(program, seats, given, self.remote_shell)
         return programs.TOOLS.command_line(self.library, started)
 
     def ceilings(self, words: Sequence[str]) -> CommandLine:
         """The same without MPI, by all ways; UserError between two hosts."""
         seats = Seats(self.path, self.ends, self.buffers)
-        return ceilings_line(programs.TOOLS, seats, [self.benchmark.name], list(words), self.study)
+        return ceilings_line(programs.TOOLS, seats, [self.benchmark.name], list(words))
 
     def words(self, words: Sequence[str]) -> list[str]:
         """Those for nearpeak-mpi, with the benchmark and its buffers."""
@@ -87,7 +81,7 @@ class Single:
 
     def mps(self) -> AbstractContextManager[None]:
         """What must go on while it is launched; MpsError where it cannot be had."""
-        return mps.daemon(self.study) if self.path.mps else contextlib.nullcontext()
+        return mps.daemon() if self.path.mps else contextlib.nullcontext()
 
 
 def choose(
@@ -167,7 +161,6 @@ def choose(
         path=found,
         ends=ends,
         buffers=kinds,
-        study=new_study(),
         remote_shell=remote_shell,
     )
 

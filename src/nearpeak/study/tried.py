@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 import nearpeak
-from nearpeak.files import make_folder, put_whole
+from nearpeak.files import make_private, put_whole
 from nearpeak.launching.trials import SIZES
 from nearpeak.libraries.library import Contender
 from nearpeak.machine.doctor import SETTINGS
@@ -78,5 +78,5 @@ class Tried:
         }
         kept = _File(schema=SCHEMA, fingerprint=self._fingerprint, found=list(known.values()))
         with contextlib.suppress(OSError):
-            make_folder(self._file.parent)
+            make_private(self._file.parent)
             put_whole(self._file, msgspec.json.format(msgspec.json.encode(kept), indent=1))

@@ -110,9 +110,7 @@ def _launch(first: Single, way: Way, units: Sequence[str], limit: float) -> list
     with chosen.mps():
         found = launched(
             chosen,
-            lambda jsonl: ceilings_line(
-                programs.TOOLS, seats, names, [*words, *jsonl], chosen.study
-            ),
+            lambda jsonl: ceilings_line(programs.TOOLS, seats, names, [*words, *jsonl]),
             True,
             limit,
             GRACE_SECONDS,

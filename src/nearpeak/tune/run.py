@@ -15,7 +15,7 @@ import numpy as np
 import nearpeak
 from nearpeak.clock import now
 from nearpeak.errors import UserError
-from nearpeak.files import write_whole
+from nearpeak.files import make_inside, write_whole
 from nearpeak.launching import programs
 from nearpeak.libraries import preload
 from nearpeak.libraries.families import is_native
@@ -406,7 +406,7 @@ def _ruled(
     if not tables:
         return []
     library = prepared.single.library
-    file.parent.mkdir(exist_ok=True)
+    make_inside(file.parent)
     about = f"{library.family} {library.version}, by nearpeak tune"
     write_whole(file, rules_text(tables, about))
     return [Candidate(tuple(prepared.ruled.env(str(file)).items()))]

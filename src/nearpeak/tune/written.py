@@ -9,7 +9,7 @@ from shlex import quote
 import msgspec
 
 from nearpeak.errors import UserError
-from nearpeak.files import write_whole
+from nearpeak.files import make_folder, write_whole
 from nearpeak.libraries import preload
 from nearpeak.libraries.launch import SEARCH_PATHS
 from nearpeak.libraries.profiles import Evidence, Profile, first_line, to_toml
@@ -58,7 +58,7 @@ def withdraw(output: Path) -> None:
 def write(profile: Profile, folder: Path) -> list[Path]:
     """Writes all of them; those that the library has no use for are left out. What a variable names
     (`files`) is copied from where it is; UserError where it cannot be read."""
-    folder.mkdir(exist_ok=True)
+    make_folder(folder)
     if not preload.is_preloadable(folder.resolve()):  # what is preloaded stays where it was built
         own_files = {k: v for k, v in profile.files.items() if k != preload.VARIABLE}
         profile = msgspec.structs.replace(profile, files=own_files)

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was begun elsewhere goes on only if the user agrees."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nearpeak import folders
+from nearpeak.cli import check_run
+from nearpeak.errors import UserError
+
+Nearpeak = Callable[..., tuple[int, str, str]]
+WHERE = Path("there")
+
+
+@pytest.fixture(autouse=True)
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(folders, "state", lambda: tmp_path / "state")
+    return tmp_path / "state"
+
+
+def test_what_is_named_by_where_it_lies_is_refused_once() -> None:
+    evil = ["/evil/mpi"]
+    with pytest.raises(UserError) as error:
+        check_run(WHERE, "nodes", {"mpi": "/evil/mpi"}, evil, accept=False)
+    assert str(error.value) == (
+        "there was not begun by you here, and it names /evil/mpi: if you would run that yourself, "
+        "add --accept-commands"
+    )
+    check_run(WHERE, "nodes", {"mpi": "/evil/mpi"}, evil, accept=True)
+    check_run(WHERE, "nodes", {"mpi": "/evil/mpi"}, evil, accept=False)
+    with pytest.raises(UserError):
+        check_run(WHERE, "nodes", {"mpi": "/evil/mpi2"}, evil, accept=False)
+    check_run(WHERE, "nodes", {"mpi": "mpich"}, [], accept=False)
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_a_terminal_is_asked(monkeypatch: pytest.MonkeyPatch, answer: bool) -> None:
+    asked = []
+
+    def confirm(question: str, **_: Any) -> bool:
+        asked.append(question)
+        return answer
+
+    for stream in ("stdin", "stderr"):
+        monkeypatch.setattr(f"sys.{stream}.isatty", lambda: True)
+    monkeypatch.setattr("typer.confirm", confirm)
+    if answer:
+        check_run(WHERE, "tune", "x", ["/evil/\x1bmpi"], accept=False)
+    else:
+        with pytest.raises(UserError, match="add --accept-commands"):
+            check_run(WHERE, "tune", "x", ["/evil/\x1bmpi"], accept=False)
+    assert asked == [
+        "there was not begun by you here, and it names /evil/\N{REPLACEMENT CHARACTER}mpi. "
+        "Run that?"
+    ]
+
+
+def test_a_run_of_conform_with_a_library_of_another_place(nearpeak: Nearpeak, state: Path) -> None:
+    words = ("--mpi", "one", "--operations", "latency", "--quick", "--buffers", "H,H")
+    assert nearpeak("conform", *words, "-o", "c")[0] == 0
+    assert list((state / "begun").iterdir())
+    shutil.rmtree(state)
+    assert nearpeak("conform", "--resume", "-o", "c")[0] == 0  # this machine says what `one` is
+    file = Path("c/conform.jsonl")
+    first, *others = file.read_text().splitlines(keepends=True)
+    begun = json.loads(first)
+    begun["chosen"]["libraries"] = ["one@/evil/profile.toml"]
+    file.write_text("".join([json.dumps(begun) + "\n", *others]))
+    code, _, err = nearpeak("conform", "--resume", "-o", "c")
+    assert (code, "it names one@/evil/profile.toml: if you" in err) == (2, True)
+
+
+@pytest.mark.parametrize("of", ["conform", "nodes", "tune"])
+def test_there_is_nothing_to_accept_in_a_new_run(nearpeak: Nearpeak, of: str) -> None:
+    code, _, err = nearpeak(of, "--mpi", "one", "--accept-commands")
+    assert code == 2
+    assert "--accept-commands needs --resume" in err
