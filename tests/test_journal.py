@@ -2,7 +2,6 @@
 """A journal: whole lines, one writer; what is kept when a disk is full or a writer killed."""
 
 import errno
-import fcntl
 import os
 import resource
 import signal
@@ -118,24 +117,44 @@ def test_a_run_that_another_began_before_the_lock_was_had_is_not_written_over(
 
 
 @pytest.mark.parametrize("code", [errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP])
-def test_a_file_system_without_locks_is_no_second_writer(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    code: int,
+def test_a_file_system_without_locks_has_one_writer_too(
+    tmp_path: Path, without_flock: Callable[[int], None], code: int
 ) -> None:
-    def refuse(*_: Any) -> None:
-        raise OSError(code, os.strerror(code))
-
-    monkeypatch.setattr(fcntl, "flock", refuse)
+    without_flock(code)
     journal = open_here(tmp_path)
+    with pytest.raises(UserError, match=rf"another nearpeak .*process {os.getpid()} of"):
+        open_here(tmp_path)
     journal.append(b"one\n")
     journal.close()
+    open_here(tmp_path).close()
     assert lines(tmp_path) == [b"one\n"]
-    assert capsys.readouterr().err == (
-        f"nearpeak: {tmp_path} cannot be locked ({os.strerror(code)}): "
-        "start no second one that writes into it\n"
+    assert [each.name for each in tmp_path.iterdir()] == ["lines"]
+
+
+def test_what_another_has_written_ends_a_writer(tmp_path: Path) -> None:
+    journal = open_here(tmp_path)
+    journal.append(b"one\n")
+    with (tmp_path / "lines").open("ab") as other:
+        other.write(b"another\n")
+    with pytest.raises(CannotWriteError) as error:
+        journal.append(b"two\n")
+    assert str(error.value) == (
+        f"another process has written into {tmp_path}, which must have one nearpeak alone: let the"
+        f" other end, then `{RESUME}` completes it"
     )
+    assert lines(tmp_path) == [b"one\n", b"another\n"]
+
+
+def test_a_damaged_tail_is_put_aside(tmp_path: Path) -> None:
+    journal = open_here(tmp_path)
+    for line in (b"one\n", b"two\n", b"three\n"):
+        journal.append(line)
+    first, second = journal.put_aside(8), journal.put_aside(4)
+    assert (first.name, first.read_bytes()) == ("lines.damaged-1", b"three\n")
+    assert (second.name, second.read_bytes()) == ("lines.damaged-2", b"two\n")
+    journal.append(b"more\n")
+    journal.close()
+    assert lines(tmp_path) == [b"one\n", b"more\n"]
 
 
 def test_a_folder_that_cannot_be_written_is_bad_input(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ ROOT = Path(nearpeak.__file__).parent
 BENCH = Path(__file__).parents[1] / "bench"
 LAYERS = [
     {"arrays"},
-    {"clock", "statistics", "errors", "folders", "numbers", "schemas", "signals"},
+    {"clock", "statistics", "errors", "folders", "locks", "numbers", "schemas", "signals"},
     {"terms"},
     {"files", "console"},
     {"journal"},

@@ -2,10 +2,9 @@
 """A file of records: whole lines appended as they happen, so that nothing recorded is ever lost."""
 
 import contextlib
-import fcntl
+import itertools
 import os
 import shlex
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ import msgspec
 from nearpeak.errors import UserError
 from nearpeak.files import FULL, make_output
 from nearpeak.files import sync as sync_folder
+from nearpeak.locks import HeldError, Lock
 
 
 class CannotWriteError(Exception):
@@ -51,7 +51,7 @@ class Journal:
 
         `resume`: the shell line that completes what is written here.
         """
-        self._folder = file.parent
+        self._folder, self._name = file.parent, file.name
         self._resume = resume
         try:
             self._file = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
@@ -62,24 +62,27 @@ class Journal:
                 "choose another folder with -o"
             ) from None
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            self._lock = Lock(self._file, file)
+        except HeldError as error:
+            os.close(self._file)
+            held = f"{self._folder} ({error})" if str(error) else str(self._folder)
+            raise UserError(
+                f"another nearpeak is writing into {held}: wait for it, or choose another with -o"
+            ) from None
+        except OSError as error:
             os.close(self._file)
             raise UserError(
-                f"another nearpeak is writing into {self._folder}: wait for it, or choose another "
-                "with -o"
+                f"{self._folder} cannot be locked ({error.strerror}): choose another folder with -o"
             ) from None
-        except OSError as error:  # some file systems have no locks
-            print(
-                f"nearpeak: {self._folder} cannot be locked ({error.strerror}): "
-                "start no second one that writes into it",
-                file=sys.stderr,
-            )
-        self._cut_half_line()
+        self._size = self._cut_half_line()
 
     def append(self, line: bytes, *, sync: bool = False) -> None:
-        """Adds a line with its newline; with `sync` it is on the disk when this returns."""
-        before = os.fstat(self._file).st_size
+        """Adds a line with its newline; with `sync` it is on the disk when this returns.
+
+        CannotWriteError, also where another process has written: a lock may fail between hosts.
+        """
+        before = self._size
+        self._check_size()
         try:
             left = memoryview(line)
             while left:  # a disk may take a part, and say why with the rest
@@ -90,12 +93,41 @@ class Journal:
             with contextlib.suppress(OSError):  # then it is cut off when the file is opened again
                 os.ftruncate(self._file, before)
             raise cannot_write(self._folder, error, self._resume) from None
+        self._size += len(line)
+        self._check_size()
+
+    def _check_size(self) -> None:
+        if os.fstat(self._file).st_size != self._size:
+            raise CannotWriteError(
+                f"another process has written into {self._folder}, which must have one nearpeak"
+                " alone: let the other end",
+                self._resume,
+            )
+
+    def put_aside(self, size_bytes: int) -> Path:
+        """Keep so much of the file, and move the rest into a new file beside it, which is returned.
+        CannotWriteError."""
+        try:
+            aside, target = _new_file(self._folder, f"{self._name}.damaged")
+            with os.fdopen(target, "wb") as rest:
+                rest.write(os.pread(self._file, self._size - size_bytes, size_bytes))
+                rest.flush()
+                os.fsync(target)
+            sync_folder(self._folder)
+            os.ftruncate(self._file, size_bytes)
+            os.fsync(self._file)
+        except OSError as error:
+            raise cannot_write(self._folder, error, self._resume) from None
+        self._size = size_bytes
+        return aside
 
     def close(self) -> None:
         """Gives the file and its lock back."""
+        self._lock.release()
         os.close(self._file)
 
-    def _cut_half_line(self) -> None:
+    def _cut_half_line(self) -> int:
+        """Cut off what follows the last newline; the size that is left, in bytes."""
         end = os.fstat(self._file).st_size
         keep = end
         while keep > 0:
@@ -107,6 +139,17 @@ class Journal:
             keep = start
         if keep < end:
             os.ftruncate(self._file, keep)
+        return keep
+
+
+def _new_file(folder: Path, name: str) -> tuple[Path, int]:
+    """Make `name-1`, or the first number that is free; its descriptor. OSError."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    for number in itertools.count(1):
+        file = folder / f"{name}-{number}"
+        with contextlib.suppress(FileExistsError):
+            return file, os.open(file, flags, 0o644)
+    raise AssertionError
 
 
 def whole_lines(file: Path) -> Iterator[bytes]:

@@ -146,7 +146,7 @@ def test_ranks_are_bounded(written: Path) -> None:
         each for each in json.glob("*.json") if '"nthreads"' in each.read_text()
     ).read_text()
     written.write_text(re.sub(r'"nthreads": *\d+', '"nthreads": 150000000', text))
-    with pytest.raises(UserError, match="ranks, more than 4194304"):
+    with pytest.raises(UserError, match="ranks, more than 1048576"):
         load(written)
 
 

@@ -36,7 +36,7 @@ from nearpeak.terms.sizes import quoted
 T = TypeVar("T")
 PAIR, ANY = RankRule("exactly", 2), RankRule("at least", 2)
 MOST = (1 << 63) - 1  # bytes, repetitions
-MOST_RANKS = 1 << 22  # of all tables of a file: more than any machine has cores in one job
+MOST_RANKS = 1 << 20  # of all tables of a file: more than any machine has cores in one job
 MOST_TABLES = 1 << 14
 _CORRECT = "give what the program printed, unchanged"
 SOME_RANKS = "imported, some ranks"  # the path of files that do not say how many
