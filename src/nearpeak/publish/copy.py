@@ -132,7 +132,7 @@ def publish(
         records = [_convert(_replaced(line, names), kinds) for line in run]
         if isinstance(records[0], (conforming.Begin, pairing.Begin)):
             records[0].published = nearpeak.__version__
-        files[Path(module.NAME)] = b"".join(msgspec.json.encode(each) + b"\n" for each in records)
+        files[Path(module.NAME)] = module.FORM.encode(records)
     if trace:
         copied = _convert(_replaced(trace, names), tracing.Trace)
         files[Path(TRACE)] = msgspec.json.format(msgspec.json.encode(copied), indent=1) + b"\n"

@@ -32,7 +32,8 @@ def check_new(folder: Path, *, can_resume: bool = True) -> None:
     whether who asks can complete one that is there."""
     if folder.exists() and not folder.is_dir():
         raise UserError(f"{folder} is not a folder: choose another with -o")
-    if folder.is_dir() and any(folder.iterdir()) and not _is_half_made(folder):
+    half_made = can_resume and folder.is_dir() and _is_half_made(folder)
+    if folder.is_dir() and any(folder.iterdir()) and not half_made:
         raise _not_empty(folder, can_resume=can_resume)
     check_output(folder)
 
