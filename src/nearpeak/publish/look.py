@@ -39,7 +39,8 @@ _LOOKED_FOR = {
         r"\b\w*JOB_?ID\w{0,9}[= ]\d+|\b\d{4,12}\.(?!\d)[A-Za-z][\w-]*(?:\.[\w-]+)+", re.IGNORECASE
     ),
     "account": re.compile(
-        r"\b\w*(?:ACCOUNT|PROJECT)\w{0,9}=[\w-]+|\b[ug]id=\d+\(\w+\)", re.IGNORECASE
+        r"\b\w*(?:ACCOUNT|PROJECT)\w{0,9}=(?!(?:value|word|user)\d)[\w-]+|\b[ug]id=\d+\(\w+\)",
+        re.IGNORECASE,
     ),
     "home": re.compile(
         r"/(?:home|users|Users|u)/(?!user\d+\b|dir\d+\b)[\w.-]+|(?<![\w/])~\w+(?=/)"
