@@ -93,7 +93,8 @@ def run_tree(
                 stdout=output,
                 stderr=second,
                 start_new_session=True,
-                preexec_fn=end_with_parent,
+                # The watcher sees what segments there are before it ends a launch.
+                preexec_fn=None if watched.runs() else end_with_parent,
             )
         except OSError as error:
             reason = f"{argv[0]} cannot be started: {error.strerror}"

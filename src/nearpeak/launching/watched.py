@@ -24,7 +24,7 @@ def start() -> None:
     """Start the watcher, if it does not run."""
     global _process
     with _lock:
-        if _process is not None and _process.poll() is None:
+        if runs():
             return
         with contextlib.suppress(OSError):  # without it, what is killed is still sent a signal
             _process = subprocess.Popen(
@@ -37,6 +37,11 @@ def start() -> None:
                 start_new_session=True,
             )
             atexit.register(_close, _process)
+
+
+def runs() -> bool:
+    """Tell whether the watcher runs."""
+    return _process is not None and _process.poll() is None
 
 
 def pid() -> int | None:
