@@ -168,6 +168,19 @@ def before_the_lock(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], o
 
 
 @pytest.fixture
+def without_flock(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Has flock fail with an errno, as on file systems that have no locks."""
+
+    def fail(code: int) -> None:
+        def refuse(*_: object) -> None:
+            raise OSError(code, os.strerror(code))
+
+        monkeypatch.setattr(fcntl, "flock", refuse)
+
+    return fail
+
+
+@pytest.fixture
 def own_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two ranks have a CPU each, where there are two."""
     for name, value in mpi_launches.own_cpus(mpi_launches.cpus_of(2)).items():

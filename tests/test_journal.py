@@ -2,7 +2,6 @@
 """A journal: whole lines, one writer; what is kept when a disk is full or a writer killed."""
 
 import errno
-import fcntl
 import os
 import resource
 import signal
@@ -118,24 +117,44 @@ def test_a_run_that_another_began_before_the_lock_was_had_is_not_written_over(
 
 
 @pytest.mark.parametrize("code", [errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP])
-def test_a_file_system_without_locks_is_no_second_writer(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    code: int,
+def test_a_file_system_without_locks_has_one_writer_too(
+    tmp_path: Path, without_flock: Callable[[int], None], code: int
 ) -> None:
-    def refuse(*_: Any) -> None:
-        raise OSError(code, os.strerror(code))
-
-    monkeypatch.setattr(fcntl, "flock", refuse)
+    without_flock(code)
     journal = open_here(tmp_path)
+    with pytest.raises(UserError, match=rf"another nearpeak .*process {os.getpid()} of"):
+        open_here(tmp_path)
     journal.append(b"one\n")
     journal.close()
+    open_here(tmp_path).close()
     assert lines(tmp_path) == [b"one\n"]
-    assert capsys.readouterr().err == (
-        f"nearpeak: {tmp_path} cannot be locked ({os.strerror(code)}): "
-        "start no second one that writes into it\n"
+    assert [each.name for each in tmp_path.iterdir()] == ["lines"]
+
+
+def test_what_another_has_written_ends_a_writer(tmp_path: Path) -> None:
+    journal = open_here(tmp_path)
+    journal.append(b"one\n")
+    with (tmp_path / "lines").open("ab") as other:
+        other.write(b"another\n")
+    with pytest.raises(CannotWriteError) as error:
+        journal.append(b"two\n")
+    assert str(error.value) == (
+        f"another process has written into {tmp_path}, which must have one nearpeak alone: let the"
+        f" other end, then `{RESUME}` completes it"
     )
+    assert lines(tmp_path) == [b"one\n", b"another\n"]
+
+
+def test_a_damaged_tail_is_put_aside(tmp_path: Path) -> None:
+    journal = open_here(tmp_path)
+    for line in (b"one\n", b"two\n", b"three\n"):
+        journal.append(line)
+    first, second = journal.put_aside(8), journal.put_aside(4)
+    assert (first.name, first.read_bytes()) == ("lines.damaged-1", b"three\n")
+    assert (second.name, second.read_bytes()) == ("lines.damaged-2", b"two\n")
+    journal.append(b"more\n")
+    journal.close()
+    assert lines(tmp_path) == [b"one\n", b"more\n"]
 
 
 def test_lines_are_not_written_through_a_link(tmp_path: Path) -> None:
@@ -244,3 +263,81 @@ def test_a_full_disk_says_what_to_do(error: OSError | None) -> None:
     assert str(cannot_write(Path("here"), error, RESUME)) == (
         f"no space is left for here: free some, then `{RESUME}` completes it"
     )
+
+
+SEALED = Form[Begin, Begin | Step](
+    name="lines",
+    schema=1,
+    command="run",
+    whose="a run",
+    first=Begin,
+    lines=Begin | Step,
+    sealed=True,
+)
+
+
+def sealed_run(folder: Path, steps: int) -> list[bytes]:
+    journal = RunJournal(SEALED, folder, Begin())
+    for number in range(steps):
+        journal.append(Step(number))
+    journal.close()
+    return lines(folder)
+
+
+def test_a_sealed_run_is_read_and_gone_on_with(tmp_path: Path) -> None:
+    written = sealed_run(tmp_path, 2)
+    assert all(line.count(b'"seal":"') == 1 for line in written)
+    journal = RunJournal(SEALED, tmp_path)
+    journal.interrupt("so")
+    journal.append(Step(2))
+    journal.close()
+    assert SEALED.read(tmp_path) == [Begin(), Step(0), Step(1), Step(2)]
+    assert SEALED.encode([Begin(), Step(0), Step(1)]) == b"".join(written)
+
+
+@pytest.mark.parametrize("damage", ["changed", "dropped", "swapped", "garbage", "unsealed"])
+def test_a_damaged_run_goes_back_to_what_can_be_believed(
+    tmp_path: Path, damage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good, written = 3, sealed_run(tmp_path, 5)
+    tail = written[good:]
+    match damage:
+        case "changed":
+            tail[0] = tail[0].replace(b'"number":2', b'"number":9')
+        case "dropped":
+            del tail[0]
+        case "swapped":
+            tail.reverse()
+        case "garbage":
+            tail.insert(0, b"\xff\n")
+        case _:
+            tail[0] = b'{"record":"step","number":2}\n'
+    file = tmp_path / "lines"
+    file.write_bytes(b"".join([*written[:good], *tail]))
+    with pytest.raises(UserError, match=rf"line {good + 1}: .*nearpeak run --resume .* goes back"):
+        SEALED.read(tmp_path)
+    journal = RunJournal(SEALED, tmp_path)
+    assert journal.records == [Begin(), Step(0), Step(1)]
+    journal.append(Step(2))
+    journal.close()
+    assert (tmp_path / "lines.damaged-1").read_bytes() == b"".join(tail)
+    assert capsys.readouterr().err.count("the rest is kept in") == 1
+    assert SEALED.read(tmp_path)[-1] == Step(2)
+
+
+def test_a_run_whose_first_line_is_damaged_is_refused(tmp_path: Path) -> None:
+    written = sealed_run(tmp_path, 1)
+    content = written[0].replace(b"1", b"2", 1) + written[1]
+    (tmp_path / "lines").write_bytes(content)
+    with pytest.raises(UserError, match="start anew in another folder"):
+        RunJournal(SEALED, tmp_path)
+    assert (tmp_path / "lines").read_bytes() == content
+
+
+def test_an_older_run_without_seals_is_gone_on_with(tmp_path: Path) -> None:
+    RunJournal(FORM, tmp_path, Begin()).close()
+    journal = RunJournal(SEALED, tmp_path)
+    journal.append(Step(1))
+    journal.close()
+    assert b"seal" not in (tmp_path / "lines").read_bytes()
+    assert SEALED.read(tmp_path) == [Begin(), Step(1)]

@@ -15,7 +15,17 @@ ROOT = Path(nearpeak.__file__).parent
 BENCH = Path(__file__).parents[1] / "bench"
 LAYERS = [
     {"arrays"},
-    {"clock", "statistics", "errors", "folders", "numbers", "schemas", "signals"},
+    {
+        "clock",
+        "statistics",
+        "errors",
+        "folders",
+        "locks",
+        "numbers",
+        "schemas",
+        "signals",
+        "withheld",
+    },
     {"terms", "owners"},
     {"files", "console"},
     {"journal"},

@@ -240,15 +240,28 @@ std::string to_json(const RankPlace& place) {
   return out.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+namespace {
+
+// Of a name, as src/nearpeak/withheld.py has them. Launchers pass keys of their own and contact
+// addresses so, and where a user's files are; MCA's names are in lower case.
+bool may_be_secret(std::string text) {
+  static const char* const kSecrets[] = {"KEY",          "SECRET", "TOKEN",   "PASS",   "CRED",
+                                         "COOKIE",       "AUTH",   "PRIVATE", "BEARER", "SIGNATURE",
+                                         "PRECONDITION", "UUID",   "_WDIR"};
+  for (char& letter : text)
+    if (letter >= 'a' && letter <= 'z') letter = static_cast<char>(letter - 'a' + 'A');
+  for (const char* secret : kSecrets)
+    if (text.find(secret) != std::string::npos) return true;
+  return false;
+}
+
+}  // namespace
+
 std::map<std::string, std::string> relevant_environment(const char* const* environment) {
   static const char* const kPrefixes[] = {
       "OMPI_MCA_", "PRTE_MCA_", "PMIX_MCA_",    "UCX_",      "MPIR_CVAR_", "MPICH_",
       "FI_",       "I_MPI_",    "MV2_",         "MVP_",      "PAMI_",      "NCCL_",
       "OMP_NUM_",  "OMP_PROC_", "CUDA_VISIBLE", "CUDA_MPS_", "HIP_VISIBLE"};
-  // Launchers pass contact addresses and keys of their own through these.
-  // And where a user's files are.
-  static const char* const kSecrets[] = {"KEY",  "SECRET", "TOKEN", "PASS",
-                                         "CRED", "COOKIE", "AUTH",  "_wdir"};
   std::map<std::string, std::string> out;
   for (; *environment != nullptr; ++environment) {
     const std::string entry = *environment;
@@ -257,8 +270,10 @@ std::map<std::string, std::string> relevant_environment(const char* const* envir
     const std::string name = entry.substr(0, equals);
     bool wanted = false;
     for (const char* prefix : kPrefixes) wanted = wanted || name.rfind(prefix, 0) == 0;
-    for (const char* secret : kSecrets) wanted = wanted && name.find(secret) == std::string::npos;
-    if (wanted) out[name] = entry.substr(equals + 1);
+    const std::string value = entry.substr(equals + 1);
+    // MCA has variables with lists of others: `NAME=value;NAME2=value`.
+    const bool listed = value.find('=') != std::string::npos;
+    if (wanted && !may_be_secret(name) && !(listed && may_be_secret(value))) out[name] = value;
   }
   return out;
 }

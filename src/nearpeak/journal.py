@@ -2,11 +2,13 @@
 """A file of records: whole lines appended as they happen, so that nothing recorded is ever lost."""
 
 import contextlib
-import fcntl
+import hashlib
+import itertools
 import os
+import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
@@ -16,6 +18,8 @@ import msgspec
 from nearpeak.errors import UserError
 from nearpeak.files import FULL, make_output
 from nearpeak.files import sync as sync_folder
+from nearpeak.locks import HeldError, Lock
+from nearpeak.numbers import printable
 
 
 class CannotWriteError(Exception):
@@ -51,7 +55,7 @@ class Journal:
 
         `resume`: the shell line that completes what is written here.
         """
-        self._folder = file.parent
+        self._folder, self._name = file.parent, file.name
         self._resume = resume
         try:
             flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -63,24 +67,27 @@ class Journal:
                 "choose another folder with -o"
             ) from None
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            self._lock = Lock(self._file, file)
+        except HeldError as error:
+            os.close(self._file)
+            held = f"{self._folder} ({error})" if str(error) else str(self._folder)
+            raise UserError(
+                f"another nearpeak is writing into {held}: wait for it, or choose another with -o"
+            ) from None
+        except OSError as error:
             os.close(self._file)
             raise UserError(
-                f"another nearpeak is writing into {self._folder}: wait for it, or choose another "
-                "with -o"
+                f"{self._folder} cannot be locked ({error.strerror}): choose another folder with -o"
             ) from None
-        except OSError as error:  # some file systems have no locks
-            print(
-                f"nearpeak: {self._folder} cannot be locked ({error.strerror}): "
-                "start no second one that writes into it",
-                file=sys.stderr,
-            )
-        self._cut_half_line()
+        self._size = self._cut_half_line()
 
     def append(self, line: bytes, *, sync: bool = False) -> None:
-        """Adds a line with its newline; with `sync` it is on the disk when this returns."""
-        before = os.fstat(self._file).st_size
+        """Adds a line with its newline; with `sync` it is on the disk when this returns.
+
+        CannotWriteError, also where another process has written: a lock may fail between hosts.
+        """
+        before = self._size
+        self._check_size()
         try:
             left = memoryview(line)
             while left:  # a disk may take a part, and say why with the rest
@@ -91,12 +98,41 @@ class Journal:
             with contextlib.suppress(OSError):  # then it is cut off when the file is opened again
                 os.ftruncate(self._file, before)
             raise cannot_write(self._folder, error, self._resume) from None
+        self._size += len(line)
+        self._check_size()
+
+    def _check_size(self) -> None:
+        if os.fstat(self._file).st_size != self._size:
+            raise CannotWriteError(
+                f"another process has written into {self._folder}, which must have one nearpeak"
+                " alone: let the other end",
+                self._resume,
+            )
+
+    def put_aside(self, size_bytes: int) -> Path:
+        """Keep so much of the file, and move the rest into a new file beside it, which is returned.
+        CannotWriteError."""
+        try:
+            aside, target = _new_file(self._folder, f"{self._name}.damaged")
+            with os.fdopen(target, "wb") as rest:
+                rest.write(os.pread(self._file, self._size - size_bytes, size_bytes))
+                rest.flush()
+                os.fsync(target)
+            sync_folder(self._folder)
+            os.ftruncate(self._file, size_bytes)
+            os.fsync(self._file)
+        except OSError as error:
+            raise cannot_write(self._folder, error, self._resume) from None
+        self._size = size_bytes
+        return aside
 
     def close(self) -> None:
         """Gives the file and its lock back."""
+        self._lock.release()
         os.close(self._file)
 
-    def _cut_half_line(self) -> None:
+    def _cut_half_line(self) -> int:
+        """Cut off what follows the last newline; the size that is left, in bytes."""
         end = os.fstat(self._file).st_size
         keep = end
         while keep > 0:
@@ -108,6 +144,17 @@ class Journal:
             keep = start
         if keep < end:
             os.ftruncate(self._file, keep)
+        return keep
+
+
+def _new_file(folder: Path, name: str) -> tuple[Path, int]:
+    """Make `name-1`, or the first number that is free; its descriptor. OSError."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+    for number in itertools.count(1):
+        file = folder / f"{name}-{number}"
+        with contextlib.suppress(FileExistsError):
+            return file, os.open(file, flags, 0o644)
+    raise AssertionError
 
 
 def whole_lines(file: Path) -> Iterator[bytes]:
@@ -147,6 +194,40 @@ class Interrupted(msgspec.Struct, kw_only=True, tag_field="record", tag="interru
     reason: str
 
 
+class DamagedRunError(UserError):
+    """A line that cannot be believed; the `good_bytes` before it can."""
+
+    def __init__(self, what: str, remedy: str, good_bytes: int) -> None:
+        super().__init__(f"{what}: {remedy}")
+        self.what = what
+        self.good_bytes = good_bytes
+
+
+_SEAL = re.compile(rb',"seal":"([0-9a-f]{64})"\}\n')
+
+
+class _Chain:
+    """The seals of a file: each line holds the SHA-256 of the seal before it and of its own text
+    without its seal."""
+
+    def __init__(self) -> None:
+        self._last = b""
+
+    def line(self, text: bytes) -> bytes:
+        """The line of an object of JSON that may come next, with its seal and its newline."""
+        return text[:-1] + b',"seal":"' + self._of(text) + b'"}\n'
+
+    def take(self, line: bytes) -> None:
+        """A line of the file comes next; ValueError where its seal is not right."""
+        found = _SEAL.search(line)
+        if found is None or found[1] != self._of(line[: found.start()] + b"}"):
+            raise ValueError("it was changed after it had been recorded")
+        self._last = found[1]
+
+    def _of(self, text: bytes) -> bytes:
+        return hashlib.sha256(self._last + text).hexdigest().encode()
+
+
 @dataclass(frozen=True)
 class Form(Generic[First, Line]):
     """The file of one run in its folder."""
@@ -157,6 +238,29 @@ class Form(Generic[First, Line]):
     whose: str  # "a run": whose folder a user is to name
     first: type[First]
     lines: Any  # the union of all structs that a line may be
+    sealed: bool = False  # whether its lines hold a digest of all before them
+
+    def chain(self, folder: Path) -> "_Chain | None":
+        """The seals of a file so far; None where it has none: older files do not. OSError."""
+        if not self.sealed:
+            return None
+        chain = _Chain()
+        for number, line in enumerate(whole_lines(folder / self.name)):
+            if number == 0 and not _SEAL.search(line):
+                return None
+            chain.take(line)
+        return chain
+
+    def encode(self, records: Iterable[Any]) -> bytes:
+        """A whole file."""
+        chain = _Chain()
+        lines = []
+        for record in records:
+            text = msgspec.json.encode(record)
+            lines.append(chain.line(text) if self.sealed else text + b"\n")
+            if self.sealed:
+                chain.take(lines[-1])
+        return b"".join(lines)
 
     def resume_command(self, folder: Path) -> str:
         """The line for a POSIX shell that goes on with the run in a folder."""
@@ -194,17 +298,12 @@ class Form(Generic[First, Line]):
         """All records of a folder but Interrupted, a half line at the end left out; UserError for
         another file."""
         file = folder / self.name
-        decode = msgspec.json.Decoder(self.lines | Interrupted).decode
         try:
-            decoded = map(decode, whole_lines(file))
+            decoded = self._decoded(file)
             records: list[Line] = [line for line in decoded if not isinstance(line, Interrupted)]
         except OSError as error:
             raise UserError(
                 f"{file} cannot be read ({error.strerror}): name the folder of {self.whose} with -o"
-            ) from None
-        except (msgspec.MsgspecError, ValueError) as error:
-            raise UserError(
-                f"{file} cannot be believed ({error}): start anew in another folder"
             ) from None
         if not records:
             raise self.empty(folder)
@@ -214,6 +313,47 @@ class Form(Generic[First, Line]):
                 f"{file} does not begin as schema {self.schema} does: start anew elsewhere"
             )
         return records
+
+    def _decoded(self, file: Path) -> Iterator[Any]:
+        """Every record; DamagedRunError, OSError."""
+        decode = msgspec.json.Decoder(self.lines | Interrupted).decode
+        chain: _Chain | None = None
+        good = 0
+        for number, line in enumerate(whole_lines(file), start=1):
+            if number == 1 and self.sealed and _SEAL.search(line):
+                chain = _Chain()
+            try:
+                if chain:
+                    chain.take(line)
+                yield decode(line)
+            except (msgspec.MsgspecError, ValueError) as error:
+                what = f"{file} cannot be believed (line {number}: {error})"
+                remedy = "start anew in another folder"
+                if chain and good:
+                    remedy = f"`{self.resume_command(file.parent)}` goes back to what can be"
+                raise DamagedRunError(what, remedy, good if chain else 0) from None
+            good += len(line)
+
+    def mend(self, folder: Path) -> None:
+        """Take a sealed run that is to go on back to what stands before the first line that cannot
+        be believed: what follows is kept in a file of its own, and a line on stderr says so.
+        UserError where nothing stands before it, or another has the run; CannotWriteError."""
+        try:
+            self.read(folder)
+        except DamagedRunError as error:
+            if not error.good_bytes:
+                raise
+        else:
+            return
+        lines = Journal(folder / self.name, self.resume_command(folder))
+        try:
+            self.read(folder)  # another may have mended it until now
+        except DamagedRunError as error:
+            aside = lines.put_aside(error.good_bytes)
+            told = f"{printable(error.what)}: the run goes back to what stands before it"
+            print(f"nearpeak: {told}; the rest is kept in {aside}", file=sys.stderr, flush=True)
+        finally:
+            lines.close()
 
     def empty(self, folder: Path) -> UserError:
         """What is said of a run whose first line did not fit."""
@@ -246,9 +386,10 @@ class RunJournal(Generic[First, Line]):
         self._form = form
         self.records: list[Line] = []
         if begin is None:
-            form.read(folder)  # what is no run is neither made nor written to
+            form.mend(folder)  # what is no run is neither made nor written to
         self._lines = form.open(folder, new=begin is not None)
         try:
+            self._chain = form.chain(folder) if begin is None else _Chain() if form.sealed else None
             if begin is None:
                 self.records = form.read(folder)
             else:
@@ -267,12 +408,19 @@ class RunJournal(Generic[First, Line]):
 
         Each is: what is tried may take the machine down.
         """
-        self._lines.append(msgspec.json.encode(record) + b"\n", sync=True)
+        self._append(record)
         self.records.append(record)  # type: ignore[arg-type]  # a first line is a line
 
     def interrupt(self, reason: str) -> None:
         """Adds the line that says what has ended the run early. CannotWriteError."""
-        self._lines.append(msgspec.json.encode(Interrupted(reason=reason)) + b"\n", sync=True)
+        self._append(Interrupted(reason=reason))
+
+    def _append(self, record: Any) -> None:
+        text = msgspec.json.encode(record)
+        line = self._chain.line(text) if self._chain else text + b"\n"
+        self._lines.append(line, sync=True)
+        if self._chain:
+            self._chain.take(line)
 
     def close(self) -> None:
         """Gives the file and its lock back."""

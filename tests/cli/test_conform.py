@@ -97,9 +97,11 @@ def test_what_a_signal_ends_is_completed(
     assert f"interrupted: {why}\n" in out
     assert "nearpeak: interrupted; complete it with: nearpeak conform --resume -o c\n" in out
     *_, last = (tmp_path / "c" / "conform.jsonl").read_text().splitlines()
-    assert json.loads(last) == {"record": "interrupted", "reason": why}
+    interrupted = json.loads(last)
+    assert interrupted == {"record": "interrupted", "reason": why, "seal": interrupted["seal"]}
     assert nearpeak("publish", "c", "-o", "copy")[0] == 0
-    assert last in (tmp_path / "copy" / "conform.jsonl").read_text().splitlines()
+    *_, copied = (tmp_path / "copy" / "conform.jsonl").read_text().splitlines()
+    assert copied.partition(',"seal"')[0] == last.partition(',"seal"')[0]
     assert (tmp_path / "c" / "conform.html").exists()
     code, out, _ = nearpeak("conform", "--resume", "-o", "c")
     assert (code, out.splitlines()[-1]) == (0, "4 cases tried, none failed; c/conform.html")

@@ -88,3 +88,16 @@ def test_a_folder_that_cannot_be_made_is_bad_input(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UserError, match="cannot make the folder"):
         ConformJournal(tmp_path / "file" / "c", BEGIN)
+
+
+def test_its_lines_are_sealed(begun: Path) -> None:
+    journal = ConformJournal(begun)
+    journal.append(LIBRARY)
+    journal.close()
+    file = begun / NAME
+    file.write_bytes(file.read_bytes().replace(b'"planned":1', b'"planned":2'))
+    with pytest.raises(UserError, match="line 2: it was changed after it had been recorded"):
+        read(begun)
+    ConformJournal(begun).close()
+    assert len(read(begun)) == 1
+    assert (begun / f"{NAME}.damaged-1").exists()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from nearpeak.launching import process
 from nearpeak.launching.process import run_tree
 
 TALKS = "import time\nfor _ in range(8): print('.', flush=True); time.sleep(0.5)"
@@ -30,3 +31,39 @@ def test_a_program_hangs_when_it_gets_nowhere_and_not_when_it_takes_long(
         tick=grown if watched else lambda: False,
     )
     assert outcome.end == end
+
+
+FLOOD = """
+import sys
+sys.stdout.write("first words\\n")
+for number in range(40000):
+    sys.stdout.write(f"{number:07d}" + "x" * 992 + "\\n")
+sys.stdout.write("last words\\n")
+"""
+
+
+def test_a_flood_is_kept_with_its_beginning_and_its_end(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    run_tree([sys.executable, "-c", FLOOD], env={}, log=log, limit_seconds=600)
+    text = log.read_bytes()
+    assert len(text) <= process.LOG_BYTES
+    assert text.startswith(b"first words\n0000000x")
+    assert text.endswith(b"last words\n")
+    assert text.count(b" bytes left out]") == 1
+
+
+def test_what_is_left_out_is_counted_over_all_times(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    total = 0
+    with log.open("ab", buffering=0) as writer:
+        for number in range(3):
+            total += writer.write(b"%d" % number * (process.LOG_BYTES + 1))
+            process.bound(log)
+    text = log.read_bytes()
+    ends = 2 * process.LOG_ENDS_BYTES
+    assert f"\n[nearpeak: {total - ends} bytes left out]\n".encode() in text
+    assert (text[:1], text[-1:]) == (b"0", b"2")
+    assert len(text) < ends + 100
+    before = text
+    process.bound(log)
+    assert log.read_bytes() == before

@@ -2,6 +2,7 @@
 """Which tool's output a file is, and what is said of it where it is of none, or of several. All
 texts are written by hand."""
 
+import re
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import pytest
 
 from nearpeak.errors import UserError
+from nearpeak.observations import load as load_module
+from nearpeak.observations import sources
 from nearpeak.observations.load import load
 
 NAMES = {
@@ -101,3 +104,55 @@ def test_what_is_in_memories_of_other_kinds_is_on_other_paths(outputs: Any, writ
     found = load(written)
     assert [path.place.ends for path in found.paths] == [("host", "host"), ("gpu", "gpu")]
     assert [launch.place for launch in found.launches] == [path.place for path in found.paths]
+
+
+def test_any_error_of_an_importer_is_one_line(
+    outputs: Any, written: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: Any) -> Any:
+        raise ZeroDivisionError("a\nb")
+
+    tools = [tool._replace(load=fail) for tool in sources.all_tools()]
+    monkeypatch.setattr(load_module, "all_tools", lambda: tools)
+    written.write_text(outputs.BY_TOOL["osu"])
+    with pytest.raises(UserError) as raised:
+        load(written)
+    assert str(raised.value).startswith(f"{written} cannot be read as output of ")
+    assert "(ZeroDivisionError: 'a\\nb'): give what the program printed" in str(raised.value)
+    assert isinstance(raised.value.__cause__, ZeroDivisionError)
+
+
+@pytest.mark.parametrize(
+    ("tool", "before", "after", "told"),
+    [
+        ("imb", " 1000 ", " 1.5 ", "is not a whole row"),
+        ("imb", " 1000 ", f" {'9' * 30} ", "a count beyond"),
+        ("ucx_perftest", "Message size: 8", f"Message size: {'9' * 30}", "a count beyond"),
+    ],
+)
+def test_counts_are_bounded(
+    outputs: Any, written: Path, tool: str, before: str, after: str, told: str
+) -> None:
+    text = outputs.BY_TOOL[tool]
+    assert before in text
+    written.write_text(text.replace(before, after))
+    with pytest.raises(UserError, match=told):
+        load(written)
+
+
+def test_ranks_are_bounded(written: Path) -> None:
+    json = Path(__file__).parent / "sources/nccl_tests"
+    text = next(
+        each for each in json.glob("*.json") if '"nthreads"' in each.read_text()
+    ).read_text()
+    written.write_text(re.sub(r'"nthreads": *\d+', '"nthreads": 150000000', text))
+    with pytest.raises(UserError, match="ranks, more than 1048576"):
+        load(written)
+
+
+def test_margins_are_bounded(outputs: Any, written: Path) -> None:
+    """Each heading behind something else would be a look at all lines."""
+    lines = [f"{'x' * at}) {outputs.OSU}" for at in range(1, 900)]
+    written.write_text("\n".join(lines))
+    with pytest.raises(UserError):
+        load(written)

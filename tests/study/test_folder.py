@@ -124,3 +124,101 @@ def test_a_study_that_could_not_be_begun_is_started_again(
         with pytest.raises(CannotWriteError, match=r", then start again$"):
             create(tmp_path / "s", discover(), standins.small_plan())
     create(tmp_path / "s", discover(), standins.small_plan()).close()
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        {NAME: ""},
+        {NAME: "half a li"},
+        {NAME: "", "machine.json": "{}"},
+        {NAME: "", ".machine.json.123": "{"},
+        {NAME: "", "machine.json": "{}", ".plan.json.123": "{", f"{NAME}.held": "gone"},
+    ],
+)
+def test_a_folder_that_was_killed_before_its_plan_is_begun_in(
+    standins: ModuleType, tmp_path: Path, left: dict[str, str]
+) -> None:
+    for name, text in left.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(UserError, match="start the study again, without --resume"):
+        read_plan(tmp_path)
+    create(tmp_path, discover(), standins.small_plan()).close()
+    names = {"machine.json", "plan.json", "records.jsonl"}
+    assert {file.name for file in tmp_path.iterdir()} - {f"{NAME}.held"} == names
+    _, journal = reopen(tmp_path)
+    journal.close()
+
+
+@pytest.mark.parametrize(
+    "left", [{NAME: "a line\n"}, {NAME: "", "mine": ""}, {NAME: "", "plan.json": "{}"}]
+)
+def test_a_folder_with_more_is_not_begun_in(
+    standins: ModuleType, tmp_path: Path, left: dict[str, str]
+) -> None:
+    for name, text in left.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(UserError, match="is not empty"):
+        create(tmp_path, discover(), standins.small_plan())
+    assert {file.name: file.read_text() for file in tmp_path.iterdir()} == left
+
+
+def seals(file: Path) -> list[int]:
+    """Where the lines end that have a digest, in bytes."""
+    ends, size = [], 0
+    for line in file.read_bytes().splitlines(keepends=True):
+        size += len(line)
+        ends += [size] if b'"digest":"' in line else []
+    return ends
+
+
+@pytest.mark.parametrize("damage", ["changed", "garbage", "a second writer"])
+def test_a_damaged_study_goes_back_to_its_last_good_seal(
+    study: Any,
+    standins: ModuleType,
+    damage: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    plan, file = standins.small_plan(launches=4), study.folder / NAME
+    create(study.folder, discover(), plan).close()
+    study.run(plan)
+    whole = file.read_bytes()
+    keep = seals(file)[1]
+    tail = whole[keep:]
+    match damage:
+        case "changed":
+            tail = tail.replace(b'"launch":', b'"launch": ', 1)
+        case "garbage":
+            tail = b"\xff\x00 no JSON\n" + tail
+        case _:
+            session = next(line for line in whole.splitlines(True) if b'"session":0' in line)
+            tail = session + tail
+    file.write_bytes(whole[:keep] + tail)
+    with pytest.raises(UserError, match="cannot be believed"):
+        History(study.folder, plan)
+    _, journal = reopen(study.folder)
+    journal.close()
+    assert file.read_bytes() == whole[:keep]
+    aside = study.folder / f"{NAME}.damaged-1"
+    assert aside.read_bytes() == tail
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert f"the last that is sealed; what followed is kept in {aside}" in said
+    assert History(study.folder, plan).over is False
+    _, journal = reopen(study.folder)  # once is enough
+    journal.close()
+    assert not aside.with_name(f"{NAME}.damaged-2").exists()
+
+
+def test_a_study_that_is_damaged_before_any_seal_goes_back_to_its_begin(
+    study: Any, standins: ModuleType
+) -> None:
+    plan, file = standins.small_plan(), study.folder / NAME
+    create(study.folder, discover(), plan).close()
+    study.run(plan)
+    first, rest = file.read_bytes().split(b"\n", 1)
+    file.write_bytes(first + b"\n{}\n" + rest)
+    _, journal = reopen(study.folder)
+    journal.close()
+    assert file.read_bytes() == b""
+    assert History(study.folder, plan).empty

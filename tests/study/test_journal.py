@@ -70,8 +70,8 @@ def test_a_bad_line_is_named_and_no_part_of_the_truth_is_to_be_destroyed(tmp_pat
             list(read_records(tmp_path))
         assert str(error.value).startswith(f"{file} line 2 cannot be believed (")
         assert str(error.value).endswith(
-            "): take the study's folder from a copy made before, or start a new study in another "
-            "folder"
+            "): take the study's folder from a copy made before, or measure again what it lacks"
+            f" with `nearpeak study --resume -o {tmp_path}`"
         )
 
 

@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from nearpeak.journal import CannotWriteError
-from nearpeak.launching import mps, process
+from nearpeak.launching import mps, process, watched
 from nearpeak.launching.program_records import EnvironmentRecord, SamplesRecord
 from nearpeak.libraries.families import natives
 from nearpeak.machine import allocation
@@ -129,6 +129,7 @@ def test_a_launch_that_hangs_is_ended_with_all_it_started(
     plan = standins.small_plan(
         standins.contender("good"), standins.contender("bad", mode), limit=1.5, launches=2
     )
+    watched.start()  # which goes on for the next launch
     before = set(psutil.Process().children(recursive=True))  # another test's browser, say
     study.run(plan)
     assert {end.status for end in ends_of(study, "good")} == {"ok"}

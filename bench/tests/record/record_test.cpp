@@ -96,6 +96,10 @@ TEST_CASE("the environment is recorded by name, and never a secret") {
                                    "OMPI_MCA_btl=a=b",
                                    "UCX_AUTH_KEY=x",
                                    "OMPI_MCA_initial_wdir=/home/me",
+                                   "PMIX_MCA_secret_token=x",
+                                   "FI_OPX_UUID=x",
+                                   "OMPI_MCA_orte_precondition_transports=x",
+                                   "OMPI_MCA_mca_base_env_list=AWS_secret_ACCESS=x;X",
                                    nullptr};
   const auto found = relevant_environment(variables);
   CHECK(found == std::map<std::string, std::string>{{"UCX_TLS", "tcp"}, {"OMPI_MCA_btl", "a=b"}});

@@ -8,7 +8,9 @@ import typer
 
 from nearpeak.cli import say
 from nearpeak.errors import UserError
+from nearpeak.numbers import printable
 
+MOST_DOUBTS = 100  # that are listed
 SHORTEST = 3  # of a word to hide: shorter ones are parts of sentences
 
 
@@ -40,6 +42,7 @@ def publish(
     Names of hosts and users, private paths, UUIDs, serial numbers, MAC and IP addresses become
     host1, user1, dir1, gpu1, ... everywhere, also in command lines and messages. The copy gives the
     same figures to `report`, `compare` and `export`. OUT/replaced.json counts what was replaced.
+    Of variables those of known names keep their values. What may be private still is listed.
     Look through the copy before you share it: only you know which other words are private.
 
     Examples: nearpeak publish study -o public | nearpeak publish study -o public --hide projectx |
@@ -51,6 +54,7 @@ def publish(
     from nearpeak.console import PlainConsole
     from nearpeak.publish.copy import NAME
     from nearpeak.publish.copy import publish as copy
+    from nearpeak.publish.look import look
 
     for word in hide or []:
         if len(word) < SHORTEST or not word.isprintable():
@@ -64,3 +68,12 @@ def publish(
         table.add_row(each.kind, str(each.names), str(each.places))
     PlainConsole().print(table)
     say(f"nearpeak: wrote {output}; {NAME} there has these counts")
+    doubts = look(output, hide or [])
+    if not doubts:
+        return
+    say("nearpeak: look at these before you share the copy: they may be private (--hide WORD)")
+    for doubt in doubts[:MOST_DOUBTS]:
+        more = f", {doubt.places} times" if doubt.places > 1 else ""
+        say(f"  {doubt.file}:{doubt.line}: {doubt.what}: {printable(doubt.text)}{more}")
+    if len(doubts) > MOST_DOUBTS:
+        say(f"  and {len(doubts) - MOST_DOUBTS} more")

@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -25,6 +24,7 @@ from nearpeak.cli import (
     warn,
 )
 from nearpeak.errors import UserError
+from nearpeak.launching.watched import temporary_folder
 
 LAUNCH_LIMIT = "2m"
 # Options of a program that then measures nothing and has no records. To solve may take long.
@@ -236,7 +236,7 @@ def launch(
     warn(chosen.diagnoses, sys.stderr)
     say_inherited(library, chosen.line(words).env)
     print(shell_line(chosen.line(words)), file=sys.stderr, flush=True)
-    with tempfile.TemporaryDirectory(prefix="nearpeak-run-") as folder:
+    with temporary_folder("nearpeak-run-") as folder:
         jsonl = Path(folder) / "records.jsonl" if named_file is None else Path(named_file)
         if named_file is None:
             parts = [part if not places else [*part, "--jsonl", str(jsonl)] for part in parts]

@@ -439,11 +439,11 @@ def measure(options: "Options", folder: Path, added: float | None = None) -> int
     from nearpeak.machine.discover import discover
     from nearpeak.study.folder import create, read_plan, reopen
     from nearpeak.study.history import History
-    from nearpeak.study.journal import NAME
     from nearpeak.study.options import Options
     from nearpeak.study.prepare import prepare
+    from nearpeak.terms.study_files import PLAN
 
-    if (folder / NAME).exists():
+    if (folder / PLAN).exists():
         machine = discover()
         check_begun(folder, read_plan(folder))
         plan, journal = reopen(folder)
@@ -473,11 +473,13 @@ def _resume(
     from nearpeak.machine.discover import discover
     from nearpeak.results.requirements import check
     from nearpeak.study.amendments import what_is_left
-    from nearpeak.study.folder import read_plan, reopen
+    from nearpeak.study.folder import mend, read_plan, reopen
     from nearpeak.study.history import History
     from nearpeak.study.paths import why_not
     from nearpeak.study.subjects import planned
 
+    if not dry_run:
+        mend(folder)
     plan = read_plan(folder)
     requirements = requirements_of(required or plan.requirements)
     check(requirements, planned(plan), lambda path: why_not(path, discover(), plan.hosts))

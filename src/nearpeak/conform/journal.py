@@ -60,7 +60,13 @@ Record = Begin | Contended | Ended | BadlyEnded
 
 
 FORM = journal.Form[Begin, Record](
-    name=NAME, schema=SCHEMA, command="conform", whose="a run", first=Begin, lines=Record
+    name=NAME,
+    schema=SCHEMA,
+    command="conform",
+    whose="a run",
+    first=Begin,
+    lines=Record,
+    sealed=True,
 )
 resume_command, check_new, read = FORM.resume_command, FORM.check_new, FORM.read
 
@@ -70,6 +76,8 @@ class ConformJournal(journal.RunJournal[Begin, Record]):
 
     def __init__(self, folder: Path, begin: Begin | None = None) -> None:
         """As RunJournal; UserError for a published copy, too."""
-        if begin is None and FORM.begin(read(folder)).published is not None:
-            raise UserError(journal.of_copy(folder, "tried"))
+        if begin is None:
+            FORM.mend(folder)
+            if FORM.begin(read(folder)).published is not None:
+                raise UserError(journal.of_copy(folder, "tried"))
         super().__init__(FORM, folder, begin)

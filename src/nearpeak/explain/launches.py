@@ -3,7 +3,6 @@
 
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -17,6 +16,7 @@ from nearpeak.explain.budget import Windows
 from nearpeak.explain.events import Seen, Unreadable, read
 from nearpeak.launching import programs
 from nearpeak.launching.program_records import SamplesRecord
+from nearpeak.launching.watched import temporary_folder
 from nearpeak.libraries.build import build_explain
 from nearpeak.libraries.families import natives
 from nearpeak.libraries.launch import join_paths, shell_line
@@ -183,7 +183,7 @@ def _look(
     chosen: Single, options: Sequence[str], preload: Path, library: Path | None, limit: float
 ) -> Look:
     """LaunchFailed."""
-    with tempfile.TemporaryDirectory(prefix="nearpeak-explain-") as folder:
+    with temporary_folder("nearpeak-explain-") as folder:
         env = environment(chosen, preload, Path(folder), library)
         seen = measure(chosen, options, env, limit)[0]
         ranks = gather(Path(folder))

@@ -5,7 +5,6 @@ that it runs where it should and with which library."""
 import os
 import signal
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
@@ -17,6 +16,7 @@ from nearpeak.launching.interrupts import Interrupt
 from nearpeak.launching.places import NO_PLACE, Wanted, misplaced
 from nearpeak.launching.process import run_tree
 from nearpeak.launching.program_records import EnvironmentRecord
+from nearpeak.launching.watched import temporary_folder
 from nearpeak.libraries.library import CommandLine
 from nearpeak.numbers import printable
 from nearpeak.terms.logs import (
@@ -98,7 +98,7 @@ def run_in_foreground(
     ended. UserError where MPS does not start.
     """
     places, interrupt = _Places(jsonl, wanted), Interrupt()
-    with tempfile.TemporaryDirectory(prefix="nearpeak-run-") as folder:
+    with temporary_folder("nearpeak-run-") as folder:
         out, err = Path(folder) / "out", Path(folder) / "err"
         for file in (out, err):
             file.touch()

@@ -16,6 +16,7 @@ import msgspec
 
 from nearpeak.files import make_private, write_whole
 from nearpeak.folders import cache
+from nearpeak.launching import watched
 from nearpeak.launching.process import run_tree
 from nearpeak.libraries.launchers import srun
 from nearpeak.machine import allocation
@@ -93,13 +94,15 @@ def _by_srun(hosts: Sequence[str], ranks: int | None) -> dict[str, Machine | str
 
 def _ask(host: str, shell: str, ranks: int | None) -> Machine | str:
     try:
-        done = subprocess.run(
-            [shell, host, shlex.join(_telling(ranks, None))],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=SECONDS,
-            check=True,
-        )
+        with watched.launch() as (marks, _):
+            done = subprocess.run(
+                [shell, host, shlex.join(_telling(ranks, None))],
+                env={**os.environ, **marks},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=SECONDS,
+                check=True,
+            )
         return msgspec.json.decode(done.stdout, type=Machine)
     except subprocess.CalledProcessError as error:
         said: list[str] = error.stderr.decode(errors="replace").strip().splitlines()

@@ -9,6 +9,7 @@ whatever the launch started stays below us and can be found.
 import contextlib
 import ctypes
 import os
+import re
 import select
 import signal
 import subprocess
@@ -19,6 +20,8 @@ from pathlib import Path
 
 import psutil
 
+from nearpeak.launching import watched
+
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -26,6 +29,9 @@ _libc = ctypes.CDLL(None, use_errno=True)
 TICK_SECONDS = 0.25  # rare, because the watcher shares the machine with what is measured
 TERM_GRACE_SECONDS = 5.0  # for a launcher to end its ranks, remote ones too
 LEFTOVER_GRACE_SECONDS = 1.0  # for helpers of a launcher that has ended by itself
+LOG_BYTES = 8 << 20  # a longer log is cut
+LOG_ENDS_BYTES = 1 << 20  # to so much of its beginning, and of its end
+_LEFT_OUT = re.compile(rb"\n\[nearpeak: (\d+) bytes left out\]\n")
 KILL_SECONDS = 10.0  # a process that the kernel holds on to longer than this is left behind
 
 
@@ -53,6 +59,9 @@ def run_tree(
     """Runs `argv` with `env` to its end, its output going to `log`, and that on stderr to `errors`
     if that is given.
 
+    Of a log that grows beyond LOG_BYTES the beginning and the end are kept. What the launch leaves
+    in /dev/shm is removed. When nearpeak is killed, a process that survives it ends the tree.
+
     `tick` is called a few times a second and says whether there was progress; when it raises, the
     tree is ended first. The tree is ended after `limit_seconds` without progress ("hung"), or when
     `stop` says so ("stopped"): it has `grace_seconds` for that (None: TERM_GRACE_SECONDS), then it
@@ -61,29 +70,45 @@ def run_tree(
     if grace_seconds is None:
         grace_seconds = TERM_GRACE_SECONDS
     started = time.monotonic()
+    watched.start()
     before = set(psutil.Process().children(recursive=True))
-    with log.open("ab") as output, (errors or log).open("ab") as second, _reaping_orphans():
+    with (
+        watched.launch() as (marks, segments),
+        log.open("ab") as output,
+        (errors or log).open("ab") as second,
+        _reaping_orphans(),
+    ):
+
+        def look() -> bool:
+            segments.look()
+            if errors is None:  # others follow what they read
+                bound(log)
+            return tick()
+
         try:
             process = subprocess.Popen(
                 argv,
-                env=env,
+                env=env | marks,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=second,
                 start_new_session=True,
-                preexec_fn=end_with_parent,
+                # The watcher sees what segments there are before it ends a launch.
+                preexec_fn=None if watched.runs() else end_with_parent,
             )
         except OSError as error:
             reason = f"{argv[0]} cannot be started: {error.strerror}"
             return Outcome("not started", None, time.monotonic() - started, reason)
         end = "stopped"
         try:
-            end = _watch(process, limit_seconds, tick, stop)
+            end = _watch(process, limit_seconds, look, stop)
         finally:
             if end != "exited":
                 process.terminate()
             grace = LEFTOVER_GRACE_SECONDS if end == "exited" else grace_seconds
             _end_rest(process, before, grace)
+            if errors is None:
+                bound(log)
     return Outcome(end, process.returncode, time.monotonic() - started)
 
 
@@ -145,6 +170,25 @@ def _alive(process: subprocess.Popen[bytes], before: set[psutil.Process]) -> lis
                 with contextlib.suppress(ChildProcessError):
                     os.waitpid(child.pid, os.WNOHANG)
     return alive
+
+
+def bound(log: Path) -> None:
+    """Keep the beginning and the end of a log that is too long, and say what was left out. Who
+    appends to it may go on meanwhile. A disk that takes nothing leaves it as it is."""
+    with contextlib.suppress(OSError), log.open("r+b") as file:
+        size = os.fstat(file.fileno()).st_size
+        if size <= LOG_BYTES:
+            return
+        file.seek(LOG_ENDS_BYTES)
+        earlier = _LEFT_OUT.match(file.read(100))
+        left_out = size - 2 * LOG_ENDS_BYTES
+        if earlier:
+            left_out += int(earlier[1]) - len(earlier[0])
+        file.seek(size - LOG_ENDS_BYTES)
+        end = file.read(LOG_ENDS_BYTES)
+        file.truncate(LOG_ENDS_BYTES)
+    with contextlib.suppress(OSError), log.open("ab") as file:
+        file.write(b"\n[nearpeak: %d bytes left out]\n" % left_out + end)
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ import msgspec
 from nearpeak.terms.benchmarks import Better
 from nearpeak.terms.identity import Case
 from nearpeak.terms.work import Work
+from nearpeak.withheld import recordable
 
 
 class EnvironmentRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="environment"):
@@ -21,7 +22,10 @@ class EnvironmentRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="e
     library_version: str | None  # MPI_Get_library_version; null for nearpeak-native
     ranks: list[dict[str, Any]]  # rank, host, cpus (affinity), numa_nodes, device
     clock: dict[str, float]  # tick_ns, read_ns
-    env: dict[str, str]  # by allow-list
+    env: dict[str, str]  # by allow-list, without secrets
+
+    def __post_init__(self) -> None:
+        self.env = recordable(self.env)
 
 
 class CaseRecord(msgspec.Struct, kw_only=True, tag_field="record", tag="case"):

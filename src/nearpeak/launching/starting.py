@@ -4,7 +4,6 @@ library was built with, and what a site's Slurm has, shows in nothing else."""
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +16,7 @@ from nearpeak.launching.places import NO_PLACE
 from nearpeak.launching.process import run_tree
 from nearpeak.launching.program_records import EnvironmentRecord, written
 from nearpeak.launching.programs import describe_library
+from nearpeak.launching.watched import temporary_folder
 from nearpeak.libraries import launchers
 from nearpeak.libraries.discover import SRUN
 from nearpeak.libraries.families import all_families, is_native
@@ -131,7 +131,7 @@ def _try(library: Library, hosts: Sequence[str], tools: Tools) -> frozenset[int]
     """Starts a rank on each host, or two on this one, unbound: the CPUs that all of them may use.
     DoesNotStart."""
     ranks = [Rank(cpus=[], host=host) for host in hosts or (None, None)]
-    with tempfile.TemporaryDirectory(prefix="nearpeak-start-") as folder:
+    with temporary_folder("nearpeak-start-") as folder:
         jsonl, log = Path(folder) / "records.jsonl", Path(folder) / "log"
         program = [str(tools.mpi_program(library)), _benchmark(library, tools, len(ranks)), *TRIAL]
         program += ["--jsonl", str(jsonl)]

@@ -7,7 +7,6 @@ it is tried once more as the only case of a job.
 """
 
 import os
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ import msgspec
 
 from nearpeak.launching import process
 from nearpeak.launching.growing import GrowingLines
+from nearpeak.launching.watched import temporary_folder
 from nearpeak.libraries.launch import shell_line
 from nearpeak.libraries.library import CommandLine
 from nearpeak.terms.logs import FAILED, OWN, WRONG_DATA, crash_words, last_words
@@ -99,7 +99,7 @@ class Job:
 
     def run(self, limit_seconds: float = LIMIT_SECONDS) -> list[TrialCase]:
         """Runs it to its end; what is left for another job, always less than before."""
-        with tempfile.TemporaryDirectory(prefix="nearpeak-probe-") as folder:
+        with temporary_folder("nearpeak-probe-") as folder:
             chosen, jsonl, log = (Path(folder) / name for name in ("cases", "jsonl", "log"))
             chosen.write_text(cases_text(self._cases, self._sizes))
             running = self._launch(["--cases", str(chosen), "--jsonl", str(jsonl)])

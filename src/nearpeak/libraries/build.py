@@ -8,7 +8,6 @@ for one compiler.
 """
 
 import contextlib
-import fcntl
 import functools
 import hashlib
 import os
@@ -30,6 +29,7 @@ from nearpeak.libraries.compiling import run_shown
 from nearpeak.libraries.discover import resolve
 from nearpeak.libraries.families import all_families, is_native
 from nearpeak.libraries.library import Library
+from nearpeak.locks import acquire
 from nearpeak.owners import check_kept
 
 SHOWN_LINES = 40  # of the compiler's output, when it fails
@@ -480,11 +480,14 @@ def _tool(name: str) -> str:
 @contextlib.contextmanager
 def _lock(file: Path, target: Target) -> Iterator[None]:
     """Holds a lock file; a second process waits until the first has built, and says so."""
+
+    def waiting(held: str) -> None:
+        said = f"Waiting for another process, which compiles {target.called}"
+        print(said + (f" ({held})" if held else ""), file=sys.stderr, flush=True)
+
     with file.open("w") as handle:
+        lock = acquire(handle.fileno(), file, waiting)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            said = f"Waiting for another process, which compiles {target.called}"
-            print(said, file=sys.stderr, flush=True)
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+            yield
+        finally:
+            lock.release()

@@ -35,6 +35,7 @@ from nearpeak.machine.rdma_doctor import rdma_checks
 from nearpeak.machine.states import overloaded
 from nearpeak.machine.sysfs import CPU
 from nearpeak.machine.tree import Tree, format_list
+from nearpeak.withheld import withhold
 
 MIB = 1 << 20
 # What the windowed benchmarks keep in flight: 64 messages, 64 MiB at most, per rank.
@@ -390,9 +391,9 @@ def _settings_files(patient: Patient) -> Iterator[Diagnosis]:
 
 
 def settings_in(environment: Mapping[str, str]) -> dict[str, str]:
-    """Its variables that are settings of libraries: what every launch inherits."""
+    """Its variables that are settings of libraries, without secrets: what every launch inherits."""
     return {
-        name: value
+        name: withhold(name, value)
         for name, value in environment.items()
         if name.startswith(SETTINGS) and name not in NO_SETTINGS
     }

@@ -3,7 +3,6 @@
 
 import math
 import os
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from nearpeak.launching.interrupts import Interrupt
 from nearpeak.launching.places import NO_PLACE, Wanted, misplaced, wanted_at
 from nearpeak.launching.process import run_tree
 from nearpeak.launching.program_records import EnvironmentRecord
+from nearpeak.launching.watched import temporary_folder
 from nearpeak.libraries.library import Library, Settings
 from nearpeak.machine.machine import Machine
 from nearpeak.nodes import plan, suspects
@@ -135,7 +135,7 @@ class Run:
         rounds = len(together) + len(alone)
         launch = Launch(launch=number, stage=measures.stage, together=len(together), rounds=rounds)
         self._journal.append(launch)
-        with tempfile.TemporaryDirectory(prefix="nearpeak-nodes-") as folder:
+        with temporary_folder("nearpeak-nodes-") as folder:
             file, jsonl = Path(folder) / "rounds", Path(folder) / "records.jsonl"
             with file.open("w", encoding="ascii") as out:
                 out.writelines(f"{line}\n" for line in lines([*together, *alone]))

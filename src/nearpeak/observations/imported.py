@@ -4,6 +4,7 @@
 Such a program says little of the machine, of the library and of where its ranks ran.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -34,6 +35,10 @@ from nearpeak.terms.sizes import quoted
 
 T = TypeVar("T")
 PAIR, ANY = RankRule("exactly", 2), RankRule("at least", 2)
+MOST = (1 << 63) - 1  # bytes, repetitions
+MOST_RANKS = 1 << 20  # of all tables of a file: more than any machine has cores in one job
+MOST_TABLES = 1 << 14
+_CORRECT = "give what the program printed, unchanged"
 SOME_RANKS = "imported, some ranks"  # the path of files that do not say how many
 HOST_END = "host"  # the name of an end in the host's memory, wherever in it
 
@@ -82,7 +87,7 @@ def decode_json(
     """Decode the JSON that `tool` wrote; UserError if it is not whole, or not of its form."""
     try:
         return msgspec.json.decode(printed.document, type=kind)
-    except (msgspec.MsgspecError, UnicodeError) as error:
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise UserError(
             f"{printed.file} is not the whole JSON of {tool} ({error}): {remedy}"
         ) from None
@@ -137,6 +142,7 @@ def observations(
 ) -> Observations:
     """All tables of a file. `checked_by`: whose validation failed, where one did; `missing`: what
     the end of the output lacks, in words, where it lacks something."""
+    _check_counts(printed, tables)
     ways = dict.fromkeys(table.settings for table in tables)
     found = Observations(
         name=printed.name,
@@ -167,6 +173,23 @@ def observations(
         _add(found, number, table, who, crash, f"{checked_by}'s validation failed")
     settle_pairs([found])
     return found
+
+
+def _check_counts(printed: Printed, tables: Sequence[Table]) -> None:
+    """UserError for counts that no run has: they would take memory without end."""
+    ranks = sum(table.ranks or 0 for table in tables)
+    if ranks > MOST_RANKS:
+        raise UserError(f"{printed.file} is of {ranks} ranks, more than {MOST_RANKS}: {_CORRECT}")
+    if len(tables) > MOST_TABLES:
+        raise UserError(
+            f"{printed.file} has {len(tables)} tables, more than {MOST_TABLES}: {_CORRECT}"
+        )
+    for row in (row for table in tables for row in table.rows):
+        counts = (row.size_bytes, row.iterations or 0)
+        if max(counts) > MOST or min(counts) < 0:
+            raise UserError(f"{printed.file} has a count beyond 0 to 2^63 - 1: {_CORRECT}")
+        if not row.wrong and not math.isfinite(row.value):
+            raise UserError(f"{printed.file} has a figure {row.value}: {_CORRECT}")
 
 
 def settle_pairs(parts: Sequence[Observations]) -> None:
@@ -250,7 +273,8 @@ def _path(table: Table) -> DataPath:
     name = "imported" if table.ranks == 2 else f"imported, {table.ranks} ranks"
     if table.ranks is None:
         name = SOME_RANKS
-    ends = tuple(Endpoint(memory=MEMORY[kind], cpus=[], numa_node=None) for kind in kinds)
+    end = {kind: Endpoint(memory=MEMORY[kind], cpus=[], numa_node=None) for kind in kinds}
+    ends = tuple(end[kind] for kind in kinds)
     if table.pair:
         memories = ["host" if name == HOST_END else "gpu" for name in table.pair]
         name = f"{'-'.join(memories)} pair {'-'.join(table.pair)}"

@@ -6,11 +6,12 @@ from pathlib import Path
 from nearpeak.errors import UserError
 from nearpeak.observations.observed import Observations
 from nearpeak.observations.printed import STANDARD_INPUT, Printed, margins, read, without
-from nearpeak.observations.source import Title, in_words
+from nearpeak.observations.source import Title, Tool, in_words
 from nearpeak.observations.sources import all_tools, study
 from nearpeak.terms.sizes import quoted
 
 NAMED = 4  # runs of a file, in an error
+MOST_MARGINS = 16  # that are tried: each takes a look at all lines
 
 
 def load(place: Path) -> Observations:
@@ -24,11 +25,38 @@ def load(place: Path) -> Observations:
 
 
 def load_printed(printed: Printed) -> Observations:
-    """Read the output of a tool; UserError if it is of no tool, of several runs, or unreadable."""
+    """Read the output of a tool; UserError if it is of no tool, of several runs, or unreadable.
+
+    No bytes in a file end an importer with another error: such an error is the cause of UserError.
+    """
+    try:
+        tool, found = _tool_of(printed)
+    except UserError:
+        raise
+    except Exception as error:
+        raise _unreadable(printed, "the output of a tool", error) from error
+    try:
+        return tool.load(found)
+    except UserError:
+        raise
+    except Exception as error:
+        raise _unreadable(printed, f"output of {tool.name}", error) from error
+
+
+def _unreadable(printed: Printed, what: str, error: Exception) -> UserError:
+    why = " ".join(f"{type(error).__name__}: {quoted(str(error))}".split())
+    return UserError(
+        f"{printed.file} cannot be read as {what} ({why}): give what the program printed, unchanged"
+    )
+
+
+def _tool_of(printed: Printed) -> tuple[Tool, Printed]:
+    """Find the one tool that has one run, and take off a margin that hides it."""
     runs = _runs(printed)
     if not runs:
         headings = [tool.heading for tool in all_tools() if tool.heading]
-        bare = (without(printed, before) for before in margins(printed.lines, headings))
+        shapes = margins(printed.lines, headings)[:MOST_MARGINS]
+        bare = (without(printed, before) for before in shapes)
         printed, runs = next(
             ((each, found) for each in bare if (found := _runs(each))), (printed, runs)
         )
@@ -38,7 +66,7 @@ def load_printed(printed: Printed) -> Observations:
     titles = sorted(title for titles in runs.values() for title in titles)
     if others or (len(titles) > 1 and not tool.several):
         raise _of_several(printed, titles)
-    return tool.load(printed)
+    return tool, printed
 
 
 def _runs(printed: Printed) -> dict[str, list[Title]]:

@@ -48,14 +48,14 @@ TAG = re.compile(
     rf"|\[(?:{TIME})\]:? ?|(?:{TIME})(?:\s|$)"
     rf"|\[(?:\d+|\d+,\d+|{HOST}[:@]\d+|\d+[:@]{HOST})\]:? ?"
     rf"|{HOST}:\d+: |\d+: ?"
-    r"|\((?:[^()]*, )?(?:rank|pid)=\d+[^()]*\) ?)"
+    r"|\((?=[^()]*\))(?:[^()]*, )?(?:rank|pid)=\d+[^()]*\) ?)"
 )
 # mpiexec -l tags each piece that it gets; Open MPI's -xml encloses it; web pages end it.
 WITHIN = re.compile(
     rf"\[\d+\] ?|\[\d+,\d+\]{STREAM}|</?std(?:out|err|diag)\b[^<>]*>(?!:)|&#010;|<br ?/?>"
 )
 # Where the end of a line was lost between two tags, a figure and the next line's size touch it.
-GLUED = re.compile(rf"(\s\d+\.\d\d)(?=(?:(?:{TIME})|\[[^\[\]<>]*\])*<stdout>:\d)")
+GLUED = re.compile(rf"(\s\d+\.\d\d)(?=(?:(?:{TIME})|\[[^\[\]<>\n]*\])*<stdout>:\d)")
 
 
 class Printed(NamedTuple):

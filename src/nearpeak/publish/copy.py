@@ -25,6 +25,7 @@ from nearpeak.nodes import journal as pairing
 from nearpeak.observations.explained import FOLDER, Explanation, read_explanations, to_json
 from nearpeak.observations.load import load
 from nearpeak.publish.names import KINDS, Kind, Names
+from nearpeak.publish.variables import FIELDS, may_stay, variables
 from nearpeak.study import journal
 from nearpeak.study.folder import check_new, written
 from nearpeak.study.plan import Plan
@@ -123,6 +124,11 @@ def publish(
         names.host(line.get("host"))
         for node in line.get("chosen", {}).get("nodes", []):
             names.host(node)
+    for name, value in variables(
+        [*([s.machine, s.plan, s.records, s.explanations] for s in studies), lines, trace]
+    ):
+        if not may_stay(name, value):
+            names.variable(name, value)
     names.learn(_all_texts([*studies, lines, trace, list(texts.values())]))
     files: dict[Path, bytes] = {}
     for study in studies:
@@ -132,7 +138,7 @@ def publish(
         records = [_convert(_replaced(line, names), kinds) for line in run]
         if isinstance(records[0], (conforming.Begin, pairing.Begin)):
             records[0].published = nearpeak.__version__
-        files[Path(module.NAME)] = b"".join(msgspec.json.encode(each) + b"\n" for each in records)
+        files[Path(module.NAME)] = module.FORM.encode(records)
     if trace:
         copied = _convert(_replaced(trace, names), tracing.Trace)
         files[Path(TRACE)] = msgspec.json.format(msgspec.json.encode(copied), indent=1) + b"\n"
@@ -295,9 +301,22 @@ def _replaced(value: Any, names: Names) -> Any:
         return value
     return {
         name if name.isidentifier() else names.replace(name): (
-            each if name in VOCABULARY else _replaced(each, names)
+            each
+            if name in VOCABULARY
+            else _of_variables(each, names)
+            if name in FIELDS and isinstance(each, dict)
+            else _replaced(each, names)
         )
         for name, each in value.items()
+    }
+
+
+def _of_variables(environment: dict[str, Any], names: Names) -> dict[str, Any]:
+    return {
+        name if name.isidentifier() else names.replace(name): (
+            names.value(name, value) if isinstance(value, str) else value
+        )
+        for name, value in environment.items()
     }
 
 

@@ -11,12 +11,14 @@ import ipaddress
 import itertools
 import math
 import re
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Literal, get_args
 
 from nearpeak.libraries import catalogue, launchers
 from nearpeak.libraries.families import all_families
+from nearpeak.withheld import is_secret_name, secrets_in
 
 Kind = Literal[
     "host",
@@ -29,8 +31,10 @@ Kind = Literal[
     "mac",
     "guid",
     "serial",
+    "value",
     "word",
 ]
+SHORTEST_SECRET = 6  # that is replaced wherever it stands: a shorter one is a part of words
 KINDS: tuple[Kind, ...] = get_args(Kind)
 SHORT = {"directory": "dir"}  # what stand-ins begin with, where that is not their kind
 # Names that many machines have, and that tell nothing of one.
@@ -166,6 +170,7 @@ class Names:
         self._kept = sorted({each for each in kept if each}, key=lambda each: (-len(each), each))
         self._given: dict[Kind, dict[str, str]] = {kind: {} for kind in KINDS}
         self._words: dict[str, tuple[Kind, str]] = {}  # in texts, wherever they stand alone
+        self._values: dict[str, dict[str, None]] = {}  # of variables, by their names
         self._blank: dict[str, None] = {}  # folders with blanks in them
         self._installed = {*catalogue.entries(), *all_families(), *INSTALLED}
         self._software = {*self._installed, *PUBLIC}
@@ -220,6 +225,21 @@ class Names:
         """A GPU has this UUID."""
         if uuid:
             self._stand_in("gpu", _digits(uuid))
+
+    def variable(self, name: str, value: str) -> None:
+        """The value of this variable is private: in texts where it is set to it, and wherever the
+        value stands if that looks like a key."""
+        self._values.setdefault(name, {})[value] = None
+        for secret in secrets_in(value):
+            self._word("value", secret)
+        if is_secret_name(name) and len(value) >= SHORTEST_SECRET:
+            self._word("value", value)
+
+    def value(self, name: str, value: str) -> str:
+        """A variable's value in the copy."""
+        if value in self._values.get(name, ()):
+            return self._put("value", value)
+        return self.replace(value)
 
     def folder(self, path: str) -> None:
         """A folder, or a list of them; so those with blanks in their names are known in texts, with
@@ -344,6 +364,7 @@ class Names:
         self._any_word = re.compile(word) if word else None
         hosts = (name for name, (kind, _) in self._words.items() if kind == "host")
         parts = {
+            "variable": self._assignments(),
             "kept": kept and rf"(?<!\w)(?:{kept})(?!\w)",
             "folder": blank and rf"{_START}(?:{blank})(?:/{_PART})*",
             "path": rf"{_START}(?:/{_PART})+|(?<![\w/])~(?:[A-Za-z_][\w.-]*)?(?:/{_PART})+",
@@ -357,9 +378,31 @@ class Names:
         }
         return re.compile("|".join(f"(?P<{name}>{part})" for name, part in parts.items() if part))
 
+    def _assignments(self) -> str:
+        """Finds variables that are set to private values, as shells have them."""
+        forms = []
+        for name, values in sorted(self._values.items()):
+            quoted = {form: None for value in values for form in (value, shlex.quote(value))}
+            # Within the quotes of a whole word a quote is written so.
+            quoted |= {value.replace("'", "'\"'\"'"): None for value in values}
+            any_of = "|".join(map(re.escape, sorted(quoted, key=len, reverse=True)))
+            forms.append(rf"(?<![A-Za-z0-9_]){re.escape(name)}[= ](?:{any_of})(?![A-Za-z0-9])")
+        return "|".join(forms)
+
+    def _assigned(self, text: str) -> str:
+        """An assignment, with a stand-in for the value."""
+        name = text[: re.search("[= ]", text).start()]  # type: ignore[union-attr]  # as it was found
+        before, written = text[: len(name) + 1], text[len(name) + 1 :]
+        for value in self._values[name]:
+            if written in (value, shlex.quote(value), value.replace("'", "'\"'\"'")):
+                return before + self._put("value", value)
+        return before + self._put("value", written)
+
     def _instead(self, found: re.Match[str]) -> str:
         text = found[0]
         kind = found.lastgroup
+        if kind == "variable":
+            return self._assigned(text)
         if kind in ("path", "folder"):
             end = text.rstrip(_BEHIND)
             return self._path(end) + text[len(end) :]

@@ -2,16 +2,26 @@
 """A study folder: made for a new study, or opened to complete one."""
 
 import contextlib
+import sys
 from pathlib import Path
 
 import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.files import check_output, make_output, put_whole
-from nearpeak.journal import of_copy
+from nearpeak.journal import Journal, of_copy, resume_study, whole_lines
+from nearpeak.locks import SUFFIX
 from nearpeak.machine.machine import Machine
+from nearpeak.numbers import printable
 from nearpeak.study.answers import Answers
-from nearpeak.study.journal import NAME, StudyJournal, cannot_write, grown, read_records
+from nearpeak.study.journal import (
+    NAME,
+    DamagedError,
+    StudyJournal,
+    cannot_write,
+    grown,
+    read_records,
+)
 from nearpeak.study.plan import SCHEMA, Plan
 from nearpeak.study.records import StudyRecord
 from nearpeak.terms.study_files import MACHINE, PLAN
@@ -22,9 +32,30 @@ def check_new(folder: Path, *, can_resume: bool = True) -> None:
     whether who asks can complete one that is there."""
     if folder.exists() and not folder.is_dir():
         raise UserError(f"{folder} is not a folder: choose another with -o")
-    if folder.is_dir() and any(folder.iterdir()):
+    half_made = can_resume and folder.is_dir() and _is_half_made(folder)
+    if folder.is_dir() and any(folder.iterdir()) and not half_made:
         raise _not_empty(folder, can_resume=can_resume)
     check_output(folder)
+
+
+def _is_half_made(folder: Path) -> bool:
+    """Tell whether a folder has nothing but what a study leaves that was killed as it was made:
+    nothing was measured, and nobody could resume it."""
+    begun = (NAME, NAME + SUFFIX, MACHINE)
+    temporary = tuple(f".{name}." for name in (MACHINE, PLAN))
+    return all(
+        file.is_file()
+        and not file.is_symlink()
+        and (file.name in begun or file.name.startswith(temporary))
+        and (file.name != NAME or next(whole_lines(file), None) is None)
+        for file in folder.iterdir()
+    )
+
+
+def _remove_temporary(folder: Path) -> None:
+    for name in (MACHINE, PLAN):
+        for file in folder.glob(f".{name}.*"):
+            file.unlink()
 
 
 def _not_empty(folder: Path, *, can_resume: bool) -> UserError:
@@ -47,6 +78,7 @@ def create(folder: Path, machine: Machine, plan: Plan) -> StudyJournal:
         journal.close()
         raise _not_empty(folder, can_resume=True)
     try:
+        _remove_temporary(folder)
         for name, content in ((MACHINE, machine), (PLAN, plan)):
             put_whole(folder / name, written(content))
     except OSError as error:
@@ -65,12 +97,48 @@ def written(content: Machine | Plan) -> bytes:
     return text + b"\n"
 
 
+def mend(folder: Path) -> None:
+    """Take a study that is to go on back to the last line before the first one that cannot be
+    believed whose digest is right: what follows is kept in a file of its own, and a line on stderr
+    says so. UserError where another has the study; CannotWriteError."""
+    if not (folder / NAME).exists() or _damage(folder) is None:
+        return
+    lines = Journal(folder / NAME, resume_study(folder))
+    try:
+        if (damage := _damage(folder)) is None:  # another has mended it until now
+            return
+        aside = lines.put_aside(damage.sealed_bytes)
+    finally:
+        lines.close()
+    back = f"line {damage.sealed_line}" if damage.sealed_line else "the begin"
+    print(
+        f"nearpeak: {printable(damage.what)}: the study goes back to {back}, the last that is"
+        f" sealed; what followed is kept in {aside}",
+        file=sys.stderr,
+        flush=True,
+    )
+
+
+def _damage(folder: Path) -> DamagedError | None:
+    """The first line that cannot be believed, if any, of what is no published copy."""
+    try:
+        for record in read_records(folder):
+            if isinstance(record, StudyRecord) and record.published:
+                return None
+        for _ in read_records(folder, Answers(read_plan(folder)).take):
+            pass
+    except DamagedError as error:
+        return error
+    return None
+
+
 def reopen(folder: Path) -> tuple[Plan, StudyJournal]:
-    """The plan and the open journal of an earlier study.
+    """The plan and the open journal of an earlier study, which is mended before.
 
     UserError when there is none in `folder`, when it has another schema or is a published copy, and
     when others can exchange what is in it.
     """
+    mend(folder)
     plan = read_plan(folder)
     if (folder / NAME).exists():
         first = next(read_records(folder, Answers(plan).take), None)
@@ -99,9 +167,12 @@ def read_plan(folder: Path) -> Plan:
             )
         plan = msgspec.json.decode(data, type=Plan, dec_hook=lambda kind, text: kind(text))
     except OSError as error:
+        if isinstance(error, FileNotFoundError) and folder.is_dir() and _is_half_made(folder):
+            remedy = "nothing was measured there: start the study again, without --resume"
+        else:
+            remedy = "give the folder that `nearpeak study` wrote"
         raise UserError(
-            f"there is no study in {folder} ({file.name}: {error.strerror}): give the folder that "
-            "`nearpeak study` wrote"
+            f"there is no study in {folder} ({file.name}: {error.strerror}): {remedy}"
         ) from None
     except (msgspec.MsgspecError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{file} is not a plan ({error}): start anew in another folder") from None

@@ -26,6 +26,20 @@ def cannot_write(folder: Path, error: OSError | None) -> CannotWriteError:
     return journal.cannot_write(folder, error, resume)
 
 
+class DamagedError(UserError):
+    """A line that cannot be believed. `sealed_bytes`, `sealed_line`: where the last line before it
+    ends whose digest is right, and its number; 0: there is none."""
+
+    def __init__(self, what: str, folder: Path, sealed_bytes: int, sealed_line: int) -> None:
+        super().__init__(
+            f"{what}: take the study's folder from a copy made before, or measure again what it"
+            f" lacks with `{journal.resume_study(folder)}`"
+        )
+        self.what = what
+        self.sealed_bytes = sealed_bytes
+        self.sealed_line = sealed_line
+
+
 class StudyJournal:
     """The open records.jsonl of one study."""
 
@@ -60,14 +74,18 @@ def read_records(
     file = folder / NAME
     decode = msgspec.json.Decoder(Record, dec_hook=decode_path).decode
     seal = Seal()
+    size = sealed_bytes = sealed_line = 0
     for number, line in enumerate(_lines(file), start=1):
         if number == 1:
             _check_schema(file, line)
-        with _believing(file, number):
+        with _believing(file, number, sealed_bytes, sealed_line):
             record = decode(line)
             check(record)
-            seal.check(line, record)
+            sealed = seal.check(line, record)
             seal.take(line)
+        size += len(line)
+        if sealed:
+            sealed_bytes, sealed_line = size, number
         if isinstance(record, StudyRecord):
             check_files(folder, record)
         yield record
@@ -88,15 +106,15 @@ def grown(plan: Plan, folder: Path) -> Plan:
 
 
 @contextlib.contextmanager
-def _believing(file: Path, number: int) -> Iterator[None]:
-    """UserError for a line that cannot be."""
+def _believing(
+    file: Path, number: int, sealed_bytes: int = 0, sealed_line: int = 0
+) -> Iterator[None]:
+    """DamagedError for a line that cannot be."""
     try:
         yield
     except (msgspec.MsgspecError, ValueError) as error:
-        raise UserError(
-            f"{file} line {number} cannot be believed ({error}): take the study's folder "
-            "from a copy made before, or start a new study in another folder"
-        ) from None
+        what = f"{file} line {number} cannot be believed ({error})"
+        raise DamagedError(what, file.parent, sealed_bytes, sealed_line) from None
 
 
 def decode_path(kind: type, value: Any) -> Any:

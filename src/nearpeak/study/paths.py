@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which data paths of a machine, or between two hosts, are measured, and which a launch takes."""
 
+import os
 import re
 import shlex
 import socket
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 import msgspec
 
 from nearpeak.errors import UserError, closest
+from nearpeak.launching import watched
 from nearpeak.launching.hosts import is_here
 from nearpeak.machine import allocation
 from nearpeak.machine.machine import Machine
@@ -83,13 +85,15 @@ def check_same_hosts(hosts: Sequence[str], remote_shell: str | None) -> None:
 def _call(host: str, shell: str) -> None:
     """UserError where a host does not answer."""
     try:
-        done = subprocess.run(
-            [shell, host, "true"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=HOST_SECONDS,
-            check=False,
-        )
+        with watched.launch() as (marks, _):
+            done = subprocess.run(
+                [shell, host, "true"],
+                env={**os.environ, **marks},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=HOST_SECONDS,
+                check=False,
+            )
         why = done.stderr.decode(errors="replace").strip().splitlines()
         if done.returncode == 0:
             return

@@ -76,12 +76,14 @@ class Seal:
         """A line stands in the file."""
         self._hash.update(line)
 
-    def check(self, line: bytes, record: Record) -> None:
-        """ValueError where a digest is not that of the lines before it and its own."""
+    def check(self, line: bytes, record: Record) -> bool:
+        """Tell whether the record has a digest; ValueError where that is not the one of the lines
+        before it and its own."""
         if not isinstance(record, _Sealed):
-            return
+            return False
         if record.digest != self._of(line.replace(_filled(record.digest), _EMPTY)):
             raise ValueError("it, or a line before it, was changed after it had been recorded")
+        return True
 
     def _of(self, line: bytes) -> str:
         whole = self._hash.copy()

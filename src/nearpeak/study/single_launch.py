@@ -2,7 +2,6 @@
 """One launch outside of a study whose figures are read: what explaining and tuning start."""
 
 import os
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from nearpeak.launching.program_records import (
     SamplesRecord,
     written,
 )
+from nearpeak.launching.watched import temporary_folder
 from nearpeak.libraries.library import CommandLine
 from nearpeak.study.single import Single
 from nearpeak.terms.logs import NOTHING_SAID, crash_words, last_words
@@ -84,7 +84,7 @@ def launched(
         ceiling=native,
         library=None if native else chosen.library.version_text,
     )
-    with tempfile.TemporaryDirectory(prefix="nearpeak-launch-") as folder:
+    with temporary_folder("nearpeak-launch-") as folder:
         jsonl, log = Path(folder) / "records.jsonl", Path(folder) / "log"
         line = line_with(["--jsonl", str(jsonl)])
         env = {**os.environ, **line.env}

@@ -42,7 +42,7 @@ READ = "MPI-1"  # the part that is read
 PARTS = {READ: "MPI1", "MPI-2": "EXT", "MPI-IO": "IO"}  # by their programs, which others have as is
 # The command, as IMB prints it, or a shell; the names of others say as well which part it is.
 COMMAND = re.compile(
-    r"(?P<program>\S*\b[IP]MB-(?P<part>[A-Z][A-Z\d]+)(?![A-Za-z\d])\S*) ?(?P<words>.*)"
+    r"(?<!\S)(?P<program>\S*\b[IP]MB-(?P<part>[A-Z][A-Z\d]+)(?![A-Za-z\d])\S*) ?(?P<words>.*)"
 )
 GPU = "IMB-MPI1-GPU"  # in the name of the program, with any suffix
 BEGIN = re.compile(r"# Benchmarking (?P<name>\S+)$")
@@ -233,6 +233,9 @@ def _sections(file: Path, lines: list[str]) -> list[Section]:
                 found[-1].unmeasured.append(int(words[0]))
                 continue
             if len(words) != len(found[-1].columns) or not all(map(FIGURE.match, words)):
+                raise cut_off(file, number, line)
+            row = dict(zip(found[-1].columns, words, strict=True))
+            if not row.get(COUNT, "0").isdecimal():
                 raise cut_off(file, number, line)
             found[-1].rows.append(words)
     return found

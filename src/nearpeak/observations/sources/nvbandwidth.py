@@ -48,7 +48,7 @@ SMALLER = "You have chosen a buffer size that is smaller than the default"
 RUNNING = re.compile(r"Running (?P<name>\w+)\.\s*$")
 ENDED = re.compile(r"(Error|ERROR)\b")  # of a testcase, in place of its matrix
 DEVICE = re.compile(
-    r"(Device )?(?P<number>\d+): .*\((?P<domain>[0-9a-f]{8}):(?P<bus>[0-9a-f]{2}:[0-9a-f]{2})\)"
+    r"(Device )?(?P<number>\d{1,9}): .*\((?P<domain>[0-9a-f]{8}):(?P<bus>[0-9a-f]{2}:[0-9a-f]{2})\)"
 )
 HEADER = re.compile(r"\s*0(\s+\d+)*\s*$")  # over the columns: the numbers of the GPUs
 SUM = re.compile(r"(SUM|&&&& PERF) (?P<key>\w+) \S+")

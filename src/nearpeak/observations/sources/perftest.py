@@ -43,14 +43,14 @@ TITLE = re.compile(  # in text, and in JSON with _ in place of blanks
 )
 JSON_MARK = '"test_info"'
 HEADING = re.compile(r"#bytes\s+(#sl\s+)?#iterations\s")
-COLUMN = re.compile(r"#\w+|tps average|[\w.%]+(?: [\w.]+)*\[[^\]]+\]")
+COLUMN = re.compile(r"#\w+|tps average|(?<![\w.%])[\w.%]+(?: [\w.]+){0,4}\[[^\[\]]+\]")
 ROW_LIKE = re.compile(r"\d+\s+\d+(\s|$)")
 RULE = re.compile(r"-{20,}")  # below a whole table
 LARGEST = 1 << 23  # bytes: the last size of -a
 FIGURE = re.compile(r"-?\d+\.\d\d+")  # at least two decimals: with fewer it was cut off
 WHOLE = re.compile(r"\d{1,18}")
 SIZE, COUNT = "#bytes", "#iterations"
-QPS = re.compile(r"\bNumber of qp(?:s|'s running)\s*:?\s*(?P<number>\d+)")
+QPS = re.compile(r"\bNumber of qp(?:s|'s running)[\s:]*(?P<number>\d+)")
 DEPTH = re.compile(r"\bTX depth\s*:\s*(?P<number>\d+)")
 CONNECTION = re.compile(r"\bConnection type\s*:\s*(?P<kind>\w+)")
 ADDRESS = re.compile(r"(?P<end>local|remote) address: .*\bQPN (?P<qpn>\w+) PSN (?P<psn>\w+)")

@@ -7,6 +7,8 @@ Old versions name no window, and neither stages nor tests before their rows, of 
 that of the whole test.
 """
 
+import itertools
+import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,13 +33,13 @@ from nearpeak.terms.sizes import quoted
 NAME = "ucx_perftest"
 WHO = Who(NAME)
 API = re.compile(r"\| API: ")
-FIELD = re.compile(r"\| (?P<name>[A-Z][\w ]+):\s+(?P<value>.*?)\s*\|$")
+FIELD = re.compile(r"\| (?P<name>[A-Z][\w ]+):(?P<value>\s.*)\|$")
 HEADING = re.compile(
     r"\|\s+((?P<kind>Stage|Test)\s+\|\s+)?# iterations \|"
     r" *((?P<rank>[\d.]+)%ile|typical) +\|"
 )
 CSV = re.compile(r"(\S+,)?iterations,[\d.]+_percentile_lat,")
-BATCH = re.compile(r"\+(?P<name>[^-+|\s][^+|\s]*?)-*\+-")  # stands in the rule above its figures
+BATCH = re.compile(r"\+(?P<name>[^-+|\s][^+|\s]*)\+-")  # stands in the rule above its figures
 NUMBER = re.compile(r"\d[\d,]*(\.\d+)?")
 LOGGED = "["  # how lines of UCX's log, and of single threads, begin
 FINAL = "Final:"  # in the place of a test's name, where its stages are told too
@@ -184,7 +186,7 @@ def _told(file: Path, lines: list[str]) -> Iterator[Test]:
             yield _test(file, said)
             said = {}
         if field:
-            said[field["name"]] = field["value"]
+            said[field["name"]] = field["value"].strip()
     if said:
         yield _test(file, said)
 
@@ -233,9 +235,9 @@ def _with_memory(lines: list[str]) -> list[str]:
         return lines
     [(send, receive)] = named
     told = [f"| Send memory: {send} |", f"| Recv memory: {receive} |"]
-    for at in reversed(tests):
-        lines = [*lines[:at], *told, *lines[at:]]
-    return lines
+    ends = [*tests, len(lines)]
+    pieces = (lines[at:end] for at, end in itertools.pairwise(ends))
+    return [*lines[: ends[0]], *itertools.chain.from_iterable([*told, *each] for each in pieces)]
 
 
 def _of_commands(lines: list[str], runs: int) -> list[Test]:
@@ -275,12 +277,14 @@ def _figures(file: Path, lines: list[str]) -> Iterator[Figures]:
                 yield last
             heading, name, last = found, "", None
         elif found := BATCH.match(line):
-            name = found["name"]
+            name = found["name"].rstrip("-")
         elif heading is not None and (row := _row(line.split(), heading["kind"] == "Stage")):
             own, words = row
             if len(words) != FIGURES or not all(map(NUMBER.fullmatch, words)):
                 raise cut_off(file, number, line, " of one thread")
             values = [float(word.replace(",", "")) for word in words]
+            if not all(map(math.isfinite, values)):
+                raise cut_off(file, number, line)
             figures = Figures(own or name, values, heading["rank"] or MEDIAN_RANK)
             if heading["kind"]:
                 yield figures

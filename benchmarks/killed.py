@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kills studies with SIGKILL at random moments, resumes them, and looks for what was lost or left.
+
+    python benchmarks/killed.py [--moments 100] [--library mpich] [--seed 1] [--tmp DIR]
+
+A small study in host memory is begun in a folder of its own. Each moment kills the process that
+measures, of a new study or of one that is resumed, after a random time up to twice what a launch
+takes. Then nothing that it started may run, nothing may be left in its temporary folder or in
+/dev/shm, every record that stood in records.jsonl must stand there still, and the next one must
+resume it. In the end the study is completed and read. It asserts no time. Exit status 1: something
+was lost or left.
+"""
+
+import argparse
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from nearpeak.launching import watcher
+
+LIMIT = 120.0  # seconds for what hangs: to end, and to complete
+SPAN = 8.0  # seconds up to which a moment is chosen
+MAIN = "from nearpeak.cli.main import main; main()"
+
+
+def command(folder: Path, library: str, launches: int) -> list[str]:
+    """The study's, or that which resumes it: as a job script does, by the plan."""
+    words = [sys.executable, "-c", MAIN, "study", "-o", str(folder)]
+    if (folder / "plan.json").exists():
+        return [*words, "--resume"]
+    study = ["--mpi", library, "--benchmark", "latency", "--sizes", "8,4096"]
+    return [
+        *words,
+        *study,
+        "--paths",
+        "host-host same-numa",
+        "--launches",
+        str(launches),
+        "--slot-ms",
+        "2",
+    ]
+
+
+def marked(mark: str) -> set[int]:
+    """The processes with a variable that a study and all that it starts have."""
+    found = set()
+    for pid in watcher.processes():
+        try:
+            if f"KILLED_BY={mark}".encode() in Path(f"/proc/{pid}/environ").read_bytes():
+                found.add(pid)
+        except OSError:
+            continue
+    return found
+
+
+def wait_until_none(mark: str) -> set[int]:
+    """What runs still after all that time."""
+    ends = time.monotonic() + LIMIT
+    while (left := marked(mark)) and time.monotonic() < ends:
+        time.sleep(0.05)
+    return left
+
+
+def one(folder: Path, options: argparse.Namespace, chance: random.Random, number: int) -> list[str]:
+    """Kills one, and says what was lost or left."""
+    mark = f"{os.getpid()}-{number}"
+    temporary = options.tmp / f"t{number}"
+    temporary.mkdir()
+    file = folder / "records.jsonl"
+    segments: set[str] = set()
+    with (options.tmp / "said").open("ab") as said:
+        process = subprocess.Popen(
+            command(folder, options.library, options.launches),
+            env={**os.environ, "KILLED_BY": mark, "TMPDIR": str(temporary)},
+            stdout=said,
+            stderr=said,
+        )
+        try:
+            process.wait(chance.uniform(0, SPAN))
+        except subprocess.TimeoutExpired:
+            segments = watcher.mapped(marked(mark))
+            before = file.read_bytes() if file.exists() else b""
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        else:
+            before = file.read_bytes() if file.exists() else b""
+    wrong = []
+    if process.returncode not in (-signal.SIGKILL, 0):
+        wrong.append(f"ended with {process.returncode}")
+    if left := wait_until_none(mark):
+        wrong.append(f"running: {sorted(left)}")
+    after = file.read_bytes() if file.exists() else b""
+    if not after.startswith(before):
+        wrong.append("records.jsonl lost what it had")
+    ends = time.monotonic() + LIMIT / 10  # the watcher has no mark
+    while time.monotonic() < ends and (
+        [*temporary.iterdir()] or segments & watcher.own_segments().keys()
+    ):
+        time.sleep(0.05)
+    wrong += [f"left: {each}" for each in temporary.rglob("*")]
+    wrong += [f"left in /dev/shm: {each}" for each in segments & watcher.own_segments().keys()]
+    wrong += [f"put aside: {each.name}" for each in folder.glob("*.damaged-*")]
+    return wrong
+
+
+def main() -> int:
+    """The exit status."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--moments", type=int, default=100)
+    parser.add_argument("--library", default="mpich")
+    parser.add_argument("--launches", type=int, default=8)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--tmp", type=Path)
+    options = parser.parse_args()
+    chance = random.Random(options.seed)
+    bad = complete = 0
+    with tempfile.TemporaryDirectory(prefix="killed-", dir=options.tmp) as name:
+        options.tmp = Path(name)
+        folder = options.tmp / "study0"
+        for number in range(options.moments):
+            wrong = one(folder, options, chance, number)
+            bad += bool(wrong)
+            if wrong:
+                print(f"moment {number}: {'; '.join(wrong)}", flush=True)
+            # Now and then a new one, as most of a study's begin is passed but once.
+            if chance.random() < 0.3:
+                complete += completed(folder, options)
+                folder = options.tmp / f"study{number + 1}"
+        complete += completed(folder, options)
+        if bad:
+            print((options.tmp / "said").read_text(errors="replace")[-4000:])
+    print(f"{options.moments} moments, {bad} with something lost or left; {complete} completed")
+    return 1 if bad else 0
+
+
+def completed(folder: Path, options: argparse.Namespace) -> bool:
+    """Completes and reads a study; CalledProcessError."""
+    words = command(folder, options.library, options.launches)
+    report = [sys.executable, "-c", MAIN, "report", str(folder)]
+    for each in (words, report):
+        subprocess.run(each, check=True, stdout=subprocess.DEVNULL, timeout=10 * LIMIT)
+    return True
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is to be ended or removed when nearpeak is killed: told to a process that survives it
+(`watcher.py`), which is started once, before the first launch."""
+
+import atexit
+import contextlib
+import os
+import secrets
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from nearpeak.launching import watcher
+
+_LOOKS = 3  # at a new segment: what no process of a launch has mapped by then is not the launch's
+_lock = threading.Lock()
+_process: "subprocess.Popen[bytes] | None" = None
+
+
+def start() -> None:
+    """Start the watcher, if it does not run."""
+    global _process
+    with _lock:
+        if runs():
+            return
+        with contextlib.suppress(OSError):  # without it, what is killed is still sent a signal
+            _process = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-X", "utf8", watcher.__file__],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                env={},
+                start_new_session=True,
+            )
+            atexit.register(_close, _process)
+
+
+def runs() -> bool:
+    """Tell whether the watcher runs."""
+    return _process is not None and _process.poll() is None
+
+
+def pid() -> int | None:
+    """The watcher's process id; None: it does not run."""
+    return None if _process is None else _process.pid
+
+
+def _close(process: "subprocess.Popen[bytes]") -> None:
+    with contextlib.suppress(OSError):
+        process.communicate()
+
+
+def _tell(*words: str) -> None:
+    with _lock, contextlib.suppress(OSError, ValueError):
+        if _process is not None and _process.stdin is not None:
+            _process.stdin.write(os.fsencode(" ".join(words)) + b"\n")
+            _process.stdin.flush()
+
+
+class Segments:
+    """The shared memory in /dev/shm that a launch makes, as its processes are seen to have it."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+        self._before = watcher.own_segments()
+        self._looks: dict[str, int] = {}  # at names that are new
+        self._mine: set[str] = set()
+
+    def look(self) -> None:
+        """See which names are new, and whether a process of the launch has them."""
+        new = []
+        for name, inode in watcher.own_segments().items():
+            if self._before.get(name) != inode and name not in self._mine:
+                self._looks[name] = self._looks.get(name, 0) + 1
+                new += [name] if self._looks[name] <= _LOOKS else []
+        if new:
+            for name in watcher.mapped(watcher.of_launch(self._token)) & {*new}:
+                self._mine.add(name)
+                if "\n" not in name:
+                    _tell("segment", self._token, name)
+
+    def remove(self) -> None:
+        """Remove what is left of them; the launch is over."""
+        watcher.remove_segments(self._mine)
+
+
+@contextlib.contextmanager
+def launch() -> Iterator[tuple[dict[str, str], Segments]]:
+    """Has what a launch leaves ended and removed, also when nearpeak is killed in it. Gives the
+    variables that its processes must have."""
+    start()
+    token = secrets.token_hex(16)
+    segments = Segments(token)
+    _tell("begin", token)
+    try:
+        yield {watcher.VARIABLE: token}, segments
+    finally:
+        segments.remove()
+        _tell("end", token)
+
+
+@contextlib.contextmanager
+def temporary_folder(prefix: str) -> Iterator[Path]:
+    """A private temporary folder, which is removed also when nearpeak is killed. OSError."""
+    start()
+    with tempfile.TemporaryDirectory(prefix=prefix) as folder:
+        listed = "\n" not in folder
+        if listed:
+            _tell("folder", folder)
+        try:
+            yield Path(folder)
+        finally:
+            if listed:
+                _tell("removed", folder)

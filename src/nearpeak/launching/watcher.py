@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A process that ends what nearpeak started, and removes what that left, when nearpeak is killed.
+
+It is this file alone, run as a script: it knows nothing of nearpeak, and sleeps until a line comes
+through its standard input, whose end is that of nearpeak. A launch is known by a token in the
+environment of all its processes, wherever they went in the tree of processes. Lines are:
+
+    begin TOKEN      a launch begins, or has left something that is to be removed
+    segment TOKEN NAME
+                     it has a segment of shared memory in /dev/shm
+    end TOKEN        it is over, and has left nothing
+    folder PATH      a temporary folder was made
+    removed PATH     and removed
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import stat
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+VARIABLE = "NEARPEAK_LAUNCH"
+SHM = "/dev/shm"
+GRACE_SECONDS = 5.0  # for a launcher to end its ranks, remote ones too
+KILL_SECONDS = 10.0  # a process that the kernel holds on to longer than this is left behind
+_POLL_SECONDS = 0.05
+
+
+def processes() -> list[int]:
+    """The ids of all processes that are seen."""
+    return [int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit()]
+
+
+def of_launch(token: str) -> set[int]:
+    """The processes that have a launch's token, and those that these started without it."""
+    wanted = f"{VARIABLE}={token}".encode()
+    parents: dict[int, int] = {}
+    found: set[int] = set()
+    for pid in processes():
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            parents[pid] = _parent(pid)
+            if wanted in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
+                found.add(pid)
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - {os.getpid()}
+
+
+def _parent(pid: int) -> int:
+    """ValueError for what has ended and is not reaped."""
+    state, parent, *_ = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    if state in b"ZX":
+        raise ValueError(pid)
+    return int(parent)
+
+
+def mapped(pids: Iterable[int]) -> set[str]:
+    """The names in /dev/shm that processes have mapped or open, but those that are unlinked."""
+    found: set[str] = set()
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            lines = Path(f"/proc/{pid}/maps").read_text("utf-8", "surrogateescape").split("\n")
+            found.update(_segment(line.partition(f" {SHM}/")[2]) for line in lines)
+            for number in Path(f"/proc/{pid}/fd").iterdir():
+                with contextlib.suppress(OSError):
+                    folder, _, name = str(number.readlink()).rpartition("/")
+                    found.add(_segment(name) if folder == SHM else "")
+    return found - {""}
+
+
+def _segment(name: str) -> str:
+    return "" if name.endswith(" (deleted)") or "/" in name else name
+
+
+def own_segments() -> dict[str, int]:
+    """The files in /dev/shm that are this user's, and their inodes."""
+    found = {}
+    with contextlib.suppress(OSError), os.scandir(SHM) as entries:
+        for entry in entries:
+            with contextlib.suppress(OSError):
+                status = entry.stat(follow_symlinks=False)
+                if stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid():
+                    found[entry.name] = status.st_ino
+    return found
+
+
+def remove_segments(names: Iterable[str]) -> None:
+    """Remove what a launch that is over has left of its segments: not what any process has mapped
+    or open, and nothing of another user."""
+    left = set(names) & own_segments().keys()
+    if left:
+        for name in left - mapped(processes()):
+            with contextlib.suppress(OSError):
+                Path(SHM, name).unlink()
+
+
+def end_launch(token: str, segments: set[str]) -> None:
+    """End all processes of a launch, and remove what they leave."""
+    ends = time.monotonic() + GRACE_SECONDS
+    asked: set[int] = set()
+    while pids := of_launch(token):
+        segments |= mapped(pids)
+        late = time.monotonic() - ends
+        if late > KILL_SECONDS:
+            break
+        for pid in pids if late > 0 else pids - asked:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL if late > 0 else signal.SIGTERM)
+        asked |= pids
+        time.sleep(_POLL_SECONDS)
+    remove_segments(segments)
+
+
+def main() -> None:
+    """Follow standard input to its end, then clean up."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    launches: dict[str, set[str]] = {}
+    folders: dict[str, None] = {}
+    for line in sys.stdin:
+        word, _, rest = line.rstrip("\n").partition(" ")
+        token, _, name = rest.partition(" ")
+        if word == "begin":
+            launches[token] = set()
+        elif word == "segment" and token in launches:
+            launches[token].add(name)
+        elif word == "end":
+            launches.pop(token, None)
+        elif word == "folder":
+            folders[rest] = None
+        elif word == "removed":
+            folders.pop(rest, None)
+    for token, segments in launches.items():
+        end_launch(token, segments)
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

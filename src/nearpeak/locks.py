@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A lock on an open file, also where the file system has none (NFS without a lock daemon, Lustre
+without `-o flock`): there a file beside it names the process that holds it."""
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import secrets
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+SUFFIX = ".held"  # behind the name of the locked file
+POLL_SECONDS = 0.2
+_ATTEMPTS = 5  # to take over from a process that has ended, where others try as well
+
+
+class HeldError(Exception):
+    """Another process has the lock; the message is empty, or names it and says what to do."""
+
+
+class Lock:
+    """A lock that is held until `release`, or until the file is closed where flock works."""
+
+    def __init__(self, opened: int, file: Path) -> None:
+        """`opened`: the descriptor of `file`. HeldError; OSError where nothing can be locked."""
+        self._beside: Path | None = None
+        self._mine = b""
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise HeldError from None
+        except OSError as error:
+            if error.errno not in NO_LOCKS:
+                raise
+            beside = file.with_name(file.name + SUFFIX)
+            self._mine = json.dumps(_myself()).encode()
+            _take(beside, self._mine)
+            self._beside = beside
+
+    def release(self) -> None:
+        """Give the lock back; the locked file is closed by who opened it."""
+        if self._beside is not None and _content(self._beside) == self._mine:
+            self._beside.unlink(missing_ok=True)
+        self._beside = None
+
+
+def acquire(opened: int, file: Path, waiting: Callable[[str], None]) -> Lock:
+    """Wait for a lock. `waiting` is called once where another process has it, with the message of
+    HeldError."""
+    said = False
+    while True:
+        try:
+            return Lock(opened, file)
+        except HeldError as error:
+            if not said:
+                waiting(str(error))
+            said = True
+            time.sleep(POLL_SECONDS)
+
+
+def _take(file: Path, mine: bytes) -> None:
+    """Make the file, which no two processes can, or take it over from one that has ended."""
+    for _ in range(_ATTEMPTS):
+        try:
+            made = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        except FileExistsError:
+            held = _content(file)
+            if held is not None and not _has_ended(held):
+                raise HeldError(_words(file, held)) from None
+            _remove(file, held)
+            continue
+        try:
+            os.write(made, mine)
+        finally:
+            os.close(made)
+        return
+    raise HeldError(f"{file}: other processes try to take it; start again")
+
+
+def _remove(file: Path, ended: bytes | None) -> None:
+    """Remove the file of a process that has ended, but no other that was put there meanwhile."""
+    aside = file.with_name(f"{file.name}.{secrets.token_hex(8)}")
+    with contextlib.suppress(FileNotFoundError):
+        file.rename(aside)
+        if _content(aside) != ended:
+            with contextlib.suppress(FileExistsError):
+                os.link(aside, file)
+        aside.unlink(missing_ok=True)
+
+
+def _content(file: Path) -> bytes | None:
+    """None: it is not there."""
+    try:
+        return file.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _myself() -> dict[str, Any]:
+    return {**_here(), "pid": os.getpid(), "started": _started(os.getpid())}
+
+
+def _here() -> dict[str, Any]:
+    """Where a process id means one process: a host since its start, and its namespace."""
+    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    namespace = Path("/proc/self/ns/pid").stat().st_ino
+    return {"host": socket.gethostname(), "boot": boot, "namespace": namespace}
+
+
+def _started(pid: int) -> str:
+    """When a process began, in ticks since the host's start; empty: there is none."""
+    try:
+        # Behind the name, which may hold anything: fields 3 and on of proc(5).
+        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return "" if fields[0] in "ZX" else fields[19]
+
+
+def _has_ended(held: bytes) -> bool:
+    """Tell whether the process that a file names has ended for sure: one of another host may run,
+    and an empty file is about to be filled."""
+    holder, here = _holder(held), _here()
+    if holder.get("host") != here["host"]:
+        return False
+    if holder.get("boot") != here["boot"]:
+        return True
+    return holder.get("namespace") == here["namespace"] and holder.get("started") != _started(
+        int(holder.get("pid", 0))
+    )
+
+
+def _holder(held: bytes) -> dict[str, Any]:
+    try:
+        holder = json.loads(held)
+        int(holder["pid"])
+    except (ValueError, KeyError, TypeError):
+        return {}
+    return dict(holder)
+
+
+def _words(file: Path, held: bytes) -> str:
+    holder = _holder(held)
+    who = f"process {holder['pid']} of {holder.get('host')}" if holder else "another process"
+    return f"{file} says that {who} has it: if that has ended, remove the file"

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The last look over a published copy: what may be private still, for a person to decide."""
+
+import contextlib
+import getpass
+import re
+import socket
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from nearpeak.folders import home
+from nearpeak.withheld import WITHHELD, secrets_in
+
+SHOWN = 60  # characters of what was found
+_LEAST = 3  # letters of a name that is looked for: shorter ones are parts of words
+_TOKEN = re.compile(r"[^\s\"\\]{30,4096}")  # that may hold a key
+_SAMPLES = b'{"record":"samples"'  # lines of numbers
+# Digests and ids that Nearpeak writes are none.
+_OWN = re.compile(r'"(?:study|id)": ?"[0-9a-f-]{16,64}"|(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])')
+_LOOKED_FOR = {
+    "e-mail": re.compile(
+        r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){0,8}\.[A-Za-z]{2,24}\b"
+    ),
+    "IPv4 address": re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.])"),
+    "IPv4 address in hexadecimal": re.compile(
+        r"\b0x(?:0a|ac1|c0a8)[0-9a-fA-F]{4,6}\b", re.IGNORECASE
+    ),
+    "IPv6 address": re.compile(
+        r"(?<![\w:.])(?:(?:[0-9a-fA-F]{1,4}:){4,7}[0-9a-fA-F]{1,4}"
+        r"|(?:[0-9a-fA-F]{1,4}:){1,6}:[0-9a-fA-F:]{0,20}|::[0-9a-fA-F:]{3,20})(?![\w:])"
+    ),
+    "MAC address": re.compile(
+        r"\b(?:[0-9a-fA-F]{2}[:-]){5}[0-9a-fA-F]{2}\b|\b(?:[0-9a-fA-F]{4}\.){2}[0-9a-fA-F]{4}\b"
+    ),
+    "UUID": re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b"),
+    "long number": re.compile(r"(?<![\w.-])[0-9a-fA-F]{12,64}(?![\w.-])"),
+    "job": re.compile(
+        r"\b\w*JOB_?ID\w{0,9}[= ]\d+|\b\d{4,12}\.(?!\d)[A-Za-z][\w-]*(?:\.[\w-]+)+", re.IGNORECASE
+    ),
+    "account": re.compile(
+        r"\b\w*(?:ACCOUNT|PROJECT)\w{0,9}=(?!(?:value|word|user)\d)[\w-]+|\b[ug]id=\d+\(\w+\)",
+        re.IGNORECASE,
+    ),
+    "home": re.compile(
+        r"/(?:home|users|Users|u)/(?!user\d+\b|dir\d+\b)[\w.-]+|(?<![\w/])~\w+(?=/)"
+    ),
+    "user of a domain": re.compile(r"\b[A-Z]{2,15}\\\\\w+|\bCN=[\w ]+"),
+}
+# What looks so and is none: a time of day, a PCI address, an address of this host, and numbers.
+_NONE = re.compile(
+    r"\d\d:\d\d:\d\d|[0-9a-fA-F]{4,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}(?:\.\d)?|127\.0\.0\.1|0\.0\.0\.0"
+    r"|0x0*[0-9a-f]{1,4}|\d{12,20}|~user\d+|[\w.+@-]+\.(?:toml|so(?:\.\d+)*)"
+)
+
+
+class Doubt(NamedTuple):
+    """Something in a copy that may be private."""
+
+    file: str  # in the copy
+    line: int  # the first that has it
+    what: str
+    text: str
+    places: int
+
+
+def look(folder: Path, private: Iterable[str] = ()) -> list[Doubt]:
+    """What may be private in the files of a copy. `private`: names that were to be replaced; those
+    of the user and the host that look are added."""
+    patterns = {**_LOOKED_FOR, **_own_names(private)}
+    found: dict[tuple[str, str], Doubt] = {}
+    for file in sorted(each for each in folder.rglob("*") if each.is_file()):
+        name = str(file.relative_to(folder))
+        with file.open("rb") as lines:
+            for number, line in enumerate(lines, start=1):
+                if line.startswith(_SAMPLES):
+                    continue
+                for what, text in _in_line(line.decode(errors="replace"), patterns):
+                    before = found.get((what, text))
+                    places = before.places + 1 if before else 1
+                    first = before or Doubt(name, number, what, text, 1)
+                    found[what, text] = first._replace(places=places)
+    return list(found.values())
+
+
+def _own_names(private: Iterable[str]) -> dict[str, re.Pattern[str]]:
+    names = {"host": {socket.gethostname().partition(".")[0]}, "name": {*private}}
+    with contextlib.suppress(OSError, KeyError):
+        names["user"] = {getpass.getuser(), home().name} - {"root"}
+    return {
+        f"name of {what}" if what != "name" else "hidden word": re.compile(
+            r"(?<![A-Za-z0-9])(?i:" + "|".join(map(re.escape, sorted(found))) + r")(?![A-Za-z0-9])"
+        )
+        for what, words in names.items()
+        if (found := {word for word in words if len(word) >= _LEAST and word != "root"})
+    }
+
+
+def _in_line(line: str, patterns: dict[str, re.Pattern[str]]) -> Iterator[tuple[str, str]]:
+    line = _OWN.sub('""', line)
+    for what, pattern in patterns.items():
+        for found in pattern.finditer(line):
+            if not _NONE.fullmatch(found[0]):
+                yield what, found[0][:SHOWN]
+    for token in _TOKEN.findall(line):
+        for secret in secrets_in(token):
+            if secret != WITHHELD:
+                yield "key", f"{secret[:SHOWN]}"

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which variables keep their values in a published copy: those of known names whose values tell
+nothing secret, and values that anybody may have."""
+
+import functools
+import re
+from collections.abc import Iterator, Mapping
+from importlib import resources
+from typing import Any
+
+from nearpeak.libraries import given, settings, tunables
+from nearpeak.libraries.families import all_families
+from nearpeak.machine.doctor import NO_SETTINGS, SETTINGS
+from nearpeak.withheld import WITHHELD, is_secret_name, secrets_in
+
+FIELDS = ("env", "environment")  # in what nearpeak writes: mappings of names to values
+_KNOWN = (
+    *(
+        "PATH",
+        "LD_LIBRARY_PATH",
+        "LD_PRELOAD",
+        "LIBRARY_PATH",
+        "TMPDIR",
+        "HOSTNAME",
+        "USER",
+        "HOME",
+    ),
+    *("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "CUDA_MODULE_LOADING", "CUDA_LAUNCH_BLOCKING"),
+    *("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"),
+)
+_KNOWN_PREFIXES = ("OMP_", "CUDA_MPS_", "NEARPEAK_")
+# Numbers with a unit, and words that turn something on and off.
+_PLAIN = re.compile(
+    r"[+-]?\d{1,9}(\.\d{1,6})?([kmgt]i?)?(b|bps|us|ms|s|%)?"
+    r"|y|n|yes|no|on|off|true|false|try|auto|none|always|never|default|inf|all|min|max|",
+    re.IGNORECASE,
+)
+# A path, or a list of them, whose parts are replaced as in any text.
+_PATHS = re.compile(r"/[^\s:]*(:/[^\s:]*)*:?")
+
+
+@functools.cache
+def known_names() -> frozenset[str]:
+    """Names of variables that Nearpeak knows: of tunables, of named settings, of what launches are
+    given, and of installations."""
+    names = {*_KNOWN, *NO_SETTINGS}
+    for file in resources.files(tunables).iterdir():
+        if file.name.endswith(".toml"):
+            for tunable in tunables.of_component(file.name.removesuffix(".toml")):
+                names |= {tunable.name, *tunable.with_}
+    for family in all_families():
+        for each in settings.known(family).values():
+            names |= {*each.env, *each.unset}
+    for occasions in given.reasons().values():
+        for reasons in occasions.values():
+            names |= reasons.keys()
+    return frozenset(names)
+
+
+def may_stay(name: str, value: str) -> bool:
+    """Tell whether the value of a variable may stand in a copy, but for what is private in any
+    text."""
+    if value == WITHHELD or _PLAIN.fullmatch(value):
+        return value == WITHHELD or not is_secret_name(name)
+    if is_secret_name(name) or secrets_in(value):
+        return False
+    if name in known_names() or name.startswith(_KNOWN_PREFIXES):
+        return True
+    return name.startswith(SETTINGS) and _PATHS.fullmatch(value) is not None
+
+
+def variables(value: Any) -> Iterator[tuple[str, str]]:
+    """The variables of all mappings of names to values, wherever they are."""
+    if isinstance(value, list):
+        if not (value and isinstance(value[0], float)):  # samples
+            for each in value:
+                yield from variables(each)
+    elif isinstance(value, dict):
+        for name, each in value.items():
+            if name in FIELDS and isinstance(each, Mapping):
+                yield from ((k, v) for k, v in each.items() if isinstance(v, str))
+            else:
+                yield from variables(each)

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What launches leave is ended and removed, also when nearpeak is killed in them."""
+
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from nearpeak.launching import watched, watcher
+from nearpeak.launching.process import run_tree
+
+LIMIT = 60  # seconds for what hangs
+# A launcher that ignores SIGTERM, and whose rank is in a session of its own, and has a segment.
+STUBBORN = """
+import mmap, os, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if os.fork() == 0:
+    os.setsid()
+segment = os.open("/dev/shm/" + sys.argv[2] + str(os.getpid()), os.O_RDWR | os.O_CREAT, 0o600)
+os.ftruncate(segment, 4096)
+kept = mmap.mmap(segment, 4096)
+os.close(segment)
+with open(sys.argv[1], "a") as told:
+    told.write(str(os.getpid()) + "\\n")
+while True:
+    time.sleep(600)
+"""
+KILLED = """
+import sys
+from pathlib import Path
+from nearpeak.launching.process import run_tree
+from nearpeak.launching.watched import temporary_folder
+stubborn, told, name, folder = sys.argv[1:]
+with temporary_folder("nearpeak-run-") as temporary:
+    Path(folder).write_text(str(temporary))
+    run_tree([sys.executable, "-c", stubborn, told, name], env={}, log=Path(told + ".log"),
+             limit_seconds=600)
+"""
+
+
+def waited_for(condition: Callable[[], bool]) -> bool:
+    ends = time.monotonic() + LIMIT
+    while not condition():
+        if time.monotonic() > ends:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+@pytest.fixture
+def name() -> Iterator[str]:
+    """The beginning of the names of a test's segments."""
+    name = f"nearpeak-test-{secrets.token_hex(6)}-"
+    yield name
+    for file in Path(watcher.SHM).glob(f"{name}*"):
+        file.unlink()
+
+
+def segments(name: str) -> list[Path]:
+    return list(Path(watcher.SHM).glob(f"{name}*"))
+
+
+def pids(file: Path) -> list[int]:
+    return [int(line) for line in file.read_text().split()] if file.exists() else []
+
+
+def test_nothing_outlives_a_nearpeak_that_is_killed(tmp_path: Path, name: str) -> None:
+    told, folder = tmp_path / "told", tmp_path / "folder"
+    argv = [sys.executable, "-c", KILLED, STUBBORN, str(told), name, str(folder)]
+    with subprocess.Popen(argv) as nearpeak:
+        assert waited_for(lambda: len(pids(told)) == 2)
+        assert len(segments(name)) == 2
+        nearpeak.send_signal(signal.SIGKILL)
+    assert waited_for(lambda: not any(map(psutil.pid_exists, pids(told))))
+    assert waited_for(lambda: not segments(name))
+    assert waited_for(lambda: not Path(folder.read_text()).exists())
+
+
+def test_what_a_launch_left_in_shared_memory_is_removed(tmp_path: Path, name: str) -> None:
+    """But not what another process had before, or makes beside it."""
+    told = tmp_path / "told"
+    before, beside = (Path(watcher.SHM, f"{name}{word}") for word in ("before", "beside"))
+    before.touch()
+
+    def seen() -> bool:
+        beside.touch()
+        return len(pids(told)) == 2 and len(segments(name)) == 4
+
+    looks = [0]
+
+    def stop() -> bool:
+        looks[0] += seen()
+        return looks[0] > 1  # it was looked at in between
+
+    run_tree(
+        [sys.executable, "-c", STUBBORN, str(told), name],
+        env={},
+        log=tmp_path / "log",
+        limit_seconds=LIMIT,
+        grace_seconds=0.2,
+        stop=stop,
+    )
+    assert looks[0] > 1
+    assert sorted(segments(name)) == sorted([before, beside])
+
+
+def test_what_a_process_has_mapped_is_not_removed(tmp_path: Path, name: str) -> None:
+    told = tmp_path / "told"
+    argv = [sys.executable, "-c", STUBBORN, str(told), name]
+    with subprocess.Popen(argv, start_new_session=True):
+        try:
+            assert waited_for(lambda: len(pids(told)) == 2)
+            mine = [each.name for each in segments(name)]
+            watcher.remove_segments(mine)
+            assert sorted(each.name for each in segments(name)) == sorted(mine)
+        finally:
+            for pid in pids(told):
+                os.kill(pid, signal.SIGKILL)
+    assert waited_for(lambda: not any(map(psutil.pid_exists, pids(told))))
+    watcher.remove_segments(mine)
+    assert segments(name) == []
+
+
+def test_the_processes_of_a_launch_are_known_by_its_token() -> None:
+    token = secrets.token_hex(16)
+    code = (
+        "import os, subprocess; subprocess.run(['sleep', '600'], env={'PATH': os.environ['PATH']})"
+    )
+    env = {**os.environ, watcher.VARIABLE: token}
+    with subprocess.Popen([sys.executable, "-c", code], env=env) as process:
+        try:  # with the one whose environment lacks it
+            assert waited_for(lambda: len(watcher.of_launch(token)) == 2)
+            assert process.pid in watcher.of_launch(token)
+            assert watcher.of_launch(token[:-1]) == set()
+        finally:
+            for pid in watcher.of_launch(token):
+                os.kill(pid, signal.SIGKILL)
+
+
+def test_one_watcher_serves_all_launches(tmp_path: Path) -> None:
+    numbers = set()
+    for _ in range(2):
+        run_tree(["true"], env={"PATH": os.environ["PATH"]}, log=tmp_path / "log", limit_seconds=60)
+        numbers.add(watched.pid())
+    assert len(numbers) == 1
+    assert None not in numbers
+
+
+def test_a_temporary_folder_is_removed() -> None:
+    with watched.temporary_folder("nearpeak-run-") as folder:
+        assert folder.is_dir()
+        assert folder.name.startswith("nearpeak-run-")
+    assert not folder.exists()
