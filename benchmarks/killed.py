@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kills studies with SIGKILL at random moments, resumes them, and looks for what was lost or left.
+"""Kills runs with SIGKILL at random moments, resumes them, and looks for what was lost or left.
 
-    python benchmarks/killed.py [--moments 100] [--library mpich] [--seed 1] [--tmp DIR]
+    python benchmarks/killed.py [--command study] [--moments 100] [--library mpich] [--seed 1]
+    python benchmarks/killed.py --command nodes --hosts a,b,c --remote-shell SHELL
 
-A small study in host memory is begun in a folder of its own. Each moment kills the process that
-measures, of a new study or of one that is resumed, after a random time up to twice what a launch
-takes. Then nothing that it started may run, nothing may be left in its temporary folder or in
-/dev/shm, every record that stood in records.jsonl must stand there still, and the next one must
-resume it. In the end the study is completed and read. It asserts no time. Exit status 1: something
-was lost or left.
+A small study, tune, conform or nodes in host memory is begun in a folder of its own. Each moment
+kills the process that measures, of a new run or of one that is resumed, after a random time up to
+twice what a launch takes. Then nothing that it started may run, nothing may be left in its
+temporary folder or in /dev/shm, every record that stood in its journals must stand there still, and
+the next one must resume it. In the end the run is completed and reported. It asserts no time. Exit
+status 1: something was lost or left.
 """
 
 import argparse
@@ -28,22 +29,37 @@ SPAN = 8.0  # seconds up to which a moment is chosen
 MAIN = "from nearpeak.cli.main import main; main()"
 
 
-def command(folder: Path, library: str, launches: int) -> list[str]:
-    """The study's, or that which resumes it: as a job script does, by the plan."""
-    words = [sys.executable, "-c", MAIN, "study", "-o", str(folder)]
-    if (folder / "plan.json").exists():
+# What begins each run, and the file that says that it has begun.
+BEGIN = {
+    "study": (
+        "--benchmark latency --sizes 8,4096 --launches 8 --slot-ms 2",
+        "plan.json",
+    ),
+    "conform": ("--quick --operations latency,put,allreduce --buffers H,H", "conform.jsonl"),
+    "tune": ("--for latency:8 --budget 20s", "tune.jsonl"),
+    "nodes": ("--slot-ms 2 --launches 4", "nodes.jsonl"),
+}
+BAD = {"conform": 1, "nodes": 1}  # their status where something of the library is bad
+HOST_PATH = ("--path", "host-host same-numa")
+
+
+def command(folder: Path, options: argparse.Namespace) -> list[str]:
+    """The run's, or that which resumes it: as a job script does, by what says that it has begun."""
+    begin, file = BEGIN[options.command]
+    words = [sys.executable, "-c", MAIN, options.command, "-o", str(folder)]
+    if (folder / file).exists() and (folder / file).stat().st_size:
         return [*words, "--resume"]
-    study = ["--mpi", library, "--benchmark", "latency", "--sizes", "8,4096"]
-    return [
-        *words,
-        *study,
-        "--paths",
-        "host-host same-numa",
-        "--launches",
-        str(launches),
-        "--slot-ms",
-        "2",
-    ]
+    words += ["--mpi", options.library, *begin.split()]
+    if options.command in ("study", "tune"):
+        words += HOST_PATH
+    if options.hosts:
+        words += ["--hosts", options.hosts, "--remote-shell", options.remote_shell]
+    return words
+
+
+def journals(folder: Path) -> dict[Path, bytes]:
+    """What stands in the journals of a run."""
+    return {file: file.read_bytes() for file in folder.rglob("*.jsonl")}
 
 
 def marked(mark: str) -> set[int]:
@@ -67,15 +83,14 @@ def wait_until_none(mark: str) -> set[int]:
 
 
 def one(folder: Path, options: argparse.Namespace, chance: random.Random, number: int) -> list[str]:
-    """Kills one, and says what was lost or left."""
+    """Kills one run, and says what was lost or left."""
     mark = f"{os.getpid()}-{number}"
     temporary = options.tmp / f"t{number}"
     temporary.mkdir()
-    file = folder / "records.jsonl"
     segments: set[str] = set()
     with (options.tmp / "said").open("ab") as said:
         process = subprocess.Popen(
-            command(folder, options.library, options.launches),
+            command(folder, options),
             env={**os.environ, "KILLED_BY": mark, "TMPDIR": str(temporary)},
             stdout=said,
             stderr=said,
@@ -84,19 +99,20 @@ def one(folder: Path, options: argparse.Namespace, chance: random.Random, number
             process.wait(chance.uniform(0, SPAN))
         except subprocess.TimeoutExpired:
             segments = watcher.mapped(marked(mark))
-            before = file.read_bytes() if file.exists() else b""
+            before = journals(folder)
             process.send_signal(signal.SIGKILL)
             process.wait()
         else:
-            before = file.read_bytes() if file.exists() else b""
+            before = journals(folder)
     wrong = []
-    if process.returncode not in (-signal.SIGKILL, 0):
+    if process.returncode not in (-signal.SIGKILL, 0, BAD.get(options.command, 0)):
         wrong.append(f"ended with {process.returncode}")
     if left := wait_until_none(mark):
         wrong.append(f"running: {sorted(left)}")
-    after = file.read_bytes() if file.exists() else b""
-    if not after.startswith(before):
-        wrong.append("records.jsonl lost what it had")
+    after = journals(folder)
+    for file, content in before.items():
+        if not after.get(file, b"").startswith(content):
+            wrong.append(f"{file.name} lost what it had")
     ends = time.monotonic() + LIMIT / 10  # the watcher has no mark
     while time.monotonic() < ends and (
         [*temporary.iterdir()] or segments & watcher.own_segments().keys()
@@ -111,9 +127,11 @@ def one(folder: Path, options: argparse.Namespace, chance: random.Random, number
 def main() -> int:
     """The exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--command", choices=BEGIN, default="study")
     parser.add_argument("--moments", type=int, default=100)
     parser.add_argument("--library", default="mpich")
-    parser.add_argument("--launches", type=int, default=8)
+    parser.add_argument("--hosts")
+    parser.add_argument("--remote-shell", default="ssh")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--tmp", type=Path)
     options = parser.parse_args()
@@ -121,7 +139,7 @@ def main() -> int:
     bad = complete = 0
     with tempfile.TemporaryDirectory(prefix="killed-", dir=options.tmp) as name:
         options.tmp = Path(name)
-        folder = options.tmp / "study0"
+        folder = options.tmp / "run0"
         for number in range(options.moments):
             wrong = one(folder, options, chance, number)
             bad += bool(wrong)
@@ -130,7 +148,7 @@ def main() -> int:
             # Now and then a new one, as most of a study's begin is passed but once.
             if chance.random() < 0.3:
                 complete += completed(folder, options)
-                folder = options.tmp / f"study{number + 1}"
+                folder = options.tmp / f"run{number + 1}"
         complete += completed(folder, options)
         if bad:
             print((options.tmp / "said").read_text(errors="replace")[-4000:])
@@ -139,11 +157,14 @@ def main() -> int:
 
 
 def completed(folder: Path, options: argparse.Namespace) -> bool:
-    """Completes and reads a study; CalledProcessError."""
-    words = command(folder, options.library, options.launches)
+    """Completes and reports a run; RuntimeError where that fails."""
     report = [sys.executable, "-c", MAIN, "report", str(folder)]
-    for each in (words, report):
-        subprocess.run(each, check=True, stdout=subprocess.DEVNULL, timeout=10 * LIMIT)
+    for words in (command(folder, options), report):
+        done = subprocess.run(
+            words, check=False, capture_output=True, text=True, timeout=10 * LIMIT
+        )
+        if done.returncode not in (0, BAD.get(options.command, 0)):
+            raise RuntimeError(f"{words}: {done.returncode}: {done.stderr[-2000:]}")
     return True
 
 

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Secrets in variables, made up here."""
 
+from pathlib import Path
+
 import pytest
 
+from nearpeak.libraries import tunables
 from nearpeak.withheld import WITHHELD, is_secret_name, recordable, secrets_in, withhold
 
 BASE64 = "QWxhZGRpbjpvcGVuIHNlc2FtZSBhbmQgbW9yZSB0aGFuIHRoYXQ"
@@ -34,6 +37,9 @@ def test_secret_names(name: str) -> None:
         ("I_MPI_ROOT", "/opt/intel/oneapi/mpi/2021.19"),
         ("UCX_NET_DEVICES", "mlx5_0:1,mlx5_1:1"),
         ("OMPI_MCA_mca_base_env_list", "UCX_TLS=rc;X"),
+        ("UCX_RKEY_PTR_SEG_SIZE", "512K"),
+        ("NCCL_IB_PKEY", "1"),
+        ("MV2_SMP_BYPASS", "1"),
     ],
 )
 def test_what_is_no_secret_is_recorded(name: str, value: str) -> None:
@@ -68,3 +74,14 @@ def test_time_grows_with_length() -> None:
     """A value of a mebibyte that almost matches ends."""
     for unit in ("eyJaaaaa.", "a=", "-----BEGIN A-----", "://a:", "aA1", "?a=&", "sk-"):
         secrets_in(unit * ((1 << 17) // len(unit)))
+
+
+def test_no_setting_that_is_worth_a_try_is_withheld() -> None:
+    folder = Path(tunables.__file__).parent
+    names = {
+        tunable.name
+        for file in folder.glob("*.toml")
+        for tunable in tunables.of_component(file.stem)
+    }
+    assert names
+    assert not {name for name in names if is_secret_name(name)}

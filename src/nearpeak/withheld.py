@@ -7,9 +7,10 @@ from collections.abc import Mapping
 
 WITHHELD = "(withheld)"  # in a secret's place
 # In names of variables, in capitals or not: MCA's are lower case. The last three are keys with
-# which the processes of a job know each other, and where a user's files are.
+# which the processes of a job know each other, and where a user's files are. The keys of memory and
+# of partitions of InfiniBand (UCX_RKEY_PTR_SEG_SIZE, NCCL_IB_PKEY) are none.
 _NAMES = re.compile(
-    "KEY|SECRET|TOKEN|PASS|CRED|COOKIE|AUTH|PRIVATE|BEARER|SIGNATURE|UUID|PRECONDITION|_WDIR",
+    "(?<!_[RPLM])KEY|SECRET|TOKEN|(?<!BY)PASS|CRED|COOKIE|AUTH|PRIVATE|BEARER|SIGNATURE|UUID|PRECONDITION|_WDIR",
     re.IGNORECASE,
 )
 # A name in a list of variables, as mca_base_env_list has it: `NAME=value;NAME2=value`.

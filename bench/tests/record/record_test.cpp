@@ -91,6 +91,7 @@ TEST_CASE("problems name the first bad byte, or why nothing was measured") {
 
 TEST_CASE("the environment is recorded by name, and never a secret") {
   const char* const variables[] = {"UCX_TLS=tcp",
+                                   "UCX_RKEY_PTR_SEG_SIZE=512K",
                                    "HOME=/root",
                                    "PMIX_SERVER_TOKEN=x",
                                    "OMPI_MCA_btl=a=b",
@@ -102,7 +103,9 @@ TEST_CASE("the environment is recorded by name, and never a secret") {
                                    "OMPI_MCA_mca_base_env_list=AWS_secret_ACCESS=x;X",
                                    nullptr};
   const auto found = relevant_environment(variables);
-  CHECK(found == std::map<std::string, std::string>{{"UCX_TLS", "tcp"}, {"OMPI_MCA_btl", "a=b"}});
+  CHECK(found == std::map<std::string, std::string>{{"UCX_TLS", "tcp"},
+                                                    {"UCX_RKEY_PTR_SEG_SIZE", "512K"},
+                                                    {"OMPI_MCA_btl", "a=b"}});
 }
 
 TEST_CASE("a file that cannot be written is said so") {

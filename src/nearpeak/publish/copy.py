@@ -5,7 +5,7 @@ what is private in it.
 The digests of a study's copy are those of its own lines, and its first record says that it is one.
 """
 
-import os
+import secrets
 import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -366,9 +366,10 @@ def _digests(study: _Study, names: Names) -> Iterator[tuple[str, str]]:
 def _write(output: Path, files: dict[Path, bytes]) -> None:
     """Makes the folder whole, or not at all; UserError."""
     output = output.resolve()
-    temporary = output.with_name(f".{output.name}.{os.getpid()}")
+    temporary = output.with_name(f".{output.name}.{secrets.token_hex(8)}")
     try:
         try:
+            temporary.mkdir(0o755)
             for where, data in files.items():
                 file = temporary / where
                 file.parent.mkdir(parents=True, exist_ok=True)
