@@ -22,7 +22,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from nearpeak.launching import watcher
+from nearpeak.watch import watcher
 
 LIMIT = 120.0  # seconds for what hangs: to end, and to complete
 SPAN = 8.0  # seconds up to which a moment is chosen

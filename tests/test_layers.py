@@ -24,6 +24,7 @@ LAYERS = [
         "numbers",
         "schemas",
         "signals",
+        "watch",
         "withheld",
     },
     {"terms", "owners"},

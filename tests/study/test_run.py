@@ -11,7 +11,7 @@ import psutil
 import pytest
 
 from nearpeak.journal import CannotWriteError
-from nearpeak.launching import mps, process, watched
+from nearpeak.launching import mps, process
 from nearpeak.launching.program_records import EnvironmentRecord, SamplesRecord
 from nearpeak.libraries.families import natives
 from nearpeak.machine import allocation
@@ -23,6 +23,7 @@ from nearpeak.study.plan import LaunchId, Spare
 from nearpeak.study.records import LaunchRecord, LeftOutRecord, TakenUpRecord
 from nearpeak.study.state import State, linked
 from nearpeak.terms.sizes import format_seconds
+from nearpeak.watch import watched
 
 
 def samples_of(study: Any, launch: int) -> list[SamplesRecord]:

@@ -24,7 +24,7 @@ from nearpeak.cli import (
     warn,
 )
 from nearpeak.errors import UserError
-from nearpeak.launching.watched import temporary_folder
+from nearpeak.watch.watched import temporary_folder
 
 LAUNCH_LIMIT = "2m"
 # Options of a program that then measures nothing and has no records. To solve may take long.

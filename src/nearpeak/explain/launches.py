@@ -16,7 +16,6 @@ from nearpeak.explain.budget import Windows
 from nearpeak.explain.events import Seen, Unreadable, read
 from nearpeak.launching import programs
 from nearpeak.launching.program_records import SamplesRecord
-from nearpeak.launching.watched import temporary_folder
 from nearpeak.libraries.build import build_explain
 from nearpeak.libraries.families import natives
 from nearpeak.libraries.launch import join_paths, shell_line
@@ -26,6 +25,7 @@ from nearpeak.study.single_launch import LIMIT_SECONDS, LaunchFailed, Measured, 
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.buffers import needs_gpu, turned
 from nearpeak.terms.sizes import format_bytes
+from nearpeak.watch.watched import temporary_folder
 
 LAUNCHES = 3  # without the microscope and with it, in turn: as many as give a range
 MOST_BYTES, MOST_BYTES_OF_ALL = 128 << 20, 1 << 30  # of the events of a rank, and of all ranks

@@ -16,7 +16,6 @@ from nearpeak.launching.interrupts import Interrupt
 from nearpeak.launching.places import NO_PLACE, Wanted, misplaced
 from nearpeak.launching.process import run_tree
 from nearpeak.launching.program_records import EnvironmentRecord
-from nearpeak.launching.watched import temporary_folder
 from nearpeak.libraries.library import CommandLine
 from nearpeak.numbers import printable
 from nearpeak.terms.logs import (
@@ -29,6 +28,7 @@ from nearpeak.terms.logs import (
     crash_words,
     last_words,
 )
+from nearpeak.watch.watched import temporary_folder
 
 NOT_SOLVED = "# NOT SOLVED"  # what bench/app/laplace.cpp says
 

@@ -16,7 +16,6 @@ import msgspec
 
 from nearpeak.files import make_private, write_whole
 from nearpeak.folders import cache
-from nearpeak.launching import watched
 from nearpeak.launching.process import run_tree
 from nearpeak.libraries.launchers import srun
 from nearpeak.machine import allocation
@@ -25,6 +24,7 @@ from nearpeak.machine.doctor import examine
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.tree import format_list
 from nearpeak.terms.logs import last_words
+from nearpeak.watch import watched
 
 SECONDS = 60.0  # for a host to describe itself
 AT_ONCE = 16  # hosts that are called at the same time

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import psutil
 
-from nearpeak.launching import watched
+from nearpeak.watch import watched
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36

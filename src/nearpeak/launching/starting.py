@@ -16,7 +16,6 @@ from nearpeak.launching.places import NO_PLACE
 from nearpeak.launching.process import run_tree
 from nearpeak.launching.program_records import EnvironmentRecord, written
 from nearpeak.launching.programs import describe_library
-from nearpeak.launching.watched import temporary_folder
 from nearpeak.libraries import launchers
 from nearpeak.libraries.discover import SRUN
 from nearpeak.libraries.families import all_families, is_native
@@ -27,6 +26,7 @@ from nearpeak.machine.machine import Machine
 from nearpeak.numbers import listed
 from nearpeak.terms.logs import NOTHING_SAID, crash_words, last_words
 from nearpeak.terms.path import DataPath
+from nearpeak.watch.watched import temporary_folder
 
 TRIAL_SECONDS = 20.0  # for a rank on each host to start and to exchange a message
 MOST_NAMED = 4  # hosts

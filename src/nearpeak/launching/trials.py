@@ -16,13 +16,13 @@ import msgspec
 
 from nearpeak.launching import process
 from nearpeak.launching.growing import GrowingLines
-from nearpeak.launching.watched import temporary_folder
 from nearpeak.libraries.launch import shell_line
 from nearpeak.libraries.library import CommandLine
 from nearpeak.terms.logs import FAILED, OWN, WRONG_DATA, crash_words, last_words
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED, Status
 from nearpeak.terms.sizes import format_sizes
 from nearpeak.terms.trials import DATA, PLAIN, BadEnd, Outcome, TrialCase
+from nearpeak.watch.watched import temporary_folder
 
 LIMIT_SECONDS = 60.0  # without a line from a job: then the case that it is at hangs
 SIZES = (8, 64 << 10, 4 << 20)

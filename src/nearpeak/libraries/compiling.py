@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from nearpeak.terms.sizes import format_seconds
+from nearpeak.watch import watched
 
 LOOK_SECONDS = 0.5
 TELL_SECONDS = 30.0  # between two lines, where there is no terminal
@@ -33,11 +34,15 @@ def run_shown(
     title = harmless(f"Compiling {what}")
     status = 0
     print(f"{title}: needed once, and takes a minute or more", file=sys.stderr, flush=True)
-    with console.status(Text("")) as line, log.open("wb") as output:
+    with (
+        console.status(Text("")) as line,
+        log.open("wb") as output,
+        watched.launch() as (marks, _),  # else a compiler would outlive a nearpeak that is killed
+    ):
         for command in commands:
             with subprocess.Popen(
                 command,
-                env=environment,
+                env={**environment, **marks},
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

@@ -18,7 +18,6 @@ from nearpeak.launching.interrupts import Interrupt
 from nearpeak.launching.places import NO_PLACE, Wanted, misplaced, wanted_at
 from nearpeak.launching.process import run_tree
 from nearpeak.launching.program_records import EnvironmentRecord
-from nearpeak.launching.watched import temporary_folder
 from nearpeak.libraries.library import Library, Settings
 from nearpeak.machine.machine import Machine
 from nearpeak.nodes import plan, suspects
@@ -29,6 +28,7 @@ from nearpeak.terms.buffers import HOST
 from nearpeak.terms.logs import crash_words, last_words
 from nearpeak.terms.path import DataPath
 from nearpeak.terms.sizes import format_seconds
+from nearpeak.watch.watched import temporary_folder
 
 LOGS = "logs"
 NO_TIME = "the job has no time left for it"

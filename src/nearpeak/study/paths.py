@@ -11,7 +11,6 @@ from collections.abc import Sequence
 import msgspec
 
 from nearpeak.errors import UserError, closest
-from nearpeak.launching import watched
 from nearpeak.launching.hosts import is_here
 from nearpeak.machine import allocation
 from nearpeak.machine.machine import Machine
@@ -22,6 +21,7 @@ from nearpeak.study.variants import unfit
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.buffers import Ends, rank_ends
 from nearpeak.terms.path import DataPath, NoPath
+from nearpeak.watch import watched
 
 HOST_SECONDS = 20.0  # for a host to answer
 _SO_MANY = re.compile(r"(?:host|gpu) x(\d{1,6})(?: \d{1,5}-nodes| gpu-support)?", re.ASCII)

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from nearpeak.launching import watcher
+from nearpeak.watch import watcher
 
 _LOOKS = 3  # at a new segment: what no process of a launch has mapped by then is not the launch's
 _lock = threading.Lock()

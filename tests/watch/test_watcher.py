@@ -13,8 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from nearpeak.launching import watched, watcher
 from nearpeak.launching.process import run_tree
+from nearpeak.watch import watched, watcher
 
 LIMIT = 60  # seconds for what hangs
 # A launcher that ignores SIGTERM, and whose rank is in a session of its own, and has a segment.
@@ -36,7 +36,7 @@ KILLED = """
 import sys
 from pathlib import Path
 from nearpeak.launching.process import run_tree
-from nearpeak.launching.watched import temporary_folder
+from nearpeak.watch.watched import temporary_folder
 stubborn, told, name, folder = sys.argv[1:]
 with temporary_folder("nearpeak-run-") as temporary:
     Path(folder).write_text(str(temporary))
@@ -81,6 +81,22 @@ def test_nothing_outlives_a_nearpeak_that_is_killed(tmp_path: Path, name: str) -
     assert waited_for(lambda: not any(map(psutil.pid_exists, pids(told))))
     assert waited_for(lambda: not segments(name))
     assert waited_for(lambda: not Path(folder.read_text()).exists())
+
+
+COMPILES = """
+import os, sys
+from pathlib import Path
+from nearpeak.libraries.compiling import run_shown
+build = ["sh", "-c", "sleep 600 & echo $! $$ > pids; wait"]
+run_shown("all", [build], dict(os.environ), Path("log"))
+"""
+
+
+def test_no_compiler_outlives_a_nearpeak_that_is_killed(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", COMPILES], cwd=tmp_path) as nearpeak:
+        assert waited_for(lambda: len(pids(tmp_path / "pids")) == 2)
+        nearpeak.send_signal(signal.SIGKILL)
+    assert waited_for(lambda: not any(map(psutil.pid_exists, pids(tmp_path / "pids"))))
 
 
 def test_what_a_launch_left_in_shared_memory_is_removed(tmp_path: Path, name: str) -> None:
