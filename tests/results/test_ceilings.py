@@ -515,6 +515,25 @@ def test_there_is_one_ceiling_where_a_library_can_attain_it(make_study: MakeStud
     assert cell.by_library == cell.ceiling
 
 
+@pytest.mark.parametrize(("trials", "told"), [(1, False), (2, True)])
+def test_what_a_library_can_attain_by_short_trials_is_marked(
+    make_study: MakeStudy, trials: int, told: bool
+) -> None:
+    study = make_study()
+    for block in range(4):
+        study.ceiling(block, {("bw", "one", 8): 8.0, ("bw", "all", 8): 10.0})
+        for record in study.records[-3:]:
+            if getattr(record, "method", "") == "all":
+                record.needs = ["gpu"]
+            elif getattr(record, "method", "") == "one":
+                record.trial = block < trials
+        study.launch(block, "alpha", "bw", {8: 1.0})
+    results = study.results()
+    (point,), (headline,) = results.ceilings, results.headlines
+    assert (point.attainable.by_trials, headline.attainable.by_trials) == (told, told)
+    assert not headline.ceiling.by_trials
+
+
 def test_what_a_library_can_attain_is_above_the_ceiling_in_no_block(make_study: MakeStudy) -> None:
     """Methods are chosen by other blocks: the better one there may be the worse one here."""
     study = make_study()

@@ -48,7 +48,7 @@ from nearpeak.report.beside import Published
 from nearpeak.report.explained.page import sections
 from nearpeak.report.headlines import Group
 from nearpeak.report.picture import picture
-from nearpeak.report.sections import Table, Value
+from nearpeak.report.sections import BY_TRIALS, Table, Value
 from nearpeak.results import methods, names, order
 from nearpeak.results.build import write_results
 from nearpeak.results.ceilings import Ceilings
@@ -588,4 +588,5 @@ def _method_of(point: CeilingPoint) -> str:
 
 
 def _attained(value: CeilingValue | Attainable) -> str:
-    return f"{numbers.number(value.value)} ({methods.words(value.method)})"
+    short = f", {BY_TRIALS}" if isinstance(value, Attainable) and value.by_trials else ""
+    return f"{numbers.number(value.value)} ({methods.words(value.method)}{short})"

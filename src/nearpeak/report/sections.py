@@ -21,6 +21,7 @@ PAIRED = (
 )
 
 # In the place of one: notices say why.
+BY_TRIALS = "by short trials"  # of what is attainable
 NO_COMMON_BLOCK = "no common block"
 
 

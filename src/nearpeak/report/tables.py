@@ -6,7 +6,16 @@ from itertools import groupby
 
 from nearpeak.numbers import number, percent, size, unit
 from nearpeak.report.headlines import Group
-from nearpeak.report.sections import NO_COMMON_BLOCK, PAIRED, Column, Row, Rows, Table, Value
+from nearpeak.report.sections import (
+    BY_TRIALS,
+    NO_COMMON_BLOCK,
+    PAIRED,
+    Column,
+    Row,
+    Rows,
+    Table,
+    Value,
+)
 from nearpeak.report.wording import convention, defect
 from nearpeak.results import methods, names
 from nearpeak.results.peaks import HEALTHY, JUDGED_FROM
@@ -113,7 +122,9 @@ def _method_notes(best: CeilingPoint) -> tuple[str, ...]:
         notes.append(_uncertain(best))
     if best.attainable is not None:
         words = " and ".join(NEEDS[need] for need in best.needs.get(best.method, ()))
-        attained = f"{number(best.attainable.value)} ({methods.words(best.attainable.method)})"
+        short = f", {BY_TRIALS}" if best.attainable.by_trials else ""
+        method = methods.words(best.attainable.method)
+        attained = f"{number(best.attainable.value)} ({method}{short})"
         notes.append(
             f"this method {words}; a library can attain {attained}"
             if words
@@ -225,7 +236,10 @@ def _rows(group: Group, order: list[str]) -> list[Row]:
             found.append(Row(head, _points(mine), ceiling=True))
     attainable = {name: figure.attainable for name, figure in figures.items() if figure.attainable}
     if attainable:
-        found.append(Row("attainable", _points(attainable, sized=False), ceiling=True))
+        short = {
+            name: (BY_TRIALS,) if point.by_trials else () for name, point in attainable.items()
+        }
+        found.append(Row("attainable", _points(attainable, short, sized=False), ceiling=True))
     plateaus = {name: figure.plateau for name, figure in figures.items() if figure.plateau}
     if plateaus:
         at = {

@@ -169,6 +169,8 @@ def _attainable(
         **summed_up(found.blocks, found.values, found.otherwise),
         method=found.method,
         stand_ins=found.stand_ins,
+        by_trials=2 * sum(methods[name][at].trial for name, at in found.counted)
+        >= len(found.counted),
     )
 
 

@@ -84,6 +84,7 @@ def _reference(point: CeilingPoint, told: CeilingPoint | Attainable) -> Referenc
         method=told.method,
         kind=point.kind,
         lies_in=point.lies_in,
+        by_trials=isinstance(told, Attainable) and told.by_trials,
     )
 
 

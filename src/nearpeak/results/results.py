@@ -275,6 +275,9 @@ class Attainable(msgspec.Struct, kw_only=True):
     blocks: list[Block]
     method: str
     stand_ins: dict[str, list[Block]] = {}
+    # In at least half of the blocks the method was measured by a few samples alone, as others were
+    # better there: in full it may be better or worse.
+    by_trials: bool = False
 
     @property
     def readings(self) -> list[dict[Block, float]]:
@@ -432,6 +435,7 @@ class Reference(msgspec.Struct, kw_only=True):
     method: str
     kind: Kind
     lies_in: LiesIn | None = None
+    by_trials: bool = False  # as of Attainable
 
 
 class Headline(msgspec.Struct, kw_only=True):
