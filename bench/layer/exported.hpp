@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
 
 #include "accel/accelerator.hpp"
 
@@ -18,6 +19,12 @@ struct Exported {
   std::uint64_t base = 0;  // as its process calls it
   std::uint64_t bytes = 0;
 };
+
+// Throws where a part is not within an allocation that another rank says it has.
+inline void check_part(const Exported& exported, std::uint64_t offset, std::uint64_t bytes) {
+  if (offset > exported.bytes || bytes > exported.bytes - offset)
+    throw std::out_of_range("another rank names memory outside of its allocation");
+}
 
 // Allocations that a rank has found freed: who has them open keeps their memory from it. It alone
 // writes; who comes late misses some.

@@ -75,6 +75,7 @@ void share(Slot& slot) { slot.state.store(State::kShared, std::memory_order_rele
 
 // What that rank has on a device.
 char* opened(int rank, const Slot& slot) {
+  check_part(slot.handle, slot.offset, slot.fits);
   return world.devices.opened(world.home, static_cast<std::uint32_t>(rank), slot.allocation,
                               slot.handle) +
          slot.offset;

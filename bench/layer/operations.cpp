@@ -483,8 +483,9 @@ bool fetch_apart(const Target& target, const Located& source, const char* from, 
 
 void take(Operation& operation, const Envelope& envelope, Until until) {
   if (is_header(envelope)) return begin_arrival(operation, envelope);
-  const auto& area = world.areas[envelope.rank];
-  if (!area)
+  const auto* const area =
+      envelope.rank < world.areas.size() ? world.areas[envelope.rank].get() : nullptr;
+  if (area == nullptr)
     end_job("an envelope came from rank " + std::to_string(envelope.rank) +
             ", whose memory it does not have");
   Slot& slot = area->slot(envelope.slot);
@@ -501,7 +502,9 @@ void take(Operation& operation, const Envelope& envelope, Until until) {
     // Set aside: it stays so until it is taken.
     slot.state.store(State::kTaken, std::memory_order_relaxed);
     if (slot.aside == kInPlace) {
-      put(operation, area->place(envelope.slot, envelope.bytes), envelope.bytes);
+      const char* const place = area->place(envelope.slot, envelope.bytes);
+      if (place == nullptr) end_job("a message was set aside where it has no room");
+      put(operation, place, envelope.bytes);
     } else {
       const Shared aside(world.processes[envelope.rank], slot.aside, envelope.bytes);
       put(operation, aside.data(), envelope.bytes);
@@ -514,6 +517,7 @@ void take(Operation& operation, const Envelope& envelope, Until until) {
     if (envelope.bytes > target.room) operation.error = MPI_ERR_TRUNCATE;
   } else {
     const bool own = envelope.rank == static_cast<std::uint32_t>(world.rank);
+    if (!own) check_part(slot.handle, slot.offset, fits);
     const char* const from =
         own ? reinterpret_cast<const char*>(slot.address)
             : world.devices.opened(world.home, envelope.rank, slot.allocation, slot.handle) +

@@ -3,9 +3,11 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 
@@ -33,6 +35,13 @@ Shared::Shared(pid_t process, unsigned fd, std::size_t bytes) {
   const std::string name = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(fd);
   fd_ = open(name.c_str(), O_RDWR | O_CLOEXEC);
   if (fd_ < 0) fail(name);
+  struct stat status{};
+  if (fstat(fd_, &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
+      static_cast<std::uint64_t>(status.st_size) < bytes) {
+    close(fd_);
+    errno = EINVAL;
+    fail(name);
+  }
   map(bytes);
   close(fd_);  // the mapping stays
   fd_ = -1;
@@ -70,6 +79,11 @@ Combining::Combining(Header& header) : mutex_(header.combining) {
 }
 
 Combining::~Combining() { pthread_mutex_unlock(&mutex_); }
+
+void Area::throw_no_index(const char* what, std::uint32_t index) {
+  throw std::out_of_range("another rank names " + std::string(what) + " " + std::to_string(index) +
+                          ", which there is not");
+}
 
 Area::Area(pid_t process, unsigned fd) : memory_(process, fd, kBytes) {}
 

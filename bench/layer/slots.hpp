@@ -80,7 +80,8 @@ constexpr std::uint32_t kInPlace = ~std::uint32_t{0};
 // Communicators that a rank has at a time with direct collectives.
 constexpr std::uint32_t kSeats = 1024;
 
-// Memory of a process that others of its machine may open. Throws std::system_error.
+// Memory of a process that others of its machine may open. Throws std::system_error, also where
+// another's is not this user's or not so long: to touch what is not there would end the program.
 class Shared {
  public:
   explicit Shared(std::size_t bytes);                     // its own, zero
@@ -131,10 +132,15 @@ class Area {
     return *reinterpret_cast<Order*>(static_cast<char*>(memory_.data()) + kOrder);
   }
   char* order_room() const { return static_cast<char*>(memory_.data()) + kSeatsEnd; }
+  // Of an index that another rank may have said; std::out_of_range for none.
   Slot& slot(std::uint32_t index) const {
+    if (index >= kSlots) [[unlikely]]
+      throw_no_index("slot", index);
     return reinterpret_cast<Slot*>(static_cast<char*>(memory_.data()) + kHeaderBytes)[index];
   }
   Seat& seat(std::uint32_t index) const {
+    if (index >= kSeats) [[unlikely]]
+      throw_no_index("seat", index);
     return reinterpret_cast<Seat*>(static_cast<char*>(memory_.data()) + kPlacesEnd)[index];
   }
   // Where a message of this slot may be set aside; null where it is too long for a place.
@@ -156,6 +162,7 @@ class Area {
   static constexpr std::size_t kSeatsEnd = kPlacesEnd + kSeats * sizeof(Seat);
   static constexpr std::size_t kBytes = kSeatsEnd + kOrderRoom;
 
+  [[noreturn]] static void throw_no_index(const char* what, std::uint32_t index);
   std::atomic<bool>& expected_of(int sender) const {
     return reinterpret_cast<std::atomic<bool>*>(static_cast<char*>(memory_.data()) +
                                                 kExpected)[sender];

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstring>
 #include <exception>
+#include <stdexcept>
 #include <string_view>
 
 #include "layer/operations.hpp"
@@ -142,27 +143,30 @@ struct Here {
   Located place;
 };
 
-Here found(const OrderMemory& remote) {
+Here found(const OrderMemory& remote, std::uint64_t bytes) {
   if (remote.rank == static_cast<std::uint32_t>(world.rank)) {
     auto* const data = reinterpret_cast<char*>(remote.address);
     return {data, world.devices.locate(data)};
   }
+  check_part(remote.handle, remote.offset, bytes);
   return {world.devices.opened(world.home, remote.rank, remote.allocation, remote.handle) +
               remote.offset,
           Devices::place_of_opened(world.home)};
 }
 
 void carry(const Order& order, char* room) {
+  if (order.way != Way::kAcross && order.bytes > kOrderRoom)
+    throw std::out_of_range("another rank orders more than there is room for");
   // To open the second one never closes the first: that would be another one of the same rank.
   if (order.way == Way::kDown) {
-    const Here from = found(order.from);
+    const Here from = found(order.from, order.bytes);
     world.devices.down(from.place, room, from.data, order.bytes);
   } else if (order.way == Way::kUp) {
-    const Here to = found(order.to);
+    const Here to = found(order.to, order.bytes);
     world.devices.up(to.place, to.data, room, order.bytes);
   } else {
-    const Here from = found(order.from);
-    const Here to = found(order.to);
+    const Here from = found(order.from, order.bytes);
+    const Here to = found(order.to, order.bytes);
     world.devices.across(to.place, to.data, from.place, from.data, order.bytes, order.from.rank);
   }
 }

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <numeric>
+#include <stdexcept>
 #include <vector>
 
 namespace nearpeak::layer {
@@ -25,6 +26,15 @@ TEST_CASE("what a rank has freed is heard once, and of much the last") {
   std::vector<std::uint64_t> last(64);
   std::iota(last.begin(), last.end(), 36);
   CHECK(heard() == last);
+}
+
+TEST_CASE("a part that is not within its allocation is an error") {
+  const Exported exported{.handle = {}, .base = 4096, .bytes = 100};
+  CHECK_NOTHROW(check_part(exported, 0, 100));
+  CHECK_NOTHROW(check_part(exported, 100, 0));
+  CHECK_THROWS_AS(check_part(exported, 1, 100), std::out_of_range);
+  CHECK_THROWS_AS(check_part(exported, ~std::uint64_t{0}, 2), std::out_of_range);
+  CHECK_THROWS_AS(check_part(exported, 50, ~std::uint64_t{0}), std::out_of_range);
 }
 
 }  // namespace nearpeak::layer

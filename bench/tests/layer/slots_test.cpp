@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <stdexcept>
 #include <system_error>
 
 namespace nearpeak::layer {
@@ -39,8 +40,18 @@ TEST_CASE("slots: another process sees what this one writes, and answers") {
   CHECK(own.place(0, kPlaceBytes + 1) == nullptr);
 }
 
-TEST_CASE("slots: what is no memory of another process is an error") {
+TEST_CASE("slots: what is no memory of another process, or too short, is an error") {
   CHECK_THROWS_AS(Shared(getpid(), 999999, 100), std::system_error);
+  const Shared own(4096);
+  CHECK_NOTHROW(Shared(getpid(), own.fd(), 4096));
+  CHECK_THROWS_AS(Shared(getpid(), own.fd(), 4097), std::system_error);
+}
+
+TEST_CASE("slots: an index beyond the last one is an error, and leads nowhere") {
+  const Area own;
+  CHECK_THROWS_AS(own.slot(kSlots), std::out_of_range);
+  CHECK_THROWS_AS(own.slot(~std::uint32_t{0}), std::out_of_range);
+  CHECK_THROWS_AS(own.seat(kSeats), std::out_of_range);
 }
 
 TEST_CASE("slots: all can be taken, and those given back are taken first") {
