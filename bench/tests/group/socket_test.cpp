@@ -10,6 +10,7 @@
 #include <fstream>
 #include <numeric>
 #include <optional>
+#include <random>
 #include <thread>
 
 #include "group/cpu_distances.hpp"
@@ -164,6 +165,31 @@ TEST_CASE("strangers that say nothing, or little, or too much, keep nobody from 
   group.barrier();
   other.join();
   CHECK(strangers.size() == 103);
+}
+
+TEST_CASE("strangers that greet almost as members do keep nobody from meeting") {
+  std::mt19937 chance(1);
+  const auto below = [&chance](std::size_t end) { return chance() % end; };
+  for (int round = 0; round < 5; ++round) {
+    const Socket listener = listen_on("127.0.0.1", 0);
+    const int port = port_of(listener);
+    std::vector<Socket> strangers;
+    std::thread other([&] {
+      for (int i = 0; i < 40; ++i) {
+        std::string hello = hello_of(static_cast<std::uint32_t>(below(3))) + "87654321";
+        for (std::size_t changes = below(6); changes > 0; --changes)
+          hello[below(hello.size())] = static_cast<char>(chance());
+        if (below(2) == 0) hello.resize(below(2 * hello.size()));
+        strangers.push_back(stranger_at(port));
+        send_all(strangers.back().file(), hello.data(), hello.size());
+      }
+      SocketGroup("127.0.0.1", port, 1, 2, 30).barrier();
+    });
+    SocketGroup group(listener, 2, 30);
+    group.barrier();
+    other.join();
+    CHECK(group.size() == 2);
+  }
 }
 
 TEST_CASE("who does not know the token of the launch is no member, on either side") {
