@@ -11,7 +11,7 @@ import pytest
 
 from nearpeak import owners
 from nearpeak.errors import UserError
-from nearpeak.files import make_anew, make_output, write_whole
+from nearpeak.files import check_target, make_anew, make_output, write_whole
 from two_users import OTHER, OWNER, SHARED_GROUP, TwoUsers, acting
 
 
@@ -132,7 +132,7 @@ def test_a_kept_program_is_refused_in_a_line(
 ) -> None:
     cache = two_users.folder("cache", OWNER, SHARED_GROUP, 0o775)
     program = two_users.file("cache/program", OTHER)
-    monkeypatch.setattr(owners.folders, "cache", lambda: cache)
+    monkeypatch.setattr("nearpeak.owners.folders.cache", lambda: cache)
     monkeypatch.delenv("NEARPEAK_CACHE", raising=False)
     with acting(OWNER), pytest.raises(UserError) as error:
         owners.check_kept(program)
@@ -228,13 +228,47 @@ def test_a_link_of_another_is_not_followed(two_users: TwoUsers) -> None:
     text = precious.read_text()
     (place / "machine.svg").symlink_to(precious)
     os.chown(place / "machine.svg", OTHER, OTHER, follow_symlinks=False)
-    with acting(OWNER), pytest.raises(UserError, match="it is a link of another user"):
+    with acting(OWNER):
         write_whole(place / "machine.svg", "drawn")
     assert precious.read_text() == text
-    with acting(OWNER):
-        make_anew(place / "machine.svg")
-    assert precious.read_text() == text
+    assert (place / "machine.svg").read_text() == "drawn"
     assert stat.S_ISREG((place / "machine.svg").lstat().st_mode)
+    (place / "log").symlink_to(precious)
+    with acting(OWNER):
+        make_anew(place / "log")
+    assert precious.read_text() == text
+    assert stat.S_ISREG((place / "log").lstat().st_mode)
+
+
+def test_no_folder_of_another_leads_to_files_of_the_user(two_users: TwoUsers) -> None:
+    theirs = two_users.folder("theirs", OTHER, OTHER, 0o777)
+    mine = two_users.folder("mine", OWNER, OWNER, 0o700)
+    (theirs / "reports").symlink_to(mine)
+    os.chown(theirs / "reports", OTHER, OTHER, follow_symlinks=False)
+    two_users.folder("open", OWNER, OWNER, 0o777)
+    two_users.folder("open/sub", OWNER, OWNER, 0o755)
+    with acting(OWNER):
+        for target in (theirs / "reports/results.csv", two_users.place / "open/sub/results.csv"):
+            with pytest.raises(UserError, match="others can exchange its folder"):
+                write_whole(target, "text")
+            with pytest.raises(UserError, match="others can exchange its folder"):
+                check_target(target)
+        assert not [*mine.iterdir()]
+
+
+def test_a_folder_that_another_makes_meanwhile_is_refused(
+    two_users: TwoUsers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = two_users.folder("tmp", 0, 0, 0o1777)
+    real = os.mkdir
+
+    def other_is_faster(folder: Path) -> None:
+        real(folder)
+        os.chown(folder, OTHER, OTHER)
+
+    monkeypatch.setattr("nearpeak.files.make_folder", other_is_faster)
+    with pytest.raises(UserError, match="as others can exchange what is in it"):
+        make_output(place / "study")
 
 
 def test_what_is_written_no_group_can_write(tmp_path: Path) -> None:

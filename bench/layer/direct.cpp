@@ -231,6 +231,7 @@ class Direct {
  private:
   char* open(std::size_t i, const Own& mine, const Offer::Memory& memory, std::size_t which) const {
     if (i == own) return mine.data();
+    check_part(circle_.meeting.seat(i).handles[which], memory.offset, 0);
     return world.devices.opened(world.home, static_cast<std::uint32_t>(circle_.ranks[i]),
                                 memory.allocation, circle_.meeting.seat(i).handles[which]) +
            memory.offset;

@@ -14,19 +14,23 @@
 namespace nearpeak::layer {
 namespace {
 
+// Its size stays, so that a mapping of it never ends where the file does.
+constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW;
+
 [[noreturn]] void fail(const std::string& what) {
   throw std::system_error(errno, std::generic_category(), what);
 }
 
 }  // namespace
 
-Shared::Shared(std::size_t bytes) : fd_(memfd_create("nearpeak-layer", MFD_CLOEXEC)) {
+Shared::Shared(std::size_t bytes)
+    : fd_(memfd_create("nearpeak-layer", MFD_CLOEXEC | MFD_ALLOW_SEALING)) {
   if (fd_ < 0) fail("memfd_create");
-  if (ftruncate(fd_, static_cast<off_t>(bytes)) != 0) {
+  if (ftruncate(fd_, static_cast<off_t>(bytes)) != 0 || fcntl(fd_, F_ADD_SEALS, kSeals) != 0) {
     const int error = errno;
     close(fd_);
     errno = error;
-    fail("ftruncate");
+    fail("memory that ranks share");
   }
   map(bytes);
 }
@@ -36,8 +40,8 @@ Shared::Shared(pid_t process, unsigned fd, std::size_t bytes) {
   fd_ = open(name.c_str(), O_RDWR | O_CLOEXEC);
   if (fd_ < 0) fail(name);
   struct stat status{};
-  if (fstat(fd_, &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
-      static_cast<std::uint64_t>(status.st_size) < bytes) {
+  if (fstat(fd_, &status) != 0 || status.st_uid != geteuid() ||
+      static_cast<std::uint64_t>(status.st_size) < bytes || fcntl(fd_, F_GET_SEALS) != kSeals) {
     close(fd_);
     errno = EINVAL;
     fail(name);

@@ -154,7 +154,17 @@ Here found(const OrderMemory& remote, std::uint64_t bytes) {
           Devices::place_of_opened(world.home)};
 }
 
-void carry(const Order& order, char* room) {
+// What is ordered, read once: another rank writes it.
+struct Ordered {
+  explicit Ordered(const Order& order)
+      : way(order.way), bytes(order.bytes), from(order.from), to(order.to) {}
+  Way way;
+  std::uint64_t bytes;
+  OrderMemory from;
+  OrderMemory to;
+};
+
+void carry(const Ordered& order, char* room) {
   if (order.way != Way::kAcross && order.bytes > kOrderRoom)
     throw std::out_of_range("another rank orders more than there is room for");
   // To open the second one never closes the first: that would be another one of the same rank.
@@ -191,7 +201,7 @@ void serve() {
       return;
     Stage answer = Stage::kDone;
     try {
-      carry(order, area.order_room());
+      carry(Ordered(order), area.order_room());
       ++world.counts.served;
     } catch (const std::exception&) {
       answer = Stage::kRefused;  // who asked copies, and says what is wrong if that fails too

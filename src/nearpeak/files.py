@@ -5,6 +5,7 @@ import contextlib
 import errno
 import os
 import secrets
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,6 +38,9 @@ def put_whole(target: Path, data: bytes) -> None:
     """
     if _is_stream(target):
         with target.open("ab") as file:
+            regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+            if regular and target.absolute().parts[1] not in ("dev", "proc"):
+                raise PermissionError(errno.EPERM, "it was exchanged meanwhile")
             file.write(data)
         return
     with replacing(target) as file:
@@ -49,12 +53,10 @@ def replacing(target: Path) -> Iterator[BinaryIO]:
     on the disk. OSError.
 
     It is opened below the folder's descriptor, by a name that nobody can guess, and never through a
-    link: in a folder that others may write too, no other file can be laid in its way. A link is
-    followed where it belongs to the user or to root.
+    link: in a folder that others may write too, no other file can be laid in its way.
+    PermissionError where others can exchange the folder itself.
     """
-    if target.is_symlink() and target.lstat().st_uid not in (0, os.geteuid()):
-        raise PermissionError(errno.EPERM, "it is a link of another user")
-    target = target.resolve()
+    target = _landing(target)
     temporary = f".{target.name[:100]}.{secrets.token_hex(8)}"
     folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -71,6 +73,19 @@ def replacing(target: Path) -> Iterator[BinaryIO]:
         os.fsync(folder)  # else a crash may undo the renaming
     finally:
         os.close(folder)
+
+
+def _landing(target: Path) -> Path:
+    """Where a file is put: in the place of what `target` links to, or of the link where others may
+    lay links, as in /tmp."""
+    there = target.absolute()
+    folder = there.parent.resolve()
+    risks = list(owners.risks(there.parent))
+    for risk in risks:
+        if risk.by == "owner" or (risk.by == "others" and risk.path != folder):
+            why = f"others can exchange its folder, as {risk.why}; {risk.cure}"
+            raise PermissionError(errno.EPERM, why)
+    return folder / there.name if risks else there.resolve()
 
 
 def make_anew(file: Path) -> None:
@@ -128,6 +143,7 @@ def make_output(folder: Path) -> None:
         make_folder(folder)
     except OSError as error:
         raise _cannot_make(folder, error) from None
+    owners.check_output(folder)  # another user may have made it meanwhile
 
 
 def check_output(folder: Path) -> None:
@@ -205,7 +221,7 @@ def check_target(target: Path) -> None:
             if not os.access(target, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             return
-        with tempfile.TemporaryFile(dir=target.resolve().parent):
+        with tempfile.TemporaryFile(dir=_landing(target).parent):
             pass
     except OSError as error:
         raise _cannot_write(target, error) from error

@@ -17,6 +17,7 @@ import pytest
 from nearpeak.bundle import make, manifest
 from nearpeak.bundle.unpack import MOST_FILES, unpack
 from nearpeak.errors import UserError
+from two_users import OTHER, TwoUsers
 
 HERE = f"{sys.version_info.major}.{sys.version_info.minor}"
 TOP = manifest.FOLDER
@@ -240,6 +241,30 @@ def test_a_long_name_is_not_read_into_the_memory(tmp_path: Path) -> None:
     entry.type, entry.size = tarfile.GNUTYPE_LONGNAME, 32 << 20
     archive = compressed(tmp_path / "a.tar.xz", [entry.tobuf(format=tarfile.GNU_FORMAT)])
     assert "a part of it is too long" in refusal(archive, tmp_path)
+
+
+def test_headers_that_tarfile_does_not_stand_are_refused(tmp_path: Path) -> None:
+    """A chain of 5,000 long names, and a map of a sparse file that is none."""
+    name = tarfile.TarInfo("././@LongLink")
+    name.type, name.size = tarfile.GNUTYPE_LONGNAME, 10
+    chain = [name.tobuf(format=tarfile.GNU_FORMAT), b"x" * 10] * 5000
+    assert "is not a bundle" in refusal(compressed(tmp_path / "chain", chain), tmp_path)
+    archive = tmp_path / "map"
+    with tarfile.open(archive, "w:xz", format=tarfile.PAX_FORMAT) as tar:
+        entry = tarfile.TarInfo(f"{TOP}/s")
+        entry.pax_headers = {"GNU.sparse.map": "0,x"}
+        tar.addfile(entry)
+    assert "is not a bundle" in refusal(archive, tmp_path)
+
+
+def test_nothing_is_unpacked_where_others_can_exchange_it(
+    tmp_path: Path, two_users: TwoUsers
+) -> None:
+    archive = archive_of(tmp_path, [(f"{TOP}/a", FILE, "")])
+    theirs = two_users.folder("theirs", OTHER, OTHER, 0o777)
+    with pytest.raises(UserError, match="others can exchange what is in it"):
+        unpack(archive, theirs)
+    assert not [*theirs.iterdir()]
 
 
 def test_very_many_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

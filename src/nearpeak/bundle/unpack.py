@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from nearpeak.bundle.manifest import FOLDER, NAME, Manifest, decoded, is_inside
 from nearpeak.errors import UserError
+from nearpeak.files import make_output
 from nearpeak.numbers import printable
 
 # Above all that `nearpeak bundle` makes; what has more is made to fill a memory or a disk.
@@ -24,9 +25,10 @@ MOST_AT_ONCE = 16 << 20  # bytes of a long name, or of the manifest
 def unpack(archive: Path, folder: Path) -> Path:
     """Unpacks a bundle into `folder`; returns the bundle's own folder in it.
 
-    UserError when it is no whole archive (of which nothing stays), or when the bundle's folder is
-    there. UserError before anything is written when the archive holds anything that could lie
-    outside its folder, a file that its manifest does not list, or more than the disk takes.
+    UserError when it is no whole archive (of which nothing stays), when the bundle's folder is
+    there, or when others can exchange what is in `folder`. UserError before anything is written
+    when the archive holds anything that could lie outside its folder, a file that its manifest does
+    not list, or more than the disk takes.
     """
     target = folder / FOLDER
     if target.exists():
@@ -38,11 +40,12 @@ def unpack(archive: Path, folder: Path) -> Path:
             if why:
                 raise UserError(f"{archive} is not a bundle: {printable(why)}")
             _check_room(archive, entries, folder)
-            folder.mkdir(parents=True, exist_ok=True)
+            make_output(folder)
             with tempfile.TemporaryDirectory(prefix=".unbundle-", dir=folder) as aside:
                 _extract(opened, aside)
                 (Path(aside) / FOLDER).rename(target)
-    except (tarfile.TarError, lzma.LZMAError, EOFError) as error:
+    # The last two: tarfile ends so at chains of long names, and at odd maps of sparse files.
+    except (tarfile.TarError, lzma.LZMAError, EOFError, RecursionError, ValueError) as error:
         raise UserError(f"{archive} is not a bundle ({printable(str(error))})") from None
     except OSError as error:
         where = printable(str(error.filename or archive))

@@ -5,8 +5,8 @@ what is private in it.
 The digests of a study's copy are those of its own lines, and its first record says that it is one.
 """
 
-import secrets
 import shutil
+import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +17,7 @@ import msgspec
 import nearpeak
 from nearpeak.conform import journal as conforming
 from nearpeak.errors import UserError
-from nearpeak.files import put_whole, sync
+from nearpeak.files import check_output, make_inside, put_whole, sync
 from nearpeak.journal import Interrupted, whole_lines
 from nearpeak.libraries.library import Settings
 from nearpeak.machine.machine import Machine
@@ -365,15 +365,16 @@ def _digests(study: _Study, names: Names) -> Iterator[tuple[str, str]]:
 
 def _write(output: Path, files: dict[Path, bytes]) -> None:
     """Makes the folder whole, or not at all; UserError."""
+    check_output(output)
     output = output.resolve()
-    temporary = output.with_name(f".{output.name}.{secrets.token_hex(8)}")
     try:
+        temporary = Path(tempfile.mkdtemp(prefix=f".{output.name}.", dir=output.parent))
         try:
-            temporary.mkdir(0o755)
             for where, data in files.items():
                 file = temporary / where
-                file.parent.mkdir(parents=True, exist_ok=True)
+                make_inside(file.parent)
                 put_whole(file, data)
+            temporary.chmod(0o755)
             temporary.rename(output)
             sync(output.parent)
         finally:
