@@ -6,6 +6,7 @@
 //   leak     1 KiB of memory is lost each time
 //   refused  the call returns an error
 //   smaller  zeros are sent where a larger message was sent before
+//   kept     what an address held when it was first sent from is sent
 //   busy     zeros are sent while a stream of the fake CUDA driver has work
 // With the fault "inplace" an allreduce in place is not done, and with "lost" no data comes from
 // messages with the tag 999.
@@ -18,6 +19,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -33,6 +35,13 @@ std::vector<char>& next_copy() {
   static std::array<std::vector<char>, 256> all;
   static std::size_t next = 0;
   return all[next++ % all.size()];
+}
+
+// What is sent from an address: always what was sent from it first.
+const void* kept(const void* data, int bytes) {
+  static std::map<const void*, std::vector<char>> all;
+  const auto* const begin = static_cast<const char*>(data);
+  return all.try_emplace(data, begin, begin + bytes).first->second.data();
 }
 
 bool stream_is_busy() {
@@ -51,6 +60,7 @@ const void* with_fault(const void* data, int bytes, const std::string& fault) {
   static std::set<const void*> seen;
   seen.insert(data);
   if (fault == "leak") std::memset(std::malloc(1024), 1, 1024);
+  if (fault == "kept") return kept(data, bytes);
   const bool corrupt = fault == "17th" && seen.size() >= 17;
   const bool zeros = sends_zeros(bytes, fault);
   if (!zeros && !corrupt) return data;

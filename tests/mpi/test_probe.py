@@ -2,6 +2,7 @@
 """`nearpeak-mpi probe`: which operations a library can do on which buffers."""
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -220,6 +221,18 @@ def test_a_fault_is_found_by_the_case_that_is_for_it_alone(
     assert len(ends) == 2
     for operation, check, status in ends:
         assert status == ("wrong data" if (operation, check) == found else "ok")
+
+
+def test_churn_finds_what_a_library_has_kept_of_an_address(launcher: Any, faulty: Path) -> None:
+    """Not before addresses come back: from then on the data is that of another turn."""
+    words = ("--buffers", "D,D", "--operations", "latency", "--checks", "churn")
+    env = {"LD_PRELOAD": str(faulty), "NEARPEAK_FAULT": "kept"}
+    done = launcher.run("probe", *words, fake="reachable=1", env=env)
+    [end] = [probe for probe in done.of("probe") if probe["status"] != "begun"]
+    assert end["status"] == "wrong data", end
+    turn = re.search(r", in allocation (\d+) of 64$", end["message"])
+    assert turn is not None, end
+    assert int(turn[1]) > 32
 
 
 @pytest.mark.parametrize("check", ["data", "churn", "grow", "inplace"])
