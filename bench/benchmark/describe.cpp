@@ -72,7 +72,10 @@ Json to_json(const DescribedMode& mode) {
 }
 
 Json to_json(const DescribedOperation& operation) {
-  return {{"name", operation.name}, {"summary", operation.summary}};
+  return {{"name", operation.name},
+          {"family", operation.family},
+          {"summary", operation.summary},
+          {"on_devices", operation.on_devices}};
 }
 
 Json to_json(const AllocatorInfo& allocator) {

@@ -26,7 +26,9 @@ struct DescribedBenchmark {
 
 struct DescribedOperation {
   std::string name;
+  std::string family;
   std::string summary;
+  bool on_devices;  // some rank's buffers must be there
 };
 
 // What a program can do; of modes and operations a program has one.

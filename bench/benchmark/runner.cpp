@@ -174,9 +174,9 @@ std::optional<WrongData> Runner::verify(Case& made, std::uint64_t round, Part pa
 }
 
 std::optional<WrongData> Runner::verify_rounds(Case& made, std::uint64_t rounds, Part before,
-                                               Part last) {
-  for (std::uint64_t round = 1; round <= rounds; ++round) {
-    const Part part = round < rounds ? before : last;
+                                               Part last, std::uint64_t first) {
+  for (std::uint64_t round = first; round < first + rounds; ++round) {
+    const Part part = round + 1 < first + rounds ? before : last;
     made.begin_round(round, part);
     group_.barrier();
     made.run_round(round);
@@ -323,14 +323,14 @@ std::unique_ptr<Runner::Tried> Runner::make(const Benchmark& benchmark,
   return tried;
 }
 
-std::optional<WrongData> Runner::try_out(Tried& tried, std::uint64_t rounds) {
+std::optional<WrongData> Runner::try_out(Tried& tried, std::uint64_t rounds, std::uint64_t first) {
   if (tried.budgeted) {
     const std::int64_t begin = now_ns();
-    const auto wrong = verify_rounds(*tried.made, 1, Part::kAll, Part::kAll);
+    const auto wrong = verify_rounds(*tried.made, 1, Part::kAll, Part::kAll, first);
     const double took_ms = static_cast<double>(now_ns() - begin) / 1e6;
     if (wrong || group_.broadcast(took_ms > common_.budget_ms ? 1 : 0) != 0) return wrong;
   }
-  return verify_rounds(*tried.made, rounds, Part::kAll, Part::kAll);
+  return verify_rounds(*tried.made, rounds, Part::kAll, Part::kAll, first);
 }
 
 void Runner::run_over(const Benchmark& benchmark, const CaseContext& context, Memory& out,

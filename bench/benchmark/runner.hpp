@@ -46,8 +46,9 @@ class Runner {
   };
   std::unique_ptr<Tried> make(const Benchmark& benchmark, const CaseContext& context);
   // So many iterations of it, each looked at whole, or one where that exceeds its budget: what went
-  // wrong, or nothing.
-  std::optional<WrongData> try_out(Tried& tried, std::uint64_t rounds = kRounds);
+  // wrong, or nothing. The data of each is that of its round, from `first` on.
+  std::optional<WrongData> try_out(Tried& tried, std::uint64_t rounds = kRounds,
+                                   std::uint64_t first = 1);
   // What no benchmark measures.
   void measure(const CaseName& name, std::uint64_t window, Sampled& sampled,
                const std::function<double(double us)>& value);
@@ -76,7 +77,8 @@ class Runner {
   bool measure_and_verify(const CaseName& name, SamplingPolicy policy, bool trial, Case& made,
                           Measurement& measurement);
   // What is looked at in the last round, and in those before it.
-  std::optional<WrongData> verify_rounds(Case& made, std::uint64_t rounds, Part before, Part last);
+  std::optional<WrongData> verify_rounds(Case& made, std::uint64_t rounds, Part before, Part last,
+                                         std::uint64_t first = 1);
   std::optional<WrongData> first_wrong(const std::optional<Mismatch>& mine);
   std::optional<WrongData> verify(Case& made, std::uint64_t round, Part part);
   void wrong_data(const CaseName& name, const WrongData& wrong);

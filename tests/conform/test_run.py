@@ -98,12 +98,12 @@ def of(found: Conformance, operation: str, allocator: str = "plain", offset: int
 
 def test_all_is_done(runner: Runner) -> None:
     found = runner.run()
-    # Of each operation: data, at an odd offset too, churn, leak; with vmm data.
-    assert statuses(found) == {"ok": 3 * 5}
+    # Of each operation: data, at an odd offset too, churn, leak, grow; with vmm data.
+    assert statuses(found) == {"ok": 3 * 6}
     assert found.complete
     assert not found.failed
     assert [words.memory_label(memory) for memory in found.memories] == ["D", "D vmm"]
-    assert words.conclusion(found) == "15 cases tried, none failed"
+    assert words.conclusion(found) == "18 cases tried, none failed"
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_all_is_done(runner: Runner) -> None:
 def test_what_ends_its_job_ends_no_other(runner: Runner, mode: str, status: str) -> None:
     chosen = msgspec.structs.replace(CHOSEN, limit_seconds=1)
     found = runner.run(f"probe D,D bw {mode}", chosen)
-    assert statuses(found) == {"ok": 10, status: 1, "not tried": 4}
+    assert statuses(found) == {"ok": 12, status: 1, "not tried": 5}
     bad = of(found, "bw")
     assert (bad.status, bad.size_bytes) == (status, 8)
     assert of(found, "bw", "vmm").message == (
@@ -139,7 +139,7 @@ def test_what_fails_after_others_alone_keeps_its_status_and_goes_on(runner: Runn
     assert words.evidence(bad).startswith("crashed (alone: ok): ended by SIGSEGV")
     # The other ways of it are tried as those of any other operation.
     assert "not tried" not in statuses(found)
-    assert len(told) == len(found.libraries[0].outcomes) == 15
+    assert len(told) == len(found.libraries[0].outcomes) == 18
     line = shlex.split(bad.command)
     again = Path(line[line.index("--cases") + 1])
     assert again.parent == (runner.folder / "out" / "cases").resolve()
@@ -168,7 +168,7 @@ def test_what_was_cut_off_before_it_was_tried_alone_is_completed(runner: Runner)
 def test_full_tries_everything(runner: Runner) -> None:
     chosen = replace_operations(CHOSEN, ["bw"], "full")
     found = runner.run("probe D,D bw crash", chosen)
-    assert statuses(found) == {"crashed": 2 * 2 * 3}
+    assert statuses(found) == {"crashed": 2 * (2 * 3 + 1)}
 
 
 def test_quick_tries_plain_memory_alone(runner: Runner) -> None:
@@ -182,7 +182,7 @@ def replace_operations(chosen: Chosen, operations: list[str], depth: Any) -> Cho
 
 def test_wrong_data_goes_on_in_the_same_job(runner: Runner) -> None:
     found = runner.run("probe D,D bw wrong")
-    assert statuses(found) == {"wrong data": 5, "ok": 10}
+    assert statuses(found) == {"wrong data": 6, "ok": 12}
 
 
 def test_a_run_that_was_cut_off_is_completed(runner: Runner) -> None:
@@ -214,7 +214,7 @@ def test_what_was_begun_with_others_does_not_go_on(runner: Runner) -> None:
 
 def test_a_library_that_does_not_start_has_failed_once(runner: Runner) -> None:
     found = runner.run("probe no start")
-    assert statuses(found) == {"failed": 3, "not tried": 12}
+    assert statuses(found) == {"failed": 3, "not tried": 15}
     assert of(found, "bw").message == "MPI_Init failed"
 
 
@@ -223,14 +223,14 @@ def test_a_job_that_ends_badly_after_its_cases_is_told_and_no_case_blamed(
     runner: Runner, capsys: pytest.CaptureFixture[str], mode: str, status: str
 ) -> None:
     found = runner.run(f"probe end {mode}", msgspec.structs.replace(CHOSEN, limit_seconds=1))
-    assert statuses(found) == {"ok": 15}
+    assert statuses(found) == {"ok": 18}
     assert (found.failed, found.complete) == (True, True)
     ends = found.libraries[0].bad_ends
     assert {end.status for end in ends} == {status}
-    assert sum(end.cases for end in ends) == 15
+    assert sum(end.cases for end in ends) == 18
     assert all("-end.txt" in end.command for end in ends)
     jsonschema.validate(json.loads(to_json(found)), schema())
-    told = f"15 cases tried, none failed, {len(ends)} jobs ended badly after the last case"
+    told = f"18 cases tried, none failed, {len(ends)} jobs ended badly after the last case"
     assert words.conclusion(found) == told
     assert "Jobs that ended badly after the last case" in render(found)
     print_conformance(found, Path("conform.html"))
@@ -240,7 +240,7 @@ def test_a_job_that_ends_badly_after_its_cases_is_told_and_no_case_blamed(
 
 
 def test_without_a_device_nothing_is_said_of_the_library(runner: Runner) -> None:
-    assert statuses(runner.run("probe no device")) == {"not tried": 15}
+    assert statuses(runner.run("probe no device")) == {"not tried": 18}
 
 
 def test_json_satisfies_its_schema_and_the_page_escapes_and_loads_nothing(
@@ -261,7 +261,7 @@ def test_json_satisfies_its_schema_and_the_page_escapes_and_loads_nothing(
     print_conformance(found, Path("conform.html"))
     told = capsys.readouterr().out
     assert "bw, D,D, 8 B: crashed: ended by SIGSEGV" in told
-    assert "11 cases tried, 2 of them failed, 4 not tried; conform.html" in told
+    assert "13 cases tried, 2 of them failed, 5 not tried; conform.html" in told
     outcomes = found.libraries[0].outcomes
     left = [outcome for outcome in outcomes if outcome.status == "not tried"]
     found.libraries[0].outcomes = [outcome for outcome in outcomes if outcome not in left[1:]]
@@ -322,6 +322,14 @@ def ended(status: Status, alone: Status | None = None) -> Outcome:
 )
 def test_a_cell_says_the_worst_and_of_how_many(outcomes: list[Outcome], said: str) -> None:
     assert words.cell(outcomes) == said
+
+
+@pytest.mark.parametrize(
+    ("check", "said"),
+    [("grow", "put, D,D, buffers that grow"), ("inplace", "put, D,D, in place")],
+)
+def test_a_check_is_told_in_words(check: str, said: str) -> None:
+    assert words.case(Outcome(case=TrialCase("D,D", "put", check=check), status="ok")) == said
 
 
 def test_the_conclusion_counts_what_was_tried(runner: Runner) -> None:

@@ -2,6 +2,7 @@
 """`nearpeak-mpi probe`: which operations a library can do on which buffers."""
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from nearpeak.libraries.library import CommandLine, Launch, Rank, Settings
 from nearpeak.terms.trials import Outcome, TrialCase
 
 DOCS = Path(__file__).parents[2] / "docs"
-OPERATIONS = ["put", "get"]  # that no benchmark is made of
+OPERATIONS = ["put", "get", "requests", "busy_stream"]  # that no benchmark is made of
 
 
 def outcomes(done: Any) -> list[tuple[str, str, str]]:
@@ -122,7 +123,8 @@ def test_with_buffers_that_cannot_be_made_nothing_is_tried(launcher: Any) -> Non
 ALLOCATORS = {
     "H": ["huge", "shared"],
     "P": ["registered"],
-    "D": ["async", "vmm", "vmm-chunks", "symbol"],
+    "D": ["async", "vmm", "vmm-chunks", "symbol", "pool"],
+    "M": ["managed-async", "managed-pool"],
 }
 
 
@@ -142,7 +144,7 @@ def test_every_allocator_at_odd_addresses_and_with_churn(launcher: Any, tmp_path
     cases.append(CHURN[launcher.library.name])
     file = tmp_path / "cases"
     file.write_text("".join(f"{case}\n" for case in cases))
-    done = launcher.run("probe", "--cases", str(file), fake="reachable=1")
+    done = launcher.run("probe", "--cases", str(file), fake="reachable=1,driver=13000")
     assert done.code == 0, (done.out, done.err)
     ends = [probe for probe in done.of("probe") if probe["status"] != "begun"]
     assert {end["status"] for end in ends} == {"ok"}
@@ -164,6 +166,7 @@ FAULTS = {
     "zeros": ("data", "wrong data", "received wrong data: byte "),
     "17th": ("churn", "wrong data", "in allocation 17 of 64"),
     "leak": ("leak", "leaks", "bytes of host memory more each time"),
+    "smaller": ("grow", "wrong data", "in buffers allocated anew, once more"),
     "refused": ("data", "refused", "rank 0: MPI returned "),
 }
 
@@ -189,6 +192,79 @@ def test_a_faulty_library_is_caught(launcher: Any, faulty: Path, fault: str) -> 
     if fault == "leak":
         assert 900 < end["leaked_host_bytes"] < 8192  # with what else the process takes meanwhile
         assert end["leaked_device_bytes"] == 0
+
+
+def ends_of(done: Any) -> list[tuple[str, str, str]]:
+    return [
+        (probe["operation"], probe["check"], probe["status"])
+        for probe in done.of("probe")
+        if probe["status"] != "begun"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("fault", "operations", "checks", "found"),
+    [
+        ("inplace", "allreduce", "data,inplace", ("allreduce", "inplace")),
+        ("lost", "latency,requests", "data", ("requests", "data")),
+        ("busy", "latency,busy_stream", "data", ("busy_stream", "data")),
+    ],
+)
+def test_a_fault_is_found_by_the_case_that_is_for_it_alone(
+    launcher: Any, faulty: Path, fault: str, operations: str, checks: str, found: tuple[str, str]
+) -> None:
+    words = ("--operations", operations, "--checks", checks, "--sizes", "1K,64K")
+    env = {"LD_PRELOAD": str(faulty), "NEARPEAK_FAULT": fault}
+    done = launcher.run("probe", "--buffers", "D,D", *words, fake="reachable=1", env=env)
+    assert done.code == 3, (done.out, done.err)
+    ends = ends_of(done)
+    assert len(ends) == 2
+    for operation, check, status in ends:
+        assert status == ("wrong data" if (operation, check) == found else "ok")
+
+
+def test_churn_finds_what_a_library_has_kept_of_an_address(launcher: Any, faulty: Path) -> None:
+    """Not before addresses come back: from then on the data is that of another turn."""
+    words = ("--buffers", "D,D", "--operations", "latency", "--checks", "churn")
+    env = {"LD_PRELOAD": str(faulty), "NEARPEAK_FAULT": "kept"}
+    done = launcher.run("probe", *words, fake="reachable=1", env=env)
+    [end] = [probe for probe in done.of("probe") if probe["status"] != "begun"]
+    assert end["status"] == "wrong data", end
+    turn = re.search(r", in allocation (\d+) of 64$", end["message"])
+    assert turn is not None, end
+    assert int(turn[1]) > 32
+
+
+@pytest.mark.parametrize("check", ["data", "churn", "grow", "inplace"])
+def test_new_ways_are_right_with_a_library_that_is(launcher: Any, check: str) -> None:
+    operations = "allreduce,ialltoall,requests,busy_stream"
+    words = ("--operations", operations, "--checks", check, "--sizes", "8,64K")
+    done = launcher.run("probe", "--buffers", "D,D", "--buffers", "H,M", *words, fake="reachable=1")
+    in_place = check == "inplace"
+    assert done.code == (1 if in_place else 0), (done.out, done.err)
+    can = [name for name in operations.split(",") if not in_place or name.startswith(("a", "i"))]
+    ends = ends_of(done)
+    assert len(ends) == 8
+    for operation, _, status in ends:
+        assert status == ("ok" if operation in can else "not tried")
+
+
+@one_library
+def test_what_there_is_not_is_not_tried_and_says_why(launcher: Any) -> None:
+    cases = [
+        ("H,H plain busy_stream 0 data 64K", "no rank has its buffers on a device"),
+        ("H,H plain latency 0 inplace 8", "latency takes no MPI_IN_PLACE"),
+        ("H,H plain barrier 0 grow 8", "barrier has no buffers that grow"),
+        ("H,H plain requests 0 data 999", "of no size that was asked for"),
+        ("M,M managed-async put 0 data 8", "pools of managed memory came with CUDA 13.0"),
+    ]
+    file = launcher.folder / "cases"
+    file.write_text("".join(f"{case}\n" for case, _ in cases))
+    done = launcher.run("probe", "--cases", str(file), fake="reachable=1,driver=12080")
+    ends = [probe for probe in done.of("probe") if probe["status"] != "begun"]
+    assert [end["status"] for end in ends] == ["not tried"] * len(cases), ends
+    for end, (_, why) in zip(ends, cases, strict=True):
+        assert why in end["message"]
 
 
 def test_a_crash_in_finalize_is_of_the_job_and_of_no_case(launcher: Any, faulty: Path) -> None:

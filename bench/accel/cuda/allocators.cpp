@@ -5,11 +5,13 @@
 #include <utility>
 
 #include "accel/gpu/gpu.hpp"
+#include "accel/gpu/pool.hpp"
 
 namespace nearpeak::cuda {
 namespace {
 
 constexpr const char* kAsync = "async";
+constexpr const char* kManagedAsync = "managed-async";
 constexpr const char* kVmm = "vmm";
 constexpr const char* kVmmChunks = "vmm-chunks";
 constexpr const char* kSymbol = "symbol";
@@ -17,6 +19,7 @@ constexpr const char* kVariable = "nearpeak_symbol";
 
 constexpr int kLocationDevice = 1;
 constexpr int kAllocationPinned = 1;
+constexpr int kAllocationManaged = 2;
 constexpr int kHandleFileDescriptor = 1;
 constexpr int kAccessReadWrite = 3;
 constexpr int kGranularityMinimum = 0;
@@ -68,6 +71,53 @@ class AsyncSource final : public CudaSource {
     calls().free_async(memory, nullptr);
     driver().synchronize_stream(nullptr);
   }
+};
+
+// From a pool of managed memory, in the order of a stream. It lies where it is used: the pool
+// prefers no place, and no other process can open it, so that it has no handles.
+class ManagedAsyncSource final : public CudaSource {
+ public:
+  using CudaSource::CudaSource;
+  ~ManagedAsyncSource() override {
+    if (pool_ == nullptr) return;
+    context().use_last();
+    calls().destroy_pool(pool_);
+  }
+  ManagedAsyncSource(const ManagedAsyncSource&) = delete;
+  ManagedAsyncSource& operator=(const ManagedAsyncSource&) = delete;
+
+  void* allocate(std::size_t bytes) override {
+    if (pool_ == nullptr) make_pool(bytes);
+    void* memory = nullptr;
+    invoke(bytes, calls().allocate_from_pool, &memory, bytes, pool_, nullptr);
+    invoke(bytes, driver().synchronize_stream, nullptr);
+    return memory;
+  }
+  void release(void* memory) noexcept override {
+    context().use_last();
+    calls().free_async(memory, nullptr);
+    driver().synchronize_stream(nullptr);
+  }
+
+ private:
+  // Drivers before CUDA 13 have pools, but refuse one of this kind.
+  void make_pool(std::size_t bytes) {
+    try {
+      invoke(bytes, calls().create_pool, &pool_, &properties_);
+    } catch (const AcceleratorError& error) {
+      throw AcceleratorError(std::string(error.what()) +
+                             "; pools of managed memory came with CUDA " +
+                             "13.0, and this is the " + driver().version());
+    }
+  }
+
+  const PoolProperties properties_{.type = kAllocationManaged,
+                                   .handle_types = 0,
+                                   .location = {.type = 0, .id = 0},
+                                   .for_windows = nullptr,
+                                   .most_bytes = 0,
+                                   .reserved = {}};
+  PoolHandle pool_ = nullptr;
 };
 
 // Addresses that are reserved, and memory that is created and mapped there: one piece of it, or one
@@ -187,6 +237,9 @@ class SymbolSource final : public CudaSource {
 AllocatorCalls::AllocatorCalls(const Library& library) {
   find(library, allocate_async, "cuMemAllocAsync");
   find(library, free_async, "cuMemFreeAsync");
+  find(library, create_pool, "cuMemPoolCreate");
+  find(library, destroy_pool, "cuMemPoolDestroy");
+  find(library, allocate_from_pool, "cuMemAllocFromPoolAsync");
   find(library, get_granularity, "cuMemGetAllocationGranularity");
   find(library, create, "cuMemCreate");
   find(library, release, "cuMemRelease");
@@ -199,18 +252,23 @@ AllocatorCalls::AllocatorCalls(const Library& library) {
 }
 
 std::vector<AllocatorInfo> allocator_infos() {
-  return {
+  std::vector<AllocatorInfo> all{
       {gpu::kRegistered, BufferKind::kPinned, "pinned where it is: cudaHostRegister"},
       {kAsync, BufferKind::kDevice, "from the device's pool: cudaMallocAsync"},
       {kVmm, BufferKind::kDevice, "created and mapped in one piece: cuMemCreate, cuMemMap"},
       {kVmmChunks, BufferKind::kDevice, "the same in several pieces, one after the other"},
       {kSymbol, BufferKind::kDevice, "a __device__ variable of a module"},
+      {kManagedAsync, BufferKind::kManaged,
+       "from a pool of managed memory: cudaMallocFromPoolAsync"},
   };
+  for (AllocatorInfo& info : gpu::pool_infos()) all.push_back(std::move(info));
+  return all;
 }
 
 std::unique_ptr<gpu::Source> make_source(const std::string& name, const gpu::Driver& driver,
                                          const AllocatorCalls& calls, const gpu::Context& context) {
   if (name == kAsync) return std::make_unique<AsyncSource>(driver, calls, context);
+  if (name == kManagedAsync) return std::make_unique<ManagedAsyncSource>(driver, calls, context);
   if (name == kVmm) return std::make_unique<MappedSource>(driver, calls, context, false);
   if (name == kVmmChunks) return std::make_unique<MappedSource>(driver, calls, context, true);
   if (name == kSymbol) return std::make_unique<SymbolSource>(driver, calls, context);

@@ -11,7 +11,7 @@
 
 namespace nearpeak::cuda {
 
-// CUmemLocation, CUmemAllocationProp and CUmemAccessDesc.
+// CUmemLocation, CUmemAllocationProp, CUmemAccessDesc and CUmemPoolProps.
 struct Location {
   int type;
   int id;
@@ -27,6 +27,15 @@ struct AccessDescription {
   Location location;
   int flags;
 };
+struct PoolProperties {
+  int type;
+  int handle_types;
+  Location location;
+  void* for_windows;
+  std::size_t most_bytes;  // 0: as many as the device has
+  unsigned char reserved[56];
+};
+using PoolHandle = struct PoolTag*;
 using CreatedMemory = unsigned long long;
 
 // What the driver has for them; a function that it lacks is null.
@@ -36,6 +45,9 @@ struct AllocatorCalls {
 
   gpu::Call<void**, std::size_t, gpu::StreamHandle> allocate_async;
   gpu::Call<void*, gpu::StreamHandle> free_async;
+  gpu::Call<PoolHandle*, const PoolProperties*> create_pool;
+  gpu::Call<PoolHandle> destroy_pool;
+  gpu::Call<void**, std::size_t, PoolHandle, gpu::StreamHandle> allocate_from_pool;
   gpu::Call<std::size_t*, const AllocationProperties*, int> get_granularity;
   gpu::Call<CreatedMemory*, std::size_t, const AllocationProperties*, unsigned long long> create;
   gpu::Call<CreatedMemory> release;

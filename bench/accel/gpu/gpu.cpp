@@ -10,6 +10,7 @@
 #include "accel/background.hpp"
 #include "accel/gpu/context.hpp"
 #include "accel/gpu/kept_code.hpp"
+#include "accel/gpu/pool.hpp"
 #include "accel/host_payload.hpp"
 #include "accel/kernels/kernels.hpp"
 #include "options/options.hpp"
@@ -472,6 +473,10 @@ class GpuDevice final : public Device {
     if (made) return made.get();
     if (allocator == kRegistered)
       made = std::make_unique<RegisteredHostMemory>(registration_);
+    else if (allocator == kPool || allocator == kManagedPool)
+      made = std::make_unique<DeviceMemory>(
+          *this, std::make_unique<Pool>(
+                     std::make_unique<PlainSource>(context_, allocator == kManagedPool)));
     else if (auto source = driver_.source(allocator, context_))
       made = std::make_unique<DeviceMemory>(*this, std::move(source));
     return made.get();

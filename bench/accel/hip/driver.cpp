@@ -14,6 +14,7 @@
 #include "accel/gpu/compiler.hpp"
 #include "accel/gpu/context.hpp"
 #include "accel/gpu/gpu.hpp"
+#include "accel/gpu/pool.hpp"
 #include "accel/hip/prelude.hpp"
 #include "accel/library.hpp"
 
@@ -260,7 +261,8 @@ gpu::Driver::Compile HipDriver::load_compiler(const gpu::Context& context) const
 }
 
 const RegisterBackend entry({"hip",
-                             [] { return gpu::new_accelerator(std::make_unique<HipDriver>()); }});
+                             [] { return gpu::new_accelerator(std::make_unique<HipDriver>()); },
+                             gpu::pool_infos()});
 
 }  // namespace
 }  // namespace nearpeak::hip

@@ -18,7 +18,7 @@ struct ProbeTrial {
   std::string allocator = kPlain;  // of the ranks with a kind that it gives
   std::size_t offset = 0;
   std::string check;               // one of probe_checks()
-  std::vector<std::size_t> sizes;  // of a check of data
+  std::vector<std::size_t> sizes;  // of a check of data, in place too
 };
 
 // What rounds of pairs of ranks measure.

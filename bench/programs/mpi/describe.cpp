@@ -3,7 +3,7 @@
 
 #include "accel/allocators.hpp"
 #include "programs/mpi/command.hpp"
-#include "programs/mpi/probe.hpp"
+#include "programs/mpi/probe_operations.hpp"
 
 namespace nearpeak {
 
@@ -11,8 +11,10 @@ std::string describe() {
   Description out{.program = "nearpeak-mpi"};
   for (const Benchmark& benchmark : benchmarks())
     out.benchmarks.push_back({benchmark, axes_of(benchmark)});
-  for (const ProbeOperationInfo& info : probe_operations())
-    out.operations.push_back({info.name, info.summary});
+  for (const ProbeOperation& operation : probe_operations()) {
+    const BenchmarkInfo& info = operation.benchmark.info;
+    out.operations.push_back({info.name, info.family, info.summary, operation.on_devices});
+  }
   out.allocators = allocators();
   return to_json(out);
 }

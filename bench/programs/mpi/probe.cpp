@@ -11,12 +11,13 @@
 #include <fstream>
 
 #include "benchmark/calls.hpp"
-#include "benchmark/check_memory.hpp"
 #include "benchmark/runner.hpp"
+#include "collective/case.hpp"
 #include "mpi/errors.hpp"
 #include "mpi/methods.hpp"
 #include "programs/mpi/measure.hpp"
 #include "programs/mpi/places.hpp"
+#include "programs/mpi/probe_operations.hpp"
 
 namespace nearpeak {
 namespace {
@@ -25,7 +26,9 @@ const std::vector<std::pair<std::string, std::string>>& checks() {
   static const std::vector<std::pair<std::string, std::string>> all{
       {kDataCheck, "the data of messages of each size"},
       {kChurnCheck, "that of 64 allocations of 1M in turn, of which some are freed"},
-      {kLeakCheck, "whether memory grows where such buffers come and go"}};
+      {kLeakCheck, "whether memory grows where such buffers come and go"},
+      {kGrowCheck, "that of buffers freed and allocated anew, twice from 8 bytes to 4M"},
+      {kInPlaceCheck, "that of collective operations with MPI_IN_PLACE, of each size"}};
   return all;
 }
 
@@ -42,89 +45,6 @@ double resident_bytes() {
   }
   return 0;
 }
-
-// What an operation works on: afterwards `in` has what the peer had in `out`.
-struct Ends {
-  MPI_Comm comm;
-  int rank;
-  int peer;
-  char* out;
-  char* in;
-  int bytes;
-};
-
-// Between two fences, each rank opening `data` to the other.
-template <class Access>
-void in_window(const Ends& ends, char* data, Access access) {
-  MPI_Win window = MPI_WIN_NULL;
-  MPI_Win_create(data, ends.bytes, 1, MPI_INFO_NULL, ends.comm, &window);
-  watch_errors(window);
-  MPI_Win_fence(0, window);
-  access(window);
-  MPI_Win_fence(0, window);
-  MPI_Win_free(&window);
-}
-
-void put(const Ends& ends) {
-  in_window(ends, ends.in, [&](MPI_Win window) {
-    MPI_Put(ends.out, ends.bytes, MPI_BYTE, ends.peer, 0, ends.bytes, MPI_BYTE, window);
-  });
-}
-
-void get(const Ends& ends) {
-  in_window(ends, ends.out, [&](MPI_Win window) {
-    MPI_Get(ends.in, ends.bytes, MPI_BYTE, ends.peer, 0, ends.bytes, MPI_BYTE, window);
-  });
-}
-
-struct ProbeOperation {
-  ProbeOperationInfo info;
-  void (*run)(const Ends&);
-};
-
-const std::vector<ProbeOperation>& operations() {
-  static const std::vector<ProbeOperation> all{{{"put", "MPI_Put between two fences"}, put},
-                                               {{"get", "MPI_Get between two fences"}, get}};
-  return all;
-}
-
-// An operation as a case, so that it is verified as a benchmark is.
-class OperationCase final : public Case {
- public:
-  OperationCase(const CaseContext& context, const ProbeOperation& operation)
-      : operation_(operation),
-        context_(context),
-        out_(context.memory, context.bytes, 1, context.offset),
-        in_(context.memory, context.bytes, 1, context.offset) {
-    out_.fill({payload_seed(context.group.rank(), context.bytes)});
-  }
-
-  void run(std::uint64_t) override {
-    operation_.run({.comm = comm_of(context_.group),
-                    .rank = context_.group.rank(),
-                    .peer = peer(),
-                    .out = out_.slot(0),
-                    .in = in_.slot(0),
-                    .bytes = static_cast<int>(context_.bytes)});
-  }
-  std::vector<double> values(const Times& times) const override { return {times.us}; }
-  std::size_t round_bytes() const override { return context_.bytes; }
-  void begin_round(std::uint64_t round, Part part) override {
-    out_.fill({payload_seed(context_.group.rank(), context_.bytes), round}, Part::kStamps);
-    if (part == Part::kAll) in_.spoil(payload_seed(peer(), context_.bytes));
-  }
-  std::optional<Mismatch> wrong(std::uint64_t round, Part part) const override {
-    return in_.find_mismatch({payload_seed(peer(), context_.bytes), round}, part);
-  }
-
- private:
-  int peer() const { return 1 - context_.group.rank(); }
-
-  const ProbeOperation& operation_;
-  const CaseContext context_;
-  SlotBuffer out_;
-  SlotBuffer in_;
-};
 
 // What is tried under a name: a benchmark between two ranks in each way to call the library, one of
 // more ranks in the usual way, or an operation.
@@ -154,23 +74,19 @@ Subject subject_of(const Benchmark& benchmark, bool host) {
 // `name` is of those that parse_operations() lets through.
 Subject find(const std::string& name, bool host) {
   if (const Benchmark* const benchmark = benchmark_named(name)) return subject_of(*benchmark, host);
-  const auto& all = operations();
-  const ProbeOperation& operation = *std::find_if(
-      all.begin(), all.end(), [&](const ProbeOperation& known) { return known.info.name == name; });
-  return {{.info = {.name = name, .summary = operation.info.summary, .metrics = {{}}},
-           .make =
-               [&operation](const CaseContext& context) {
-                 check_memory(context, {.all = 2 * SlotBuffer::stride(context.bytes)});
-                 return std::make_unique<OperationCase>(context, operation);
-               }},
-          {{}}};
+  const auto& all = probe_operations();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const ProbeOperation& known) {
+    return known.benchmark.info.name == name;
+  });
+  return {found->benchmark, {{}}};
 }
 
 std::vector<std::string> known_operations() {
   std::vector<std::string> names;
   for (const Benchmark& benchmark : benchmarks())
     if (benchmark.info.over_bytes()) names.push_back(benchmark.info.name);
-  for (const ProbeOperationInfo& info : probe_operations()) names.push_back(info.name);
+  for (const ProbeOperation& operation : probe_operations())
+    names.push_back(operation.benchmark.info.name);
   return names;
 }
 
@@ -203,6 +119,8 @@ class TrialRun {
       return {.status = kNotTried,
               .message = trial_.operation + " runs on " + rule.text() + ", not on " +
                          std::to_string(group_.size())};
+    if (trial_.check == kInPlaceCheck && subject_.axes.front().count(kInPlace) == 0)
+      return {.status = kNotTried, .message = trial_.operation + " takes no MPI_IN_PLACE"};
     try {
       on_every_rank(group_, [&] {
         devices_.memory(trial_.kinds.of(group_.rank(), group_.size()), trial_.allocator);
@@ -231,10 +149,12 @@ class TrialRun {
   std::optional<std::size_t> size() const { return size_; }
 
  private:
-  ProbeOutcome looked_at(const Axes& axes) {
+  ProbeOutcome looked_at(Axes axes) {
     const std::size_t bytes = subject_.benchmark.info.sized ? kBufferBytes : 0;
     if (trial_.check == kChurnCheck) return at_size(bytes, axes, &TrialRun::churn);
     if (trial_.check == kLeakCheck) return at_size(bytes, axes, &TrialRun::leak);
+    if (trial_.check == kGrowCheck) return grow(axes);
+    if (trial_.check == kInPlaceCheck) axes[kInPlace] = "yes";
     return data(axes);
   }
 
@@ -298,14 +218,16 @@ class TrialRun {
     return judged(runner_.try_out(*tried));
   }
 
-  // The first half is kept, so that every address is new; then one goes for each that comes.
+  // The first half is kept, so that every address is new; then one goes for each that comes. Each
+  // turn has data of its own: what a library has kept of an address is not right by chance.
   ProbeOutcome churn() {
     command_.common.window = 2;
     std::deque<std::unique_ptr<Runner::Tried>> kept;
     for (int turn = 0; turn < kTurns; ++turn) {
       if (turn >= kTurns / 2) kept.pop_front();
       auto tried = make();
-      if (const auto wrong = runner_.try_out(*tried, 1))
+      const auto round = static_cast<std::uint64_t>(turn) + 1;
+      if (const auto wrong = runner_.try_out(*tried, 1, round))
         return judged(
             wrong, ", in allocation " + std::to_string(turn + 1) + " of " + std::to_string(kTurns));
       if (turn < kTurns / 2 || turn % 2 == 0) kept.push_back(std::move(tried));
@@ -313,15 +235,37 @@ class TrialRun {
     return {.status = kOk};
   }
 
+  // Each is freed before the next one is allocated, whose address may be the same.
+  ProbeOutcome grow(const Axes& axes) {
+    command_.common.window = 2;
+    ProbeOutcome last{.status = kNotTried,
+                      .message = trial_.operation + " has no buffers that grow"};
+    if (!subject_.benchmark.info.sized) return last;
+    for (pass_ = 1; pass_ <= kPasses; ++pass_)
+      for (std::size_t bytes = kLeastBytes; bytes <= kMostBytes; bytes *= 2) {
+        if (!subject_.benchmark.info.has_size(bytes)) continue;
+        last = at_size(bytes, axes, &TrialRun::grown);
+        if (last.status != kOk) return last;
+      }
+    return last;
+  }
+
+  // With the data of a round that no size before had.
+  ProbeOutcome grown() {
+    const auto tried = make();
+    return judged(runner_.try_out(*tried, 1, pass_),
+                  ", in buffers allocated anew" + std::string(pass_ > 1 ? ", once more" : ""));
+  }
+
   ProbeOutcome leak() {
     command_.common.window = 1;
     ProbeOutcome outcome = repeat(kWarmUp);
     Growth growth;
     // Caches may fill for a while: what grows must go on to grow, for twice as long and as fast.
-    if (outcome.status == kOk) outcome = grow(kInterval, growth);
+    if (outcome.status == kOk) outcome = measure_growth(kInterval, growth);
     if (outcome.status != kOk || !growth.any()) return outcome;
     const Growth before = growth;
-    outcome = grow(2 * kInterval, growth);
+    outcome = measure_growth(2 * kInterval, growth);
     growth = {went_on(before.host, growth.host), went_on(before.device, growth.device)};
     if (outcome.status != kOk || !growth.any()) return outcome;
     return {.status = "leaks",
@@ -355,7 +299,7 @@ class TrialRun {
     return {.status = kOk};
   }
 
-  ProbeOutcome grow(int times, Growth& growth) {
+  ProbeOutcome measure_growth(int times, Growth& growth) {
     constexpr int kIntervals = 4;
     std::vector<double> host{resident_bytes()};
     std::vector<double> device{device_bytes()};
@@ -395,6 +339,10 @@ class TrialRun {
   // Of churn and leak: beyond every library's threshold for handles of other processes' memory.
   static constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
   static constexpr int kTurns = 64;
+  // Of buffers that grow.
+  static constexpr std::size_t kLeastBytes = 8;
+  static constexpr std::size_t kMostBytes = std::size_t{4} << 20;
+  static constexpr std::uint64_t kPasses = 2;
   static constexpr int kToldEvery = 8;  // of those that are made
   static constexpr int kWarmUp = 32;
   static constexpr int kInterval = 16;
@@ -411,16 +359,10 @@ class TrialRun {
   std::optional<std::size_t> size_;
   Axes axes_;
   int made_ = 0;
+  std::uint64_t pass_ = 0;  // from the least to the most bytes
 };
 
 }  // namespace
-
-std::vector<ProbeOperationInfo> probe_operations() {
-  std::vector<ProbeOperationInfo> infos;
-  for (const ProbeOperation& operation : operations())
-    if (benchmark_named(operation.info.name) == nullptr) infos.push_back(operation.info);
-  return infos;
-}
 
 std::vector<std::string> parse_operations(const std::string& text) {
   const auto known = known_operations();
@@ -432,7 +374,9 @@ std::vector<std::string> parse_operations(const std::string& text) {
 
 std::vector<std::string> parse_checks(const std::string& text) {
   const auto names = split(text);
-  check_names(names, {kDataCheck, kChurnCheck, kLeakCheck}, "check");
+  std::vector<std::string> known;
+  for (const auto& [name, what] : checks()) known.push_back(name);
+  check_names(names, known, "check");
   return names;
 }
 

@@ -12,20 +12,16 @@
 namespace nearpeak {
 
 // What is looked at: that the data of each size arrives; that it does from 64 allocations in turn,
-// some of them kept and some freed; that memory does not grow where buffers come and go.
+// some of them kept and some freed; that memory does not grow where buffers come and go; that data
+// arrives in buffers that are freed and allocated anew, larger each time; and in place.
 inline constexpr const char* kDataCheck = "data";
 inline constexpr const char* kChurnCheck = "churn";
 inline constexpr const char* kLeakCheck = "leak";
+inline constexpr const char* kGrowCheck = "grow";
+inline constexpr const char* kInPlaceCheck = "inplace";
 // "data,leak" -> the names. Throws BadInput.
 std::vector<std::string> parse_checks(const std::string& text);
 std::string probe_checks_text();  // for people
-
-// Those that no benchmark is made of, in the order in which they are tried.
-struct ProbeOperationInfo {
-  std::string name;
-  std::string summary;
-};
-std::vector<ProbeOperationInfo> probe_operations();
 
 // "latency,put" -> the names, of benchmarks and operations; all of them for nothing. Throws
 // BadInput.

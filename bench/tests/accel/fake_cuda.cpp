@@ -118,7 +118,17 @@ struct Device;
 struct Stream;
 
 // Of a device's memory: plain, from the pool, mapped by itself, and a module's variable.
-enum class Kind { kPinned, kDevice, kAsync, kMapped, kSymbol, kManaged, kOpened, kRegistered };
+enum class Kind {
+  kPinned,
+  kDevice,
+  kAsync,
+  kMapped,
+  kSymbol,
+  kManaged,
+  kManagedAsync,
+  kOpened,
+  kRegistered
+};
 
 bool of_device(Kind kind) {
   return kind == Kind::kDevice || kind == Kind::kAsync || kind == Kind::kMapped ||
@@ -262,6 +272,7 @@ struct State {
   std::set<Module*> modules;
   std::set<Device*> contexts;              // that were created
   std::map<Address, std::size_t> created;  // memory that may be mapped
+  std::set<Address> pools;
   Stream* captured = nullptr;
   bool broken = false;  // its capture
   std::uint64_t serial = 0;
@@ -582,7 +593,7 @@ void leave_cpu() {
 EXPORT int fake_cuda_live() {
   return static_cast<int>(state().allocations.size() + state().streams.size() +
                           state().events.size() + state().modules.size() + state().created.size() +
-                          state().contexts.size());
+                          state().pools.size() + state().contexts.size());
 }
 
 // How much memory of other processes is open.
@@ -590,6 +601,13 @@ EXPORT int fake_cuda_opened() {
   int opened = 0;
   for (const auto& [_, each] : state().allocations) opened += each.kind == Kind::kOpened ? 1 : 0;
   return opened;
+}
+
+// Whether a stream has work that is not done, for a library that goes wrong then.
+EXPORT int fake_cuda_busy() {
+  bool busy = false;
+  for (const Stream* stream : state().streams) busy = busy || !stream->work.empty();
+  return busy ? 1 : 0;
 }
 
 // Where the CPU finds these bytes of device memory, for a library that stands for one with kernels
@@ -773,7 +791,28 @@ EXPORT int cuMemAllocAsync(void** memory, std::size_t bytes, Stream*) {
 
 EXPORT int cuMemFreeAsync(Address memory, Stream*) {
   BEGIN_CONTEXT_CALL();
-  return release(memory, {Kind::kAsync});
+  return release(memory, {Kind::kAsync, Kind::kManagedAsync});
+}
+
+// A pool is no more than a number: its memory is managed, as only those are made here.
+EXPORT int cuMemPoolCreate(Address* pool, const int* properties) {
+  BEGIN_CONTEXT_CALL();
+  constexpr int kManagedType = 2;
+  if (properties[0] != kManagedType || state().driver < 13000) return kInvalidValue;
+  *pool = ++state().serial;
+  state().pools.insert(*pool);
+  return kGood;
+}
+
+EXPORT int cuMemPoolDestroy(Address pool) {
+  BEGIN_CONTEXT_CALL();
+  return state().pools.erase(pool) == 1 ? kGood : kInvalidValue;
+}
+
+EXPORT int cuMemAllocFromPoolAsync(void** memory, std::size_t bytes, Address pool, Stream*) {
+  BEGIN_CONTEXT_CALL();
+  if (state().pools.count(pool) == 0) return kInvalidValue;
+  return allocate(Kind::kManagedAsync, bytes, memory);
 }
 
 EXPORT int cuMemGetAllocationGranularity(std::size_t* bytes, const void*, int) {
@@ -907,7 +946,8 @@ int tell(void* answer, int attribute, const Allocation* found) {
       *static_cast<std::uint64_t*>(answer) = found->serial;
       return kGood;
     case 8:  // is managed
-      *static_cast<unsigned*>(answer) = found->kind == Kind::kManaged ? 1 : 0;
+      *static_cast<unsigned*>(answer) =
+          found->kind == Kind::kManaged || found->kind == Kind::kManagedAsync ? 1 : 0;
       return kGood;
     case 9:  // device ordinal
       *static_cast<int*>(answer) = found->device == nullptr ? -2 : found->device->number;

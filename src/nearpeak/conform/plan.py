@@ -11,8 +11,19 @@ import msgspec
 from nearpeak.conform.conformance import Memory, Operation
 from nearpeak.errors import UserError, closest
 from nearpeak.launching.describe import Allocator, Description
+from nearpeak.terms.buffers import in_gpu
 from nearpeak.terms.outcomes import GOOD
-from nearpeak.terms.trials import CHURN, DATA, LEAK, PLAIN, RANKS, Outcome, TrialCase
+from nearpeak.terms.trials import (
+    CHURN,
+    DATA,
+    GROW,
+    IN_PLACE,
+    LEAK,
+    PLAIN,
+    RANKS,
+    Outcome,
+    TrialCase,
+)
 
 # Of what more can do, like collective operations: an odd number, for which algorithms in steps of
 # powers of two have a remainder, and one that takes two such steps.
@@ -62,7 +73,7 @@ def operations(described: Description, chosen: Chosen) -> list[Operation]:
         if benchmark.ranks.fits(RANKS) and benchmark.over_bytes
     ]
     known += [
-        Operation(name=operation.name, family="rma", summary=operation.summary)
+        Operation(name=operation.name, family=operation.family, summary=operation.summary)
         for operation in described.operations
     ]
     words = {word for operation in known for word in (operation.name, operation.family)}
@@ -112,36 +123,80 @@ def cases(
     """All cases, what others rest on first: the data of each operation in plain memory.
 
     Where no operations were asked for, more than that is tried of those alone that studies measure
-    by default, and of what no benchmark measures: otherwise it would take an hour. Datatypes are
-    not, as libraries may take a second for one message.
+    by default, and of one-sided operations that no benchmark measures: otherwise it would take an
+    hour. Datatypes are not, as libraries may take a second for one message.
     """
     usual_ones = {
         benchmark.name
         for benchmark in described.benchmarks
         if benchmark.default and benchmark.family != "datatype"
     }
-    usual_ones |= {operation.name for operation in described.operations}
-    found = []
+    known = {operation.name: operation for operation in described.operations}
+    usual_ones |= {name for name, operation in known.items() if operation.family == "rma"}
+    if chosen.depth == "quick" and not chosen.operations:
+        tried = [each for each in tried if each.name not in known.keys() - usual_ones]
+    growing = _growing(tried, usual_ones, chosen)
+    found, more = list[TrialCase](), list[TrialCase]()
     for memory, operation in itertools.product(where, tried):
-        odd = _offset(described, operation.name)
-        usual = memory.allocator == PLAIN and _alike(memory.buffers)
-        for offset, check in itertools.product((0, odd), (DATA, CHURN, LEAK)):
-            plainest = offset == 0 and check == DATA
-            near = offset == 0 or check == DATA
-            if chosen.depth == "quick" and not plainest:
-                continue
-            if chosen.depth == "default" and not (plainest or (usual and near)):
-                continue
-            case = TrialCase(memory.buffers, operation.name, memory.allocator, offset, check)
-            thorough = chosen.depth == "full" or chosen.operations or operation.name in usual_ones
-            every = chosen.buffers or memory.buffers in EVERY_OPERATION
-            if thorough or (every and is_first(case)):
-                found.append(case)
-    found += [case for first in found if is_first(first) for case in _among_more(described, first)]
+        name = operation.name
+        on_devices = name in known and known[name].on_devices
+        if on_devices and not in_gpu(memory.buffers):
+            continue
+        ways = [case for case in _ways(described, memory, name) if _is_deep(case, chosen, growing)]
+        if chosen.depth == "full" or chosen.operations or name in usual_ones:
+            among_more = [case for case in ways if is_first(case) or _in_place(case)]
+        else:
+            every = chosen.buffers or memory.buffers in EVERY_OPERATION or on_devices
+            ways = [case for case in ways if every and (is_first(case) or _in_place(case))]
+            among_more = [case for case in ways if is_first(case)]
+        found += ways
+        more += [case for way in among_more for case in _among_more(described, way)]
     threaded = {benchmark.name for benchmark in described.benchmarks if benchmark.threads}
     return sorted(
-        found, key=lambda case: (not is_first(case), case.ranks, case.operation in threaded)
+        found + more, key=lambda case: (not is_first(case), case.ranks, case.operation in threaded)
     )
+
+
+def _growing(tried: Sequence[Operation], usual: Collection[str], chosen: Chosen) -> set[str]:
+    """The operations that are tried by default with buffers that grow: those that were asked for,
+    or the first usual one of each family, as families share what a library keeps of an address."""
+    if chosen.operations:
+        return {operation.name for operation in tried}
+    first: dict[str, str] = {}
+    for operation in tried:
+        if operation.name in usual:
+            first.setdefault(operation.family, operation.name)
+    return set(first.values())
+
+
+def _ways(described: Description, memory: Memory, operation: str) -> list[TrialCase]:
+    """All cases of an operation in a memory among two ranks."""
+    odd = _offset(described, operation)
+    ways = list(itertools.product((0, odd), (DATA, CHURN, LEAK)))
+    known = next((each for each in described.benchmarks if each.name == operation), None)
+    if known is None or known.sized:
+        ways.append((0, GROW))
+    if known is not None and any(axis.name == "inplace" for axis in known.axes):
+        ways.append((0, IN_PLACE))
+    return [
+        TrialCase(memory.buffers, operation, memory.allocator, offset, check)
+        for offset, check in ways
+    ]
+
+
+def _is_deep(case: TrialCase, chosen: Chosen, growing: Collection[str]) -> bool:
+    """Whether a run of this depth goes so far with an operation that is tried in all ways."""
+    if chosen.depth == "full" or (case.offset == 0 and case.check == DATA):
+        return True
+    if chosen.depth == "quick" or case.allocator != PLAIN or not _alike(case.buffers):
+        return False
+    if case.check == GROW:
+        return case.operation in growing
+    return case.offset == 0 or case.check == DATA
+
+
+def _in_place(case: TrialCase) -> bool:
+    return case.allocator == PLAIN and case.check == IN_PLACE
 
 
 def _among_more(described: Description, first: TrialCase) -> list[TrialCase]:

@@ -23,10 +23,12 @@ class Variant(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Operation(msgspec.Struct, frozen=True):
-    """One operation that `nearpeak-mpi probe` can try and that no benchmark is made of yet."""
+    """One operation that `nearpeak-mpi probe` can try and that no benchmark is made of."""
 
     name: str
     summary: str = ""
+    family: str = "rma"
+    on_devices: bool = False  # it needs buffers on a device on some rank
 
 
 class Allocator(msgspec.Struct, frozen=True):

@@ -21,7 +21,7 @@ from nearpeak.libraries.library import CommandLine
 from nearpeak.terms.logs import FAILED, OWN, WRONG_DATA, crash_words, last_words
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED, Status
 from nearpeak.terms.sizes import format_sizes
-from nearpeak.terms.trials import DATA, PLAIN, BadEnd, Outcome, TrialCase
+from nearpeak.terms.trials import DATA, OF_SIZES, PLAIN, BadEnd, Outcome, TrialCase
 from nearpeak.watch.watched import temporary_folder
 
 LIMIT_SECONDS = 60.0  # without a line from a job: then the case that it is at hangs
@@ -34,7 +34,8 @@ def words(case: TrialCase, sizes: Sequence[int]) -> list[str]:
         *("--buffers", case.buffers, "--operations", case.operation),
         *(("--allocators", case.allocator) if case.allocator != PLAIN else ()),
         *(("--offsets", str(case.offset)) if case.offset else ()),
-        *(("--checks", case.check) if case.check != DATA else ("--sizes", format_sizes(sizes))),
+        *(("--checks", case.check) if case.check != DATA else ()),
+        *(("--sizes", format_sizes(sizes)) if case.check in OF_SIZES else ()),
     ]
 
 

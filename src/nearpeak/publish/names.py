@@ -18,6 +18,7 @@ from typing import Literal, get_args
 
 from nearpeak.libraries import catalogue, launchers
 from nearpeak.libraries.families import all_families
+from nearpeak.terms.trials import CHECKS
 from nearpeak.withheld import is_secret_name, secrets_in
 
 Kind = Literal[
@@ -73,7 +74,7 @@ _OWN = re.compile(
     r"nearpeak(-(mpi|native|bundle|layer|trace|explain))?|[0-9a-f]{16}-[0-9a-f]{8}"
     r"|nearpeak-(run|launch|start|probe|nodes|trace|explain|mps)-[a-z0-9_]{8}"  # temporary ones
     r"|lib[\w+-]+\.so(\.\d+)*"
-    r"|\S+-[HPDM],[HPDM]-[\w-]+-\d+-(data|churn|leak)[\w-]*\.txt"  # cases of conformance
+    rf"|\S+-[HPDM],[HPDM]-[\w-]+-\d+-({'|'.join(CHECKS)})[\w-]*\.txt"  # cases of conformance
 )
 _VERSIONED = re.compile(r"(?P<name>[A-Za-z][\w-]*?)-\d+(\.\d+)*")
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")

@@ -8,7 +8,10 @@ import msgspec
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED, Status
 
 PLAIN = "plain"  # the usual allocator of every kind of buffers
-DATA, CHURN, LEAK = "data", "churn", "leak"  # the checks of `nearpeak-mpi probe`
+# The checks of `nearpeak-mpi probe`.
+DATA, CHURN, LEAK, GROW, IN_PLACE = "data", "churn", "leak", "grow", "inplace"
+CHECKS = (DATA, CHURN, LEAK, GROW, IN_PLACE)
+OF_SIZES = (DATA, IN_PLACE)  # checks of messages of the sizes that are asked for
 RANKS = 2  # of a case, unless it says otherwise
 
 

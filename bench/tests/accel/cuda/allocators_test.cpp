@@ -19,7 +19,7 @@ Memory& memory_of(Device& device, const std::string& name) {
 }  // namespace
 
 TEST_CASE("every allocator gives memory that is filled and verified") {
-  const FakeCuda fake;
+  const FakeCuda fake("driver=13000");
   const auto cuda = FakeCuda::load();
   Device& device = cuda->device(1);
   for (const AllocatorInfo& info : allocators()) {
@@ -47,6 +47,56 @@ TEST_CASE("memory in chunks is cut within what is allocated") {
     CHECK(begin % 4096 == 0);
     memory.release(reinterpret_cast<void*>(begin));
   }
+}
+
+TEST_CASE("a pool hands out pieces of one allocation, and freed ones again") {
+  const FakeCuda fake;
+  const auto cuda = FakeCuda::load();
+  Device& device = cuda->device(0);
+  for (const auto& [name, kind] :
+       {std::pair{"pool", BufferKind::kDevice}, std::pair{"managed-pool", BufferKind::kManaged}}) {
+    CAPTURE(name);
+    Memory& memory = memory_from(name, kind, &device);
+    char* const first = static_cast<char*>(memory.allocate(1));
+    char* const second = static_cast<char*>(memory.allocate(1000));
+    char* const third = static_cast<char*>(memory.allocate(8));
+    CHECK(second == first + 512);
+    CHECK(third == second + 1024);
+    const auto whole = cuda->locate(first);
+    REQUIRE(whole);
+    CHECK(whole->kind == kind);
+    CHECK(whole->base == first - 512);
+    CHECK(cuda->locate(third)->allocation == whole->allocation);
+    memory.release(second);
+    CHECK(memory.allocate(1025) == third + 512);
+    CHECK(memory.allocate(1024) == second);
+    for (char* const piece : {first, second, third, third + 512}) memory.release(piece);
+  }
+}
+
+TEST_CASE("a pool gives back what is empty before it takes more") {
+  const FakeCuda fake;
+  const auto cuda = FakeCuda::load();
+  Device& device = cuda->device(0);
+  Memory& memory = memory_of(device, "pool");
+  const std::uint64_t before = device.used_bytes();
+  constexpr std::size_t kLarge = std::size_t{80} << 20;
+  memory.release(memory.allocate(8));
+  CHECK(device.used_bytes() == before + (std::size_t{64} << 20));
+  void* const large = memory.allocate(kLarge);
+  CHECK(device.used_bytes() < before + kLarge + (std::size_t{1} << 20));
+  memory.release(large);
+}
+
+TEST_CASE("a driver without pools of managed memory is told") {
+  const FakeCuda fake("driver=12080");
+  const auto cuda = FakeCuda::load();
+  Memory& memory = memory_from("managed-async", BufferKind::kManaged, &cuda->device(0));
+  CHECK_THROWS_WITH_AS(
+      memory.allocate(8),
+      "cuMemPoolCreate(8 B) on GPU 0: CUDA_ERROR_INVALID_VALUE: invalid argument; pools of managed "
+      "memory came with CUDA 13.0, and this is the driver for CUDA 12.8",
+      AcceleratorError);
 }
 
 TEST_CASE("the memory that a device uses is told") {

@@ -9,7 +9,7 @@ from nearpeak.conform.conformance import Conformance, Memory, Operation, Tried
 from nearpeak.numbers import count, size
 from nearpeak.terms.logs import fault, without_addresses
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED, Status
-from nearpeak.terms.trials import CHURN, LEAK, PLAIN, RANKS, BadEnd, Outcome
+from nearpeak.terms.trials import CHURN, GROW, IN_PLACE, LEAK, PLAIN, RANKS, BadEnd, Outcome
 
 # From the worst on: what a table says of several cases.
 WORST: tuple[Status, ...] = (
@@ -24,7 +24,12 @@ WORST: tuple[Status, ...] = (
 )
 SHORT = {"wrong data": "wrong", NOT_TRIED: "-"}
 _NAMED = 3  # cases that were not tried, in the conclusion
-CHECKS = {CHURN: "64 allocations in turn", LEAK: "memory over many allocations"}
+CHECKS = {
+    CHURN: "64 allocations in turn",
+    LEAK: "memory over many allocations",
+    GROW: "buffers that grow",
+    IN_PLACE: "in place",
+}
 
 
 def memory_label(memory: Memory) -> str:
