@@ -38,16 +38,18 @@ def test_the_table_of_the_readme_is_what_the_runs_say() -> None:
     table = [line.split("|")[2:-1] for line in text.splitlines() if line.startswith("|")]
     rows = [list(map(int, row)) for row in table if all(cell.strip().isdigit() for cell in row)]
     found = []
-    for run in (
-        "h200x2",
-        "h100-intel",
-        "h100-mpich-layer",
-        "h100-openmpi-layer",
-        "h100-intel-layer",
+    for run, name in (
+        ("h200x2", "openmpi-cuda"),  # it was ended in the other library's cases
+        ("h200x2-intel", "intel"),
+        ("h100-intel", "intel"),
+        ("h100-mpich-layer", "mpich+layer"),
+        ("h100-openmpi-layer", "openmpi+layer"),
+        ("h100-intel-layer", "intel+layer"),
     ):
-        for library in build(journal.read(EXAMPLES / "conform" / run)).libraries:
-            ends = Counter(outcome.status for outcome in library.outcomes)
-            kinds = ("ok", "refused", "crashed", "wrong data", "leaks", "hung", "not tried")
-            counts = [ends[kind] for kind in kinds]
-            found.append([library.planned, *counts, library.planned - sum(counts)])
+        libraries = build(journal.read(EXAMPLES / "conform" / run)).libraries
+        library = next(each for each in libraries if each.library == name)
+        ends = Counter(outcome.status for outcome in library.outcomes)
+        kinds = ("ok", "refused", "crashed", "wrong data", "leaks", "hung", "not tried")
+        counts = [ends[kind] for kind in kinds]
+        found.append([library.planned, *counts, library.planned - sum(counts)])
     assert rows == found
