@@ -51,7 +51,6 @@ from nearpeak import folders
 from nearpeak.errors import UserError
 from nearpeak.files import write_whole
 from nearpeak.launching import programs
-from nearpeak.launching.command_lines import PART
 from nearpeak.libraries import catalogue, given
 from nearpeak.libraries.launch import LIBRARY_PATH, join_paths
 from nearpeak.libraries.library import CommandLine
@@ -61,6 +60,7 @@ from nearpeak.statistics.intervals import interval
 from nearpeak.study.single import Single, choose
 from nearpeak.study.single_launch import LaunchFailed, figures, launched
 from nearpeak.terms.benchmarks import named
+from nearpeak.terms.command_words import PART
 
 ALL = ""  # in the place of a name: nothing is left out
 # In given.toml, by what a row says; what differs may be needed, or is settings of their own.

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from nearpeak import locks
 from nearpeak.locks import SUFFIX, HeldError, Lock, acquire
 
 
@@ -59,15 +60,18 @@ def test_the_error_names_who_has_it(tmp_path: Path) -> None:
     [
         ({"started": "1"}, True),  # another process has its number now
         ({"pid": 2**22 + 1}, True),
-        ({"boot": "another"}, True),
+        ({"boot": "another"}, True),  # the same host, started anew
+        ({"boot": "another", "machine": "b" * 32}, False),  # of the same name: `localhost`
+        ({"boot": "another", "machine": ""}, False),
         ({"host": "another"}, False),
         ({"namespace": 1}, False),  # of a container on this host
         ({}, False),
     ],
 )
 def test_what_a_process_left_is_taken_over_if_it_has_ended_for_sure(
-    tmp_path: Path, change: dict[str, Any], stale: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], stale: bool
 ) -> None:
+    monkeypatch.setattr(locks, "MACHINE_ID", machine_id(tmp_path.parent, "a" * 32))
     file, beside = tmp_path / "file", tmp_path / f"file{SUFFIX}"
     Lock(opened(file), file)
     beside.write_text(json.dumps(json.loads(beside.read_text()) | change))
@@ -77,6 +81,28 @@ def test_what_a_process_left_is_taken_over_if_it_has_ended_for_sure(
     else:
         with pytest.raises(HeldError):
             Lock(opened(file), file)
+
+
+@pytest.mark.usefixtures("no_flock")
+@pytest.mark.parametrize("text", ["", "uninitialized", None])
+def test_without_an_id_another_start_may_be_another_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str | None
+) -> None:
+    """Containers and nodes with one image may all be called `localhost`."""
+    missing = tmp_path.parent / "missing"
+    there = missing if text is None else machine_id(tmp_path.parent, text)
+    monkeypatch.setattr(locks, "MACHINE_ID", there)
+    file, beside = tmp_path / "file", tmp_path / f"file{SUFFIX}"
+    Lock(opened(file), file)
+    beside.write_text(json.dumps(json.loads(beside.read_text()) | {"boot": "another"}))
+    with pytest.raises(HeldError, match="if that has ended, remove the file"):
+        Lock(opened(file), file)
+
+
+def machine_id(folder: Path, text: str) -> Path:
+    file = folder / "machine-id"
+    file.write_text(f"{text}\n")
+    return file
 
 
 @pytest.mark.usefixtures("no_flock")

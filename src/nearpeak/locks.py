@@ -7,6 +7,7 @@ import errno
 import fcntl
 import json
 import os
+import re
 import secrets
 import socket
 import time
@@ -16,6 +17,8 @@ from typing import Any
 
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 SUFFIX = ".held"  # behind the name of the locked file
+# One for each installation of a system (machine-id(5)); containers may lack it.
+MACHINE_ID = Path("/etc/machine-id")
 POLL_SECONDS = 0.2
 _ATTEMPTS = 5  # to take over from a process that has ended, where others try as well
 
@@ -110,7 +113,21 @@ def _here() -> dict[str, Any]:
     """Where a process id means one process: a host since its start, and its namespace."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     namespace = Path("/proc/self/ns/pid").stat().st_ino
-    return {"host": socket.gethostname(), "boot": boot, "namespace": namespace}
+    return {
+        "host": socket.gethostname(),
+        "machine": _machine(),
+        "boot": boot,
+        "namespace": namespace,
+    }
+
+
+def _machine() -> str:
+    """The machine's id; empty: it has none."""
+    try:
+        text = MACHINE_ID.read_text(errors="replace").strip()
+    except OSError:
+        return ""
+    return text if re.fullmatch("[0-9a-f]{32}", text) else ""  # not `uninitialized`
 
 
 def _started(pid: int) -> str:
@@ -125,12 +142,13 @@ def _started(pid: int) -> str:
 
 def _has_ended(held: bytes) -> bool:
     """Tell whether the process that a file names has ended for sure: one of another host may run,
-    and an empty file is about to be filled."""
+    and an empty file is about to be filled. Hosts that share a folder may share a name
+    (`localhost`), so that another start is the same host's only with the same machine id."""
     holder, here = _holder(held), _here()
     if holder.get("host") != here["host"]:
         return False
     if holder.get("boot") != here["boot"]:
-        return True
+        return bool(here["machine"]) and holder.get("machine") == here["machine"]
     return holder.get("namespace") == here["namespace"] and holder.get("started") != _started(
         int(holder.get("pid", 0))
     )

@@ -7,11 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from nearpeak import folders
 from nearpeak.cli import check_run
 from nearpeak.errors import UserError
+from nearpeak.nodes import journal as nodes
+from nearpeak.nodes.plan import Chosen
 
 Nearpeak = Callable[..., tuple[int, str, str]]
 WHERE = Path("there")
@@ -73,6 +76,35 @@ def test_a_run_of_conform_with_a_library_of_another_place(nearpeak: Nearpeak, st
     file.write_text("".join([json.dumps(begun) + "\n", *others]))
     code, _, err = nearpeak("conform", "--resume", "-o", "c")
     assert (code, "it names one@/evil/profile.toml: if you" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"remote_shell": "bash"}, "it names the remote shell 'bash': if you"),
+        ({"nodes": ["a", "b", "/evil/x.sh"]}, "it names the host '/evil/x.sh': if you"),
+        ({"nodes": ["a", "b", "-oProxyCommand=id"]}, "it names the host '-oProxyCommand=id': if"),
+        ({"mpi": "one@evil.toml"}, "it names one@evil.toml: if you"),
+    ],
+)
+def test_a_run_of_nodes_with_hosts_that_are_none(
+    nearpeak: Nearpeak, change: dict[str, Any], why: str
+) -> None:
+    chosen = {"nodes": ["a", "b", "c"], "mpi": "one", **change}
+    first = nodes.Begin(
+        schema=nodes.SCHEMA,
+        nearpeak="0",
+        started="",
+        host="a",
+        library="one",
+        settings="default",
+        version="1",
+        chosen=msgspec.convert(chosen, Chosen),
+    )
+    Path("n").mkdir()
+    (Path("n") / nodes.NAME).write_bytes(msgspec.json.encode(first) + b"\n")
+    code, _, err = nearpeak("nodes", "--resume", "-o", "n")
+    assert (code, why in err) == (2, True), err
 
 
 @pytest.mark.parametrize("of", ["conform", "nodes", "tune"])

@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 from xml.etree import ElementTree
 
 import msgspec
@@ -366,7 +367,7 @@ def test_a_plan_of_somebody_else_is_run_only_if_that_is_accepted(
     plan = json.loads((folder / "plan.json").read_text())
     plan["contenders"][0]["library"]["launcher"] = str(stranger)
     sealed_anew(folder, json.dumps(plan))
-    where = f"study was not begun by you here, and its plan runs {stranger}"
+    where = f"study was not begun by you here, and its plan names {stranger}"
     for words in (("--resume", "--launches", "3"), ("--extend", "study", "--mpi", "two")):
         code, out, err = nearpeak("study", *words)
         assert (code, out) == (2, "")
@@ -384,6 +385,30 @@ def test_a_plan_of_somebody_else_is_run_only_if_that_is_accepted(
     assert nearpeak("study", "--resume", "--launches", "3")[0] == 2
     monkeypatch.undo()
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"remote_shell": "bash"}, "the remote shell 'bash'"),
+        ({"hosts": ["localhost", "/evil/x.sh"]}, "the host '/evil/x.sh'"),
+        ({"host": "-oProxyCommand=id"}, "the host '-oProxyCommand=id'"),
+        ({"axes": {"jsonl": "/evil"}}, "its plan names"),
+    ],
+)
+def test_whatever_else_is_changed_in_a_plan_is_asked_about(
+    nearpeak: Nearpeak, tmp_path: Path, change: dict[str, Any], why: str
+) -> None:
+    assert nearpeak("study", *SMALL, "--launches", "2")[0] == 0
+    folder = tmp_path / "study"
+    plan = json.loads((folder / "plan.json").read_text())
+    if host := change.pop("host", None):
+        plan["paths"][0]["ends"][1]["host"] = host
+    if axes := change.pop("axes", None):
+        plan["variants"][0]["axes"].update(axes)
+    sealed_anew(folder, json.dumps({**plan, **change}))
+    code, out, err = nearpeak("study", "--resume", "--launches", "3")
+    assert (code, out, why in err) == (2, "", True), err
 
 
 def test_accepting_a_plan_lasts(nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from nearpeak.errors import UserError
 from nearpeak.launching.hosts import describe, differences, remarks
 from nearpeak.machine.machine import Machine
 
@@ -60,3 +61,13 @@ def test_a_host_that_does_not_say_what_it_is(tmp_path: Path, dgx: Machine) -> No
     assert told == {"localhost": dgx, "a": "no python here"}
     (line,) = remarks(dgx, ["localhost", "a"], str(shell))
     assert line.startswith("a does not say what it is (no python here)")
+
+
+@pytest.mark.parametrize("host", ["-oProxyCommand=id", "/evil/x.sh", "a\n"])
+def test_what_is_no_host_name_is_never_called(tmp_path: Path, dgx: Machine, host: str) -> None:
+    ran, shell = tmp_path / "ran", tmp_path / "shell"
+    shell.write_text(f"#!/bin/sh\ntouch {ran}\n")
+    shell.chmod(0o755)
+    with pytest.raises(UserError, match="is not a host name"):
+        describe(dgx, ["localhost", host], str(shell))
+    assert not ran.exists()

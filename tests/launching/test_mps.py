@@ -2,14 +2,17 @@
 """Our own daemon of MPS: there while it is needed, and always ended. The daemon is a stand-in."""
 
 import contextlib
+import errno
 import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -143,6 +146,7 @@ def test_one_left_behind_is_asked_to_quit_before_its_folder_goes(
     install()
     folder = tmp_path / "nearpeak-mps-leftover" / "pipes"
     folder.mkdir(parents=True)
+    (folder.parent / mps.LOCK).touch()
     env = {**os.environ, "CUDA_MPS_PIPE_DIRECTORY": str(folder)}
     left = subprocess.Popen([tmp_path / MPS_CONTROL, "-f"], env=env)
     while not (folder / "control").exists():
@@ -159,6 +163,62 @@ def test_the_folder_of_a_process_that_lives_stays(install: Install, tmp_path: Pa
     assert mps.pipe_folder() != first
     assert first.parent.is_dir()
     assert len(list(tmp_path.glob("nearpeak-mps-*"))) == 2
+
+
+@pytest.mark.parametrize("code", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EIO])
+def test_without_locks_one_folder_is_made_and_none_removed(
+    install: Install,
+    tmp_path: Path,
+    without_flock: Callable[[int], None],
+    monkeypatch: pytest.MonkeyPatch,
+    code: int,
+) -> None:
+    install()
+    other = tmp_path / "nearpeak-mps-of-another"
+    other.mkdir()
+    (other / mps.LOCK).touch()
+    made = counted_folders(monkeypatch)
+    without_flock(code)
+    mine = mps.pipe_folder().parent
+    assert made == [mine]
+    assert other.is_dir()
+    monkeypatch.undo()  # there are locks again
+    mps._remove_left(tmp_path)
+    assert mine.is_dir()  # nobody can tell whether its process lives
+    assert not other.exists()
+    shutil.rmtree(mine)
+
+
+def test_where_others_take_each_new_folder_it_is_another_base(
+    install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install()
+    base = tmp_path / "run"
+    base.mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(base))
+    real = mps._locked
+
+    def held(folder: Path) -> int | None:
+        return None if folder.parent == base else real(folder)
+
+    monkeypatch.setattr(mps, "_locked", held)
+    made = counted_folders(monkeypatch)
+    assert mps.pipe_folder().parent.parent == tmp_path
+    assert len(made) < 10
+
+
+def counted_folders(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The folders that are made from now on; many are an endless loop."""
+    made, make = list[Path](), tempfile.mkdtemp
+
+    def counted(**words: Any) -> str:
+        folder = make(**words)
+        made.append(Path(folder))
+        assert len(made) < 50, "it makes folders for ever"
+        return folder
+
+    monkeypatch.setattr(mps.tempfile, "mkdtemp", counted)
+    return made
 
 
 def test_a_folder_of_another_user_is_neither_taken_nor_removed(

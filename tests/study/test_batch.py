@@ -28,6 +28,14 @@ def test_named_hosts_are_its_nodes() -> None:
     assert "#SBATCH --nodes=2\n#SBATCH --nodelist=a,b\n#SBATCH --time=02:17:00\n" in script
 
 
+@pytest.mark.parametrize("host", ["b\n#SBATCH --wrap=id", "b --wrap=id", "-b", "b,c"])
+def test_no_host_writes_another_line_of_a_script(host: str) -> None:
+    options = Options(budget_seconds=7200.0, hosts=["a", host])
+    with pytest.raises(UserError, match="is not a host name") as error:
+        job_script(of_study(options, Path("s")), COMMAND, Path("/here"))
+    assert "\n" not in str(error.value)
+
+
 @pytest.mark.parametrize(
     ("said", "nodes"),
     [

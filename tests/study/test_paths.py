@@ -41,6 +41,7 @@ def test_this_host_comes_first_of_those_that_are_named(here: str) -> None:
         (["localhost"], "name two different hosts or more"),
         (["localhost", "127.0.0.1"], "localhost and 127.0.0.1 are both this host"),
         (["localhost", "-x"], "'-x' is not a host name"),
+        (["localhost", "/evil/x.sh"], "'/evil/x.sh' is not a host name"),
     ],
 )
 def test_hosts_that_cannot_be_measured(hosts: list[str], message: str) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What launches leave is ended and removed, also when nearpeak is killed in them."""
 
+import errno
 import os
 import secrets
 import signal
@@ -154,10 +155,58 @@ def test_the_processes_of_a_launch_are_known_by_its_token() -> None:
         try:  # with the one whose environment lacks it
             assert waited_for(lambda: len(watcher.of_launch(token)) == 2)
             assert process.pid in watcher.of_launch(token)
-            assert watcher.of_launch(token[:-1]) == set()
+            assert watcher.of_launch(token[:-1]) == {}
         finally:
             for pid in watcher.of_launch(token):
                 os.kill(pid, signal.SIGKILL)
+
+
+def test_no_process_gets_a_signal_that_has_the_number_of_one_that_ended() -> None:
+    """Its number was found, it ended, and another process has the number by now."""
+    with subprocess.Popen(["sleep", "600"]) as process:
+        try:
+            started = watcher.started(process.pid)
+            watcher.send(process.pid, b"1", signal.SIGKILL)
+            watcher.send(process.pid, started, signal.SIGTERM)
+            assert process.wait(LIMIT) == -signal.SIGTERM
+            watcher.send(process.pid, started, signal.SIGTERM)  # there is none: nothing happens
+        finally:
+            process.kill()
+
+
+def test_a_signal_goes_to_the_process_that_was_looked_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """However its number is used between the look and the signal."""
+    sent = []
+    monkeypatch.setattr(os, "kill", lambda *words: sent.append(words))
+    with subprocess.Popen(["sleep", "600"]) as process:
+        try:
+            watcher.send(process.pid, watcher.started(process.pid), signal.SIGKILL)
+            assert process.wait(LIMIT) == -signal.SIGKILL
+            assert sent == []
+        finally:
+            monkeypatch.undo()
+            process.kill()
+
+
+@pytest.mark.parametrize("how", ["no such function", "no such call", "forbidden"])
+def test_without_pidfds_it_is_the_number(monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    def refuse(_pid: int) -> int:
+        code = errno.ENOSYS if how == "no such call" else errno.EPERM
+        raise OSError(code, os.strerror(code))
+
+    if how == "no such function":
+        monkeypatch.delattr(os, "pidfd_open")
+    else:
+        monkeypatch.setattr(os, "pidfd_open", refuse)
+    with subprocess.Popen(["sleep", "600"]) as process:
+        try:
+            watcher.send(process.pid, b"1", signal.SIGKILL)
+            watcher.send(process.pid, watcher.started(process.pid), signal.SIGTERM)
+            assert process.wait(LIMIT) == -signal.SIGTERM
+        finally:
+            process.kill()
 
 
 def test_one_watcher_serves_all_launches(tmp_path: Path) -> None:

@@ -207,8 +207,8 @@ def check_begun(folder: Path, plan: "Plan", *, accept: bool = False) -> None:
     yes on a terminal. UserError where she did neither."""
     from nearpeak.study import begun
 
-    _agree(folder, [] if accept else begun.foreign(plan), "its plan runs", "study")
-    begun.remember(begun.decides(plan))
+    _agree(folder, [] if accept else begun.foreign(plan), "its plan names", "study")
+    begun.remember(plan)
 
 
 def check_run(

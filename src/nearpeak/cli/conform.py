@@ -157,7 +157,7 @@ def _run(folder: Path, chosen: "Chosen | None", *, accept: bool) -> "Conformance
     if chosen is None:
         before = FORM.begin(read(folder))
         check_run(
-            folder, FORM.command, before, begun.paths_in(before.chosen.libraries), accept=accept
+            folder, FORM.command, before, begun.named_in(before.chosen.libraries), accept=accept
         )
         journal = ConformJournal(folder)
         chosen = journal.begin.chosen

@@ -217,6 +217,7 @@ def _worst(study: Path, count: int) -> list[Asked]:
     """UserError where the study has no message beside a ceiling."""
     from nearpeak.explain.worst import worst
     from nearpeak.findings.build import build_results
+    from nearpeak.launching.command_lines import options_of
     from nearpeak.study.folder import read_plan
     from nearpeak.terms.sizes import format_bytes
 
@@ -231,12 +232,13 @@ def _worst(study: Path, count: int) -> list[Asked]:
             benchmark=cell.case.benchmark,
             mpi=cell.who.label,
             sizes=format_bytes(cell.case.x),
-            words=[
-                word
-                for name, value in cell.case.axes.items()
-                if value != defaults[cell.case.benchmark].get(name)
-                for word in (f"--{name}", value)
-            ],
+            words=options_of(
+                {
+                    name: value
+                    for name, value in cell.case.axes.items()
+                    if value != defaults[cell.case.benchmark].get(name)
+                }
+            ),
             path=cell.place.path,
             buffers=cell.case.buffers,
             measured=contenders.get(cell.who),

@@ -295,7 +295,7 @@ def _run(
     if dry_run:
         return None
     if not new:
-        names = begun.paths_in([chosen.mpi, chosen.remote_shell or ""])
+        names = begun.named_in([chosen.mpi], chosen.remote_shell, chosen.nodes)
         check_run(folder, FORM.command, read(folder).begin, names, accept=accept)
     if new:
         nodes = check_hosts(chosen.nodes, chosen.remote_shell)

@@ -391,6 +391,7 @@ def _start(
     from nearpeak.launching.hosts import remarks
     from nearpeak.launching.programs import TOOLS
     from nearpeak.results.requirements import check
+    from nearpeak.study import begun
     from nearpeak.study.fit import expected_blocks
     from nearpeak.study.folder import check_new, create
     from nearpeak.study.history import History
@@ -417,6 +418,7 @@ def _start(
     _show(plan, dry_run)
     if dry_run:
         return
+    begun.remember(plan)  # before it can be cut off
     with contextlib.closing(create(folder, machine, plan)) as journal:
         if not options.libraries:
             say(
@@ -437,6 +439,7 @@ def measure(options: "Options", folder: Path, added: float | None = None) -> int
     ended it, if one has; UserError."""
     from nearpeak.launching.programs import TOOLS
     from nearpeak.machine.discover import discover
+    from nearpeak.study import begun
     from nearpeak.study.folder import create, read_plan, reopen
     from nearpeak.study.history import History
     from nearpeak.study.options import Options
@@ -449,6 +452,7 @@ def measure(options: "Options", folder: Path, added: float | None = None) -> int
         plan, journal = reopen(folder)
     else:
         machine, plan = prepare(options, TOOLS, say, retry=False, dry_run=False)
+        begun.remember(plan)
         journal = create(folder, machine, plan)
     with contextlib.closing(journal):
         history = History(folder, plan)
@@ -644,7 +648,7 @@ def _run(
     from nearpeak.study.progress import make_progress
     from nearpeak.study.run import StudyRun
 
-    begun.remember(begun.decides(plan))
+    begun.remember(plan)
     seconds = measuring_seconds()
     with make_progress(plan) as progress:
         study = StudyRun(

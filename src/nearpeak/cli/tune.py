@@ -148,7 +148,7 @@ def tune(
             )
         added = None if budget is None else parsed("--budget", parse_seconds, budget)
         before = FORM.begin(FORM.read(output))
-        names = [f"the variables of {FORM.name}", *begun.paths_in([before.asked.mpi])]
+        names = [f"the variables of {FORM.name}", *begun.named_in([before.asked.mpi])]
         check_run(output, FORM.command, before, names, accept=accept_commands)
         asked = before.asked
     else:

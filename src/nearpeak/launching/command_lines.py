@@ -14,9 +14,8 @@ from nearpeak.launching import mps
 from nearpeak.libraries.families import all_families
 from nearpeak.libraries.library import CommandLine, Contender, Launch, Library, Rank, Settings
 from nearpeak.terms.buffers import Ends, in_gpu, memory_devices, needs_gpu
+from nearpeak.terms.command_words import PART, check_option, check_word
 from nearpeak.terms.path import NO_DEVICE, DataPath, rank_devices
-
-PART = "+"  # begins another command line, measured in the same launch
 
 
 @dataclass(frozen=True)
@@ -134,7 +133,7 @@ def loaded_by_native(
     their options."""
     family = all_families()[library.family]
     backend = f"{family.backend}:" if family.backend else ""
-    named = [backend + device for device in memory_devices(seats.ends)]
+    named = [backend + check_word(device) for device in memory_devices(seats.ends)]
     where = [*_first_cpus(seats.ends), "--devices", ",".join(named)]
     what = ["--buffers", seats.buffers, "--library", str(library.libmpi)]
     return CommandLine(
@@ -151,7 +150,7 @@ def within_host(seats: Seats) -> list[str]:
     """The mode of nearpeak-native for a path of one host, with its ends."""
     cpus = _first_cpus(seats.ends)
     if needs_gpu(seats.buffers):
-        named = ",".join(rank_devices(seats.ends))
+        named = ",".join(map(check_word, rank_devices(seats.ends)))
         return ["gpu", *cpus, "--buffers", seats.buffers, "--devices", named]
     if seats.path.transport == "network":
         return ["tcp", *cpus, "--address", "127.0.0.1"]
@@ -176,7 +175,8 @@ def joined(parts: Sequence[Sequence[str]]) -> list[str]:
 
 
 def options_of(axes: Mapping[str, str]) -> list[str]:
-    return [word for name, value in axes.items() for word in (f"--{name}", value)]
+    """What gives a program the values of axes; UserError as of check_option."""
+    return [word for name, value in axes.items() for word in check_option(name, value)]
 
 
 def rank_places(ends: Ends) -> list[Rank]:
@@ -189,6 +189,6 @@ def device_options(ends: Ends, buffers: str) -> list[str]:
     all_hold = all(end.device not in (None, NO_DEVICE) for end in ends)
     if not (needs_gpu(buffers) or all_hold):
         return []
-    rows = [(name, len(list(row))) for name, row in groupby(rank_devices(ends))]
+    rows = [(check_word(name), len(list(row))) for name, row in groupby(rank_devices(ends))]
     words = [f"{name}*{n}" if n > 2 else ",".join([name] * n) for name, n in rows]
     return ["--devices", ",".join(words)]

@@ -23,6 +23,7 @@ from nearpeak.machine.discover import discover
 from nearpeak.machine.doctor import examine
 from nearpeak.machine.machine import Machine
 from nearpeak.machine.tree import format_list
+from nearpeak.terms.command_words import check_host
 from nearpeak.terms.logs import last_words
 from nearpeak.watch import watched
 
@@ -37,7 +38,10 @@ def describe(
     there, from the same folder. Of this host, `here`. `ranks`: with what doctor finds for so many.
 
     Nodes of a job describe themselves by srun, where no remote shell is given; others are called.
+    UserError for what is no name of a host.
     """
+    for host in hosts:
+        check_host(host)
     others = [host for host in hosts if not is_here(host)]
     if others and remote_shell is None and allocation.by_srun():
         told = _by_srun(others, ranks)

@@ -33,6 +33,7 @@ NOWHERE = "/proc/no-mps"
 PREFIX = "nearpeak-mps-"
 PIPES = "pipes"  # in the private folder, while a daemon runs
 LOCK = "lock"  # in the private folder, held as long as its process lives
+_ATTEMPTS = 5  # to make a folder that no other process takes for one left behind
 LONGEST_BASE = 44  # bytes: the path of a socket has 107, that below the base up to 63
 
 
@@ -66,6 +67,8 @@ def _private_folder() -> Path:
             continue
         _remove_left(base)
         folder = _new_folder(base)
+        if folder is None:
+            continue
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         return folder
     raise UserError(
@@ -74,29 +77,45 @@ def _private_folder() -> Path:
     )
 
 
-def _new_folder(base: Path) -> Path:
-    """A new private folder, locked; another process may take it for one left behind meanwhile."""
-    while True:
-        folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base))
-        with contextlib.suppress(FileNotFoundError):
+def _new_folder(base: Path) -> Path | None:
+    """A new private folder, locked; None: there can be none, or other processes take each of them
+    for one left behind. Without locks it has none, and so nobody takes it for that."""
+    for _ in range(_ATTEMPTS):
+        try:
+            folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=base))
+        except OSError:
+            return None
+        try:
+            (folder / LOCK).touch(0o600)
             if _locked(folder) is not None and (folder / LOCK).exists():
                 return folder
+        except FileNotFoundError:
+            continue  # another process removes it
+        except OSError:
+            (folder / LOCK).unlink(missing_ok=True)
+            return folder
+    return None
 
 
 def _locked(folder: Path) -> int | None:
-    """The lock of a private folder, which this process has from now on; None where another has."""
-    lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    """The lock of a private folder, which this process has from now on; None where another has.
+    OSError where there is none, or nothing can be locked."""
+    lock = os.open(folder / LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         os.close(lock)
         return None
+    except OSError:
+        os.close(lock)
+        raise
     return lock
 
 
 def _remove_left(base: Path) -> None:
     """Removes the folders of this user's processes that were killed; a daemon may have outlived
-    its process, and is asked to quit."""
+    its process, and is asked to quit. Where nothing can be locked, none is removed: nobody can tell
+    whether its process lives."""
     for folder in base.glob(f"{PREFIX}*"):
         with contextlib.suppress(OSError):
             mine = folder.lstat().st_uid == os.geteuid() and not folder.is_symlink()

@@ -10,6 +10,7 @@ from nearpeak.libraries import catalogue, launchers
 from nearpeak.libraries.families import all_families, is_native
 from nearpeak.libraries.library import CommandLine, Launch, Library, Rank, Settings
 from nearpeak.machine import allocation
+from nearpeak.terms.command_words import check_host
 
 LIBRARY_PATH = "LD_LIBRARY_PATH"
 SEARCH_PATHS = ("PATH", LIBRARY_PATH)
@@ -60,10 +61,11 @@ def command_line(library: Library, launch: Launch) -> CommandLine:
     host: then the library's own choice of network is kept. `gpu` adds what makes the library take
     GPU buffers. A settings' LD_LIBRARY_PATH is put before the library's. Settings leave out what
     library and family give: given.check_unset says what.
-    UserError when the family has no known way to force the network, or its launcher cannot.
+    UserError when the family has no known way to force the network, or its launcher cannot, and for
+    what is no name of a host.
     """
     family = all_families()[library.family]
-    hosts = [rank.host for rank in launch.ranks]
+    hosts = [rank.host and check_host(rank.host) for rank in launch.ranks]
     if any(hosts):
         hosts = [host or socket.gethostname() for host in hosts]
     network = Settings()

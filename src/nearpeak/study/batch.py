@@ -12,6 +12,7 @@ from nearpeak.errors import UserError
 from nearpeak.machine.allocation import LEAST_RESERVE_SECONDS, RESERVE
 from nearpeak.study.options import Options
 from nearpeak.study.planning import budget_of
+from nearpeak.terms.command_words import check_host
 from nearpeak.terms.study_files import PLAN
 
 _NODES = re.compile(r"\b(\d{1,4})-nodes\b")
@@ -63,12 +64,13 @@ def between_nodes(path: str) -> bool:
 
 def job_script(asked: Asked, command: Sequence[str], here: Path) -> str:
     """The script for `command`, of which the second word names what nearpeak does, when it is run
-    in `here`. Where that has begun, it completes it."""
+    in `here`. Where that has begun, it completes it. UserError for a host that is none, and could
+    ask Slurm for something else."""
     seconds = (asked.seconds + PREPARE_SECONDS) / (1 - RESERVE) + LEAST_RESERVE_SECONDS
     minutes = math.ceil(seconds / 60)
     # A job that is put back into the queue writes into the same file.
     asking = [JOB_NAME, "open-mode=append", "exclusive", f"nodes={asked.nodes}"]
-    asking += [f"nodelist={','.join(asked.hosts)}"] if asked.hosts else []
+    asking += [f"nodelist={','.join(map(check_host, asked.hosts))}"] if asked.hosts else []
     asking.append(f"time={minutes // 60:02d}:{minutes % 60:02d}:00")
     lines = "\n".join(f"#SBATCH --{words}" for words in asking)
     refusing = _on_too_few(asked.nodes) if asked.nodes > 1 else ""

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line of each launch of a plan."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from nearpeak.launching.command_lines import (
-    PART,
     TOKEN,
     Seats,
     Tools,
@@ -27,6 +26,7 @@ from nearpeak.study.ceilings import ceiling_benchmarks, in_flight_bytes
 from nearpeak.study.plan import Group, Plan, PlannedLaunch, Template
 from nearpeak.terms.benchmarks import GPU_FACTS
 from nearpeak.terms.buffers import Ends, in_gpu, memory_devices, needs_gpu, rank_ends
+from nearpeak.terms.command_words import PART, check_host, check_word
 from nearpeak.terms.path import DataPath
 from nearpeak.terms.sizes import format_bytes, format_sizes
 
@@ -44,7 +44,10 @@ PORTS = 10000
 def make_command(
     plan: Plan, planned: PlannedLaunch, tools: Tools, jsonl: Path | None = None
 ) -> CommandLine:
-    """The command line of a planned launch; its records go to `jsonl`, or a table to stdout."""
+    """The command line of a planned launch; its records go to `jsonl`, or a table to stdout.
+    UserError where a name of the plan would be an option of what is launched."""
+    for word in _words_of(plan, planned):
+        check_word(word)
     path = plan.find_path(planned.path)
     if path.transport == "local":
         # Its sizes are those of arrays, not of messages: its own choice is larger than any cache.
@@ -80,6 +83,15 @@ def make_command(
     seats = Seats(path, ends, planned.groups[0].buffers)
     launch = rank_launch(program, seats, contender.settings, plan.remote_shell)
     return tools.command_line(contender.library, launch)
+
+
+def _words_of(plan: Plan, planned: PlannedLaunch) -> Iterator[str]:
+    """The names that programs are given, of whatever an earlier session or its plan says."""
+    yield from (benchmark.name for benchmark in plan.benchmarks)
+    yield from planned.methods
+    yield from (group.buffers for group in planned.groups)
+    if planned.adapter:
+        yield planned.adapter
 
 
 def _sampling(plan: Plan, planned: PlannedLaunch, group: Group, jsonl: Path | None) -> list[str]:
@@ -169,11 +181,11 @@ def _ceiling(
     if path.between_hosts:
         # Two hosts need somebody to start the far end: the first library's launcher does.
         port = FIRST_PORT + planned.seed % PORTS
-        where = ["--peer", str(ends[0].host), "--port", str(port)]
+        where = ["--peer", check_host(str(ends[0].host)), "--port", str(port)]
         if planned.adapter:
             where = ["verbs", *where, "--adapter", planned.adapter, "--buffers", group.buffers]
             if in_gpu(group.buffers):
-                where += ["--devices", ",".join(memory_devices(ends))]
+                where += ["--devices", ",".join(map(check_word, memory_devices(ends)))]
         else:
             where = ["tcp", *where]
         return tools.command_line(

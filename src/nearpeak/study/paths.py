@@ -20,6 +20,7 @@ from nearpeak.study.planning import fits
 from nearpeak.study.variants import unfit
 from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.buffers import Ends, rank_ends
+from nearpeak.terms.command_words import check_host
 from nearpeak.terms.path import DataPath, NoPath
 from nearpeak.watch import watched
 
@@ -55,8 +56,7 @@ def check_hosts(hosts: Sequence[str], remote_shell: str | None, *, call: bool = 
     if len(hosts) < 2 or len(set(hosts)) < len(hosts):
         raise UserError(f"--hosts {named}: name two different hosts or more, like --hosts a,b")
     for host in hosts:
-        if host.startswith("-"):
-            raise UserError(f"--hosts: {host!r} is not a host name")
+        check_host(host)
     check_nodes(hosts, remote_shell)
     mine = [host for host in hosts if is_here(host)]
     if not mine and not call:

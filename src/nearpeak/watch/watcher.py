@@ -35,27 +35,58 @@ def processes() -> list[int]:
     return [int(each.name) for each in Path("/proc").iterdir() if each.name.isdigit()]
 
 
-def of_launch(token: str) -> set[int]:
-    """The processes that have a launch's token, and those that these started without it."""
+def of_launch(token: str) -> dict[int, bytes]:
+    """The processes that have a launch's token, and those that these started without it; of each
+    when it started."""
     wanted = f"{VARIABLE}={token}".encode()
     parents: dict[int, int] = {}
+    starts: dict[int, bytes] = {}
     found: set[int] = set()
     for pid in processes():
         with contextlib.suppress(OSError, ValueError, IndexError):
-            parents[pid] = _parent(pid)
+            parents[pid], starts[pid] = _stat(pid)
             if wanted in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
                 found.add(pid)
     while more := {pid for pid, parent in parents.items() if parent in found} - found:
         found |= more
-    return found - {os.getpid()}
+    return {pid: starts[pid] for pid in found - {os.getpid()}}
 
 
-def _parent(pid: int) -> int:
-    """ValueError for what has ended and is not reaped."""
-    state, parent, *_ = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+def _stat(pid: int) -> tuple[int, bytes]:
+    """A process's parent, and when it started, in ticks since the host did (fields 4 and 22 of
+    proc(5)). ValueError for what has ended and is not reaped."""
+    state, *fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
     if state in b"ZX":
         raise ValueError(pid)
-    return int(parent)
+    return int(fields[0]), fields[18]
+
+
+def started(pid: int) -> bytes:
+    """When a process started, which with its id names one process and no other; empty: it has
+    ended."""
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        return _stat(pid)[1]
+    return b""
+
+
+def send(pid: int, start: bytes, number: int) -> None:
+    """Send a signal to the process that started then: not to one that got its id later, also where
+    that happens between the look and the signal. Without pidfds (Linux 5.3) that last is left."""
+    try:
+        opened = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    except (AttributeError, OSError):
+        if started(pid) == start:
+            with contextlib.suppress(OSError):
+                os.kill(pid, number)
+        return
+    try:
+        if started(pid) == start:
+            with contextlib.suppress(OSError):
+                signal.pidfd_send_signal(opened, number)
+    finally:
+        os.close(opened)
 
 
 def mapped(pids: Iterable[int]) -> set[str]:
@@ -101,16 +132,16 @@ def remove_segments(names: Iterable[str]) -> None:
 def end_launch(token: str, segments: set[str]) -> None:
     """End all processes of a launch, and remove what they leave."""
     ends = time.monotonic() + GRACE_SECONDS
-    asked: set[int] = set()
+    asked: set[tuple[int, bytes]] = set()
     while pids := of_launch(token):
         segments |= mapped(pids)
         late = time.monotonic() - ends
         if late > KILL_SECONDS:
             break
-        for pid in pids if late > 0 else pids - asked:
-            with contextlib.suppress(OSError):
-                os.kill(pid, signal.SIGKILL if late > 0 else signal.SIGTERM)
-        asked |= pids
+        for pid, start in pids.items():
+            if late > 0 or (pid, start) not in asked:
+                send(pid, start, signal.SIGKILL if late > 0 else signal.SIGTERM)
+        asked |= {*pids.items()}
         time.sleep(_POLL_SECONDS)
     remove_segments(segments)
 
