@@ -4,11 +4,15 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <vector>
 
 #include "options/options.hpp"
 
@@ -242,20 +246,89 @@ std::string to_json(const RankPlace& place) {
 
 namespace {
 
-// Of a name, as src/nearpeak/withheld.py has them. Launchers pass keys of their own and contact
-// addresses so, and where a user's files are; MCA's names are in lower case.
-bool may_be_secret(std::string text) {
-  static const char* const kSecrets[] = {"KEY",          "SECRET", "TOKEN",   "PASS",   "CRED",
-                                         "COOKIE",       "AUTH",   "PRIVATE", "BEARER", "SIGNATURE",
-                                         "PRECONDITION", "UUID",   "_WDIR"};
-  for (char& letter : text)
+bool has_any(const std::string& text, std::initializer_list<const char*> parts) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](const char* part) { return text.find(part) != std::string::npos; });
+}
+
+bool is_capital_or_digit(char letter) {
+  return (letter >= 'A' && letter <= 'Z') || (letter >= '0' && letter <= '9');
+}
+
+// A name in capitals by its words, `UCX_TLS` as UCX and TLS.
+std::vector<std::string> words_of(const std::string& name) {
+  std::vector<std::string> words(1);
+  for (char letter : name) {
+    if (is_capital_or_digit(letter))
+      words.back() += letter;
+    else if (!words.back().empty())
+      words.emplace_back();
+  }
+  if (words.back().empty()) words.pop_back();
+  return words;
+}
+
+bool ends_with(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+bool is_any(const std::string& word, std::initializer_list<const char*> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// The end of a name tells of a secret, but for a number behind it.
+bool ends_as_a_secret(std::string name) {
+  while (!name.empty() && (name.back() == '_' || (name.back() >= '0' && name.back() <= '9')))
+    name.pop_back();
+  if (ends_with(name, "PW") || ends_with(name, "PWD")) return true;
+  const auto words = words_of(name);
+  return !words.empty() && is_capital_or_digit(name.back()) &&
+         is_any(words.back(), {"PIN", "DSN", "SAS", "SIG", "CONN", "HOOK", "PAT", "PSK", "OTP"});
+}
+
+bool is_of_a_family(const std::string& name) {
+  for (const char* family :
+       {"OMPI_", "OPAL_", "PRTE_", "PMIX_", "UCX_", "FI_", "I_MPI_", "MPIR_", "MPICH_", "MV2_",
+        "MVP_", "PAMI_", "NCCL_", "RCCL_", "KMP_", "SLURM_", "LMOD_", "MODULES_", "EASYBUILD_"})
+    if (name.rfind(family, 0) == 0) return true;
+  return false;
+}
+
+// As src/nearpeak/withheld.py has it. Launchers pass keys of their own and contact addresses so,
+// and where a user's files are; MCA's names are in lower case.
+bool may_be_secret(std::string name) {
+  for (char& letter : name)
     if (letter >= 'a' && letter <= 'z') letter = static_cast<char>(letter - 'a' + 'A');
+  // Settings that are called like a secret, and folders.
+  if (is_any(name, {"I_MPI_PIN", "I_MPI_OFFLOAD_PIN", "OMPI_MCA_HOOK", "PWD", "OLDPWD"}))
+    return false;
+  if (ends_as_a_secret(name)) return true;
+  if (!is_of_a_family(name))
+    for (const std::string& word : words_of(name))
+      if (is_any(word, {"CONN", "CONNECTION", "HOOK", "HOOKS", "DSN", "SAS"})) return true;
   // Keys of memory and of partitions, UCX_RKEY_PTR_SEG_SIZE, are none.
   for (const std::string harmless : {"_RKEY", "_PKEY", "_LKEY", "_MKEY", "BYPASS"})
-    for (auto at = text.find(harmless); at != std::string::npos; at = text.find(harmless))
-      text.erase(at, harmless.size());
-  for (const char* secret : kSecrets)
-    if (text.find(secret) != std::string::npos) return true;
+    for (auto at = name.find(harmless); at != std::string::npos; at = name.find(harmless))
+      name.erase(at, harmless.size());
+  return has_any(name,
+                 {"KEY",     "SECRET",   "TOKEN",    "PASS",      "CRED",          "COOKIE",
+                  "AUTH",    "PRIVATE",  "BEARER",   "SIGNATURE", "UUID",          "PRECONDITION",
+                  "_WDIR",   "JWT",      "WEBHOOK",  "WEB_HOOK",  "HOOK_URL",      "HOOK_URI",
+                  "CONNSTR", "CONN_STR", "CONN_URL", "CONN_URI",  "CONNECTIONSTR", "CONNECTION_STR",
+                  "PINCODE", "PIN_CODE"});
+}
+
+// MCA has variables with lists of others, `NAME=value;NAME2=value`: each name before a `=` counts.
+bool lists_a_secret(const std::string& value) {
+  std::string name;
+  for (char letter : value) {
+    if (letter == '=' && may_be_secret(name)) return true;
+    if (std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_' || letter == '.' ||
+        letter == '-')
+      name += letter;
+    else
+      name.clear();
+  }
   return false;
 }
 
@@ -275,9 +348,7 @@ std::map<std::string, std::string> relevant_environment(const char* const* envir
     bool wanted = false;
     for (const char* prefix : kPrefixes) wanted = wanted || name.rfind(prefix, 0) == 0;
     const std::string value = entry.substr(equals + 1);
-    // MCA has variables with lists of others: `NAME=value;NAME2=value`.
-    const bool listed = value.find('=') != std::string::npos;
-    if (wanted && !may_be_secret(name) && !(listed && may_be_secret(value))) out[name] = value;
+    if (wanted && !may_be_secret(name) && !lists_a_secret(value)) out[name] = value;
   }
   return out;
 }

@@ -33,6 +33,7 @@ from nearpeak.study.seal import Seal, file_digests
 from nearpeak.study.sessions import settings_digest
 from nearpeak.trace.trace import SCHEMA, Ceiling, Entry, Rank, Trace
 from nearpeak.tune import journal as tuning
+from planted import PLANTED
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 # What the machine of a recorded study is known by, and the stand-ins that are in kept recordings.
@@ -185,6 +186,37 @@ def odd(make_study: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> Path
     (folder / "logs").mkdir()
     (folder / "logs" / "1.txt").write_bytes(b"carol on n17.hpc.example.org \xff\n")
     return folder
+
+
+def test_no_planted_secret_is_in_a_copy_or_its_report(
+    make_study: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each stands in a setting, as the user gave it, and in what a program said of it."""
+    study = make_study("one", "two")
+    study.launch(0, "one", "bw", {1024: 1.0})
+    failed = study.launch(1, "one", "latency", status=None)
+    said = [f"{name}={value}" for name, value, _ in PLANTED]
+    study.end(failed, "crashed", "; ".join(said))
+    plan = study.plan()
+    contenders = [
+        msgspec.structs.replace(
+            plan.contenders[0],
+            settings=Settings(
+                name="default",
+                env={
+                    f"{name}{'_' * number}": value
+                    for number, (name, value, _) in enumerate(PLANTED)
+                },
+            ),
+        ),
+        *plan.contenders[1:],
+    ]
+    grown = msgspec.structs.replace(plan, contenders=contenders)
+    monkeypatch.setattr(study, "plan", lambda: grown)
+    publish(study.write(), tmp_path / "public")
+    found = b"\n".join(contents(tmp_path / "public").values()).decode()
+    found += to_json(build_results(tmp_path / "public"))
+    assert [secret for _, _, secret in PLANTED if secret in found] == []
 
 
 def test_names_in_odd_places(odd: Path, tmp_path: Path) -> None:

@@ -28,6 +28,10 @@ from nearpeak.publish.look import look
         ("home", "~other/apollo"),
         ("user of a domain", "LAB\\\\user1"),
         ("key", "eyJhbGciOiJIUzI1.eyJzdWIiOiIxMjM0.SflKxwRJSMeKKF"),
+        ("key", "password=planted-1"),
+        ("variable", "DB_NAME=planted"),
+        ("variable", "OMPI_MCA_site_x=planted"),
+        ("variable", "MY_CODE=739214"),
         ("hidden word", "apollo"),
     ],
 )
@@ -46,6 +50,7 @@ def test_what_is_named(tmp_path: Path, what: str, text: str) -> None:
         *("12:34:56", "0000:18:00.0", "00000000:18:00.0", "127.0.0.1", "user1@host1", "5.0.11"),
         *("libmpi.so.40@VERSION", "/home/user1/dir1", "0x84000003", "openmpi@dmabuf-off.toml"),
         f'{{"digest":"{"0123456789abcdef" * 4}"}}',
+        "UCX_TLS=rc UCX_X=64k A=1 X=value12 P=/dir1 TOKEN=(withheld) lower=x",
         '"id":"837d0187fef74cccbc451b5fdc2019a3"',
     ],
 )

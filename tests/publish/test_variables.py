@@ -7,6 +7,7 @@ import pytest
 
 from nearpeak.publish.names import Names
 from nearpeak.publish.variables import known_names, may_stay, variables
+from planted import PLANTED
 
 
 @pytest.mark.parametrize(
@@ -20,6 +21,10 @@ from nearpeak.publish.variables import known_names, may_stay, variables
         ("UCX_LOG_FILE", "/home/carol/log"),  # as paths are replaced
         ("ANY", "yes"),
         ("ANY", "64k"),
+        ("ANY", "4800"),
+        ("ANY", "128"),
+        ("UCX_RNDV_THRESH", "16383"),
+        ("UCX_AUTH_KEY", "(withheld)"),
     ],
 )
 def test_known_names_and_plain_values_stay(name: str, value: str) -> None:
@@ -34,10 +39,22 @@ def test_known_names_and_plain_values_stay(name: str, value: str) -> None:
         ("UCX_TLS", "ghp_EXAMPLE"),
         ("UCX_AUTH_KEY", "1234"),
         ("FI_OPX_UUID", "11112222-3333-4444-5555-666677778888"),
+        ("OMPI_MCA_mca_base_env_list", "A=1;DB_PW=planted;SLURM_JWT=planted"),
+        ("OMPI_MCA_mca_base_env_list", "A;B"),
+        ("SLURM_EXPORT_ENV", "PATH,APOLLO"),
+        ("OMP_X", "A=apollo"),
+        ("UCX_TLS", '{"x":"apollo"}'),
+        ("UCX_SITE_PIN", "4711"),
+        ("ANY", "4711"),
+        ("UCX_UNKNOWN", "739214"),
     ],
 )
 def test_all_else_is_replaced(name: str, value: str) -> None:
     assert not may_stay(name, value)
+
+
+def test_no_planted_secret_stays() -> None:
+    assert [(name, value) for name, value, _ in PLANTED if may_stay(name, value)] == []
 
 
 def test_tunables_and_named_settings_are_known() -> None:

@@ -108,6 +108,39 @@ TEST_CASE("the environment is recorded by name, and never a secret") {
                                                     {"OMPI_MCA_btl", "a=b"}});
 }
 
+TEST_CASE("names of secrets are those that the study knows") {
+  for (const std::string name :
+       {"UCX_SITE_PW", "FI_SITE_DB_PWD", "OMPI_MCA_site_pin", "UCX_SITE_JWT", "NCCL_SITE_DSN",
+        "UCX_SITE_CONN", "FI_SITE_CONN_STRING", "UCX_SITE_CONNECTION_STRING", "NCCL_SLACK_HOOK",
+        "UCX_SITE_WEBHOOK_URL", "FI_SITE_SIG", "UCX_SITE_SAS", "OMPI_MCA_dbpw", "UCX_SITE_PW2",
+        "FI_SITE_PAT", "I_MPI_SITE_PIN"}) {
+    CAPTURE(name);
+    const std::string entry = name + "=x";
+    const char* const variables[] = {entry.c_str(), nullptr};
+    CHECK(relevant_environment(variables).empty());
+  }
+  for (const std::string value :
+       {"A=1;DB_PW=x", "NAME=DB_PIN=x", "-x SLURM_JWT=x", "Uid=me;site-pwd=x", "A=1,my_token=x"}) {
+    CAPTURE(value);
+    const std::string entry = "OMPI_MCA_mca_base_env_list=" + value;
+    const char* const variables[] = {entry.c_str(), nullptr};
+    CHECK(relevant_environment(variables).empty());
+  }
+}
+
+TEST_CASE("settings that are called like secrets are recorded") {
+  for (const std::string entry :
+       {"I_MPI_PIN=1", "I_MPI_OFFLOAD_PIN=on", "I_MPI_PIN_DOMAIN=core", "OMPI_MCA_hook=x",
+        "OMPI_MCA_opal_signal=6,7", "OMPI_MCA_oob_tcp_max_conn_retries=2", "NCCL_IB_PKEY=1",
+        "UCX_MEM_CUDA_HOOK_MODE=bistro", "UCX_MEM_MALLOC_HOOKS=y", "UCX_TCP_CONN_NB=n",
+        "UCX_ERROR_SIGNALS=ILL,BUS", "FI_PSM2_CONN_TIMEOUT=5", "I_MPI_DYNAMIC_CONNECTION=off",
+        "MV2_SMP_BYPASS=1", "NCCL_RUNTIME_CONNECT=0", "OMPI_MCA_mca_base_env_list=A=1;B=2"}) {
+    CAPTURE(entry);
+    const char* const variables[] = {entry.c_str(), nullptr};
+    CHECK(relevant_environment(variables).size() == 1);
+  }
+}
+
 TEST_CASE("a file that cannot be written is said so") {
   CHECK_THROWS_AS(RecordWriter("/nowhere/records.jsonl"), std::runtime_error);
   RecordWriter full("/dev/full");

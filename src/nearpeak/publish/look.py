@@ -10,11 +10,18 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nearpeak.folders import home
-from nearpeak.withheld import WITHHELD, secrets_in
+from nearpeak.machine.doctor import SETTINGS
+from nearpeak.publish.names import KINDS, SHORT
+from nearpeak.publish.variables import may_stay
+from nearpeak.withheld import is_secret_name, secrets_in
 
 SHOWN = 60  # characters of what was found
 _LEAST = 3  # letters of a name that is looked for: shorter ones are parts of words
-_TOKEN = re.compile(r"[^\s\"\\]{30,4096}")  # that may hold a key
+# A variable that is set: one in capitals, or MCA's, or one with a secret name.
+_SET = re.compile(r"(?<![\w.-])(?P<name>[A-Za-z_]\w*)=(?P<value>[^\s;,\"'`\\]+)")
+_STAND_INS = re.compile(
+    r"(?:(?:" + "|".join(SHORT.get(kind, kind) for kind in KINDS) + r")\d+|\W|_)+"
+)
 _SAMPLES = b'{"record":"samples"'  # lines of numbers
 # Digests and ids that Nearpeak writes are none.
 _OWN = re.compile(r'"(?:study|id)": ?"[0-9a-f-]{16,64}"|(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])')
@@ -102,7 +109,15 @@ def _in_line(line: str, patterns: dict[str, re.Pattern[str]]) -> Iterator[tuple[
         for found in pattern.finditer(line):
             if not _NONE.fullmatch(found[0]):
                 yield what, found[0][:SHOWN]
-    for token in _TOKEN.findall(line):
-        for secret in secrets_in(token):
-            if secret != WITHHELD:
-                yield "key", f"{secret[:SHOWN]}"
+    for secret in secrets_in(line):
+        if not _STAND_INS.fullmatch(secret) and not _LOOKED_FOR["UUID"].search(secret):
+            yield "key", secret[:SHOWN]
+    for found in _SET.finditer(line):
+        if _may_be_private(found["name"], found["value"]):
+            yield "variable", found[0][:SHOWN]
+
+
+def _may_be_private(name: str, value: str) -> bool:
+    """Tell whether a variable that is set within a text is one that `publish` would replace."""
+    called = name.isupper() or name.startswith(SETTINGS) or is_secret_name(name)
+    return called and not (_STAND_INS.fullmatch(value) or may_stay(name, value))

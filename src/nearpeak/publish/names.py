@@ -78,9 +78,9 @@ _OWN = re.compile(
 )
 _VERSIONED = re.compile(r"(?P<name>[A-Za-z][\w-]*?)-\d+(\.\d+)*")
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
-_BUILDER = re.compile(r"package: Open MPI (?P<user>\S+)@(?P<host>\S+) Distribution")
+_BUILDER = re.compile(r"package: Open MPI (?P<user>[^\s@]+)@(?P<host>[^\s@]+) Distribution")
 # Numbers stand before an `@` for ranks and jobs.
-_AT = r"(?<![\w.@-])(?P<user>(?!\d+@)\w[\w.+-]*)@"
+_AT = r"(?<![\w.@+-])(?P<user>(?!\d+@)\w[\w.+-]*)@"
 _NO_MAIL = (".toml", ".so")  # files behind an `@`: settings of a library, and that of a symbol
 _MAIL = re.compile(rf"{_AT}(?P<host>[\w-]+(\.[\w-]+)*\.[A-Za-z]{{2,}})")
 # How names with domains end: with two words, or with one that no other thing has.
@@ -95,7 +95,7 @@ _NAMES_SERIAL = re.compile("serial", re.IGNORECASE)
 # A path begins behind no word, or behind an option of a compiler or a URL of a file.
 _START = r"(?:(?<![\w/.~$-])|(?<=-[LIB])|(?<=file://))"
 # As a word of a shell's line that has blanks is written.
-_QUOTED = re.compile(r"'(?:\w+=)?(?P<path>/[^'\n]* [^'\n]*)'")
+_QUOTED = re.compile(r"'(?:\w+=)?(?P<path>/[^' \n]* [^'\n]*)'")
 _PART = r"(?:\\.|[^\s/:;'\"()<>|&`\\])+"
 _GPU = r"(?:MIG-)?(?:GPU|MIG)-[0-9a-fA-F]{8,}(?:-[0-9a-fA-F]+)*"
 _UUID = r"(?<![\w-])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![\w-])"
@@ -154,11 +154,13 @@ _TELLS_USER = [
         r"(?:Built|Configured) by: WHO",  # ompi_info
         rf"\b(?:{_USER_VARIABLES})=WHO",
         r"User=WHO",  # an option of ssh
-        r"\b[rs]sh(?= )[^\n;|&]*? -l WHO",
+        r"\b[rs]sh(?= )[^\n;|&]{0,400}? -l WHO",
         r"(?<![\w/])~(?!\d)WHO(?=[/:]|$)",
         r"://WHO:[^\s/@]+@",
     )
 ]
+# What follows a secret name in a text and has a kind of its own, or is a word or a number of it.
+_NO_SECRET = re.compile(rf"{_GPU}|{_UUID}|{_GUID}|{_MAC}|[/~].*|[0-9a-fA-F-]{{16,}}|\D*", re.DOTALL)
 _SECRET = re.compile(r"://[^\s/:@]+:(?P<secret>[^\s/]+)@(?P<host>[\w.-]*\w)")
 
 
@@ -232,7 +234,8 @@ class Names:
         value stands if that looks like a key."""
         self._values.setdefault(name, {})[value] = None
         for secret in secrets_in(value):
-            self._word("value", secret)
+            if len(secret) >= SHORTEST_SECRET:
+                self._word("value", secret)
         if is_secret_name(name) and len(value) >= SHORTEST_SECRET:
             self._word("value", value)
 
@@ -279,6 +282,10 @@ class Names:
         for pattern in _TELLS_USER:
             for found in pattern.finditer(text):
                 self.user(found[1])
+        for secret in secrets_in(text):
+            user = f"://{secret}@" in text  # and a password, which have kinds of their own
+            if len(secret) >= SHORTEST_SECRET and not (user or _NO_SECRET.fullmatch(secret)):
+                self._word("value", secret)
         for found in _SECRET.finditer(text):
             self._word("word", found["secret"])
             self._whole_host(found["host"])

@@ -29,12 +29,18 @@ _KNOWN = (
     *("HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"),
 )
 _KNOWN_PREFIXES = ("OMP_", "CUDA_MPS_", "NEARPEAK_")
-# Numbers with a unit, and words that turn something on and off.
+# Numbers with a unit, and words that turn something on and off. A longer number without a unit may
+# be a PIN: it must be as round as sizes and counts are.
 _PLAIN = re.compile(
-    r"[+-]?\d{1,9}(\.\d{1,6})?([kmgt]i?)?(b|bps|us|ms|s|%)?"
+    r"[+-]?\d{1,9}(\.\d{1,6})?([kmgt]i?(b|bps)?|b|bps|us|ms|s|%)|[+-]?\d{1,3}(\.\d{1,6})?"
     r"|y|n|yes|no|on|off|true|false|try|auto|none|always|never|default|inf|all|min|max|",
     re.IGNORECASE,
 )
+_NUMBER = re.compile(r"\d{4,9}")
+_ROUND = (100, 256)  # a number that one of these divides is round
+# A value that sets other variables, as mca_base_env_list does, and names that say so.
+_SETS = re.compile(r"\w\s*=|[\"'\\`]")
+_LISTS = re.compile(r"ENV_?LIST$|(^|_)EXPORT(_ENV)?$|GENV", re.IGNORECASE)
 # A path, or a list of them, whose parts are replaced as in any text.
 _PATHS = re.compile(r"/[^\s:]*(:/[^\s:]*)*:?")
 
@@ -60,13 +66,28 @@ def known_names() -> frozenset[str]:
 def may_stay(name: str, value: str) -> bool:
     """Tell whether the value of a variable may stand in a copy, but for what is private in any
     text."""
-    if value == WITHHELD or _PLAIN.fullmatch(value):
-        return value == WITHHELD or not is_secret_name(name)
-    if is_secret_name(name) or secrets_in(value):
+    if value == WITHHELD:
+        return True
+    if is_secret_name(name):
+        return False
+    if _is_plain(value):
+        return True
+    if lists_variables(name, value) or secrets_in(value):
         return False
     if name in known_names() or name.startswith(_KNOWN_PREFIXES):
         return True
     return name.startswith(SETTINGS) and _PATHS.fullmatch(value) is not None
+
+
+def lists_variables(name: str, value: str) -> bool:
+    """Tell whether a variable holds others with their values, or may: nobody knows those."""
+    return _SETS.search(value) is not None or _LISTS.search(name) is not None
+
+
+def _is_plain(value: str) -> bool:
+    if _NUMBER.fullmatch(value):
+        return any(int(value) % divisor == 0 for divisor in _ROUND)
+    return _PLAIN.fullmatch(value) is not None
 
 
 def variables(value: Any) -> Iterator[tuple[str, str]]:
