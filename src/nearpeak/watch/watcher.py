@@ -28,6 +28,7 @@ SHM = "/dev/shm"
 GRACE_SECONDS = 5.0  # for a launcher to end its ranks, remote ones too
 KILL_SECONDS = 10.0  # a process that the kernel holds on to longer than this is left behind
 _POLL_SECONDS = 0.05
+_QUIET_LOOKS = 3
 
 
 def processes() -> list[int]:
@@ -133,7 +134,10 @@ def end_launch(token: str, segments: set[str]) -> None:
     """End all processes of a launch, and remove what they leave."""
     ends = time.monotonic() + GRACE_SECONDS
     asked: set[tuple[int, bytes]] = set()
-    while pids := of_launch(token):
+    quiet = 0  # looks that found nothing: one process may start another while it is looked at
+    while quiet < _QUIET_LOOKS:
+        pids = of_launch(token)
+        quiet = 0 if pids else quiet + 1
         segments |= mapped(pids)
         late = time.monotonic() - ends
         if late > KILL_SECONDS:
@@ -144,6 +148,14 @@ def end_launch(token: str, segments: set[str]) -> None:
         asked |= {*pids.items()}
         time.sleep(_POLL_SECONDS)
     remove_segments(segments)
+
+
+def remove_folder(folder: str) -> None:
+    """Remove a folder, also where a process that is being killed puts a last file into it."""
+    ends = time.monotonic() + GRACE_SECONDS
+    while os.path.lexists(folder) and time.monotonic() < ends:
+        shutil.rmtree(folder, ignore_errors=True)
+        time.sleep(_POLL_SECONDS)
 
 
 def main() -> None:
@@ -168,7 +180,7 @@ def main() -> None:
     for token, segments in launches.items():
         end_launch(token, segments)
     for folder in folders:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_folder(folder)
 
 
 if __name__ == "__main__":
