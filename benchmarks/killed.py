@@ -157,9 +157,12 @@ def main() -> int:
 
 
 def completed(folder: Path, options: argparse.Namespace) -> bool:
-    """Completes and reports a run; RuntimeError where that fails."""
-    report = [sys.executable, "-c", MAIN, "report", str(folder)]
-    for words in (command(folder, options), report):
+    """Completes and reports a run; RuntimeError where that fails. A search has no report of its own
+    where nothing was found."""
+    runs = [command(folder, options)]
+    if options.command != "tune":
+        runs.append([sys.executable, "-c", MAIN, "report", str(folder)])
+    for words in runs:
         done = subprocess.run(
             words, check=False, capture_output=True, text=True, timeout=10 * LIMIT
         )
