@@ -17,6 +17,12 @@ namespace {
 // Its size stays, so that a mapping of it never ends where the file does.
 constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW;
 
+// The kernel may add seals of its own.
+bool is_sealed(int file) {
+  const int seals = fcntl(file, F_GET_SEALS);
+  return seals >= 0 && (seals & kSeals) == kSeals;
+}
+
 [[noreturn]] void fail(const std::string& what) {
   throw std::system_error(errno, std::generic_category(), what);
 }
@@ -30,7 +36,7 @@ Shared::Shared(std::size_t bytes)
     const int error = errno;
     close(fd_);
     errno = error;
-    fail("memory that ranks share");
+    fail("cannot make shared memory");
   }
   map(bytes);
 }
@@ -41,7 +47,7 @@ Shared::Shared(pid_t process, unsigned fd, std::size_t bytes) {
   if (fd_ < 0) fail(name);
   struct stat status{};
   if (fstat(fd_, &status) != 0 || status.st_uid != geteuid() ||
-      static_cast<std::uint64_t>(status.st_size) < bytes || fcntl(fd_, F_GET_SEALS) != kSeals) {
+      static_cast<std::uint64_t>(status.st_size) < bytes || !is_sealed(fd_)) {
     close(fd_);
     errno = EINVAL;
     fail(name);
@@ -86,7 +92,7 @@ Combining::~Combining() { pthread_mutex_unlock(&mutex_); }
 
 void Area::throw_no_index(const char* what, std::uint32_t index) {
   throw std::out_of_range("another rank names " + std::string(what) + " " + std::to_string(index) +
-                          ", which there is not");
+                          ", which does not exist");
 }
 
 Area::Area(pid_t process, unsigned fd) : memory_(process, fd, kBytes) {}

@@ -115,7 +115,9 @@ class Journal:
         try:
             aside, target = _new_file(self._folder, f"{self._name}.damaged")
             with os.fdopen(target, "wb") as rest:
-                rest.write(os.pread(self._file, self._size - size_bytes, size_bytes))
+                at = size_bytes
+                while part := os.pread(self._file, _PART_BYTES, at):
+                    at += rest.write(part)
                 rest.flush()
                 os.fsync(target)
             sync_folder(self._folder)
@@ -203,6 +205,7 @@ class DamagedRunError(UserError):
         self.good_bytes = good_bytes
 
 
+_PART_BYTES = 1 << 24  # that are moved at a time
 _SEAL = re.compile(rb',"seal":"([0-9a-f]{64})"\}\n')
 
 

@@ -80,6 +80,9 @@ def _take(file: Path, mine: bytes) -> None:
             continue
         try:
             os.write(made, mine)
+        except OSError:
+            file.unlink()  # else nobody could tell whose it is
+            raise
         finally:
             os.close(made)
         return

@@ -43,6 +43,16 @@ def test_a_run_and_one_that_goes_on(nearpeak: Nearpeak, tmp_path: Path) -> None:
     assert (code, out.splitlines()[-1]) == (0, "10 cases tried, none failed; c/conform.html")
 
 
+def test_a_damaged_run_goes_on_from_its_last_good_line(nearpeak: Nearpeak, tmp_path: Path) -> None:
+    nearpeak("conform", "--mpi", "one", "--operations", "put", "--quick", "-o", "c")
+    file = tmp_path / "c" / "conform.jsonl"
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join([*lines[:-1], lines[-1].replace('"ok"', '"no"')]))
+    code, out, err = nearpeak("conform", "--resume", "-o", "c")
+    assert (code, out.splitlines()[-1]) == (0, "1 case tried, none failed; c/conform.html"), err
+    assert len([*(tmp_path / "c").glob("conform.jsonl.damaged-*")]) == 1
+
+
 def test_inherited_settings_are_told(nearpeak: Nearpeak, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("UCX_TLS", "tcp")
     words = ("conform", "--mpi", "one", "--operations", "put", "--quick", "-o", "c")

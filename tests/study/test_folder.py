@@ -203,7 +203,7 @@ def test_a_damaged_study_goes_back_to_its_last_good_seal(
     assert aside.read_bytes() == tail
     said = capsys.readouterr().err
     assert said.count("\n") == 1
-    assert f"the last that is sealed; what followed is kept in {aside}" in said
+    assert f"as no later seal is right; what followed is kept in {aside}" in said
     assert History(study.folder, plan).over is False
     _, journal = reopen(study.folder)  # once is enough
     journal.close()

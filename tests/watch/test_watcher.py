@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 
 from nearpeak.launching.process import run_tree
@@ -79,7 +78,7 @@ def test_nothing_outlives_a_nearpeak_that_is_killed(tmp_path: Path, name: str) -
         assert waited_for(lambda: len(pids(told)) == 2)
         assert len(segments(name)) == 2
         nearpeak.send_signal(signal.SIGKILL)
-    assert waited_for(lambda: not any(map(psutil.pid_exists, pids(told))))
+    assert waited_for(lambda: not any(map(watcher.started, pids(told))))
     assert waited_for(lambda: not segments(name))
     assert waited_for(lambda: not Path(folder.read_text()).exists())
 
@@ -97,7 +96,7 @@ def test_no_compiler_outlives_a_nearpeak_that_is_killed(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", COMPILES], cwd=tmp_path) as nearpeak:
         assert waited_for(lambda: len(pids(tmp_path / "pids")) == 2)
         nearpeak.send_signal(signal.SIGKILL)
-    assert waited_for(lambda: not any(map(psutil.pid_exists, pids(tmp_path / "pids"))))
+    assert waited_for(lambda: not any(map(watcher.started, pids(tmp_path / "pids"))))
 
 
 def test_what_a_launch_left_in_shared_memory_is_removed(tmp_path: Path, name: str) -> None:
@@ -140,7 +139,7 @@ def test_what_a_process_has_mapped_is_not_removed(tmp_path: Path, name: str) -> 
         finally:
             for pid in pids(told):
                 os.kill(pid, signal.SIGKILL)
-    assert waited_for(lambda: not any(map(psutil.pid_exists, pids(told))))
+    assert waited_for(lambda: not any(map(watcher.started, pids(told))))
     watcher.remove_segments(mine)
     assert segments(name) == []
 

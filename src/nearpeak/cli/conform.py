@@ -145,6 +145,7 @@ def _run(folder: Path, chosen: "Chosen | None", *, accept: bool) -> "Conformance
     from nearpeak.launching.mps import MpsError
     from nearpeak.launching.programs import TOOLS, build_programs
     from nearpeak.machine.discover import discover
+    from nearpeak.owners import check_output
     from nearpeak.report.conformed.words import finding
     from nearpeak.signals import ending, status_of
     from nearpeak.study import begun
@@ -155,6 +156,8 @@ def _run(folder: Path, chosen: "Chosen | None", *, accept: bool) -> "Conformance
 
     journal = None
     if chosen is None:
+        check_output(folder)  # before anything is mended in it
+        FORM.mend(folder)
         before = FORM.begin(read(folder))
         check_run(
             folder, FORM.command, before, begun.named_in(before.chosen.libraries), accept=accept

@@ -475,6 +475,7 @@ def _resume(
 ) -> None:
     from nearpeak.machine.allocation import measuring_seconds
     from nearpeak.machine.discover import discover
+    from nearpeak.owners import check_output
     from nearpeak.results.requirements import check
     from nearpeak.study.amendments import what_is_left
     from nearpeak.study.folder import mend, read_plan, reopen
@@ -483,6 +484,7 @@ def _resume(
     from nearpeak.study.subjects import planned
 
     if not dry_run:
+        check_output(folder)  # before anything is mended in it
         mend(folder)
     plan = read_plan(folder)
     requirements = requirements_of(required or plan.requirements)

@@ -185,7 +185,9 @@ def bound(log: Path) -> None:
         if earlier:
             left_out += int(earlier[1]) - len(earlier[0])
         file.seek(size - LOG_ENDS_BYTES)
-        end = file.read(LOG_ENDS_BYTES)
+        end = file.read()
+        while more := file.read():  # what was appended meanwhile
+            end += more
         file.truncate(LOG_ENDS_BYTES)
     with contextlib.suppress(OSError), log.open("ab") as file:
         file.write(b"\n[nearpeak: %d bytes left out]\n" % left_out + end)

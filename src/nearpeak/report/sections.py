@@ -20,8 +20,8 @@ PAIRED = (
     " their CPUs as far apart, so it may differ from the ratio of the two figures."
 )
 
-# In the place of one: notices say why.
-BY_TRIALS = "by short trials"  # of what is attainable
+BY_TRIALS = "by short trials"  # below what is attainable
+# In the place of a percentage: notices say why.
 NO_COMMON_BLOCK = "no common block"
 
 

@@ -46,7 +46,7 @@ def remember(begun: object) -> None:
 def is_known(begun: object) -> bool:
     """Tell whether this user runs what a record names, as far as is kept."""
     file = folders.state() / FOLDER / _digest(begun)
-    return file.is_file() and not any(risks(file))
+    return file.is_file() and all(risk.by == "group" for risk in risks(file))
 
 
 def foreign(plan: Plan) -> list[str]:

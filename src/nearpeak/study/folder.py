@@ -110,10 +110,10 @@ def mend(folder: Path) -> None:
         aside = lines.put_aside(damage.sealed_bytes)
     finally:
         lines.close()
-    back = f"line {damage.sealed_line}" if damage.sealed_line else "the begin"
+    back = f"line {damage.sealed_line}" if damage.sealed_line else "its start"
     print(
-        f"nearpeak: {printable(damage.what)}: the study goes back to {back}, the last that is"
-        f" sealed; what followed is kept in {aside}",
+        f"nearpeak: {printable(damage.what)}: the study goes back to {back}, as no later"
+        f" seal is right; what followed is kept in {aside}",
         file=sys.stderr,
         flush=True,
     )

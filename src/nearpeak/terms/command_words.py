@@ -13,7 +13,7 @@ _HOST = re.compile(r"[A-Za-z0-9_.:][A-Za-z0-9_.:-]*")  # with the colons of IPv6
 NOTHING = "-"  # in the place of a device
 _AXIS = re.compile(r"[a-z][a-z0-9_-]*")
 # Options of the measuring programs that name what they write, read or load.
-FILES = frozenset({"cases", "jsonl", "library", "solution"})
+FILES = frozenset({"cases", "jsonl", "library", "rounds", "solution"})
 PART = "+"  # begins another command line, measured in the same launch
 
 
@@ -23,7 +23,7 @@ def is_host(name: str) -> bool:
 
 
 def check_host(name: str) -> str:
-    """Return the name of a host. UserError for what can be none."""
+    """Return the name of a host. UserError if it is not one."""
     if not is_host(name):
         raise UserError(
             f"{name!r} is not a host name: give letters, digits, `.`, `_`, `-` and `:`, with no `-`"

@@ -107,12 +107,8 @@ def launch() -> Iterator[tuple[dict[str, str], Segments]]:
 def temporary_folder(prefix: str) -> Iterator[Path]:
     """A private temporary folder, which is removed also when nearpeak is killed. OSError."""
     start()
-    with tempfile.TemporaryDirectory(prefix=prefix) as folder:
-        listed = "\n" not in folder
-        if listed:
+    with contextlib.ExitStack() as told, tempfile.TemporaryDirectory(prefix=prefix) as folder:
+        if "\n" not in folder:
             _tell("folder", folder)
-        try:
-            yield Path(folder)
-        finally:
-            if listed:
-                _tell("removed", folder)
+            told.callback(_tell, "removed", folder)  # once it is
+        yield Path(folder)

@@ -46,6 +46,8 @@ def of_launch(token: str) -> dict[int, bytes]:
     for pid in processes():
         with contextlib.suppress(OSError, ValueError, IndexError):
             parents[pid], starts[pid] = _stat(pid)
+            if Path(f"/proc/{pid}").stat().st_uid != os.geteuid():
+                continue
             if wanted in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
                 found.add(pid)
     while more := {pid for pid, parent in parents.items() if parent in found} - found:
