@@ -15,6 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from nearpeak.watch.watcher import started
+
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 SUFFIX = ".held"  # behind the name of the locked file
 # One for each installation of a system (machine-id(5)); containers may lack it.
@@ -109,7 +111,7 @@ def _content(file: Path) -> bytes | None:
 
 
 def _myself() -> dict[str, Any]:
-    return {**_here(), "pid": os.getpid(), "started": _started(os.getpid())}
+    return {**_here(), "pid": os.getpid(), "started": started(os.getpid()).decode()}
 
 
 def _here() -> dict[str, Any]:
@@ -133,16 +135,6 @@ def _machine() -> str:
     return text if re.fullmatch("[0-9a-f]{32}", text) else ""  # not `uninitialized`
 
 
-def _started(pid: int) -> str:
-    """When a process began, in ticks since the host's start; empty: there is none."""
-    try:
-        # Behind the name, which may hold anything: fields 3 and on of proc(5).
-        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return ""
-    return "" if fields[0] in "ZX" else fields[19]
-
-
 def _has_ended(held: bytes) -> bool:
     """Tell whether the process that a file names has ended for sure: one of another host may run,
     and an empty file is about to be filled. Hosts that share a folder may share a name
@@ -152,9 +144,8 @@ def _has_ended(held: bytes) -> bool:
         return False
     if holder.get("boot") != here["boot"]:
         return bool(here["machine"]) and holder.get("machine") == here["machine"]
-    return holder.get("namespace") == here["namespace"] and holder.get("started") != _started(
-        int(holder.get("pid", 0))
-    )
+    now = started(int(holder.get("pid", 0))).decode()
+    return holder.get("namespace") == here["namespace"] and holder.get("started") != now
 
 
 def _holder(held: bytes) -> dict[str, Any]:

@@ -95,12 +95,18 @@ def check_output(folder: Path) -> None:
             )
 
 
-def of_search_paths(env: Mapping[str, str], more: Collection[str] = ()) -> set[int]:
+def of_search_paths(
+    env: Mapping[str, str], more: Collection[str] = (), known: Mapping[str, str] | None = None
+) -> set[int]:
     """Return the owners of the folders in which the user has programs and libraries looked for, and
     that nobody else can change: what these owners install, the user runs anyway. `more`: further
-    variables that name a folder."""
-    words = [word for name in (*SEARCHED, *more) for word in env.get(name, "").split(":") if word]
-    return {owner for word in dict.fromkeys(words) if (owner := _owner(Path(word))) is not None}
+    variables that name a folder. `known`: an environment whose owners are known already."""
+    words = _searched(env, more) - (_searched(known, more) if known else set())
+    return {owner for word in words if (owner := _owner(Path(word))) is not None}
+
+
+def _searched(env: Mapping[str, str], more: Collection[str]) -> set[str]:
+    return {word for name in (*SEARCHED, *more) for word in env.get(name, "").split(":") if word}
 
 
 def _owner(folder: Path) -> int | None:

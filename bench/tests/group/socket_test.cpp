@@ -143,13 +143,26 @@ std::string hello_of(std::uint32_t index) {
   return hello + "12345678";
 }
 
-}  // namespace
-
-TEST_CASE("strangers that say nothing, or little, or too much, keep nobody from meeting") {
+// Strangers come to a port, and two members meet there all the same; how many have come.
+std::size_t meet_after(const std::function<void(std::vector<Socket>&, int port)>& come) {
   const Socket listener = listen_on("127.0.0.1", 0);
   const int port = port_of(listener);
   std::vector<Socket> strangers;
-  std::thread other([&strangers, port] {
+  std::thread other([&] {
+    come(strangers, port);
+    SocketGroup("127.0.0.1", port, 1, 2, 30).barrier();
+  });
+  SocketGroup group(listener, 2, 30);
+  group.barrier();
+  other.join();
+  CHECK(group.size() == 2);
+  return strangers.size();
+}
+
+}  // namespace
+
+TEST_CASE("strangers that say nothing, or little, or too much, keep nobody from meeting") {
+  const std::size_t come = meet_after([](std::vector<Socket>& strangers, int port) {
     for (int i = 0; i < 100; ++i) strangers.push_back(stranger_at(port));  // and silent
     strangers.push_back(stranger_at(port));
     send_all(strangers.back().file(), "near", 4);
@@ -159,22 +172,15 @@ TEST_CASE("strangers that say nothing, or little, or too much, keep nobody from 
     strangers.push_back(stranger_at(port));  // who knows what is said, and not the key
     const std::string hello = hello_of(1) + "87654321";
     send_all(strangers.back().file(), hello.data(), hello.size());
-    SocketGroup("127.0.0.1", port, 1, 2, 30).barrier();
   });
-  SocketGroup group(listener, 2, 30);
-  group.barrier();
-  other.join();
-  CHECK(strangers.size() == 103);
+  CHECK(come == 103);
 }
 
 TEST_CASE("strangers that greet almost as members do keep nobody from meeting") {
   std::mt19937 chance(1);
   const auto below = [&chance](std::size_t end) { return chance() % end; };
   for (int round = 0; round < 5; ++round) {
-    const Socket listener = listen_on("127.0.0.1", 0);
-    const int port = port_of(listener);
-    std::vector<Socket> strangers;
-    std::thread other([&] {
+    const std::size_t come = meet_after([&](std::vector<Socket>& strangers, int port) {
       for (int i = 0; i < 40; ++i) {
         std::string hello = hello_of(static_cast<std::uint32_t>(below(3))) + "87654321";
         for (std::size_t changes = below(6); changes > 0; --changes)
@@ -183,12 +189,8 @@ TEST_CASE("strangers that greet almost as members do keep nobody from meeting") 
         strangers.push_back(stranger_at(port));
         send_all(strangers.back().file(), hello.data(), hello.size());
       }
-      SocketGroup("127.0.0.1", port, 1, 2, 30).barrier();
     });
-    SocketGroup group(listener, 2, 30);
-    group.barrier();
-    other.join();
-    CHECK(group.size() == 2);
+    CHECK(come == 40);
   }
 }
 

@@ -76,8 +76,7 @@ class ConformJournal(journal.RunJournal[Begin, Record]):
 
     def __init__(self, folder: Path, begin: Begin | None = None) -> None:
         """As RunJournal; UserError for a published copy, too."""
-        if begin is None:
-            FORM.mend(folder)
-            if FORM.begin(read(folder)).published is not None:
-                raise UserError(journal.of_copy(folder, "tried"))
         super().__init__(FORM, folder, begin)
+        if begin is None and self.begin.published is not None:
+            self.close()
+            raise UserError(journal.of_copy(folder, "tried"))
