@@ -58,7 +58,7 @@ def command(folder: Path, options: argparse.Namespace) -> list[str]:
 
 
 def journals(folder: Path) -> dict[Path, bytes]:
-    """What stands in the journals of a run."""
+    """Read the journals of a run."""
     return {file: file.read_bytes() for file in folder.rglob("*.jsonl")}
 
 
@@ -75,7 +75,7 @@ def marked(mark: str) -> set[int]:
 
 
 def wait_until_none(mark: str) -> set[int]:
-    """What runs still after all that time."""
+    """Wait for the processes of a run to end; return those that run at the limit all the same."""
     ends = time.monotonic() + LIMIT
     while (left := marked(mark)) and time.monotonic() < ends:
         time.sleep(0.05)

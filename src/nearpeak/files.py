@@ -76,8 +76,8 @@ def replacing(target: Path) -> Iterator[BinaryIO]:
 
 
 def _landing(target: Path) -> Path:
-    """Where a file is put: in the place of what `target` links to, or of the link where others may
-    lay links, as in /tmp."""
+    """Return the path that a new file replaces: what `target` links to, or the link itself where
+    other users may lay links, as in /tmp."""
     there = target.absolute()
     folder = there.parent.resolve()
     risks = list(owners.risks(there.parent))
@@ -123,15 +123,15 @@ def make_folder(folder: Path, mode: int = 0o755) -> None:
 
 
 def make_inside(folder: Path) -> None:
-    """As `make_folder`, for a folder of a run. OSError also where it is a link, as a run that was
-    handed over may have it: to any folder of the user."""
+    """Make a folder inside of a run's folder, as `make_folder` does. OSError also where it is a
+    link: in a run that was handed over, a link may lead to any folder of the user."""
     if folder.is_symlink():
         raise NotADirectoryError(errno.ENOTDIR, f"{folder.name} is a link", str(folder))
     make_folder(folder)
 
 
 def make_private(folder: Path) -> None:
-    """As `make_folder`, for the user alone: of the cache. OSError."""
+    """Make a folder that the user alone may enter, as `make_folder` does. OSError."""
     make_folder(folder, 0o700)
 
 

@@ -350,11 +350,11 @@ class Form(Generic[First, Line]):
             return
         lines = Journal(folder / self.name, self.resume_command(folder))
         try:
-            self.read(folder)  # another may have mended it until now
+            self.read(folder)  # another process may have mended it meanwhile
         except DamagedRunError as error:
             aside = lines.put_aside(error.good_bytes)
-            told = f"{printable(error.what)}: the run goes back to what stands before it"
-            print(f"nearpeak: {told}; the rest is kept in {aside}", file=sys.stderr, flush=True)
+            damage = f"{printable(error.what)}: the run goes back to what stands before it"
+            print(f"nearpeak: {damage}; the rest is kept in {aside}", file=sys.stderr, flush=True)
         finally:
             lines.close()
 

@@ -54,10 +54,10 @@ def unpack(archive: Path, folder: Path) -> Path:
 
 
 class _Packed(lzma.LZMAFile):
-    """The archive unpacked as it is read, never much of it at once."""
+    """Unpacks an archive as it is read, a small part at a time."""
 
     def read(self, size: int | None = -1) -> bytes:
-        """Read so many bytes; tarfile.ReadError where that would be a large part of the memory."""
+        """Read `size` bytes; tarfile.ReadError where that would be much memory."""
         if size is None or not 0 <= size <= MOST_AT_ONCE:
             raise tarfile.ReadError("a part of it is too long")
         return super().read(size)

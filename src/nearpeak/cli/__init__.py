@@ -214,7 +214,7 @@ def check_begun(folder: Path, plan: "Plan", *, accept: bool = False) -> None:
 def check_run(
     folder: Path, command: str, begin: object, names: Sequence[str], *, accept: bool
 ) -> None:
-    """As check_begun, of a run of another command to go on with. `begin`: its first record;
+    """Check a run of another command as check_begun does a study. `begin`: its first record;
     `names`: what in it is a program, a library or a variable that nothing on this machine says."""
     from nearpeak.study import begun
 

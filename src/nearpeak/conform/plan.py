@@ -185,7 +185,7 @@ def _ways(described: Description, memory: Memory, operation: str) -> list[TrialC
 
 
 def _is_deep(case: TrialCase, chosen: Chosen, growing: Collection[str]) -> bool:
-    """Whether a run of this depth goes so far with an operation that is tried in all ways."""
+    """Tell whether a run of this depth goes so far with an operation that is tried in all ways."""
     if chosen.depth == "full" or (case.offset == 0 and case.check == DATA):
         return True
     if chosen.depth == "quick" or case.allocator != PLAIN or not _alike(case.buffers):

@@ -80,7 +80,7 @@ def probe_launch(tools: Tools, contender: Contender, words: list[str], seats: Se
 
 
 def path_environment(path: DataPath) -> dict[str, str]:
-    """What a path needs in the environment: MPS of our own or none, and its adapter."""
+    """Return the variables that a path needs: for MPS of our own or none, and for its adapter."""
     on_gpus = any(end.gpu or end.device for end in path.ends)
     env = mps.environment(mps=path.mps) if on_gpus else {}
     if env and path.between_hosts:
@@ -175,7 +175,7 @@ def joined(parts: Sequence[Sequence[str]]) -> list[str]:
 
 
 def options_of(axes: Mapping[str, str]) -> list[str]:
-    """What gives a program the values of axes; UserError as of check_option."""
+    """Return the options that give a program the values of axes; UserError as of check_option."""
     return [word for name, value in axes.items() for word in check_option(name, value)]
 
 
