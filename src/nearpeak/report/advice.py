@@ -48,8 +48,7 @@ def _sentence(results: Results, advice: Advice) -> str:
         name = advice.who.label if advice.who else "the best library of each path"
         missing = percent(1 - (advice.fraction or 0.0))
         return f"Nothing to do: {name} is within {missing} % of the ceiling everywhere."
-    headlines = {(headline.place, headline.case): headline for headline in results.headlines}
-    headline = headlines[key]
+    headline = next(row for row in results.headlines if (row.place, row.case) == key)
     target = _target(headline)
     loaded = results.loaded
     if advice.kind == "far":

@@ -254,7 +254,7 @@ def _ranks(application: Application) -> int:
 
 
 def _efficiency(application: Application) -> Value | None:
-    """The efficiency relative to the fewest ranks, whose own is 1."""
+    """The efficiency relative to the fewest ranks, for which it is 1."""
     if not scales(application.work, application.cell.place):
         return None
     return _percent(application.scaled.efficiency) if application.scaled else Value(1.0, "percent")

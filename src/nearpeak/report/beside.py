@@ -143,7 +143,7 @@ def published() -> list[Published]:
 
 
 def choose(ids: Iterable[str]) -> list[Published]:
-    """The machines with these ids, each once; UserError names those there are."""
+    """The machines with these ids, each once; UserError for an unknown id names known ones."""
     machines = {machine.id: machine for machine in published()}
     chosen = list(dict.fromkeys(ids))
     for name in chosen:

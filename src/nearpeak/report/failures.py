@@ -6,7 +6,7 @@ from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results.results import FailureKind, Results, Skip
 from nearpeak.terms.outcomes import given_up
 
-_LISTED = 3  # at most so many sizes are listed; more are a range
+_LISTED = 3  # sizes; more than these are shown as a range
 
 
 def sentences(results: Results) -> list[str]:

@@ -46,7 +46,7 @@ BUS = (
 )
 _LISTED = 4  # operations in a sentence
 SCATTERED = 2.0  # a range is shown where launches differ by more than this factor
-MEDIUM_BYTES = 1 << 15  # about where libraries change from one protocol to another
+MEDIUM_BYTES = 1 << 15  # about the size at which libraries change protocols
 
 
 @dataclass(frozen=True)

@@ -469,7 +469,7 @@ def _case(finding: Finding) -> str:
 
 
 def _evidence(finding: Finding, role: str, unit: str = "") -> Evidence:
-    """The evidence with this role; `unit` chooses where it is given in two units."""
+    """The evidence with this role; `unit` selects one of two if it is given in both."""
     return next(
         evidence
         for evidence in finding.evidence
