@@ -91,23 +91,23 @@ def test_table_one_stands_beside_by_path(gpu: Results) -> None:
 def test_every_fraction_of_table_two_says_of_what(gpu: Results) -> None:
     found = beside.beside(gpu, _machine("lassen-2019"))
     nvlink = _row(found, "gpu-gpu nvlink", "bw D,D")
-    assert beside.here_words(nvlink) == "openmpi, 90.0 % of the measured ceiling at 128 MiB"
-    assert beside.there_words(nvlink) == (
+    assert beside.study_text(nvlink) == "openmpi, 90.0 % of the measured ceiling at 128 MiB"
+    assert beside.published_text(nvlink) == (
         "Open MPI 4.0.1 + UCX 1.6, 95.4 % of the achievable 70.6 GB/s (as printed)"
     )
     same = _row(found, "gpu-gpu same-gpu", "bw D,D")
     assert "43.4 % of the theoretical 900 GB/s, taken as read and written (as printed)" in (
-        beside.there_words(same)
+        beside.published_text(same)
     )
     summit = beside.beside(gpu, _machine("summit-2019"))
     row = _row(summit, "gpu-gpu nvlink", "bw D,D")
-    assert "94.5 % of the achievable 47.0 GB/s (worked out here)" in beside.there_words(row)
+    assert "94.5 % of the achievable 47.0 GB/s (worked out here)" in beside.published_text(row)
 
 
 def test_the_cross_socket_fraction_names_cuda_ipc(gpu: Results) -> None:
     _move(gpu, "gpu-gpu nvlink", "gpu-gpu cross-socket")
     found = beside.beside(gpu, _machine("lassen-2019"))
-    words = beside.there_words(_row(found, "gpu-gpu cross-socket", "bw D,D"))
+    words = beside.published_text(_row(found, "gpu-gpu cross-socket", "bw D,D"))
     assert words == (
         "MVAPICH2-GDR 2.3.2, 95.0 % of the 41.0 GB/s that CUDA IPC reaches across the sockets"
         " (as printed)"
@@ -121,7 +121,7 @@ def test_neither_staged_cells_nor_defects_stand_for_a_library(gpu: Results) -> N
     found = beside.beside(gpu, _machine("lassen-2019"))
     row = _row(found, "gpu-gpu nvlink", "bw D,D")
     assert row.cell is None
-    assert beside.here_words(row) == "not measured"
+    assert beside.study_text(row) == "not measured"
 
 
 def test_figures_at_a_size_stand_beside_the_same_size(gpu: Results) -> None:
@@ -149,7 +149,7 @@ def test_staged_stands_beside_staged(gpu: Results) -> None:
     found = beside.beside(gpu, _machine("k20-fdr-2013"))
     row = _row(found, "gpu-gpu two-nodes", "bw D,D, staged by the benchmark")
     assert row.value == 1.89
-    assert beside.here_words(row) == (
+    assert beside.study_text(row) == (
         "mpich, staged by the benchmark (pinned), 20.0 % of the measured ceiling at 128 MiB"
     )
 

@@ -10,7 +10,7 @@ import pytest
 from nearpeak.findings.find import find_in
 from nearpeak.findings.rules import all_rules
 from nearpeak.libraries.library import Settings
-from nearpeak.report.findings import WORDS, advised, lost, sentence
+from nearpeak.report.findings import SENTENCES, advised, lost, sentence
 from nearpeak.results.results import (
     Estimated,
     Fact,
@@ -30,7 +30,7 @@ def told(by_hand: Any, kind: str, cells: list[Any], given: Any = None) -> str:
 
 
 def test_every_rule_has_its_words() -> None:
-    assert set(WORDS) == {rule.name for rule in all_rules()} == set(get_args(FindingKind))
+    assert set(SENTENCES) == {rule.name for rule in all_rules()} == set(get_args(FindingKind))
 
 
 def test_blocking_has_both_figures(by_hand: Any) -> None:

@@ -7,7 +7,7 @@ from nearpeak.report.findings import remedied, sentence
 from nearpeak.report.wording import best_words, health
 from nearpeak.results import methods
 from nearpeak.results.names import case
-from nearpeak.results.results import Advice, Cause, Results
+from nearpeak.results.results import Advice, Cause, Headline, Results
 
 _CAUSES: dict[Cause, str] = {
     "other work": "other work took the ranks' time",
@@ -19,7 +19,7 @@ _CAUSES: dict[Cause, str] = {
 
 
 def advice(results: Results) -> list[str]:
-    """A sentence for each; one for all failures."""
+    """One sentence for each advice, but a single one for all failures."""
     failed = ", ".join(
         f"{advice.who.label} ({count(advice.launches or 0, 'launch')})"
         for advice in results.advice
@@ -27,19 +27,19 @@ def advice(results: Results) -> list[str]:
     )
     return [
         *([f"First find out why launches failed: {failed}."] if failed else []),
-        *(_words(results, advice) for advice in results.advice if advice.kind != "failures"),
+        *(_sentence(results, advice) for advice in results.advice if advice.kind != "failures"),
     ]
 
 
-def _words(results: Results, advice: Advice) -> str:
+def _sentence(results: Results, advice: Advice) -> str:
+    key = (advice.place, advice.case)
     if advice.kind == "path":
-        at = (advice.place, advice.case)
-        return health(next(peak for peak in results.peaks if (peak.place, peak.case) == at))
+        return health(next(peak for peak in results.peaks if (peak.place, peak.case) == key))
     if advice.kind == "loss":
         finding = results.findings[advice.finding or 0]
-        # Parts of a message may move its bytes, so that not all of them are lost.
-        what = "Largest loss that a rule knows" if finding.cost else "Look first at"
-        return f"{what}: {sentence(finding)} {remedied(finding)}"
+        # Without a cost: parts of a message may move its bytes, so not all of their time is lost.
+        opening = "Largest loss that a rule knows" if finding.cost else "Look first at"
+        return f"{opening}: {sentence(finding)} {remedied(finding)}"
     if advice.kind == "launches":
         return (
             f"Measure more before changing anything: an interval needs {advice.launches} launches."
@@ -48,18 +48,11 @@ def _words(results: Results, advice: Advice) -> str:
         name = advice.who.label if advice.who else "the best library of each path"
         missing = percent(1 - (advice.fraction or 0.0))
         return f"Nothing to do: {name} is within {missing} % of the ceiling everywhere."
-    at = (advice.place, advice.case)
-    headline = next(each for each in results.headlines if (each.place, each.case) == at)
-    where = f"the ceiling on {headline.place.path} in {case(headline.case)}"
-    where += f" at {size(headline.case.x)}"
-    if ceiling := headline.ceiling:
-        where += (
-            f" ({number(ceiling.value)} {unit(headline.unit)} by {methods.words(ceiling.method)})"
-        )
-    where += f": the best one, {best_words(headline)},"
+    headline = next(row for row in results.headlines if (row.place, row.case) == key)
+    target = _target(headline)
     loaded = results.loaded
     if advice.kind == "far":
-        reached = f"No library comes near {where} reaches {percent(advice.fraction)} % of it."
+        reached = f"No library comes near {target} reaches {percent(advice.fraction)} % of it."
         if (like := advice.like) and headline.ceiling:
             carried = f"{number(like.value)} {unit(headline.unit)}"
             reached += (
@@ -76,18 +69,29 @@ def _words(results: Results, advice: Advice) -> str:
         )
         return f"{reached} {remedy}."
     low, high = advice.fraction_ci95 or (0.0, 0.0)
-    why = " and ".join(_cause(results, advice, cause) for cause in advice.why)
-    why = why or "nothing recorded tells why"
+    reason = " and ".join(_cause(results, advice, cause) for cause in advice.why)
+    reason = reason or "nothing recorded tells why"
     remedy = "again when the machine is idle" if loaded else "more before changing anything"
     return (
-        f"It is open how near any library comes to {where} reaches {percent(advice.fraction)} % of "
-        f"it, and the 95 % interval is {percent(low)} to {percent(high)} %. Launches scatter: "
-        f"{why}. Measure {remedy}."
+        f"It is open how near any library comes to {target} reaches {percent(advice.fraction)} %"
+        f" of it, and the 95 % interval is {percent(low)} to {percent(high)} %. Launches scatter: "
+        f"{reason}. Measure {remedy}."
     )
 
 
+def _target(headline: Headline) -> str:
+    """The ceiling of a headline, and who comes nearest to it."""
+    text = f"the ceiling on {headline.place.path} in {case(headline.case)}"
+    text += f" at {size(headline.case.x)}"
+    if ceiling := headline.ceiling:
+        text += (
+            f" ({number(ceiling.value)} {unit(headline.unit)} by {methods.words(ceiling.method)})"
+        )
+    return f"{text}: the best one, {best_words(headline)},"
+
+
 def _cause(results: Results, advice: Advice, cause: Cause) -> str:
-    """Of a path that changed also when, and by how much."""
-    words = _CAUSES[cause]
+    """Explains a cause; for a path that changed also when, and by how much."""
+    text = _CAUSES[cause]
     changed = [drift for drift in results.drift if drift.changed and drift.place == advice.place]
-    return f"{words}: {changed_words(changed[0])}" if cause == "drift" and changed else words
+    return f"{text}: {changed_words(changed[0])}" if cause == "drift" and changed else text

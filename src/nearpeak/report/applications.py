@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is told of applications: a table for each, and where their messages took longer than the
-study's own messages say."""
+"""The section of each application: its table, its charts, and the messages that took another time
+than the study's own messages predict."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,6 +17,7 @@ from nearpeak.results.results import Application, Beside, Deviation, Estimated, 
 from nearpeak.terms.axes import USUAL_STATE
 from nearpeak.terms.benchmarks import Benchmark, named
 from nearpeak.terms.identity import Place, Who
+from nearpeak.terms.path import DataPath
 
 ABOUT = {
     "Time": "of an iteration on the slowest rank",
@@ -41,6 +42,9 @@ ABOUT = {
 }
 
 
+Measure = Callable[[Application], Value | None]
+
+
 @dataclass(frozen=True)
 class Part:
     """A part of an iteration, as a piece of a bar."""
@@ -53,7 +57,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Bar:
-    """What an iteration is made of."""
+    """The parts of an iteration."""
 
     label: str
     parts: list[Part]
@@ -64,7 +68,7 @@ class Line:
     """One library in one way, over the number of ranks."""
 
     who: Who
-    way: str  # its axes that have not their default
+    way: str  # its axes whose value is not the default
     points: dict[int, Value]  # percentages, by ranks ascending
 
 
@@ -73,12 +77,12 @@ class Growth:
     """A chart over the number of ranks."""
 
     measure: str  # "efficiency"
-    title: str  # where, of which size, and scaled how
+    title: str  # memory and buffers, problem size, scaling
     lines: list[Line]
 
     @property
     def ranks(self) -> list[int]:
-        """At which there is anything."""
+        """The numbers of ranks at which any line has a point."""
         return sorted({ranks for line in self.lines for ranks in line.points})
 
 
@@ -90,46 +94,51 @@ class Section:
     summary: str
     table: Table
     sentences: list[str]
-    bars: dict[str, list[Bar]]  # by the titles of the table's groups; those with parts alone
-    growths: list[Growth]  # where more than one number of ranks was measured
+    bars: dict[str, list[Bar]]  # by the titles of the table's groups, where parts were measured
+    growths: list[Growth]  # only of problems that ran on more than one number of ranks
 
 
 def sections(results: Results) -> list[Section]:
     """Each application that was measured, in the order of the plan."""
-    found: dict[str, list[Application]] = defaultdict(list)
+    by_benchmark: dict[str, list[Application]] = defaultdict(list)
     for application in results.applications:
-        found[application.cell.case.benchmark].append(application)
+        by_benchmark[application.cell.case.benchmark].append(application)
     cached = _cached_copies(results)
-    return [_section(named(results.benchmarks, name), mine, cached) for name, mine in found.items()]
+    return [
+        _section(named(results.benchmarks, name), applications, cached)
+        for name, applications in by_benchmark.items()
+    ]
 
 
 def _cached_copies(results: Results) -> dict[Place, int]:
-    """Bytes of the arrays that the memory of these ranks was copied in, where caches may hold
-    them."""
+    """Sizes in bytes of the arrays that the ceiling of each place's memory was measured with, where
+    caches may hold them."""
     paths = {path.place: path for path in results.paths}
     arrays: dict[int | None, int] = {}  # by NUMA node
     for point in results.ceilings:
-        ends = paths[point.place].ends if point.place in paths else ()
-        nodes = {end.numa_node for end in ends}
+        nodes = _numa_nodes(paths.get(point.place))
         local = point.place.transport == "local" and point.case.metric == COPY
         if local and point.lies_in == "shared cache" and len(nodes) == 1:
-            arrays[ends[0].numa_node] = point.case.x
-    return {
-        place: arrays[path.ends[0].numa_node]
-        for place, path in paths.items()
-        if len({end.numa_node for end in path.ends}) == 1
-        and "gpu" not in place.ends
-        and path.ends[0].numa_node in arrays
-    }
+            arrays[nodes.pop()] = point.case.x
+    cached = {}
+    for place, path in paths.items():
+        nodes = _numa_nodes(path)
+        if len(nodes) == 1 and "gpu" not in place.ends and nodes <= arrays.keys():
+            cached[place] = arrays[nodes.pop()]
+    return cached
+
+
+def _numa_nodes(path: DataPath | None) -> set[int | None]:
+    return {end.numa_node for end in path.ends} if path else set()
 
 
 def _section(
     benchmark: Benchmark,
-    found: Sequence[Application],
+    applications: Sequence[Application],
     cached: Mapping[Place, int],
 ) -> Section:
     groups: dict[str, list[Row]] = defaultdict(list)
-    for application in found:
+    for application in applications:
         groups[_title(application, benchmark)].append(
             _row(application, _label(application, benchmark))
         )
@@ -138,36 +147,36 @@ def _section(
         summary=benchmark.summary,
         table=Table(
             title=f"{benchmark.name}.",
-            caption=f"Unless a row says otherwise: {_words(_ways(benchmark))}.",
+            caption=f"Unless a row says otherwise: {_axes_text(_listed_defaults(benchmark))}.",
             head=f"Ranks, {benchmark.x.name}",
-            columns=_columns(found, benchmark),
+            columns=_columns(applications, benchmark),
             groups=[Rows(title, rows) for title, rows in groups.items()],
         ),
-        sentences=[*_without_roofline(found, cached), *_sentences(found, benchmark)],
-        bars=_bars(found, benchmark),
-        growths=list(_growths(found, benchmark)),
+        sentences=[*_without_roofline(applications, cached), *_sentences(applications, benchmark)],
+        bars=_bars(applications, benchmark),
+        growths=list(_growths(applications, benchmark)),
     )
 
 
-def _usual(benchmark: Benchmark) -> dict[str, str]:
+def _defaults(benchmark: Benchmark) -> dict[str, str]:
     return {axis.name: axis.default for axis in benchmark.axes}
 
 
-def _ways(benchmark: Benchmark) -> dict[str, str]:
-    """But the state of its buffers, which an application writes itself."""
+def _listed_defaults(benchmark: Benchmark) -> dict[str, str]:
+    """The default axes without the state of the buffers, which an application writes itself."""
     states = dict(USUAL_STATE)
-    return {name: value for name, value in _usual(benchmark).items() if name not in states}
+    return {name: value for name, value in _defaults(benchmark).items() if name not in states}
 
 
 def way(application: Application, benchmark: Benchmark) -> str:
-    """`overlap=yes, type=float`: the axes that have not their default; empty: all have it."""
-    usual = _usual(benchmark)
+    """`overlap=yes, type=float`: the axes whose value is not the default; empty without any."""
+    defaults = _defaults(benchmark)
     axes = application.cell.case.axes
-    return _words({name: value for name, value in axes.items() if usual.get(name) != value})
+    return _axes_text({name: value for name, value in axes.items() if defaults.get(name) != value})
 
 
 def _title(application: Application, benchmark: Benchmark) -> str:
-    """Where, and of which size."""
+    """`gpu-gpu nvlink (D,D), side 4096 cells`: path, buffers and problem size."""
     cell = application.cell
     return f"{cell.place.path} ({cell.case.buffers}), {problem_size(application, benchmark)}"
 
@@ -178,71 +187,66 @@ def problem_size(application: Application, benchmark: Benchmark) -> str:
     return f"{count} {x.unit}" if x.name == x.unit else f"{x.name} {count} {x.unit}"
 
 
-def _bars(found: Sequence[Application], benchmark: Benchmark) -> dict[str, list[Bar]]:
-    names = list(dict.fromkeys(name for application in found for name in application.phases))
+def _bars(applications: Sequence[Application], benchmark: Benchmark) -> dict[str, list[Bar]]:
+    colours: dict[str, int] = {}
     groups: dict[str, list[Application]] = defaultdict(list)
-    for application in found:
+    for application in applications:
+        for name in application.phases:
+            colours.setdefault(name, len(colours))
         if sum(application.phases.values()) > 0:
             groups[_title(application, benchmark)].append(application)
-    bars = {}
-    for title, mine in groups.items():
-        longest = max(sum(application.phases.values()) for application in mine)
-        bars[title] = [
-            Bar(
-                _label(application, benchmark),
-                [
-                    Part(name, us, 100 * us / longest, names.index(name))
-                    for name, us in application.phases.items()
-                ],
-            )
-            for application in mine
-        ]
-    return bars
+    bars: dict[str, list[Bar]] = defaultdict(list)
+    for title, group in groups.items():
+        longest = max(sum(application.phases.values()) for application in group)
+        for application in group:
+            parts = [
+                Part(name, us, 100 * us / longest, colours[name])
+                for name, us in application.phases.items()
+            ]
+            bars[title].append(Bar(_label(application, benchmark), parts))
+    return dict(bars)
 
 
-def _growths(found: Sequence[Application], benchmark: Benchmark) -> Iterator[Growth]:
-    """Of the same problem on ranks that all have the same memory."""
+def _growths(applications: Sequence[Application], benchmark: Benchmark) -> Iterator[Growth]:
+    """The charts of each problem whose ranks all have the same memory."""
     groups: dict[str, list[Application]] = defaultdict(list)
-    for application in found:
+    for application in applications:
         case, ends = application.cell.case, set(application.cell.place.ends)
         if len(ends) == 1 and application.cell.median is not None:
             scaled = f", {scaling} scaling" if (scaling := case.axes.get(SCALING)) else ""
             groups[
                 f"{ends.pop()} ({case.buffers}), {problem_size(application, benchmark)}{scaled}"
             ].append(application)
-    for title, mine in groups.items():
+    for title, group in groups.items():
         ways: dict[tuple[Who, str], list[Application]] = defaultdict(list)
-        for application in sorted(mine, key=_ranks):
+        for application in sorted(group, key=_ranks):
             ways[application.cell.who, way(application, benchmark)].append(application)
         for measure, value in MEASURES.items():
             lines = [
-                Line(
-                    who,
-                    ", ".join(filter(None, [how, path])),
-                    {
-                        _ranks(application): told
-                        for application in several
-                        if (told := value(application))
-                    },
-                )
-                for (who, how), all_of_way in ways.items()
-                for path, several in _lines(all_of_way)
+                Line(who, ", ".join(filter(None, [variant, path])), _points(members, value))
+                for (who, variant), all_of_way in ways.items()
+                for path, members in _lines(all_of_way)
             ]
             drawn = [line for line in lines if len(line.points) > 1]
             if drawn:
                 yield Growth(measure, title, drawn)
 
 
-def _lines(found: Sequence[Application]) -> Iterator[tuple[str, list[Application]]]:
-    """One line, or one for each path where several have as many ranks, by its name."""
-    counts = Counter(map(_ranks, found))
-    alone = [application for application in found if counts[_ranks(application)] == 1]
-    beside = [application for application in found if counts[_ranks(application)] > 1]
-    if not beside:
-        yield "", alone
-    for path in dict.fromkeys(application.cell.place.path for application in beside):
-        here = [application for application in beside if application.cell.place.path == path]
-        yield path, sorted([*alone, *here], key=_ranks)
+def _points(applications: Sequence[Application], measure: Measure) -> dict[int, Value]:
+    return {_ranks(row): value for row in applications if (value := measure(row))}
+
+
+def _lines(applications: Sequence[Application]) -> Iterator[tuple[str, list[Application]]]:
+    """The applications of each line, by its path; a single one, with an empty path, unless several
+    applications have the same number of ranks."""
+    counts = Counter(map(_ranks, applications))
+    unique = [application for application in applications if counts[_ranks(application)] == 1]
+    shared = [application for application in applications if counts[_ranks(application)] > 1]
+    if not shared:
+        yield "", unique
+    for path in dict.fromkeys(application.cell.place.path for application in shared):
+        on_path = [application for application in shared if application.cell.place.path == path]
+        yield path, sorted([*unique, *on_path], key=_ranks)
 
 
 def _ranks(application: Application) -> int:
@@ -250,7 +254,7 @@ def _ranks(application: Application) -> int:
 
 
 def _efficiency(application: Application) -> Value | None:
-    """That of the fewest ranks is 1: it is what the others are held against."""
+    """The efficiency relative to the fewest ranks, for which it is 1."""
     if not scales(application.work, application.cell.place):
         return None
     return _percent(application.scaled.efficiency) if application.scaled else Value(1.0, "percent")
@@ -262,7 +266,7 @@ def _share(application: Application) -> Value | None:
     )
 
 
-MEASURES: dict[str, Callable[[Application], Value | None]] = {
+MEASURES: dict[str, Measure] = {
     "efficiency": _efficiency,
     "roofline": lambda application: (
         _roofline(application.roofline.fraction) if application.roofline else None
@@ -277,24 +281,24 @@ def _label(application: Application, benchmark: Benchmark) -> str:
     return f"{_ranks(application)} x {label} {way(application, benchmark)}".rstrip()
 
 
-def _columns(found: Sequence[Application], benchmark: Benchmark) -> list[Column]:
+def _columns(applications: Sequence[Application], benchmark: Benchmark) -> list[Column]:
     rates = [metric.unit for metric in benchmark.metrics[1:2]]
     optional = {
-        Column("roofline", "Roofline", "%"): any(application.roofline for application in found),
+        Column("roofline", "Roofline", "%"): any(row.roofline for row in applications),
         Column("share", "Not computing", "%"): any(
-            application.not_computing is not None for application in found
+            row.not_computing is not None for row in applications
         ),
-        Column("imbalance", "Imbalance"): any(application.imbalance for application in found),
-        Column("efficiency", "Efficiency", "%"): any(application.scaled for application in found),
-        Column("hidden", "Hidden", "%"): any(application.hidden for application in found),
-        Column("messages", "Messages", "µs"): any(row.messages_us for row in found),
-        Column("predicted", "Predicted", "µs"): any(row.predicted_us for row in found),
-        Column("beside", "Beside", figure=False): any(application.beside for application in found),
+        Column("imbalance", "Imbalance"): any(row.imbalance for row in applications),
+        Column("efficiency", "Efficiency", "%"): any(row.scaled for row in applications),
+        Column("hidden", "Hidden", "%"): any(row.hidden for row in applications),
+        Column("messages", "Messages", "µs"): any(row.messages_us for row in applications),
+        Column("predicted", "Predicted", "µs"): any(row.predicted_us for row in applications),
+        Column("beside", "Beside", figure=False): any(row.beside for row in applications),
     }
     return [
-        Column("time", "Time", unit(found[0].cell.unit)),
+        Column("time", "Time", unit(applications[0].cell.unit)),
         *(Column("rate", "Rate", rate) for rate in rates),
-        *(column for column, there in optional.items() if there),
+        *(column for column, present in optional.items() if present),
     ]
 
 
@@ -332,38 +336,40 @@ def _row(application: Application, head: str) -> Row:
     return Row(head, values)
 
 
-def _words(axes: Mapping[str, str]) -> str:
+def _axes_text(axes: Mapping[str, str]) -> str:
     """`overlap=yes, type=float`."""
     return ", ".join(axes_words(axes))
 
 
-def _percent(found: Estimated, detail: str = "") -> Value:
-    return replace(_ratio(found), kind="percent", detail=detail)
+def _percent(estimate: Estimated, detail: str = "") -> Value:
+    return replace(_ratio(estimate), kind="percent", detail=detail)
 
 
-def _ratio(found: Estimated) -> Value:
-    return Value(found.value, ci95=found.ci95, range=found.range, few="blocks")
+def _ratio(estimate: Estimated) -> Value:
+    return Value(estimate.value, ci95=estimate.ci95, range=estimate.range, few="blocks")
 
 
-def _roofline(found: Estimated) -> Value:
-    """More of it than noise explains is a defect of the ceiling."""
-    low, _ = found.ci95 or found.range
-    if found.value <= ABOVE or low <= 1:
-        return _percent(found)
-    return replace(_percent(found), tone="bad", remark="(defect)")
+def _roofline(estimate: Estimated) -> Value:
+    """A fraction of the roofline; one that is above 1 by more than noise is marked as a defect."""
+    low, _ = estimate.ci95 or estimate.range
+    if estimate.value <= ABOVE or low <= 1:
+        return _percent(estimate)
+    return replace(_percent(estimate), tone="bad", remark="(defect)")
 
 
 def _beside(beside: Beside) -> str:
     """`1.05 times as fast as overlap=no [1.03, 1.06]`."""
     speedup = beside.speedup
-    told = spread(speedup.ci95, speedup.range)
-    return f"{number(speedup.value)} times as fast as {beside.axis}={beside.value} {told}"
+    interval = spread(speedup.ci95, speedup.range)
+    return f"{number(speedup.value)} times as fast as {beside.axis}={beside.value} {interval}"
 
 
-def _without_roofline(found: Sequence[Application], cached: Mapping[Place, int]) -> Iterator[str]:
+def _without_roofline(
+    applications: Sequence[Application], cached: Mapping[Place, int]
+) -> Iterator[str]:
     arrays = {
         cached[application.cell.place]
-        for application in found
+        for application in applications
         if application.work
         and application.work.copied_bytes
         and not application.roofline
@@ -376,29 +382,32 @@ def _without_roofline(found: Sequence[Application], cached: Mapping[Place, int])
         )
 
 
-def _sentences(found: Sequence[Application], benchmark: Benchmark) -> Iterator[str]:
-    """Where the messages took another time than those of the study."""
-    known = [(application, application.deviation) for application in found if application.deviation]
-    far = [(application, off) for application, off in known if off.far]
-    if known:
+def _sentences(applications: Sequence[Application], benchmark: Benchmark) -> Iterator[str]:
+    """Compares the messages' times with the study's predictions; one sentence for each that is far
+    off."""
+    deviations = [(row, row.deviation) for row in applications if row.deviation]
+    far = [(application, off) for application, off in deviations if off.far]
+    if deviations:
         yield (
-            f"The messages of {len(known) - len(far)} of {count(len(known), 'problem')} took what"
-            f" the study's own messages predict, within {percent(FAR)} %."
+            f"The messages of {len(deviations) - len(far)} of {count(len(deviations), 'problem')}"
+            f" took what the study's own messages predict, within {percent(FAR)} %."
         )
-    for application, off in sorted(far, key=lambda each: -abs(each[1].off)):
-        where = f"{application.cell.who.label} on {_title(application, benchmark)}"
+    for application, off in sorted(far, key=lambda pair: -abs(pair[1].off)):
+        subject = f"{application.cell.who.label} on {_title(application, benchmark)}"
         took = (
             f"messages took {number(application.messages_us)} µs, predicted "
             f"{number(application.predicted_us)} µs"
         )
-        told = "; ".join([took, *_reasons(off)])
-        yield f"{', '.join(filter(None, [where, way(application, benchmark)]))}: {told}."
+        text = "; ".join([took, *_reasons(off)])
+        yield f"{', '.join(filter(None, [subject, way(application, benchmark)]))}: {text}."
 
 
 def _reasons(off: Deviation) -> Iterator[str]:
-    """What a prediction does not know of."""
+    """Circumstances that the prediction does not include."""
     if off.around:
-        around = " and ".join(f"{size(at.size_bytes)} ({number(at.us)} µs)" for at in off.around)
+        around = " and ".join(
+            f"{size(message.size_bytes)} ({number(message.us)} µs)" for message in off.around
+        )
         yield f"its {size(off.largest_bytes)} lie between {around}, which the study measured"
     if off.own_bytes:
         yield f"a rank also sends {size(off.own_bytes)} to itself, which is not predicted"

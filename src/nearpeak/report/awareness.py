@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which operations each library does with each kind of GPU buffers, as a table."""
+"""The table of the operations that each library does with each kind of GPU buffers."""
 
 from nearpeak.numbers import count
 from nearpeak.report.sections import Column, Row, Rows, Table, Tone, Value
@@ -9,15 +9,15 @@ from nearpeak.terms.identity import Who
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED
 
 TITLE = "What each library does with GPU buffers."
-MANY = 12  # operations, from which on each has a row, for they are too many for columns
-LONG = 24  # rows, above which the page folds them
+MANY = 12  # from this many operations on, each has a row instead of a column
+LONG = 24  # the page folds a table with more rows
 
 _TONES: dict[str, Tone] = {GOOD: "good", NOT_TRIED: ""}
 
 
 def table(results: Results) -> Table:
-    """A row for each library with its settings; of many operations one for each of these. What was
-    not tried is empty."""
+    """A row for each library with its settings, or, if there are `MANY` operations, for each
+    operation. An operation that was not tried has an empty field."""
     operations = list(dict.fromkeys(answer.operation for answer in results.awareness))
     kinds = list(dict.fromkeys(map(_kind, results.awareness)))
     by_operation = len(operations) >= MANY
@@ -55,7 +55,7 @@ def table(results: Results) -> Table:
 
 
 def _kind(awareness: Awareness) -> str:
-    """The buffers, and that the rank with the host's held no GPU."""
+    """The buffers, and a note if the rank with host memory held no GPU."""
     return awareness.buffers + (" without a GPU" if awareness.host_device == "none" else "")
 
 

@@ -11,7 +11,7 @@ from nearpeak.terms.identity import Case, Place
 
 Getter = Callable[[Any], Any]
 UNNAMED = ("who", "place", "case", "curve", "cell")  # their columns go without a prefix
-RENAMED = {  # columns that are not called as the field
+RENAMED = {  # columns whose name is not that of the field
     "of_plateau": "plateau",
     "of_plateau.x": "plateau_size_bytes",
     "of_plateau.method": "plateau_method",
@@ -33,41 +33,41 @@ RENAMED = {  # columns that are not called as the field
 
 
 def flat(item: msgspec.Struct) -> dict[str, object]:
-    """The values of a struct by their columns; None where there is none."""
+    """The values of a struct by column; None for a missing value."""
     return {name: value(item) for name, value in fields(type(item)).items()}
 
 
 @functools.cache
 def fields(kind: type[msgspec.Struct], path: str = "", name: str = "") -> dict[str, Getter]:
-    """The columns of a struct, each with what gets its value.
+    """The columns of a struct, each with the getter of its value.
 
-    A struct within it has its columns behind its name, and a `value` has that name; an interval has
-    two, texts and maps are joined by `;`. Other lists are left out. `path`: of the struct, in dots;
-    `name`: how its columns begin.
+    The columns of an inner struct begin with the name of its field; its `value` has that name. An
+    interval has two columns. Texts and maps are joined by `;`. Other lists are left out. `path`:
+    the dotted path of the struct; `name`: the prefix of its columns.
     """
-    found: dict[str, Getter] = {}
+    getters: dict[str, Getter] = {}
     for field, declared in get_type_hints(kind).items():
-        where = path if field in UNNAMED else f"{path}.{field}".strip(".")
-        if where in RENAMED:
-            called = RENAMED[where]
+        field_path = path if field in UNNAMED else f"{path}.{field}".strip(".")
+        if field_path in RENAMED:
+            column = RENAMED[field_path]
         elif field in UNNAMED or (field == "value" and name):
-            called = name
+            column = name
         else:
-            own = "size_bytes" if field == "x" and issubclass(kind, Case) else field
-            called = f"{name}_{own}".strip("_")
+            leaf = "size_bytes" if field == "x" and issubclass(kind, Case) else field
+            column = f"{name}_{leaf}".strip("_")
         if kind is not Place or field == "path":  # the rest of a place follows from its path
-            found |= _field_of(_some(declared), field, where, called)
-    return found
+            getters |= _field_getters(_without_none(declared), field, field_path, column)
+    return getters
 
 
-def _field_of(declared: Any, field: str, where: str, name: str) -> dict[str, Getter]:
+def _field_getters(declared: Any, field: str, path: str, name: str) -> dict[str, Getter]:
     def attribute(item: Any) -> Any:
         return None if item is None else getattr(item, field)
 
     origin = get_origin(declared)
     if isinstance(declared, type) and issubclass(declared, msgspec.Struct):
-        inner = fields(declared, where, name)
-        return {path: _then(attribute, value) for path, value in inner.items()}
+        inner = fields(declared, path, name)
+        return {column: _then(attribute, value) for column, value in inner.items()}
     if origin is tuple and name.endswith(("ci95", "range")):
         return {
             f"{name}_low": _then(attribute, lambda ends: ends and ends[0]),
@@ -82,7 +82,7 @@ def _field_of(declared: Any, field: str, where: str, name: str) -> dict[str, Get
     return {} if origin is tuple else {name: attribute}
 
 
-def _some(declared: Any) -> Any:
+def _without_none(declared: Any) -> Any:
     """A type without its None."""
     kinds = [kind for kind in get_args(declared) if kind is not type(None)]
     return kinds[0] if type(None) in get_args(declared) else declared
@@ -92,9 +92,9 @@ def _then(first: Getter, second: Getter) -> Getter:
     return lambda item: second(first(item))
 
 
-def _pairs(found: Mapping[str, object] | None) -> str:
-    return ";".join(f"{name}={value}" for name, value in (found or {}).items())
+def _pairs(mapping: Mapping[str, object] | None) -> str:
+    return ";".join(f"{name}={value}" for name, value in (mapping or {}).items())
 
 
-def _texts(found: Iterable[object] | None) -> str:
-    return ";".join(map(str, found or ()))
+def _texts(items: Iterable[object] | None) -> str:
+    return ";".join(map(str, items or ()))

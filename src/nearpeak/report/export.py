@@ -21,20 +21,20 @@ from nearpeak.terms.benchmarks import Benchmark
 
 CELLS = "cells"
 Columns = dict[str, object]
-# Where several studies come together: which one a row is of.
+# The study of a row, for files of several studies.
 STUDY: dict[str, Getter] = {
     "study": lambda results: results.study,
     "started": lambda results: results.started,
     "host": lambda results: results.machine.hostname,
     "nearpeak": lambda results: results.nearpeak,
 }
-BESIDE = ("library_version", "ranks", "family", "standing", "problem_size", "problem_unit")
+CONTEXT = ("library_version", "ranks", "family", "standing", "problem_size", "problem_unit")
 LISTS = {
     name: item
     for name, declared in get_type_hints(Results).items()
     if get_origin(declared) is list and issubclass(item := get_args(declared)[0], msgspec.Struct)
 }
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how texts begin that a spreadsheet would run
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet evaluates a text that begins with one
 _LATEX = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -59,8 +59,8 @@ _LATEX = {
 
 
 def to_csv(results: Results, rows: str = CELLS) -> str:
-    """A row for each cell and application, or for each item of another list of the results, in the
-    columns of `columns` (docs/report.md); empty where null.
+    """A row for each cell and application, or for each item of another list of the results, with
+    the columns of `columns()` (docs/report.md). A null is an empty field.
 
     UserError: `rows` is no such list.
     """
@@ -69,46 +69,48 @@ def to_csv(results: Results, rows: str = CELLS) -> str:
     stream = io.StringIO()
     writer = csv.DictWriter(stream, columns(rows), lineterminator="\n")
     writer.writeheader()
-    told = _cells(results) if rows == CELLS else map(flat, getattr(results, rows))
+    records = _cells(results) if rows == CELLS else map(flat, getattr(results, rows))
     study = {name: value(results) for name, value in STUDY.items()}
-    writer.writerows(_inert(study | row) for row in told)
+    writer.writerows(_inert(study | row) for row in records)
     return stream.getvalue()
 
 
 def columns(rows: str = CELLS) -> list[str]:
-    """What `to_csv` writes of a list of the results."""
+    """The columns that `to_csv` writes for a list of the results."""
     kinds = (Cell, Application) if rows == CELLS else (LISTS[rows],)
-    found = [*STUDY, *(BESIDE if rows == CELLS else ())]
-    return list(dict.fromkeys([*found, *(name for kind in kinds for name in fields(kind))]))
+    leading = [*STUDY, *(CONTEXT if rows == CELLS else ())]
+    return list(dict.fromkeys([*leading, *(name for kind in kinds for name in fields(kind))]))
 
 
 def _cells(results: Results) -> Iterator[Columns]:
-    """What one row needs of the rest of the results stands in the columns of `BESIDE`."""
+    """The rows of cells and applications, with the columns of `CONTEXT` from the other results."""
     versions = {library.name: library.version for library in results.libraries}
-    known = {benchmark.name: benchmark for benchmark in results.benchmarks}
+    benchmarks = {benchmark.name: benchmark for benchmark in results.benchmarks}
     headlines = {(headline.place, headline.case): headline for headline in results.headlines}
     for cell in results.cells:
         yield {
-            **_beside(cell, versions, known),
+            **_context(cell, versions, benchmarks),
             **flat(cell),
             "standing": _standing(cell, headlines.get((cell.place, cell.case))),
         }
     for application in results.applications:
-        size, unit = application.cell.case.x, known[application.cell.case.benchmark].x.unit
+        size, unit = application.cell.case.x, benchmarks[application.cell.case.benchmark].x.unit
         problem: Columns = {"size_bytes": None, "problem_size": size, "problem_unit": unit}
-        yield _beside(application.cell, versions, known) | flat(application) | problem
+        yield _context(application.cell, versions, benchmarks) | flat(application) | problem
 
 
-def _beside(cell: Cell, versions: Mapping[str, str], known: Mapping[str, Benchmark]) -> Columns:
+def _context(
+    cell: Cell, versions: Mapping[str, str], benchmarks: Mapping[str, Benchmark]
+) -> Columns:
     return {
         "library_version": versions.get(cell.who.library),
         "ranks": None if cell.place.path == SOME_RANKS else len(cell.place.ends),
-        "family": known[cell.case.benchmark].family,
+        "family": benchmarks[cell.case.benchmark].family,
     }
 
 
 def _inert(row: Columns) -> Columns:
-    """A text that a spreadsheet would take for a formula gets an apostrophe before it."""
+    """Puts an apostrophe before each text that a spreadsheet would take for a formula."""
     return {
         name: f"'{value}" if isinstance(value, str) and value[:1] in _FORMULA else value
         for name, value in row.items()
@@ -116,15 +118,15 @@ def _inert(row: Columns) -> Columns:
 
 
 def _standing(cell: Cell, headline: Headline | None) -> str:
-    """Of the best one of a headline how sure that is, and of who ties with it; else empty."""
+    """The standing of a headline, for its best cell and those tied with it; else empty."""
     if headline is None or cell.who not in (headline.best, *headline.tied):
         return ""
     return headline.standing
 
 
 def to_latex(results: Results) -> str:
-    """The two tables, and where there are any those of applications, families, GPU-awareness,
-    verdicts and fits.
+    """The two tables, then the tables of applications, families, GPU-awareness, verdicts and fits
+    that are not empty.
 
     For a document that loads the package booktabs.
     """
@@ -146,7 +148,7 @@ def escape(text: str) -> str:
 
 
 def _latex(section: Table) -> str:
-    """A table with its caption; a value without its interval, which no column has room for."""
+    """A table with its caption; values without intervals, for which columns have no room."""
     columns = section.columns
     left_out = " Intervals and ranges are left out here; the CSV has them."
     promised = "interval" in section.caption
@@ -170,7 +172,7 @@ def _latex(section: Table) -> str:
 
 
 def _untitled(section: Table) -> bool:
-    """Whether its rows stand under no headings, so that they need no column for them."""
+    """True if no group of rows has a heading, so that the table needs no column for headings."""
     return not any(group.title for group in section.groups)
 
 
@@ -184,8 +186,8 @@ def _field(value: Value | None) -> str:
     if value is None:
         return ""
     detail = f"({value.detail})" if value.detail else ""
-    words = escape(" ".join(filter(None, [value.text, detail, value.remark])))
-    return words if value.columns == 1 else rf"\multicolumn{{{value.columns}}}{{c}}{{{words}}}"
+    text = escape(" ".join(filter(None, [value.text, detail, value.remark])))
+    return text if value.columns == 1 else rf"\multicolumn{{{value.columns}}}{{c}}{{{text}}}"
 
 
 def _latex_table(caption: str, columns: str, heads: list[list[str]], rows: list[list[str]]) -> str:

@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was not measured: launches that failed, told once where they failed alike, and cases that a
-program left out."""
+"""The launches that failed, grouped by kind of failure, and the cases that a program left out."""
 
 from nearpeak.numbers import extent
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results.results import FailureKind, Results, Skip
 from nearpeak.terms.outcomes import given_up
 
-_LISTED = 3  # sizes that are named one by one
+_LISTED = 3  # sizes; more than these are shown as a range
 
 
 def sentences(results: Results) -> list[str]:
-    """One for each kind: which launches, of whom and where, how they ended, and the first log."""
+    """One for each kind of failure: launches, library, path, status, message and first log."""
     return [_sentence(kind) for kind in results.failure_kinds]
 
 
 def table(results: Results) -> Table:
-    """A row for each kind, with what is needed to see it happen again."""
+    """A row for each kind of failure, with the command that reproduces it."""
     return Table(
         title="Launches that failed.",
         caption=(
@@ -39,7 +38,7 @@ def table(results: Results) -> Table:
 
 
 def skipped(results: Results) -> Table:
-    """The cases that a program left out, and why."""
+    """The cases that a program left out, with its reasons."""
     return Table(
         title="Cases that were not measured.",
         caption="What a program left out, and why.",
@@ -56,7 +55,7 @@ def skipped(results: Results) -> Table:
 
 
 def _measuring(kind: FailureKind) -> list[str]:
-    """`barrier`, `bcast`; or `allreduce of 1 MiB`, where that is known."""
+    """`barrier`, `allreduce of 1 MiB`: the benchmarks that ended, with sizes if known."""
     return [
         end.benchmark if end.x is None else f"{end.benchmark} of {extent(end.x, end.x_unit)}"
         for end in kind.ended_in
@@ -68,11 +67,11 @@ def _message(kind: FailureKind) -> str:
 
 
 def _sentence(kind: FailureKind) -> str:
-    where = " ".join([kind.who.label, kind.place.path, *_measuring(kind)])
+    subject = " ".join([kind.who.label, kind.place.path, *_measuring(kind)])
     others = len(kind.launches) - 1
-    more = f" and {others} more alike" if others else ""
+    repeats = f" and {others} more alike" if others else ""
     log = f" ({kind.log})" if kind.log else ""
-    return f"launch {kind.first}{more}, {where}: {kind.status}: {_message(kind)}{log}"
+    return f"launch {kind.first}{repeats}, {subject}: {kind.status}: {_message(kind)}{log}"
 
 
 def _rows(rows: list[Row]) -> list[Rows]:
@@ -100,8 +99,8 @@ def _failed(kind: FailureKind) -> Row:
 
 def _skipped(skip: Skip) -> Row:
     many = len(skip.sizes) > _LISTED
-    told = [min(skip.sizes), max(skip.sizes)] if many else skip.sizes
-    sizes = (" to " if many else ", ").join(extent(x, skip.x_unit) for x in told)
+    shown = [min(skip.sizes), max(skip.sizes)] if many else skip.sizes
+    sizes = (" to " if many else ", ").join(extent(x, skip.x_unit) for x in shown)
     values = {
         "path": Value(skip.place.path, "text"),
         "benchmark": Value(skip.benchmark, "text", detail=skip.method),

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every operation of each family: its table at three sizes, and its charts.
 
-Families are what benchmarks say of themselves. Those between two ranks that are held against a
-measured ceiling have the first sheet of a report for themselves; their family has a section where
-it has others too.
+Each benchmark names its family. The first sheet of a report shows the benchmarks between two ranks
+that are compared with a measured ceiling; their family has a section only if it has others too.
 """
 
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 
 from nearpeak.numbers import count, number, percent, size, unit
 from nearpeak.report.sections import NO_COMMON_BLOCK, PAIRED, Column, Row, Rows, Table, Value
@@ -31,7 +31,7 @@ TITLES = {
     "stream": "Streams of a GPU",
     "nccl": "NCCL and RCCL",
 }
-AGAINST = {
+REFERENCES = {
     "bound": "a bound: the least time in which the links can carry their data, or the highest rate."
     " Even the best possible operation may be far below 100 %",
     "ideal": "1: the shorter of communication and computation costs no time. 2 means that they run"
@@ -44,40 +44,40 @@ BUS = (
     " Collective operations have the bus bandwidth too, at the largest size, as nccl-tests defines"
     " it: the bytes that at least one rank must send or receive, divided by the time."
 )
-_TOLD = 4  # operations in a sentence
-SCATTERED = 2.0  # launches that differ by more than this factor show their range
-MEDIUM_BYTES = 1 << 15  # about where libraries change from one protocol to another
+_LISTED = 4  # operations in a sentence
+SCATTERED = 2.0  # a range is shown where launches differ by more than this factor
+MEDIUM_BYTES = 1 << 15  # about the size at which libraries change protocols
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """One curve over the number of ranks: the same operation at places that hold each other."""
+    """One curve over the number of ranks: the same operation at nested places."""
 
     curve: Curve
     places: list[Place]  # by number of ranks, ascending
-    sizes: list[int]  # at which it is shown
+    sizes: list[int]  # sizes that are shown
 
 
 @dataclass(frozen=True)
 class Family:
-    """What is told of one family."""
+    """The section of one family."""
 
     name: str
     title: str
-    about: list[str]  # what its operations are held against, and how they were measured
-    operations: dict[str, str]  # what each that was measured is
+    about: list[str]  # the references of its operations, and how they were measured
+    operations: dict[str, str]  # the summary of each benchmark that was measured
     table: Table
     sentences: list[str]  # one for each place
-    charts: dict[tuple[Place, str], list[Curve]]  # by place and buffers: those not shown elsewhere
+    charts: dict[tuple[Place, str], list[Curve]]  # by place and buffers, without the first sheet's
     scalings: list[Scaling]
 
 
 def families(results: Results) -> list[Family]:
-    """The families with operations that are not of the first sheet, in the order of the plan."""
-    known = {benchmark.name: benchmark for benchmark in results.benchmarks}
+    """The families with operations that are not on the first sheet, in the order of the plan."""
+    benchmarks = {benchmark.name: benchmark for benchmark in results.benchmarks}
     cells: dict[str, list[Cell]] = defaultdict(list)
     for cell in results.cells:
-        cells[known[cell.case.benchmark].family].append(cell)
+        cells[benchmarks[cell.case.benchmark].family].append(cell)
     names = [
         benchmark.family for benchmark in results.benchmarks if benchmark.ceiling != "measured"
     ]
@@ -85,20 +85,21 @@ def families(results: Results) -> list[Family]:
 
 
 def title(name: str) -> str:
-    """What a family is called."""
+    """The title of a family."""
     return TITLES.get(name, name[:1].upper() + name[1:] or "Other operations")
 
 
 def _family(results: Results, name: str, cells: list[Cell]) -> Family:
     rank = order.ranking(results)
     curves = sorted({cell.case.curve for cell in cells}, key=lambda curve: (rank(curve), curve))
-    sizes = told_sizes(cell.case.x for cell in cells)
+    sizes = sample_sizes(cell.case.x for cell in cells)
     shown = set(order.first_sheet(results))
+    names = {curve.benchmark for curve in curves}
     charts: dict[tuple[Place, str], list[Curve]] = {}
-    there = {(cell.place, cell.case.curve) for cell in cells}
+    measured = {(cell.place, cell.case.curve) for cell in cells}
     for place in order.places(results):
         for curve in curves:
-            if (place, curve) in there and curve not in shown:
+            if (place, curve) in measured and curve not in shown:
                 charts.setdefault((place, curve.buffers), []).append(curve)
     return Family(
         name=name,
@@ -107,7 +108,7 @@ def _family(results: Results, name: str, cells: list[Cell]) -> Family:
         operations={
             benchmark.name: benchmark.summary
             for benchmark in results.benchmarks
-            if benchmark.summary and any(benchmark.name == curve.benchmark for curve in curves)
+            if benchmark.summary and benchmark.name in names
         },
         table=_table(results, name, cells, curves, sizes),
         sentences=list(_sentences(results, name, cells)),
@@ -117,32 +118,33 @@ def _family(results: Results, name: str, cells: list[Cell]) -> Family:
 
 
 def _about(results: Results, name: str) -> Iterator[str]:
-    """Which operations are held against what."""
-    found: dict[str, list[str]] = defaultdict(list)
+    """Names the reference of each operation."""
+    by_kind: dict[str, list[str]] = defaultdict(list)
     measured = {cell.case.benchmark for cell in results.cells}
     judged = {cell.case.benchmark for cell in results.cells if cell.fraction is not None}
     for benchmark in results.benchmarks:
         if benchmark.family == name and benchmark.name in measured:
             kind: str = benchmark.ceiling if benchmark.bound is None else "ideal"
-            if kind == "bound" and benchmark.name not in judged:  # what bounds it is not measured
+            if kind == "bound" and benchmark.name not in judged:  # its bound was not measured
                 kind = "none"
-            found[kind].append(benchmark.name)
-    for kind, operations in found.items():
-        whose = "" if len(found) == 1 else f"{', '.join(operations)}: "
-        yield f"{whose}{'compared' if whose else 'Compared'} with {AGAINST.get(kind, kind)}."
+            by_kind[kind].append(benchmark.name)
+    for kind, operations in by_kind.items():
+        whose = "" if len(by_kind) == 1 else f"{', '.join(operations)}: "
+        yield f"{whose}{'compared' if whose else 'Compared'} with {REFERENCES.get(kind, kind)}."
 
 
 def _axes(curves: Sequence[Curve]) -> Iterator[str]:
-    """How they were measured, as far as that is the same of all."""
+    """Names the axes that all curves have in common."""
     common = common_axes(curves)
-    if words := axes_words(common):
-        more = any(curve.axes.keys() - common.keys() for curve in curves)
-        rest = "; what differs between operations is shown below their names" if more else ""
-        yield f"Measured with {', '.join(words)}{rest}."
+    if labels := axes_words(common):
+        differs = any(curve.axes.keys() - common.keys() for curve in curves)
+        rest = "; what differs between operations is shown below their names" if differs else ""
+        yield f"Measured with {', '.join(labels)}{rest}."
 
 
 def _blocks(results: Results, cells: Sequence[Cell]) -> Iterator[str]:
-    """What a size is of, where NCCL stands beside: nccl-tests tells others."""
+    """Explains the sizes of operations that count blocks, if NCCL is shown: nccl-tests counts whole
+    buffers."""
     measured = {cell.case.benchmark for cell in cells}
     of_blocks = [
         benchmark.name
@@ -159,36 +161,41 @@ def _blocks(results: Results, cells: Sequence[Cell]) -> Iterator[str]:
 
 
 def common_axes(curves: Sequence[Curve]) -> dict[str, str]:
-    """The axes that all have, with the same value."""
+    """The axes that all curves have with the same value."""
     first, *others = (curve.axes.items() for curve in curves)
-    return {name: value for name, value in first if all((name, value) in other for other in others)}
+    common = set(first).intersection(*others)
+    return {name: value for name, value in first if (name, value) in common}
 
 
-def told_sizes(measured: Iterable[int]) -> list[int]:
-    """A small, a medium and a large one of those that were measured, each once."""
-    there = sorted({x for x in measured if x > 0})
-    if not there:
+def sample_sizes(measured: Iterable[int]) -> list[int]:
+    """A small, a medium and a large one of the measured sizes, without duplicates."""
+    sizes = sorted({x for x in measured if x > 0})
+    if not sizes:
         return [0]
     small, medium = (
-        min(there, key=lambda size: (abs(math.log2(size / wanted)), size))
+        min(sizes, key=lambda size: (abs(math.log2(size / wanted)), size))
         for wanted in (QUOTED_BYTES, MEDIUM_BYTES)
     )
-    return sorted({small, medium, there[-1]})
+    return sorted({small, medium, sizes[-1]})
 
 
 def measured_with(curves: Sequence[Curve]) -> str:
-    """`Measured with reuse=fixed. bw, bibw: calls=nonblocking. latency: calls=blocking.`: what they
-    have in common, then the others."""
+    """`Measured with reuse=fixed. bw, bibw: calls=nonblocking. latency: calls=blocking.`: the
+    common axes, then the others."""
     common = common_axes(curves) if curves else {}
     ways: dict[str, list[Curve]] = defaultdict(list)
+    pairs = set()
     for curve in curves:
-        own = {name: value for name, value in curve.axes.items() if name not in common}
-        ways[", ".join(axes_words(own))].append(curve)
-    several = Counter(figure for way in ways.values() for figure in {one.figure for one in way})
-    parts = [f"Measured with {', '.join(words)}."] if (words := axes_words(common)) else []
-    for way, some in ways.items():
+        other = {name: value for name, value in curve.axes.items() if name not in common}
+        way = ", ".join(axes_words(other))
+        ways[way].append(curve)
+        pairs.add((curve.figure, way))
+    counts = Counter(figure for figure, _ in pairs)
+    parts = [f"Measured with {', '.join(labels)}."] if (labels := axes_words(common)) else []
+    for way, group in ways.items():
         whose = dict.fromkeys(
-            f"{one.figure} {one.buffers}" if several[one.figure] > 1 else one.figure for one in some
+            f"{curve.figure} {curve.buffers}" if counts[curve.figure] > 1 else curve.figure
+            for curve in group
         )
         if way:
             parts.append(f"{', '.join(whose)}: {way}.")
@@ -201,32 +208,29 @@ Key = tuple[Place, str]  # and buffers
 def _table(
     results: Results, name: str, cells: list[Cell], curves: Sequence[Curve], sizes: Sequence[int]
 ) -> Table:
-    who = [
-        contender
-        for contender in order.contenders(results)
-        if any(cell.who == contender for cell in cells)
-    ]
-    by_case = {(cell.who, cell.place, cell.case): cell for cell in cells}
     refused = _refused(results, name)
-    told = any(map(_bus, cells))
-    held = any(cell.fraction is not None for cell in cells)
-    who += [owner for owner in dict.fromkeys(key[0] for key in refused) if owner not in who]
+    measuring = {cell.who for cell in cells}
+    who = [contender for contender in order.contenders(results) if contender in measuring]
+    by_case = {(cell.who, cell.place, cell.case): cell for cell in cells}
+    has_bus = any(map(_bus, cells))
+    has_fractions = any(cell.fraction is not None for cell in cells)
+    who = list(dict.fromkeys([*who, *(owner for owner, _, _ in refused)]))
+    measured = {
+        (cell.place, cell.case.curve)
+        for cell in cells
+        if cell.case.x in (0, *sizes) and cell.who in who
+    }
     kinds = {curve.buffers for curve in curves}
     common = common_axes(curves)
     groups = []
     for place in order.places(results):
         for buffers in dict.fromkeys(curve.buffers for curve in curves):
-            here = [
-                curve
-                for curve in curves
-                if curve.buffers == buffers
-                and any(
-                    (owner, place, curve.at(x)) in by_case for owner in who for x in (0, *sizes)
-                )
+            shown = [
+                curve for curve in curves if curve.buffers == buffers and (place, curve) in measured
             ]
-            rows = [_row(place, curve, who, sizes, by_case, refused, common) for curve in here]
+            rows = [_row(place, curve, who, sizes, by_case, refused, common) for curve in shown]
             if rows:
-                groups.append(Rows(_where(place, buffers, kinds), rows))
+                groups.append(Rows(_heading(place, buffers, kinds), rows))
     groups += _never_measured(refused, curves, who, sizes)
     return Table(
         title=f"{title(name)}.",
@@ -235,7 +239,7 @@ def _table(
             " is its fraction of what it is compared with (above), at the same size. Where an"
             " operation failed, the way it failed replaces the figure. A range is shown where"
             " launches differ by more than a factor of two; the table of all cells has all"
-            f" intervals. {PAIRED if held else ''}{BUS if told else ''}"
+            f" intervals. {PAIRED if has_fractions else ''}{BUS if has_bus else ''}"
         ),
         head="Operation",
         columns=[
@@ -246,7 +250,7 @@ def _table(
     )
 
 
-def _where(place: Place, buffers: str, kinds: set[str]) -> str:
+def _heading(place: Place, buffers: str, kinds: set[str]) -> str:
     return f"{place.path} ({buffers})" if len(kinds) > 1 else place.path
 
 
@@ -263,29 +267,29 @@ def _row(
     refused: dict[tuple[Who, str, str], Awareness],
     common: Mapping[str, str],
 ) -> Row:
-    """Of one operation; `common`: the axes that are told of all at once."""
+    """The row of one operation, without the `common` axes, which stand above the table."""
     values: dict[str, Value] = {}
-    found: list[Cell] = []
+    present: list[Cell] = []
     for owner in who:
-        # What has no size stands in the first column.
+        # A figure without a size stands in the first column.
         mine = {x: cells.get((owner, place, curve.at(x))) for x in sizes}
         if unsized := cells.get((owner, place, curve.at(0))):
             mine = {sizes[0]: mine[sizes[0]] or unsized, **{x: mine[x] for x in sizes[1:]}}
         for x, cell in mine.items():
             if cell is not None:
                 values[_key(owner, x)] = _value(cell, _bus(cell) if x == sizes[-1] else "")
-                found.append(cell)
+                present.append(cell)
         if not any(mine.values()) and (
             tried := refused.get((owner, curve.buffers, curve.benchmark))
         ):
             values[_key(owner, sizes[0])] = _refusal(tried, len(sizes))
-    values["unit"] = Value(unit(found[0].unit) if found else "", "text")
+    values["unit"] = Value(unit(present[0].unit) if present else "", "text")
     other = {name: value for name, value in curve.axes.items() if name not in common}
     return Row(curve.figure, values, detail=", ".join(axes_words(other)))
 
 
 def _bus(cell: Cell) -> str:
-    """Its bus bandwidth; empty of what has none."""
+    """Its bus bandwidth; empty if it has none."""
     return "" if cell.busbw_gbs is None else f"bus {number(cell.busbw_gbs)} GB/s"
 
 
@@ -311,8 +315,8 @@ def _value(cell: Cell, bus: str) -> Value:
 
 
 def _refused(results: Results, name: str) -> dict[tuple[Who, str, str], Awareness]:
-    """What libraries could not do when it was tried before the study, by library, buffers and
-    operation; so it was not measured."""
+    """The operations that failed when they were tried before the study, by library, buffers and
+    operation. They were not measured."""
     mine = {benchmark.name for benchmark in results.benchmarks if benchmark.family == name}
     return {
         (Who(tried.library, tried.settings), tried.buffers, tried.operation): tried
@@ -323,9 +327,9 @@ def _refused(results: Results, name: str) -> dict[tuple[Who, str, str], Awarenes
 
 
 def _refusal(tried: Awareness, columns: int) -> Value:
-    """Over all sizes: it was not measured at any."""
-    words = f"not measured: {tried.status} when tried"
-    return Value(words, "text", tone="bad", hover=tried.message, columns=columns)
+    """One field across the columns of all sizes, as none was measured."""
+    text = f"not measured: {tried.status} when tried"
+    return Value(text, "text", tone="bad", hover=tried.message, columns=columns)
 
 
 def _never_measured(
@@ -334,38 +338,38 @@ def _never_measured(
     who: Sequence[Who],
     sizes: Sequence[int],
 ) -> list[Rows]:
-    """What no library could do: it stands at no place."""
+    """The operations that no library could do, which belong to no place."""
     measured = {(curve.buffers, curve.benchmark) for curve in curves}
     rows: dict[str, dict[str, dict[str, Value]]] = defaultdict(lambda: defaultdict(dict))
     for (owner, buffers, operation), tried in refused.items():
         if (buffers, operation) not in measured and owner in who:
             rows[buffers][operation][_key(owner, sizes[0])] = _refusal(tried, len(sizes))
     return [
-        Rows(f"with {buffers}, tried before the study", [Row(*item) for item in mine.items()])
+        Rows(f"with {buffers}, tried before the study", list(starmap(Row, mine.items())))
         for buffers, mine in rows.items()
     ]
 
 
 def _sentences(results: Results, name: str, cells: list[Cell]) -> Iterator[str]:
-    """Of each place which operation of a library stays furthest from what it is held against, at
-    the smallest and at the largest size, what is held against nothing, and what failed."""
+    """For each place: the operations furthest from their reference, at the smallest and at the
+    largest size, the figures without a reference, and the failed operations."""
     kinds = {cell.case.buffers for cell in cells}
     beside = order.no_mpi(results) | order.guests(results)
     furthest = [furthest for furthest in results.furthest if furthest.family == name]
     groups: dict[tuple[Place, str], list[Cell]] = defaultdict(list)
     for cell in cells:
         groups[cell.place, cell.case.buffers].append(cell)
-    for (place, buffers), here in groups.items():
-        mine = [cell for cell in here if cell.who.library not in beside] or here
-        told = [far for far in furthest if (far.place, far.case.buffers) == (place, buffers)]
-        curves = list(dict.fromkeys(cell.case.curve for cell in here))
-        parts = [*_furthest(told, curves), *_figures(mine, curves), *_failed(here, curves)]
-        told_of = "; ".join(parts) or "in too few blocks to say more than the table"
-        yield f"{_where(place, buffers, kinds)}: {told_of}."
+    for (place, buffers), group in groups.items():
+        judged = [cell for cell in group if cell.who.library not in beside] or group
+        selected = [far for far in furthest if (far.place, far.case.buffers) == (place, buffers)]
+        curves = list(dict.fromkeys(cell.case.curve for cell in group))
+        parts = [*_furthest(selected, curves), *_figures(judged, curves), *_failed(group, curves)]
+        text = "; ".join(parts) or "in too few blocks to say more than the table"
+        yield f"{_heading(place, buffers, kinds)}: {text}."
 
 
 def _failed(cells: Sequence[Cell], curves: Sequence[Curve]) -> Iterator[str]:
-    """How operations failed: that no launch measured a size, or in how many one was lost."""
+    """The failed operations by failure: no launch measured a size, or some launches lost one."""
     worst: dict[str, Cell] = {}
     for cell in sorted(cells, key=lambda cell: (cell.median is None, cell.failed)):
         if cell.median is None or loses(cell):
@@ -373,46 +377,57 @@ def _failed(cells: Sequence[Cell], curves: Sequence[Curve]) -> Iterator[str]:
     failed: dict[str, list[str]] = defaultdict(list)
     for name, cell in sorted(worst.items()):
         failed[loses(cell) or cell.status].append(name)
-    return (f"{how}: {', '.join(names)}" for how, names in failed.items())
+    return (f"{failure}: {', '.join(names)}" for failure, names in failed.items())
 
 
 def _figures(cells: Sequence[Cell], curves: Sequence[Curve]) -> Iterator[str]:
-    """What is held against nothing: a time at the smallest size, all else at the largest, but where
-    larger ones are held against something: a rate of short messages says little."""
-    held = {(cell.who, cell.case.curve) for cell in cells if cell.fraction is not None}
-    found: dict[str, dict[Who, list[Cell]]] = defaultdict(lambda: defaultdict(list))
+    """The figures without a reference: times at the smallest size, rates at the largest.
+
+    A rate is left out if its curve has a reference at other sizes: a rate of short messages says
+    little.
+    """
+    judged = {(cell.who, cell.case.curve) for cell in cells if cell.fraction is not None}
+    by_figure: dict[str, dict[Who, list[Cell]]] = defaultdict(lambda: defaultdict(list))
     for cell in cells:
         if cell.median is None or cell.fraction is not None:
             continue
-        if cell.better == "lower" or (cell.who, cell.case.curve) not in held:
-            found[named(cell.case, curves)][cell.who].append(cell)
-    for figure, by_who in list(found.items())[:_TOLD]:
+        if cell.better == "lower" or (cell.who, cell.case.curve) not in judged:
+            by_figure[named(cell.case, curves)][cell.who].append(cell)
+    for figure, by_who in list(by_figure.items())[:_LISTED]:
         values: dict[str, list[str]] = defaultdict(list)
-        for who, some in by_who.items():
-            chosen = (min if some[0].better == "lower" else max)(some, key=lambda cell: cell.case.x)
-            at = f" at {size(chosen.case.x)}" if chosen.case.x else ""
-            values[at].append(f"{who.label} {number(chosen.median)} {unit(chosen.unit)}")
-        yield "; ".join(f"{figure}{at}: {', '.join(words)}" for at, words in values.items())
-    if len(found) > _TOLD:
-        yield f"{len(found) - _TOLD} more in the table"
+        for who, series in by_who.items():
+            chosen = (min if series[0].better == "lower" else max)(
+                series, key=lambda cell: cell.case.x
+            )
+            at_size = f" at {size(chosen.case.x)}" if chosen.case.x else ""
+            values[at_size].append(f"{who.label} {number(chosen.median)} {unit(chosen.unit)}")
+        yield "; ".join(
+            f"{figure}{at_size}: {', '.join(texts)}" for at_size, texts in values.items()
+        )
+    if len(by_figure) > _LISTED:
+        yield f"{len(by_figure) - _LISTED} more in the table"
 
 
-def _furthest(found: Iterable[Furthest], curves: Sequence[Curve]) -> Iterator[str]:
+def _furthest(records: Iterable[Furthest], curves: Sequence[Curve]) -> Iterator[str]:
     """`furthest from the bound: at 8 B bcast of intel, 3.64 % (2.9 to 4.1 % in 9 blocks; nccl
-    19.8 %)`, of each size."""
+    19.8 %)`, for each size."""
     before = ""
-    for furthest in found:
-        others = ", ".join(f"{each.who.label} {percent(each.share)} %" for each in furthest.beside)
-        of = "least overlap: " if furthest.of == "overlap" else f"furthest from the {furthest.of}: "
-        at = f"at {size(furthest.case.x)} " if furthest.case.x else ""
-        whose = _whose(furthest, curves)
+    for furthest in records:
+        others = ", ".join(
+            f"{other.who.label} {percent(other.share)} %" for other in furthest.beside
+        )
+        reference = (
+            "least overlap: " if furthest.of == "overlap" else f"furthest from the {furthest.of}: "
+        )
+        opening = "" if reference == before else reference
+        at_size = f"at {size(furthest.case.x)} " if furthest.case.x else ""
         low, high = furthest.range
         yield (
-            f"{'' if of == before else of}{at}{whose}, {percent(furthest.share)} %"
+            f"{opening}{at_size}{_whose(furthest, curves)}, {percent(furthest.share)} %"
             f" ({percent(low)} to {percent(high)} % in {count(furthest.blocks, 'block')}"
             + (f"; {others})" if others else ")")
         )
-        before = of
+        before = reference
 
 
 def _whose(cell: Cell | Furthest, curves: Sequence[Curve]) -> str:
@@ -421,7 +436,7 @@ def _whose(cell: Cell | Furthest, curves: Sequence[Curve]) -> str:
 
 
 def named(case: Curve, curves: Sequence[Curve]) -> str:
-    """`put_bw (win=created)`: its figure, with the axes that tell it from others of these."""
+    """`put_bw (win=created)`: its figure, with the axes that differ between these curves."""
     common = common_axes([case, *(curve for curve in curves if curve.figure == case.figure)])
     axes = axes_words({name: value for name, value in case.axes.items() if name not in common})
     return f"{case.figure} ({', '.join(axes)})" if axes else case.figure
@@ -431,28 +446,28 @@ def _scalings(
     results: Results, cells: Sequence[Cell], curves: Sequence[Curve]
 ) -> Iterator[Scaling]:
     """The curves that were measured with several numbers of ranks."""
-    known: dict[tuple[Place, Curve], set[int]] = defaultdict(set)
+    sizes_by_curve: dict[tuple[Place, Curve], set[int]] = defaultdict(set)
     for cell in cells:
         if cell.median is not None:
-            known[cell.place, cell.case.curve].add(cell.case.x)
+            sizes_by_curve[cell.place, cell.case.curve].add(cell.case.x)
     for places in chains(results):
         for curve in curves:
-            there = [place for place in places if known[place, curve]]
-            if len(there) < 2:
+            measured = [place for place in places if sizes_by_curve[place, curve]]
+            if len(measured) < 2:
                 continue
-            common = set.intersection(*(known[place, curve] for place in there))
+            common = set.intersection(*(sizes_by_curve[place, curve] for place in measured))
             if common:
-                sizes = told_sizes(common)
-                yield Scaling(curve, there, sorted({sizes[0], sizes[-1]}))
+                sizes = sample_sizes(common)
+                yield Scaling(curve, measured, sorted({sizes[0], sizes[-1]}))
 
 
 def chains(results: Results) -> list[list[Place]]:
-    """Places that hold each other, by number of ranks, the fewest first: two at least."""
+    """Chains of at least two nested places, by ascending number of ranks."""
     left = sorted(
         (path for path in results.paths if path.transport != "local"),
         key=lambda path: -len(path.ends),
     )
-    found = []
+    nested = []
     while left:
         chain = [left.pop(0)]
         for path in list(left):
@@ -460,5 +475,5 @@ def chains(results: Results) -> list[list[Place]]:
                 chain.append(path)
                 left.remove(path)
         if len(chain) > 1:
-            found.append([path.place for path in reversed(chain)])
-    return found
+            nested.append([path.place for path in reversed(chain)])
+    return nested

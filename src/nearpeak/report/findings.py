@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands out, in sentences made of the parts of a finding."""
+"""The sentences of findings."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -22,39 +22,40 @@ T = TypeVar("T")
 
 
 def sentence(finding: Finding) -> str:
-    """Whose figure loses where, in what, against which: `openmpi, gpu-gpu nvlink, latency D,D at
-    8 B: ...`."""
-    return WORDS[finding.kind](finding)
+    """Names the library, the path and the case that lose, and compares with the alternative:
+    `openmpi, gpu-gpu nvlink, latency D,D at 8 B: ...`."""
+    return SENTENCES[finding.kind](finding)
 
 
 def lost(finding: Finding) -> str:
     """`Each such operation loses 12.3 µs. 4 more cases lose in the same way, by smaller
-    factors.`; of a message `That is some 12.3 µs of such a message.`"""
+    factors.`; for a traced message `That is some 12.3 µs of such a message.`"""
     cost = finding.cost
     if finding.message is not None:
         return _lost_of(finding.message, finding.sure)
     if cost is None:
         return ""
-    more = cost.cases - 1
-    words = [
+    others = cost.cases - 1
+    parts = [
         ""
         if finding.sure
         else f"Not certain: in {count(cost.blocks, 'block')} this may be chance.",
         _lost_by(finding, cost.lost_us) if cost.lost_us else "",
-        f"{count(more, 'more case')} {'loses' if more == 1 else 'lose'} in the same way, by"
+        f"{count(others, 'more case')} {'loses' if others == 1 else 'lose'} in the same way, by"
         " smaller factors."
-        if more
+        if others
         else "",
     ]
-    return " ".join(filter(None, words))
+    return " ".join(filter(None, parts))
 
 
 def _lost_by(finding: Finding, us: float) -> str:
     if finding.kind != "dip":
         return f"Each such operation loses {number(us)} µs."
-    there = size(_other(finding).case.x)
+    next_size = size(_other(finding).case.x)
     return (
-        f"With the gap that it has at {there}, each such operation would take {number(us)} µs less."
+        f"With the gap that it has at {next_size}, each such operation would take"
+        f" {number(us)} µs less."
     )
 
 
@@ -69,27 +70,27 @@ def _lost_of(message: InMessage, sure: bool) -> str:
 
 
 def advised(finding: Finding) -> str:
-    """What to do about it, and what else that is good for."""
+    """The remedy, and the other findings that it helps with."""
     with_it = "The same reason" if finding.message is None else "Seen with it"
     same = [f"{with_it}: {sentence(other)}" for other in finding.explains]
     return " ".join([remedied(finding), *same])
 
 
 def remedied(finding: Finding) -> str:
-    """What to do about it, what of that the study has measured, and what to try."""
+    """The remedy, the gain that the study measured with it, and settings to try."""
     remedy = finding.remedy
-    words = [remedy.text]
+    parts = [remedy.text]
     if tried := remedy.tried:
         axes = ", ".join(axes_words(tried.axes))
-        words.append(
+        parts.append(
             f"In this study {axes} has {number(tried.value)} {unit(tried.unit)},"
             f" {number(tried.ratio)} times as good in {count(tried.blocks, 'block')}."
         )
     if remedy.changes and not remedy.settings:
-        words.append(f"To try: {', '.join(map(_named, remedy.changes))}.")
+        parts.append(f"To try: {', '.join(map(_named, remedy.changes))}.")
     if remedy.tune:
-        words.append(f"To search for settings: `{remedy.tune}`.")
-    return " ".join(words)
+        parts.append(f"To search for settings: `{remedy.tune}`.")
+    return " ".join(parts)
 
 
 def _named(change: SettingChange) -> str:
@@ -99,8 +100,8 @@ def _named(change: SettingChange) -> str:
 
 def _blocking(finding: Finding) -> str:
     return (
-        f"{_where(finding)}: one message at a time moves {_own(finding, 'GB/s')}"
-        f" ({_own(finding, 'us')}), {_of(finding, 'alternative').window} in flight move"
+        f"{_subject(finding)}: one message at a time moves {_worse(finding, 'GB/s')}"
+        f" ({_worse(finding, 'us')}), {_evidence(finding, 'alternative').window} in flight move"
         f" {_better(finding)} ({_other(finding).case.figure}): {_ratio(finding)} as much. The"
         f" ceilings differ by"
         f" {number(_cost(finding).ceilings)} times."
@@ -108,9 +109,9 @@ def _blocking(finding: Finding) -> str:
 
 
 def _directions(finding: Finding) -> str:
-    mine, theirs = (_of(finding, of) for of in ("own ceiling", "alternative ceiling"))
+    mine, theirs = (_evidence(finding, role) for role in ("own ceiling", "alternative ceiling"))
     return (
-        f"{_where(finding)}: {_own(finding)} against {_better(finding)} the other way"
+        f"{_subject(finding)}: {_worse(finding)} against {_better(finding)} the other way"
         f" ({_other(finding).case.buffers}); a library can attain {_value(mine)} this way and"
         f" {_value(theirs)} the other way. By these this way could be better by {_ratio(finding)}."
     )
@@ -118,7 +119,7 @@ def _directions(finding: Finding) -> str:
 
 def _guidelines(finding: Finding) -> str:
     return (
-        f"{_where(finding)}: {_own(finding)} against {_better(finding)} of"
+        f"{_subject(finding)}: {_worse(finding)} against {_better(finding)} of"
         f" {_other(finding).case.figure}, which does the same and more, {_ratio(finding)}."
     )
 
@@ -128,26 +129,29 @@ def _adapter(finding: Finding) -> str:
 
 
 def _bidirectional(finding: Finding) -> str:
-    one, both = _of(finding, "alternative ceiling"), _of(finding, "own ceiling")
+    one_way, both_ways = (
+        _evidence(finding, "alternative ceiling"),
+        _evidence(finding, "own ceiling"),
+    )
     return (
-        f"{_where(finding)}: both ways at once move {_own(finding)}, one way alone moves"
+        f"{_subject(finding)}: both ways at once move {_worse(finding)}, one way alone moves"
         f" {_better(finding)} ({_other(finding).case.figure} {_other(finding).case.buffers}); a"
-        f" library can attain {_value(both)} both ways, {_value(one)} one way. By these both ways"
-        f" could move {_ratio(finding)} as much."
+        f" library can attain {_value(both_ways)} both ways, {_value(one_way)} one way. By these"
+        f" both ways could move {_ratio(finding)} as much."
     )
 
 
 def _calls(finding: Finding) -> str:
-    calls = [case.axes[CALLS] for case in (_known(finding.case), _other(finding).case)]
+    calls = [case.axes[CALLS] for case in (_required(finding.case), _other(finding).case)]
     return (
-        f"{_where(finding)}: {_own(finding)} by {calls[0]} calls against {_better(finding)} by"
+        f"{_subject(finding)}: {_worse(finding)} by {calls[0]} calls against {_better(finding)} by"
         f" {calls[1]} ones, {_ratio(finding)}."
     )
 
 
 def _collectives(finding: Finding) -> str:
     return (
-        f"{_where(finding)}: {_own(finding)} against {_better(finding)} on the host"
+        f"{_subject(finding)}: {_worse(finding)} against {_better(finding)} on the host"
         f" ({_other(finding).place.path}): {_ratio(finding)} as long as there with the copies to"
         " the host and back."
     )
@@ -155,8 +159,9 @@ def _collectives(finding: Finding) -> str:
 
 def _datatypes(finding: Finding) -> str:
     return (
-        f"{_where(finding)}: {_own(finding)} with the datatype against {_better(finding)} with its"
-        f" blocks gathered before ({PACK}={_other(finding).case.axes[PACK]}), {_ratio(finding)}."
+        f"{_subject(finding)}: {_worse(finding)} with the datatype against {_better(finding)} with"
+        " its blocks gathered before"
+        f" ({PACK}={_other(finding).case.axes[PACK]}), {_ratio(finding)}."
     )
 
 
@@ -168,27 +173,30 @@ def _device_datatypes(finding: Finding) -> str:
 
 
 def _dip(finding: Finding) -> str:
-    own, other = _of(finding, "own ceiling"), _of(finding, "alternative ceiling")
-    here, there = size(_known(finding.case).x), size(_other(finding).case.x)
+    ceiling, other_ceiling = (
+        _evidence(finding, "own ceiling"),
+        _evidence(finding, "alternative ceiling"),
+    )
+    this_size, next_size = size(_required(finding.case).x), size(_other(finding).case.x)
     return (
-        f"{_where(finding)}: {_own(finding)}, and at {here} a library can attain {_value(own)},"
-        f" {_gap(_of(finding, 'own'), own)} times as good. At {there} it has"
-        f" {_better(finding)} and can attain {_value(other)},"
-        f" {_gap(_of(finding, 'alternative'), other)} times as good. Block by block, the gap at"
-        f" {here} is {_ratio(finding)} that at {there}. It is larger than the gap at the next size"
-        " on its other side, too."
+        f"{_subject(finding)}: {_worse(finding)}, and at {this_size} a library can attain"
+        f" {_value(ceiling)}, {_gap(_evidence(finding, 'own'), ceiling)} times as good. At"
+        f" {next_size} it has {_better(finding)} and can attain {_value(other_ceiling)},"
+        f" {_gap(_evidence(finding, 'alternative'), other_ceiling)} times as good. Block by block,"
+        f" the gap at {this_size} is {_ratio(finding)} that at {next_size}. It is larger than the"
+        " gap at the next size on its other side, too."
     )
 
 
 def _gap(figure: Evidence, ceiling: Evidence) -> str:
-    """How many times as good a ceiling is."""
+    """The factor by which a ceiling is better than a figure."""
     ratio = figure.value / ceiling.value
     return number(ratio if figure.unit == "us" else 1 / ratio)
 
 
 def _far(finding: Finding) -> str:
     return (
-        f"{_where(finding)}: {_own(finding)} against {_better(finding)} on"
+        f"{_subject(finding)}: {_worse(finding)} against {_better(finding)} on"
         f" {_other(finding).place.path}, {_ratio(finding)}."
     )
 
@@ -206,21 +214,21 @@ def _ipc(finding: Finding) -> str:
 
 def _larger(finding: Finding) -> str:
     return (
-        f"{_where(finding)}: {_own(finding)} against {_better(finding)} at"
+        f"{_subject(finding)}: {_worse(finding)} against {_better(finding)} at"
         f" {size(_other(finding).case.x)}, {_ratio(finding)}."
     )
 
 
 def _memory(finding: Finding) -> str:
     return (
-        f"{_where(finding)}: {_own(finding)} against {_better(finding)} with"
+        f"{_subject(finding)}: {_worse(finding)} against {_better(finding)} with"
         f" {_other(finding).case.buffers}, {_ratio(finding)}."
     )
 
 
 def _noncontiguous(finding: Finding) -> str:
     return (
-        f"{_where(finding)}: {_own(finding)}; messages of as many bytes that lie together"
+        f"{_subject(finding)}: {_worse(finding)}; messages of as many bytes that lie together"
         f" ({_other(finding).case.figure}) take {_better(finding)}. What of the difference is lost,"
         " and what anybody needs to gather and scatter the blocks, was not measured."
     )
@@ -228,10 +236,10 @@ def _noncontiguous(finding: Finding) -> str:
 
 def _one_sided(finding: Finding) -> str:
     messages = "messages of as many bytes"
-    if _of(finding, "own").unit == "us":
+    if _evidence(finding, "own").unit == "us":
         messages = "a message of as many bytes there and one back"
     return (
-        f"{_where(finding)}: {_own(finding)} against {_better(finding)} of"
+        f"{_subject(finding)}: {_worse(finding)} against {_better(finding)} of"
         f" {_other(finding).case.figure}, {messages}, {_ratio(finding)}."
     )
 
@@ -242,18 +250,20 @@ def _numa(finding: Finding) -> str:
 
 def _overlap(finding: Finding) -> str:
     return (
-        f"{_where(finding)}: beside a computation that takes about as long, both take"
-        f" {number(_of(finding, 'own').value)} times as long as the longer one alone. How much this"
-        " path could hide was not measured."
+        f"{_subject(finding)}: beside a computation that takes about as long, both take"
+        f" {number(_evidence(finding, 'own').value)} times as long as the longer one alone."
+        " How much this path could hide was not measured."
     )
 
 
 def _parts(finding: Finding) -> str:
-    whole, part = _known(finding.case).x, _other(finding).case.x
-    parts = count(whole // part, "message") if _of(finding, "own").unit == "us" else "messages"
+    total, part = _required(finding.case).x, _other(finding).case.x
+    parts = (
+        count(total // part, "message") if _evidence(finding, "own").unit == "us" else "messages"
+    )
     return (
-        f"{_where(finding)}: {_own(finding)} against {_better(finding)} of {parts} of {size(part)},"
-        f" {_ratio(finding)}."
+        f"{_subject(finding)}: {_worse(finding)} against {_better(finding)} of {parts} of"
+        f" {size(part)}, {_ratio(finding)}."
     )
 
 
@@ -263,7 +273,7 @@ def _peers(finding: Finding) -> str:
 
 def _registration(finding: Finding) -> str:
     return (
-        f"{_where(finding)}: {_own(finding)} with another buffer for each message against"
+        f"{_subject(finding)}: {_worse(finding)} with another buffer for each message against"
         f" {_better(finding)} with the same ones, {_ratio(finding)}."
     )
 
@@ -274,21 +284,21 @@ def _mps(finding: Finding) -> str:
     without = _place(finding) if better.mps else better
     return (
         f"{_who(finding).label}, {without.path}, {_case(finding)}: {_better(finding)} {ways[0]}"
-        f" against {_own(finding)} {ways[1]}, {_ratio(finding)}."
+        f" against {_worse(finding)} {ways[1]}, {_ratio(finding)}."
     )
 
 
 def _shared_gpu(finding: Finding) -> str:
     return (
         f"{_who(finding).label}, {_other(finding).place.path}, {_case(finding)}: {_better(finding)}"
-        f" where the host's rank holds a GPU of its own against {_own(finding)} where both ranks"
+        f" where the host's rank holds a GPU of its own against {_worse(finding)} where both ranks"
         f" hold the same one, time-sliced, {_ratio(finding)}."
     )
 
 
 def _gpu_support(finding: Finding) -> str:
     return (
-        f"{_who(finding).label}, {_other(finding).place.path}, {_case(finding)}: {_own(finding)}"
+        f"{_who(finding).label}, {_other(finding).place.path}, {_case(finding)}: {_worse(finding)}"
         f" with the library's GPU support on against {_better(finding)} with it off,"
         f" {_ratio(finding)}."
     )
@@ -296,8 +306,8 @@ def _gpu_support(finding: Finding) -> str:
 
 def _reductions(finding: Finding) -> str:
     return (
-        f"{_where(finding)}: {_own(finding)}; {_other(finding).case.figure} moves the same number"
-        f" of bytes in {_better(finding)}, but adds nothing."
+        f"{_subject(finding)}: {_worse(finding)}; {_other(finding).case.figure} moves the same"
+        f" number of bytes in {_better(finding)}, but adds nothing."
     )
 
 
@@ -306,7 +316,7 @@ def _settings(finding: Finding) -> str:
     who = _who(finding)
     return (
         f"{who.library}, {_place(finding).path}, {_case(finding)}: {_better(finding)} with"
-        f" the settings {_other(finding).who.settings} against {_own(finding)} with"
+        f" the settings {_other(finding).who.settings} against {_worse(finding)} with"
         f" {who.settings}, {_ratio(finding)};"
         f" the difference: {changes or 'none that the plan knows'}."
     )
@@ -315,31 +325,33 @@ def _settings(finding: Finding) -> str:
 def _staged(finding: Finding) -> str:
     other = _other(finding)
     return (
-        f"{_where(finding)}: {_own(finding)} by the library's own way against"
+        f"{_subject(finding)}: {_worse(finding)} by the library's own way against"
         f" {_better(finding)} with {other.who.label} {staged(other.case.axes[STAGING])},"
         f" {_ratio(finding)}."
     )
 
 
 def _doctor(finding: Finding) -> str:
-    """What doctor said is a sentence but for how it begins and ends."""
-    words = "; ".join(fact.value for fact in finding.facts)
-    return f"{words[:1].upper()}{words[1:]}."
+    """Capitalises doctor's texts and ends them with a full stop."""
+    text = "; ".join(fact.value for fact in finding.facts)
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _throttled(finding: Finding) -> str:
-    where = f"{_who(finding).label}, {_place(finding).path}"
+    subject = f"{_who(finding).label}, {_place(finding).path}"
     slowed = "; ".join(f"{fact.name} in {fact.launches} {fact.value}" for fact in finding.facts)
-    words = f"{where}: launches were slowed: {slowed}."
+    text = f"{subject}: launches were slowed: {slowed}."
     if not finding.evidence:
-        return words
-    figures = f"{_own(finding)} in these launches against {_better(finding)} in the others"
-    return f"{words} {_case(finding)}: {figures}."
+        return text
+    figures = f"{_worse(finding)} in these launches against {_better(finding)} in the others"
+    return f"{text} {_case(finding)}: {figures}."
 
 
 def _tables(finding: Finding) -> str:
-    said = "; ".join(fact.value for fact in finding.facts)
-    return f"{_who(finding).label} runs without a table that its tuning may need. It says: {said}."
+    quoted = "; ".join(fact.value for fact in finding.facts)
+    return (
+        f"{_who(finding).label} runs without a table that its tuning may need. It says: {quoted}."
+    )
 
 
 def _visible(finding: Finding) -> str:
@@ -347,12 +359,16 @@ def _visible(finding: Finding) -> str:
 
 
 def _message(finding: Finding) -> str:
-    parts, variables = (
-        "; ".join(f"{fact.name}{between}{fact.value}" for fact in finding.facts if fact.of == of)
-        for of, between in (("part", ": "), ("variable", "="))
+    parts, variables = _joined(finding, "part", ": "), _joined(finding, "variable", "=")
+    text = f"{_subject(finding)}, of a message: {parts}."
+    return f"{text} It is run with {variables}." if variables else text
+
+
+def _joined(finding: Finding, role: str, between: str) -> str:
+    """The facts with this role: `A=1; B=2`."""
+    return "; ".join(
+        f"{fact.name}{between}{fact.value}" for fact in finding.facts if fact.of == role
     )
-    words = f"{_where(finding)}, of a message: {parts}."
-    return f"{words} It is run with {variables}." if variables else words
 
 
 def _without_cuda(finding: Finding) -> str:
@@ -362,7 +378,7 @@ def _without_cuda(finding: Finding) -> str:
     )
 
 
-WORDS: dict[FindingKind, Callable[[Finding], str]] = {
+SENTENCES: dict[FindingKind, Callable[[Finding], str]] = {
     "adapter": _adapter,
     "bidirectional": _bidirectional,
     "blocking": _blocking,
@@ -408,27 +424,27 @@ WORDS: dict[FindingKind, Callable[[Finding], str]] = {
 }
 
 
-def _known(part: T | None) -> T:
-    """A part that all findings of such a rule have; ValueError without it."""
+def _required(part: T | None) -> T:
+    """A part that every finding of its rule has; ValueError if it is None."""
     if part is None:
         raise ValueError("a finding lacks what its rule gives")
     return part
 
 
 def _who(finding: Finding) -> Who:
-    return _known(finding.who)
+    return _required(finding.who)
 
 
 def _place(finding: Finding) -> Place:
-    return _known(finding.place)
+    return _required(finding.place)
 
 
 def _other(finding: Finding) -> Alternative:
-    return _known(finding.alternative)
+    return _required(finding.alternative)
 
 
 def _cost(finding: Finding) -> Cost:
-    return _known(finding.cost)
+    return _required(finding.cost)
 
 
 def _facts(finding: Finding, between: str = " ", end: str = "") -> str:
@@ -440,33 +456,33 @@ def _facts(finding: Finding, between: str = " ", end: str = "") -> str:
     )
 
 
-def _where(finding: Finding) -> str:
+def _subject(finding: Finding) -> str:
     return f"{_who(finding).label}, {_place(finding).path}, {_case(finding)}"
 
 
 def _case(finding: Finding) -> str:
     """`latency D,D at 8 B (calls=blocking)`."""
-    case = _known(finding.case)
-    words = f"{case.figure} {case.buffers} at {size(case.x)}"
+    case = _required(finding.case)
+    label = f"{case.figure} {case.buffers} at {size(case.x)}"
     axes = ", ".join(axes_words(finding.apart))
-    return f"{words} ({axes})" if axes else words
+    return f"{label} ({axes})" if axes else label
 
 
-def _of(finding: Finding, of: str, unit: str = "") -> Evidence:
-    """The evidence of it; where it stands there in two units, in this one."""
+def _evidence(finding: Finding, role: str, unit: str = "") -> Evidence:
+    """The evidence with this role; `unit` selects one of two if it is given in both."""
     return next(
         evidence
         for evidence in finding.evidence
-        if evidence.of == of and (not unit or evidence.unit == unit)
+        if evidence.of == role and (not unit or evidence.unit == unit)
     )
 
 
-def _own(finding: Finding, unit: str = "") -> str:
-    return _value(_of(finding, "own", unit))
+def _worse(finding: Finding, unit: str = "") -> str:
+    return _value(_evidence(finding, "own", unit))
 
 
 def _better(finding: Finding) -> str:
-    return _value(_of(finding, "alternative"))
+    return _value(_evidence(finding, "alternative"))
 
 
 def _value(evidence: Evidence) -> str:
@@ -474,27 +490,27 @@ def _value(evidence: Evidence) -> str:
 
 
 def _ratio(finding: Finding) -> str:
-    """`2.1 times (95 % interval 1.9 to 2.4, 12 blocks)`, or of a range `(1.9 to 2.4 in 6 blocks)`;
-    `6 of 9 blocks` where tables are of more."""
+    """`2.1 times (95 % interval 1.9 to 2.4, 12 blocks)`, or with a range `(1.9 to 2.4 in 6
+    blocks)`; `6 of 9 blocks` if the tables show more blocks."""
     cost = _cost(finding)
     blocks = count(cost.blocks, "block")
     if cost.launches > cost.blocks:
         blocks = f"{cost.blocks} of {count(cost.launches, 'block')}"
-    words = resting(cost.ci95, cost.range, blocks)
+    basis = resting(cost.ci95, cost.range, blocks)
     if cost.of_medians is not None:
-        words += (
+        basis += (
             "; this is the median of the ratios within single blocks, the ratio of the two figures"
             f" is {number(cost.of_medians)}"
         )
-    return f"{number(cost.ratio)} times ({words})"
+    return f"{number(cost.ratio)} times ({basis})"
 
 
 def _change(change: SettingChange) -> str:
     """`UCX_TLS=all in place of tcp`, `no UCX_TLS=tcp`."""
     if change.kind != "env":
-        what = "flags" if change.kind == "flags" else "left out"
-        return f"{what} {change.value or 'none'} in place of {change.instead or 'none'}"
+        label = "flags" if change.kind == "flags" else "left out"
+        return f"{label} {change.value or 'none'} in place of {change.instead or 'none'}"
     if change.value is None:
         return f"no {change.name}={change.instead}"
-    words = f"{change.name}={change.value}"
-    return words if change.instead is None else f"{words} in place of {change.instead}"
+    text = f"{change.name}={change.value}"
+    return text if change.instead is None else f"{text} in place of {change.instead}"

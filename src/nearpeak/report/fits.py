@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hockney's model of each curve that it describes, as a table."""
+"""The table of Hockney's model, fitted to each curve that it describes."""
 
 from itertools import groupby
 
@@ -12,7 +12,7 @@ from nearpeak.terms.identity import CEILING
 
 
 def table(results: Results) -> Table:
-    """The fits by path and figure, those of a ceiling before those of the libraries."""
+    """The fits by path and figure, fits of ceilings before those of libraries."""
     return Table(
         title="Hockney's model.",
         caption=(
@@ -32,7 +32,7 @@ def table(results: Results) -> Table:
             Column("worst error", "Worst error", "% of measured"),
         ],
         groups=[
-            Rows(place.path, [_row(fit) for fit in mine])
+            Rows(place.path, list(map(_row, mine)))
             for place, mine in groupby(_ordered(results), key=lambda fit: fit.place)
         ],
         empty="The model describes no curve of this study.",

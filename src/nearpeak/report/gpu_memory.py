@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many times slower operations are in GPU memory than in host memory."""
+"""Slowdown factors of operations in GPU memory compared with host memory."""
 
 from collections import defaultdict
 
 from nearpeak.numbers import count, number, size
-from nearpeak.report.families import named, told_sizes
+from nearpeak.report.families import named, sample_sizes
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
 from nearpeak.results.results import InGpuMemory, Results, SlowerInGpuMemory
 from nearpeak.terms.identity import Curve, Place, Who
 
 
 def table(results: Results) -> Table:
-    """A row for each operation, by path, below one for the median of all."""
-    shown = _told(results)
+    """By path, a row for the median of all operations, then one for each operation."""
+    shown = _shown(results)
     by_path: dict[tuple[str, str], list[InGpuMemory]] = defaultdict(list)
-    for found in shown:
-        by_path[found.place.path, found.host].append(found)
-    who = list(dict.fromkeys(found.who for found in shown))
-    sizes = sorted({found.x for found in shown})
+    for record in shown:
+        by_path[record.place.path, record.host].append(record)
+    who = list(dict.fromkeys(record.who for record in shown))
+    sizes = sorted({record.x for record in shown})
     return Table(
         title="GPU memory beside host memory.",
         caption=(
@@ -41,24 +41,24 @@ def table(results: Results) -> Table:
 
 def sentences(results: Results) -> list[str]:
     """`intel on gpu-gpu same-gpu beside host-host same-numa: at 8 B 37.2 times slower, the median
-    of 22 operations (14.3 put_latency to 57.0 reduce); ...`, of each library and path."""
-    found: dict[tuple[Who, Place, str], list[str]] = defaultdict(list)
-    for each in _told(results):
-        if len(each.operations) > 1:
-            found[each.who, each.place, each.host].append(_words(each))
+    of 22 operations (14.3 put_latency to 57.0 reduce); ...`, for each library and path."""
+    texts: dict[tuple[Who, Place, str], list[str]] = defaultdict(list)
+    for record in _shown(results):
+        if len(record.operations) > 1:
+            texts[record.who, record.place, record.host].append(_text(record))
     return [
-        f"{who.label} on {place.path} beside {host}: {'; '.join(words)}."
-        for (who, place, host), words in found.items()
+        f"{who.label} on {place.path} beside {host}: {'; '.join(fragments)}."
+        for (who, place, host), fragments in texts.items()
     ]
 
 
-def _rows(found: list[InGpuMemory]) -> list[Row]:
+def _rows(records: list[InGpuMemory]) -> list[Row]:
     everything: dict[str, Value] = {}
     rows: dict[Curve, dict[str, Value]] = defaultdict(dict)
-    for each in found:
-        key = _key(each.who, each.x)
-        everything[key] = Value(each.slower, detail=f"of {len(each.operations)}")
-        for operation in each.operations:
+    for record in records:
+        key = _key(record.who, record.x)
+        everything[key] = Value(record.slower, detail=f"of {len(record.operations)}")
+        for operation in record.operations:
             rows[operation.case.curve][key] = _value(operation)
     first = Row("median of all", everything)
     return [first, *(Row(named(curve, list(rows)), rows[curve]) for curve in sorted(rows))]
@@ -69,21 +69,22 @@ def _value(operation: SlowerInGpuMemory) -> Value:
     return Value(slower.value, ci95=slower.ci95, range=slower.range, few="blocks")
 
 
-def _words(found: InGpuMemory) -> str:
-    curves = [each.case.curve for each in found.operations]
+def _text(record: InGpuMemory) -> str:
+    curves = [operation.case.curve for operation in record.operations]
     most, *_, least = (
-        f"{number(each.slower.value)} {named(each.case, curves)}" for each in found.operations
+        f"{number(operation.slower.value)} {named(operation.case, curves)}"
+        for operation in record.operations
     )
     return (
-        f"at {size(found.x)} {number(found.slower)} times slower, the median of"
-        f" {count(len(found.operations), 'operation')} ({least} to {most})"
+        f"at {size(record.x)} {number(record.slower)} times slower, the median of"
+        f" {count(len(record.operations), 'operation')} ({least} to {most})"
     )
 
 
-def _told(results: Results) -> list[InGpuMemory]:
-    """At a small, a medium and a large size."""
-    sizes = told_sizes(found.x for found in results.gpu_memory)
-    return [found for found in results.gpu_memory if found.x in sizes]
+def _shown(results: Results) -> list[InGpuMemory]:
+    """The records at a small, a medium and a large size."""
+    sizes = sample_sizes(record.x for record in results.gpu_memory)
+    return [record for record in results.gpu_memory if record.x in sizes]
 
 
 def _key(who: Who, x: int) -> str:

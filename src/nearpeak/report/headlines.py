@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is shown first of each path: the headlines of its default curves, with all that were
-measured there. Who is best, and at which size, stands in the results (results/headlines.py)."""
+"""The headlines of each path's default curves, with the figures of all contenders. The best one and
+its size stand in the results (results/headlines.py)."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
@@ -15,12 +15,12 @@ from nearpeak.terms.identity import Case, Place, Who
 
 @dataclass(frozen=True)
 class Row:
-    """One contender, or what the benchmark staged for it, by figure."""
+    """One contender by figure, or the same with data that the benchmark staged."""
 
     who: Who
     staging: str | None
-    reached: dict[str, Cell]  # one without a number says why in its status
-    # Imported, or no MPI: what it has no cell of, nobody asked of it.
+    reached: dict[str, Cell]  # a cell without a number has the reason in its status
+    # Imported, or no MPI library: a missing cell was never to be measured.
     guest: bool = False
 
     @property
@@ -39,40 +39,42 @@ class Group:
     buffers: str
     title: str  # the path, and its buffers where there are several kinds
     figures: dict[str, Headline]  # by name ("bw"), in the order of the tables
-    rows: list[Row]  # what the libraries reach, then where the benchmark staged the data itself
+    rows: list[Row]  # of the libraries, then those with data that the benchmark staged
 
 
 def groups(results: Results) -> list[Group]:
     """All paths with MPI cells, in the default curves of the first sheet."""
-    told = order.headlines(results)
-    several = len({group[0].case.buffers for group in told}) > 1
+    headline_groups = order.headlines(results)
+    several = len({group[0].case.buffers for group in headline_groups}) > 1
     cells: dict[Place, list[Cell]] = defaultdict(list)
     for cell in results.cells:
         cells[cell.place].append(cell)
-    # Also those that reached nothing; what is no MPI library has its place on some paths alone.
+    # MPI libraries have a row even without a figure; other contenders only on paths they ran on.
     beside = order.no_mpi(results) | order.guests(results)
-    known = [who for who in order.contenders(results) if who.library not in beside]
-    found = []
-    for group in told:
+    contenders = [who for who in order.contenders(results) if who.library not in beside]
+    collected = []
+    for group in headline_groups:
         place, buffers = group[0].place, group[0].case.buffers
         title = f"{place.path} ({buffers})" if several else place.path
-        found.append(_group(title, group, known, beside, cells[place]))
-    return found
+        collected.append(_group(title, group, contenders, beside, cells[place]))
+    return collected
 
 
 def _group(
     title: str,
     headlines: list[Headline],
-    known: Iterable[Who],
+    contenders: Iterable[Who],
     guests: Collection[str],
     cells: Iterable[Cell],
 ) -> Group:
-    """Of one path and kind of buffers. `known`: who has a row in any case. `guests`: libraries that
-    need not have all figures."""
+    """The group of one path and kind of buffers. `contenders` always have a row. `guests`:
+    libraries that need not have all figures."""
     reached: dict[Case, list[Cell]] = defaultdict(list)
     for cell in cells:
         reached[bare(cell.case)].append(cell)
-    rows: dict[tuple[Who, str | None], Row] = {(who, None): Row(who, None, {}) for who in known}
+    rows: dict[tuple[Who, str | None], Row] = {
+        (who, None): Row(who, None, {}) for who in contenders
+    }
     for headline in headlines:
         case = headline.case
         for cell in reached[bare(case)]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What other tools measured, beside what a study has of the same path, as a table."""
+"""The table of figures imported from other tools, compared with the study's on the same path."""
 
 from itertools import groupby
 
@@ -17,7 +17,7 @@ _DISTANCE = (
 
 
 def table(results: Results) -> Table:
-    """A row for each imported curve, by path; none where nothing was imported beside a study."""
+    """A row for each imported curve, by path; no rows if nothing was imported."""
     return Table(
         title="Imported figures, beside this study's.",
         caption=(
@@ -27,7 +27,7 @@ def table(results: Results) -> Table:
             " other software: no verdict compares an imported figure with one of the study, and"
             " nothing tells how sure its percentage is; there is none where the ceiling is of"
             " buffers that were used otherwise."
-            + (_DISTANCE if any(found.ceiling_ns for found in results.imported) else "")
+            + (_DISTANCE if any(record.ceiling_ns for record in results.imported) else "")
         ),
         head="Imported",
         columns=[
@@ -39,28 +39,28 @@ def table(results: Results) -> Table:
         ],
         groups=[
             Rows(place.path, list(map(_row, mine)))
-            for place, mine in groupby(results.imported, key=lambda found: found.place)
+            for place, mine in groupby(results.imported, key=lambda record: record.place)
         ],
     )
 
 
-def _row(found: Imported) -> Row:
-    what = f"{names.case(found.case)}, {size(found.case.x)}, {unit(found.unit)}"
+def _row(record: Imported) -> Row:
+    label = f"{names.case(record.case)}, {size(record.case.x)}, {unit(record.unit)}"
     values = {
-        "what": Value(what, "text", notes=tuple(map(_words, found.differs))),
-        "value": Value(found.value),
+        "what": Value(label, "text", notes=tuple(map(_difference, record.differs))),
+        "value": Value(record.value),
         "library": Value(
-            found.library_value, notes=(found.library.label,) if found.library else ()
+            record.library_value, notes=(record.library.label,) if record.library else ()
         ),
     }
-    if ceiling := found.ceiling:
-        notes = [f"at {size(ceiling.x)}"] if ceiling.x != found.case.x else []
-        notes += [f"CPUs {span(*ns, 'ns')} apart" for ns in found.ceiling_ns]
+    if ceiling := record.ceiling:
+        notes = [f"at {size(ceiling.x)}"] if ceiling.x != record.case.x else []
+        notes += [f"CPUs {span(*ns, 'ns')} apart" for ns in record.ceiling_ns]
         values["ceiling"] = Value(ceiling.value, notes=tuple(notes))
-        values["fraction"] = Value(found.fraction, "percent")
-    return Row(found.who.label, values)
+        values["fraction"] = Value(record.fraction, "percent")
+    return Row(record.who.label, values)
 
 
-def _words(difference: Difference) -> str:
+def _difference(difference: Difference) -> str:
     name = "" if difference.name == FIGURE else f"{difference.name}="
     return f"{name}{difference.own}, not {difference.study}"

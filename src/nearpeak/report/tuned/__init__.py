@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shows a tuning: on the terminal, and as a page."""
+"""Shows a tuning on the terminal and as an HTML report."""

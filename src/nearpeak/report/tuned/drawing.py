@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What settings do, drawn: each case before and after on the way to its ceiling, and what each
-value did.
+"""Draws the effect of settings: each case before and after as a fraction of its ceiling, and the
+speedup by each value.
 
-Places are in percent of the window: letters stay as they are, and names, which often differ at
-their ends alone, are whole.
+Positions are in percent of the window, so letters keep their size. Names are never cut, as they
+often differ only at their ends.
 """
 
 import math
@@ -23,7 +23,7 @@ TICKS = 7  # at most, of a decade or a factor of two each
 
 
 class _Scale:
-    """A logarithmic one from left to right."""
+    """A logarithmic scale from left to right."""
 
     def __init__(self, values: Sequence[float], base: float) -> None:
         logs = [math.log(value, base) for value in values]
@@ -34,25 +34,25 @@ class _Scale:
         self._base = base
 
     def x(self, value: float) -> float:
-        """Its place in percent."""
+        """The position of a value, in percent."""
         share = (math.log(value, self._base) - self.low) / (self.high - self.low)
         return EDGE + share * (100 - 2 * EDGE)
 
 
 def before_after(rows: Sequence[Evidence]) -> Markup:
-    """Fractions of the ceiling as it is and tuned, a row for each case that has one; empty without
-    any."""
-    known = [row for row in rows if row.ceiling]
-    if not known:
+    """Draws the fractions of the ceiling, default and tuned, in a row for each case with a ceiling;
+    empty without any."""
+    judged = [row for row in rows if row.ceiling]
+    if not judged:
         return Markup("")
-    shares = [of_ceiling(value, row) for row in known for value in (row.before, row.after)]
+    shares = [of_ceiling(value, row) for row in judged for value in (row.before, row.after)]
     scale = _Scale([*shares, 1.0], 10.0)
     parts = []
-    for row in known:
+    for row in judged:
         before, after = (of_ceiling(value, row) for value in (row.before, row.after))
-        words = f"{percent(before)} % of the ceiling as it is, {percent(after)} % tuned"
+        label = f"{percent(before)} % of the ceiling as it is, {percent(after)} % tuned"
         drawn = (
-            f"<g><title>{escape(row.case)}: {words}</title>"
+            f"<g><title>{escape(row.case)}: {label}</title>"
             f'<line class="way" x1="{scale.x(before):.2f}%" x2="{scale.x(after):.2f}%"'
             f' y1="50%" y2="50%"/>{_dot("before", scale.x(before))}'
             f"{_dot('after', scale.x(after))}</g>"
@@ -63,21 +63,21 @@ def before_after(rows: Sequence[Evidence]) -> Markup:
 
 
 def each_value(rows: Sequence[Tried], targets: Sequence[str]) -> Markup:
-    """How many times as fast each value makes each target; empty without any."""
-    known = [row for row in rows if row.times]
-    if not known:
+    """Draws the speedup of each target by each value; empty without any."""
+    measured = [row for row in rows if row.times]
+    if not measured:
         return Markup("")
-    scale = _Scale([*(times for row in known for times in row.times), 1.0], 2.0)
-    parts = [(row.setting, "".join(_dots(row, targets, scale))) for row in known]
+    scale = _Scale([*(times for row in measured for times in row.times), 1.0], 2.0)
+    parts = [(row.setting, "".join(_dots(row, targets, scale))) for row in measured]
     ticks = [(tick, number(tick)) for tick in scale.ticks]
     return _drawn(parts, scale, ticks, "How many times as fast each value makes each target")
 
 
 def _dots(row: Tried, targets: Sequence[str], scale: _Scale) -> Iterator[str]:
     for which, (target, times) in enumerate(zip(targets, row.times, strict=True)):
-        words = f"{row.setting}: {target} {number(times)} times as fast"
+        label = f"{row.setting}: {target} {number(times)} times as fast"
         dot = _dot(f"target t{which % 6}", scale.x(times))
-        yield f"<g><title>{escape(words)}</title>{dot}</g>"
+        yield f"<g><title>{escape(label)}</title>{dot}</g>"
 
 
 def _dot(kind: str, x: float) -> str:
@@ -88,16 +88,15 @@ def _drawn(
     rows: Sequence[tuple[str, str]],
     scale: _Scale,
     ticks: Sequence[tuple[float, str]],
-    words: str,
+    label: str,
 ) -> Markup:
-    """`rows`: names and what is drawn beside them. The line at 1, which is the ceiling or what
-    changes nothing, stands out."""
+    """`rows`: names with their drawings. The line at 1, the ceiling or no change, stands out."""
     lines = "".join(
         f'<line class="{"one" if value == 1.0 else "grid"}" x1="{scale.x(value):.2f}%"'
         f' x2="{scale.x(value):.2f}%" y1="0" y2="100%"/>'
         for value in dict.fromkeys([*scale.ticks, 1.0])
     )
-    told = "".join(
+    tick_labels = "".join(
         f'<span class="tick" style="left:{scale.x(value):.2f}%">{text}</span>'
         for value, text in ticks
     )
@@ -106,6 +105,6 @@ def _drawn(
         for name, marks in rows
     )
     return Markup(
-        f'<div class="lanes settings" role="img" aria-label="{words}">{drawn}'
-        f'<div class="label"></div><div class="ticks">{told}</div></div>'
+        f'<div class="lanes settings" role="img" aria-label="{label}">{drawn}'
+        f'<div class="label"></div><div class="ticks">{tick_labels}</div></div>'
     )

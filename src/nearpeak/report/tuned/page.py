@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of a tuning: one file that loads nothing and runs no script."""
+"""The HTML report of a tuning: one file that loads nothing and runs no script."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -11,30 +11,30 @@ from nearpeak.report.tuned.drawing import before_after, each_value
 from nearpeak.tune.tuned import Tried, Tuned
 
 NAME = "report.html"
-SHOWN = 24  # values in the drawing: those that change most; the table has all
+SHOWN = 24  # values in the drawing, chosen by the largest change; the table has all
 
 _HERE = Path(__file__).parent
 
 
-def write_page(found: Tuned, files: Mapping[str, Sequence[Path]], folder: Path) -> Path:
-    """Writes it into the folder of the tuning and returns its path; UserError. `files`: of each
-    profile, by where it may be used; the profile itself comes first."""
+def write_page(tuning: Tuned, files: Mapping[str, Sequence[Path]], folder: Path) -> Path:
+    """Writes the report into the folder of the tuning and returns its path; UserError. `files`:
+    the files of each profile, by where it may be used; the profile itself comes first."""
     target = folder / NAME
-    write_whole(target, render(found, files))
+    write_whole(target, render(tuning, files))
     return target
 
 
-def render(found: Tuned, files: Mapping[str, Sequence[Path]]) -> str:
-    """The page, whole."""
+def render(tuning: Tuned, files: Mapping[str, Sequence[Path]]) -> str:
+    """The HTML of the report."""
     return (
         templates.environment(_HERE)
         .get_template("tuned.html.j2")
         .render(
-            found=found,
+            tuning=tuning,
             files=files,
             words=words,
-            before_after=before_after(found.evidence),
-            each_value=each_value(_most(found.tried), found.targets),
+            before_after=before_after(tuning.evidence),
+            each_value=each_value(_most(tuning.tried), tuning.targets),
             shown=SHOWN,
             css=templates.css(),
         )
@@ -42,7 +42,7 @@ def render(found: Tuned, files: Mapping[str, Sequence[Path]]) -> str:
 
 
 def _most(tried: Sequence[Tried]) -> list[Tried]:
-    """Those that change a target most, the best first."""
-    told = [value for value in tried if value.times]
-    far = sorted(told, key=lambda value: max(max(t, 1 / t) for t in value.times), reverse=True)
+    """The values that change a target most, the best first."""
+    measured = [value for value in tried if value.times]
+    far = sorted(measured, key=lambda value: max(max(t, 1 / t) for t in value.times), reverse=True)
     return sorted(far[:SHOWN], key=lambda value: max(value.times), reverse=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What came of a tuning, on the terminal."""
+"""The result of a tuning, on the terminal."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -12,46 +12,46 @@ from nearpeak.numbers import number
 from nearpeak.report.tuned import words
 from nearpeak.tune.tuned import Tuned
 
-LEFT = ("", "verdict", "CPUs apart")  # columns of words
-LISTED = 8  # of what is slower, offered or refused; the page and tune.json have all
+LEFT = ("", "verdict", "CPUs apart")  # columns of text
+LISTED = 8  # lines of each list; the report and tune.json have all
 
 
-def print_tuned(found: Tuned, files: Mapping[str, Sequence[Path]], report: Path) -> None:
-    """Before and after, what it costs, and what was written. `files`: of each profile, by where it
-    may be used; the profile itself comes first."""
+def print_tuned(tuning: Tuned, files: Mapping[str, Sequence[Path]], report: Path) -> None:
+    """Prints the figures before and after, the losses, and the files written. `files`: the files of
+    each profile, by where it may be used; the profile itself comes first."""
     console = PlainConsole()
-    console.print(f"\n{words.sentence(found)}", style="bold")
-    for setting in words.settings(found):
+    console.print(f"\n{words.sentence(tuning)}", style="bold")
+    for setting in words.settings(tuning):
         console.print(f"  {setting}")
-    if found.rules:
-        console.print(f"\n{words.OF_RULES}:")
-        console.print(_rules(found))
-    if found.evidence:
+    if tuning.rules:
+        console.print(f"\n{words.RULES_CAPTION}:")
+        console.print(_rules(tuning))
+    if tuning.evidence:
         console.print()
-        console.print(_table(found.evidence))
+        console.print(_table(tuning.evidence))
         console.print("[a, b]: 95 % interval, of launches that took no part in the search")
-        if text := words.of_distances(found):
+        if text := words.distances_note(tuning):
             console.print(text)
-    for title, lines in words.lists(found):
+    for title, lines in words.lists(tuning):
         console.print(f"\n{title}:")
         for line in lines[:LISTED]:
             console.print(f"  {line}")
         if len(lines) > LISTED:
             console.print(f"  and {len(lines) - LISTED} more: see the report")
-    console.print(f"\n{words.searched(found)}")
-    if unused := words.unused(found):
+    console.print(f"\n{words.searched(tuning)}")
+    if unused := words.unused(tuning):
         console.print(unused)
     for scope, written in files.items():
         console.print(f"Written: {', '.join(map(str, written))}", soft_wrap=True)
-        console.print(f"To use it {scope}: --mpi {found.library}@{written[0]}", soft_wrap=True)
+        console.print(f"To use it {scope}: --mpi {tuning.library}@{written[0]}", soft_wrap=True)
     console.print(f"Report: {report}", soft_wrap=True)
 
 
-def _rules(found: Tuned) -> Table:
+def _rules(tuning: Tuned) -> Table:
     table = Table(box=None, pad_edge=False)
     for title in words.RULES:
         table.add_column(title, justify="right" if title in ("ranks", "from") else "left")
-    for row in words.rules(found):
+    for row in words.rules(tuning):
         table.add_row(*row)
     return table
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The words for what came of a tuning."""
+"""The sentences and lists for the result of a tuning."""
 
 from collections.abc import Sequence
 
@@ -10,39 +10,41 @@ from nearpeak.statistics.power import POWER
 from nearpeak.terms.buffers import needs_gpu
 from nearpeak.tune.tuned import Calibration, Free, Tuned
 
-RULES = ("operation", "ranks", "from", "algorithm")  # what `rules` has
-OF_RULES = (
+RULES = ("operation", "ranks", "from", "algorithm")  # the columns of `rules`
+RULES_CAPTION = (
     "Algorithms of collective operations by size, as the file of rules has them; with any other"
     " number of ranks the library chooses as before"
 )
 
 
-def sentence(found: Tuned) -> str:
-    """What came of it."""
+def sentence(tuning: Tuned) -> str:
+    """The verdict of the tuning."""
     nothing = "no setting that was tried makes it faster."
-    if found.lacking:
+    if tuning.lacking:
         nothing = "within the budget no setting was shown to make it faster."
-    where = f"{found.library} {found.version}, {found.path}{_apart(found)}, buffers {found.buffers}"
-    by_distance = all(row.is_slower_by_distance for row in found.slower)
+    library = f"{tuning.library} {tuning.version}"
+    subject = f"{library}, {tuning.path}{_apart(tuning)}, buffers {tuning.buffers}"
+    by_distance = all(row.is_slower_by_distance for row in tuning.slower)
     elsewhere = "between CPUs at another distance" if by_distance else "elsewhere"
-    said = {
-        "taken": f"these settings make it faster, and {_harmless(found, found)}:",
+    verdicts = {
+        "taken": f"these settings make it faster, and {_harmless(tuning, tuning)}:",
         "taken here alone": f"these settings make it faster here, and slower {elsewhere}:",
         "not taken": "fresh launches did not confirm what the search took, so do not use it:",
         "nothing helps": nothing,
         "fails": "it does not work as it is, so that nothing could be tried.",
     }
     host = ""
-    if (found.env or found.unset) and needs_gpu(found.buffers):
-        host = f" (host messages with it: {host_words(found.host_messages)})"
-    return f"{where}{host}: {said[found.verdict]}"
+    if (tuning.env or tuning.unset) and needs_gpu(tuning.buffers):
+        host = f" (host messages with it: {host_words(tuning.host_messages)})"
+    return f"{subject}{host}: {verdicts[tuning.verdict]}"
 
 
-def _harmless(found: Tuned, confirmed: Tuned | Free) -> str:
-    """`none of 40 other cases is shown to be slower`, and which loss the launches would show."""
-    if not found.guarded:
+def _harmless(tuning: Tuned, confirmed: Tuned | Free) -> str:
+    """`none of 40 other cases is shown to be slower`, and the smallest loss that the launches would
+    show."""
+    if not tuning.guarded:
         return "no other case was measured"
-    cases = f"none of {count(found.guarded, 'other case')} is shown to be slower"
+    cases = f"none of {count(tuning.guarded, 'other case')} is shown to be slower"
     if confirmed.detectable_loss is None:
         return f"{cases} (launches are too few to show a loss of any size)"
     least = f"{100 * confirmed.detectable_loss:.0f} %"
@@ -52,15 +54,16 @@ def _harmless(found: Tuned, confirmed: Tuned | Free) -> str:
     )
 
 
-def _apart(found: Tuned) -> str:
-    """` (CPUs 60.0 to 67.0 ns apart)`, where it was tuned."""
-    own = found.distances.get(found.path)
-    return f" (CPUs {' and '.join(at.words for at in own)} apart)" if own else ""
+def _apart(tuning: Tuned) -> str:
+    """` (CPUs 60.0 to 67.0 ns apart)`, on the path that was tuned."""
+    texts = [distance.words for distance in tuning.distances.get(tuning.path, [])]
+    return f" (CPUs {' and '.join(texts)} apart)" if texts else ""
 
 
-def of_distances(found: Tuned) -> str:
-    """Of which distances of the CPUs the figures of the evidence are; empty where there is one."""
-    if not any(len(row.distances) > 1 for row in found.evidence):
+def distances_note(tuning: Tuned) -> str:
+    """Explains that figures are medians over several distances of the CPUs; empty for a single
+    distance."""
+    if not any(len(row.distances) > 1 for row in tuning.evidence):
         return ""
     return (
         "Where the CPUs were at several distances, the figures as it is and tuned, and how many"
@@ -68,125 +71,125 @@ def of_distances(found: Tuned) -> str:
     )
 
 
-def rules(found: Tuned) -> list[tuple[str, str, str, str]]:
-    """The lines of the file of rules: operation, ranks, from which size on, and what is done."""
+def rules(tuning: Tuned) -> list[tuple[str, str, str, str]]:
+    """The rows of the decision file: operation, ranks, smallest size, algorithm."""
     return [
-        (table.name, str(table.ranks), size(each.first), each.words)
-        for table in found.rules
-        for each in table.ranges
+        (table.name, str(table.ranks), size(span.first), span.words)
+        for table in tuning.rules
+        for span in table.ranges
     ]
 
 
-def lists(found: Tuned) -> list[tuple[str, list[str]]]:
-    """What else is known of it: titles, and the lines below each."""
-    told = []
-    if found.free is not None:
-        words = "taken" if found.free.taken else "not confirmed by fresh launches"
-        title = f"Without what the search saw cost something elsewhere, {words}"
-        title += f" ({', '.join(settings(found.free))})"
-        lines = [_changed(each) for each in found.free.evidence]
-        if found.free.taken:
-            lines.insert(0, _harmless(found, found.free))
-        told.append((title, lines))
-    if found.calibration is not None:
+def lists(tuning: Tuned) -> list[tuple[str, list[str]]]:
+    """The other results: titles, and the lines below each."""
+    sections = []
+    if tuning.free is not None:
+        verdict = "taken" if tuning.free.taken else "not confirmed by fresh launches"
+        title = f"Without what the search saw cost something elsewhere, {verdict}"
+        title += f" ({', '.join(settings(tuning.free))})"
+        lines = [_changed(row) for row in tuning.free.evidence]
+        if tuning.free.taken:
+            lines.insert(0, _harmless(tuning, tuning.free))
+        sections.append((title, lines))
+    if tuning.calibration is not None:
         title = "With nothing but this machine's measured rates in the library's own cost model"
-        title += f" ({', '.join(settings(found.calibration))})"
-        told.append((title, _calibrated(found.calibration, found.targets)))
-    told += [
-        ("Named for what was seen of its messages", _named(found)),
-        ("Slower with it", [_slower(each) for each in found.slower]),
+        title += f" ({', '.join(settings(tuning.calibration))})"
+        sections.append((title, _calibrated(tuning.calibration, tuning.targets)))
+    sections += [
+        ("Named for what was seen of its messages", _named(tuning)),
+        ("Slower with it", [_slower(row) for row in tuning.slower]),
         (
             "Slower at one of the distances of the CPUs",
-            [_slower(row) for row in found.evidence if row.slower_at],
+            [_slower(row) for row in tuning.evidence if row.slower_at],
         ),
-        ("What no longer works with it", found.broken),
-        ("May stop working with it", found.breaks),
+        ("What no longer works with it", tuning.broken),
+        ("May stop working with it", tuning.breaks),
         (
             f"May be slower by more than {100 * (TOLERATED - 1):.0f} %, as far as these launches"
             " tell",
-            _uncertain(found),
+            _uncertain(tuning),
         ),
         (
             "Too few launches to tell if it is slower with it (a longer --budget has more)",
-            found.unguarded,
+            tuning.unguarded,
         ),
         (
             "Not taken, as it is faster for some targets and slower for others"
-            f" ({' '.join(found.targets)})",
-            [f"{o.setting}: {' '.join(map(number, o.times))} times as fast" for o in found.offers],
+            f" ({' '.join(tuning.targets)})",
+            [f"{o.setting}: {' '.join(map(number, o.times))} times as fast" for o in tuning.offers],
         ),
-        ("Could not be used", [f"{each.setting}: {each.why}" for each in found.refused]),
-        ("Left out, as the budget was too short (a longer --budget has it)", found.lacking),
+        ("Could not be used", [f"{row.setting}: {row.why}" for row in tuning.refused]),
+        ("Left out, as the budget was too short (a longer --budget has it)", tuning.lacking),
     ]
-    return [(title, lines) for title, lines in told if lines]
+    return [(title, lines) for title, lines in sections if lines]
 
 
-def searched(found: Tuned) -> str:
-    """How much was tried."""
+def searched(tuning: Tuned) -> str:
+    """The number of values and launches, and the time of the search."""
     return (
-        f"{count(found.candidates, 'value')} tried in {count(found.launches, 'launch')},"
-        f" {found.seconds:.0f} s"
+        f"{count(tuning.candidates, 'value')} tried in {count(tuning.launches, 'launch')},"
+        f" {tuning.seconds:.0f} s"
     )
 
 
-def unused(found: Tuned) -> str:
-    """What of the budget was not used, and why; empty where all was."""
-    if not found.unused_seconds:
+def unused(tuning: Tuned) -> str:
+    """The unused part of the budget, with the reason; empty if all was used."""
+    if not tuning.unused_seconds:
         return ""
-    why = "nothing was taken that a study would have to confirm"
-    if found.lacking:
-        why = "too few for what was left out and the study that would confirm it"
-    return f"{found.unused_seconds:.0f} s of the budget were not used: {why}"
+    reason = "nothing was taken that a study would have to confirm"
+    if tuning.lacking:
+        reason = "too few for what was left out and the study that would confirm it"
+    return f"{tuning.unused_seconds:.0f} s of the budget were not used: {reason}"
 
 
 def of_ceiling(value: float, row: Evidence) -> float:
-    """A figure of a case as a fraction of its ceiling, which it has; near to 1 is near to it."""
+    """A figure as a fraction of the ceiling of its case; 1 if it has none."""
     ceiling = row.ceiling or value
     return ceiling / value if row.unit == "us" else value / ceiling
 
 
 def interval(ci95: Sequence[float]) -> str:
-    """` [4.5, 5.5]`; nothing where launches were too few."""
+    """` [4.5, 5.5]`; empty if there were too few launches."""
     return f" [{number(ci95[0])}, {number(ci95[1])}]" if ci95 else ""
 
 
-def settings(found: Tuned | Free | Calibration) -> list[str]:
-    """`A=1` of each variable, and `without B`."""
-    unset = [] if isinstance(found, Calibration) else found.unset
-    return [f"{name}={v}" for name, v in found.env.items()] + [f"without {name}" for name in unset]
+def settings(tuning: Tuned | Free | Calibration) -> list[str]:
+    """`A=1` for each variable that is set, and `without B` for each that is unset."""
+    unset = [] if isinstance(tuning, Calibration) else tuning.unset
+    return [f"{name}={v}" for name, v in tuning.env.items()] + [f"without {name}" for name in unset]
 
 
-def _uncertain(found: Tuned) -> list[str]:
-    """How many of the cases, and the one of which least is known."""
-    if not found.uncertain:
+def _uncertain(tuning: Tuned) -> list[str]:
+    """The number of uncertain cases, and the least certain one."""
+    if not tuning.uncertain:
         return []
-    least = found.uncertain[0]
-    many = f"{len(found.uncertain)} of {count(found.guarded, 'other case')}"
+    least = tuning.uncertain[0]
+    many = f"{len(tuning.uncertain)} of {count(tuning.guarded, 'other case')}"
     return [f"{many}, the least known {_changed(least)}"]
 
 
-def _named(found: Tuned) -> list[str]:
-    """What became of the values that were tried first, as the search's launches tell."""
-    told = []
-    for value in found.tried:
+def _named(tuning: Tuned) -> list[str]:
+    """The results of the values that were tried first, by the launches of the search."""
+    lines = []
+    for value in tuning.tried:
         if value.named:
             did = f"failed: {value.failed}"
             if value.times:
                 did = f"{' '.join(map(number, value.times))} times as fast"
-                did += f" ({' '.join(found.targets)}) in {count(value.launches, 'launch')}"
-            taken = set(value.setting.split()) <= set(settings(found))
-            told.append(f"{value.setting}: {did}, {'taken' if taken else 'not taken'}")
-    return told
+                did += f" ({' '.join(tuning.targets)}) in {count(value.launches, 'launch')}"
+            taken = set(value.setting.split()) <= set(settings(tuning))
+            lines.append(f"{value.setting}: {did}, {'taken' if taken else 'not taken'}")
+    return lines
 
 
-def _calibrated(found: Calibration, targets: Sequence[str]) -> list[str]:
-    """What it does to each target."""
-    if not found.times:
-        return [f"too few rounds to tell ({found.rounds})"]
+def _calibrated(calibration: Calibration, targets: Sequence[str]) -> list[str]:
+    """The speedup of each target."""
+    if not calibration.times:
+        return [f"too few rounds to tell ({calibration.rounds})"]
     return [
         f"{target}: {number(times)}{interval(ci95)} times as fast"
-        f" in {count(found.rounds, 'round')}{_faster(ci95)}"
-        for target, times, ci95 in zip(targets, found.times, found.ci95, strict=True)
+        f" in {count(calibration.rounds, 'round')}{_faster(ci95)}"
+        for target, times, ci95 in zip(targets, calibration.times, calibration.ci95, strict=True)
     ]
 
 
@@ -198,13 +201,13 @@ def _faster(ci95: Sequence[float]) -> str:
 def _slower(row: Evidence) -> str:
     if not row.is_slower_by_distance:
         return _changed(row)
-    there = ", ".join(
-        f"{number(at.times)}{interval(at.ci95)} times as fast where the CPUs are {at.words} apart"
-        f" ({count(at.launches, 'launch')})"
-        for at in row.slower_at
+    losses = ", ".join(
+        f"{number(distance.times)}{interval(distance.ci95)} times as fast where the CPUs are"
+        f" {distance.words} apart ({count(distance.launches, 'launch')})"
+        for distance in row.slower_at
     )
     return (
-        f"{row.case}: {there}; over all distances {number(row.before)} -> {number(row.after)}"
+        f"{row.case}: {losses}; over all distances {number(row.before)} -> {number(row.after)}"
         f" {row.unit}, {number(row.times)}{interval(row.ci95)}"
     )
 
