@@ -483,7 +483,7 @@ class _Data:
     def _overlaps(self) -> dict[int, str]:
         """What is said of the cells of communication beside computation, by number."""
         cells = enumerate(self._results.cells)
-        return {number: overlap.words(cell.overlap) for number, cell in cells if cell.overlap}
+        return {number: overlap.sentence(cell.overlap) for number, cell in cells if cell.overlap}
 
     def _ceiling(self, point: CeilingPoint) -> dict[str, Any]:
         low, high = point.ci95 or point.range
