@@ -214,8 +214,8 @@ def _columns(groups: list[Group], name: str) -> list[Column]:
 
 
 def _overlap(group: Group, name: str) -> bool:
-    found = (row.reached.get(name) for row in group.rows)
-    return any(cell is not None and cell.overlap is not None for cell in found)
+    cells = (row.reached.get(name) for row in group.rows)
+    return any(cell is not None and cell.overlap is not None for cell in cells)
 
 
 def _ceiling(group: Group, name: str) -> Reference | None:
