@@ -73,7 +73,7 @@ from nearpeak.terms.identity import Curve, Place, Who
 P = TypeVar("P", Peak, Group)
 SMALL_LATENCY_UP_TO = 8192  # bytes: where the small-message chart ends and the large one begins
 MOST_FIGURES = 8  # of Table 2, where families have tables of the same
-FEWEST_SMALL = 3  # sizes for which that is worth a chart of its own
+FEWEST_SMALL = 3  # least sizes for a separate chart of small messages
 
 _HERE = Path(__file__).parent
 _SIGNIFICANT = 6  # digits kept of the figures embedded for the charts

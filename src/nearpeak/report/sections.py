@@ -34,14 +34,14 @@ class Value:
     kind: Kind = "number"
     ci95: Span | None = None
     range: Span | None = None  # shown where there is no interval
-    few: str = "launches"  # of which there are fewer than 6 then
-    blocks: int | None = None  # of a fraction: in how many blocks it is known
+    few: str = "launches"  # the unit of which there are fewer than 6 then
+    blocks: int | None = None  # of a fraction: the number of blocks that have it
     tone: Tone = ""
     detail: str = ""  # behind it, in small print
     remark: str = ""  # behind it, as a warning: "worth a look"
     notes: tuple[str, ...] = ()  # below it, a line each
     hover: str = ""  # the page shows it under the pointer
-    columns: int = 1  # over how many it stands, its own the first: the others are empty then
+    columns: int = 1  # the number that it spans, from its own on; the others are empty
 
     @property
     def text(self) -> str:
@@ -85,7 +85,7 @@ class Row:
     values: Mapping[str, Value]
     detail: str = ""  # behind the head, in small print
     ceiling: bool = False  # no library's
-    opens: int | None = None  # the number by which the page finds what it shows on demand
+    opens: int | None = None  # the index of the details that the page shows on demand
 
     def fields(self, columns: Sequence[Column]) -> Iterator[tuple[Column, Value | None]]:
         """Each column with its value, without the columns that an earlier value spans."""
@@ -140,4 +140,4 @@ class Notice:
     items: tuple[str, ...] = ()  # the most important first: where there are many, some are folded
     tone: Tone = ""
     command: str = ""  # what to run, behind the text
-    details: str = ""  # id of the part of the page that has the particulars
+    details: str = ""  # id of the part of the page that has the details

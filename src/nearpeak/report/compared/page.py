@@ -15,7 +15,7 @@ from nearpeak.results import names
 
 _HERE = Path(__file__).parent
 _WIDTH, _HEIGHT, _EDGE = 132, 30, 4  # of the drawing of a history, in px
-_NARROW = 0.02  # of a logarithm: a history that spans less is drawn as if it spanned so much
+_NARROW = 0.02  # in the logarithm: the least span that a drawing shows
 
 
 def render(compared: Compared) -> str:
@@ -54,7 +54,7 @@ def render(compared: Compared) -> str:
 
 
 def draw(history: Sequence[float | None], compared: Compared) -> Markup:
-    """The sessions in order as dots, as SVG: upwards is better, logarithmic.
+    """Draws the sessions in order as dots in SVG: higher is better, on a logarithmic scale.
 
     A line marks the mean of the old side, a dashed one the tolerance. Only numbers enter it, so
     that nothing needs escaping.

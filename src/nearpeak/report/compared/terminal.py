@@ -18,7 +18,7 @@ from nearpeak.terms.identity import Curve
 _SHOWN = 12  # lines of each list; the page has all of them
 _WIDTH = 80
 _BARS = "▁▂▃▄▅▆▇█"
-_NARROW = 0.02  # relative: a history that spans less is drawn as if it spanned so much
+_NARROW = 0.02  # relative: the least span that a drawing shows
 
 
 def print_compared(

@@ -72,18 +72,19 @@ def _nonblocking_savings(unblocked: Unblocked, outside_seconds: float) -> str:
     carried = f"{unblocked.known} of them" if unblocked.known < unblocked.messages else "them"
     longer = unblocked.least_seconds - unblocked.seconds
     if longer <= 0:
-        result = f"at most {number(unblocked.saved_seconds)} s would be saved."
+        outcome = f"at most {number(unblocked.saved_seconds)} s would be saved."
     elif longer <= outside_seconds:
-        result = "they went on beside the application's own work."
+        outcome = "they went on beside the application's own work."
     else:
-        result = (
+        outcome = (
             "this ceiling says nothing of them: it is of one direction at a time and of a buffer"
             " for each message."
         )
     return (
         f"{count(unblocked.messages, 'message')} by calls that do not wait:"
         f" {number(unblocked.seconds)} s in these calls and in waiting for them.{others}"
-        f" Without MPI the path carries {carried} in {number(unblocked.least_seconds)} s, so {result}"
+        f" Without MPI the path carries {carried} in {number(unblocked.least_seconds)} s,"
+        f" so {outcome}"
     )
 
 
@@ -104,7 +105,7 @@ def problems(trace: Trace) -> list[str]:
         )
     singletons = [rank for rank in trace.ranks if rank.world == 1]
     spawned = any(entry.operation in SPAWNS for entry in trace.entries)
-    if len(singletons) > 1 and not spawned:  # what is spawned has a world of its own
+    if len(singletons) > 1 and not spawned:  # spawned processes have their own world
         launched = max(rank.launched for rank in singletons)
         lines.append(
             f"{len(singletons)} processes ran, each as the only rank of its own MPI_COMM_WORLD"
