@@ -556,7 +556,7 @@ def _matrix(matrix: PairMatrix) -> dict[str, Any]:
 
 
 def _short_fields(figures: Iterable[PairFigure | None], name: str) -> list[float | None]:
-    return [figure and _short(getattr(figure, name)) for figure in figures]
+    return [None if figure is None else _short(getattr(figure, name)) for figure in figures]
 
 
 def _percentages(ranks: int, value: Value) -> dict[str, Any]:
