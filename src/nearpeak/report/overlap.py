@@ -5,7 +5,7 @@ from nearpeak.numbers import number, percent, spread, within
 from nearpeak.results.results import Estimated, Overlap
 
 
-def sentence(overlap: Overlap) -> str:
+def describe(overlap: Overlap) -> str:
     """`overlap 87.0 % [80.0, 92.0]: 10.1 µs of communication and 10.3 µs of computation took
     11.6 µs at once; the device's own work took 1.02 times as long meanwhile [1.01, 1.04]`."""
     hidden = overlap.hidden

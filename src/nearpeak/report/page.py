@@ -484,7 +484,7 @@ class _Data:
     def _overlaps(self) -> dict[int, str]:
         """Text about communication/computation overlap, by the number of the cell."""
         cells = enumerate(self._results.cells)
-        return {number: overlap.sentence(cell.overlap) for number, cell in cells if cell.overlap}
+        return {number: overlap.describe(cell.overlap) for number, cell in cells if cell.overlap}
 
     def _ceiling(self, point: CeilingPoint) -> dict[str, Any]:
         low, high = point.ci95 or point.range
