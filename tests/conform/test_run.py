@@ -297,7 +297,7 @@ def test_failures_are_grouped_by_how_they_ended() -> None:
     tried.outcomes.append(refused("scan", "rank 1: MPI_Put(0x7f56) failed"))
     first, _ = words.failures(tried)
     assert first.evidence == "refused; the first: rank 0: MPI_Put(0x...) failed"
-    assert [first.own(outcome) for outcome in first.outcomes] == [
+    assert [first.own_message(outcome) for outcome in first.outcomes] == [
         "",
         "",
         "rank 1: MPI_Put(0x...) failed",

@@ -81,7 +81,7 @@ def test_how_it_is_told() -> None:
         both_us=30.5,
         device_slowdown=Estimated(value=1.25, ci95=None, range=(1.2, 1.3)),
     )
-    assert told.words(found) == (
+    assert told.describe(found) == (
         "overlap -5.00 % [-10.0, 2.00]: 10.0 µs of communication and 20.0 µs of computation took"
         " 30.5 µs at once; the device's own work took 1.25 times as long meanwhile"
         " range 1.20 to 1.30"

@@ -11,7 +11,7 @@ from nearpeak.numbers import printable
 
 @dataclass(frozen=True)
 class Outcome:
-    """One test; it passed unless it has a failure, or why it was skipped."""
+    """One test case; passed unless `failure` or `skipped` gives a reason."""
 
     classname: str
     name: str
@@ -22,15 +22,15 @@ class Outcome:
     said: str = ""  # its output
 
 
-def required(classname: str, name: str, words: str, *, met: bool) -> Outcome:
-    """A requirement, and in words how it is met or missed."""
+def required(classname: str, name: str, text: str, *, met: bool) -> Outcome:
+    """The test case of a requirement; `text` says how it is met or missed."""
     if met:
-        return Outcome(classname, name, said=words)
-    return Outcome(classname, name, failure=words, kind="requirement")
+        return Outcome(classname, name, said=text)
+    return Outcome(classname, name, failure=text, kind="requirement")
 
 
 def to_junit(name: str, suites: Iterable[tuple[str, Iterable[Outcome]]]) -> str:
-    """The file, whole; what XML cannot hold is replaced."""
+    """Returns the whole file; characters that XML cannot hold are replaced."""
     root = Element("testsuites", name=name)
     for title, tests in suites:
         suite = SubElement(root, "testsuite", name=printable(title))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a study did not measure for want of time, as a table."""
+"""The table of measurements that a study left out for lack of time."""
 
 from nearpeak.numbers import count
 from nearpeak.report.sections import Column, Row, Rows, Table, Value
@@ -9,7 +9,7 @@ from nearpeak.terms.sizes import format_seconds
 
 
 def table(results: Results) -> Table:
-    """In the order in which it was left out; no rows where nothing was."""
+    """The rows are in the order of leaving out; none if everything was measured."""
     rows = [
         Row(
             left.label,
@@ -21,20 +21,20 @@ def table(results: Results) -> Table:
         )
         for left in results.left_out
     ]
-    whole = max((left.whole_seconds for left in results.left_out), default=0.0)
-    # What was measured since says more than the guess of all of it before the start.
-    measured = max(
+    full_budget = max((left.whole_seconds for left in results.left_out), default=0.0)
+    # Budgets estimated from measured blocks are better than the guess before the start.
+    measured_budget = max(
         (left.budget_seconds for left in results.left_out if left.after_blocks), default=0.0
     )
-    all_of_it = f"--budget {format_seconds(whole)}"
-    if measured:
-        all_of_it = f"more than --budget {format_seconds(max(whole, measured))}"
+    all_of_it = f"--budget {format_seconds(full_budget)}"
+    if measured_budget:
+        all_of_it = f"more than --budget {format_seconds(max(full_budget, measured_budget))}"
     return Table(
         title="Left out, so that the budget holds enough launches of all else.",
         caption=(
             "Budget: the --budget with which it would be measured, guessed before the start or"
             " estimated from the blocks measured by then. What --benchmarks or --paths name is"
-            " always measured." + (f" All of it: {all_of_it}." if whole else "")
+            " always measured." + (f" All of it: {all_of_it}." if full_budget else "")
         ),
         head="What",
         columns=[

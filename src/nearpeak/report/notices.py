@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a reader must know before the figures are believed; terminal and page show the same."""
+"""Notices that qualify the figures; the terminal and the page show the same ones."""
 
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -18,17 +18,16 @@ from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
 from nearpeak.terms.awareness import words
 from nearpeak.terms.benchmarks import named
 
-# What makes figures wrong or missing stands before what a reader should know, and that before what
-# is said in any case.
+# Wrong or missing figures first, then warnings, then general remarks.
 _SEVERITY: tuple[Tone, ...] = ("bad", "note", "")
 
 
 def notices(results: Results, folder: Path = Path("DIR")) -> list[Notice]:
-    """The most serious first; of one severity, what concerns most of the study.
+    """All notices, the most serious first; within one severity, those about most of the study.
 
-    `folder`: the study's.
+    `folder`: the study folder, which the printed commands name.
     """
-    found = [
+    collected = [
         *_failed(results),
         *_defects(results),
         *_above_memory(results),
@@ -44,57 +43,59 @@ def notices(results: Results, folder: Path = Path("DIR")) -> list[Notice]:
         *_scopes(results),
         *(Notice(text) for text in [wording.precision(results)] if text),
     ]
-    return sorted(found, key=lambda notice: _SEVERITY.index(notice.tone))
+    return sorted(collected, key=lambda notice: _SEVERITY.index(notice.tone))
 
 
 def _failed(results: Results) -> Iterator[Notice]:
-    if found := results.failures:
+    if launches := results.failures:
         items = tuple(failures.sentences(results))
-        text = f"{count(len(found), 'launch')} failed."
+        text = f"{count(len(launches), 'launch')} failed."
         yield Notice(text, items, tone="bad", details="failures")
 
 
 def _defects(results: Results) -> Iterator[Notice]:
-    if found := defects(results):
-        what = " or the ".join(sorted({reference(cell.ceiling) for cell in found}, reverse=True))
+    if cells := defects(results):
+        kinds = " or the ".join(sorted({reference(cell.ceiling) for cell in cells}, reverse=True))
         text = (
-            f"{count(len(found), 'cell')} {'is' if len(found) == 1 else 'are'} above the {what}."
-            f" More than 103 % is a defect of the {what}, not a merit of the library."
+            f"{count(len(cells), 'cell')} {'is' if len(cells) == 1 else 'are'} above the {kinds}."
+            f" More than 103 % is a defect of the {kinds}, not a merit of the library."
         )
-        apart = {
+        differing = {
             name
-            for cell in found
-            for other in found
+            for cell in cells
+            for other in cells
             for name, value in cell.case.axes.items()
             if cell.case.benchmark == other.case.benchmark
             and other.case.axes.get(name, value) != value
         }
-        yield Notice(text, tuple(_defect(cell, apart) for cell in found), tone="bad")
+        yield Notice(text, tuple(_defect(cell, differing) for cell in cells), tone="bad")
 
 
 def _above_memory(results: Results) -> Iterator[Notice]:
-    """Ceilings of messages in memory above what the memory copies: one of both is wrong."""
-    if found := [point for point in results.ceilings if point.above_memory is not None]:
-        copied = number(max(point.above_memory or 0.0 for point in found))
-        are = "is" if len(found) == 1 else "are"
+    """Ceilings of messages in memory that exceed the memory's copy rate: one of both is wrong."""
+    if points := [point for point in results.ceilings if point.above_memory is not None]:
+        copied = number(max(point.above_memory or 0.0 for point in points))
+        are = "is" if len(points) == 1 else "are"
         yield Notice(
-            f"{count(len(found), 'ceiling')} of messages that lie in memory {are} above the"
+            f"{count(len(points), 'ceiling')} of messages that lie in memory {are} above the"
             f" {copied} GB/s that the memory copies: one of both is wrong. Measure again while"
             " nothing else runs.",
             tuple(
                 f"{point.place.path}, {case(point.case)} at {size(point.case.x)}:"
                 f" {number(point.value)} {point.unit} by {methods.words(point.method)}"
                 f" ({resting(point.ci95, point.range, count(len(point.blocks), 'block'))})"
-                for point in found
+                for point in points
             ),
             tone="bad",
         )
 
 
-def _defect(cell: Cell, apart: Collection[str]) -> str:
-    """`apart`: axes that tell it from others."""
+def _defect(cell: Cell, differing: Collection[str]) -> str:
+    """A cell above its ceiling; `differing`: the axes in which such cells differ."""
     method = f" by {methods.words(cell.ceiling.method)}" if cell.ceiling else ""
-    axes = ", ".join(f"{name}={value}" for name, value in cell.case.axes.items() if name in apart)
+    axes = ", ".join(
+        f"{name}={value}" for name, value in cell.case.axes.items() if name in differing
+    )
     full = cell.fraction_range or (cell.fraction or 0.0,) * 2
     blocks = count(cell.fraction_blocks, "block")
     return (
@@ -106,36 +107,36 @@ def _defect(cell: Cell, apart: Collection[str]) -> str:
 
 
 def _no_fraction(results: Results, folder: Path) -> Iterator[Notice]:
-    """Figures without a percentage, why, and what brings one."""
-    if found := [cell for cell in results.cells if cell.no_fraction]:
-        what = " or ".join(sorted({_held_against(cell, results) for cell in found}))
+    """Figures without a percentage, the reason and the remedy."""
+    if cells := [cell for cell in results.cells if cell.no_fraction]:
+        references = " or ".join(sorted({_reference_kind(cell, results) for cell in cells}))
         remedy, command = "More blocks may have both:", sessions.more_blocks(results.cells, folder)
         if not results.complete:
             command = resume_study(folder)
-        elif all(is_left_out(cell, results) for cell in found):  # more blocks have none of them
+        elif all(is_left_out(cell, results) for cell in cells):  # more blocks do not help
             remedy, command = "The budget left them out since: study them alone.", ""
         yield Notice(
-            f"{count(len(found), 'figure')} {'has' if len(found) == 1 else 'have'} no percentage,"
-            f" as no block has both the figure and its {what}. {remedy}",
+            f"{count(len(cells), 'figure')} {'has' if len(cells) == 1 else 'have'} no percentage,"
+            f" as no block has both the figure and its {references}. {remedy}",
             tuple(
                 f"{cell.who.label}, {cell.place.path}, {case(cell.case)} at {size(cell.case.x)}:"
                 f" {no_fraction(cell)}"
-                for cell in found
+                for cell in cells
             ),
             tone="note",
             command=command,
         )
 
 
-def _held_against(cell: Cell, results: Results) -> str:
+def _reference_kind(cell: Cell, results: Results) -> str:
     kind = named(results.benchmarks, cell.case.benchmark).ceiling
     return "ceiling" if kind == "measured" else "bound"
 
 
 def _incomplete(results: Results, folder: Path) -> Iterator[Notice]:
     if not results.complete:
-        why = f": {results.ended}" if results.ended else ""
-        text = f"This study is not complete{why}. To continue it:"
+        reason = f": {results.ended}" if results.ended else ""
+        text = f"This study is not complete{reason}. To continue it:"
         yield Notice(text, tone="note", command=resume_study(folder))
 
 
@@ -155,18 +156,18 @@ def _lacking(results: Results) -> Iterator[Notice]:
 
 
 def _unaware(results: Results) -> Iterator[Notice]:
-    if found := results.unaware:
+    if operations := results.unaware:
         text = (
             "Some operations with GPU buffers failed (alone, or after others in one job), or were"
             " not tried."
         )
-        yield Notice(text, tuple(map(words, found)), tone="note", details="aware")
+        yield Notice(text, tuple(map(words, operations)), tone="note", details="aware")
 
 
 def _drift(results: Results) -> Iterator[Notice]:
     lines = tuple(drift.sentences(results))
-    if where := [each.place.path for each in results.drift if each.changed]:
-        text = f"The machine drifted during the study on {', '.join(where)}. {drift.WHAT_TO_DO}"
+    if paths := [path_drift.place.path for path_drift in results.drift if path_drift.changed]:
+        text = f"The machine drifted during the study on {', '.join(paths)}. {drift.WHAT_TO_DO}"
         yield Notice(text, lines, tone="note", details="drift")
     elif lines:
         yield Notice(f"Drift: {lines[0]}", lines[1:], details="drift")
@@ -176,17 +177,17 @@ def _sessions(results: Results, folder: Path) -> Iterator[Notice]:
     if text := sessions.sentence(results):
         forced = any(session.forced for session in results.measuring_sessions)
         yield Notice(text, tone="note" if forced else "", details="sessions")
-    if found := sessions.apart(results, folder):
-        yield found
+    if notice := sessions.apart(results, folder):
+        yield notice
 
 
 def _scopes(results: Results) -> Iterator[Notice]:
-    of: dict[str, list[str]] = {}  # what each is said of
+    libraries_by_scope: dict[str, list[str]] = {}
     for library in results.libraries:
         if library.scope:
-            of.setdefault(library.scope, []).append(library.name)
+            libraries_by_scope.setdefault(library.scope, []).append(library.name)
     imported = [info.name for info in results.libraries if info.imported]
-    for scope, names in of.items():
+    for scope, names in libraries_by_scope.items():
         several = len(imported) > len(names) and set(names) <= set(imported)
         yield Notice(f"{', '.join(names)}: {scope}" if several else scope)
 
@@ -197,12 +198,12 @@ def _few_launches(results: Results) -> Iterator[Notice]:
     measured = [cell for cell in cells if cell.median is not None]
     lacking = [cell for cell in measured if cell.ci95 is None]
     if few := len(lacking):
-        one = any(cell.launches == 1 for cell in lacking)
+        single = any(cell.launches == 1 for cell in lacking)
         left = sum(is_left_out(cell, results) for cell in lacking)
         yield Notice(
             f"{few} of {count(len(measured), 'cell')} {'has' if few == 1 else 'have'} fewer than"
             f" {FEWEST_FOR_INTERVAL} launches: {'it has' if few == 1 else 'they have'} a range"
-            f"{', or one value,' if one else ''} instead of a 95 % interval."
+            f"{', or one value,' if single else ''} instead of a 95 % interval."
             + (
                 f" Of these, {left} were left out, so that the budget holds the rest."
                 if left

@@ -9,7 +9,7 @@ scripts of this page by their hash.
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from operator import attrgetter
+from itertools import starmap
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -60,6 +60,7 @@ from nearpeak.results.results import (
     Cell,
     Comparison,
     CurveComparison,
+    PairFigure,
     PairMatrix,
     Peak,
     Results,
@@ -72,7 +73,7 @@ from nearpeak.terms.identity import Curve, Place, Who
 P = TypeVar("P", Peak, Group)
 SMALL_LATENCY_UP_TO = 8192  # bytes: where the small-message chart ends and the large one begins
 MOST_FIGURES = 8  # of Table 2, where families have tables of the same
-FEWEST_SMALL = 3  # sizes for which that is worth a chart of its own
+FEWEST_SMALL = 3  # least sizes for a separate chart of small messages
 
 _HERE = Path(__file__).parent
 _SIGNIFICANT = 6  # digits kept of the figures embedded for the charts
@@ -86,7 +87,7 @@ def write_report(
 ) -> Path:
     """Writes results.json and report.html into `folder`; the page's path.
 
-    UserError when one cannot be made; without a page, results.json is left as it was too.
+    Raises UserError if one cannot be made; without a page, results.json stays unmodified too.
     `machines`, `study`: as in `write_page`.
     """
     page = write_page(results, folder, machines, study)
@@ -102,8 +103,8 @@ def write_page(
 ) -> Path:
     """Writes `report.html` into `folder` and returns its path. Raises UserError.
 
-    `machines`: those whose published figures stand beside the study's; `study`: its folder, where
-    that is another.
+    `machines`: those whose published figures are compared with the study's; `study`: its folder, if
+    that is another one.
     """
     target = folder / "report.html"
     write_whole(target, render(results, machines, study or folder))
@@ -111,7 +112,7 @@ def write_page(
 
 
 def render(results: Results, machines: Sequence[Published] = (), study: Path = Path("DIR")) -> str:
-    """The page, whole, of the study in that folder."""
+    """Returns the whole page of the study in that folder."""
     charts, script = templates.script("charts.js"), templates.script("report.js")
     environment = templates.environment(_HERE)
     environment.globals |= {
@@ -185,23 +186,23 @@ def _tables(results: Results, groups: list[Group]) -> Iterator[Table]:
     if len(figures) > MOST_FIGURES and not any(curve.benchmark in held for curve in first):
         yield tables.too_wide(len(figures))
         return
-    for of_pairs, some in _by_pairs(groups):
+    for of_pairs, part in _by_pairs(groups):
         folded = "Table 2 of all pairs" if of_pairs else ""
-        plateaus = f"{wording.cached_ceilings(some)} {wording.low_plateaus(some)}".strip()
-        yield tables.table_two(some, figures, f"{about} {plateaus}".strip(), folded=folded)
+        plateaus = f"{wording.cached_ceilings(part)} {wording.low_plateaus(part)}".strip()
+        yield tables.table_two(part, figures, f"{about} {plateaus}".strip(), folded=folded)
 
 
 def _beside(results: Results, machine: Published) -> dict[str, Any]:
-    found = beside.beside(results, machine)
+    comparison = beside.beside(results, machine)
     return {
         "name": machine.name,
-        "tables": beside.tables(found),
-        "lines": list(beside.lines(found)),
+        "tables": beside.tables(comparison),
+        "lines": list(beside.lines(comparison)),
     }
 
 
 def _by_pairs(rows: Sequence[P]) -> list[tuple[bool, list[P]]]:
-    """The rows of ordinary paths, then those of all pairs (True), which are many."""
+    """The rows of ordinary paths (False), then those of all pairs (True), which are many."""
     parts: dict[bool, list[P]] = {False: [], True: []}
     for row in rows:
         parts[bool(row.place.pair)].append(row)
@@ -229,7 +230,7 @@ class _Numbered:
 
 
 class _Data:
-    """What the template and report.js share: numbered names, rows of figures, chart sections."""
+    """The data that the template and report.js share: numbered names, figures, chart sections."""
 
     def __init__(self, results: Results) -> None:
         self._results = results
@@ -267,45 +268,41 @@ class _Data:
             for curve in self._curves
             if (place, curve) in self._cells and curve in self._first
         ]
+        by_buffers: dict[str, list[Curve]] = {}
+        for curve in mine:
+            by_buffers.setdefault(curve.buffers, []).append(curve)
         return {
             "number": self._places[place],
             "place": place,
             "contenders": sorted(
                 {self._who[cell.who] for curve in mine for cell in self._cells[place, curve]}
             ),
-            "kinds": [
-                {
-                    "buffers": buffers,
-                    "defaults": [self._charts(place, c, here) for c in here if c in self._defaults],
-                    "others": [
-                        self._charts(place, c, here) for c in here if c not in self._defaults
-                    ],
-                }
-                for buffers in dict.fromkeys(curve.buffers for curve in mine)
-                for here in [[curve for curve in mine if curve.buffers == buffers]]
-            ],
+            "kinds": [self._kind(place, buffers, curves) for buffers, curves in by_buffers.items()],
+        }
+
+    def _kind(self, place: Place, buffers: str, curves: Sequence[Curve]) -> dict[str, Any]:
+        """A path's charts of one kind of buffers."""
+        charts = {curve: self._charts(place, curve, curves) for curve in curves}
+        return {
+            "buffers": buffers,
+            "defaults": [charts[curve] for curve in curves if curve in self._defaults],
+            "others": [charts[curve] for curve in curves if curve not in self._defaults],
         }
 
     def _family(self, family: families.Family) -> dict[str, Any]:
         """A family with its charts: over sizes, folded by place and buffers; and over ranks."""
-        # One point is no curve: the table has it.
-        charts = {
-            (place, buffers): several
-            for (place, buffers), curves in family.charts.items()
-            if (several := [curve for curve in curves if len(self._sizes(place, curve)) > 1])
-        }
+        charts: dict[tuple[Place, str], list[Curve]] = {}
+        for (place, buffers), curves in family.charts.items():
+            # One point is no curve: the table has it.
+            if several := [curve for curve in curves if len(self._sizes(place, curve)) > 1]:
+                charts[place, buffers] = several
         drawn = {(place, curve) for (place, _), curves in charts.items() for curve in curves}
         drawn |= {(place, scaling.curve) for scaling in family.scalings for place in scaling.places}
         scaled = [scaling.curve for scaling in family.scalings]
         return {
             "family": family,
             "kinds": [
-                {
-                    "number": self._places[place],
-                    "place": place,
-                    "buffers": buffers,
-                    "charts": [self._charts(place, curve, curves) for curve in curves],
-                }
+                self._family_kind(place, buffers, curves)
                 for (place, buffers), curves in charts.items()
             ],
             "scalings": [
@@ -313,10 +310,7 @@ class _Data:
                 for scaling in family.scalings
                 for size in scaling.sizes
             ],
-            "chains": dict.fromkeys(
-                tuple((len(place.ends), place.path) for place in scaling.places)
-                for scaling in family.scalings
-            ),
+            "chains": dict.fromkeys(map(_chain, family.scalings)),
             "references": {self._reference(curve) for _, curve in drawn},
             "contenders": sorted(
                 {
@@ -328,10 +322,19 @@ class _Data:
             ),
         }
 
+    def _family_kind(self, place: Place, buffers: str, curves: Sequence[Curve]) -> dict[str, Any]:
+        """A family's charts of one place and kind of buffers."""
+        return {
+            "number": self._places[place],
+            "place": place,
+            "buffers": buffers,
+            "charts": [self._charts(place, curve, curves) for curve in curves],
+        }
+
     def _scaling(
         self, scaling: families.Scaling, size: int, beside: Sequence[Curve]
     ) -> dict[str, Any]:
-        """A chart over ranks, and what report.js draws in it; `beside`: as of `_charts`."""
+        """A chart over ranks; adds its data for report.js. `beside`: as in `_charts`."""
         number = len(self._scalings)
         self._scalings.append(
             {
@@ -345,7 +348,7 @@ class _Data:
         return {"number": number, "curve": scaling.curve, "name": name, "size": size}
 
     def _growth(self, growth: applications.Growth) -> dict[str, Any]:
-        """What report.js draws of an application over ranks, in percent."""
+        """The curves of an application over ranks, in percent, for report.js."""
         ways = list(dict.fromkeys(line.way for line in growth.lines))
         return {
             "ranks": growth.ranks,
@@ -354,20 +357,18 @@ class _Data:
                     "who": self._who[line.who],
                     "way": ways.index(line.way),
                     "name": f"{line.who.label} {line.way}".rstrip(),
-                    "points": _by_column(
-                        _percentages(ranks, value) for ranks, value in line.points.items()
-                    ),
+                    "points": _by_column(starmap(_percentages, line.points.items())),
                 }
                 for line in growth.lines
             ],
         }
 
     def _sizes(self, place: Place, curve: Curve) -> set[int]:
-        """At which it was measured."""
+        """The message sizes at which a curve was measured."""
         return {cell.case.x for cell in self._cells[place, curve] if cell.median is not None}
 
     def _charts(self, place: Place, curve: Curve, beside: Sequence[Curve]) -> dict[str, Any]:
-        """The charts of a curve, whose name tells it from those `beside` it."""
+        """The charts of a curve, with a name that distinguishes it from those `beside` it."""
         cells = [cell for cell in self._cells[place, curve] if cell.median is not None]
         kinds = ["fraction"] if any(cell.fraction is not None for cell in cells) else []
         if any(cell.unit == "us" for cell in cells):
@@ -389,7 +390,7 @@ class _Data:
         }
 
     def _reference(self, curve: Curve) -> str:
-        """`ceiling`, or `bound`: what the curve is held against."""
+        """`ceiling` or `bound`: the reference of the curve."""
         return "bound" if curve.benchmark in self._bounded else "ceiling"
 
     def _embedded(self) -> dict[str, Any]:
@@ -400,7 +401,7 @@ class _Data:
         measured = Ceilings(results.ceilings)
         ceilings = {
             f"{self._places[place]},{self._curves[curve]}": _by_column(
-                self._ceiling(point) for point in measured.curve(place, curve)
+                map(self._ceiling, measured.curve(place, curve))
             )
             for place, curve in self._cells
         }
@@ -430,7 +431,7 @@ class _Data:
             "comparisons": self._comparisons(),
             "scalings": self._scalings,
             "growths": {
-                application.name: [self._growth(growth) for growth in application.growths]
+                application.name: list(map(self._growth, application.growths))
                 for application in self.applications
             },
             "buffers": list(self._buffers),
@@ -481,9 +482,9 @@ class _Data:
         }
 
     def _overlaps(self) -> dict[int, str]:
-        """What is said of the cells of communication beside computation, by number."""
+        """Text about communication/computation overlap, by the number of the cell."""
         cells = enumerate(self._results.cells)
-        return {number: overlap.words(cell.overlap) for number, cell in cells if cell.overlap}
+        return {number: overlap.describe(cell.overlap) for number, cell in cells if cell.overlap}
 
     def _ceiling(self, point: CeilingPoint) -> dict[str, Any]:
         low, high = point.ci95 or point.range
@@ -520,8 +521,13 @@ class _Data:
         )
 
 
+def _chain(scaling: families.Scaling) -> tuple[tuple[int, str], ...]:
+    """The number of ranks and the name of each path of a chart over ranks."""
+    return tuple((len(place.ends), place.path) for place in scaling.places)
+
+
 def _by_column(rows: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
-    """Rows of one kind as one list for each column, by its name: report.js makes rows of them."""
+    """Rows of one kind as one list for each column, by its name; report.js restores the rows."""
     columns: dict[str, list[Any]] = {}
     for row in rows:
         for name, value in row.items():
@@ -530,15 +536,13 @@ def _by_column(rows: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
 
 
 def _matrix(matrix: PairMatrix) -> dict[str, Any]:
-    """What report.js draws: of each source the values, and the fractions of the median pair."""
+    """A matrix for report.js: the values of each source, and the fractions of the median pair."""
     rows, columns = pairs.ends(matrix)
     sources = []
     for source in matrix.sources:
         grid = pairs.grid(matrix, source)
-        values, fractions = (
-            [[pair and _short(value_of(pair)) for pair in row] for row in grid]
-            for value_of in (attrgetter("value"), attrgetter("fraction"))
-        )
+        values = [_short_fields(row, "value") for row in grid]
+        fractions = [_short_fields(row, "fraction") for row in grid]
         sources.append({"who": pairs.name(source), "values": values, "fractions": fractions})
     return {
         "kind": matrix.kind,
@@ -551,12 +555,16 @@ def _matrix(matrix: PairMatrix) -> dict[str, Any]:
     }
 
 
+def _short_fields(figures: Iterable[PairFigure | None], name: str) -> list[float | None]:
+    return [None if figure is None else _short(getattr(figure, name)) for figure in figures]
+
+
 def _percentages(ranks: int, value: Value) -> dict[str, Any]:
-    found = [value.value, *(value.ci95 or value.range or (None, None))]
+    figures = [value.value, *(value.ci95 or value.range or (None, None))]
     names = ("y", "low", "high")
     percentages = {
         name: _short(100 * figure) if isinstance(figure, float) else None
-        for name, figure in zip(names, found, strict=True)
+        for name, figure in zip(names, figures, strict=True)
     }
     return {"size": ranks, **percentages, "isInterval": int(value.ci95 is not None)}
 
@@ -573,7 +581,7 @@ def _styles(who: list[Who]) -> list[dict[str, int]]:
 
 
 def _method(cell: Cell) -> str:
-    """What is best of the ceiling; where a library cannot attain that, what it can, too."""
+    """The best method of the ceiling, with the host-driven ceiling if that one is lower."""
     method = methods.words(cell.ceiling.method) if cell.ceiling else ""
     if cell.attainable is None or cell.fraction_attainable is None:
         return method

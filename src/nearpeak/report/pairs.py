@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Studies of all pairs: what is drawn of each matrix, and which pair is slowest, in a sentence."""
+"""Studies of all pairs: the grid of each matrix, and a sentence about its slowest pair."""
 
 from collections.abc import Iterator
 
@@ -13,40 +13,44 @@ Pair = tuple[str, ...]  # the names of both ends
 
 
 def name(source: PairSource) -> str:
-    """Whose figures these are."""
+    """The label of a source: a library or `measured ceiling`."""
     return "measured ceiling" if source.who == CEILING else source.who.label
 
 
 def ends(matrix: PairMatrix) -> tuple[list[str], list[str]]:
-    """Of the rows and of the columns; the same ones where it is symmetric."""
+    """The labels of the rows and of the columns; the same ones if the matrix is symmetric."""
     pairs = {figure.pair for source in matrix.sources for figure in source.figures}
-    first, second = ({pair[end] for pair in pairs} for end in (0, 1))
+    first, second = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
     if matrix.symmetric:
         first = second = first | second
     return sorted(first, key=natural), sorted(second, key=natural)
 
 
 def grid(matrix: PairMatrix, source: PairSource) -> list[list[PairFigure | None]]:
-    """The figures of a source by row and column."""
-    known = {figure.pair: figure for figure in source.figures}
+    """The figures of a source by row and column; None where none was measured."""
+    figures = {figure.pair: figure for figure in source.figures}
     if matrix.symmetric:
-        known = {figure.pair[::-1]: figure for figure in source.figures} | known
+        figures = {figure.pair[::-1]: figure for figure in source.figures} | figures
     rows, columns = ends(matrix)
-    return [[known.get((row, column)) for column in columns] for row in rows]
+
+    def in_row(row: str) -> list[PairFigure | None]:
+        return [figures.get((row, column)) for column in columns]
+
+    return list(map(in_row, rows))
 
 
 def sentences(results: Results) -> list[str]:
-    """The slowest pair of every matrix: first those that are proven, last those that cannot be, the
-    slowest first."""
-    told = [(matrix, source) for matrix in results.pairs for source in matrix.sources]
-    told.sort(
+    """The slowest pair of every matrix: the proven ones first, those with too few blocks last, and
+    the slowest first within each kind."""
+    by_source = [(matrix, source) for matrix in results.pairs for source in matrix.sources]
+    by_source.sort(
         key=lambda pair: (not pair[1].sure, pair[1].blocks < FEWEST_FOR_SIGN, pair[1].fraction)
     )
-    return [*_slow_gpus(told), *(_sentence(*pair) for pair in told)]
+    return [*_slow_gpus(by_source), *(_sentence(*pair) for pair in by_source)]
 
 
-def _slow_gpus(told: list[tuple[PairMatrix, PairSource]]) -> Iterator[str]:
-    for matrix, source in told:
+def _slow_gpus(by_source: list[tuple[PairMatrix, PairSource]]) -> Iterator[str]:
+    for matrix, source in by_source:
         if source.slow_gpu is not None:
             yield (
                 f"{_head(matrix, source)} GPU {source.slow_gpu} is slower than each other GPU: its"
@@ -55,7 +59,7 @@ def _slow_gpus(told: list[tuple[PairMatrix, PairSource]]) -> Iterator[str]:
 
 
 def _sentence(matrix: PairMatrix, source: PairSource) -> str:
-    """Which pair is slowest, by a source, and its fraction of the median pair."""
+    """The slowest pair of a source, with its fraction of the median pair."""
     slowest = next(figure for figure in source.figures if figure.pair == source.slowest)
     values = (
         f"{number(slowest.value)} {unit(matrix.unit)}, {percent(slowest.fraction)} % of the median"
@@ -66,15 +70,15 @@ def _sentence(matrix: PairMatrix, source: PairSource) -> str:
     if source.sure:
         return f"{head} slowest is {pair} with {values}."
     if source.blocks < FEWEST_FOR_SIGN:
-        why = (
+        reason = (
             f"not judged, as {count(source.blocks, 'block')} with all pairs"
             f" {'counts' if source.blocks == 1 else 'count'} and {FEWEST_FOR_SIGN} are needed"
         )
     else:
-        why = "no pair is proven to be slower than all others"
-    return f"{head} {why}; the slowest figure is {pair}'s, {values}."
+        reason = "no pair is proven to be slower than all others"
+    return f"{head} {reason}; the slowest figure is {pair}'s, {values}."
 
 
 def _head(matrix: PairMatrix, source: PairSource) -> str:
-    at = f"{case(matrix.case)} at {size(matrix.case.x)}"
-    return f"{matrix.kind} pairs, {at}, {name(source)}:"
+    figure = f"{case(matrix.case)} at {size(matrix.case.x)}"
+    return f"{matrix.kind} pairs, {figure}, {name(source)}:"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The picture of the machine on the page of a study: what each path carries at the largest message
-of libraries, the ceiling and the best."""
+"""The diagram of the machine in the HTML report: the ceiling and the best library of each path, at
+the largest message size of the libraries."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -26,8 +26,8 @@ FEW = "Some of these figures have fewer than 6 launches: Table 2 has their range
 
 
 def picture(results: Results) -> str:
-    """Two drawings, of which report.css shows the one that fits the window; empty where nothing is
-    known of the machine."""
+    """Two drawings as SVG, of which report.css shows the one that fits the window; empty if nothing
+    is known about the machine."""
     if not (results.machine.cores or results.machine.gpus):
         return ""
     rows = measured(results)
@@ -38,53 +38,54 @@ def picture(results: Results) -> str:
 
 
 def notes(rows: Sequence[Measured]) -> list[str]:
-    """What must be said below the figures."""
-    said = {
+    """The notes below the figures."""
+    conditions = {
         PAIRED: any(row.fraction is not None for row in rows),
         FEW: any(row.few for row in rows),
     }
-    return [sentence for sentence, holds in said.items() if holds]
+    return [sentence for sentence, holds in conditions.items() if holds]
 
 
 def measured(results: Results) -> list[Measured]:
-    """Of every path between two ends, in the order of the tables; of pairs, the slowest of a kind.
+    """The rows of all paths between two ends, in the order of the tables; of pairs, the slowest of
+    each kind.
 
-    Only rates of one direction count, in the default curves of the first sheet, and not what a
-    benchmark staged itself. Who is best there, and at which size, the headlines of the results say.
+    Only one-way rates count, in the default curves of the first sheet, without benchmarks that
+    stage their messages themselves. The headlines of the results select the library and the size.
     """
     by_place = {path.place: path for path in results.paths}
     paths = [path for place in places(results) if (path := by_place.get(place)) and is_drawn(path)]
     rows = [row for path in paths if not path.pair for row in _rows(results, path).values()]
     rows += _of_pairs(results, [path for path in paths if path.pair])
-    found: list[Measured] = []
+    lettered: list[Measured] = []
     letters: dict[str, str] = {}
     for row in rows:
-        # All memories share a letter: the nodes that it stands at tell them apart.
+        # All memories share a letter: the nodes at which it stands distinguish them.
         key = row.path.transport if row.path.transport == "local" else row.path.id
         if key in letters or len(letters) < len(ascii_letters):
             letter = letters.setdefault(key, ascii_letters.swapcase()[len(letters)])
-            found.append(replace(row, letter=letter))
-    return found
+            lettered.append(replace(row, letter=letter))
+    return lettered
 
 
 def _of_pairs(results: Results, paths: list[DataPath]) -> Iterator[Measured]:
-    """The slowest pair of each kind in each direction; which have a figure, a matrix shows."""
+    """The slowest pair of each kind in each direction; a matrix shows which pairs have a figure."""
     kinds: dict[tuple[str, Way], list[Measured]] = {}
     for path in paths:
         for way, row in _rows(results, path).items():
             kinds.setdefault((path.place.kind, way), []).append(row)
     for rows in kinds.values():
-        told = [row for row in rows if row.value is not None] or rows
-        slowest = min(told, key=lambda row: row.value or row.ceiling or 0.0)
-        name = f"{slowest.name}, slowest of {count(len(told), 'pair')}"
-        shares = sorted(row.fraction for row in told if row.fraction is not None)
+        with_figures = [row for row in rows if row.value is not None] or rows
+        slowest = min(with_figures, key=lambda row: row.value or row.ceiling or 0.0)
+        name = f"{slowest.name}, slowest of {count(len(with_figures), 'pair')}"
+        shares = sorted(row.fraction for row in with_figures if row.fraction is not None)
         if len(shares) > 1:
             name += f" ({percent(shares[0])} to {percent(shares[-1])} %)"
         yield replace(slowest, name=name)
 
 
 def _rows(results: Results, path: DataPath) -> dict[Way, Measured]:
-    """One row for each direction: of its kinds of buffers the one that reaches most."""
+    """The row of each direction, for the kind of buffers with the highest rate."""
     comparable, first = one_way(results.benchmarks), set(first_sheet(results))
     headlines = {
         headline.case.curve: headline
@@ -107,7 +108,7 @@ def _rows(results: Results, path: DataPath) -> dict[Way, Measured]:
 
 
 def _of_ceilings(results: Results, path: DataPath) -> list[Curve]:
-    """The curves of a path that no library was measured on."""
+    """The curves of a path on which no library was measured."""
     comparable = one_way(results.benchmarks)
     points = [point for point in results.ceilings if point.place == path.place and not point.fact]
     return list(
@@ -123,7 +124,7 @@ def _of_ceilings(results: Results, path: DataPath) -> list[Curve]:
 def _of_headline(
     results: Results, path: DataPath, headline: Headline
 ) -> tuple[Way, Measured | None]:
-    """What is said of a path first: at that size, by whoever is best there."""
+    """The row of a headline: its size, and the best library there."""
     native = {info.name for info in results.libraries if info.native}
     cells = [
         cell
@@ -138,7 +139,7 @@ def _of_headline(
 
 
 def _of_ceiling(results: Results, path: DataPath, curve: Curve) -> tuple[Way, Measured | None]:
-    """Its largest message, where no library was measured."""
+    """The row of a curve without a library: the ceiling of its largest message."""
     points = Ceilings(results.ceilings).curve(path.place, curve)
     top = points[-1]
     return _row(results, path, top.case, top, None, top.unit, measured=False)
@@ -168,7 +169,7 @@ def _row(
         who=best.who.label if best else None,
         value=best.median if best else None,
         fraction=best.fraction if best else None,
-        why="" if best else _why(results, path, measured=measured),
+        why="" if best else _no_value_reason(results, path, measured=measured),
         spread=(
             spread(best.fraction_ci95, best.fraction_range, 100, best.fraction_blocks)
             if best
@@ -178,7 +179,7 @@ def _row(
     )
 
 
-def _why(results: Results, path: DataPath, *, measured: bool) -> str:
+def _no_value_reason(results: Results, path: DataPath, *, measured: bool) -> str:
     if path.transport == "local":
         return "no MPI"
     if measured:

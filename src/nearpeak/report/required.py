@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is required of a study: a table for the page, and JUnit XML for CI."""
+"""The requirements of a study: a table for the page, and JUnit XML for CI."""
 
 from nearpeak.numbers import count
 from nearpeak.report import junit
@@ -10,7 +10,7 @@ from nearpeak.results.results import Judgement, Results
 
 
 def table(results: Results) -> Table:
-    """A row for each requirement and library; no rows where nothing is required."""
+    """A row for each requirement and library; no rows if nothing is required."""
     judged = results.requirements
     met = sum(judgement.met for judgement in judged)
     rows = [
@@ -37,25 +37,14 @@ def table(results: Results) -> Table:
 
 
 def to_junit(results: Results) -> str:
-    """The file, whole: a suite for how the launches ended, then one for each path, with a test case
-    for each requirement and library."""
+    """Returns the whole file: a suite about failed launches, then one for each path, with a test
+    case for each requirement and library."""
     wrong = "; ".join(faults(results))
     launches = Outcome("nearpeak", "all launches ended well", failure=wrong, kind="launches")
-    judged = results.requirements
-    paths = dict.fromkeys(judgement.path for judgement in judged)
-    return junit.to_junit(
-        "nearpeak report",
-        [
-            ("launches", [launches]),
-            *(
-                (
-                    path,
-                    [_test(judgement) for judgement in judged if judgement.path == path],
-                )
-                for path in paths
-            ),
-        ],
-    )
+    by_path: dict[str, list[Outcome]] = {}
+    for judgement in results.requirements:
+        by_path.setdefault(judgement.path, []).append(_test(judgement))
+    return junit.to_junit("nearpeak report", [("launches", [launches]), *by_path.items()])
 
 
 def _test(judgement: Judgement) -> Outcome:

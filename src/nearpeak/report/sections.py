@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parts of a report as data: tables with named columns and typed values, and notices.
 
-Terminal, page and LaTeX render the same parts; what a number looks like, numbers.py alone says.
+Terminal, page and LaTeX render the same parts; only numbers.py formats numbers.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,38 +14,38 @@ Kind = Literal["number", "percent", "size", "count", "probability", "text", "com
 Tone = Literal["", "good", "bad", "note"]
 Span = tuple[float, float]
 
-# Said wherever a percentage stands beside the figures that it seems to follow from.
+# Printed with each percentage that stands next to the two figures of its ratio.
 PAIRED = (
     "Each percentage is the median of the ratios within single blocks, of those in which both had"
     " their CPUs as far apart, so it may differ from the ratio of the two figures."
 )
 
-BY_TRIALS = "by short trials"  # below what is attainable
-# In the place of a percentage: notices say why.
+BY_TRIALS = "by short trials"  # a remark on host-driven ceilings
+# Printed instead of a percentage: a notice gives the reason.
 NO_COMMON_BLOCK = "no common block"
 
 
 @dataclass(frozen=True)
 class Value:
-    """What stands in one field of a table."""
+    """The content of one field of a table."""
 
     # A percentage is a fraction (0.5 is 50 %); a size is in bytes; of a count, 0 is nothing.
     value: float | str | None
     kind: Kind = "number"
     ci95: Span | None = None
     range: Span | None = None  # shown where there is no interval
-    few: str = "launches"  # of which there are fewer than 6 then
-    blocks: int | None = None  # of a fraction: in how many blocks it is known
+    few: str = "launches"  # the unit of which there are fewer than 6 then
+    blocks: int | None = None  # of a fraction: the number of blocks that have it
     tone: Tone = ""
     detail: str = ""  # behind it, in small print
     remark: str = ""  # behind it, as a warning: "worth a look"
     notes: tuple[str, ...] = ()  # below it, a line each
     hover: str = ""  # the page shows it under the pointer
-    columns: int = 1  # over how many it stands, its own the first: the others are empty then
+    columns: int = 1  # the number that it spans, from its own on; the others are empty
 
     @property
     def text(self) -> str:
-        """Itself, without its interval."""
+        """The formatted value, without its interval."""
         if isinstance(self.value, str):
             return self.value
         if self.value is None:
@@ -60,7 +60,7 @@ class Value:
 
     @property
     def span(self) -> str:
-        """Its interval, or its range; empty where it has neither."""
+        """The formatted interval, or the range; empty if it has neither."""
         scale = 100.0 if self.kind == "percent" else 1.0
         return numbers.spread(self.ci95, self.range, scale, self.blocks)
 
@@ -85,10 +85,10 @@ class Row:
     values: Mapping[str, Value]
     detail: str = ""  # behind the head, in small print
     ceiling: bool = False  # no library's
-    opens: int | None = None  # the number by which the page finds what it shows on demand
+    opens: int | None = None  # the index of the details that the page shows on demand
 
     def fields(self, columns: Sequence[Column]) -> Iterator[tuple[Column, Value | None]]:
-        """Each column with its value, without those that a value before them stands over."""
+        """Each column with its value, without the columns that an earlier value spans."""
         covered = 0
         for column in columns:
             if covered:
@@ -122,22 +122,22 @@ class Table:
 
     @property
     def spans(self) -> list[tuple[str, int]]:
-        """What stands over neighbouring columns, and over how many."""
-        found: list[tuple[str, int]] = []
+        """The headings over neighbouring columns, with the number of columns of each."""
+        headings: list[tuple[str, int]] = []
         for column in self.columns:
-            if found and column.over and found[-1][0] == column.over:
-                found[-1] = (column.over, found[-1][1] + 1)
+            if headings and column.over and headings[-1][0] == column.over:
+                headings[-1] = (column.over, headings[-1][1] + 1)
             else:
-                found.append((column.over, 1))
-        return found
+                headings.append((column.over, 1))
+        return headings
 
 
 @dataclass(frozen=True)
 class Notice:
-    """What a reader must know, and its particulars."""
+    """A notice to the reader, with its details."""
 
     text: str
     items: tuple[str, ...] = ()  # the most important first: where there are many, some are folded
     tone: Tone = ""
     command: str = ""  # what to run, behind the text
-    details: str = ""  # id of the part of the page that has the particulars
+    details: str = ""  # id of the part of the page that has the details

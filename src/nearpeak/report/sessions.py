@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sessions of a study, and in what they differ."""
+"""The sessions of a study, and the differences between them."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,7 +15,7 @@ from nearpeak.terms.identity import Who
 
 
 def rows(sessions: Sequence[SessionInfo]) -> list[tuple[SessionInfo, list[str]]]:
-    """Each session, and how it differs from the one before."""
+    """Each session, with its differences from the one before."""
     sessions = [session for session in sessions if not session.source]
     before = [*sessions[:1], *sessions]
     return [
@@ -25,8 +25,8 @@ def rows(sessions: Sequence[SessionInfo]) -> list[tuple[SessionInfo, list[str]]]
 
 
 def differences(earlier: ByPart, later: ByPart) -> list[str]:
-    """`driver nvidia: 550.1 -> 560.2` of everything that is not the same, but for libraries that
-    were added."""
+    """`driver nvidia: 550.1 -> 560.2` for everything that changed, except libraries that were
+    added."""
     return [
         f"{change.part} {change.name}: {change.before} -> {change.now}"
         for change in changes(*common(earlier, later))
@@ -34,23 +34,25 @@ def differences(earlier: ByPart, later: ByPart) -> list[str]:
 
 
 def blocks_lacking(results: Results) -> int:
-    """How many blocks more verdicts on all pairs would need; 0 where nothing is compared."""
+    """The number of blocks still needed for verdicts on all pairs; 0 if nothing is compared."""
     return max(0, results.judging.blocks_needed - results.judging.blocks)
 
 
 def apart(results: Results, folder: Path) -> Notice | None:
-    """How many figures differ between sessions, for what their intervals hold, and the command
-    that adds a session, if the study is complete: else a session completes it. None where none
-    does."""
+    """The notice about figures that differ between sessions; None if there are none.
+
+    It names the scope of their intervals. If the study is complete, it has the command that adds a
+    session.
+    """
     measured = [cell for cell in results.timed if cell.ci95 and cell.sessions > 1]
-    found = [cell.sessions for cell in measured if "sessions apart" in cell.flags]
-    if not found:
+    counts = [cell.sessions for cell in measured if "sessions apart" in cell.flags]
+    if not counts:
         return None
-    few, many = min(found), max(found)
-    student = any(2 < number < FEWEST_FOR_INTERVAL for number in found)
+    few, many = min(counts), max(counts)
+    student = any(2 < number < FEWEST_FOR_INTERVAL for number in counts)
     text = (
-        f"{len(found)} of {count(len(measured), 'figure')}"
-        f" {'differs' if len(found) == 1 else 'differ'} between sessions by more than launches"
+        f"{len(counts)} of {count(len(measured), 'figure')}"
+        f" {'differs' if len(counts) == 1 else 'differ'} between sessions by more than launches"
         " explain (by chance alone, a quarter would); intervals take that in."
     )
     if few == 2:
@@ -69,14 +71,14 @@ def apart(results: Results, folder: Path) -> Notice | None:
 
 
 def more_blocks(cells: Iterable[Cell], folder: Path) -> str:
-    """The line that adds a session of so many blocks as an interval needs, to a complete study."""
+    """The command that adds a session to a complete study, with enough blocks for an interval."""
     blocks = 1 + max(block.number for cell in cells for block in cell.blocks)
     return resume_study(folder, "--launches", str(blocks + FEWEST_FOR_INTERVAL))
 
 
 def sentence(results: Results) -> str:
-    """How many measured anything, in what they differ and what is judged; empty where there is but
-    one."""
+    """The sessions that measured, their differences and the verdicts that rest on them; empty if
+    there is only one."""
     imported = [session for session in results.sessions if session.source]
     if imported:
         files = count(len(imported), "file")
@@ -90,47 +92,47 @@ def sentence(results: Results) -> str:
 
 
 def _measured(results: Results) -> str:
-    """The same of those that were measured here."""
+    """The same for the sessions that were not imported."""
     sessions = [session for session in results.sessions if not session.source]
     if len(sessions) < 2:
         return ""
     measuring = [session for session in results.measuring_sessions if not session.source]
-    changed = [
-        f"session {session.session + 1}{' (forced)' if session.forced else ''}: {'; '.join(found)}"
-        for session, found in rows(measuring)
-        if found
-    ]
-    words = f"Measured in {count(len(measuring), 'session')}"
+    changed = [_changed(session, parts) for session, parts in rows(measuring) if parts]
+    text = f"Measured in {count(len(measuring), 'session')}"
     if changed:
-        words += f". Changed in {', in '.join(changed)}."
+        text += f". Changed in {', in '.join(changed)}."
     else:
-        words += ", on the same machine and software." if len(measuring) > 1 else "."
+        text += ", on the same machine and software." if len(measuring) > 1 else "."
     if idle := len(sessions) - len(measuring):
-        words += f" {count(idle, 'more session')} measured nothing that counts."
+        text += f" {count(idle, 'more session')} measured nothing that counts."
     judged = [session for session in measuring if session.verdicts]
     if judged and results.comparisons:
         blocks = results.judging.blocks
         numbers = " and ".join(str(session.session + 1) for session in judged)
-        alone = (
+        basis = (
             f"session {numbers} alone, which has"
             if len(judged) == 1
             else f"{len(judged)} sessions ({numbers}), which have"
         )
-        words += f" Verdicts rest on {alone} {count(blocks, 'block')}"
+        text += f" Verdicts rest on {basis} {count(blocks, 'block')}"
         few = blocks < FEWEST_FOR_INTERVAL
-        words += ": too few for verdicts and for saying who is first." if few else "."
-    words += "".join(_only_in(results))
+        text += ": too few for verdicts and for saying who is first." if few else "."
+    text += "".join(_only_in(results))
     for info in results.sessions:
         if info.added:
-            words += (
-                f" Session {info.session + 1} added blocks to a study that had ended like this:"
-            )
-            words += f" {info.added}."
-    return words
+            text += f" Session {info.session + 1} added blocks to a study that had ended like this:"
+            text += f" {info.added}."
+    return text
+
+
+def _changed(session: SessionInfo, parts: list[str]) -> str:
+    forced = " (forced)" if session.forced else ""
+    return f"session {session.session + 1}{forced}: {'; '.join(parts)}"
 
 
 def _only_in(results: Results) -> Iterator[str]:
-    """Who was not measured in all sessions: figures beside others' are then of another time."""
+    """The alternatives that not all sessions measured: their figures are of another time than those
+    of others."""
     sessions: dict[Who, set[int]] = defaultdict(set)
     imported = {info.name for info in results.libraries if info.imported}
     for cell in results.cells:
@@ -138,11 +140,11 @@ def _only_in(results: Results) -> Iterator[str]:
             continue
         sessions[cell.who] |= {block.session for block in cell.blocks}
     everywhere = set[int]().union(*sessions.values())
-    for who, own in sessions.items():
-        if own and own < everywhere:
-            numbers = " and ".join(str(session + 1) for session in sorted(own))
+    for who, present in sessions.items():
+        if present and present < everywhere:
+            numbers = " and ".join(str(session + 1) for session in sorted(present))
             yield (
-                f" {who.label} was measured in session{'' if len(own) == 1 else 's'} {numbers}"
+                f" {who.label} was measured in session{'' if len(present) == 1 else 's'} {numbers}"
                 " alone: compare its fractions, which are of ceilings of the same blocks, not its"
                 " figures."
             )

@@ -19,7 +19,7 @@ _SIGNIFICANT = 4  # digits of a value that the page shows
 
 
 class Solution(msgspec.Struct, kw_only=True):
-    """The file: docs/applications.md."""
+    """The format of the file, see docs/applications.md."""
 
     schema: int
     rows: int
@@ -29,20 +29,20 @@ class Solution(msgspec.Struct, kw_only=True):
 
 
 def read(file: Path) -> Solution:
-    """UserError for a file that is none."""
+    """Reads the file. Raises UserError if it cannot, or if it is no solution."""
     try:
-        found = msgspec.json.decode(file.read_bytes(), type=Solution)
+        solution = msgspec.json.decode(file.read_bytes(), type=Solution)
     except OSError as error:
         raise UserError(f"{file} cannot be read: {error.strerror}") from None
     except msgspec.MsgspecError as error:
         raise UserError(f"{file} is no solution: {error}") from None
-    if found.schema != SCHEMA:
-        raise UserError(f"{file} is of schema {found.schema}, and this nearpeak reads {SCHEMA}")
-    return found
+    if solution.schema != SCHEMA:
+        raise UserError(f"{file} is of schema {solution.schema}, and this nearpeak reads {SCHEMA}")
+    return solution
 
 
 def check(target: Path) -> None:
-    """UserError for a name that says of no picture, or of one that cannot be drawn here."""
+    """Raises UserError if the suffix names no format, or one that cannot be drawn here."""
     if target.suffix not in (PAGE, *PICTURES):
         names = ", ".join((PAGE, *PICTURES))
         raise UserError(f"{target}: what it is to be follows from its end, one of {names}")
@@ -54,8 +54,10 @@ def check(target: Path) -> None:
 
 
 def draw(file: Path, target: Path) -> None:
-    """The solution as a map: a page that works offline, or a picture. UserError as of `read` and
-    `check`, and where the target cannot be written."""
+    """Draws the solution as a map: a page that works offline, or a picture.
+
+    Raises the UserErrors of `read` and `check`, and one if the target cannot be written.
+    """
     check(target)
     solution = read(file)
     if target.suffix == PAGE:
@@ -71,9 +73,13 @@ def _title(solution: Solution) -> str:
     return f"{solution.rows} x {solution.columns} cells"
 
 
+def _rounded(value: float) -> float:
+    return float(f"{value:.{_SIGNIFICANT}g}")
+
+
 def _page(solution: Solution) -> str:
     charts, script = templates.script("charts.js"), templates.script("solution.js")
-    values = [[float(f"{value:.{_SIGNIFICANT}g}") for value in row] for row in solution.values]
+    values = [list(map(_rounded, row)) for row in solution.values]
     return (
         templates.environment(_HERE)
         .get_template("solution.html.j2")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the terminal, the page and the exports all show besides figures, selected from `Results`.
+"""Selections from `Results` that the terminal, the page and the exports share, besides figures.
 
-How it is said stands in wording.py, what is told of each path in headlines.py.
+wording.py has their text, headlines.py the figures of each path.
 """
 
 from nearpeak.results.cells import is_defect
@@ -10,7 +10,7 @@ from nearpeak.results.results import Cell, CurveComparison, Flag, Results
 from nearpeak.statistics.verdicts import EQUIVALENT, FASTER, SLOWER, TWO_MODES, UNDECIDED, Word
 
 VERDICTS: tuple[Word, ...] = (FASTER, SLOWER, EQUIVALENT, UNDECIDED, TWO_MODES)
-FLAGS: dict[Flag, str] = {  # of cells: what each says
+FLAGS: dict[Flag, str] = {  # of cells, with their meaning
     "few launches": "fewer than 6 launches: a range instead of an interval",
     "mean": "another tool tells the means of its launches, and not their medians",
     "imprecise": "the interval, or the range of few launches, is wider than the aim",
@@ -32,9 +32,9 @@ def defects(results: Results) -> list[Cell]:
 
 
 def flags(results: Results) -> list[tuple[Flag, str]]:
-    """The flags that some cell has, and what each says."""
+    """The flags that any cell has, each with its meaning."""
     raised = {flag for cell in results.cells for flag in cell.flags}
-    return [(flag, words) for flag, words in FLAGS.items() if flag in raised]
+    return [(flag, meaning) for flag, meaning in FLAGS.items() if flag in raised]
 
 
 def judged_curves(results: Results) -> list[CurveComparison]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two tables of a study, from what was selected for them (headlines.py)."""
+"""The two tables of a study, from the figures that headlines.py selects."""
 
 from collections.abc import Iterable, Mapping
 from itertools import groupby
@@ -39,7 +39,7 @@ BOUND = (
     " worse than the bound. "
 )
 
-# What a method takes that no library can count on.
+# Requirements of methods that a library cannot meet.
 NEEDS = {
     "gpu": "holds the GPU between messages",
     "window": "knows all messages of a window in advance",
@@ -47,16 +47,19 @@ NEEDS = {
 
 
 def table_one(results: Results, rows: Iterable[Peak], folded: str = "") -> Table:
-    """What each path carries without MPI; `rows`, of the peaks of `results`, of one path stand
-    together.
+    """The rates that each path sustains without MPI.
 
-    `folded`: the summary that the page folds it under.
+    `rows`: peaks of `results`, grouped by path; `folded`: the summary of the folded table.
     """
     points = {
         (ceiling.place, ceiling.case): ceiling
         for ceiling in results.ceilings
         if ceiling.kind == "measured"
     }
+
+    def rows_of(peaks: Iterable[Peak]) -> list[Row]:
+        return [_peak(peak, points[peak.place, peak.case]) for peak in peaks]
+
     return Table(
         title=ONE,
         caption=(
@@ -78,7 +81,7 @@ def table_one(results: Results, rows: Iterable[Peak], folded: str = "") -> Table
             Column("fraction", "Measured", "% of theoretical"),
         ],
         groups=[
-            Rows(place.path, [_peak(row, points[row.place, row.case]) for row in mine])
+            Rows(place.path, rows_of(mine))
             for place, mine in groupby(rows, key=lambda row: row.place)
         ],
         empty="No ceiling was measured.",
@@ -97,9 +100,9 @@ def _peak(peak: Peak, best: CeilingPoint) -> Row:
     if best.fact:
         values["theoretical"] = Value("", "text", notes=("fact: not the ceiling of a benchmark",))
     elif peak.one_way:
-        known, counted = peak.theoretical_gbs, convention(peak)
-        notes = (counted,) if known and counted else ()
-        values["theoretical"] = Value(known or "not known", notes=notes)
+        theoretical, counted = peak.theoretical_gbs, convention(peak)
+        notes = (counted,) if theoretical and counted else ()
+        values["theoretical"] = Value(theoretical or "not known", notes=notes)
         if peak.of_theoretical is not None:
             remark = "check it" if peak.suspect else ""
             values["fraction"] = Value(peak.of_theoretical, "percent", remark=remark)
@@ -114,44 +117,45 @@ def _located(best: CeilingPoint) -> tuple[str, ...]:
 
 
 def _method_notes(best: CeilingPoint) -> tuple[str, ...]:
-    notes = [known] if (known := methods.WORDS.get(best.method)) else []
+    notes = [description] if (description := methods.WORDS.get(best.method)) else []
     if best.modes:
         paces = ", ".join(f"{number(mode.value)} in {percent(mode.share)} %" for mode in best.modes)
         notes.append(f"two paces: {paces} of its samples; the better one counts")
     if best.otherwise:
         notes.append(_uncertain(best))
     if best.attainable is not None:
-        words = " and ".join(NEEDS[need] for need in best.needs.get(best.method, ()))
+        requirements = " and ".join(NEEDS[need] for need in best.needs.get(best.method, ()))
         short = f", {BY_TRIALS}" if best.attainable.by_trials else ""
         method = methods.words(best.attainable.method)
         attained = f"{number(best.attainable.value)} ({method}{short})"
         notes.append(
-            f"this method {words}; a library can attain {attained}"
-            if words
+            f"this method {requirements}; a library can attain {attained}"
+            if requirements
             else f"a library can attain {attained}"
         )
     return tuple(notes)
 
 
 def _uncertain(best: CeilingPoint) -> str:
-    """That another method or pace may be the best one."""
-    words = "not certain which method or pace is best"
+    """A note that another method or mode may be the best one."""
+    prefix = "not certain which method or pace is best"
     if best.ci95 is not None:
-        return f"{words}: the interval covers all of them"
+        return f"{prefix}: the interval covers all of them"
     all_values = [value for values in (best.values, *best.otherwise) for value in values]
-    return f"{words}: they lie between {number(min(all_values))} and {number(max(all_values))}"
+    return f"{prefix}: they lie between {number(min(all_values))} and {number(max(all_values))}"
 
 
 def table_two(groups: list[Group], order: list[str], about: str = "", *, folded: str = "") -> Table:
-    """What each contender reaches at the size that is told, in the figures of `order`.
+    """The figures in `order` of each alternative, at the size of the headline.
 
-    `about`: what the caption says besides. `folded`: as of Table 1. Where a figure has one size in
-    all groups, its heading says it.
+    `about`: added to the caption; `folded`: as in Table 1. If a figure has the same size in all
+    groups, its heading has the size.
     """
-    known = {name: figure for group in groups for name, figure in group.figures.items()}
+    figures = {name: figure for group in groups for name, figure in group.figures.items()}
     # Times first, as everywhere in the field.
     present = sorted(
-        (name for name in order if name in known), key=lambda name: known[name].better != "lower"
+        (name for name in order if name in figures),
+        key=lambda name: figures[name].better != "lower",
     )
     return Table(
         title=TWO,
@@ -174,13 +178,13 @@ def table_two(groups: list[Group], order: list[str], about: str = "", *, folded:
 
 
 def too_wide(figures: int) -> Table:
-    """In its place, where families have the same in tables of their own."""
-    words = f"Table 2 would have {figures} figures side by side: the families below have them all."
-    return Table(title=TWO, caption="", head="", columns=[], empty=words)
+    """The substitute for Table 2 if the tables of the families have the same figures."""
+    text = f"Table 2 would have {figures} figures side by side: the families below have them all."
+    return Table(title=TWO, caption="", head="", columns=[], empty=text)
 
 
 def has_bound(group: Group) -> bool:
-    """Whether one of its figures is held against a bound that follows from ceilings."""
+    """True if the reference of any figure is a bound derived from ceilings."""
     return _has(group, "bound")
 
 
@@ -210,8 +214,8 @@ def _columns(groups: list[Group], name: str) -> list[Column]:
 
 
 def _overlap(group: Group, name: str) -> bool:
-    found = (row.reached.get(name) for row in group.rows)
-    return any(cell is not None and cell.overlap is not None for cell in found)
+    cells = (row.reached.get(name) for row in group.rows)
+    return any(cell is not None and cell.overlap is not None for cell in cells)
 
 
 def _ceiling(group: Group, name: str) -> Reference | None:
@@ -220,29 +224,29 @@ def _ceiling(group: Group, name: str) -> Reference | None:
 
 def _rows(group: Group, order: list[str]) -> list[Row]:
     figures = {name: group.figures[name] for name in order if name in group.figures}
-    found = []
+    rows = []
     for row in group.rows:
         values: dict[str, Value] = {}
         for name in figures:
             if name in row.reached or not row.guest:
                 values |= _reached(name, row.reached.get(name))
-        found.append(Row(row.label, values))
+        rows.append(Row(row.label, values))
     ceilings = {name: figure.ceiling for name, figure in figures.items() if figure.ceiling}
     for head in ("ceiling", "bound"):
         mine = {
             name: ceiling for name, ceiling in ceilings.items() if names.reference(ceiling) == head
         }
         if mine:
-            found.append(Row(head, _points(mine), ceiling=True))
+            rows.append(Row(head, _points(mine), ceiling=True))
     attainable = {name: figure.attainable for name, figure in figures.items() if figure.attainable}
     if attainable:
         short = {
             name: (BY_TRIALS,) if point.by_trials else () for name, point in attainable.items()
         }
-        found.append(Row("attainable", _points(attainable, short, sized=False), ceiling=True))
+        rows.append(Row("attainable", _points(attainable, short, sized=False), ceiling=True))
     plateaus = {name: figure.plateau for name, figure in figures.items() if figure.plateau}
     if plateaus:
-        at = {
+        plateau_notes = {
             name: tuple(
                 filter(
                     None,
@@ -256,12 +260,12 @@ def _rows(group: Group, order: list[str]) -> list[Row]:
             )
             for name, plateau in plateaus.items()
         }
-        found.append(Row("plateau", _points(plateaus, at), ceiling=True))
-    return found
+        rows.append(Row("plateau", _points(plateaus, plateau_notes), ceiling=True))
+    return rows
 
 
 def _below(cell: Cell) -> tuple[str, ...]:
-    """What stands below its fraction."""
+    """The notes below the fraction of a cell."""
     if cell.no_fraction:
         return (NO_COMMON_BLOCK,)
     attainable = cell.fraction_attainable
@@ -273,7 +277,7 @@ def _reached(name: str, cell: Cell | None) -> dict[str, Value]:
         return {f"{name} value": Value(None)}
     if cell.median is None:
         return {f"{name} value": Value(names.status(cell), "text", tone="bad")}
-    found = {
+    values = {
         f"{name} value": Value(
             cell.median,
             ci95=cell.ci95,
@@ -296,11 +300,11 @@ def _reached(name: str, cell: Cell | None) -> dict[str, Value]:
     }
     if cell.overlap is not None:
         hidden = cell.overlap.hidden
-        found[f"{name} overlap"] = Value(
+        values[f"{name} overlap"] = Value(
             hidden.value, "percent", ci95=hidden.ci95, range=hidden.range
         )
     if part := cell.of_plateau:
-        found[f"{name} plateau"] = Value(
+        values[f"{name} plateau"] = Value(
             part.fraction,
             "percent",
             ci95=part.ci95,
@@ -308,20 +312,22 @@ def _reached(name: str, cell: Cell | None) -> dict[str, Value]:
             few="blocks",
             blocks=part.blocks,
         )
-    return found
+    return values
 
 
 def _points(
     points: Mapping[str, Reference],
-    at: Mapping[str, tuple[str, ...]] | None = None,
+    notes_of: Mapping[str, tuple[str, ...]] | None = None,
     *,
     sized: bool = True,
 ) -> dict[str, Value]:
-    """Values of a ceiling; `at`: what is told below each; `sized`: the size in a column too."""
-    found: dict[str, Value] = {}
+    """The values of a reference row; `notes_of`: the notes below each; `sized`: with a size."""
+    values: dict[str, Value] = {}
     for name, point in points.items():
-        notes = at[name] if at else ()
-        found[f"{name} value"] = Value(point.value, ci95=point.ci95, range=point.range, notes=notes)
+        notes = notes_of[name] if notes_of else ()
+        values[f"{name} value"] = Value(
+            point.value, ci95=point.ci95, range=point.range, notes=notes
+        )
         if sized:
-            found[f"{name} size"] = Value(point.x, "size")
-    return found
+            values[f"{name} size"] = Value(point.x, "size")
+    return values

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the templates of pages are read: all text escaped, figures in one way, own scripts alone."""
+"""The environment of page templates: escapes all text and formats figures uniformly."""
 
 import base64
 import functools
@@ -21,7 +21,7 @@ _HERE = Path(__file__).parent
 
 @functools.cache
 def environment(folder: Path) -> jinja2.Environment:
-    """For the templates in a folder, each compiled once; a name that nobody gave is an error."""
+    """The environment of the templates in a folder; an undefined name is an error."""
     made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder),
         autoescape=True,
@@ -44,27 +44,27 @@ def environment(folder: Path) -> jinja2.Environment:
     return made
 
 
-def marked(words: str) -> Markup:
-    """Words with what stands between backticks as code."""
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(words))))
+def marked(text: str) -> Markup:
+    """Escapes a text; what stands between backticks becomes code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
-def cpus(found: list[int]) -> str:
+def cpus(numbers: list[int]) -> str:
     """`CPU 3`, `CPUs 0-31,64-95`, `no CPUs`."""
-    if not found:
+    if not numbers:
         return "no CPUs"
-    return f"CPU{'s' if len(found) > 1 else ''} {format_list(found)}"
+    return f"CPU{'s' if len(numbers) > 1 else ''} {format_list(numbers)}"
 
 
 def moment(written: str) -> str:
-    """`2026-11-22 13:22 UTC`, of an instant as records have it; what is none stays as it is."""
+    """`2026-11-22 13:22 UTC` from an instant of a record; returns other texts unmodified."""
     try:
-        at = datetime.fromisoformat(written.replace("Z", "+00:00"))
+        instant = datetime.fromisoformat(written.replace("Z", "+00:00"))
     except ValueError:
         return written
-    if at.tzinfo is None:
+    if instant.tzinfo is None:
         return written
-    return f"{at.astimezone(timezone.utc):%Y-%m-%d %H:%M} UTC"
+    return f"{instant.astimezone(timezone.utc):%Y-%m-%d %H:%M} UTC"
 
 
 def script(name: str) -> Markup:
@@ -73,7 +73,7 @@ def script(name: str) -> Markup:
 
 
 def css() -> Markup:
-    """How every page looks."""
+    """The style sheet of every page."""
     return Markup(palette() + (_HERE / "report.css").read_text(encoding="utf-8"))
 
 

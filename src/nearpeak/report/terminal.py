@@ -4,6 +4,7 @@
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
 
 from rich.table import Table
@@ -43,7 +44,7 @@ _STYLES: dict[Tone, str] = {"bad": "bold red", "note": "yellow", "good": "green"
 
 
 def print_groups(section: Section, console: PlainConsole) -> None:
-    """A table, each of its groups under a heading."""
+    """Prints a table, with each group under a heading, and its caption."""
     _print_groups(section, console)
     console.print(_text(section.caption, "dim"))
 
@@ -64,7 +65,7 @@ def print_summary(
 ) -> None:
     """Prints the summary of `results`; `page` is the report that it points to, if one was written.
 
-    `machines`: those whose published figures stand beside the study's; `study`: its folder.
+    `machines`: those whose published figures are compared with the study's; `study`: its folder.
 
     Never narrower than 80 columns: a line that wraps is better than a figure cut off.
     """
@@ -76,10 +77,10 @@ def print_summary(
         console.print(_text(text, _STYLES["bad"]))
     _print_links(results, console)
     console.print()
-    found = groups(results)
+    table_groups = groups(results)
     for sentence in advice(results):
         console.print(_text(sentence))
-    for group in found:
+    for group in table_groups:
         if group.place.pair:
             continue  # a matrix on the page, a line here
         console.print()
@@ -90,7 +91,7 @@ def print_summary(
     _print_applications(results, console)
     _print_imported(results, console)
     console.print()
-    for line in _notes(results, found):
+    for line in _notes(results, table_groups):
         console.print(line)
     for machine in machines:
         _print_beside(results, machine, console)
@@ -102,18 +103,18 @@ def print_summary(
 
 
 def _text(text: str, style: str = "") -> Text:
-    """Text that is printed as it is: names from outside are no markup."""
+    """Text that is printed unmodified: names from outside are no markup."""
     return Text(printable(text), style=style)
 
 
 def _study(results: Results) -> str:
     failed = f"; {count(len(results.failures), 'launch')} failed" if results.failures else ""
-    what = wording.subject(results)
-    return f"{what[0].upper()}{what[1:]}: {wording.ending(results)}{failed}"
+    subject = wording.subject(results)
+    return f"{subject[0].upper()}{subject[1:]}: {wording.ending(results)}{failed}"
 
 
 def _print_links(results: Results, console: PlainConsole) -> None:
-    """What the picture of the machine says on the page: a row for each path."""
+    """Prints the figures of the machine's diagram as a table: a row for each path."""
     rows = summed(measured(results))
     if not rows:
         return
@@ -123,25 +124,25 @@ def _print_links(results: Results, console: PlainConsole) -> None:
     table.add_column(overflow="fold")
     table.add_column(no_wrap=True)  # "inside NUMA node 0" is no place without its number
     table.add_column(justify="right", no_wrap=True)
-    whole = max(len(row.figures) for row in rows) <= console.width - 52  # so that names fold
-    table.add_column(overflow="fold", no_wrap=whole)
+    fits = max(len(row.figures) for row in rows) <= console.width - 52  # so that names fold
+    table.add_column(overflow="fold", no_wrap=fits)
     table.add_column(justify="right", no_wrap=True)
     for row in rows:
-        name, at = _text(f"{row.name}:"), _text(size(row.size_bytes))
-        table.add_row(name, _text(row.ends), at, _text(row.figures), _text(row.share))
+        name, message_size = _text(f"{row.name}:"), _text(size(row.size_bytes))
+        table.add_row(name, _text(row.ends), message_size, _text(row.figures), _text(row.share))
     console.print()
     console.print(table)
-    said = (
+    caption = (
         "Rate in one direction at this size: the best library, and its fraction of the ceiling (the"
         " median over blocks, which may differ from the ratio of both figures)"
     )
     if any(row.path.transport == "local" for row in rows):
-        said += "; of memory, what a copy moves, with each byte counted once"
-    console.print(_text(said, "dim"))
+        caption += "; of memory, what a copy moves, with each byte counted once"
+    console.print(_text(caption, "dim"))
 
 
 def _print_table(section: Section, console: PlainConsole) -> None:
-    """A table without title and caption; one that is too wide in parts below each other."""
+    """Prints a table without title and caption; splits one that is too wide."""
     for columns in _fitting(section, console):
         console.print(_table(section, columns))
 
@@ -176,14 +177,18 @@ def _table(section: Section, columns: Sequence[Column]) -> Table:
 
 
 def _headings(columns: Sequence[Column]) -> list[Text]:
-    """What stands over each column, on as many lines as some column needs."""
+    """The headings of the columns, on as many lines as any column needs."""
     spans = ["", *(column.over for column in columns)]
-    words = [
+    headings = [
         ("" if column.over == before else column.over, column.title, column.unit)
         for before, column in zip(spans, columns, strict=False)
     ]
-    used = [line for line in range(3) if any(each[line] for each in words)]
-    return [Text("\n").join(_text(each[line]) for line in used) for each in words]
+    used = [line for line in range(3) if any(map(itemgetter(line), headings))]
+
+    def joined(heading: Sequence[str]) -> Text:
+        return Text("\n").join(_text(heading[line]) for line in used)
+
+    return list(map(joined, headings))
 
 
 def _add_column(table: Table, column: Column, heading: Text) -> None:
@@ -196,7 +201,7 @@ def _add_column(table: Table, column: Column, heading: Text) -> None:
 
 
 def _value(value: Value) -> Text:
-    """A value, and what stands below it, without small print."""
+    """A value with the notes below it, without small print."""
     lines = [
         f"{value.text}{'!' if value.tone == 'bad' and value.remark else ''}",
         value.span,
@@ -207,13 +212,13 @@ def _value(value: Value) -> Text:
 
 
 def _print_families(results: Results, console: PlainConsole) -> None:
-    """Of each family how near its operations come, by place and library, and what failed."""
+    """Prints the sentences of each family: fractions by place and library, and failures."""
     for family in families(results):
         console.print()
         console.print(_text(family.title, "bold"))
         for sentence in family.sentences[:_SHOWN]:
             console.print(_text(f"  {sentence}"))
-        for line in _more(len(family.sentences)):
+        for line in _remainder(len(family.sentences)):
             console.print(line)
 
 
@@ -222,88 +227,88 @@ def _print_applications(results: Results, console: PlainConsole) -> None:
         _print_groups(section.table, console, section.name)
         for sentence in section.sentences[:_SHOWN]:
             console.print(_text(f"  {sentence}"))
-        for line in _more(len(section.sentences)):
+        for line in _remainder(len(section.sentences)):
             console.print(line)
 
 
-def _notes(results: Results, found: list[Group]) -> Iterator[Text]:
+def _notes(results: Results, table_groups: list[Group]) -> Iterator[Text]:
     yield _text(
         "Headings have the message size of the figures below. Ceiling: what the path carries"
         f" without MPI at that size. {tables.PLATEAU} [a, b]: 95 % interval. {PAIRED}",
         "dim",
     )
-    if any(map(tables.has_bound, found)):
+    if any(map(tables.has_bound, table_groups)):
         yield _text(tables.BOUND.strip(), "dim")
     if text := wording.windows(results):
         yield _text(text, "dim")
     for about in (wording.cached_plateaus, wording.cached_ceilings, wording.low_plateaus):
-        if text := about(found):
+        if text := about(table_groups):
             yield _text(text, "dim")
-    with_cells = {group.place for group in found}
-    for headline in wording.headlines(results, found):
+    with_cells = {group.place for group in table_groups}
+    for headline in wording.headlines(results, table_groups):
         measured = headline.place in with_cells
-        told = [headline.first, headline.modes] if measured else headline.sentences
-        for text in [*told, *headline.why]:
+        sentences = [headline.first, headline.modes] if measured else headline.sentences
+        for text in [*sentences, *headline.why]:
             if text:
                 yield Text.assemble(_text(headline.place.path, "bold"), ": ", _text(text))
-    for told in (gpu_memory.sentences(results), pairs.sentences(results)):
-        yield from map(_text, told[:_SHOWN])
-        yield from _more(len(told))
+    for sentences in (gpu_memory.sentences(results), pairs.sentences(results)):
+        yield from map(_text, sentences[:_SHOWN])
+        yield from _remainder(len(sentences))
     yield from _findings(results)
 
 
 def _findings(results: Results) -> Iterator[Text]:
-    found = wording.stands_out(results)
-    if not found:
+    notable = wording.stands_out(results)
+    if not notable:
         return
     yield _text(
         "What stands out (the largest certain losses first, what is no certain loss last):", "bold"
     )
-    for finding in found[:_FINDINGS]:
-        told = findings.sentence(finding), findings.lost(finding), findings.advised(finding)
-        yield _text(f"  {' '.join(filter(None, told))}")
-    yield from _more(len(found), _FINDINGS)
+    for finding in notable[:_FINDINGS]:
+        parts = findings.sentence(finding), findings.lost(finding), findings.advised(finding)
+        yield _text(f"  {' '.join(filter(None, parts))}")
+    yield from _remainder(len(notable), _FINDINGS)
 
 
-def _more(count: int, shown: int = _SHOWN) -> Iterator[Text]:
+def _remainder(count: int, shown: int = _SHOWN) -> Iterator[Text]:
     if count > shown:
         yield _text(f"  and {count - shown} more: see the report", "dim")
 
 
 def _print_imported(results: Results, console: PlainConsole) -> None:
-    found = imported.table(results)
-    if found.groups:
+    section = imported.table(results)
+    if section.groups:
         console.print()
-        console.print(_text(found.title, "bold"))
-        print_groups(found, console)
+        console.print(_text(section.title, "bold"))
+        print_groups(section, console)
 
 
 def _print_left_out(results: Results, console: PlainConsole) -> None:
-    found = left_out.table(results)
-    if found.groups:
+    section = left_out.table(results)
+    if section.groups:
         console.print()
-        console.print(_text(found.title, "bold"))
-        _print_table(found, console)
-        console.print(_text(found.caption, "dim"))
+        console.print(_text(section.title, "bold"))
+        _print_table(section, console)
+        console.print(_text(section.caption, "dim"))
 
 
 def _print_notice(notice: Notice, console: PlainConsole) -> None:
-    """A notice, and the first of its particulars."""
+    """Prints a notice and its first details."""
     text = f"{notice.text} {notice.command}".rstrip()
     console.print(_text(text, _STYLES[notice.tone]))
     for item in notice.items[:_SHOWN]:
         console.print(_text(f"  {textwrap.shorten(item, _LONGEST)}"))
-    for line in _more(len(notice.items)):
+    for line in _remainder(len(notice.items)):
         console.print(line)
 
 
 def _print_beside(results: Results, machine: Published, console: PlainConsole) -> None:
-    """Both tables of a study beside those of one published machine."""
-    found = beside(results, machine)
+    """Prints both tables of a study next to those of one published machine."""
+    comparison = beside(results, machine)
     console.print()
     console.print(_text(f"Beside {machine.id}", "bold"))
-    for section in beside_tables(found):
+    for section in beside_tables(comparison):
         _print_table(section, console)
-    for line in lines(found):
+    for line in lines(comparison):
         console.print(_text(line, "dim"))
     console.print()

@@ -2,7 +2,7 @@
 """The verdicts on each curve, as tables."""
 
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import groupby, starmap
 
 from nearpeak.numbers import count
 from nearpeak.report.sections import Column, Row, Rows, Table, Tone, Value
@@ -13,13 +13,12 @@ from nearpeak.results.results import CurveComparison, Judging, Results
 from nearpeak.statistics.verdicts import FASTER, SLOWER, TWO_MODES, UNDECIDED
 
 _TONES: dict[str, Tone] = {FASTER: "good", SLOWER: "bad"}
-Numbered = tuple[
-    int, CurveComparison
-]  # its place in `judged_curves`: the page finds its sizes by it
+# With its index in `judged_curves`, by which the page finds its sizes.
+Numbered = tuple[int, CurveComparison]
 
 
 def tables(results: Results) -> list[Table]:
-    """The default curves, folded where nothing is decided, then the others, which are folded."""
+    """The tables of the default curves, folded if nothing is decided, and of the others, folded."""
     others = _rows(results, default=False)
     return [
         *main(results),
@@ -28,7 +27,7 @@ def tables(results: Results) -> list[Table]:
 
 
 def main(results: Results) -> list[Table]:
-    """That of the default curves; none where there is no row."""
+    """The table of the default curves; an empty list if it has no rows."""
     rows = _rows(results, default=True)
     if not rows:
         return []
@@ -62,7 +61,7 @@ def _table(results: Results, rows: Sequence[Numbered], folded: str) -> Table:
             Column("ratio", "Ratio", "second to first"),
         ],
         groups=[
-            Rows(place.path, [_row(*change) for change in mine])
+            Rows(place.path, list(starmap(_row, mine)))
             for place, mine in groupby(rows, key=lambda row: row[1].place)
         ],
         folded=folded,
@@ -70,7 +69,7 @@ def _table(results: Results, rows: Sequence[Numbered], folded: str) -> Table:
 
 
 def judged_words(judging: Judging) -> str:
-    """Which pairs too few blocks leave undecided, and how many blocks they need; none: empty."""
+    """The pairs undecided for lack of blocks, and the blocks needed; empty if there are none."""
     if not judging.left_out:
         return ""
     left_out = [
@@ -83,12 +82,12 @@ def judged_words(judging: Judging) -> str:
     )
 
 
-def _row(number: int, whole: CurveComparison) -> Row:
+def _row(number: int, comparison: CurveComparison) -> Row:
     values: dict[str, Value] = {
-        "benchmark": Value(whole.curve.figure, "text", detail=names.detail(whole.curve)),
-        "verdict": Value(whole.verdict, "text", tone=_TONES.get(whole.verdict, "")),
-        "p": Value(whole.p_adjusted, "probability"),
-        "ratio": Value(whole.ratio, ci95=whole.ci95),
-        **{word: Value(whole.counts.get(word, 0), "count") for word in VERDICTS},
+        "benchmark": Value(comparison.curve.figure, "text", detail=names.detail(comparison.curve)),
+        "verdict": Value(comparison.verdict, "text", tone=_TONES.get(comparison.verdict, "")),
+        "p": Value(comparison.p_adjusted, "probability"),
+        "ratio": Value(comparison.ratio, ci95=comparison.ci95),
+        **{word: Value(comparison.counts.get(word, 0), "count") for word in VERDICTS},
     }
-    return Row(whole.second.label, values, f"against {whole.first.label}", opens=number)
+    return Row(comparison.second.label, values, f"against {comparison.first.label}", opens=number)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What applications of a study would take with the messages of another library."""
+"""The predicted times of a study's applications with the messages of another library."""
 
 from collections import defaultdict
 
@@ -13,10 +13,10 @@ from nearpeak.terms.identity import Place
 
 
 def what_if(results: Results, name: str, label: str) -> Table:
-    """A row for each problem of application `name` that another library was measured in, with the
-    iteration's time there, and the same with the messages of the library that is called `label`.
+    """A row for each problem of application `name` measured with another library: the time of an
+    iteration, and the predicted time with the messages of library `label`.
 
-    UserError where the study has no such application, library, or messages of it.
+    Raises UserError if the study has no such application, library, or messages of it.
     """
     mine = [
         application
@@ -24,11 +24,11 @@ def what_if(results: Results, name: str, label: str) -> Table:
         if application.cell.case.benchmark == name
     ]
     if not mine:
-        there = dict.fromkeys(
+        names = dict.fromkeys(
             application.cell.case.benchmark for application in results.applications
         )
-        raise UserError(f"the study has no application {name!r}{closest(name, there)}")
-    known = {benchmark.name: benchmark for benchmark in results.benchmarks}
+        raise UserError(f"the study has no application {name!r}{closest(name, names)}")
+    benchmarks = {benchmark.name: benchmark for benchmark in results.benchmarks}
     labels = dict.fromkeys(cell.who.label for cell in results.cells)
     if label not in labels:
         raise UserError(
@@ -36,10 +36,10 @@ def what_if(results: Results, name: str, label: str) -> Table:
         )
     groups: dict[tuple[Place, str], list[Row]] = defaultdict(list)
     for application in mine:
-        where = application.cell.place, problem_size(application, known[name])
-        for found in application.what_if:
-            if found.who.label == label:
-                groups[where].append(_row(application, known[name], found))
+        problem = application.cell.place, problem_size(application, benchmarks[name])
+        for prediction in application.what_if:
+            if prediction.who.label == label:
+                groups[problem].append(_row(application, benchmarks[name], prediction))
     if not groups:
         raise UserError(
             f"--what-if {label}: the study cannot predict {name}. It needs a problem that waits for"
@@ -71,14 +71,14 @@ def what_if(results: Results, name: str, label: str) -> Table:
     )
 
 
-def _row(application: Application, benchmark: Benchmark, found: WhatIf) -> Row:
+def _row(application: Application, benchmark: Benchmark, prediction: WhatIf) -> Row:
     cell = application.cell
     return Row(
         f"{cell.who.label} {way(application, benchmark)}".rstrip(),
         {
             "time": Value(cell.median, ci95=cell.ci95, range=cell.range),
             "messages": Value(application.messages_us),
-            "predicted": Value(found.value, range=found.range, few="blocks"),
-            "measured": Value(found.measured),
+            "predicted": Value(prediction.value, range=prediction.range, few="blocks"),
+            "measured": Value(prediction.measured),
         },
     )

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sentences that terminal and page share. What they are about is chosen elsewhere
-(headlines.py, results/order.py); nothing is judged here."""
+"""The sentences that the terminal and the page share.
+
+headlines.py and results/order.py select their subjects; nothing is judged here.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -31,85 +33,90 @@ from nearpeak.terms.buffers import needs_gpu
 from nearpeak.terms.identity import Place
 from nearpeak.terms.subjects import one_way
 
-MOST_WHY = 3  # findings about messages of a path that are told with its figures
+MOST_WHY = 3  # findings about messages of a path that are printed with its figures
 
 
 @dataclass(frozen=True)
-class PathWords:
-    """What is told of one path."""
+class PathSummary:
+    """The summary of one path."""
 
     place: Place
-    sentences: list[str]  # one for each library; of a path without any, what is known of it
-    first: str = ""  # who is first in what, where that can be told
+    sentences: list[str]  # one for each library; for a path without any, its ceilings or failures
+    first: str = ""  # the best library in each figure, if the order is known
     modes: str = ""  # the figures that have two modes
-    why: list[str] = field(default_factory=list)  # what its messages do, and what to do about it
+    why: list[str] = field(default_factory=list)  # findings about its messages, with advice
 
 
-def headlines(results: Results, found: list[Group]) -> list[PathWords]:
-    """Of each path; those of all pairs have their own summary (report/pairs.py)."""
-    return [
-        _headline(results, place, [group for group in found if group.place == place])
-        for place in places(results)
-        if not place.pair
-    ]
+def headlines(results: Results, groups: list[Group]) -> list[PathSummary]:
+    """The summary of each path; report/pairs.py summarises studies of all pairs."""
+    return [_summary(results, place, groups) for place in places(results) if not place.pair]
 
 
-def _headline(results: Results, place: Place, mine: list[Group]) -> PathWords:
+def _summary(results: Results, place: Place, groups: list[Group]) -> PathSummary:
+    mine = [group for group in groups if group.place == place]
     if not mine:
-        return PathWords(place, [_others(results, place) or _ceiling_alone(results, place)])
-    told = [(group, name) for group in mine for name in _told(results, group)]
+        return PathSummary(place, [_others(results, place) or _ceiling_alone(results, place)])
+    figures = [(group, name) for group in mine for name in _main_figures(results, group)]
     sentences = []
     for label in dict.fromkeys(row.label for group in mine for row in group.rows):
         parts = [
             _figure_words(group.figures[name], row.reached[name])
-            for group, name in told
+            for group, name in figures
             for row in group.rows
             if row.label == label and name in row.reached
         ]
         if parts:
             sentences.append(f"{label}: {'; '.join(parts)}.")
-    first = _first_words([group.figures[name] for group, name in told])
-    two = "".join(modes(mode) for mode in results.modes if mode.place == place)
+    first = _first_words([group.figures[name] for group, name in figures])
+    bimodal = "".join(modes(mode) for mode in results.modes if mode.place == place)
     measured = sentences or ["Nothing was measured: see the failures."]
-    return PathWords(place, measured, first, two, _why(results, place))
+    return PathSummary(place, measured, first, bimodal, _explanations(results, place))
 
 
-def _why(results: Results, place: Place) -> list[str]:
-    """What messages of the path were seen to do, and what to do about it."""
-    return [f"{sentence(found)} {advised(found)}" for found in _of_messages(results, place)]
+def _explanations(results: Results, place: Place) -> list[str]:
+    """The findings about messages of the path, each with its advice."""
+    return [
+        f"{sentence(finding)} {advised(finding)}" for finding in _message_findings(results, place)
+    ]
 
 
-def _of_messages(results: Results, place: Place) -> list[Finding]:
-    """Findings about single messages of a path: the first ones."""
+def _message_findings(results: Results, place: Place) -> list[Finding]:
+    """The first findings about single messages of a path."""
     return [
         finding
         for finding in results.findings
-        if finding.place == place and any(fact.of == "part" for fact in finding.facts)
+        if finding.place == place and _is_about_messages(finding)
     ][:MOST_WHY]
 
 
+def _is_about_messages(finding: Finding) -> bool:
+    return any(fact.of == "part" for fact in finding.facts)
+
+
 def stands_out(results: Results) -> list[Finding]:
-    """All findings but those that are told with the figures of their path."""
-    told = [
+    """All findings except those printed with the figures of their path."""
+    printed = [
         finding
         for place in places(results)
         if not place.pair
-        for finding in _of_messages(results, place)
+        for finding in _message_findings(results, place)
     ]
-    return [finding for finding in results.findings if finding not in told]
+    return [finding for finding in results.findings if finding not in printed]
 
 
 def _others(results: Results, place: Place) -> str:
-    """What was measured there that only the families' sections tell; empty: nothing."""
+    """The figures that only the sections of the families show; empty if there are none."""
     names = dict.fromkeys(cell.case.figure for cell in results.cells if cell.place == place)
     apps = (application.cell for application in results.applications)
     names |= dict.fromkeys(cell.case.benchmark for cell in apps if cell.place == place)
     return f"Measured here, shown in the sections below: {', '.join(names)}." if names else ""
 
 
-def _told(results: Results, group: Group) -> list[str]:
-    """The figures of a group that stand for it: the time of a message and the rate one way; where
-    it has neither, those with a ceiling, else all."""
+def _main_figures(results: Results, group: Group) -> list[str]:
+    """The figures that represent a group: the time of a message and the one-way rate.
+
+    If it has neither, those with a ceiling, else all.
+    """
     one_way_ = one_way(results.benchmarks)
     usual = [
         name
@@ -128,61 +135,57 @@ def _told(results: Results, group: Group) -> list[str]:
 
 def _figure_words(figure: Headline, cell: Cell) -> str:
     """`bw 4 MiB 5.00 GB/s (4.80 to 5.30), 13.0 % of the ceiling's plateau 46.0 GB/s`."""
-    what = f"{case(figure.case)} {size(cell.case.x)}"
+    label = f"{case(figure.case)} {size(cell.case.x)}"
     if cell.median is None:
-        return f"{what} {status(cell)}"
-    words = f"{what} {number(cell.median)} {unit(cell.unit)}"
+        return f"{label} {status(cell)}"
+    text = f"{label} {number(cell.median)} {unit(cell.unit)}"
     if span := within(cell.ci95, cell.range):
-        words += f" ({span})"
+        text += f" ({span})"
     if loss := loses(cell):
-        words += f", {loss}"
+        text += f", {loss}"
     if is_defect(cell):
         name = reference(cell.ceiling)
-        return f"{words}, above the {name}: the {name} is wrong there"
+        return f"{text}, above the {name}: the {name} is wrong there"
     plateau = figure.plateau
     if cell.of_plateau is not None and plateau is not None:
-        cached = f", {where}" if (where := in_cache(plateau)) else ""
-        at = "of several sizes" if figure.plateau_of_several else size(plateau.x)
-        own = ""
+        cached = f", {cache}" if (cache := in_cache(plateau)) else ""
+        plateau_size = "of several sizes" if figure.plateau_of_several else size(plateau.x)
+        at_same_size = ""
         if cell.fraction is not None and plateau.x != cell.case.x:
-            own = f"{percent(cell.fraction)} % of the ceiling at this size, "
+            at_same_size = f"{percent(cell.fraction)} % of the ceiling at this size, "
         return (
-            f"{words}, {own}{percent(cell.of_plateau.fraction)} % of the ceiling's plateau"
-            f" {number(plateau.value)} {unit(figure.unit)} ({at}{cached})"
+            f"{text}, {at_same_size}{percent(cell.of_plateau.fraction)} % of the ceiling's plateau"
+            f" {number(plateau.value)} {unit(figure.unit)} ({plateau_size}{cached})"
         )
     if cell.ceiling is not None and cell.ceiling.kind == "bound":
-        return f"{words}, bound {number(cell.ceiling.value)} {unit(cell.unit)}"
+        return f"{text}, bound {number(cell.ceiling.value)} {unit(cell.unit)}"
     if cell.overlap is not None:
-        return f"{what} {share(cell.overlap.hidden)}"
+        return f"{label} {share(cell.overlap.hidden)}"
     if cell.fraction is not None:
-        return f"{words}, {percent(cell.fraction)} % of the {reference(cell.ceiling)}"
-    return words
+        return f"{text}, {percent(cell.fraction)} % of the {reference(cell.ceiling)}"
+    return text
 
 
 def _first_words(figures: list[Headline]) -> str:
-    """`First: openmpi in latency; mpich (tied with openmpi) in bw.`: where that can be told."""
-    where: dict[str, list[str]] = defaultdict(list)
+    """`First: openmpi in latency; mpich (tied with openmpi) in bw.`; empty if no order is known."""
+    cases_by_label: dict[str, list[str]] = defaultdict(list)
     for figure in figures:
         if figure.standing in ("first", "tie", "undecided"):
-            where[best_words(figure)].append(case(figure.case))
-    parts = [f"{who} in {', '.join(cases)}" for who, cases in where.items()]
+            cases_by_label[best_words(figure)].append(case(figure.case))
+    parts = [f"{label} in {', '.join(cases)}" for label, cases in cases_by_label.items()]
     return f"First: {'; '.join(parts)}." if parts else ""
 
 
 def best_words(headline: Headline) -> str:
-    """`mpich`; `mpich (tied with openmpi)` where they are equivalent: who is best, empty where
-    nobody is."""
-    who = headline.best.label if headline.best else ""
-    how = "tied with" if headline.standing == "tie" else "no proven difference from"
-    parts = [
-        f"{words} {' and '.join(owner.label for owner in owners)}"
-        for words, owners in (
-            (how, [owner for owner in headline.tied if owner not in headline.unjudged]),
-            ("not judged against", headline.unjudged),
-        )
-        if owners
-    ]
-    return f"{who} ({', '.join(parts)})" if parts else who
+    """The best library: `mpich`; `mpich (tied with openmpi)` if they are equivalent; empty if none
+    is known."""
+    best = headline.best.label if headline.best else ""
+    relation = "tied with" if headline.standing == "tie" else "no proven difference from"
+    tied = [who.label for who in headline.tied if who not in headline.unjudged]
+    unjudged = [who.label for who in headline.unjudged]
+    parts = [f"{relation} {' and '.join(tied)}"] if tied else []
+    parts += [f"not judged against {' and '.join(unjudged)}"] if unjudged else []
+    return f"{best} ({', '.join(parts)})" if parts else best
 
 
 def _ceiling_alone(results: Results, place: Place) -> str:
@@ -200,12 +203,12 @@ def _ceiling_alone(results: Results, place: Place) -> str:
 
 
 def _counting(best: Peak) -> str:
-    how = counted(best.case, best.value)
-    return f" ({how})" if how else ""
+    counting = counted(best.case, best.value)
+    return f" ({counting})" if counting else ""
 
 
 def health(peak: Peak) -> str:
-    """A path that carries less than it should."""
+    """The advice to check a path whose rate is too low for its hardware."""
     case = peak.case
     counted = convention(peak)
     return (
@@ -217,29 +220,29 @@ def health(peak: Peak) -> str:
 
 
 def convention(peak: Peak) -> str:
-    """How the theoretical rate counts where that could be taken otherwise."""
+    """The convention by which the theoretical rate counts; empty if it is obvious."""
     if peak.place.shared:
         return "half of the memory's rate, as each byte of payload is read and written once"
     return ""
 
 
 def subject(results: Results) -> str:
-    """What the figures are of: `study NAME on HOST`, or, where other tools alone measured them,
+    """The origin of the figures: `study NAME on HOST`, or, if only other tools measured them,
     `import from OSU micro-benchmarks 7.4 (a.txt and b.txt) on an unknown machine`."""
     name = results.study
-    what = f"study {name}"
+    text = f"study {name}"
     if results.libraries and all(library.imported for library in results.libraries):
         tools = dict.fromkeys(library.version_text for library in results.libraries)
-        what = f"import from {' and '.join(tools)} ({name})"
-    return f"{what} on {results.machine.hostname}"
+        text = f"import from {' and '.join(tools)} ({name})"
+    return f"{text} on {results.machine.hostname}"
 
 
 def ending(results: Results) -> str:
-    """How far the figures are known, then why the study ended: `all measured; the budget is spent
+    """The state of the figures, then the reason for the end: `all measured; the budget is spent
     after 7 blocks`, `134 of 134 figures are less precise than aimed at ...; the budget is ...`."""
     if not results.complete:
         return f"not complete: {results.ended}" if results.ended else "not complete"
-    why, _, imprecise = results.ended.partition("; ")  # as the record of the end has them
+    reason, _, imprecise = results.ended.partition("; ")  # the order in the record of the end
     measured = [cell for cell in results.cells if cell.median is not None]
     imported = {library.name for library in results.libraries if library.imported}
     if imported and all(library.imported for library in results.libraries):
@@ -247,51 +250,51 @@ def ending(results: Results) -> str:
     few = sum(
         cell.launches < FEWEST_FOR_INTERVAL for cell in measured if cell.who.library not in imported
     )
-    known = []
+    parts = []
     if missing := len(results.cells) - len(measured):
-        known.append(f"{missing} of {count(len(results.cells), 'figure')} could not be measured")
+        parts.append(f"{missing} of {count(len(results.cells), 'figure')} could not be measured")
     if few:
         have = "has" if few == 1 else "have"
-        known.append(
+        parts.append(
             f"{few} of {count(len(measured), 'figure')} {have} too few launches for an interval"
         )
-    return "; ".join(filter(None, [*known, imprecise or ("" if known else "all measured"), why]))
+    return "; ".join(filter(None, [*parts, imprecise or ("" if parts else "all measured"), reason]))
 
 
 def conditions(results: Results) -> str:
-    """That other work spoiled the figures; empty where it did not, or nobody knows."""
-    found = results.conditions
-    if found is None or not found.loaded:
+    """A warning that other work disturbed the figures; empty if it did not, or if unknown."""
+    load = results.conditions
+    if load is None or not load.loaded:
         return ""
     when = "when this was measured"
-    if found.sessions:
-        numbers = " and ".join(str(session + 1) for session in found.sessions)
-        when = f"in session{'' if len(found.sessions) == 1 else 's'} {numbers}"
-    how = f"Other work took the ranks' time {when}"
-    if found.busy_cores is not None:
-        how = (
-            f"Other work kept {round(found.busy_cores, 1):g} of {count(found.cores, 'core')} busy"
-            f" {when} (load {number(found.load)}, {found.ranks} of it this study's own)"
+    if load.sessions:
+        numbers = " and ".join(str(session + 1) for session in load.sessions)
+        when = f"in session{'' if len(load.sessions) == 1 else 's'} {numbers}"
+    text = f"Other work took the ranks' time {when}"
+    if load.busy_cores is not None:
+        text = (
+            f"Other work kept {round(load.busy_cores, 1):g} of {count(load.cores, 'core')} busy"
+            f" {when} (load {number(load.load)}, {load.ranks} of it this study's own)"
         )
-    return f"{how}: these figures describe the loaded machine. Measure again when it is idle."
+    return f"{text}: these figures describe the loaded machine. Measure again when it is idle."
 
 
-def modes(found: TwoModes) -> str:
+def modes(pair: TwoModes) -> str:
     """`Launches fall into two groups: mpich in latency at 8 B takes 0.130 us in 33 % ...`."""
-    parts = mode_words(found.modes, unit(found.unit))
-    if not any(mode.conditions for mode in found.modes):
+    parts = mode_words(pair.modes, unit(pair.unit))
+    if not any(mode.conditions for mode in pair.modes):
         parts += ", and nothing recorded tells them apart"
-    others = f" So do those of {count(found.others, 'more figure')}." if found.others else ""
+    others = f" So do those of {count(pair.others, 'more figure')}." if pair.others else ""
     return (
-        f"Launches of {found.who.label} in {case(found.case)} at {size(found.case.x)} fall into two"
+        f"Launches of {pair.who.label} in {case(pair.case)} at {size(pair.case.x)} fall into two"
         f" groups: {parts}.{others}"
     )
 
 
-def mode_words(found: Sequence[Mode], unit: str = "") -> str:
-    """Both modes, their shares, and what only one of them has."""
+def mode_words(both: Sequence[Mode], unit: str = "") -> str:
+    """Both modes, their shares, and the conditions that only one of them has."""
     parts = []
-    for mode in found:
+    for mode in both:
         shared = ", ".join(f"{name} {value}" for name, value in mode.conditions.items())
         parts.append(
             f"{number(mode.median)} {unit}".rstrip()
@@ -302,8 +305,8 @@ def mode_words(found: Sequence[Mode], unit: str = "") -> str:
 
 
 def defect(cell: Cell) -> str:
-    """`(defect)` where a figure is above its ceiling, in how many blocks where these are few; empty
-    where none is."""
+    """`(defect)` if a figure is above its ceiling, with the number of blocks if these are few; else
+    empty."""
     if not is_defect(cell):
         return ""
     few = "" if cell.fraction_ci95 else f" in {count(cell.fraction_blocks, 'block')}"
@@ -311,51 +314,51 @@ def defect(cell: Cell) -> str:
 
 
 def precision(results: Results) -> str:
-    """How narrow the intervals are, and how many missed the aim; empty where there is none."""
-    found = results.precision
-    if found is None:
+    """The widths of the intervals, and the number wider than the aim; empty if there are none."""
+    widths = results.precision
+    if widths is None:
         return ""
     text = (
-        f"Half of the {count(found.intervals, 'interval')} (95 %) are ±{percent(found.median)} %"
-        f" or narrower. The aim is ±{100 * found.aim_of_rates:g} % for rates,"
-        f" ±{100 * found.aim_of_times:g} % for times:"
+        f"Half of the {count(widths.intervals, 'interval')} (95 %) are ±{percent(widths.median)} %"
+        f" or narrower. The aim is ±{100 * widths.aim_of_rates:g} % for rates,"
+        f" ±{100 * widths.aim_of_times:g} % for times:"
     )
-    if not found.wider:
+    if not widths.wider:
         return f"{text} all intervals reach it."
     return (
-        f"{text} {count(found.wider, 'interval')} {'is' if found.wider == 1 else 'are'} wider,"
-        f" the furthest from its aim ±{percent(found.widest)} % ({found.who.label},"
-        f" {found.place.path}, {case(found.case)} at {size(found.case.x)})."
+        f"{text} {count(widths.wider, 'interval')} {'is' if widths.wider == 1 else 'are'} wider,"
+        f" the furthest from its aim ±{percent(widths.widest)} % ({widths.who.label},"
+        f" {widths.place.path}, {case(widths.case)} at {size(widths.case.x)})."
     )
 
 
 def windows(results: Results) -> str:
-    """Where fewer messages were in flight than elsewhere; empty when nowhere."""
-    found: dict[bool, dict[int, int]] = {False: {}, True: {}}
+    """The sizes that had fewer messages in flight than others; empty if there are none."""
+    by_memory: dict[bool, dict[int, int]] = {False: {}, True: {}}
     for cell in results.cells:
         if cell.window and cell.better == "higher":
-            sizes = found[needs_gpu(cell.case.buffers)]
+            sizes = by_memory[needs_gpu(cell.case.buffers)]
             sizes[cell.case.x] = min(cell.window, sizes.get(cell.case.x, cell.window))
-    full = max((window for entry in found.values() for window in entry.values()), default=0)
+    full = max((window for entry in by_memory.values() for window in entry.values()), default=0)
     parts = []
-    for gpu, where in ((False, "in host memory"), (True, "with a GPU's memory")):
+    for gpu, memory in ((False, "in host memory"), (True, "with a GPU's memory")):
         fewer = [
             f"{window} at {size(bytes_)}"
-            for bytes_, window in sorted(found[gpu].items())
+            for bytes_, window in sorted(by_memory[gpu].items())
             if window < full
         ]
         if fewer:
-            parts.append(f"{where} {', '.join(fewer)}")
+            parts.append(f"{memory} {', '.join(fewer)}")
     if not parts:
         return ""
     return f"{full} messages are in flight. Large messages have fewer: {'; '.join(parts)}."
 
 
-def cached_plateaus(found: list[Group]) -> str:
-    """Which plateaus are of messages that lie in caches; empty where none is."""
+def cached_plateaus(groups: list[Group]) -> str:
+    """The plateaus of messages that lie in caches; empty if there are none."""
     names = [
         f"{group.title}, {case(figure.case)} ({size(plateau.x)}, {in_cache(plateau)})"
-        for group, figure, plateau in _plateaus(found)
+        for group, figure, plateau in _plateaus(groups)
         if in_cache(plateau)
     ]
     if not names:
@@ -363,13 +366,13 @@ def cached_plateaus(found: list[Group]) -> str:
     return f"These plateaus were reached in caches, not in memory: {'; '.join(names)}."
 
 
-def cached_ceilings(found: list[Group]) -> str:
-    """Which ceilings are of messages in the host's caches, beside a plateau of memory; empty where
-    none is."""
+def cached_ceilings(groups: list[Group]) -> str:
+    """The ceilings of messages in the host's caches whose plateau is of memory; empty if there are
+    none."""
     names = [
         f"{group.title}, {case(figure.case)} ({size(ceiling.x)}, {in_cache(ceiling)};"
         f" plateau at {size(plateau.x)})"
-        for group, figure, plateau in _plateaus(found)
+        for group, figure, plateau in _plateaus(groups)
         if (ceiling := figure.ceiling)
         and ceiling.lies_in in HOST_CACHES
         and plateau.lies_in not in HOST_CACHES
@@ -382,11 +385,11 @@ def cached_ceilings(found: list[Group]) -> str:
     )
 
 
-def low_plateaus(found: list[Group]) -> str:
-    """Which plateaus came out below the ceiling beside them; empty where none did."""
+def low_plateaus(groups: list[Group]) -> str:
+    """The plateaus that came out below their ceiling; empty if there are none."""
     names = [
         f"{group.title}, {case(figure.case)}"
-        for group, figure, _ in _plateaus(found)
+        for group, figure, _ in _plateaus(groups)
         if figure.plateau_low
     ]
     if not names:
@@ -398,22 +401,22 @@ def low_plateaus(found: list[Group]) -> str:
     )
 
 
-def _plateaus(found: list[Group]) -> Iterator[tuple[Group, Headline, Reference]]:
-    """Of all places but single pairs of many, which have tables of their own."""
-    for group in found:
+def _plateaus(groups: list[Group]) -> Iterator[tuple[Group, Headline, Reference]]:
+    """The plateaus of all places except pairs of a study of all pairs, which have other tables."""
+    for group in groups:
         for figure in group.figures.values():
             if figure.plateau and not group.place.pair:
                 yield group, figure, figure.plateau
 
 
 def missing_methods(results: Results) -> list[str]:
-    """Which methods the ceilings do without, and why."""
-    found: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
+    """The methods without which ceilings were measured, with the reasons."""
+    by_message: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for skip in results.skipped:
         if skip.method:
-            methods, where = found.setdefault(skip.message, ({}, {}))
-            methods[skip.method] = where[skip.place.path] = None
+            methods, paths = by_message.setdefault(skip.message, ({}, {}))
+            methods[skip.method] = paths[skip.place.path] = None
     return [
-        f"Ceilings of {', '.join(where)} were measured without {', '.join(methods)}: {message}."
-        for message, (methods, where) in found.items()
+        f"Ceilings of {', '.join(paths)} were measured without {', '.join(methods)}: {message}."
+        for message, (methods, paths) in by_message.items()
     ]

@@ -158,8 +158,8 @@ def test_few_nodes_have_figures_in_their_cells(tmp_path: Path) -> None:
     drawn = ElementTree.fromstring(maps.draw(found.maps[0], found.nodes))
     figures = [one.text for one in drawn.iter("span") if "figure" in one.get("class", "")]
     assert figures == [number(x) for row in found.maps[0].rows for x in row if x is not None]
-    assert not maps.lacks(found.maps[0])
+    assert not maps.has_gaps(found.maps[0])
     found.maps[0].rows[3][1] = None
     drawn = ElementTree.fromstring(maps.draw(found.maps[0], found.nodes))
     assert [path.get("d") for path in drawn.iter("path")] == ["M1 3h1v1h-1z"]
-    assert maps.lacks(found.maps[0])
+    assert maps.has_gaps(found.maps[0])

@@ -15,11 +15,11 @@ from nearpeak.results import names
 
 _HERE = Path(__file__).parent
 _WIDTH, _HEIGHT, _EDGE = 132, 30, 4  # of the drawing of a history, in px
-_NARROW = 0.02  # of a logarithm: a history that spans less is drawn as if it spanned so much
+_NARROW = 0.02  # in the logarithm: the least span that a drawing shows
 
 
 def render(compared: Compared) -> str:
-    """The page, whole."""
+    """Returns the whole page."""
     environment = templates.environment(_HERE)
 
     def drawn(change: Change) -> Markup:
@@ -54,15 +54,15 @@ def render(compared: Compared) -> str:
 
 
 def draw(history: Sequence[float | None], compared: Compared) -> Markup:
-    """The sessions in order as dots, as SVG: upwards is better, logarithmic.
+    """Draws the sessions in order as dots in SVG: higher is better, on a logarithmic scale.
 
-    A line at the mean of the old side, a broken one where the tolerance ends. Numbers alone get
-    into it.
+    A line marks the mean of the old side, a dashed one the tolerance. Only numbers enter it, so
+    that nothing needs escaping.
     """
     worst = -math.log1p(compared.tolerance)
     heights = [None if value is None else math.log(value) for value in history]
-    known = [0.0, worst, *(height for height in heights if height is not None)]
-    low, high = min(known), max(max(known), min(known) + _NARROW)
+    levels = [0.0, worst, *(height for height in heights if height is not None)]
+    low, high = min(levels), max(max(levels), min(levels) + _NARROW)
 
     def down(height: float) -> str:
         return f"{_EDGE + (_HEIGHT - 2 * _EDGE) * (high - height) / (high - low):.1f}"
@@ -79,9 +79,9 @@ def draw(history: Sequence[float | None], compared: Compared) -> Markup:
         kind = "old" if number < split else "new"
         across = f"{_EDGE + step * number:.1f}"
         parts.append(f'<circle class="{kind}" cx="{across}" cy="{down(height)}" r="2.5"/>')
-    told = ", ".join(numbers.number(value) for value in history)
+    ratios = ", ".join(numbers.number(value) for value in history)
     return Markup(
         f'<svg class="history" role="img" width="{_WIDTH}" height="{_HEIGHT}"'
         f' viewBox="0 0 {_WIDTH} {_HEIGHT}" aria-label="Each session to the mean of the old side:'
-        f' {told}">{"".join(parts)}</svg>'
+        f' {ratios}">{"".join(parts)}</svg>'
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A comparison in the terminal: what differs, what changed on each path, and the conclusion."""
+"""A comparison in the terminal: differences, changes on each path, and the conclusion."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ from nearpeak.terms.identity import Curve
 _SHOWN = 12  # lines of each list; the page has all of them
 _WIDTH = 80
 _BARS = "▁▂▃▄▅▆▇█"
-_NARROW = 0.02  # relative: a history that spans less is drawn as if it spanned so much
+_NARROW = 0.02  # relative: the least span that a drawing shows
 
 
 def print_compared(
@@ -65,7 +65,7 @@ def print_compared(
 
 
 def history(change: Change, compared: Compared) -> str:
-    """A bar for each session, those of the old side before a line."""
+    """A bar for each session; a vertical line separates the old side from the new one."""
     measured = [value for value in change.history if value is not None]
     low, high = min(measured), max(measured)
     span = max(high - low, _NARROW)
@@ -79,14 +79,14 @@ def history(change: Change, compared: Compared) -> str:
 
 
 def _differences(compared: Compared) -> Iterator[Text | str]:
-    found = words.differences(compared)
-    if not found:
+    lines = words.differences(compared)
+    if not lines:
         yield words.NO_DIFFERENCE
         return
     yield Text("What differs between them:", style="bold")
-    yield from (f"  {line}" for line in found[:_SHOWN])
-    if len(found) > _SHOWN:
-        yield f"  and {len(found) - _SHOWN} more: see --html or --json"
+    yield from (f"  {line}" for line in lines[:_SHOWN])
+    if len(lines) > _SHOWN:
+        yield f"  and {len(lines) - _SHOWN} more: see --html or --json"
 
 
 def _table(places: Iterable[PlaceChange], compared: Compared) -> Table:
@@ -99,7 +99,7 @@ def _table(places: Iterable[PlaceChange], compared: Compared) -> Table:
     for place in places:
         _row(table, place.who.label, place, compared)
         shown = [curve for curve in place.curves if _worth_a_line(curve)]
-        called = _called(place)
+        called = _curve_names(place)
         for curve in shown[:_SHOWN]:
             _row(table, f"  {called[curve.curve]}", curve, compared)
         if rest := len(place.curves) - len(shown[:_SHOWN]):
@@ -115,8 +115,8 @@ def _table(places: Iterable[PlaceChange], compared: Compared) -> Table:
     return table
 
 
-def _called(place: PlaceChange) -> dict[Curve, str]:
-    """The curves in short where that is clear, else in full."""
+def _curve_names(place: PlaceChange) -> dict[Curve, str]:
+    """The short names of curves, and full ones where short ones would be ambiguous."""
     short = Counter(case(curve.curve) for curve in place.curves)
     return {
         curve.curve: case(curve.curve) if short[case(curve.curve)] == 1 else label(curve.curve)
@@ -135,43 +135,43 @@ def _verdicts(curves: Iterable[CurveChange]) -> str:
     return ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds) if kind)
 
 
-def _row(table: Table, name: str, found: PlaceChange | CurveChange, compared: Compared) -> None:
-    change = found.change
+def _row(table: Table, name: str, entry: PlaceChange | CurveChange, compared: Compared) -> None:
+    change = entry.change
     style = {SLOWER: "red", FASTER: "green"}.get(change.verdict, "")
-    fraction = "" if found.of_ceiling is None else words.ratio(found.of_ceiling)
+    fraction = "" if entry.of_ceiling is None else words.ratio(entry.of_ceiling)
     verdict = Text(words.verdict(change) + ("!" if change.regressed else ""), style=style)
     table.add_row(name, words.ratio(change), fraction, verdict, history(change, compared))
 
 
 def _regressed(compared: Compared) -> list[str]:
-    """Of each place that regressed: itself, or the curves and sizes that did."""
-    found = []
+    """A line for each place, curve or size that regressed."""
+    lines = []
     for place in compared.places:
-        where = f"{place.who.label} on {place.place.path}"
-        called = _called(place)
+        subject = f"{place.who.label} on {place.place.path}"
+        called = _curve_names(place)
         if place.change.regressed:
-            found.append(f"{where}, all curves: {words.sentence(place.change)}")
+            lines.append(f"{subject}, all curves: {words.sentence(place.change)}")
         for curve in place.curves:
             if curve.change.regressed:
-                found.append(f"{where}, {called[curve.curve]}: {words.sentence(curve.change)}")
+                lines.append(f"{subject}, {called[curve.curve]}: {words.sentence(curve.change)}")
                 continue
-            found += [
-                f"{where}, {called[curve.curve]} at {extent(cell.case.x, cell.x_unit)}:"
+            lines += [
+                f"{subject}, {called[curve.curve]} at {extent(cell.case.x, cell.x_unit)}:"
                 f" {number(cell.old)} -> {number(cell.new)} {unit(cell.unit)},"
                 f" {words.sentence(cell.change)}"
                 for cell in curve.cells
                 if cell.change.regressed
             ]
-    return found
+    return lines
 
 
 def _sizes(compared: Compared) -> list[str]:
-    """Of each curve of which a size is faster or slower."""
+    """A line for each curve of which a size is faster or slower."""
     return [
-        f"{place.who.label} on {place.place.path}, {_called(place)[curve.curve]}: {told}"
+        f"{place.who.label} on {place.place.path}, {_curve_names(place)[curve.curve]}: {text}"
         for place in compared.places
         for curve in place.curves
-        if (told := words.sizes(curve))
+        if (text := words.sizes(curve))
     ]
 
 

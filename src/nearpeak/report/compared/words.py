@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the terminal, the page and JUnit all say of a comparison."""
+"""Text about a comparison that the terminal, the page and JUnit XML share."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
@@ -53,27 +53,25 @@ _NO_DISTANCE = (
     "the sides have no distance between CPUs in common: measure more sessions of each side, until"
     " they have"
 )
-ENDS = 3  # ways of failing that are told in one sentence
-NAMED = 6  # of what is not measured any more, in one sentence
+ENDS = 3  # kinds of failure named in one sentence
+NAMED = 6  # missing curves named in one sentence
 _LACKS = {"control": "no control", "session": "one session"}
-ENOUGH = 3  # sessions of a side: from then on those measured say more than what is assumed of them
+ENOUGH = 3  # sessions of a side, from which the measured scatter replaces the assumed one
 
 
 def by_place(compared: Compared) -> list[tuple[Place, list[PlaceChange]]]:
     """The libraries of each place, then its ceiling, in the order of the studies."""
-    places = dict.fromkeys(place.place for place in compared.places)
-    return [
-        (place, [change for change in compared.places if change.place == place]) for place in places
-    ]
+    changes: dict[Place, list[PlaceChange]] = {}
+    for change in compared.places:
+        changes.setdefault(change.place, []).append(change)
+    return list(changes.items())
 
 
 def conclusion(compared: Compared) -> str:
-    """Whether anything regressed, and what is not measured any more."""
+    """The regressions, and the curves that are not measured any more."""
     allowed = tolerance(compared)
     gone = _in_short(_names(missing for missing in compared.missing if not missing.failed))
-    places = [
-        place for place in compared.places if any(change.regressed for change in place.changes)
-    ]
+    places = list(filter(_has_regressed, compared.places))
     names = ", ".join(f"{place.who.label} on {place.place.path}" for place in places)
     parts = [f"{names}: slower by more than {allowed}"] if places else []
     regressed = [failure for failure in compared.failures if failure.regressed]
@@ -84,34 +82,40 @@ def conclusion(compared: Compared) -> str:
     if any(not failing.wrong_data for failing in regressed):
         often = _owners(failing for failing in regressed if not failing.wrong_data)
         parts.append(f"{often}: fails more often")
-    open_ones = [
-        failure for failure in compared.failures if not failure.regressed and _more(failure)
+    unproven = [
+        failure
+        for failure in compared.failures
+        if not failure.regressed and _fails_more_often(failure)
     ]
     failed = (
-        f" Failed more often, but not proven to have regressed: {_owners(open_ones)}."
-        if open_ones
+        f" Failed more often, but not proven to have regressed: {_owners(unproven)}."
+        if unproven
         else ""
     )
     if parts:
-        more = f" Not measured now: {gone}." if gone else ""
-        return f"Regressed: {'; '.join(parts)}.{more}{failed}"
+        not_measured = f" Not measured now: {gone}." if gone else ""
+        return f"Regressed: {'; '.join(parts)}.{not_measured}{failed}"
     if gone and not compared.allow_missing:
         accept = "Measure it, or accept it with --allow-missing."
         return f"Not measured now: {gone}. {accept} {_proven(compared)}{failed}"
     nothing = "Nothing regressed. " if compared.judged else ""
-    more = f" Not measured now, which is allowed: {gone}." if gone else ""
-    return f"{nothing}{_proven(compared)}{more}{failed}"
+    not_measured = f" Not measured now, which is allowed: {gone}." if gone else ""
+    return f"{nothing}{_proven(compared)}{not_measured}{failed}"
+
+
+def _has_regressed(place: PlaceChange) -> bool:
+    return any(change.regressed for change in place.changes)
 
 
 def last_line(compared: Compared, status: int) -> str:
-    """The conclusion, behind the status that the command ends with."""
-    said = conclusion(compared)
-    return f"Exit status {status}: {said[0].lower()}{said[1:]}" if status else said
+    """The conclusion, after the exit status of the command if that is not 0."""
+    text = conclusion(compared)
+    return f"Exit status {status}: {text[0].lower()}{text[1:]}" if status else text
 
 
-def _owners(found: Iterable[Failing]) -> str:
+def _owners(failures: Iterable[Failing]) -> str:
     return ", ".join(
-        dict.fromkeys(f"{failing.who.label} on {failing.place.path}" for failing in found)
+        dict.fromkeys(f"{failing.who.label} on {failing.place.path}" for failing in failures)
     )
 
 
@@ -138,17 +142,17 @@ def _apart_everywhere(compared: Compared) -> bool:
 
 
 def single(compared: Compared) -> bool:
-    """Whether each side has but one session, whose scatter is then not measured but assumed."""
+    """True if each side has only one session: the scatter of sessions is then an assumed one."""
     return compared.count("old") == compared.count("new") == 1
 
 
 def verdict(change: Change) -> str:
-    """In a line of a table; what a verdict lacks, where it is known."""
+    """The verdict for a table, or the reason for its absence if that is known."""
     return _LACKS[change.lacks] if change.lacks else change.verdict
 
 
 def missing(compared: Compared) -> list[str]:
-    """What the new side lacks, each in the widest sense: `path gpu-gpu nvlink`, `library mpich`."""
+    """The widest parts that the new side lacks: `path gpu-gpu nvlink`, `library mpich`."""
     failed = _names(missing for missing in compared.missing if missing.failed)
     return [
         *_names(missing for missing in compared.missing if not missing.failed),
@@ -156,15 +160,17 @@ def missing(compared: Compared) -> list[str]:
     ]
 
 
-def _names(found: Iterable[Missing]) -> list[str]:
-    """Each once, and where a budget left all of it out, with which one it would be measured."""
+def _names(curves: Iterable[Missing]) -> list[str]:
+    """Each part once, with the budget that would measure it if a budget left out all of it."""
     budgets: dict[str, list[float | None]] = defaultdict(list)
-    for missing in found:
+    for missing in curves:
         budgets[_lacking(missing)].append(missing.budget_seconds)
     names = []
     for name, needed in budgets.items():
-        known = [each for each in needed if each is not None]
-        budget = f"--budget {format_seconds(max(known))}" if len(known) == len(needed) else ""
+        budgets_s = [seconds for seconds in needed if seconds is not None]
+        budget = (
+            f"--budget {format_seconds(max(budgets_s))}" if len(budgets_s) == len(needed) else ""
+        )
         names.append(f"{name} (left out by the budget: {budget} has it)" if budget else name)
     return names
 
@@ -181,30 +187,30 @@ def _lacking(missing: Missing) -> str:
 
 
 def _in_short(names: list[str]) -> str:
-    more = f"; and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return "; ".join(names[:NAMED]) + more
+    rest = f"; and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return "; ".join(names[:NAMED]) + rest
 
 
 def judged(compared: Compared) -> str:
-    """How many curves have a verdict, and what is not compared at all."""
+    """The number of curves with a verdict, and of cases that are not compared."""
     curves = [curve.change for place in compared.places for curve in place.curves]
     sure = sum(change.verdict != UNDECIDED for change in curves)
-    told = portion(sure, len(curves), "curve")
-    words = f"{told[0].upper()}{told[1:]} could be judged."
+    share = portion(sure, len(curves), "curve")
+    text = f"{share[0].upper()}{share[1:]} could be judged."
     if missing := sum(unmatched.cases for unmatched in compared.unmatched):
-        words += (
+        text += (
             f" Not compared: {count(missing, 'case')} that only one side has, or that both measured"
             " differently."
         )
-    return words
+    return text
 
 
-def portion(part: int, whole: int, thing: str) -> str:
+def portion(part: int, total: int, thing: str) -> str:
     """`none of 3 curves`, `2 of 3 curves`, `all 3 curves`, `both curves`, `the only curve`."""
-    if part == whole and part:
+    if part == total and part:
         every = {1: "the only", 2: "both"}.get(part, f"all {part}")
         return f"{every} {count(part, thing).partition(' ')[2]}"
-    return f"{part or 'none'} of {count(whole, thing)}" if whole > 1 else f"no {thing}"
+    return f"{part or 'none'} of {count(total, thing)}" if total > 1 else f"no {thing}"
 
 
 def tolerance(compared: Compared) -> str:
@@ -213,54 +219,54 @@ def tolerance(compared: Compared) -> str:
 
 
 def host(compared: Compared) -> str:
-    """That of all sessions, or those that they were on."""
+    """The hosts of the sessions."""
     hosts = dict.fromkeys(session.host for session in compared.sessions)
     return in_short([*hosts]) or "no session with a figure"
 
 
 def side(compared: Compared, which: Side) -> str:
     """`3 sessions in study-1 and 2 other folders`."""
-    own = [session for session in compared.sessions if session.side == which]
-    if not own:
+    of_side = [session for session in compared.sessions if session.side == which]
+    if not of_side:
         return "no session with a figure"
-    folders = list(dict.fromkeys(session.folder for session in own))
+    folders = list(dict.fromkeys(session.folder for session in of_side))
     others = f" and {count(len(folders) - 1, 'other folder')}" if len(folders) > 1 else ""
-    return f"{count(len(own), 'session')} in {folders[0]}{others}"
+    return f"{count(len(of_side), 'session')} in {folders[0]}{others}"
 
 
 def sessions(compared: Compared) -> str:
-    """What so many sessions can tell, and what they cannot."""
+    """The least change that this number of sessions can prove, and the limits of the comparison."""
     old, new = compared.count("old"), compared.count("new")
-    told = compared.tells_from
+    least = compared.tells_from
     if not compared.places:
         return f"Nothing is judged: {_NONE_IN_COMMON}."
-    if told is None and _apart_everywhere(compared):
+    if least is None and _apart_everywhere(compared):
         return f"Nothing is judged: {_NO_DISTANCE}."
-    if told is None:
+    if least is None:
         return (
             "Nothing is judged: one launch of each does not show how launches and sessions scatter."
             f" Measure {ENOUGH} sessions of each side."
         )
-    words = (
-        f"{count(old, 'session')} before, {new} now: a change below about {percent(told)} %"
+    text = (
+        f"{count(old, 'session')} before, {new} now: a change below about {percent(least)} %"
         " cannot be told from the scatter of launches and sessions."
     )
     if single(compared):
-        words += (
+        text += (
             " One session does not show how far sessions scatter, so an assumed scatter is used:"
             " only a much larger change gets a verdict. A change of a library gets no verdict where"
             " its ceiling changed in the same way."
         )
-    words += _unfounded(compared)
+    text += _unfounded(compared)
     if min(old, new) < ENOUGH:
-        words += f" Measure {ENOUGH} sessions of each side to tell more."
+        text += f" Measure {ENOUGH} sessions of each side to tell more."
     return " ".join(
-        filter(None, [words, _loaded(compared), _unexplained(compared), _moved(compared)])
+        filter(None, [text, _loaded(compared), _unexplained(compared), _moved(compared)])
     )
 
 
 def _loaded(compared: Compared) -> str:
-    """Sessions in which other work took the ranks' time, as their studies say."""
+    """The sessions in which other work took the ranks' time, according to their studies."""
     loaded = [session for session in compared.sessions if session.loaded]
     if not loaded:
         return ""
@@ -272,21 +278,21 @@ def _loaded(compared: Compared) -> str:
 
 
 def _unfounded(compared: Compared) -> str:
-    """What has no verdict whatever it did, and what would help."""
+    """The changes that can have no verdict, with the remedy."""
     lacking = {change.lacks for place in compared.places for change in place.changes}
-    words = ""
+    text = ""
     if "control" in lacking:
-        words += (
+        text += (
             " 'no control': with a single session on a side, a library gets a verdict only if its"
             " ceiling was measured beside it. Measure ceilings too, or more sessions."
         )
     if "session" in lacking:
-        words += " 'one session': with a single session on a side, a ceiling gets no verdict."
-    return words
+        text += " 'one session': with a single session on a side, a ceiling gets no verdict."
+    return text
 
 
 def _moved(compared: Compared) -> str:
-    """Where the CPUs have mostly other distances now."""
+    """The places where most CPUs are at other distances now."""
     places = [place.place.path for place in compared.places if place.moved]
     if not places:
         return ""
@@ -297,27 +303,27 @@ def _moved(compared: Compared) -> str:
 
 
 def _unexplained(compared: Compared) -> str:
-    """What launches do not explain, and sessions may."""
+    """The undecided curves that differ by more than launches scatter."""
     curves = [curve.change for place in compared.places for curve in place.curves]
-    open_ones = [
+    wide = [
         change
         for change in curves
         if change.verdict == UNDECIDED
         and change.alone is not None
         and not change.alone[0] <= 1 <= change.alone[1]
     ]
-    if not open_ones:
+    if not wide:
         return ""
-    told = portion(len(open_ones), len(curves), "curve")
-    differ, are = ("differs", "is") if len(open_ones) == 1 else ("differ", "are")
+    part = portion(len(wide), len(curves), "curve")
+    differ, are = ("differs", "is") if len(wide) == 1 else ("differ", "are")
     return (
-        f"{told[0].upper()}{told[1:]} {differ} by more than launches scatter, but {are} undecided:"
+        f"{part[0].upper()}{part[1:]} {differ} by more than launches scatter, but {are} undecided:"
         " the scatter of sessions may explain the difference."
     )
 
 
 def differences(compared: Compared) -> list[str]:
-    """`driver nvidia: 580.159 -> 590.1`, in short, of everything that is not the same."""
+    """`driver nvidia: 580.159 -> 590.1`, shortened, for each difference."""
     return [
         f"{difference.part} {difference.name}: {values(difference)}"
         for difference in compared.differences
@@ -325,24 +331,23 @@ def differences(compared: Compared) -> list[str]:
 
 
 def values(difference: Difference) -> str:
-    """`580.159 -> 590.1`, in short."""
+    """`580.159 -> 590.1`, shortened."""
     return " -> ".join(shown(difference.old, difference.new))
 
 
 def sizes(curve: CurveChange) -> str:
-    """`faster at 4 KiB (2.12 -> 0.573 µs), undecided elsewhere`; "" where no size is faster or
-    slower, or there is but one."""
-    told = [
-        f"{word} at {', '.join(map(_size, cells))}"
-        for word in (FASTER, SLOWER)
-        if (cells := [cell for cell in curve.cells if cell.change.verdict == word])
-    ]
-    if not told or len(curve.cells) == 1:
+    """`faster at 4 KiB (2.12 -> 0.573 µs), undecided elsewhere`; "" if no size is faster or
+    slower, or if there is only one."""
+    parts = []
+    for word in (FASTER, SLOWER):
+        if cells := [cell for cell in curve.cells if cell.change.verdict == word]:
+            parts.append(f"{word} at {', '.join(map(_size, cells))}")
+    if not parts or len(curve.cells) == 1:
         return ""
     others = dict.fromkeys(
         cell.change.verdict for cell in curve.cells if cell.change.verdict not in (FASTER, SLOWER)
     )
-    return ", ".join([*told, *([f"{' or '.join(others)} elsewhere"] if others else [])])
+    return ", ".join([*parts, *([f"{' or '.join(others)} elsewhere"] if others else [])])
 
 
 def _size(cell: CellChange) -> str:
@@ -351,41 +356,42 @@ def _size(cell: CellChange) -> str:
 
 
 def reasons(compared: Compared) -> list[str]:
-    """Of what is slower: the inherited variables that may be why, one line for each library."""
+    """The inherited variables that may explain a slowdown, one line for each library."""
     return [
         f"{place.who.label} on {place.place.path}: {reason}"
         for place in compared.places
-        for reason in [may_be_why(place, compared)]
-        if reason
+        if (reason := possible_reason(place, compared))
     ]
 
 
-def may_be_why(place: PlaceChange, compared: Compared) -> str:
-    """`its launches inherited other variables: OMPI_MCA_btl: none -> tcp`; "": nothing is known."""
-    told = "; ".join(
-        f"{each.name}: {values(each)}"
-        for each in compared.differences
-        if each.part == "variable" and each.name in place.reasons
+def possible_reason(place: PlaceChange, compared: Compared) -> str:
+    """`its launches inherited other variables: OMPI_MCA_btl: none -> tcp`; "" if unknown."""
+    variables = "; ".join(
+        f"{difference.name}: {values(difference)}"
+        for difference in compared.differences
+        if difference.part == "variable" and difference.name in place.reasons
     )
-    return f"its launches inherited other variables: {told}" if told else ""
+    return f"its launches inherited other variables: {variables}" if variables else ""
 
 
 def fractions(compared: Compared) -> list[str]:
-    """Where the fraction is of fewer cases than the ratio beside it, so that they may differ."""
+    """The places whose fraction has fewer cases than their ratio, so that the two may differ."""
     return [
         f"{place.who.label} on {place.place.path}: fraction of {place.of_ceiling.cases} of"
-        f" {count(cases, 'case')}"
+        f" {count(_cases(place), 'case')}"
         for place in compared.places
-        if place.of_ceiling is not None
-        for cases in [sum(len(curve.cells) for curve in place.curves)]
-        if place.of_ceiling.cases < cases
+        if place.of_ceiling is not None and place.of_ceiling.cases < _cases(place)
     ]
 
 
+def _cases(place: PlaceChange) -> int:
+    return sum(len(curve.cells) for curve in place.curves)
+
+
 def distances(compared: Compared) -> list[str]:
-    """Where launches had CPUs near to each other and far away, and what was done about it."""
+    """The places where CPUs were at several distances, and how their figures are compared."""
     return [
-        f"{place.who.label} on {place.place.path}: {', '.join(map(_apart, place.distances))};"
+        f"{place.who.label} on {place.place.path}: {', '.join(map(_distance, place.distances))};"
         f" {_at_distances(place)}"
         for place in compared.places
         if place.distances
@@ -397,17 +403,17 @@ def _at_distances(place: PlaceChange) -> str:
         return "compared as measured"
     if place.inseparable:
         return f"not judged, as {_NO_DISTANCE}"
-    at = " and ".join(_range(distance) for distance in place.distances if distance.compared)
+    ranges = " and ".join(_range(distance) for distance in place.distances if distance.compared)
     if not place.levelled:
-        return f"compared at {at} alone"
-    cases = sum(len(curve.cells) for curve in place.curves)
+        return f"compared at {ranges} alone"
+    share = portion(place.levelled, _cases(place), "case")
     return (
-        f"compared at {at}: in {portion(place.levelled, cases, 'case')} a side has fewer than"
+        f"compared at {ranges}: in {share} a side has fewer than"
         f" {ALONE} launches there, so the others are converted to it, by what the distance changes"
     )
 
 
-def _apart(distance: Distance) -> str:
+def _distance(distance: Distance) -> str:
     return f"{_range(distance)} ({distance.old} before, {distance.new} now)"
 
 
@@ -429,19 +435,21 @@ def sentence(change: Change) -> str:
     return f"{change.verdict}{lacks}, new/old {ratio(change)}, {p}"
 
 
-def failures(found: Iterable[Failing]) -> list[str]:
-    """One sentence for each: how often, how, and what the counts say."""
-    return [f"{subject(failing)}: {_how_often(failing)}; {_counted(failing)}" for failing in found]
+def failures(failures: Iterable[Failing]) -> list[str]:
+    """One sentence for each failure: its frequency, its kinds, and its verdict."""
+    return [
+        f"{subject(failing)}: {_how_often(failing)}; {_counted(failing)}" for failing in failures
+    ]
 
 
 def subject(failing: Failing) -> str:
-    """Whose launches failed, where, and in what."""
-    where = f"{failing.who.label} on {failing.place.path}"
-    return where if failing.curve is None else f"{where}, {_of_curve(failing.curve)}"
+    """The library, place and curve of a failure."""
+    place = f"{failing.who.label} on {failing.place.path}"
+    return place if failing.curve is None else f"{place}, {_all_metrics(failing.curve)}"
 
 
-def _of_curve(curve: Curve) -> str:
-    """Of all its metrics."""
+def _all_metrics(curve: Curve) -> str:
+    """The label of a curve for all its metrics."""
     return label(msgspec.structs.replace(curve, metric=curve.benchmark))
 
 
@@ -449,25 +457,25 @@ def _how_often(failing: Failing) -> str:
     ends: Counter[str] = Counter()
     for end in failing.new.ended:
         ends[_ended(end, failing.curve)] += end.tries
-    told = ", ".join(f"{how} ({count(times, 'time')})" for how, times in ends.most_common(ENDS))
-    more = f" and {len(ends) - ENDS} more" if len(ends) > ENDS else ""
+    kinds = ", ".join(f"{kind} ({count(times, 'time')})" for kind, times in ends.most_common(ENDS))
+    rest = f" and {len(ends) - ENDS} more" if len(ends) > ENDS else ""
     return (
         f"failed in {failing.new.failed} of {count(failing.new.tried, 'block')}"
-        f" (before: {failing.old.failed} of {failing.old.tried}): {told}{more}"
+        f" (before: {failing.old.failed} of {failing.old.tried}): {kinds}{rest}"
     )
 
 
-def _ended(end: End, known: Curve | None) -> str:
+def _ended(end: End, curve: Curve | None) -> str:
     """`crashed in bw at 4 KiB`."""
-    where = ""
+    location = ""
     if end.case is not None:
-        where = "" if known else f" in {end.case.benchmark}"
-        where += f" at {extent(end.case.x, end.x_unit)}" if end.case.x else ""
-    return f"{end.status}{where}"
+        location = "" if curve else f" in {end.case.benchmark}"
+        location += f" at {extent(end.case.x, end.x_unit)}" if end.case.x else ""
+    return f"{end.status}{location}"
 
 
-def _more(failing: Failing) -> bool:
-    """Whether it fails more often than before, be it by chance."""
+def _fails_more_often(failing: Failing) -> bool:
+    """True if it fails more often than before, significant or not."""
     return failing.new.failed * failing.old.tried > failing.old.failed * failing.new.tried
 
 
@@ -481,7 +489,7 @@ def _counted(failing: Failing) -> str:
         return f"regressed, {p}"
     if not failing.old.tried:
         return "not tried before"
-    if not _more(failing):
+    if not _fails_more_often(failing):
         return "no more often than before"
     if failing.needed is None:
         return (
@@ -491,7 +499,7 @@ def _counted(failing: Failing) -> str:
 
 
 def unmatched(compared: Compared) -> list[str]:
-    """What is not compared, and why."""
+    """The cases that are not compared, with the reasons."""
     return [
         f"{unmatched.who.label} on {unmatched.place.path}: {count(unmatched.cases, 'case')}: "
         f"{unmatched.why}"

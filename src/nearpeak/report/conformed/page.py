@@ -12,15 +12,15 @@ _HERE = Path(__file__).parent
 
 
 def render(conformance: Conformance) -> str:
-    """The page, whole."""
+    """Returns the whole page."""
     environment = templates.environment(_HERE)
     environment.globals |= {
         name: getattr(words, name)
         for name in (
-            "at",
+            "outcomes_in",
             "worst",
             "cell",
-            "each",
+            "listing",
             "case",
             "failures",
             "bad_end",

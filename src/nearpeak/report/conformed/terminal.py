@@ -11,11 +11,11 @@ from nearpeak.console import PlainConsole
 from nearpeak.report.conformed import words
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED
 
-LISTED = 20  # of the ways in which a library failed; the page has all
+LISTED = 20  # failures of a library; the page has all
 
 
 def print_conformance(conformance: Conformance, page: Path | None) -> None:
-    """A table for each library: where not every operation is done in every memory, which."""
+    """Prints a table for each library: the operations that do not work in every memory."""
     console = PlainConsole()
     for tried in conformance.libraries:
         console.print(f"\n{tried.label} {tried.version}: {words.totals(tried)}", style="bold")
@@ -29,8 +29,8 @@ def print_conformance(conformance: Conformance, page: Path | None) -> None:
             console.print(f"... and {len(failures) - LISTED} more, all of them on the page")
         for end in tried.bad_ends:
             console.print(words.bad_end(end))
-    where = "" if page is None else f"; {page}"
-    console.print(f"\n{words.conclusion(conformance)}{where}", soft_wrap=True)
+    suffix = "" if page is None else f"; {page}"
+    console.print(f"\n{words.conclusion(conformance)}{suffix}", soft_wrap=True)
 
 
 def _table(conformance: Conformance, tried: Tried) -> Table:
@@ -38,7 +38,7 @@ def _table(conformance: Conformance, tried: Tried) -> Table:
     for memory in conformance.memories:
         table.add_column(words.memory_label(memory))
     for operation in conformance.operations:
-        cells = [words.at(tried, operation, memory) for memory in conformance.memories]
+        cells = [words.outcomes_in(tried, operation, memory) for memory in conformance.memories]
         if any(words.worst(cell) not in ("", GOOD, NOT_TRIED) for cell in cells):
             row = [Text(words.cell(cell), style=_style(words.worst(cell))) for cell in cells]
             table.add_row(operation.name, *row)

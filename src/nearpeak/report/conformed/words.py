@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a conformance run says, in words that the terminal and the page share."""
+"""Text about a conformance run that the terminal and the page share."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ from nearpeak.terms.logs import fault, without_addresses
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED, Status
 from nearpeak.terms.trials import CHURN, GROW, IN_PLACE, LEAK, PLAIN, RANKS, BadEnd, Outcome
 
-# From the worst on: what a table says of several cases.
+# The worst first: a table shows the worst status of several cases.
 WORST: tuple[Status, ...] = (
     "crashed",
     "hung",
@@ -38,7 +38,7 @@ def memory_label(memory: Memory) -> str:
     return name if memory.allocator == PLAIN else f"{name} {memory.allocator}"
 
 
-def at(tried: Tried, operation: Operation, memory: Memory) -> list[Outcome]:
+def outcomes_in(tried: Tried, operation: Operation, memory: Memory) -> list[Outcome]:
     """All cases of an operation in a memory."""
     return [
         outcome
@@ -49,41 +49,43 @@ def at(tried: Tried, operation: Operation, memory: Memory) -> list[Outcome]:
 
 
 def worst(outcomes: Sequence[Outcome]) -> str:
-    """The status that stands for them; "" where there are none."""
+    """The worst status; "" if there are no outcomes."""
     return min((outcome.status for outcome in outcomes), key=WORST.index, default="")
 
 
 def cell(outcomes: Sequence[Outcome]) -> str:
-    """The same, for a narrow column: `crashed`; `refused 1/4` where one of four tried was; with a
-    star where all of these are ok alone."""
+    """The worst status for a narrow column: `crashed`; `refused 1/4` if one of four tried was; with
+    a star if all of these are ok alone."""
     status = worst(outcomes)
     short = SHORT.get(status, status)
     alike = [outcome for outcome in outcomes if outcome.status == status]
     tried = _tried(outcomes)
     star = "*" if alike and all(outcome.alone == GOOD for outcome in alike) else ""
-    of = f" {len(alike)}/{tried}" if status not in (GOOD, NOT_TRIED) and len(alike) < tried else ""
-    return f"{short}{star}{of}"
+    portion = (
+        f" {len(alike)}/{tried}" if status not in (GOOD, NOT_TRIED) and len(alike) < tried else ""
+    )
+    return f"{short}{star}{portion}"
 
 
-def each(outcomes: Sequence[Outcome]) -> str:
-    """Every one of them with its status, a line each."""
+def listing(outcomes: Sequence[Outcome]) -> str:
+    """Each case with its status, on a line of its own."""
     return "\n".join(f"{case(outcome)}: {_status(outcome)}" for outcome in outcomes)
 
 
 def case(outcome: Outcome) -> str:
     """`put, D,D, vmm, offset 1, 64 KiB`."""
-    known = outcome.case
-    words = [known.operation, known.buffers]
-    words += [known.allocator] if known.allocator != PLAIN else []
-    words += [f"offset {known.offset}"] if known.offset else []
-    words += [CHECKS[known.check]] if known.check in CHECKS else []
-    words += [f"{known.ranks} ranks"] if known.ranks > RANKS else []
-    words += [size(outcome.size_bytes)] if outcome.size_bytes is not None else []
-    return ", ".join(words)
+    trial = outcome.case
+    parts = [trial.operation, trial.buffers]
+    parts += [trial.allocator] if trial.allocator != PLAIN else []
+    parts += [f"offset {trial.offset}"] if trial.offset else []
+    parts += [CHECKS[trial.check]] if trial.check in CHECKS else []
+    parts += [f"{trial.ranks} ranks"] if trial.ranks > RANKS else []
+    parts += [size(outcome.size_bytes)] if outcome.size_bytes is not None else []
+    return ", ".join(parts)
 
 
 def evidence(outcome: Outcome) -> str:
-    """How it ended, in words; how it does alone where that is another way."""
+    """The status of a case with its message, and its status alone if that is another one."""
     return f"{_status(outcome)}: {outcome.message}" if outcome.message else _status(outcome)
 
 
@@ -101,19 +103,19 @@ def _not_tried(outcomes: Iterable[Outcome]) -> list[Outcome]:
 
 
 def _left_out(outcomes: Sequence[Outcome]) -> str:
-    """`1 not tried (put, D,D, 8 B: why)`; of many only how many."""
-    words = f"{len(outcomes)} not tried"
+    """`1 not tried (put, D,D, 8 B: reason)`; only the number if there are many."""
+    text = f"{len(outcomes)} not tried"
     if len(outcomes) > _NAMED:
-        return words
+        return text
     cases: dict[str, list[str]] = {}
     for outcome in outcomes:
         cases.setdefault(outcome.message, []).append(case(outcome))
-    told = "; ".join(f"{'; '.join(own)}: {why}" for why, own in cases.items())
-    return f"{words} ({told})"
+    details = "; ".join(f"{'; '.join(names)}: {reason}" for reason, names in cases.items())
+    return f"{text} ({details})"
 
 
 def finding(outcome: Outcome) -> str:
-    """Case and end in one line."""
+    """The case and its evidence in one line."""
     return f"{case(outcome)}: {evidence(outcome)}"
 
 
@@ -125,25 +127,25 @@ class Failure:
 
     @property
     def evidence(self) -> str:
-        """How they did, or the first of them where they differ in numbers."""
+        """The evidence of the cases, or of the first one if they differ in numbers."""
         first = self.outcomes[0]
-        alike = not any(self.own(outcome) for outcome in self.outcomes)
-        words = evidence(first) if alike else f"{_status(first)}; the first: {first.message}"
-        return without_addresses(words)
+        alike = not any(self.own_message(outcome) for outcome in self.outcomes)
+        text = evidence(first) if alike else f"{_status(first)}; the first: {first.message}"
+        return without_addresses(text)
 
     @property
     def cases(self) -> str:
-        """All of them."""
+        """The cases in one line."""
         return "; ".join(map(case, self.outcomes))
 
-    def own(self, outcome: Outcome) -> str:
-        """How one of them did where its words differ; else ""."""
-        words, first = (without_addresses(tried.message) for tried in (outcome, self.outcomes[0]))
-        return words if words != first else ""
+    def own_message(self, outcome: Outcome) -> str:
+        """The message of a case if it differs from that of the first one; else ""."""
+        message = without_addresses(outcome.message)
+        return message if message != without_addresses(self.outcomes[0].message) else ""
 
 
 def failures(tried: Tried) -> list[Failure]:
-    """What failed with a library, those that did so in most cases first."""
+    """The failures of a library, those of most cases first."""
     alike: dict[tuple[str, str | None, str], list[Outcome]] = {}
     for outcome in tried.bad:
         alike.setdefault((outcome.status, outcome.alone, fault(outcome.message)), []).append(
@@ -154,15 +156,15 @@ def failures(tried: Tried) -> list[Failure]:
 
 def totals(tried: Tried) -> str:
     """`412 ok, 3 crashed`, of all cases of a library."""
-    found = Counter(outcome.status for outcome in tried.outcomes)
-    parts = [f"{found[status]} {status}" for status in reversed(WORST) if found[status]]
+    counts = Counter(outcome.status for outcome in tried.outcomes)
+    parts = [f"{counts[status]} {status}" for status in reversed(WORST) if counts[status]]
     if tried.left:
         parts.append(f"{tried.left} still to be tried")
     return ", ".join(parts + _ends(tried.bad_ends)) or "nothing was tried"
 
 
 def bad_end(end: BadEnd) -> str:
-    """How a job ended that was at no case, in one line."""
+    """The bad end of a job after its last case, in one line."""
     return f"a job after {count(end.cases, 'case')}: {end.status}: {end.message}"
 
 
@@ -171,7 +173,7 @@ def _ends(ends: Sequence[BadEnd]) -> list[str]:
 
 
 def conclusion(conformance: Conformance) -> str:
-    """One sentence about all of it."""
+    """One sentence about the whole run."""
     outcomes = [outcome for library in conformance.libraries for outcome in library.outcomes]
     bad = [outcome for outcome in outcomes if outcome.bad]
     good_alone = sum(outcome.alone == GOOD for outcome in bad)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lanes over the time of one message: what each rank did, and what the GPU did for it.
+"""The timeline of one message: a lane for each rank, and one for the GPU's work for it.
 
-Boxes with places in percent, so that lanes are as wide as the window and letters stay as they are.
+Positions are in percent, so that lanes fill the window while letters keep their size.
 """
 
 from html import escape
@@ -12,19 +12,19 @@ from nearpeak.numbers import number
 from nearpeak.observations.explained import Budget, Lane, Span, thinned
 
 TICKS = 4  # an even number: a narrow window has every other one
-WIDE = 780  # pixels of a lane in a wide window, by which is told what can be seen apart
+WIDE = 780  # pixels of a lane in a wide window, in which close spans must be distinguishable
 LEAST_FOR_TEXT = 60  # pixels
-NARROWEST = 6  # what is narrower is drawn together with its neighbour
+NARROWEST = 6  # pixels: narrower spans are drawn together with their neighbours
 LETTER = 6.2  # pixels
 
 
 def lanes(budget: Budget) -> Markup:
     """The drawing; each span has its name and time as a title."""
-    words = f"What went on during one message of {number(budget.shown_us)} µs"
+    label = f"What went on during one message of {number(budget.shown_us)} µs"
     return Markup(
         "".join(
             [
-                f'<div class="lanes" role="img" aria-label="{words}">',
+                f'<div class="lanes" role="img" aria-label="{label}">',
                 *(_lane(lane, budget.shown_us) for lane in budget.lanes),
                 _axis(budget.shown_us),
                 "</div>",

@@ -15,24 +15,28 @@ _HERE = Path(__file__).parent
 
 
 def sections(explanations: Sequence[Explanation]) -> list[tuple[str, Markup]]:
-    """Those of a study for its page: who on which path, and what was seen."""
+    """The explanations of a study for its page: a title and the section below it."""
     template = templates.environment(_HERE).get_template("cases.html.j2")
     return [
         (
-            f"{words.library(found)}, {found.path}",
+            f"{words.library(explanation)}, {explanation.path}",
             Markup(
                 template.render(
-                    found=found, words=words, lanes=lanes, prefix=f"explained-{n}", heading="h3"
+                    explanation=explanation,
+                    words=words,
+                    lanes=lanes,
+                    prefix=f"explained-{n}",
+                    heading="h3",
                 )
             ),
         )
-        for n, found in enumerate(explanations, 1)
+        for n, explanation in enumerate(explanations, 1)
     ]
 
 
-def render(found: Explanation) -> str:
-    """The page, whole."""
+def render(explanation: Explanation) -> str:
+    """Returns the whole page."""
     environment = templates.environment(_HERE)
     return environment.get_template("explain.html.j2").render(
-        found=found, words=words, lanes=lanes, css=templates.css()
+        explanation=explanation, words=words, lanes=lanes, css=templates.css()
     )

@@ -13,30 +13,36 @@ from nearpeak.report.explained import words
 SAID_LINES = 8
 
 
-def print_explanation(found: Explanation, page: Path | None) -> None:
-    """A table for each message."""
+def print_explanation(explanation: Explanation, page: Path | None) -> None:
+    """Prints a table for each message."""
     console = PlainConsole()
-    for case in found.cases:
-        label = f"{words.library(found)}, {found.path}, {words.title(found, case)}"
+    for case in explanation.cases:
+        label = (
+            f"{words.library(explanation)}, {explanation.path}, {words.title(explanation, case)}"
+        )
         console.print(f"\n{label}: {words.figures(case)}", style="bold", soft_wrap=True)
         for doubt in words.doubts(case):
             console.print(f"Note: {doubt}", soft_wrap=True)
         for budget in case.budgets:
-            console.print(f"\n{words.leg(budget, found)}: {words.sum_of(budget)}", soft_wrap=True)
+            console.print(
+                f"\n{words.leg(budget, explanation)}: {words.sum_of(budget)}", soft_wrap=True
+            )
             console.print(_table(budget))
-            for line in filter(None, [*words.own(budget), words.accounted(budget, found)]):
+            for line in filter(
+                None, [*words.sample_lines(budget), words.accounted(budget, explanation)]
+            ):
                 console.print(line, soft_wrap=True)
         for line in filter(None, [words.accounted_together(case), *words.counters(case)]):
             console.print(line, soft_wrap=True)
-        for said in found.said:
-            if said.size_bytes == case.size_bytes:
-                if said.protocols:
-                    console.print(f"It says with {said.asked}:", soft_wrap=True)
-                for protocol in said.protocols[:SAID_LINES]:
+        for statement in explanation.said:
+            if statement.size_bytes == case.size_bytes:
+                if statement.protocols:
+                    console.print(f"It says with {statement.asked}:", soft_wrap=True)
+                for protocol in statement.protocols[:SAID_LINES]:
                     console.print(f"  {protocol}", soft_wrap=True)
-    for size in words.failed(found):
+    for size in words.failed(explanation):
         console.print(f"\nNote: {size}", soft_wrap=True)
-    if command := words.search(found):
+    if command := words.search(explanation):
         console.print(f"\nTo search for settings that make it faster: {command}", soft_wrap=True)
     if page:
         console.print(f"\nReport: {page}", soft_wrap=True)
@@ -56,9 +62,9 @@ def _table(budget: Budget) -> Table:
             percent(part.time_us / budget.time_us),
         )
     rest = words.others_us(budget)
-    for what, us in (
+    for label, us in (
         ("all else that was seen", rest),
         ("not accounted for", budget.not_accounted_us),
     ):
-        table.add_row("", what, NOTHING, NOTHING, number(us), percent(us / budget.time_us))
+        table.add_row("", label, NOTHING, NOTHING, number(us), percent(us / budget.time_us))
     return table

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which way messages go with the layer, on the terminal."""
+"""The transports of messages with the layer, on the terminal."""
 
 from rich.table import Table
 
@@ -8,11 +8,11 @@ from nearpeak.numbers import number, size
 from nearpeak.observations.ways import Ways, alike
 
 
-def print_ways(found: Ways) -> None:
-    """A table for each pair of memories, and what has decided."""
+def print_ways(ways: Ways) -> None:
+    """Prints a table for each pair of memories, and the settings that decide."""
     console = PlainConsole()
-    console.print(f"{found.library} {found.version} on {found.host}", style="bold", soft_wrap=True)
-    for leg in found.legs:
+    console.print(f"{ways.library} {ways.version} on {ways.host}", style="bold", soft_wrap=True)
+    for leg in ways.legs:
         console.print(f"\n{leg.words.capitalize()}, {leg.path}", style="bold", soft_wrap=True)
         table = Table("Size", "Way", box=None, pad_edge=False)
         table.add_column("µs" if leg.buffers == "D,D" else "µs, mean of there and back")
@@ -22,17 +22,17 @@ def print_ways(found: Ways) -> None:
             table.add_row(sizes, group[0].way or "not told", times)
         console.print(table)
     console.print()
-    for why in found.failed:
-        console.print(f"Failed: {why}", soft_wrap=True)
-    if found.no_kernel:
-        console.print(f"No kernel copies: {found.no_kernel}", soft_wrap=True)
-    for rank, most in found.kernel_bytes.items():
+    for failure in ways.failed:
+        console.print(f"Failed: {failure}", soft_wrap=True)
+    if ways.no_kernel:
+        console.print(f"No kernel copies: {ways.no_kernel}", soft_wrap=True)
+    for rank, most in ways.kernel_bytes.items():
         console.print(
             f"Measured meanwhile: of what rank {rank} sends between devices a kernel copies up to"
             f" {size(most)}, the copy engine what is longer.",
             soft_wrap=True,
         )
-    settings = " ".join(f"{name}={value}" for name, value in found.settings.items())
+    settings = " ".join(f"{name}={value}" for name, value in ways.settings.items())
     console.print(f"Decided by (docs/layer.md): {settings}", soft_wrap=True)
 
 

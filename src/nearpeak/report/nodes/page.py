@@ -14,11 +14,11 @@ _HERE = Path(__file__).parent
 LISTED = 2000  # verdicts; nodes.json has all
 
 
-def render(found: Found) -> str:
-    """The page, whole."""
+def render(results: Found) -> str:
+    """Returns the whole page."""
 
-    def drawn(each: Map) -> Markup:
-        return Markup(maps.draw(each, found.nodes))  # its words are escaped as it is made
+    def drawn(node_map: Map) -> Markup:
+        return Markup(maps.draw(node_map, results.nodes))  # already escaped
 
     environment = templates.environment(_HERE)
     environment.globals |= {
@@ -36,12 +36,12 @@ def render(found: Found) -> str:
         )
     }
     return environment.get_template("nodes.html.j2").render(
-        found=found,
-        has_alone=words.has_alone(found),
-        conclusion=words.conclusion(found),
-        listed=found.verdicts[:LISTED],
+        results=results,
+        has_alone=words.has_alone(results),
+        conclusion=words.conclusion(results),
+        listed=results.verdicts[:LISTED],
         drawn=drawn,
         legend=maps.legend(),
-        missing=any(map(maps.lacks, found.maps)),
+        missing=any(map(maps.has_gaps, results.maps)),
         css=templates.css(),
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is expected of nodes, as JUnit XML."""
+"""The requirements of nodes as JUnit XML."""
 
 from nearpeak.nodes.found import Found
 from nearpeak.report import junit
@@ -7,30 +7,32 @@ from nearpeak.report.junit import Outcome
 from nearpeak.report.nodes import words
 
 
-def to_junit(found: Found) -> str:
-    """The file, whole: test cases for launches, data, nodes and links, and each requirement."""
-    who = found.library
-    slow = words.conclusion(found)
-    judged = bool(found.verdicts) or (found.told_apart and found.tests > 0)
+def to_junit(results: Found) -> str:
+    """Returns the whole file: test cases for launches, data, nodes, links and each requirement."""
+    who = results.library
+    slow = words.conclusion(results)
+    judged = bool(results.verdicts) or (results.told_apart and results.tests > 0)
     tests = [
-        Outcome(who, "all launches ended well", failure=words.unfinished(found), kind="launches"),
+        Outcome(who, "all launches ended well", failure=words.unfinished(results), kind="launches"),
         Outcome(
             who,
             "all data was right",
-            failure=words.wrong(found),
+            failure=words.wrong(results),
             kind="data",
-            details="\n".join(found.wrong),
+            details="\n".join(results.wrong),
         ),
         Outcome(
             who,
             "no node and no link is slow",
-            failure=slow if found.verdicts else "",
+            failure=slow if results.verdicts else "",
             kind="slow",
             skipped="" if judged else slow,
         ),
     ]
     tests += [
-        junit.required(who, each.requirement, words.required(found, each), met=each.met)
-        for each in found.requirements
+        junit.required(
+            who, requirement.requirement, words.required(results, requirement), met=requirement.met
+        )
+        for requirement in results.requirements
     ]
     return junit.to_junit("nearpeak report", [("nodes", tests)])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is slow among nodes, on the terminal."""
+"""The slow nodes and links on the terminal."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,48 +14,48 @@ from nearpeak.report.nodes import words
 LISTED = 30  # verdicts; the page has more, nodes.json all
 
 
-def print_found(found: Found, page: Path | None) -> None:
-    """What is slow, what is usual, and of a few nodes every pair."""
+def print_found(results: Found, page: Path | None) -> None:
+    """Prints the usual figures, the slow nodes and links, and every pair of a few nodes."""
     console = PlainConsole()
-    console.print(f"\n{found.library} {found.version}, {words.covered(found)}")
-    for curve in found.curves:
-        console.print(words.usual(found, curve))
-    for table in _tables(found):
+    console.print(f"\n{results.library} {results.version}, {words.covered(results)}")
+    for curve in results.curves:
+        console.print(words.usual(results, curve))
+    for table in _tables(results):
         console.print()
         console.print(table)
-    if len(found.verdicts) > LISTED:
-        console.print(f"and {len(found.verdicts) - LISTED} more: see nodes.json")
-    if found.told_apart and found.tests:
-        console.print(f"\n{words.tests(found)}")
-    for line in found.wrong:
+    if len(results.verdicts) > LISTED:
+        console.print(f"and {len(results.verdicts) - LISTED} more: see nodes.json")
+    if results.told_apart and results.tests:
+        console.print(f"\n{words.tests(results)}")
+    for line in results.wrong:
         console.print(f"WRONG DATA: {line}", style="bold red")
-    for judged in found.requirements:
-        text = f"Required {judged.requirement}: {words.required(found, judged)}"
+    for judged in results.requirements:
+        text = f"Required {judged.requirement}: {words.required(results, judged)}"
         console.print(text, style="" if judged.met else "bold red", soft_wrap=True)
-    where = "" if page is None else f"; {page}"
-    console.print(f"\n{words.conclusion(found)}{where}", style="bold", soft_wrap=True)
+    suffix = "" if page is None else f"; {page}"
+    console.print(f"\n{words.conclusion(results)}{suffix}", style="bold", soft_wrap=True)
 
 
-def _tables(found: Found) -> Iterator[Table]:
-    if found.pairs:
-        yield _pairs(found)
-    if found.verdicts:
-        yield _verdicts(found)
+def _tables(results: Found) -> Iterator[Table]:
+    if results.pairs:
+        yield _pairs(results)
+    if results.verdicts:
+        yield _verdicts(results)
 
 
-def _pairs(found: Found) -> Table:
-    both = words.has_alone(found)
+def _pairs(results: Found) -> Table:
+    both = words.has_alone(results)
     table = _table("Pair", "us", "GB/s both ways", *(("us alone", "GB/s alone") if both else ()))
-    for pair in found.pairs:
+    for pair in results.pairs:
         alone = (pair.latency_alone_us, pair.bandwidth_alone_gbs) if both else ()
         values = (pair.latency_us, pair.bandwidth_gbs, *alone)
         table.add_row(" - ".join(pair.nodes), *map(number, values))
     return table
 
 
-def _verdicts(found: Found) -> Table:
+def _verdicts(results: Found) -> Table:
     table = _table("Slow", "", "times as long", "95 %", "p", "alone", "launches")
-    for verdict in found.verdicts[:LISTED]:
+    for verdict in results.verdicts[:LISTED]:
         table.add_row(
             f"{verdict.kind} {words.subject(verdict)}",
             f"{words.name(verdict.metric)}, {verdict.mode}",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all pairs of nodes say, in words that the terminal and the page share."""
+"""Text about all pairs of nodes that the terminal and the page share."""
 
 from nearpeak.nodes.found import Curve, Found, Map, Required, Verdict
 from nearpeak.numbers import count, number, percent, unit
@@ -8,7 +8,7 @@ MODES = {"together": "all pairs of a round at the same time", "alone": "each pai
 
 
 def name(metric: str) -> str:
-    """Without its unit."""
+    """The name of a metric without its unit."""
     return metric.partition("_")[0]
 
 
@@ -23,71 +23,73 @@ def interval(verdict: Verdict) -> str:
 
 
 def alone(verdict: Verdict) -> str:
-    """Of a link how it does when nobody else talks."""
+    """The ratio of a link while no other pair communicates; empty if not measured."""
     return "" if verdict.alone is None else number(verdict.alone)
 
 
-def has_alone(found: Found) -> bool:
-    """Whether pairs were measured alone besides."""
-    return any(pair.latency_alone_us is not None for pair in found.pairs)
+def has_alone(results: Found) -> bool:
+    """True if pairs were also measured one at a time."""
+    return any(pair.latency_alone_us is not None for pair in results.pairs)
 
 
-def mode(found: Found, curve: Curve | Map) -> str:
-    """In which way a curve was measured."""
-    return MODES["alone" if found.one_by_one else curve.mode]
+def mode(results: Found, curve: Curve | Map) -> str:
+    """The mode in which a curve was measured."""
+    return MODES["alone" if results.one_by_one else curve.mode]
 
 
-def slow(found: Found, kind: str) -> list[str]:
+def slow(results: Found, kind: str) -> list[str]:
     """The different nodes or links that are slow in anything."""
-    return list(dict.fromkeys(subject(v) for v in found.verdicts if v.kind == kind))
+    return list(dict.fromkeys(subject(v) for v in results.verdicts if v.kind == kind))
 
 
-def conclusion(found: Found) -> str:
-    """In a sentence."""
-    if not found.launches:
+def conclusion(results: Found) -> str:
+    """The conclusion in one sentence."""
+    if not results.launches:
         return "Nothing was measured"
-    many = f"{len(found.nodes):,} nodes"
-    if not found.told_apart:
+    many = f"{len(results.nodes):,} nodes"
+    if not results.told_apart:
         return (
             f"{many}: too few to tell a slow node from slow links, so that nothing was judged; here"
             " is every pair"
         )
-    if not found.pairs_measured:
+    if not results.pairs_measured:
         return f"{many}: nothing could be judged, as no pair has a value"
-    if not found.tests and not found.complete:
+    if not results.tests and not results.complete:
         return f"{many}: nothing could be judged so far, as too few launches have ended"
-    if not found.verdicts:
-        unfinished = "" if found.complete else " in what was measured so far"
+    if not results.verdicts:
+        unfinished = "" if results.complete else " in what was measured so far"
         return f"{many}: no node and no link is slow{unfinished}"
-    nodes, links = (len(slow(found, kind)) for kind in ("node", "link"))
+    nodes, links = (len(slow(results, kind)) for kind in ("node", "link"))
     parts = [count(nodes, "slow node")] if nodes else []
     parts += [count(links, "slow link")] if links else []
     return f"{many}: {' and '.join(parts)}"
 
 
-def covered(found: Found) -> str:
-    """What was measured, and what it cost."""
-    share = percent(found.pairs_measured / max(found.pairs_of_all, 1))
+def covered(results: Found) -> str:
+    """The number of pairs measured, and the node hours."""
+    share = percent(results.pairs_measured / max(results.pairs_of_all, 1))
     return (
-        f"{found.pairs_measured:,} of {found.pairs_of_all:,} pairs ({share} %), in "
-        f"{count(len(found.launches), 'launch')}: {number(found.node_hours)} node hours"
+        f"{results.pairs_measured:,} of {results.pairs_of_all:,} pairs ({share} %), in "
+        f"{count(len(results.launches), 'launch')}: {number(results.node_hours)} node hours"
     )
 
 
-def tests(found: Found) -> str:
-    """What the verdicts share."""
-    beyond = percent(found.margin - 1)
+def tests(results: Found) -> str:
+    """The definition of slow, and the error rate that all tests share."""
+    beyond = percent(results.margin - 1)
     return (
         f"Slow: surely more than {beyond} % slower than its nodes and the usual link explain."
-        f" {count(found.tests, 'test')} share one error rate: any false verdict among all of them"
-        f" stands in at most {percent(found.level)} % of runs."
+        f" {count(results.tests, 'test')} share one error rate: any false verdict among all of them"
+        f" stands in at most {percent(results.level)} % of runs."
     )
 
 
-def usual(found: Found, curve: Curve) -> str:
-    """What is usual, and how far nodes, links and launches lie from it."""
+def usual(results: Found, curve: Curve) -> str:
+    """The usual figure, and the deviations of nodes, links and launches from it."""
     launches = "" if curve.launches is None else f", launches {percent(curve.launches)} %"
-    usual = f"{name(curve.metric)}, {mode(found, curve)}: {number(curve.usual)} {unit(curve.unit)}"
+    usual = (
+        f"{name(curve.metric)}, {mode(results, curve)}: {number(curve.usual)} {unit(curve.unit)}"
+    )
     if curve.nodes is None or curve.links is None:
         return f"{usual}, the median of pairs"
     return (
@@ -96,32 +98,32 @@ def usual(found: Found, curve: Curve) -> str:
     )
 
 
-def required(found: Found, judged: Required) -> str:
+def required(results: Found, judged: Required) -> str:
     """`met: bandwidth, all pairs of a round at the same time: 22.3 GB/s`."""
     state = "met" if judged.met else "missed"
     curve = next(
-        (c for c in found.curves if (c.metric, c.mode) == (judged.metric, judged.mode)), None
+        (c for c in results.curves if (c.metric, c.mode) == (judged.metric, judged.mode)), None
     )
     if curve is None:
         return f"{state}: {name(judged.metric)} {judged.mode} was not measured"
     value = f"{number(curve.usual)} {unit(curve.unit)}"
-    return f"{state}: {name(judged.metric)}, {mode(found, curve)}: {value} between the usual pair"
+    return f"{state}: {name(judged.metric)}, {mode(results, curve)}: {value} between the usual pair"
 
 
-def wrong(found: Found) -> str:
-    """How many pairs received wrong data; empty where none did."""
-    return f"{count(found.wrong_pairs, 'pair')} received wrong data" if found.wrong else ""
+def wrong(results: Found) -> str:
+    """The number of pairs that received wrong data; empty if none did."""
+    return f"{count(results.wrong_pairs, 'pair')} received wrong data" if results.wrong else ""
 
 
-def unfinished(found: Found) -> str:
-    """Why not all was measured; empty where it was."""
-    return "" if found.complete else found.failed or "not all launches were run"
+def unfinished(results: Found) -> str:
+    """The reason if not everything was measured; else empty."""
+    return "" if results.complete else results.failed or "not all launches were run"
 
 
-def faults(found: Found) -> str:
-    """What is not well."""
-    parts = [conclusion(found)] if found.verdicts else []
-    parts += filter(None, [wrong(found), unfinished(found)])
-    if missed := sum(not judged.met for judged in found.requirements):
-        parts.append(f"{missed} of {count(len(found.requirements), 'requirement')} missed")
+def faults(results: Found) -> str:
+    """All problems in one line."""
+    parts = [conclusion(results)] if results.verdicts else []
+    parts += filter(None, [wrong(results), unfinished(results)])
+    if missed := sum(not judged.met for judged in results.requirements):
+        parts.append(f"{missed} of {count(len(results.requirements), 'requirement')} missed")
     return "; ".join(parts)

@@ -9,18 +9,18 @@ from nearpeak.report import templates
 from nearpeak.report.traced import drawing, words
 from nearpeak.trace.trace import Trace
 
-FOLDED = 16  # ranks: the table of more is folded
+FOLDED = 16  # most ranks of a table that is not folded
 
 _HERE = Path(__file__).parent
 
 
 def write_page(trace: Trace, file: Path) -> None:
-    """Writes it; UserError."""
+    """Writes the page. Raises UserError."""
     write_whole(file, render(trace))
 
 
 def render(trace: Trace) -> str:
-    """The page, whole."""
+    """Returns the whole page."""
     return (
         templates.environment(_HERE)
         .get_template("trace.html.j2")

@@ -25,7 +25,7 @@ RANKS_SHOWN = 16
 
 
 def print_trace(trace: Trace, *, show_all: bool = False) -> None:
-    """How long the ranks ran, how much of that was MPI, and for what."""
+    """Prints the run time of the ranks, the share of MPI, and its operations."""
     console = PlainConsole()
     console.print(f"\n{summary(trace)}", style="bold")
     for line in problems(trace):
@@ -53,7 +53,7 @@ def print_trace(trace: Trace, *, show_all: bool = False) -> None:
 
 
 def _outermost(ranks: Sequence[Rank]) -> list[Rank]:
-    """Where there are many, those with the least time in MPI and with the most."""
+    """The ranks with the least and the most time in MPI, if there are many; else all."""
     if len(ranks) <= RANKS_SHOWN:
         return list(ranks)
     order = sorted(ranks, key=lambda rank: rank.mpi_seconds)
@@ -94,7 +94,7 @@ def _table(trace: Trace, entries: list[Entry]) -> Table:
     for place, entry in enumerate(entries):
         row = _row(trace, entry)
         if ceilings:
-            row += _beside(ceilings.get(place))
+            row += _ceiling_columns(ceilings.get(place))
         table.add_row(*row)
     return table
 
@@ -117,7 +117,7 @@ def _row(trace: Trace, entry: Entry) -> list[str]:
     ]
 
 
-def _beside(ceiling: Ceiling | None) -> list[str]:
+def _ceiling_columns(ceiling: Ceiling | None) -> list[str]:
     if ceiling is None:
         return [NOTHING, NOTHING]
     return [number(1e6 * ceiling.seconds), number(ceiling.saved_seconds)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a traced application says, in words that the terminal and the page share."""
+"""Text about a traced application that the terminal and the page share."""
 
 import statistics
 from collections.abc import Callable, Sequence
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from nearpeak.numbers import count, number, percent, size
 from nearpeak.trace.trace import Entry, Rank, Trace, Unblocked
 
-MOST_HOSTS = 3  # that are named
+MOST_HOSTS = 3  # hosts that are named
 SPAWNS = ("MPI_Comm_spawn", "MPI_Comm_spawn_multiple")
 WAITING = (
     "Times of operations are sums over all ranks. The time of a call includes waiting for the other"
@@ -16,7 +16,7 @@ WAITING = (
 
 
 def summary(trace: Trace) -> str:
-    """How long the ranks ran, and how much of that was MPI."""
+    """The run time of the ranks, and the share of MPI."""
     ranks = count(len(trace.ranks), "rank")
     hosts = count(len({rank.host for rank in trace.ranks}), "host")
     share = percent(share_of(trace.mpi_seconds, trace.run_seconds))
@@ -31,8 +31,8 @@ def hosts(ranks: Sequence[Rank]) -> str:
     """`node1, node2 and 6 more hosts`, in the order of the ranks."""
     names = list(dict.fromkeys(rank.host for rank in ranks))
     shown = ", ".join(names[:MOST_HOSTS])
-    more = len(names) - MOST_HOSTS
-    return f"{shown} and {count(more, 'more host')}" if more > 0 else shown
+    rest = len(names) - MOST_HOSTS
+    return f"{shown} and {count(rest, 'more host')}" if rest > 0 else shown
 
 
 def name(entry: Entry) -> str:
@@ -41,71 +41,74 @@ def name(entry: Entry) -> str:
 
 
 def savings(trace: Trace) -> list[str]:
-    """What ceilings say, where a study has any."""
-    found = []
+    """The time that messages at their ceilings would save; empty without a study."""
+    sentences = []
     if trace.ceilings:
         saved = sum(ceiling.saved_seconds for ceiling in trace.ceilings)
-        found.append(
+        sentences.append(
             f"If each message with a ceiling took no longer than that, at most {number(saved)} s"
             " would be saved."
         )
     if trace.unblocked:
         outside = sum(rank.own_seconds or 0.0 for rank in trace.ranks)
-        found.append(_told(trace.unblocked, outside))
-    return found
+        sentences.append(_nonblocking_savings(trace.unblocked, outside))
+    return sentences
 
 
 def rate(entry: Entry) -> float | None:
-    """Of its bytes, in GB/s; None where its calls only begin what moves them, or move nothing."""
+    """The rate of its bytes in GB/s; None if its calls only begin the transfer, or move nothing."""
     if entry.begins or not entry.bytes or not entry.seconds:
         return None
     return entry.bytes / entry.seconds / 1e9
 
 
-def _told(found: Unblocked, outside_seconds: float) -> str:
+def _nonblocking_savings(unblocked: Unblocked, outside_seconds: float) -> str:
     """`20 messages by calls that do not wait: 0.20 s in these calls ...`."""
     others = (
-        f" {count(found.others, 'other operation')} are in that time too." if found.others else ""
+        f" {count(unblocked.others, 'other operation')} are in that time too."
+        if unblocked.others
+        else ""
     )
-    known = f"{found.known} of them" if found.known < found.messages else "them"
-    longer = found.least_seconds - found.seconds
+    carried = f"{unblocked.known} of them" if unblocked.known < unblocked.messages else "them"
+    longer = unblocked.least_seconds - unblocked.seconds
     if longer <= 0:
-        so = f"at most {number(found.saved_seconds)} s would be saved."
+        outcome = f"at most {number(unblocked.saved_seconds)} s would be saved."
     elif longer <= outside_seconds:
-        so = "they went on beside the application's own work."
+        outcome = "they went on beside the application's own work."
     else:
-        so = (
+        outcome = (
             "this ceiling says nothing of them: it is of one direction at a time and of a buffer"
             " for each message."
         )
     return (
-        f"{count(found.messages, 'message')} by calls that do not wait:"
-        f" {number(found.seconds)} s in these calls and in waiting for them.{others}"
-        f" Without MPI the path carries {known} in {number(found.least_seconds)} s, so {so}"
+        f"{count(unblocked.messages, 'message')} by calls that do not wait:"
+        f" {number(unblocked.seconds)} s in these calls and in waiting for them.{others}"
+        f" Without MPI the path carries {carried} in {number(unblocked.least_seconds)} s,"
+        f" so {outcome}"
     )
 
 
 def problems(trace: Trace) -> list[str]:
-    """What is missing, and what to do about it."""
-    found = []
+    """The gaps in a trace, each with a remedy."""
+    lines = []
     if trace.exit_status:
-        found.append(
+        lines.append(
             f"The command ended with exit status {trace.exit_status}: below is what it did before"
         )
     if trace.missing:
         hosts = ", ".join(sorted({rank.host for rank in trace.ranks}))
-        found.append(
+        lines.append(
             f"No counts of {_numbers(trace.missing)} of {trace.expected}: all that is shown is of"
             f" ranks on {hosts}. Other hosts need the folder that TMPDIR names and Nearpeak's cache"
             " at the same place; where Open MPI's launcher has options -x, add `-x LD_PRELOAD"
             " -x NEARPEAK_TRACE` (docs/trace.md)"
         )
-    alone = [rank for rank in trace.ranks if rank.world == 1]
+    singletons = [rank for rank in trace.ranks if rank.world == 1]
     spawned = any(entry.operation in SPAWNS for entry in trace.entries)
-    if len(alone) > 1 and not spawned:  # what is spawned has a world of its own
-        launched = max(rank.launched for rank in alone)
-        found.append(
-            f"{len(alone)} processes ran, each as the only rank of its own MPI_COMM_WORLD"
+    if len(singletons) > 1 and not spawned:  # spawned processes have their own world
+        launched = max(rank.launched for rank in singletons)
+        lines.append(
+            f"{len(singletons)} processes ran, each as the only rank of its own MPI_COMM_WORLD"
             + (
                 f", though the launcher says that it started {launched} ranks: it is not the"
                 f" launcher of {trace.library}"
@@ -114,12 +117,12 @@ def problems(trace: Trace) -> list[str]:
             )
         )
     if early := sum(not rank.finalized for rank in trace.ranks):
-        found.append(f"{count(early, 'rank')} did not come to MPI_Finalize")
+        lines.append(f"{count(early, 'rank')} did not come to MPI_Finalize")
     if lost := sum(rank.lost for rank in trace.ranks):
-        found.append(
+        lines.append(
             f"{count(lost, 'call')} were not counted: of too many threads, or TMPDIR is full"
         )
-    return found
+    return lines
 
 
 def _numbers(ranks: Sequence[int]) -> str:
@@ -135,42 +138,42 @@ def _numbers(ranks: Sequence[int]) -> str:
 
 
 def outstanding(ranks: Sequence[Rank]) -> list[str]:
-    """Which rank had the most of what."""
-    found = []
+    """The ranks with the most time outside of MPI, the most in MPI, and the most bytes."""
+    lines = []
     if all(rank.own_seconds is not None for rank in ranks):
         most = _most(ranks, lambda rank: rank.own_seconds or 0.0, _seconds)
-        found.append(
+        lines.append(
             f"Most loaded is {most[0]}: outside of MPI {most[1]}. Others may have waited for it."
             if most
             else f"Outside of MPI: {_seconds(ranks[0].own_seconds or 0.0)} on each rank."
         )
     most = _most(ranks, lambda rank: rank.mpi_seconds, _seconds)
-    found.append(
+    lines.append(
         f"Longest in MPI is {most[0]}: {most[1]}."
         if most
         else f"In MPI: {_seconds(ranks[0].mpi_seconds)} on each rank."
     )
     if any(rank.bytes for rank in ranks):
         most = _most(ranks, lambda rank: rank.bytes, _bytes)
-        found.append(
+        lines.append(
             f"Most bytes has {most[0]}: {most[1]}."
             if most
             else f"Bytes: {_bytes(ranks[0].bytes)} on each rank."
         )
-    return found
+    return lines
 
 
 def _most(
-    ranks: Sequence[Rank], of: Callable[[Rank], float], text: Callable[[float], str]
+    ranks: Sequence[Rank], figure: Callable[[Rank], float], text: Callable[[float], str]
 ) -> tuple[str, str] | None:
-    """Who has the most, and how much; None where all have the same figure."""
-    if len({text(of(rank)) for rank in ranks}) == 1:
+    """The rank with the greatest figure, and that figure; None if all have the same."""
+    if len({text(figure(rank)) for rank in ranks}) == 1:
         return None
-    first = max(ranks, key=of)
-    middle = statistics.median(of(rank) for rank in ranks)
+    first = max(ranks, key=figure)
+    middle = statistics.median(figure(rank) for rank in ranks)
     return (
         f"rank {first.rank} on {first.host}",
-        f"{text(of(first))}, the median of ranks {text(middle)}",
+        f"{text(figure(first))}, the median of ranks {text(middle)}",
     )
 
 
@@ -182,11 +185,11 @@ def _bytes(value: float) -> str:
     return f"{value:.0f} B"
 
 
-def share_of(part: float, whole: float) -> float | None:
-    """None of nothing."""
-    return part / whole if whole > 0 else None
+def share_of(part: float, total: float) -> float | None:
+    """The fraction of a total; None if the total is 0."""
+    return part / total if total > 0 else None
 
 
 def size_class(smallest: int | None) -> str:
-    """`8 B`: from 8 to 15 bytes; `4 KiB`: to less than 8 KiB."""
+    """`8 B`: from 8 to 15 bytes; `4 KiB`: up to below 8 KiB."""
     return "" if smallest is None else size(smallest)
