@@ -4,7 +4,7 @@
 Every ratio that the rules ask of a study is judged together, whatever the answers: each question is
 a row of logarithms of ratio / limit, one in each block, and is its median above 0? At most 5 % of
 studies have a false finding among those that are called sure, whatever launches look like
-(statistics/ordered.py). They are about the sessions of the study, as verdicts are. What was
+(statistics/sequential.py). They are about the sessions of the study, as verdicts are. What was
 recorded and is no ratio (`Noticed`) is not judged: it is so. Nor is a figure beside one of
 something that does less: that is no loss (`Rule.does_less`).
 """
@@ -35,7 +35,7 @@ from nearpeak.results.results import (
     SettingChange,
 )
 from nearpeak.statistics.intervals import Interval
-from nearpeak.statistics.ordered import leading, surely_above
+from nearpeak.statistics.sequential import leading, surely_above
 from nearpeak.terms.identity import Case, Place, Who
 from nearpeak.terms.sizes import format_bytes
 
