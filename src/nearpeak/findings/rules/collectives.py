@@ -29,7 +29,7 @@ def find(view: View) -> Iterator[Seen]:
         ranks = len(cell.place.ends)
         if traffic is None or not in_gpu(cell.case.buffers) or cell.unit != "us" or not cell.case.x:
             continue
-        copies = _copies(view, cell, traffic.whole(1, ranks))
+        copies = _copies(view, cell, traffic.algorithm_bytes(1, ranks))
         case = msgspec.structs.replace(cell.case, buffers=HOST)
         for other in on_host[cell.who, case, ranks]:
             if _same_way(cell.place, other.place) and (found := _beside(cell, other, copies)):
