@@ -135,7 +135,8 @@ def _case(
     ]
     both = budget.together(budgets, ceiling_us, slower) if together else None
     traced_ranks = {rank.rank for rank in look.ranks}
-    records = [measured.case for measured in (*plain, *looks, *([ceiling] if ceiling else []))]
+    records = [launch.case for launch in plain] + [traced.case for traced in looks]
+    records += [ceiling.case] if ceiling else []
     return ExplainedCase(
         size_bytes=size,
         metric=case.metric,
