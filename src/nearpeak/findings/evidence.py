@@ -355,7 +355,7 @@ class PossibleLoss:
 
 @dataclass(frozen=True)
 class Noticed:
-    """Recorded facts without a ratio of figures: they hold, whatever they cost."""
+    """Recorded facts without a ratio of figures, which hold at any cost."""
 
     facts: Sequence[Fact]
     who: Who | None = None  # concerned; None: all

@@ -26,7 +26,7 @@ CONDITION = "env "  # prefix of variables in the conditions of a launch
 
 
 class Setting(NamedTuple):
-    """A variable of the environment that may help, and what it does."""
+    """An environment variable that may help, with its effect."""
 
     component: Component  # that reads it
     name: str

@@ -95,7 +95,7 @@ def across(p: ArrayLike, others: ArrayLike) -> Floats:
 
 
 def _inside(tests: Tests) -> Adjusted:
-    """The p-values adjusted for those of the same curve alone."""
+    """The p-values, adjusted only within the curve."""
     p = np.array([size.p_value for size in tests.sizes])
     count = 1 if len(p) == 1 else 2  # the mean of one size is that size
     shift = count * tests.shift.p_value

@@ -17,7 +17,7 @@ class Awareness(msgspec.Struct, kw_only=True, frozen=True):
     library: str
     settings: str
     buffers: str  # of each rank: "D,D"
-    operation: str  # a benchmark's name, or what has no benchmark yet: "put"
+    operation: str  # the name of a benchmark, or "put", which has none yet
     # "failed": it did not start; "not tried": there was no device, or no memory of it. If it ended
     # badly, the status as the only operation of a job.
     status: Status

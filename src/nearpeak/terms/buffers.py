@@ -96,7 +96,7 @@ def default_buffers(path: DataPath, symmetric: bool) -> list[str]:
 
 
 def ceiling_buffers(buffers: str) -> str:
-    """The buffers whose ceiling holds for these, whatever their allocator."""
+    """The buffers whose ceiling holds for these, which may have another allocator."""
     return ",".join("H" if host else "D" for host in on_host(buffers))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks names before they become words of a command line, whoever wrote them.
+"""Checks names from any source before they become words of a command line.
 
 Launchers and remote shells take a word that begins with `-` as an option, and some execute a word
 with a `/`.

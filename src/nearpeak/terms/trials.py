@@ -19,7 +19,7 @@ class TrialCase(msgspec.Struct, frozen=True, order=True):
     """One case to try."""
 
     buffers: str  # of each rank: "D,D"
-    operation: str  # a benchmark's name, or what has no benchmark: "put"
+    operation: str  # the name of a benchmark, or "put", which has none
     allocator: str = PLAIN  # of the ranks with buffers of its kind
     offset: int = 0  # bytes from the start of an allocation to the first buffer
     check: str = DATA
