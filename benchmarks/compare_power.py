@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nearpeak.arrays import Booleans, Floats, Indices
-from nearpeak.statistics.sides import Columns, Group, judge
+from nearpeak.statistics.session_t_test import Columns, Group, judge
 from nearpeak.statistics.strata import level, strata
 from nearpeak.statistics.verdicts import FASTER, SLOWER, Verdict
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from nearpeak.arrays import Floats
-from nearpeak.statistics.ordered import surely_above
+from nearpeak.statistics.sequential import surely_above
 
 QUESTIONS, TRUE = 100, 5
 BLOCKS = (6, 7, 9, 12, 24)

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from nearpeak.arrays import Floats
+from nearpeak.statistics.bimodal import SHARE, borders, in_better_mode
 from nearpeak.statistics.intervals import Interval, interval
-from nearpeak.statistics.paces import SHARE, borders, of_better
 
 Draw = Callable[[np.random.Generator, int], Floats]
 
@@ -83,7 +83,7 @@ def truth(kind: Kind, samples: int) -> float:
 
 def figures(samples: list[Floats], border: float | None) -> list[float]:
     """What each launch counts with."""
-    return [float(np.median(sample[of_better(sample, border, "lower")])) for sample in samples]
+    return [float(np.median(sample[in_better_mode(sample, border, "lower")])) for sample in samples]
 
 
 def covers(values: list[list[float]], true: float) -> bool:

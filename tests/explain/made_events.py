@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from nearpeak.explain import events
-from nearpeak.explain.events import Seen
+from nearpeak.explain.events import ProcessTrace
 
 
 class Made(NamedTuple):
@@ -48,13 +48,15 @@ def copy(source: int, target: int, begin_us: float, end_us: float, size: float) 
     return Made(events.COPY, 1 << 10 | source << 5 | target, begin_us, end_us, size)
 
 
-def seen(rank: int, made: Sequence[Made], driver_call_ns: int = 0, host_call_ns: int = 0) -> Seen:
+def seen(
+    rank: int, made: Sequence[Made], driver_call_ns: int = 0, host_call_ns: int = 0
+) -> ProcessTrace:
     """The process of a rank."""
     names = [""] * 8  # those of marks stand for themselves
     for event in made:
         if isinstance(event.name, str) and event.name not in names:
             names.append(event.name)
-    return Seen(
+    return ProcessTrace(
         rank=rank,
         kind=np.array([event.kind for event in made], np.uint8),
         name=np.array(

@@ -12,9 +12,9 @@ from nearpeak.explain import cupti
 from nearpeak.explain.launches import (
     INJECTED,
     device_not_seen,
-    each_us,
     environment,
     explain,
+    message_us,
     of_messages,
     operations,
 )
@@ -53,10 +53,10 @@ def test_a_message_without_mpi_takes_what_was_measured() -> None:
     def measured(unit: str, value: float) -> Any:
         return SimpleNamespace(case=case(unit, size=1000), value=value)
 
-    assert each_us(measured("us", 12.5), pairs=1) == 12.5
-    assert each_us(measured("GB/s", 10.0), pairs=1) == pytest.approx(0.1)
-    assert each_us(measured("GB/s", 10.0), pairs=2) == pytest.approx(0.2)
-    assert each_us(measured("M/s", 4.0), pairs=1) == 0.25
+    assert message_us(measured("us", 12.5), pairs=1) == 12.5
+    assert message_us(measured("GB/s", 10.0), pairs=1) == pytest.approx(0.1)
+    assert message_us(measured("GB/s", 10.0), pairs=2) == pytest.approx(0.2)
+    assert message_us(measured("M/s", 4.0), pairs=1) == 0.25
 
 
 def chosen(buffers: str, *vendors: str, driver: str | None = None) -> Any:

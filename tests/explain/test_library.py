@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from nearpeak.explain.budget import counters, windows
-from nearpeak.explain.events import COPY, DRIVER_CALL, EVENT, HOST_CALL, MARK, SAMPLE, Seen
+from nearpeak.explain.events import COPY, DRIVER_CALL, EVENT, HOST_CALL, MARK, SAMPLE, ProcessTrace
 from nearpeak.explain.launches import gather
 from nearpeak.libraries.build import build_explain, compiler, sources
 
-Look = Callable[..., Seen]
+Look = Callable[..., ProcessTrace]
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def look(program: Path, fake_cupti: Path, tmp_path: Path) -> Look:
     """What the program did, which has said nothing."""
 
-    def run(*words: str, events: int = 1 << 20) -> Seen:
+    def run(*words: str, events: int = 1 << 20) -> ProcessTrace:
         env = {
             **os.environ,
             "LD_PRELOAD": str(build_explain()),
@@ -50,7 +50,7 @@ def look(program: Path, fake_cupti: Path, tmp_path: Path) -> Look:
     return run
 
 
-def called(seen: Seen) -> Counter[str]:
+def called(seen: ProcessTrace) -> Counter[str]:
     there = np.isin(seen.kind, (HOST_CALL, DRIVER_CALL))
     return Counter(seen.names[number] for number in seen.name[there])
 
@@ -109,7 +109,7 @@ def test_waiting_for_another_thread_has_a_name_of_its_own(look: Look) -> None:
     assert called(look("futex"))["futex"] == 2
 
 
-def within(seen: Seen, kind: int) -> list[int]:
+def within(seen: ProcessTrace, kind: int) -> list[int]:
     """How many of these began in each message that is looked at."""
     [looked_at] = windows([seen])
     begins = seen.begin[seen.kind == kind]

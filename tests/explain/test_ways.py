@@ -10,7 +10,7 @@ from fake_gpus import with_fake_gpus
 
 from nearpeak.errors import UserError
 from nearpeak.explain import ways
-from nearpeak.explain.ways import BUFFERS, explain, told
+from nearpeak.explain.ways import BUFFERS, explain, parse_report
 from nearpeak.machine.discover import discover
 from nearpeak.observations.ways import Ways
 from nearpeak.study import single
@@ -32,7 +32,7 @@ TRIES = 5  # on a busy machine who is to copy may come late, and another one doe
 
 
 def test_the_report_of_a_launch_is_read() -> None:
-    found = told(SAID)
+    found = parse_report(SAID)
     assert found.settings == {"NEARPEAK_LAYER_HOST": "pieces", "NEARPEAK_LAYER_LONG": "65536"}
     assert found.kernel_bytes == {1: 262144, 3: 65536}
     assert found.no_kernel == "it answers too late"
@@ -44,12 +44,14 @@ def test_the_report_of_a_launch_is_read() -> None:
         },
         (0, "received from", 8): {"directly, copied by a kernel": 4},
     }
-    assert told("no layer") == ways.Told(settings={}, kernel_bytes={}, no_kernel="", counts={})
+    assert parse_report("no layer") == ways.Report(
+        settings={}, kernel_bytes={}, no_kernel="", counts={}
+    )
 
 
 def test_the_way_is_that_of_most_messages() -> None:
     [there, back], [up, down] = ways._DIRECTIONS["D,D"], ways._DIRECTIONS["H,D"]
-    found = told(SAID)
+    found = parse_report(SAID)
     assert found.way(there, 64) == found.way(up, 64) == "directly, copied by a kernel"
     assert found.way(back, 64) == found.way(there, 8) == ""
     # A receiver in memory of the host does not know of those that the sender has copied there.

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from nearpeak.findings.evidence import Noticed, Seen, View
+from nearpeak.findings.evidence import Noticed, PossibleLoss, View
 from nearpeak.findings.rules import all_rules
 from nearpeak.libraries.library import Settings
 from nearpeak.machine.machine import Diagnosis, Machine, unknown
@@ -216,12 +216,12 @@ def seen(
     cells: Sequence[Cell],
     given: Mapping[Who, Settings] | None = None,
     **observed: Any,
-) -> list[Seen]:
+) -> list[PossibleLoss]:
     """What one rule finds in them: of each cell that loses in each block, the greatest loss."""
     (rule,) = [known for known in all_rules() if known.name == kind]
-    greatest: dict[object, Seen] = {}
+    greatest: dict[object, PossibleLoss] = {}
     for found in rule.find(view(cells, given, **observed)):
-        if isinstance(found, Seen) and found.loss.everywhere:
+        if isinstance(found, PossibleLoss) and found.loss.everywhere:
             key = id(found.cell)
             greatest[key] = max(found, greatest.get(key, found), key=lambda each: each.loss.ratio)
     return list(greatest.values())

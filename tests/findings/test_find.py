@@ -369,5 +369,5 @@ def test_blocks_of_another_machine_say_nothing(by_hand: Any) -> None:
             for number, counts in enumerate((True, False))
         ],
     )
-    (finding,) = find_in(View.of(results, by_hand.view([]).observations))
+    (finding,) = find_in(View.from_results(results, by_hand.view([]).observations))
     assert (finding.cost.blocks, finding.sure) == (6, True)

@@ -12,7 +12,7 @@ from mpi_launches import LIMIT, measured_with, one_library
 
 from nearpeak.explain.budget import activity, budget, counters, windows
 from nearpeak.explain.launches import gather
-from nearpeak.explain.said import asked, understood
+from nearpeak.explain.library_output import parse_output, reporting_variables
 from nearpeak.libraries.build import build_explain, build_native
 from nearpeak.observations.explained import Budget
 
@@ -160,10 +160,10 @@ def test_a_table_of_tuning_that_is_not_there_is_found_in_what_the_library_says(
     launcher: Any, by_hand: Any, named: dict[str, str]
 ) -> None:
     def tables(more: dict[str, str]) -> list[str]:
-        env = asked(launcher.library)
+        env = reporting_variables(launcher.library)
         done = launcher.run("allreduce", *WORDS, env=env | more)
         assert done.measured() == {"allreduce"}
-        said = understood(SIZE, env, done.out + done.err)
+        said = parse_output(SIZE, env, done.out + done.err)
         given = msgspec.structs.replace(by_hand.explained(), said=[said])
         found = by_hand.signs("tuning_tables", given)
         return [fact.name for each in found for fact in each.facts]
@@ -174,10 +174,10 @@ def test_a_table_of_tuning_that_is_not_there_is_found_in_what_the_library_says(
 
 @measured_with("openmpi")
 def test_open_mpi_says_which_of_its_parameters_are_not_its_defaults(launcher: Any) -> None:
-    env = asked(launcher.library)
+    env = reporting_variables(launcher.library)
     done = launcher.run("latency", *WORDS, env={**env, "OMPI_MCA_coll_tuned_priority": "31"})
     assert done.measured() == {"latency"}
-    lines = understood(SIZE, env, done.out + done.err).lines
+    lines = parse_output(SIZE, env, done.out + done.err).lines
     assert any(line.endswith(" coll_tuned_priority=31 (environment)") for line in lines)
 
 

@@ -9,7 +9,7 @@ from nearpeak.observations.observed import Block
 from nearpeak.report import sessions
 from nearpeak.report.notices import notices
 from nearpeak.results.results import Results
-from nearpeak.statistics.sessions import TELLING
+from nearpeak.statistics.sessions import ENOUGH_LAUNCHES
 
 
 def test_what_differs_is_named_with_both_values() -> None:
@@ -125,7 +125,7 @@ def test_blocks_that_were_added_are_told(plain: Results) -> None:
 def _in_sessions(results: Results, sessions: int, *apart: int) -> None:
     """The blocks of all cells in turn, as many as sessions need; with the flag of some of them."""
     for number, cell in enumerate(results.cells):
-        cell.blocks = [Block(i % sessions, i) for i in range(TELLING * sessions)]
+        cell.blocks = [Block(i % sessions, i) for i in range(ENOUGH_LAUNCHES * sessions)]
         cell.flags = ["sessions apart"] if number in apart else []
 
 

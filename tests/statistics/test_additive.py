@@ -53,7 +53,7 @@ def test_few_values_of_each_node_are_enough() -> None:
     values = 2 + truth[first] + truth[second] + 0.01 * chance.standard_normal(len(first))
     found = fit(design(first, second, count), values)
     assert spread(found.nodes - truth) < 0.01
-    assert found.left(first, second, values) == pytest.approx(found.links, abs=1e-3)
+    assert found.residuals(first, second, values) == pytest.approx(found.links, abs=1e-3)
 
 
 def test_one_disturbed_launch_is_not_enough() -> None:

@@ -11,9 +11,9 @@ from nearpeak.statistics.sessions import (
     apart,
     medians,
     reach,
+    sessions_with_enough_launches,
     student,
     t_test,
-    telling,
 )
 
 
@@ -58,7 +58,7 @@ def test_the_median_of_each_session() -> None:
 
 
 def test_one_or_two_launches_do_not_tell_where_a_session_lies() -> None:
-    assert telling([3, 1, 1, 3, 2, 3, 1, 2]).tolist() == [1, 3]
+    assert sessions_with_enough_launches([3, 1, 1, 3, 2, 3, 1, 2]).tolist() == [1, 3]
     alike = [1.0, 1.1, 0.9, 1.05, 0.95, 1.0]
     assert not apart([*alike, 9.0, 9.1], [0] * 3 + [1] * 3 + [2] * 2)
     assert apart([*alike, 9.0, 9.1, 9.2], [0] * 3 + [1] * 3 + [2] * 3)

@@ -8,7 +8,7 @@ import pytest
 
 from nearpeak.launching.trials import Job
 from nearpeak.study import awareness
-from nearpeak.terms.awareness import Awareness, unaware, words
+from nearpeak.terms.awareness import Awareness, describe, unaware
 from nearpeak.terms.trials import TrialCase
 
 
@@ -31,7 +31,7 @@ def test_all_goes_well(standins: ModuleType, tmp_path: Path) -> None:
     found = try_with(standins, tmp_path, "")
     assert set(ends(found).values()) == {"ok"}
     assert len(found) == 6
-    assert list(map(words, unaware(found))) == []
+    assert list(map(describe, unaware(found))) == []
 
 
 def test_a_crash_ends_its_own_trial_alone(standins: ModuleType, tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_a_crash_ends_its_own_trial_alone(standins: ModuleType, tmp_path: Path) 
         ("H,D", "isend"): "ok",
         ("H,D", "bcast"): "ok",
     }
-    (line,) = list(map(words, unaware(found)))
+    (line,) = list(map(describe, unaware(found)))
     assert line.startswith("lib: not GPU-aware for D,D isend: ended by SIGSEGV")
     crashed = next(tried for tried in found if tried.status == "crashed")
     assert "probe --buffers D,D --operations isend --sizes 8,64K,4M" in crashed.command
@@ -63,7 +63,7 @@ def test_what_fails_after_others_alone_is_measured_and_told(
     assert (told.operation, told.after_others) == ("bcast", status)
     assert told.message.startswith(f"{status} after D,D send, isend")
     assert "probe --buffers D,D --operations bcast" in told.command
-    [line] = list(map(words, unaware(found)))
+    [line] = list(map(describe, unaware(found)))
     assert line.startswith(f"lib: D,D bcast works alone, but {status} after D,D send, isend")
 
 
@@ -101,7 +101,7 @@ def test_where_there_is_no_device_nothing_is_said_of_the_library(
 ) -> None:
     found = try_with(standins, tmp_path, "probe no device")
     assert set(ends(found).values()) == {"not tried"}
-    assert list(map(words, unaware(found))) == [
+    assert list(map(describe, unaware(found))) == [
         "lib: could not be tried with D,D; H,D: nearpeak-mpi: cuda has none: no driver"
     ]
 
@@ -109,7 +109,7 @@ def test_where_there_is_no_device_nothing_is_said_of_the_library(
 def test_a_library_that_does_not_start_has_failed(standins: ModuleType, tmp_path: Path) -> None:
     found = try_with(standins, tmp_path, "probe no start")
     assert set(ends(found).values()) == {"failed"}
-    (line,) = list(map(words, unaware(found)))
+    (line,) = list(map(describe, unaware(found)))
     assert line.startswith("lib: not GPU-aware for D,D send, isend, bcast; H,D send")
     assert line.endswith(": MPI_Init failed")
 
@@ -146,7 +146,7 @@ def test_what_differs_in_addresses_alone_is_told_once() -> None:
         )
         for kind, rank, base in (("D,D", 0, "0x7f96"), ("H,D", 0, "0x7f99"), ("D,H", 1, "0x1"))
     ]
-    assert list(map(words, unaware(found))) == [
+    assert list(map(describe, unaware(found))) == [
         "lib: not GPU-aware for D,D put; H,D put; D,H put: rank 0: MPI_Put(base=0x...) failed"
     ]
 
@@ -177,7 +177,7 @@ def test_a_library_that_ends_badly_without_a_gpu_needs_one(
     """As Intel MPI 2021.19, whose figures are right before."""
     found = try_without_gpu(standins, tmp_path, "probe end crash")
     assert set(ends(found).values()) == {"crashed"}
-    (line,) = list(map(words, unaware(found)))
+    (line,) = list(map(describe, unaware(found)))
     assert line.startswith(
         "lib: not GPU-aware for H,D send, isend; D,H send, isend with a rank that holds no GPU:"
         " once all was done: ended by SIGSEGV"

@@ -35,8 +35,8 @@ def test_what_a_rank_must_move_at_least(traffic: Traffic, expected: int) -> None
 
 
 def test_the_data_of_an_operation_is_all_blocks_where_each_rank_has_one() -> None:
-    assert Traffic(once=2, by_ranks=-2).whole(1000, 4) == 1000
-    assert Traffic(once=-1, times_ranks=1).whole(1000, 4) == 4000
+    assert Traffic(once=2, by_ranks=-2).algorithm_bytes(1000, 4) == 1000
+    assert Traffic(once=-1, times_ranks=1).algorithm_bytes(1000, 4) == 4000
     assert Traffic(once=1).moves_data
     assert not Traffic().moves_data
 

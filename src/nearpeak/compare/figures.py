@@ -10,7 +10,7 @@ from nearpeak.results import held
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.results import CeilingPoint, Cell
 from nearpeak.statistics.comparisons import better_in
-from nearpeak.statistics.sessions import telling
+from nearpeak.statistics.sessions import sessions_with_enough_launches
 from nearpeak.terms.benchmarks import Better, x_unit
 from nearpeak.terms.identity import CEILING, Case, Place, Who
 
@@ -94,7 +94,9 @@ def gather(studies: Sequence[Study], numbers: Mapping[tuple[int, int], int]) -> 
 def _leave_out_short_sessions(figures: Figures) -> None:
     """As each session counts once: not one that was ended too early to tell its middle, where
     there is another."""
-    tells = set(telling([launch.session for launch in figures.values]).tolist())
+    tells = set(
+        sessions_with_enough_launches([launch.session for launch in figures.values]).tolist()
+    )
     if not tells:
         return
     for kept in (figures.values, figures.of_ceiling, figures.distances):

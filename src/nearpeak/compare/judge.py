@@ -18,8 +18,8 @@ from nearpeak.compare.compared import (
 )
 from nearpeak.compare.distances import Levelled
 from nearpeak.compare.figures import Both, Launch, Owner
-from nearpeak.statistics import sides
-from nearpeak.statistics.sides import Columns, Group, JudgedCurve, JudgedGroup, Shift
+from nearpeak.statistics import session_t_test
+from nearpeak.statistics.session_t_test import Columns, Group, JudgedCurve, JudgedGroup, Shift
 from nearpeak.statistics.verdicts import SLOWER, Verdict
 from nearpeak.terms.identity import CEILING, Curve, Place, Who
 
@@ -38,7 +38,7 @@ class _Prepared(NamedTuple):
 def judge(
     both: Mapping[Owner, Levelled], new: Sequence[bool], tolerance: float
 ) -> list[PlaceChange]:
-    """Verdicts on all alternatives, which share one error rate (`statistics.sides`).
+    """Verdicts on all alternatives, which share one error rate (`statistics.session_t_test`).
 
     `new`: of each session, whether it is on the new side.
     """
@@ -51,7 +51,7 @@ def judge(
         )
         for place in prepared
     ]
-    judged = sides.judge(groups, tolerance)
+    judged = session_t_test.judge(groups, tolerance)
     return [_place(place, found, tolerance) for place, found in zip(prepared, judged, strict=True)]
 
 
@@ -161,6 +161,6 @@ def _of_ceiling(cases: Sequence[Both], prepared: _Prepared) -> OfCeiling | None:
     both = [case for case in cases if case.old.of_ceiling and case.new.of_ceiling]
     if not both:
         return None
-    row = sides.mean_row(_fractions(both, prepared.launches))
-    found = sides.shift(row, prepared.columns).comparison
+    row = session_t_test.mean_row(_fractions(both, prepared.launches))
+    found = session_t_test.shift(row, prepared.columns).comparison
     return OfCeiling(ratio=found.ratio, ci95=found.ci95, p_value=found.p_value, cases=len(both))

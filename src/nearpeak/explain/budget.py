@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the time of a message went, from what all ranks did while it was measured."""
+"""Divides the time of a message among the traced events of all ranks."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,7 +21,7 @@ from nearpeak.explain.events import (
     MARK,
     SAMPLE,
     TURN,
-    Seen,
+    ProcessTrace,
     copy_name,
 )
 from nearpeak.observations.explained import (
@@ -38,7 +38,7 @@ from nearpeak.observations.explained import (
     thinned,
 )
 
-# Calls that end when the device has done something, and those that end when anything happens.
+# Calls that wait for the device, and calls that wait for anything.
 SYNCS = frozenset(
     [
         "cuStreamSynchronize",
@@ -64,24 +64,24 @@ WAITS = frozenset(
         "futex",
     ]
 )
-# Calls that wait where nothing has come: then they move no bytes.
+# Calls that wait if nothing has arrived: then they move no bytes.
 RECEIVES = frozenset(["read", "__read_chk", "readv", "recv", "recvfrom", "recvmsg"])
-# Calls of which nobody knows whether they wait.
+# Calls that may or may not wait.
 MAY_WAIT = frozenset(["ioctl", "syscall"])
-# Of one call of the driver: for a stream of each thread, and of a later version.
+# Suffixes of driver calls: later versions, and per-thread default streams.
 _VARIANT = re.compile(r"(_v\d+)?(_pt[sd][zs])?$")
-# What is of the microscope, among what ranks are at.
+# Locations of samples inside the tracer.
 _MICROSCOPE = re.compile(r"(^|, )(libcupti\.so|libnearpeak-explain\.so)")
 LEVELS: tuple[Kind, ...] = get_args(Kind)
-WORKS: tuple[Kind, ...] = ("call", "sync")  # kinds of calls that do something
+WORKS: tuple[Kind, ...] = ("call", "sync")  # kinds of calls that work
 MIDDLE = (0.25, 0.75)  # quantiles
-NS = 1e3  # in a microsecond
-# What is shorter than this part of a message is drawn together with its neighbour.
+NS = 1e3  # per microsecond
+# Shorter spans, as a share of a message, are drawn together with their neighbours.
 NARROWEST = 1 / 250
 
 
 class Name(NamedTuple):
-    """Events that are told as one part."""
+    """The events of one part of the budget."""
 
     kind: Kind
     name: str
@@ -91,7 +91,7 @@ class Name(NamedTuple):
 
 @dataclass
 class Activity:
-    """What ranks and devices did, without what happened within a call; times in ns."""
+    """The events of ranks and devices, without calls nested in others; times in ns."""
 
     names: list[Name]
     which: Indices  # of `names`
@@ -99,13 +99,13 @@ class Activity:
     begin: Floats
     end: Floats
     bytes: Floats
-    samples: list[tuple[int, str, Floats]]  # rank, what it was at, and when
+    samples: list[tuple[int, str, Floats]]  # rank, location, and times
     ranks: list[int]
 
 
 @dataclass
 class Windows:
-    """When messages were under way: spans that do not overlap, of one leg."""
+    """The spans of the messages of one leg; they do not overlap."""
 
     leg: Leg
     begin: Floats
@@ -114,22 +114,24 @@ class Windows:
 
     @property
     def messages(self) -> int:
-        """In all of them."""
+        """Messages in all spans."""
         return int(self.each.sum())
 
     @property
     def mean_us(self) -> float:
-        """Of a message."""
+        """The mean time of a message."""
         return float((self.end - self.begin).sum()) / self.messages / NS
 
     def until(self, instant: float) -> "Windows":
-        """Those that were over then."""
+        """The spans that ended by then."""
         kept = self.end <= instant
         return Windows(self.leg, self.begin[kept], self.end[kept], self.each[kept])
 
     def usual(self) -> "Windows":
-        """Those whose times are of the middle half: in others a rank was held up, by whatever else
-        runs on the machine. Of fewer than three all."""
+        """The middle half of the spans by duration; all if there are fewer than three.
+
+        Others may be disturbed by other work on the machine.
+        """
         if len(self.each) < 3:
             return self
         times = (self.end - self.begin) / self.each
@@ -138,12 +140,12 @@ class Windows:
         return Windows(self.leg, self.begin[kept], self.end[kept], self.each[kept])
 
 
-def activity(ranks: Sequence[Seen]) -> Activity:
-    """Of all ranks together."""
+def activity(ranks: Sequence[ProcessTrace]) -> Activity:
+    """Joins the events of all ranks."""
     numbers: dict[Name, int] = {}
     parts: list[tuple[int, int, Floats, Floats, Floats]] = []
-    for seen in ranks:
-        for name, begin, end, size_bytes in _named(seen):
+    for trace in ranks:
+        for name, begin, end, size_bytes in _named(trace):
             number = numbers.setdefault(name, len(numbers))
             parts.append((number, LEVELS.index(name.kind), begin, end, size_bytes))
     lengths = [len(begin) for _, _, begin, _, _ in parts]
@@ -158,101 +160,106 @@ def activity(ranks: Sequence[Seen]) -> Activity:
         begin=joined(begin for _, _, begin, _, _ in parts),
         end=joined(end for _, _, _, end, _ in parts),
         bytes=joined(size_bytes for *_, size_bytes in parts),
-        samples=[sampled for seen in ranks for sampled in _samples(seen)],
-        ranks=[seen.rank for seen in ranks],
+        samples=[sampled for trace in ranks for sampled in _samples(trace)],
+        ranks=[trace.rank for trace in ranks],
     )
 
 
-def _samples(seen: Seen) -> Iterator[tuple[int, str, Floats]]:
-    there = seen.kind == SAMPLE
-    for number in np.unique(seen.name[there]).tolist():
-        text = seen.names[number]
+def _samples(trace: ProcessTrace) -> Iterator[tuple[int, str, Floats]]:
+    is_sample = trace.kind == SAMPLE
+    for number in np.unique(trace.name[is_sample]).tolist():
+        text = trace.names[number]
         if text and not _MICROSCOPE.search(text):
-            yield seen.rank, text, seen.begin[there & (seen.name == number)]
+            yield trace.rank, text, trace.begin[is_sample & (trace.name == number)]
 
 
-def _named(seen: Seen) -> Iterator[tuple[Name, Floats, Floats, Floats]]:
-    """Each name of a rank with its events: when they began and ended, and their bytes."""
-    calls = _calls(seen) & ~_nested(seen)
-    main = np.isin(seen.thread, seen.thread[seen.kind == MARK])
+def _named(trace: ProcessTrace) -> Iterator[tuple[Name, Floats, Floats, Floats]]:
+    """Each name of a rank with its events: their begins, ends and bytes."""
+    calls = _calls(trace) & ~_nested(trace)
+    main = np.isin(trace.thread, trace.thread[trace.kind == MARK])
     kinds: list[tuple[Kind, Booleans, Callable[[int], str]]] = []
-    for number in np.unique(seen.name[calls]).tolist():
-        own = calls & (seen.name == number)
-        text = _VARIANT.sub("", seen.names[number])
-        # What threads wait for beside the one that sends messages holds nothing up.
+    for number in np.unique(trace.name[calls]).tolist():
+        mask = calls & (trace.name == number)
+        text = _VARIANT.sub("", trace.names[number])
+        # Waits of threads other than the one that sends messages delay nothing.
         if text in SYNCS or text in WAITS:
-            told: list[tuple[Kind, Booleans]] = [("sync" if text in SYNCS else "wait", own & main)]
+            split: list[tuple[Kind, Booleans]] = [
+                ("sync" if text in SYNCS else "wait", mask & main)
+            ]
         elif text in RECEIVES:
-            moves = seen.bytes > 0
-            told = [("call", own & main & moves), ("wait", own & main & ~moves)]
+            moves = trace.bytes > 0
+            split = [("call", mask & main & moves), ("wait", mask & main & ~moves)]
         else:
-            told = [("call", own & main if text in MAY_WAIT else own)]
-        kinds += [(kind, events, lambda n: seen.names[n]) for kind, events in told]
-    for of, words in ((COPY, copy_name), (KERNEL, lambda n: f"kernel {seen.names[n]}")):
-        there = seen.kind == of
-        kinds += [("device", there & (seen.name == n), words) for n in np.unique(seen.name[there])]
-    kinds.append(("device", seen.kind == FILL, lambda _: "fill"))
-    for kind, own, text_of in kinds:
+            split = [("call", mask & main if text in MAY_WAIT else mask)]
+        kinds += [(kind, events, lambda n: trace.names[n]) for kind, events in split]
+    for event_kind, label in ((COPY, copy_name), (KERNEL, lambda n: f"kernel {trace.names[n]}")):
+        of_kind = trace.kind == event_kind
+        kinds += [
+            ("device", of_kind & (trace.name == n), label) for n in np.unique(trace.name[of_kind])
+        ]
+    kinds.append(("device", trace.kind == FILL, lambda _: "fill"))
+    for kind, mask, text_of in kinds:
         for of_benchmark in (False, True):
-            chosen = np.flatnonzero(own & (seen.own == of_benchmark))
+            chosen = np.flatnonzero(mask & (trace.own == of_benchmark))
             if len(chosen):
-                name = Name(kind, text_of(int(seen.name[chosen[0]])), seen.rank, of_benchmark)
-                yield name, seen.begin[chosen], seen.end[chosen], seen.bytes[chosen]
+                name = Name(kind, text_of(int(trace.name[chosen[0]])), trace.rank, of_benchmark)
+                yield name, trace.begin[chosen], trace.end[chosen], trace.bytes[chosen]
     waits = np.zeros_like(calls)
-    for kind, own, _ in kinds:
+    for kind, mask, _ in kinds:
         if kind == "wait":
-            waits |= own
-    yield from _microscope("microscope", seen, calls & main & ~waits)
-    # What it takes to see that a rank waits is no more known than the wait.
-    yield from _microscope("wait", seen, calls & main & waits)
+            waits |= mask
+    yield from _microscope("microscope", trace, calls & main & ~waits)
+    # The overhead of tracing waits is as unknown as the waits.
+    yield from _microscope("wait", trace, calls & main & waits)
 
 
 def _microscope(
-    kind: Kind, seen: Seen, calls: Booleans
+    kind: Kind, trace: ProcessTrace, calls: Booleans
 ) -> Iterator[tuple[Name, Floats, Floats, Floats]]:
-    """What it took to see the calls: half of it before each, half behind."""
-    begin, end = seen.begin[calls], seen.end[calls]
-    of_driver = seen.kind[calls] == DRIVER_CALL
-    half = np.where(of_driver, seen.driver_call_ns, seen.host_call_ns) / 2
+    """The overhead of tracing the calls: half of it before each call, half after it."""
+    begin, end = trace.begin[calls], trace.end[calls]
+    of_driver = trace.kind[calls] == DRIVER_CALL
+    half = np.where(of_driver, trace.driver_call_ns, trace.host_call_ns) / 2
     if half.any():
         nothing = np.zeros(2 * len(begin))
         begins, ends = np.concatenate([begin - half, end]), np.concatenate([begin, end + half])
-        yield Name(kind, MICROSCOPE, seen.rank), begins, ends, nothing
+        yield Name(kind, MICROSCOPE, trace.rank), begins, ends, nothing
 
 
-def _calls(seen: Seen) -> Booleans:
-    called: Booleans = np.isin(seen.kind, (HOST_CALL, DRIVER_CALL))
+def _calls(trace: ProcessTrace) -> Booleans:
+    called: Booleans = np.isin(trace.kind, (HOST_CALL, DRIVER_CALL))
     return called
 
 
-def _nested(seen: Seen) -> Booleans:
-    """Which events are calls within another call of the same thread."""
-    nested = np.zeros(len(seen.kind), dtype=bool)
-    calls = _calls(seen)
-    for thread in np.unique(seen.thread[calls]):
-        own = np.flatnonzero(calls & (seen.thread == thread))
-        order = own[np.lexsort((-seen.end[own], seen.begin[own]))]
-        ends = np.maximum.accumulate(seen.end[order])
-        nested[order[1:]] = seen.end[order[1:]] <= ends[:-1]
+def _nested(trace: ProcessTrace) -> Booleans:
+    """True for each event that is a call within another call of the same thread."""
+    nested = np.zeros(len(trace.kind), dtype=bool)
+    calls = _calls(trace)
+    for thread in np.unique(trace.thread[calls]):
+        indices = np.flatnonzero(calls & (trace.thread == thread))
+        order = indices[np.lexsort((-trace.end[indices], trace.begin[indices]))]
+        ends = np.maximum.accumulate(trace.end[order])
+        nested[order[1:]] = trace.end[order[1:]] <= ends[:-1]
     return nested
 
 
-def windows(ranks: Sequence[Seen]) -> list[Windows]:
-    """What is looked at: messages there and back where ranks mark them, else iterations."""
+def windows(ranks: Sequence[ProcessTrace]) -> list[Windows]:
+    """The spans to analyse: one-way messages where ranks mark them, else iterations."""
     in_all = _samples_of(ranks)
     if in_all is None:
         return []
-    leader = next(seen for seen in ranks if seen.rank == 0)
-    other = next((seen for seen in ranks if seen.rank == 1), None)
+    leader = next(trace for trace in ranks if trace.rank == 0)
+    other = next((trace for trace in ranks if trace.rank == 1), None)
     legs = _legs(leader, other, in_all.begin, in_all.end) if other is not None else []
-    known_until = min(seen.known_until for seen in ranks)
-    whole = [leg.until(known_until) for leg in legs or [in_all]]
-    return whole if all(leg.messages for leg in whole) else []  # there without back is no iteration
+    known_until = min(trace.known_until for trace in ranks)
+    complete = [leg.until(known_until) for leg in legs or [in_all]]
+    # One leg of a round trip is no iteration.
+    return complete if all(leg.messages for leg in complete) else []
 
 
-def _samples_of(ranks: Sequence[Seen]) -> Windows | None:
+def _samples_of(ranks: Sequence[ProcessTrace]) -> Windows | None:
     """All iterations that rank 0 marked; None without any."""
-    leader = next((seen for seen in ranks if seen.rank == 0), None)
+    leader = next((trace for trace in ranks if trace.rank == 0), None)
     if leader is None:
         return None
     begins, ends = _marks(leader, BEGINS), _marks(leader, ENDS)
@@ -261,28 +268,32 @@ def _samples_of(ranks: Sequence[Seen]) -> Windows | None:
         return None
     begin, end = leader.begin[begins[:count]], leader.begin[ends[:count]]
     iterations = leader.bytes[ends[:count]]
-    if leader.bytes[begins[0]]:  # all begin together: an iteration is that of the slowest
-        for seen in ranks:
-            others = _marks(seen, ENDS)
+    if leader.bytes[begins[0]]:  # all begin together: the slowest rank ends an iteration
+        for trace in ranks:
+            others = _marks(trace, ENDS)
             if len(others) >= count:
-                end = np.maximum(end, seen.begin[others[:count]])
+                end = np.maximum(end, trace.begin[others[:count]])
     return Windows("iteration", begin, end, iterations)
 
 
-def _marks(seen: Seen, which: int) -> Indices:
-    return np.flatnonzero((seen.kind == MARK) & (seen.name == which))
+def _marks(trace: ProcessTrace, which: int) -> Indices:
+    return np.flatnonzero((trace.kind == MARK) & (trace.name == which))
 
 
-def _legs(leader: Seen, other: Seen, begin: Floats, end: Floats) -> list[Windows]:
-    """Those of messages there and back, one after the other: the other rank marks when one has
-    arrived there, the leader when one is back."""
-    there, back = other.begin[_marks(other, TURN)], leader.begin[_marks(leader, TURN)]
+def _legs(leader: ProcessTrace, other: ProcessTrace, begin: Floats, end: Floats) -> list[Windows]:
+    """The spans of the messages of round trips, one leg for each direction.
+
+    The other rank marks the arrival of each message, the leader the end of each round trip.
+    """
+    arrivals, returns = other.begin[_marks(other, TURN)], leader.begin[_marks(leader, TURN)]
     starts: list[Floats] = []
     turns: list[Floats] = []
     homes: list[Floats] = []
     for first, last in zip(begin.tolist(), end.tolist(), strict=True):
-        home = back[np.searchsorted(back, first) : np.searchsorted(back, last, side="right")]
-        turn = there[np.searchsorted(there, first) : np.searchsorted(there, last)]
+        home = returns[
+            np.searchsorted(returns, first) : np.searchsorted(returns, last, side="right")
+        ]
+        turn = arrivals[np.searchsorted(arrivals, first) : np.searchsorted(arrivals, last)]
         start = np.concatenate([[first], home[:-1]])
         if len(home) and len(turn) == len(home) and (start < turn).all() and (turn < home).all():
             starts.append(start)
@@ -291,43 +302,43 @@ def _legs(leader: Seen, other: Seen, begin: Floats, end: Floats) -> list[Windows
     if not starts:
         return []
     start, turn, home = map(np.concatenate, (starts, turns, homes))
-    alone = np.ones(len(turn))
-    return [Windows("there", start, turn, alone), Windows("back", turn, home, alone)]
+    single = np.ones(len(turn))
+    return [Windows("there", start, turn, single), Windows("back", turn, home, single)]
 
 
 @dataclass
 class Shared:
-    """How the time of messages is shared by the events around them; times in ns."""
+    """The division of the time of messages among events; times in ns."""
 
     events: Indices  # of the activity
     shares: Floats  # of the time, of each event
-    others: Floats  # of each share of what waits, while another rank was at its own instructions
-    beside: Floats  # of each share of a call that does not wait, while another rank was in one, too
-    overlap: Floats  # how long each went on in messages, whatever went on beside it
-    instants: Floats  # at which anything began or ended
-    free: Floats  # 1 from an instant to the next where nothing went on in a message, else 0
-    free_ns: float  # all of that
-    waits: dict[During, Floats]  # likewise, where time belongs to calls that wait
-    # Of samples of a rank in no call that is seen: the rank, what it was at, and of each sample the
-    # last of `instants` before it.
+    others: Floats  # part of each wait while another rank was in no call
+    beside: Floats  # part of each working call while another rank was in one, too
+    overlap: Floats  # duration of each event within messages, including concurrent ones
+    instants: Floats  # at which any event began or ended
+    free: Floats  # 1 from an instant to the next within a message without events, else 0
+    free_ns: float  # total
+    waits: dict[During, Floats]  # as `free`, where time belongs to calls that wait
+    # Samples of a rank outside of traced calls: the rank, the location, and the last of `instants`
+    # before each sample.
     at_own: list[tuple[int, str, Indices]]
 
 
-def shared(did: Activity, looked_at: Windows) -> Shared:
-    """At each instant, time belongs to the first of LEVELS of which anything goes on."""
-    events = np.flatnonzero((did.end > looked_at.begin[0]) & (did.begin < looked_at.end[-1]))
+def shared(did: Activity, analysed: Windows) -> Shared:
+    """Divides time: each instant belongs to the active events of the first active LEVEL."""
+    events = np.flatnonzero((did.end > analysed.begin[0]) & (did.begin < analysed.end[-1]))
     level, begin, end = did.level[events], did.begin[events], did.end[events]
-    instants = np.unique(np.concatenate([begin, end, looked_at.begin, looked_at.end]))
+    instants = np.unique(np.concatenate([begin, end, analysed.begin, analysed.end]))
     lasting = np.append(np.diff(instants), 0.0)
     first, last, opens, closes = (
-        np.searchsorted(instants, times) for times in (begin, end, looked_at.begin, looked_at.end)
+        np.searchsorted(instants, times) for times in (begin, end, analysed.begin, analysed.end)
     )
 
-    def active(some: Indices, until: Indices) -> Floats:
-        """How many go on from each instant to the next."""
-        more = np.bincount(some, minlength=len(instants)).astype(float)
-        less = np.bincount(until, minlength=len(instants))
-        going: Floats = np.cumsum(more - less)
+    def active(starts: Indices, stops: Indices) -> Floats:
+        """The number of active events from each instant to the next."""
+        started = np.bincount(starts, minlength=len(instants)).astype(float)
+        stopped = np.bincount(stops, minlength=len(instants))
+        going: Floats = np.cumsum(started - stopped)
         return going
 
     def within(weights: Floats) -> Floats:
@@ -341,33 +352,33 @@ def shared(did: Activity, looked_at: Windows) -> Shared:
     calls = level != LEVELS.index("device")
     any_at_own = np.zeros(len(instants), dtype=bool)
     at_own: list[tuple[int, str, Indices]] = []
-    # Of all ranks at once it would be ranks times instants.
-    for of in did.ranks:
-        its = calls & (rank == of)
-        is_at_own = active(first[its], last[its]) == 0
-        any_at_own |= is_at_own  # who waits is in a call: another rank
+    # One rank after the other: all at once would take ranks x instants of memory.
+    for owner in did.ranks:
+        mask = calls & (rank == owner)
+        is_at_own = active(first[mask], last[mask]) == 0
+        any_at_own |= is_at_own  # a rank that waits is in a call: this is another rank
         for sampled, name, times in did.samples:
-            if sampled == of:
+            if sampled == owner:
                 places = np.searchsorted(instants, times, side="right") - 1
                 places = places[(places >= 0) & (places < len(instants) - 1)]
-                at_own.append((of, name, places[is_at_own[places]]))
+                at_own.append((owner, name, places[is_at_own[places]]))
     free, shares = inside, np.zeros(len(events))
     others, beside = np.full(len(events), np.nan), np.full(len(events), np.nan)
     works = np.isin(level, [LEVELS.index(kind) for kind in WORKS])
     at_work = active(first[works], last[works])  # of all ranks
     waits: dict[During, Floats] = {}
     for number, kind in enumerate(LEVELS):
-        own = level == number
-        at_once = active(first[own], last[own])
+        of_level = level == number
+        at_once = active(first[of_level], last[of_level])
         weights = np.divide(free, at_once, out=np.zeros_like(free), where=at_once > 0)
-        shares[own] = within(weights)[own]
+        shares[of_level] = within(weights)[of_level]
         if kind == "sync" or kind == "wait":
-            others[own] = within(weights * any_at_own)[own]
+            others[of_level] = within(weights * any_at_own)[of_level]
         if kind in WORKS:
-            for of in did.ranks:
-                its = own & (rank == of)
-                own_work = active(first[works & (rank == of)], last[works & (rank == of)])
-                beside[its] = within(weights * (at_work > own_work))[its]
+            for owner in did.ranks:
+                mask = of_level & (rank == owner)
+                own_work = active(first[works & (rank == owner)], last[works & (rank == owner)])
+                beside[mask] = within(weights * (at_work > own_work))[mask]
         if kind == "sync" or kind == "wait":
             waits[kind] = np.where(at_once > 0, free, 0.0)
         free = np.where(at_once > 0, 0.0, free)
@@ -386,7 +397,7 @@ def shared(did: Activity, looked_at: Windows) -> Shared:
 
 
 class Accounted(NamedTuple):
-    """How much of a message is known, and how much of it is the microscope's without being told."""
+    """The share of a message that is known, and the tracing overhead beyond the measured part."""
 
     added_us: float
     least: float | None
@@ -396,26 +407,30 @@ class Accounted(NamedTuple):
 def accounted(
     time_us: float, told_us: float, unknown_us: float, ceiling_us: float | None, slower: float
 ) -> Accounted:
-    """Of the time above the ceiling without the microscope. Under it a message takes `time_us`,
-    `slower` times as long, of which its own part is `told_us`. What it adds beyond that may lie in
-    what is not known, `unknown_us`, or in all else."""
+    """The known share of the time above the ceiling, without tracing.
+
+    A traced message takes `time_us`, which is `slower` times as long; `told_us` of it is measured
+    overhead. Overhead beyond that may lie in the unknown part, `unknown_us`, or in the rest: hence
+    a least and a most.
+    """
     plain_us = time_us / max(1.0, slower)
     added_us = max(0.0, time_us - told_us - plain_us)
     above_us = 0.0 if ceiling_us is None else plain_us - ceiling_us
     if above_us <= 0:
         return Accounted(added_us, None, None)
 
-    def known(unknown_us: float) -> float:
+    def known_share(unknown_us: float) -> float:
         return max(0.0, 1 - max(0.0, unknown_us) / above_us)
 
-    return Accounted(added_us, known(unknown_us), known(unknown_us - added_us))
+    return Accounted(added_us, known_share(unknown_us), known_share(unknown_us - added_us))
 
 
 def slowdowns(did: Activity, legs: Sequence[Windows], slower: float) -> list[float]:
-    """How many times as long a message of each leg takes under the microscope, where those of all
-    legs together take `slower` times as long: of what is added, each leg has as much as it has of
-    what it takes to see calls, but those that wait. Where that is not known each takes as much
-    longer as all."""
+    """The slowdown by tracing of each leg, where all legs together take `slower` times as long.
+
+    The added time is divided in proportion to the measured overhead of each leg, without that of
+    waits. Without measured overhead all legs have the same slowdown.
+    """
     usual = [leg.usual() for leg in legs]
     its = did.level == LEVELS.index("microscope")
     begin, lasting = did.begin[its], (did.end - did.begin)[its]
@@ -436,39 +451,40 @@ def slowdowns(did: Activity, legs: Sequence[Windows], slower: float) -> list[flo
 
 
 def together(budgets: Sequence[Budget], ceiling_us: float | None, slower: float) -> Accounted:
-    """Of the messages of all legs, as of one; `ceiling_us`: their mean without MPI; `slower`: of
-    all of them."""
+    """`accounted` for one message of each leg; `ceiling_us`: their mean without MPI."""
     return accounted(
-        sum(found.time_us for found in budgets),
+        sum(leg.time_us for leg in budgets),
         sum(part.time_us for b in budgets for part in b.parts if part.kind == "microscope"),
-        sum(found.not_accounted_us + found.waiting_us for found in budgets),
+        sum(leg.not_accounted_us + leg.waiting_us for leg in budgets),
         None if ceiling_us is None else ceiling_us * len(budgets),
         slower,
     )
 
 
 def budget(did: Activity, leg: Windows, ceiling_us: float | None, slower: float = 1.0) -> Budget:
-    """Of the usual messages of a leg; `ceiling_us`: how long one takes without MPI; `slower`: how
-    many times as long one takes under the microscope."""
-    looked_at = leg.usual()
-    known = shared(did, looked_at)
-    parts = sorted(_parts(did, known, looked_at.messages), key=lambda part: -part.time_us)
+    """The budget of the usual messages of a leg.
+
+    `ceiling_us`: the time of a message without MPI; `slower`: its slowdown by tracing.
+    """
+    analysed = leg.usual()
+    shared_time = shared(did, analysed)
+    parts = sorted(_parts(did, shared_time, analysed.messages), key=lambda part: -part.time_us)
     spent_us = {kind: sum(p.time_us for p in parts if p.kind == kind) for kind in LEVELS}
-    rest_us = known.free_ns / looked_at.messages / NS
-    time_us = looked_at.mean_us
+    rest_us = shared_time.free_ns / analysed.messages / NS
+    time_us = analysed.mean_us
     bounds = accounted(
         time_us, spent_us["microscope"], rest_us + spent_us["wait"], ceiling_us, slower
     )
-    shown = _median_message(looked_at)
+    shown = _median_message(analysed)
     return Budget(
-        leg=looked_at.leg,
-        messages=looked_at.messages,
+        leg=analysed.leg,
+        messages=analysed.messages,
         slower=slower,
         time_us=time_us,
         parts=parts,
         waiting_us=spent_us["wait"],
         not_accounted_us=rest_us,
-        # A message in which a sample was taken takes longer than usual.
+        # All messages: those with a sample take longer than usual.
         own=list(_own(shared(did, leg))),
         added_us=bounds.added_us,
         accounted_least=bounds.least,
@@ -478,14 +494,14 @@ def budget(did: Activity, leg: Windows, ceiling_us: float | None, slower: float 
     )
 
 
-def _parts(did: Activity, known: Shared, messages: int) -> Iterator[Part]:
-    which, times = did.which[known.events], (did.end - did.begin)[known.events]
-    for number in np.unique(which[known.overlap > 0]).tolist():
-        own = (which == number) & (known.overlap > 0)
-        # One that goes on before or behind a message counts by the part of it that is within.
-        counted = known.overlap[own] / times[own]
-        within, busy = float(counted.sum()), float(known.overlap[own].sum())
-        moved = float((counted * did.bytes[known.events][own]).sum()) / within
+def _parts(did: Activity, shared_time: Shared, messages: int) -> Iterator[Part]:
+    which, times = did.which[shared_time.events], (did.end - did.begin)[shared_time.events]
+    for number in np.unique(which[shared_time.overlap > 0]).tolist():
+        mask = (which == number) & (shared_time.overlap > 0)
+        # An event that extends beyond a message counts by its share within it.
+        counted = shared_time.overlap[mask] / times[mask]
+        within, busy = float(counted.sum()), float(shared_time.overlap[mask].sum())
+        moved = float((counted * did.bytes[shared_time.events][mask]).sum()) / within
         name = did.names[number]
         yield Part(
             kind=name.kind,
@@ -496,90 +512,98 @@ def _parts(did: Activity, known: Shared, messages: int) -> Iterator[Part]:
             mean_us=busy / within / NS,
             bytes=moved or None,
             busy_us=busy / messages / NS,
-            time_us=float(known.shares[own].sum()) / messages / NS,
-            others_us=_sum_us(known.others[own], messages),
-            beside_us=_sum_us(known.beside[own], messages),
+            time_us=float(shared_time.shares[mask].sum()) / messages / NS,
+            others_us=_sum_us(shared_time.others[mask], messages),
+            beside_us=_sum_us(shared_time.beside[mask], messages),
         )
 
 
 def _sum_us(times: Floats, messages: int) -> float | None:
-    """For one message; None of kinds that have no such time."""
+    """The sum for one message; None for kinds without such a time."""
     return None if np.isnan(times).any() else float(times.sum()) / messages / NS
 
 
-def _own(known: Shared) -> Iterator[Own]:
-    """What samples found that ranks were at by their own instructions."""
+def _own(shared_time: Shared) -> Iterator[Own]:
+    """The locations of samples of ranks outside of traced calls."""
     during: During
-    for during, there in {"nothing": known.free, **known.waits}.items():
+    for during, inside in {"nothing": shared_time.free, **shared_time.waits}.items():
         counts: dict[tuple[int, str], int] = {}
-        for rank, name, places in known.at_own:
-            if count := int(there[places].sum()):
+        for rank, name, places in shared_time.at_own:
+            if count := int(inside[places].sum()):
                 counts[rank, name] = count
         for (rank, name), count in sorted(counts.items(), key=lambda item: (item[0][0], -item[1])):
             of_rank = sum(n for (other, _), n in counts.items() if other == rank)
             yield Own(rank=rank, name=name, samples=count, share=count / of_rank, during=during)
 
 
-def _median_message(looked_at: Windows) -> tuple[float, float]:
-    lengths = looked_at.end - looked_at.begin
+def _median_message(analysed: Windows) -> tuple[float, float]:
+    lengths = analysed.end - analysed.begin
     number = int(np.argsort(lengths)[len(lengths) // 2])
-    return float(looked_at.begin[number]), float(looked_at.end[number])
+    return float(analysed.begin[number]), float(analysed.end[number])
 
 
 def lanes(did: Activity, begin: float, end: float) -> list[Lane]:
-    """What each rank, and its device, did between two instants in ns."""
-    found: dict[tuple[str, int], list[Span]] = {}
+    """The timeline of each rank, and of its device, between two instants in ns."""
+    spans_of: dict[tuple[str, int], list[Span]] = {}
     chosen = np.flatnonzero((did.end > begin) & (did.begin < end))
     for event in chosen[np.argsort(did.begin[chosen], kind="stable")].tolist():
         name = did.names[did.which[event]]
         if name.name == MICROSCOPE:
             continue
-        of = "device" if name.kind == "device" else "rank"
+        unit = "device" if name.kind == "device" else "rank"
         span = Span(
             kind=name.kind,
             name=name.name,
             begin_us=(max(begin, float(did.begin[event])) - begin) / NS,
             end_us=(min(end, float(did.end[event])) - begin) / NS,
         )
-        found.setdefault((of, name.rank), []).append(span)
-    ranks = sorted({rank for _, rank in found})
+        spans_of.setdefault((unit, name.rank), []).append(span)
+    ranks = sorted({rank for _, rank in spans_of})
     return [
-        Lane(of=of, rank=rank, spans=thinned(found[of, rank], (end - begin) / NS * NARROWEST))
+        Lane(
+            of=unit, rank=rank, spans=thinned(spans_of[unit, rank], (end - begin) / NS * NARROWEST)
+        )
         for rank in ranks
-        for of in ("rank", "device")
-        if (of, rank) in found
+        for unit in ("rank", "device")
+        if (unit, rank) in spans_of
     ]
 
 
-def iteration_us(ranks: Sequence[Seen]) -> float | None:
-    """How long an iteration takes: the median of the samples', as a launch has its figure. None
-    without any."""
+def iteration_us(ranks: Sequence[ProcessTrace]) -> float | None:
+    """The time of an iteration: the median over samples, as for the figure of a launch.
+
+    None without samples.
+    """
     samples = _samples_of(ranks)
     if samples is None:
         return None
     return float(np.median((samples.end - samples.begin) / samples.each)) / NS
 
 
-def usual_share(ranks: Sequence[Seen], legs: Sequence[Windows]) -> float:
-    """How many times as long an iteration of usual messages takes as one of the samples; 1 without
-    any. A launch's figure times this is that of the messages which budgets are of."""
+def usual_share(ranks: Sequence[ProcessTrace], legs: Sequence[Windows]) -> float:
+    """The time of an iteration of usual messages over that of the samples; 1 without any.
+
+    The figure of a launch times this factor is that of the messages in the budgets.
+    """
     whole_us = iteration_us(ranks)
     if not whole_us or not legs:
         return 1.0
     return sum(leg.usual().mean_us for leg in legs) / whole_us
 
 
-def counters(seen: Seen) -> Counters | None:
-    """What the kernel counted in samples in which nobody looked at the rank, for each iteration;
-    None without any."""
-    values = [seen.bytes[(seen.kind == COUNTER) & (seen.name == which)] for which in range(1, 7)]
-    # Where events ran out, some of the last ones have nothing to be held against.
+def counters(trace: ProcessTrace) -> Counters | None:
+    """Counters of the operating system for each iteration, from samples without tracing.
+
+    None without such samples.
+    """
+    values = [trace.bytes[(trace.kind == COUNTER) & (trace.name == which)] for which in range(1, 7)]
+    # If events ran out, some of the last counts lack their counterpart.
     pairs = min(len(value) // 2 for value in values)
-    befores = np.flatnonzero((seen.kind == COUNTER) & (seen.name == 1))[::2][:pairs]
-    ends = _marks(seen, ENDS)
-    # Between the counts before a sample and those behind it is its end.
-    whole = ends[np.searchsorted(ends, befores)] if len(ends) else ends
-    iterations = float(seen.bytes[whole].sum())
+    befores = np.flatnonzero((trace.kind == COUNTER) & (trace.name == 1))[::2][:pairs]
+    ends = _marks(trace, ENDS)
+    # The end of a sample lies between the counts before it and those after it.
+    counted_ends = ends[np.searchsorted(ends, befores)] if len(ends) else ends
+    iterations = float(trace.bytes[counted_ends].sum())
     if not iterations:
         return None
     minor, major, voluntary, involuntary, user_ns, system_ns = (
@@ -587,7 +611,7 @@ def counters(seen: Seen) -> Counters | None:
         for value in values
     )
     return Counters(
-        rank=seen.rank,
+        rank=trace.rank,
         minor_faults=minor,
         major_faults=major,
         voluntary_switches=voluntary,

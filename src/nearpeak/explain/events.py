@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what each process left of a launch under the microscope (bench/explain/events.hpp)."""
+"""Reads the trace file of each process of a traced launch (bench/explain/events.hpp)."""
 
 import mmap
 import struct
@@ -41,43 +41,43 @@ MEMORIES = (
 
 
 class Unreadable(Exception):
-    """It is no file of a process; the message says why."""
+    """Not a trace file of a process; the message gives the reason."""
 
 
 @dataclass
-class Seen:
-    """What one process did, in nanoseconds of the host's monotonic clock."""
+class ProcessTrace:
+    """The trace of one process, in nanoseconds of the host's monotonic clock."""
 
     rank: int
     kind: NDArray[np.uint8]
     name: NDArray[np.uint16]
     thread: NDArray[np.uint32]
-    own: Booleans  # calls by the measuring program itself, and what the device did for them
+    own: Booleans  # calls of the measuring program itself, and device work for them
     bytes: Floats
     begin: Floats  # after `start`
     end: Floats
     names: list[str]
-    start: int  # the instant that all times are after
-    lost: int  # events that found no place
+    start: int  # the origin of all times
+    lost: int  # events that did not fit
     known_until: float  # when the earliest of these began; infinite where none was lost
-    device: str  # why the driver was not seen
-    dropped: int  # records of the device that CUPTI had no place for
-    ended: bool  # as programs do, so that the device's last records came; or it used none
-    driver_call_ns: int  # what it took to see a call, outside of what is kept of it
+    device: str  # the reason that the driver was not traced
+    dropped: int  # device records that did not fit into CUPTI's buffers
+    ended: bool  # normally, so that the last device records arrived; or it used no device
+    driver_call_ns: int  # overhead of tracing a call, outside its recorded span
     host_call_ns: int
 
 
-def read(file: Path, start: int | None = None) -> Seen:
-    """One file; `start`: as of another process of the launch. Unreadable where it is none."""
+def read(file: Path, start: int | None = None) -> ProcessTrace:
+    """Reads one file; `start`: that of another process of the launch. Unreadable if invalid."""
     with file.open("rb") as opened:
         if file.stat().st_size < HEADER.size:
             raise Unreadable(f"{file.name} has no header")
-        # Most of it was never written: only what was is brought into memory.
+        # Most of the file was never written: only written pages are loaded.
         with mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
             return _read(file.name, data, start)
 
 
-def _read(name: str, data: mmap.mmap, start: int | None) -> Seen:
+def _read(name: str, data: mmap.mmap, start: int | None) -> ProcessTrace:
     if data[:8] != MAGIC:
         raise Unreadable(f"{name} is of another version of Nearpeak")
     (_, header_bytes, _, *rest) = HEADER.unpack_from(data)
@@ -85,22 +85,21 @@ def _read(name: str, data: mmap.mmap, start: int | None) -> Seen:
     rank, _, *clocks, device, driver_call_ns, host_call_ns, dropped = rest[6:]
     if len(data) < header_bytes + sum(room) * EVENT.itemsize:
         raise Unreadable(f"{name} was cut off")
-    kept = [min(each) for each in zip(room, begun, strict=True)]
+    kept = [min(pair) for pair in zip(room, begun, strict=True)]
     events = np.concatenate(
         [
-            np.frombuffer(data[at : at + count * EVENT.itemsize], EVENT)
-            for count, at in zip(
+            np.frombuffer(data[offset : offset + count * EVENT.itemsize], EVENT)
+            for count, offset in zip(
                 kept, (header_bytes, header_bytes + room[0] * EVENT.itemsize), strict=True
             )
         ]
     )
-    events = events[events["kind"] > 0]  # others were not written to their end
+    events = events[events["kind"] > 0]  # others are incomplete
     of_device = np.isin(events["kind"], (COPY, KERNEL, FILL))
     of_own = events["bytes"][events["kind"] == OWN_CALL]
-    begin, end = (
-        np.where(of_device, _on_our_clock(times, *clocks), times)
-        for times in (events[which].astype(np.int64) for which in ("begin", "end"))
-    )
+    begin, end = events["begin"].astype(np.int64), events["end"].astype(np.int64)
+    begin = np.where(of_device, _on_our_clock(begin, *clocks), begin)
+    end = np.where(of_device, _on_our_clock(end, *clocks), end)
     if start is None:
         start = int(begin.min()) if len(events) else 0
     of_host, of_gpu = (np.array([instant], np.int64) for instant in lost_from)
@@ -110,7 +109,7 @@ def _read(name: str, data: mmap.mmap, start: int | None) -> Seen:
         if lost
     ]
     table = data[HEADER.size : HEADER.size + NAMES * NAME_BYTES]
-    return Seen(
+    return ProcessTrace(
         rank=rank,
         kind=events["kind"],
         name=events["name"],
@@ -119,7 +118,10 @@ def _read(name: str, data: mmap.mmap, start: int | None) -> Seen:
         bytes=events["bytes"].astype(float),
         begin=(begin - start).astype(float),
         end=(end - start).astype(float),
-        names=[_text(table[at : at + NAME_BYTES]) for at in range(0, len(table), NAME_BYTES)],
+        names=[
+            _text(table[offset : offset + NAME_BYTES])
+            for offset in range(0, len(table), NAME_BYTES)
+        ],
         start=start,
         lost=sum(begun) - sum(kept),
         known_until=min(losses, default=np.inf),
@@ -134,7 +136,7 @@ def _read(name: str, data: mmap.mmap, start: int | None) -> Seen:
 def _on_our_clock(
     times: NDArray[np.int64], first_device: int, first: int, last_device: int, last: int
 ) -> NDArray[np.int64]:
-    """Instants of the device on the host's clock, by one or two instants of both."""
+    """Converts device times to the host's clock, by one or two common instants."""
     if not first:
         return times
     pace = (last - first) / (last_device - first_device) if last_device > first_device else 1.0
@@ -143,7 +145,7 @@ def _on_our_clock(
 
 
 def copy_name(number: int) -> str:
-    """`copy, pageable to device`, of a copy's kind and memories."""
+    """The label of a copy's kind and memories: `copy, pageable to device`."""
     kind, source, target = number >> 10, number >> 5 & 31, number & 31
     if kind == 10:
         return "copy to another GPU"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The JSON Schema of what `nearpeak explain -o` writes, made from its structs.
+"""The JSON Schema of the file of `nearpeak explain -o`, made from its structs.
 
 `python -m nearpeak.explain.schema > docs/explain.schema.json` renews the published copy.
 """

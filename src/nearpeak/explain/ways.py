@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which way messages of each size go with the layer, by its own report."""
+"""The route of messages of each size through the layer, by its report."""
 
 import re
 from collections import Counter
@@ -11,7 +11,7 @@ from nearpeak.observations.ways import Leg, Step, Ways
 from nearpeak.study.single import Single
 from nearpeak.study.single_launch import LaunchFailed, Measured, measure
 
-# Each in a power of two of its own, as the layer counts.
+# Each in a separate power of two, as the layer counts.
 SIZES = [8, 64, *(1 << power for power in (7, 10, 12, 14, 15, 16, 17, 18, 19, 20, 22, 24))]
 REPORT = {"NEARPEAK_LAYER_REPORT": "2"}
 SAMPLING = ("--slot-ms", "20")
@@ -29,8 +29,8 @@ _NO_KERNEL = re.compile(r"nearpeak layer: rank \d+: sent .+ of datatypes: (.+)")
 @dataclass(frozen=True)
 class _Direction:
     words: str
-    # Who counts messages, and how; all of them together. A receiver in memory of the host does not
-    # know of those through host memory.
+    # The ranks and ends whose counts are added. A receiver in host memory does not see messages
+    # through host memory.
     counted: tuple[tuple[int, str], ...]
 
 
@@ -47,64 +47,69 @@ BUFFERS = tuple(_DIRECTIONS)
 
 
 @dataclass(frozen=True)
-class Told:
-    """What the layer has said in one launch."""
+class Report:
+    """The report of the layer in one launch."""
 
     settings: dict[str, str]
     kernel_bytes: dict[int, int]
     no_kernel: str
-    # By rank, end ("sent from") and the bytes at most: how many messages went each way.
+    # By rank, end ("sent from") and the largest size in bytes: the messages of each route.
     counts: dict[tuple[int, str, int], Counter[str]]
 
     def way(self, direction: _Direction, size: int) -> str:
-        """That of most messages of a size; "" without any."""
+        """The route of most messages of a size; "" without any."""
         ways: Counter[str] = Counter()
         for rank, end in direction.counted:
             ways += self.counts.get((rank, end, size), Counter())
         return ways.most_common(1)[0][0] if ways else ""
 
+    def ways(self, direction: _Direction, cases: Sequence[Measured]) -> list[str]:
+        """The route at the size of each case."""
+        return [self.way(direction, case.case.size_bytes) for case in cases]
 
-def told(said: str) -> Told:
-    """Reads the lines of the layer's report in the output of a launch."""
+
+def parse_report(output: str) -> Report:
+    """Parses the lines of the layer's report in the output of a launch."""
     counts: dict[tuple[int, str, int], Counter[str]] = {}
-    for line in _LINE.finditer(said):
+    for line in _LINE.finditer(output):
         ways = counts.setdefault((int(line["rank"]), line["end"], int(line["bytes"])), Counter())
         for times, way in _WAY.findall(line["ways"]):
             ways[way] += int(times)
-    settings = _SET.search(said)
-    why = _NO_KERNEL.search(said)
-    return Told(
+    settings = _SET.search(output)
+    reason = _NO_KERNEL.search(output)
+    return Report(
         settings=dict(re.findall(r"(\w+)=(\S+)", settings[1])) if settings else {},
-        kernel_bytes={int(rank): int(most) for most, rank in _FOUND.findall(said)},
-        no_kernel=why[1] if why else "",
+        kernel_bytes={int(rank): int(most) for most, rank in _FOUND.findall(output)},
+        no_kernel=reason[1] if reason else "",
         counts=counts,
     )
 
 
 def explain(chosen: Sequence[Single], sizes: Sequence[int], tell: Callable[[str], None]) -> Ways:
-    """Launches each: a benchmark of one message with one library on one machine, between BUFFERS.
-    UserError where the layer is not on; LaunchFailed where none has a figure."""
+    """Launches each of `chosen`: a benchmark of one message with one library, between BUFFERS.
+
+    UserError if the layer is off; LaunchFailed if none has a figure.
+    """
     legs: list[Leg] = []
     settings: dict[str, str] = {}
     kernel_bytes: dict[int, int] = {}
     failed: list[str] = []
     no_kernel = ""
-    for each in chosen:
-        tell(f"{each.benchmark.name} {each.buffers} on {each.path.id}: {each.path.summary}")
+    for single in chosen:
+        tell(f"{single.benchmark.name} {single.buffers} on {single.path.id}: {single.path.summary}")
         try:
-            cases = _cases(each, sizes, first=not legs)
+            cases = _cases(single, sizes, first=not legs)
         except LaunchFailed as error:
-            failed.append(f"{each.buffers}: {error}")
+            failed.append(f"{single.buffers}: {error}")
             continue
-        found = told(cases[0].said)
-        if not found.settings:
-            raise UserError(_why_off(cases[0].said))
-        settings = found.settings
-        kernel_bytes.update(found.kernel_bytes)
-        no_kernel = no_kernel or found.no_kernel
+        report = parse_report(cases[0].said)
+        if not report.settings:
+            raise UserError(_reason_off(cases[0].said))
+        settings = report.settings
+        kernel_bytes.update(report.kernel_bytes)
+        no_kernel = no_kernel or report.no_kernel
         ways = {
-            direction: [found.way(direction, case.case.size_bytes) for case in cases]
-            for direction in _DIRECTIONS[each.buffers]
+            direction: report.ways(direction, cases) for direction in _DIRECTIONS[single.buffers]
         }
         if ways.get(_BACK) == ways.get(_THERE):
             ways.pop(_BACK, None)
@@ -113,7 +118,7 @@ def explain(chosen: Sequence[Single], sizes: Sequence[int], tell: Callable[[str]
                 Step(case.case.size_bytes, name, case.value)
                 for case, name in zip(cases, names, strict=True)
             ]
-            legs.append(Leg(direction.words, each.buffers, each.path.id, steps))
+            legs.append(Leg(direction.words, single.buffers, single.path.id, steps))
     if not legs:
         raise LaunchFailed("; ".join(failed))
     return Ways(
@@ -135,8 +140,8 @@ def _cases(chosen: Single, sizes: Sequence[int], *, first: bool) -> list[Measure
         return measure(chosen, ["--sizes", ",".join(map(str, sizes)), *SAMPLING], REPORT)
 
 
-def _why_off(said: str) -> str:
-    """With the layer's own line, if it has said one."""
-    line = re.search(r"^nearpeak layer: (.+)$", said, re.MULTILINE)
-    why = line[1] if line else "unset NEARPEAK_LAYER, if it is off by that"
-    return f"the layer says nothing of its messages: {why}"
+def _reason_off(output: str) -> str:
+    """The error message, with the line of the layer if it printed one."""
+    line = re.search(r"^nearpeak layer: (.+)$", output, re.MULTILINE)
+    reason = line[1] if line else "unset NEARPEAK_LAYER, if it is off by that"
+    return f"the layer says nothing of its messages: {reason}"

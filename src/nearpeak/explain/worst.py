@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which messages of a study are furthest from the ceiling."""
+"""Finds the messages of a study that are furthest from the ceiling."""
 
 from nearpeak.results.results import Cell, Results
 from nearpeak.terms.axes import staging
 
 
 def worst(results: Results, count: int) -> list[Cell]:
-    """So many cells of single messages, the furthest first; of each library, path and buffers
-    one."""
-    one_message = {known.name for known in results.benchmarks if known.one_message}
+    """The `count` furthest cells of single messages, one for each library, path and buffers."""
+    one_message = {benchmark.name for benchmark in results.benchmarks if benchmark.one_message}
     furthest: dict[tuple[object, ...], Cell] = {}
     for cell in results.cells:
         if (

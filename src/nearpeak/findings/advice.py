@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a reader should do, from what was found."""
+"""Advice for the reader, from the findings."""
 
 import math
 from collections import Counter
@@ -14,16 +14,18 @@ from nearpeak.statistics.strata import strata
 from nearpeak.terms.axes import staging
 from nearpeak.terms.identity import CEILING
 
-NEAR = 0.8  # of the ceiling: a library that is never below leaves nothing to do
-# From the low to the high end of an interval: beyond that even settings that double a rate, which
-# is more than most gain, could not be told from chance, so that nobody should be sent to try any.
+NEAR = 0.8  # of the ceiling: a library that is never below needs no advice
+# From the low to the high end of an interval. In a wider one even settings that double a rate could
+# not be distinguished from noise: then no settings are advised.
 WIDEST = 2.0
-ALIKE = 1.15  # times: two figures that are so near are taken to be reached in the same way
+ALIKE = 1.15  # times: two figures this close are assumed to use the same method
 
 
 def advise(results: Results) -> list[Advice]:
-    """The first things first: failures, paths that carry less than they should, then the largest
-    certain loss, or how near to the ceiling the best libraries are."""
+    """Advice in order: failures, slow paths, then the largest significant loss.
+
+    Without a loss, the distance of the best libraries from the ceiling.
+    """
     return [
         *_failed(results),
         *(
@@ -42,7 +44,7 @@ def _failed(results: Results) -> Iterator[Advice]:
 
 
 def _loss(results: Results) -> list[Advice]:
-    """The finding that loses most of those that are sure."""
+    """The largest significant loss."""
     for number, finding in enumerate(results.findings):
         if finding.sure and (finding.cost or finding.message):
             who, place, case = finding.who, finding.place, finding.case
@@ -51,40 +53,40 @@ def _loss(results: Results) -> list[Advice]:
 
 
 def _without_findings(results: Results) -> Iterator[Advice]:
-    """From the best of each headline: how near all of them are, or which one is furthest."""
-    told = [headline for group in headlines(results) for headline in group]
-    # What is far from a bound may be as good as can be.
-    held = [
+    """Advice from the best library of each headline: all are near the ceiling, or the furthest."""
+    shown = [headline for group in headlines(results) for headline in group]
+    # Only measured ceilings: far from a bound may still be the best possible.
+    measured = [
         headline
-        for headline in told
+        for headline in shown
         if headline.ceiling and headline.ceiling.kind == "measured" and _reached(headline)
     ]
-    if not held:
+    if not measured:
         return
     if _few_launches(results):
         yield Advice(kind="launches", launches=FEWEST_FOR_INTERVAL)
         return
-    told_apart = [headline for headline in held if not _scatters(headline)]
-    if far := [headline for headline in told_apart if _reached(headline) < NEAR]:
+    precise = [headline for headline in measured if not _scatters(headline)]
+    if far := [headline for headline in precise if _reached(headline) < NEAR]:
         furthest = min(far, key=_reached)
-        advice = _of("far", furthest)
+        advice = _advice_on("far", furthest)
         advice.like = _like(results, furthest)
         yield advice
         return
-    if scattered := [headline for headline in held if _scatters(headline)]:
+    if scattered := [headline for headline in measured if _scatters(headline)]:
         furthest = min(scattered, key=_reached)
-        advice = _of("open", furthest)
+        advice = _advice_on("open", furthest)
         advice.fraction_ci95 = furthest.fraction_ci95
         advice.why = list(_causes(results, furthest))
         yield advice
         return
-    furthest = min(held, key=_reached)
-    everywhere = set.intersection(*({headline.best, *headline.tied} for headline in held))
-    who = next((headline.best for headline in held if headline.best in everywhere), None)
+    furthest = min(measured, key=_reached)
+    everywhere = set.intersection(*({headline.best, *headline.tied} for headline in measured))
+    who = next((headline.best for headline in measured if headline.best in everywhere), None)
     yield Advice(kind="near", who=who, fraction=furthest.fraction)
 
 
-def _of(kind: Literal["far", "open"], headline: Headline) -> Advice:
+def _advice_on(kind: Literal["far", "open"], headline: Headline) -> Advice:
     return Advice(
         kind=kind,
         who=headline.best,
@@ -95,8 +97,10 @@ def _of(kind: Literal["far", "open"], headline: Headline) -> Advice:
 
 
 def _like(results: Results, headline: Headline) -> CeilingValue | None:
-    """The method of the ceiling, but for the best one, that carries what the best library does.
-    None where its launches were between CPUs at several distances, whose medians say nothing."""
+    """The method of the ceiling, other than the best, whose figure is that of the best library.
+
+    None if its launches had several core-to-core latencies, whose medians do not compare.
+    """
     point = Ceilings(results.ceilings).of(headline.place, headline.case)
     if point is None or headline.value is None:
         return None
@@ -114,7 +118,7 @@ def _like(results: Results, headline: Headline) -> CeilingValue | None:
 
 
 def _scatters(headline: Headline) -> bool:
-    """Whether its interval leaves open if the best one is near, or is too wide to act on."""
+    """True if the interval of the best library spans `NEAR`, or is too wide to act on."""
     if headline.fraction_ci95 is None:
         return False
     low, high = headline.fraction_ci95
@@ -122,7 +126,7 @@ def _scatters(headline: Headline) -> bool:
 
 
 def _causes(results: Results, headline: Headline) -> Iterator[Cause]:
-    """What is known of why the launches of the best one scatter."""
+    """The known causes of scatter in the launches of the best library."""
     if results.conditions is not None and results.conditions.loaded:
         yield "other work"
     key = (headline.best, headline.place, headline.case)
@@ -139,8 +143,10 @@ def _causes(results: Results, headline: Headline) -> Iterator[Cause]:
 
 
 def _few_launches(results: Results) -> bool:
-    """Whether any figure that is told has no interval, but for what the benchmark staged and what
-    was left out or imported, of which no time brings more."""
+    """True if a figure of the headlines has too few launches for an interval.
+
+    Staged, left out and imported cells do not count: more time would not add launches to them.
+    """
     imported = guests(results)
     return any(
         cell.launches < FEWEST_FOR_INTERVAL
@@ -153,5 +159,5 @@ def _few_launches(results: Results) -> bool:
 
 
 def _reached(headline: Headline) -> float:
-    """By the best one, of the ceiling."""
+    """The fraction of the ceiling that the best library reaches."""
     return headline.fraction or 0.0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a study folder to all of results.json."""
+"""Builds results.json from a study folder."""
 
 from pathlib import Path
 
@@ -12,12 +12,12 @@ from nearpeak.results.results import Results
 
 
 def build_results(folder: Path) -> Results:
-    """What the study in `folder` found; UserError when there is none that can be read."""
+    """The results of the study in `folder`; UserError if it cannot be read."""
     return results_of(load(folder))
 
 
 def results_of(observations: Observations) -> Results:
-    """What these come to."""
+    """The results of the observations, with findings and advice."""
     results = summarise(observations)
     results.findings = find(results, observations)
     results.advice = advise(results)

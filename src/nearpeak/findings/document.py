@@ -30,7 +30,7 @@ itself asks of the driver is no sign of the library.
 
 
 def document() -> str:
-    """The whole page."""
+    """The complete page."""
     return BEGINNING + "".join(f"\n{part}\n" for rule in all_rules() for part in _parts(rule))
 
 
@@ -39,13 +39,13 @@ def _parts(rule: Rule) -> Iterator[str]:
     yield _filled(rule.tells)
     yield _filled(f"**Remedy.** {rule.remedy}")
     for setting in rule.settings:
-        where = ", host memory inside a host," if setting.component == SHARED else ""
-        where = ", buffers in a GPU," if setting.of_device else where
-        words = f"{COMPONENTS[setting.component]}{where} `{setting.name}={setting.value}`"
-        yield _filled(f"**Setting.** {words}: {setting.effect}.")
+        scope = ", host memory inside a host," if setting.component == SHARED else ""
+        scope = ", buffers in a GPU," if setting.of_device else scope
+        assignment = f"{COMPONENTS[setting.component]}{scope} `{setting.name}={setting.value}`"
+        yield _filled(f"**Setting.** {assignment}: {setting.effect}.")
     for setting in rule.reasons:
-        words = f"{COMPONENTS[setting.component]} `{setting.name}={setting.value}`"
-        yield _filled(f"**May be the reason.** {words}: {setting.effect}.")
+        assignment = f"{COMPONENTS[setting.component]} `{setting.name}={setting.value}`"
+        yield _filled(f"**May be the reason.** {assignment}: {setting.effect}.")
     for reference in rule.sources:
         source = reference.source
         only = f" (for {reference.conditions})" if reference.conditions else ""

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All findings of a study: what loses beyond doubt, the surely greatest factor first.
+"""All findings of a study: losses, the largest significant one first.
 
-Every ratio that the rules ask of a study is judged together, whatever the answers: each question is
-a row of logarithms of ratio / limit, one in each block, and is its median above 0? At most 5 % of
-studies have a false finding among those that are called sure, whatever launches look like
-(statistics/ordered.py). They are about the sessions of the study, as verdicts are. What was
-recorded and is no ratio (`Noticed`) is not judged: it is so. Nor is a figure beside one of
-something that does less: that is no loss (`Rule.does_less`).
+All ratios that the rules test are judged together: each question is a row of logarithms of ratio /
+limit, one in each block, and asks if the median is above 0. At most 5 % of studies have a false
+finding among the significant ones, for any distribution of launches (statistics/sequential.py).
+Findings, like verdicts, are about the sessions of the study. Recorded facts (`Noticed`) are not
+judged. Nor are comparisons with an operation that does less (`Rule.does_less`).
 """
 
 import shlex
@@ -17,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from nearpeak.findings.evidence import Noticed, Rule, Seen, View
+from nearpeak.findings.evidence import Noticed, PossibleLoss, Rule, View
 from nearpeak.findings.rules import all_rules
 from nearpeak.findings.settings import contradicted, given, suggested
 from nearpeak.findings.sources import fitting
@@ -35,7 +34,7 @@ from nearpeak.results.results import (
     SettingChange,
 )
 from nearpeak.statistics.intervals import Interval
-from nearpeak.statistics.ordered import leading, surely_above
+from nearpeak.statistics.sequential import leading, surely_above
 from nearpeak.terms.identity import Case, Place, Who
 from nearpeak.terms.sizes import format_bytes
 
@@ -43,48 +42,47 @@ Group = tuple[FindingKind, Who, str, str]  # with the path and the buffers
 
 
 class Judged(NamedTuple):
-    """What one rule has seen."""
+    """A possible loss of one rule, judged."""
 
     rule: Rule
-    seen: Seen
-    sure: bool  # beyond doubt, with all else that was asked
-    bounds: Interval | None  # of the ratio; None: blocks are too few for as many as are asked
+    seen: PossibleLoss
+    sure: bool  # significant among all questions
+    bounds: Interval | None  # of the ratio; None: too few blocks for this number of intervals
 
 
 def find(results: Results, observations: Observations) -> list[Finding]:
-    """One finding for each rule, library with its settings, path and buffers, and all that was
-    noticed.
+    """One finding for each rule, library with settings, path and buffers, and all recorded facts.
 
-    Ranked by how many times better the other figure is at least, beyond what the ceilings have too
-    (the low end of the interval, or of the range), or a message would be without what was noticed
-    of it; then what else was noticed. After what is sure comes what blocks are too few to be sure
-    of, and last what only loses with settings that nobody has unless they ask for them. What has
-    the same reason as another finding is told with it.
+    Significant findings come first, then those with too few blocks, then losses that occur only
+    with settings that are not the default. Within these, findings are ranked by the least factor of
+    the better figure beyond the ceilings (the low end of the interval, or of the range), or by the
+    factor that a message would gain; then other facts. Findings with the same cause as another one
+    are listed under it.
     """
-    return find_in(View.of(results, observations))
+    return find_in(View.from_results(results, observations))
 
 
 def find_in(view: View) -> list[Finding]:
-    """The same of what is in view."""
+    """The findings of a view."""
     rules = all_rules()
-    seen = [(rule, each) for rule in rules for each in rule.find(view)]
-    ratios = [(rule, each) for rule, each in seen if isinstance(each, Seen)]
-    asked = [(rule, each) for rule, each in ratios if not rule.does_less]
-    losing = [judged for judged in _judge(asked) if judged.sure or judged.seen.loss.everywhere]
-    told = _told(view, losing, _causes(asked, losing))
+    results = [(rule, item) for rule in rules for item in rule.find(view)]
+    ratios = [(rule, item) for rule, item in results if isinstance(item, PossibleLoss)]
+    questions = [(rule, item) for rule, item in ratios if not rule.does_less]
+    losing = [judged for judged in _judge(questions) if judged.sure or judged.seen.loss.everywhere]
+    ranked = _findings(view, losing, _causes(questions, losing))
     less = [
-        Judged(rule, each, sure=False, bounds=None)
-        for rule, each in ratios
-        if rule.does_less and each.loss.everywhere
+        Judged(rule, item, sure=False, bounds=None)
+        for rule, item in ratios
+        if rule.does_less and item.loss.everywhere
     ]
-    told += _told(view, less, {})
-    told += [(False, each) for each in _facts(view, seen)]
-    told.sort(key=lambda pair: (pair[0], *_rank(pair[1])))
-    return [finding for _, finding in told]
+    ranked += _findings(view, less, {})
+    ranked += [(False, item) for item in _facts(view, results)]
+    ranked.sort(key=lambda pair: (pair[0], *_rank(pair[1])))
+    return [finding for _, finding in ranked]
 
 
 def _rank(finding: Finding) -> tuple[bool, float]:
-    """First what is sure, then what would be so many times as fast without it."""
+    """Significant findings first, then by the possible gain."""
     times = 0.0
     if finding.cost is not None:
         low, _ = finding.cost.ci95 or finding.cost.range
@@ -94,37 +92,41 @@ def _rank(finding: Finding) -> tuple[bool, float]:
     return not finding.sure, -times
 
 
-def _judge(asked: list[tuple[Rule, Seen]]) -> list[Judged]:
-    blocks = sorted({block for _, seen in asked for block in seen.loss.ratios})
+def _judge(questions: list[tuple[Rule, PossibleLoss]]) -> list[Judged]:
+    blocks = sorted({block for _, seen in questions for block in seen.loss.ratios})
     columns = {block: number for number, block in enumerate(blocks)}
-    rows = np.full((len(asked), len(columns)), np.nan)
-    for row, (_, seen) in zip(rows, asked, strict=True):
+    rows = np.full((len(questions), len(columns)), np.nan)
+    for row, (_, seen) in zip(rows, questions, strict=True):
         for block, beyond in seen.loss.beyond.items():
             row[columns[block]] = beyond
     sure = surely_above(rows).tolist()
     first = leading(rows)
     counted = [block for block, counts in zip(blocks, first.counted, strict=True) if counts]
     judged = []
-    for (rule, seen), above, told in zip(asked, sure, first.rows, strict=True):
-        bounds = seen.loss.interval(first.level, counted) if told else None
+    for (rule, seen), above, has_interval in zip(questions, sure, first.rows, strict=True):
+        bounds = seen.loss.interval(first.level, counted) if has_interval else None
         certain = above and seen.loss.surely_beyond()
-        if certain and bounds is not None:  # the interval that is told must not say otherwise
+        if certain and bounds is not None:  # the reported interval must agree
             certain = seen.loss.surely_beyond(first.level, counted)
         judged.append(Judged(rule, seen, certain, bounds))
     return judged
 
 
-def _causes(asked: Iterable[tuple[Rule, Seen]], losing: Sequence[Judged]) -> dict[int, Judged]:
-    """By the identity of a loss the one that is its cause: the same figure loses to another one, as
-    the rule of the cause tells, and with that one the rule of the loss sees nothing."""
+def _causes(
+    questions: Iterable[tuple[Rule, PossibleLoss]], losing: Sequence[Judged]
+) -> dict[int, Judged]:
+    """The cause of each loss, by the identity of the loss.
+
+    A cause is a loss of the same cell, by a rule of causes, to a cell without the loss.
+    """
     still: dict[tuple[FindingKind, tuple[Who, Place, Case]], bool] = defaultdict(bool)
-    for rule, seen in asked:
+    for rule, seen in questions:
         still[rule.name, _whose(seen.cell)] |= median(seen.loss.beyond.values()) > 0
     causes: dict[tuple[Who, Place, Case], list[Judged]] = defaultdict(list)
     for judged in losing:
         if judged.rule.is_cause:
             causes[_whose(judged.seen.cell)].append(judged)
-    found = {}
+    cause_of = {}
     for judged in losing:
         explain = [
             cause
@@ -135,15 +137,17 @@ def _causes(asked: Iterable[tuple[Rule, Seen]], losing: Sequence[Judged]) -> dic
             and (cause.sure or not judged.sure)
         ]
         if explain:
-            found[id(judged)] = max(explain, key=_greatest)
-    return found
+            cause_of[id(judged)] = max(explain, key=_greatest)
+    return cause_of
 
 
-def _told(
+def _findings(
     view: View, losing: Iterable[Judged], causes: Mapping[int, Judged]
 ) -> list[tuple[bool, Finding]]:
-    """One for each group, and whether it only loses with settings that somebody asked for. What has
-    a cause is told with it."""
+    """One finding for each group, with True if only settings other than the default lose.
+
+    Losses with a cause are listed under its finding.
+    """
     alone: dict[Group, list[Judged]] = defaultdict(list)
     explained: dict[Group, list[Judged]] = defaultdict(list)
     for judged in losing:
@@ -151,23 +155,23 @@ def _told(
             explained[_group(cause)].append(judged)
         else:
             alone[_group(judged)].append(judged)
-    told = []
+    findings = []
     for group, together in alone.items():
         worst, finding = _worst(view, together)
-        finding.explains = [each for _, each in _told(view, explained[group], {})]
-        told.append((worst.rule.only_tried(worst.seen), finding))
-    return told
+        finding.explains = [finding for _, finding in _findings(view, explained[group], {})]
+        findings.append((worst.rule.only_tried(worst.seen), finding))
+    return findings
 
 
 def _group(judged: Judged) -> Group:
-    """What is told once. Of all pairs of a machine only the worst is: a study may have hundreds."""
+    """The key of one finding; all pairs of a machine share one, as a study may have hundreds."""
     cell = judged.seen.cell
     path = cell.place.kind if cell.place.pair else cell.place.path
     return judged.rule.name, cell.who, path, cell.case.buffers
 
 
 def _worst(view: View, group: Iterable[Judged]) -> tuple[Judged, Finding]:
-    """It is told at the case where the ratio is greatest."""
+    """The finding of a group, at the case with the greatest ratio."""
     cases: dict[tuple[Who, Place, Case], Judged] = {}  # a cell may lose to several others
     for judged in group:
         key = _whose(judged.seen.cell)
@@ -178,7 +182,7 @@ def _worst(view: View, group: Iterable[Judged]) -> tuple[Judged, Finding]:
 
 
 def _greatest(judged: Judged) -> tuple[bool, float]:
-    """First what is sure, then what is most beyond the ceilings."""
+    """The order of losses: significant ones last, then by the ratio beyond the ceilings."""
     return judged.sure, judged.seen.loss.ratio / judged.seen.natural
 
 
@@ -189,7 +193,7 @@ def _whose(cell: Cell) -> tuple[Who, Place, Case]:
 def _finding(view: View, worst: Judged, cases: int) -> Finding:
     seen = worst.seen
     cell, other = seen.cell, seen.other
-    found = Finding(
+    finding = Finding(
         kind=worst.rule.name,
         sure=worst.sure,
         who=cell.who,
@@ -207,8 +211,8 @@ def _finding(view: View, worst: Judged, cases: int) -> Finding:
             *([Check(of="alternative", command=other.command)] if other else []),
         ],
     )
-    found.sources = fitting(worst.rule.sources, found, view.observations)
-    return found
+    finding.sources = fitting(worst.rule.sources, finding, view.observations)
+    return finding
 
 
 def _cost(view: View, worst: Judged, cases: int) -> Cost:
@@ -219,7 +223,7 @@ def _cost(view: View, worst: Judged, cases: int) -> Cost:
         ci95=worst.bounds,
         range=loss.range,
         blocks=len(loss.ratios),
-        launches=max(each.launches for each in (cell, other) if each),
+        launches=max(figure.launches for figure in (cell, other) if figure),
         of_medians=loss.of_medians(cell, other, seen.scaled) if other else None,
         ceilings=seen.ceilings,
         lost_us=view.lost_us(seen),
@@ -228,18 +232,20 @@ def _cost(view: View, worst: Judged, cases: int) -> Cost:
     )
 
 
-def _facts(view: View, seen: Iterable[tuple[Rule, Seen | Noticed]]) -> list[Finding]:
-    """What was noticed; of several signs of one fault the one with the largest share, and the
-    others with it."""
+def _facts(view: View, seen: Iterable[tuple[Rule, PossibleLoss | Noticed]]) -> list[Finding]:
+    """The findings of recorded facts.
+
+    Of several signs of one fault, those with smaller shares are listed under the largest.
+    """
     alone = []
     faults: dict[tuple[str, Who | None, Place | None, str], list[Finding]] = defaultdict(list)
-    for rule, each in seen:
-        if isinstance(each, Noticed):
-            found = _fact(view, rule, each)
-            if rule.fault and each.case:
-                faults[rule.fault, each.who, each.place, each.case.buffers].append(found)
+    for rule, item in seen:
+        if isinstance(item, Noticed):
+            finding = _fact(view, rule, item)
+            if rule.fault and item.case:
+                faults[rule.fault, item.who, item.place, item.case.buffers].append(finding)
             else:
-                alone.append(found)
+                alone.append(finding)
     for signs in faults.values():
         first, *others = sorted(signs, key=_rank)
         first.explains = others
@@ -249,9 +255,9 @@ def _facts(view: View, seen: Iterable[tuple[Rule, Seen | Noticed]]) -> list[Find
 
 def _fact(view: View, rule: Rule, noticed: Noticed) -> Finding:
     command = noticed.command
-    told = noticed.message is not None
-    known = view.observations
-    found = Finding(
+    of_message = noticed.message is not None
+    observations = view.observations
+    finding = Finding(
         kind=rule.name,
         sure=noticed.sure,
         who=noticed.who,
@@ -260,62 +266,64 @@ def _fact(view: View, rule: Rule, noticed: Noticed) -> Finding:
         evidence=list(noticed.evidence),
         facts=[
             *noticed.facts,
-            *(contradicted(rule.settings, noticed.who, known) if told else []),
-            *(given(rule.reasons, noticed.who, known) if told else []),
+            *(contradicted(rule.settings, noticed.who, observations) if of_message else []),
+            *(given(rule.reasons, noticed.who, observations) if of_message else []),
         ],
         message=noticed.message,
         remedy=Remedy(
             text=noticed.remedy or rule.remedy,
-            changes=suggested(rule.settings, noticed.who, known, noticed.place),
+            changes=suggested(rule.settings, noticed.who, observations, noticed.place),
             tune=_tune(view, rule, noticed),
         ),
         check=[Check(of="own", command=command)] if command else [],
     )
-    found.sources = fitting(rule.sources, found, known)
-    return found
+    finding.sources = fitting(rule.sources, finding, observations)
+    return finding
 
 
-def _remedy(view: View, rule: Rule, seen: Seen) -> Remedy:
+def _remedy(view: View, rule: Rule, seen: PossibleLoss) -> Remedy:
     other, who = seen.other, seen.cell.who
     if other is None or not rule.by_settings:
-        helping = [each for each in rule.settings if each.helps(seen.cell.case.x)]
+        helping = [setting for setting in rule.settings if setting.helps(seen.cell.case.x)]
         named = suggested(helping, who, view.observations, seen.cell.place)
         tried = view.tried(seen.cell, rule.axes)
         return Remedy(
             text=rule.remedy, changes=named, tried=tried, tune=_tune(view, rule, seen.cell)
         )
-    own, better = (view.given.get(each, Settings()) for each in (who, other.who))
-    return Remedy(text=rule.remedy, settings=better, changes=list(changes(better, own)))
+    present, better = (view.given.get(setting, Settings()) for setting in (who, other.who))
+    return Remedy(text=rule.remedy, settings=better, changes=list(changes(better, present)))
 
 
-def _tune(view: View, rule: Rule, of: Noticed | Cell) -> str:
-    """The search for settings where the rule names some, or one that may be the reason, be they of
-    another library: which ones help differs by version and machine. It is of messages between two
-    ranks here, as they are run by default."""
-    who, place, case = of.who, of.place, of.case
+def _tune(view: View, rule: Rule, subject: Noticed | Cell) -> str:
+    """The command of `nearpeak tune`, if the rule names settings, of this library or another one.
+
+    The settings that help differ by version and machine. Only for messages between two ranks of one
+    host, with default settings; else "".
+    """
+    who, place, case = subject.who, subject.place, subject.case
     names = rule.settings or rule.reasons
     if not (names and who and place and case) or who.settings != Settings().name:
         return ""
     benchmark = view.benchmarks.get(case.benchmark)
-    known = {library.who for library in view.observations.libraries if library.family}
-    if who not in known or benchmark is None or not benchmark.over_bytes:
+    tunable = {library.who for library in view.observations.libraries if library.family}
+    if who not in tunable or benchmark is None or not benchmark.over_bytes:
         return ""
     if (place.transport, len(place.ends), place.hosts) != ("memory", 2, 1):
         return ""
     target = f"{case.benchmark}:{format_bytes(case.x)}"
-    words = ["nearpeak", "tune", "--mpi", who.library, "--path", place.path]
-    return shlex.join([*words, "--buffers", case.buffers, "--for", target])
+    command = ["nearpeak", "tune", "--mpi", who.library, "--path", place.path]
+    return shlex.join([*command, "--buffers", case.buffers, "--for", target])
 
 
-def changes(better: Settings, own: Settings) -> Iterator[SettingChange]:
-    """What the better settings give that the others do not, and what they leave out."""
-    for name in [*better.env, *(name for name in own.env if name not in better.env)]:
-        value, instead = better.env.get(name), own.env.get(name)
+def changes(better: Settings, present: Settings) -> Iterator[SettingChange]:
+    """The changes from the present settings to the better ones."""
+    for name in [*better.env, *(name for name in present.env if name not in better.env)]:
+        value, instead = better.env.get(name), present.env.get(name)
         if value != instead:
             yield SettingChange(kind="env", name=name, value=value, instead=instead)
-    if better.flags != own.flags:
-        flags = [" ".join(settings.flags) or None for settings in (better, own)]
+    if better.flags != present.flags:
+        flags = [" ".join(settings.flags) or None for settings in (better, present)]
         yield SettingChange(kind="flags", value=flags[0], instead=flags[1])
-    if better.unset != own.unset:
-        unset = [" ".join(settings.unset) or None for settings in (better, own)]
+    if better.unset != present.unset:
+        unset = [" ".join(settings.unset) or None for settings in (better, present)]
         yield SettingChange(kind="unset", value=unset[0], instead=unset[1])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What explanations say of single messages, for rules."""
+"""Single messages of explanations, for rules."""
 
 from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple
@@ -20,42 +20,42 @@ from nearpeak.results.results import Fact, InMessage
 from nearpeak.terms.identity import Case, Place, Who
 
 MOST = 4  # parts of a message that are named
-COPIES = "copies"  # the fault that several rules tell of: how device memory is copied
-ENOUGH = 10  # messages: of fewer, one that was held up changes what all take
-LEAST_LAUNCHES = 3  # with the microscope, and without: messages of one launch are alike
-Where = tuple[Who, str, str]
+COPIES = "copies"  # the fault that several rules report: the copies of device memory
+ENOUGH = 10  # messages: with fewer, one outlier changes the total
+LEAST_LAUNCHES = 3  # with and without tracing: messages of one launch are alike
+MessageGroup = tuple[Who, str, str]
 
 
 class Message(NamedTuple):
-    """A kind of message that was looked at: the usual ones of one size and direction."""
+    """The analysed messages of one size and direction."""
 
     explanation: Explanation
     case: ExplainedCase
     budget: Budget
 
     def share(self, parts: Collection[Part]) -> float:
-        """Of its time."""
+        """The share of the parts in the time of a message."""
         return sum(part.time_us for part in parts) / self.budget.time_us
 
-    def each(self, part: Part) -> float:
-        """How often a part is of one message: an iteration may have a window of them."""
+    def count_per_message(self, part: Part) -> float:
+        """The number of times that a part occurs in one message; an iteration may have a window."""
         several = self.case.operations if self.budget.leg == "iteration" else 1.0
         return part.count / max(1.0, several)
 
     @property
-    def where(self) -> Where:
-        """Library, path and buffers: messages of one are held against each other."""
+    def group(self) -> MessageGroup:
+        """Library, path and buffers, within which messages are compared."""
         explained = self.explanation
         return explained.who, explained.path, explained.buffers
 
     @property
     def slower(self) -> float:
-        """How many times as long it takes under the microscope."""
+        """The slowdown by tracing."""
         return self.budget.slower or self.case.slower
 
     @property
     def slower_most(self) -> float | None:
-        """The same by the launches that differ most; None where there are too few."""
+        """The slowdown of the launches that differ most; None with too few launches."""
         case = self.case
         launches = min(len(case.plain_values), len(case.seen_values))
         if case.slower_most is None or launches < LEAST_LAUNCHES:
@@ -64,25 +64,24 @@ class Message(NamedTuple):
 
 
 def worst(view: View, chosen: Callable[[Message], list[Part]], least: float) -> Iterator[Noticed]:
-    """For each library, path and buffers the message of which the chosen parts have the largest
-    share, where that is `least` or more.
+    """The message with the largest share of the chosen parts, for each library, path and buffers.
 
-    Sure where enough messages and launches were looked at, and the share is no less if all that a
-    message takes longer under the microscope, by the launches that differ most, is in these parts.
-    Nothing of a doubtful explanation, or of a library, version or path that the study does not
-    have.
+    Only shares of `least` or more. Significant with enough messages and launches, if the share
+    stays that large when the slowdown by tracing, by the launches that differ most, is taken from
+    these parts. Doubtful explanations do not count, nor those of other libraries, versions or paths
+    than the study has.
     """
-    found: dict[Where, tuple[tuple[bool, float], Message, list[Part]]] = {}
+    largest: dict[MessageGroup, tuple[tuple[bool, float], Message, list[Part]]] = {}
     for message in messages(view):
         parts = chosen(message)
         if not parts or message.share(parts) < least:
             continue
         sure = message.budget.messages >= ENOUGH and _at_least(message, parts) >= least
         rank = sure, message.share(parts)
-        where = message.where
-        if where not in found or rank > found[where][0]:
-            found[where] = rank, message, parts
-    for (who, path, _), ((sure, share), message, parts) in found.items():
+        group = message.group
+        if group not in largest or rank > largest[group][0]:
+            largest[group] = rank, message, parts
+    for (who, path, _), ((sure, share), message, parts) in largest.items():
         time_us, slower = message.budget.time_us, message.slower
         yield Noticed(
             _facts(message, parts),
@@ -101,8 +100,10 @@ def worst(view: View, chosen: Callable[[Message], list[Part]], least: float) -> 
 
 
 def _at_least(message: Message, parts: Collection[Part]) -> float:
-    """The share of the parts in a message without the microscope, if these alone grow under it, by
-    as much as launches allow; 0 where they are too few to know."""
+    """The least share of the parts without tracing: all of the slowdown is taken from them.
+
+    0 with too few launches.
+    """
     slower = message.slower_most
     return 1 - (1 - message.share(parts)) * slower if slower else 0.0
 
@@ -113,17 +114,17 @@ def calls(message: Message, names: Collection[str]) -> list[Part]:
 
 
 def explanations(view: View) -> Iterator[Explanation]:
-    """Those of a library, version and path that the study has."""
-    known = view.observations
-    libraries = {(library.who, library.version) for library in known.libraries}
-    paths = {path.id for path in known.paths}
-    for explanation in known.explanations:
+    """The explanations of libraries, versions and paths that the study has."""
+    observations = view.observations
+    libraries = {(library.who, library.version) for library in observations.libraries}
+    paths = {path.id for path in observations.paths}
+    for explanation in observations.explanations:
         if (explanation.who, explanation.version) in libraries and explanation.path in paths:
             yield explanation
 
 
 def messages(view: View) -> Iterator[Message]:
-    """All of them that were seen whole, of what the study has."""
+    """All messages of the study that were traced completely."""
     for explanation in explanations(view):
         for case in explanation.cases:
             for budget in [] if doubtful(case) or hides_own(case) else case.budgets:
@@ -132,8 +133,10 @@ def messages(view: View) -> Iterator[Message]:
 
 
 def _facts(message: Message, parts: list[Part]) -> list[Fact]:
-    """The parts with the largest shares: `2 x close by rank 1: 19.3 µs each, 31.6 % of 124 µs`, of
-    waits with how much of that may be another rank's work."""
+    """The parts with the largest shares: `2 x close by rank 1: 19.3 µs each, 31.6 % of 124 µs`.
+
+    Waits also have the share that may be the work of another rank.
+    """
     whole_us = message.budget.time_us
     return [
         Fact(
@@ -156,7 +159,8 @@ def _others(part: Part) -> str:
 
 def _place(view: View, path: str) -> Place:
     return next(
-        (known.place for known in view.observations.paths if known.id == path), Place(path=path)
+        (candidate.place for candidate in view.observations.paths if candidate.id == path),
+        Place(path=path),
     )
 
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where rules are described, and under which findings each source may stand: all were read, and say
-what the rules take from them."""
+"""The sources of rules, and the findings that each source fits; all were read."""
 
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
@@ -23,36 +22,35 @@ HOSTS: dict[Hosts, str] = {"one": "inside a host", "several": "between hosts"}
 
 
 class Reference(NamedTuple):
-    """A source, and what must hold of a finding that it stands under."""
+    """A source, and the conditions of findings that it fits."""
 
     source: Source
-    components: tuple[Component, ...] = ()  # whose behaviour it describes: the library has them all
+    components: tuple[Component, ...] = ()  # that it describes: the library has them all
     memory: Memory | None = None  # of a buffer; "host": of all of them
     hosts: Hosts | None = None  # that messages pass between
-    names: str = ""  # what a fact of the finding must name: a file, or how variables begin
+    names: str = ""  # in a fact of the finding: a file, or the prefix of variables
 
-    def fits(self, finding: Finding, known: Observations) -> bool:
-        """Whether it may stand under this finding. What is not known of the finding fits no
-        condition."""
+    def fits(self, finding: Finding, observations: Observations) -> bool:
+        """True if the source fits the finding; unknown properties fit no condition."""
         return (
-            self._of_library(finding, known)
+            self._of_library(finding, observations)
             and self._of_memory(finding)
             and (self.hosts is None or self.hosts == _hosts(finding.place))
-            and (not self.names or any(self.names in _told(fact) for fact in finding.facts))
+            and (not self.names or any(self.names in _text(fact) for fact in finding.facts))
         )
 
-    def _of_library(self, finding: Finding, known: Observations) -> bool:
-        """A finding of no library is one of all that the study has."""
-        whose = [library.who for library in known.libraries]
+    def _of_library(self, finding: Finding, observations: Observations) -> bool:
+        """A finding without a library is one of all libraries of the study."""
+        whose = [library.who for library in observations.libraries]
         if finding.who is not None:
             whose = [finding.who]
         needed = set(self.components)
-        return not needed or any(needed <= components(who, known) for who in whose)
+        return not needed or any(needed <= components(who, observations) for who in whose)
 
     def _of_memory(self, finding: Finding) -> bool:
         if self.memory is None:
             return True
-        if finding.case is None:  # the ends of the path say in which kind of memory messages are
+        if finding.case is None:  # then by the memory at the ends of the path
             gpu = finding.place is not None and "gpu" in finding.place.ends
             return gpu and self.memory == "device"
         buffers = finding.case.buffers
@@ -62,11 +60,11 @@ class Reference(NamedTuple):
 
     @property
     def conditions(self) -> str:
-        """What must hold, in words; "": nothing."""
-        words = [COMPONENTS[each] for each in self.components]
+        """The conditions in words; "" without any."""
+        labels = [COMPONENTS[component] for component in self.components]
         return ", ".join(
             [
-                *([" over ".join(words)] if words else []),
+                *([" over ".join(labels)] if labels else []),
                 *([MEMORIES[self.memory]] if self.memory else []),
                 *([HOSTS[self.hosts]] if self.hosts else []),
                 *([f"`{self.names}`"] if self.names else []),
@@ -74,12 +72,14 @@ class Reference(NamedTuple):
         )
 
 
-def fitting(references: Iterable[Reference], finding: Finding, known: Observations) -> list[Source]:
-    """The sources that may stand under a finding."""
-    return [each.source for each in references if each.fits(finding, known)]
+def fitting(
+    references: Iterable[Reference], finding: Finding, observations: Observations
+) -> list[Source]:
+    """The sources that fit a finding."""
+    return [reference.source for reference in references if reference.fits(finding, observations)]
 
 
-def _told(fact: Fact) -> str:
+def _text(fact: Fact) -> str:
     return f"{fact.name} {fact.value}"
 
 
@@ -97,7 +97,7 @@ def issue(project: str, number: int, title: str, name: str) -> Source:
 
 
 def of_openmpi(number: int, title: str, *over: Component) -> Reference:
-    """A thread of Open MPI, of what it stands on too where that is named."""
+    """A thread of Open MPI, and of the components below it (`over`)."""
     return Reference(issue("open-mpi/ompi", number, title, "Open MPI"), ("openmpi", *over))
 
 

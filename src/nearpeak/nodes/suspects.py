@@ -89,7 +89,7 @@ def fitted(pairs: Pairs, values: Numbers, suspected: Indices, count: int) -> Fit
     numbers = keys(np.stack([pairs.first, pairs.second], axis=1), count)
     others = ~np.isin(numbers, keys(suspected, count))
     found = fit(design(pairs.first[others], pairs.second[others], count), values[others])
-    return found._replace(links=found.left(pairs.first, pairs.second, values))
+    return found._replace(links=found.residuals(pairs.first, pairs.second, values))
 
 
 def _once(links: dict[Metric, Indices], count: int) -> Indices:

@@ -15,7 +15,7 @@ from nearpeak.results.names import case, no_fraction, reference
 from nearpeak.results.order import guests, is_left_out
 from nearpeak.results.results import Cell, Results
 from nearpeak.statistics.levels import FEWEST_FOR_INTERVAL
-from nearpeak.terms.awareness import words
+from nearpeak.terms.awareness import describe
 from nearpeak.terms.benchmarks import named
 
 # Wrong or missing figures first, then warnings, then general remarks.
@@ -161,7 +161,7 @@ def _unaware(results: Results) -> Iterator[Notice]:
             "Some operations with GPU buffers failed (alone, or after others in one job), or were"
             " not tried."
         )
-        yield Notice(text, tuple(map(words, operations)), tone="note", details="aware")
+        yield Notice(text, tuple(map(describe, operations)), tone="note", details="aware")
 
 
 def _drift(results: Results) -> Iterator[Notice]:

@@ -65,7 +65,7 @@ from nearpeak.results.results import (
     Peak,
     Results,
 )
-from nearpeak.terms.awareness import words
+from nearpeak.terms.awareness import describe
 from nearpeak.terms.axes import staging
 from nearpeak.terms.benchmarks import with_ceilings
 from nearpeak.terms.identity import Curve, Place, Who
@@ -136,7 +136,7 @@ def render(results: Results, machines: Sequence[Published] = (), study: Path = P
         tables=list(_tables(results, groups)),
         beside=[_beside(results, machine) for machine in machines],
         awareness=awareness.table(results),
-        unaware=list(map(words, results.unaware)),
+        unaware=list(map(describe, results.unaware)),
         gpu_memory=gpu_memory.table(results),
         in_gpu_memory=gpu_memory.sentences(results),
         matrices=results.pairs,

@@ -11,5 +11,5 @@ def tell(cell: Cell, benchmark: Benchmark) -> None:
     if moved is None or not moved.moves_data or not cell.median or cell.unit != "us":
         return
     ranks, nanoseconds = len(cell.place.ends), 1e3 * cell.median
-    cell.algbw_gbs = moved.whole(cell.case.x, ranks) / nanoseconds
+    cell.algbw_gbs = moved.algorithm_bytes(cell.case.x, ranks) / nanoseconds
     cell.busbw_gbs = moved.bytes(cell.case.x, ranks) / nanoseconds

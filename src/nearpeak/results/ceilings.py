@@ -10,10 +10,10 @@ import numpy as np
 
 from nearpeak.observations.observed import Block, Observation, Observations
 from nearpeak.results.results import HOST_CACHES, Attainable, CeilingPoint, Pace
+from nearpeak.statistics.bimodal import borders, in_better_mode
 from nearpeak.statistics.choice import Choice
 from nearpeak.statistics.comparisons import better_by
 from nearpeak.statistics.intervals import of_readings
-from nearpeak.statistics.paces import borders, of_better
 from nearpeak.terms.axes import state_of
 from nearpeak.terms.benchmarks import GPU_FACTS, Better
 from nearpeak.terms.buffers import ceiling_buffers, on_host
@@ -74,13 +74,13 @@ def _median(observation: Observation, border: float | None) -> float:
     samples = observation.samples
     if samples is None or border is None:
         return observation.summary.median
-    return float(np.median(samples[of_better(samples, border, observation.better)]))
+    return float(np.median(samples[in_better_mode(samples, border, observation.better)]))
 
 
 def _paces(observation: Observation, border: float | None) -> tuple[Pace, ...]:
     """Both of its paces, the better one first; nothing where it has but one."""
     samples = observation.samples
-    if samples is None or (part := of_better(samples, border, observation.better)).all():
+    if samples is None or (part := in_better_mode(samples, border, observation.better)).all():
         return ()
     return tuple(
         Pace(value=float(np.median(samples[side])), share=float(np.mean(side)), launches=1)

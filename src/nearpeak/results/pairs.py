@@ -21,7 +21,7 @@ from nearpeak.results.results import (
     PairSource,
     Results,
 )
-from nearpeak.statistics import ordered
+from nearpeak.statistics import sequential
 from nearpeak.terms.axes import staging
 from nearpeak.terms.benchmarks import with_ceilings
 from nearpeak.terms.identity import CEILING, Case, Curve, Place, Who
@@ -56,15 +56,15 @@ class Source:
         return min(self.values, key=self.fraction)
 
     def behind(self, columns: list[Block]) -> tuple[Pair, Floats]:
-        """The slowest pair of the blocks that give the order (statistics/ordered.py), and how far
-        it lies behind the next slower one in each of these blocks.
+        """The slowest pair of the blocks that give the order (statistics/sequential.py), and how
+        far it lies behind the next slower one in each of these blocks.
 
         Logarithms, above 0 where no other pair is as slow; nan where a pair lacks the block.
         """
         table = [[self.blocks.get(p, {}).get(b, math.nan) for b in columns] for p in self.values]
         rows = np.log(np.array(table, dtype=float).reshape(len(table), len(columns)))
         rows = rows if self.better == "lower" else -rows
-        first = rows[:, : ordered.ordering(len(columns))]
+        first = rows[:, : sequential.ordering(len(columns))]
         slowest = int(np.argmax(np.nan_to_num(np.median(first, axis=1), nan=-math.inf)))
         others = np.delete(rows, slowest, axis=0)
         if not len(others):
@@ -132,11 +132,11 @@ def judged(matrices: list[Matrix]) -> list[PairMatrix]:
     columns = sorted({b for source in sources for own in source.blocks.values() for b in own})
     asked = [source.behind(columns) for source in sources]
     rows = np.array([row for _, row in asked]).reshape(len(asked), len(columns))
-    counted = (~np.isnan(rows[:, ordered.ordering(len(columns)) :])).sum(axis=1)
+    counted = (~np.isnan(rows[:, sequential.ordering(len(columns)) :])).sum(axis=1)
     known = {
         id(source): (bool(above) and pair == source.slowest, int(blocks))
         for source, (pair, _), above, blocks in zip(
-            sources, asked, ordered.surely_above(rows), counted, strict=True
+            sources, asked, sequential.surely_above(rows), counted, strict=True
         )
     }
 

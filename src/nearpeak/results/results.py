@@ -9,7 +9,7 @@ from nearpeak.libraries.library import Settings
 from nearpeak.machine.machine import Machine
 from nearpeak.observations.explained import Explanation
 from nearpeak.observations.observed import Block
-from nearpeak.statistics.sessions import telling
+from nearpeak.statistics.sessions import sessions_with_enough_launches
 from nearpeak.statistics.verdicts import Word
 from nearpeak.terms.awareness import Awareness, Unaware
 from nearpeak.terms.benchmarks import Benchmark, Better
@@ -161,7 +161,7 @@ class Cell(msgspec.Struct, kw_only=True):
     @property
     def sessions(self) -> int:
         """How many measured it often enough to tell where their middle is."""
-        return len(telling([block.session for block in self.blocks]))
+        return len(sessions_with_enough_launches([block.session for block in self.blocks]))
 
     @property
     def by_library(self) -> CeilingValue | None:
@@ -400,7 +400,7 @@ class Unjudged(msgspec.Struct, kw_only=True):
 
 
 class Judging(msgspec.Struct, kw_only=True):
-    """How many questions the blocks of a study can answer together (statistics/flips.py)."""
+    """How many questions the blocks of a study can answer together (statistics/sign_flip.py)."""
 
     blocks: int = 0  # of the sessions that verdicts rest on
     blocks_needed: int = 0  # to judge all pairs of alternatives; 0: nothing is compared

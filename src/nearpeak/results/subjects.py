@@ -6,12 +6,12 @@ from nearpeak.results.results import Results
 from nearpeak.terms.benchmarks import Metric, by_name
 from nearpeak.terms.buffers import is_measured
 from nearpeak.terms.identity import CEILING
-from nearpeak.terms.subjects import Found, Subject, add, subjects
+from nearpeak.terms.subjects import Figures, Subject, add, subjects
 
 
 def measured(results: Results) -> list[Subject]:
     """All that a study measured, or tried to, in the order of its results; ceilings follow."""
-    found: Found = {}
+    found: Figures = {}
     known = by_name(results.benchmarks)
     paths = {path.place: path for path in results.paths}
     for cell in results.timed:

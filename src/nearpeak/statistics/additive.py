@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is slow, a node or the link between two: values of pairs as mean + node + node + link.
+"""Separates slow nodes from slow links: values of pairs as mean + node + node + link.
 
 Tukey's median polish (Exploratory Data Analysis, 1977, chapter 11) of a table whose rows and
-columns are the same nodes: of a node the median of all its pairs counts, so that a few slow links
-do not make a node slow, nor a slow node its links. docs/nodes.md says why these tests.
+columns are the same nodes. A node counts with the median of all its pairs, so that a few slow links
+do not make a node slow, nor a slow node its links. docs/nodes.md explains the choice of tests.
 """
 
 import math
@@ -24,30 +24,29 @@ DRAWS, SEED = 4000, 0
 
 
 class Fit(NamedTuple):
-    """Logarithms."""
+    """The parts of the values, as logarithms."""
 
     mean: float
     nodes: Floats  # their median is 0; nan: measured in no pair
-    links: Floats  # of each value, what mean and nodes leave
+    links: Floats  # residual of each value
 
-    def left(self, first: Indices, second: Indices, values: Numbers) -> Floats:
-        """What they leave of other values."""
+    def residuals(self, first: Indices, second: Indices, values: Numbers) -> Floats:
+        """The residuals of other values."""
         return np.asarray(values - self.mean - self.nodes[first] - self.nodes[second], dtype=float)
 
 
 class Design(NamedTuple):
-    """Between which nodes values are: the same for all that was measured of the same pairs."""
+    """The two nodes of each value: the same for all metrics of the same pairs."""
 
     first: Indices
     second: Indices
-    rows: NDArray[
-        np.int32
-    ]  # nodes x most values of any of them, indexes; the number of values: none
-    numbers: Indices  # of the values of each node
+    # nodes x most values of any node: indexes of values; the number of values where there is none
+    rows: NDArray[np.int32]
+    numbers: Indices  # values of each node
 
 
 def design(first: Indices, second: Indices, count: int) -> Design:
-    """Of values between the nodes `first` and `second` of `count`."""
+    """Indexes values between the nodes `first` and `second` of `count`."""
     both = np.concatenate([first, second])
     order = np.argsort(both, kind="stable")
     numbers = np.bincount(both, minlength=count)
@@ -58,57 +57,58 @@ def design(first: Indices, second: Indices, count: int) -> Design:
     return Design(first, second, rows, numbers)
 
 
-def fit(where: Design, values: Numbers) -> Fit:
-    """Of values (logarithms); without any all is nan."""
-    used = where.numbers > 0
+def fit(pairs: Design, values: Numbers) -> Fit:
+    """Fits values (logarithms) by median polish; without values all is nan."""
+    used = pairs.numbers > 0
     if not len(values):
         return Fit(math.nan, np.full(len(used), math.nan), np.zeros(0))
-    step = 1.0 if int(where.numbers[used].min()) >= MANY else 0.5
+    step = 1.0 if int(pairs.numbers[used].min()) >= MANY else 0.5
     nodes = np.zeros(len(used))
     mean = float(np.median(values))
-    left = (values - mean).astype(np.float32)
+    residuals = (values - mean).astype(np.float32)
     for _ in range(MOST_STEPS):
-        change = step * np.where(used, _medians(left, where), 0.0)
+        change = step * np.where(used, _medians(residuals, pairs), 0.0)
         shift = float(np.median((nodes + change)[used]))
         change[used] -= shift
         nodes += change
         mean += 2 * shift
-        left -= (change[where.first] + change[where.second] + 2 * shift).astype(np.float32)
+        residuals -= (change[pairs.first] + change[pairs.second] + 2 * shift).astype(np.float32)
         if np.abs(change).max() < PRECISE:
             break
-    links = np.asarray(values - mean - nodes[where.first] - nodes[where.second], dtype=float)
+    links = np.asarray(values - mean - nodes[pairs.first] - nodes[pairs.second], dtype=float)
     return Fit(mean, np.where(used, nodes, np.nan), links)
 
 
-def _medians(values: NDArray[np.float32], where: Design) -> Floats:
-    """Of each node; nan of one without any."""
-    table = np.append(values, np.float32(np.inf))[where.rows]
+def _medians(values: NDArray[np.float32], pairs: Design) -> Floats:
+    """The median of each node; nan without values."""
+    table = np.append(values, np.float32(np.inf))[pairs.rows]
     table.sort(axis=1)
-    numbers, last = where.numbers, table.shape[1] - 1
-    at = np.arange(len(table))
+    numbers, last = pairs.numbers, table.shape[1] - 1
+    node_rows = np.arange(len(table))
     low, high = np.maximum((numbers - 1) // 2, 0), np.minimum(numbers // 2, last)
     with np.errstate(invalid="ignore"):
-        middle = (table[at, low].astype(float) + table[at, high]) / 2
+        middle = (table[node_rows, low].astype(float) + table[node_rows, high]) / 2
     return np.where(numbers > 0, middle, np.nan)
 
 
 def spread(values: Numbers) -> float:
-    """The standard deviation of most of them: 1.4826 times the median distance from the median."""
-    known = values[np.isfinite(values)]
-    return 1.4826 * float(np.median(np.abs(known - np.median(known)))) if len(known) else 0.0
+    """The robust standard deviation: 1.4826 times the median distance from the median."""
+    finite = values[np.isfinite(values)]
+    return 1.4826 * float(np.median(np.abs(finite - np.median(finite)))) if len(finite) else 0.0
 
 
 class Excess(NamedTuple):
-    """How much longer each subject took than what is usual, as logarithms."""
+    """The time of each subject over the usual time, as logarithms."""
 
     middle: Floats  # the median over the launches
     p_values: Floats  # that it is within the margin, not adjusted; 1 where launches are too few
-    noise: Floats  # how far single launches lie from the median of their subject, of all of them
+    noise: Floats  # distances of all launches from the median of their subject, sorted
 
     def reach(self, launches: int) -> Interval | None:
-        """How far the median of so many launches of a subject may lie below what it would be of
-        many, and above, in 95 % of cases: what medians of as many launches of all subjects scatter
-        by (Efron's bootstrap); None without any scatter."""
+        """The 95 % range of the median of `launches` launches about that of many launches.
+
+        By Efron's bootstrap of the launches of all subjects. None without any scatter.
+        """
         if not len(self.noise):
             return None
         drawn = np.random.default_rng(SEED).choice(self.noise, size=(DRAWS, launches))
@@ -117,16 +117,18 @@ class Excess(NamedTuple):
 
 
 def excess(values: Floats, margin: float) -> Excess:
-    """Of subjects x launches (logarithms, nan: not measured), against no more than `margin`.
+    """Tests each subject (rows) for being slower than `margin`.
 
-    A launch tells against a subject by how rarely any subject lies as far from its own median: the
-    share of all launches of all subjects that do. No distribution is assumed but that launches of
-    one subject scatter as those of another. Launches scatter independently, so that their shares
-    are combined, in two ways of which the better one counts twice: as Fisher does (Statistical
-    Methods for Research Workers, 1932, section 21.1), and by the least convincing one to the power
-    of their number (Tippett's method for the largest; Wilkinson, Psychological Bulletin 48 (1951)
-    156). Each launch must be beyond the margin: one that was disturbed, however much, is not
-    enough.
+    `values`: subjects x launches (logarithms, nan: not measured).
+
+    A launch counts against a subject by how rarely a launch lies as far from the median of its
+    subject: the share of all launches of all subjects that do. No distribution is assumed but that
+    launches of one subject scatter as those of another. Launches scatter independently, so that
+    their shares are combined, in two ways of which the better one counts twice: as Fisher does
+    (Statistical Methods for Research Workers, 1932, section 21.1), and by the least convincing one
+    to the power of their number (Tippett's method for the largest; Wilkinson, Psychological
+    Bulletin 48 (1951) 156). Each launch must be beyond the margin: one that was disturbed, however
+    much, is not enough.
     """
     counts = np.isfinite(values).sum(axis=1)
     with np.errstate(all="ignore"):
@@ -145,15 +147,15 @@ def excess(values: Floats, margin: float) -> Excess:
 
 def _row_medians(values: Floats, counts: Indices) -> Floats:
     ordered = np.sort(values, axis=1)  # nan last
-    at = np.arange(len(values))
+    indices = np.arange(len(values))
     low, high = np.maximum((counts - 1) // 2, 0), np.maximum(counts // 2, 0)
     high = np.minimum(high, max(values.shape[1] - 1, 0))
-    return np.asarray((ordered[at, low] + ordered[at, high]) / 2)
+    return np.asarray((ordered[indices, low] + ordered[indices, high]) / 2)
 
 
 def holm(p_values: Floats, tests: int) -> Floats:
-    """p-values adjusted for one another and for as many tests in all: Holm's step-down
-    (Scandinavian Journal of Statistics 6 (1979) 65), which holds however they depend."""
+    """p-values adjusted for `tests` tests in all: Holm's step-down (Scandinavian Journal of
+    Statistics 6 (1979) 65), which holds for dependent tests."""
     order = np.argsort(p_values, kind="stable")
     factors = tests - np.arange(len(p_values))
     adjusted = np.empty(len(p_values))

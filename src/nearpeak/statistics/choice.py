@@ -11,7 +11,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 
 class Ordered(Hashable, Protocol):
-    """Blocks are taken in order."""
+    """A block that can be sorted."""
 
     def __lt__(self, other: Any, /) -> bool: ...
 
@@ -21,28 +21,33 @@ Values = Mapping[str, Mapping[Block, float]]  # of each method, in the blocks th
 
 
 class Choice(Generic[Block]):
-    """Of methods with a value in one block or more: the best over all blocks, and the one that
-    counts in a block, which is the best in the other half of them.
+    """The best method over all blocks, and the method that counts in each block.
 
-    A half is every other block, so that both see a change half-way. A method that half of the
-    blocks or fewer have is never the best, where any has more.
+    In a block the best method of the other half of the blocks counts. A half is every other block,
+    so that both halves see a change half-way. Each method has a value in one block or more. A
+    method with values in half of the blocks or fewer is the best only if no method has more.
     """
 
     def __init__(self, values: Values[Block], better: str) -> None:
         self._values = values
         self._sign = 1 if better == "lower" else -1
         every = set[Block]().union(*values.values())
-        usual = {name for name, own in values.items() if 2 * len(own) > len(every)} or set(values)
+        usual = {
+            name for name, by_block in values.items() if 2 * len(by_block) > len(every)
+        } or set(values)
         self.best = next(name for name in self._order(every) if name in usual)
         blocks = sorted({block for name in usual for block in values[name]})
         self._halves = set(blocks[::2]), set(blocks[1::2])
-        # Of each half: what the other one lacks could not count there.
-        both = {name for name in usual if all(values[name].keys() & half for half in self._halves)}
+        # Only methods that both halves have: the winner of one half counts in the other.
+        first, second = self._halves
+        both = {
+            name for name in usual if values[name].keys() & first and values[name].keys() & second
+        }
         self._orders = tuple(map(self._order, self._halves))
         self.winners = tuple(
-            next((name for name in order if name in both), self.best) for order in self._orders
+            next(filter(both.__contains__, order), self.best) for order in self._orders
         )
-        # Where two methods count, nobody knows which one is better.
+        # Two winners: the blocks do not decide which one is better.
         self.rivals = self.winners if len(set(self.winners)) > 1 else ()
 
     def winner(self, block: Block) -> str:
@@ -50,19 +55,18 @@ class Choice(Generic[Block]):
         return self.winners[self._other(block)]
 
     def winner_there(self, block: Block) -> str:
-        """The same; where that has no value there, the next best one of the other half that has."""
+        """The winner; if it has no value in this block, the next best method that has one."""
         names = self.winner(block), *self._orders[self._other(block)]
         return next((name for name in names if block in self._values[name]), names[0])
 
     def _other(self, block: Block) -> int:
-        """The half that a block is not of."""
+        """The index of the half without this block."""
         return 1 if block in self._halves[0] else 0
 
     def _order(self, blocks: Iterable[Block]) -> list[str]:
-        wanted = set(blocks)
-        medians = {
-            name: median(own[block] for block in own.keys() & wanted)
-            for name, own in self._values.items()
-            if own.keys() & wanted
-        }
+        chosen = set(blocks)
+        medians = {}
+        for name, by_block in self._values.items():
+            if shared := by_block.keys() & chosen:
+                medians[name] = median(by_block[block] for block in shared)
         return sorted(medians, key=lambda name: self._sign * medians[name])

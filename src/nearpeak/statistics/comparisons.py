@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two alternatives side by side: how far apart they are, and how sure that is.
+"""The ratio of two alternatives with its interval and p-value.
 
-docs/methodology.md says why these tests.
+docs/methodology.md explains the choice of tests.
 """
 
 import math
@@ -29,18 +29,18 @@ class Comparison(NamedTuple):
 
     ratio: float
     ci95: Interval | None  # None where launches are too few for one (intervals.weights)
-    p_value: float  # two-sided, of ratio 1, not adjusted for other comparisons
+    p_value: float  # two-sided, of ratio 1, unadjusted
 
 
 def better_by(value: float, other: float, better: str) -> float:
-    """How many times better a value is than another, both above 0: above 1 it is the better one."""
+    """The factor by which a value is better than another, both above 0; above 1: it is better."""
     return value / other if better == "higher" else other / value
 
 
 def better_in(
     values: Mapping[Key, float], others: Mapping[Key, float], better: str
 ) -> dict[Key, float]:
-    """The same in each block that has both, in the order of `values`."""
+    """`better_by` in each block that has both values, in the order of `values`."""
     return {
         block: better_by(value, others[block], better)
         for block, value in values.items()
@@ -51,9 +51,9 @@ def better_in(
 def median_ratio(
     log_ratios: ArrayLike, sessions: Sequence[int] | None = None, level: float = CONFIDENCE
 ) -> Ratio:
-    """Of log ratios, one or more: the same whichever of the two alternatives is the first.
+    """The median ratio of one or more log ratios; swapping the alternatives inverts it.
 
-    No distribution is assumed. `sessions` numbers the session of each.
+    No distribution is assumed. `sessions` numbers the session of each log ratio.
     """
     values = np.asarray(log_ratios, dtype=float)
     bounds = interval(values, level, sessions)

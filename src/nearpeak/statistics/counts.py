@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What failed so often on each of two sides: whether the new side fails more, of many at once.
+"""Tests which of many questions fail more often on the new side than on the old one.
 
 Fisher's exact test, given how often both sides failed together. With so few counts most p-values
 cannot become small: with one failure of 6 + 6 tries none is below 1 / 2. A question that cannot
-reach a level takes nothing from it (R. E. Tarone, Biometrics 46 (1990) 515). So the p-value of a
-set of questions is not their number times the least p, but the sum over them of the largest p that
-each could have at or below it (P. H. Westfall and R. D. Wolfinger, The American Statistician 51
-(1997) 3). Sets are gone through as S. Holm does (Scandinavian Journal of Statistics 6 (1979) 65).
-That holds however the questions depend on one another. Computed in whole numbers.
+reach a level costs none of it (R. E. Tarone, Biometrics 46 (1990) 515). So the p-value of a set of
+questions is not their number times the least p, but the sum over them of the largest p that each
+could have at or below it (P. H. Westfall and R. D. Wolfinger, The American Statistician 51 (1997)
+3). Sets are tested in S. Holm's order (Scandinavian Journal of Statistics 6 (1979) 65). This holds
+for any dependence of the questions. All arithmetic is exact.
 
-A study tries no more what failed three times in a row. Then the number of tries depends on what
-came of them, which Fisher's test does not know. What ended in such a run is therefore judged no
-surer than such runs are rare: to its p-value is added how many are expected of the questions left,
-by how often each failed (the unbiased estimate of the third power of its share; of what ended in a
-run itself, on the old side).
+A study stops trying a case that failed three times in a row. Then the number of tries depends on
+their outcome, which Fisher's test does not know. To the p-value of a question that ended in such a
+run is therefore added the expected number of runs among the questions left. It follows from how
+often each failed (the unbiased estimate of the third power of its share; for a question that ended
+in a run, on the old side).
 
-The more fails at once, the larger are the p-values of each, so that what is dead on the new side
-(it failed in each of three tries or more, and in none of as many before) would be judged alone
-only. It is sure as long as hardly a run is expected of all questions.
+The more questions fail at once, the larger is each p-value. A question that is dead on the new side
+(it failed in all of three tries or more, and in none of three or more before) would then be
+significant only if tested alone. It counts as significant while hardly any run is expected of all
+questions.
 """
 
 from bisect import bisect_left
@@ -31,7 +32,7 @@ from typing import NamedTuple
 from nearpeak.statistics.levels import EXACT_ERROR_RATE
 
 RUN = 3  # failures in a row, after which a study gives up
-MOST_NEEDED = 1000  # tries: more is not worth to be told
+MOST_NEEDED = 1000  # tries: a larger number is not reported
 
 
 class Counts(NamedTuple):
@@ -45,15 +46,15 @@ class Counts(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """Whether the new side fails more often."""
+    """The answer to one question: does the new side fail more often?"""
 
     p_value: float  # one-sided, of this question alone
     p_adjusted: float  # for all questions
-    more: bool  # surely
+    more: bool  # significant
 
 
 def judge(questions: Sequence[Counts]) -> list[Judged]:
-    """All questions, in their order, with an error rate of 5 % together."""
+    """Judges all questions, in their order, with a joint error rate of 5 %."""
     p = [_p(question) for question in questions]
     left = Counter(map(_tails, questions))
     runs = expected = sum(map(_runs, questions), Fraction(0))
@@ -63,8 +64,8 @@ def judge(questions: Sequence[Counts]) -> list[Judged]:
         question = questions[index]
         runs -= _runs(question)
         if last < 1:
-            whole = sum((n * _largest(tails, p[index]) for tails, n in left.items()), Fraction(0))
-            last = min(max(last, whole + runs * question.run), Fraction(1))
+            total = sum((n * _largest(tails, p[index]) for tails, n in left.items()), Fraction(0))
+            last = min(max(last, total + runs * question.run), Fraction(1))
         adjusted[index] = last
         left[_tails(question)] -= 1
     return [
@@ -79,8 +80,10 @@ def judge(questions: Sequence[Counts]) -> list[Judged]:
 
 
 def needed(counts: Counts, questions: int = 1) -> int | None:
-    """About how many tries of each side would judge it, were shares as they are, among so many
-    questions. None: it does not fail more often, or it takes more than `MOST_NEEDED`."""
+    """Roughly the tries of each side that would be significant among `questions`, at these shares.
+
+    None: the new side does not fail more often, or it takes more than `MOST_NEEDED`.
+    """
     new, old = Fraction(counts.new_failed, counts.new), Fraction(counts.old_failed, counts.old)
     if new <= old:
         return None
@@ -89,8 +92,8 @@ def needed(counts: Counts, questions: int = 1) -> int | None:
         expected = Counts(ceil(old * tries), tries, int(new * tries), tries)
         return questions * _p(expected) <= EXACT_ERROR_RATE
 
-    found = bisect_left(range(1, MOST_NEEDED + 1), True, key=enough) + 1
-    return found if found <= MOST_NEEDED else None
+    fewest = bisect_left(range(1, MOST_NEEDED + 1), True, key=enough) + 1
+    return fewest if fewest <= MOST_NEEDED else None
 
 
 def _dead(counts: Counts) -> bool:
@@ -98,7 +101,7 @@ def _dead(counts: Counts) -> bool:
 
 
 def _p(counts: Counts) -> Fraction:
-    """Fisher's, one-sided: as many failures of the new side, or more, of all that there are."""
+    """Fisher's one-sided p-value: that the new side has this many failures, or more, of all."""
     failed, tried = counts.old_failed + counts.new_failed, counts.old + counts.new
     k, above = counts.new_failed, 0
     ways = comb(counts.new, k) * comb(counts.old, failed - k)
@@ -111,7 +114,7 @@ def _p(counts: Counts) -> Fraction:
 
 
 def _runs(counts: Counts) -> Fraction:
-    """How many runs of failures are expected on the new side, as far as 1."""
+    """The expected number of runs of failures on the new side, at most 1."""
     failed, tried = counts.old_failed, counts.old
     if not counts.run:
         failed, tried = failed + counts.new_failed, tried + counts.new
@@ -122,15 +125,15 @@ def _runs(counts: Counts) -> Fraction:
 
 @lru_cache(maxsize=4096)
 def _tails(counts: Counts) -> tuple[Fraction, ...]:
-    """The p-values that it could have, from 1 down: of each number of failures of the new side."""
+    """The possible p-values, from 1 down: one for each number of failures of the new side."""
     failed, old, new = counts.old_failed + counts.new_failed, counts.old, counts.new
-    whole, above, found = comb(old + new, failed), 0, []
+    total, above, tails = comb(old + new, failed), 0, []
     for k in range(min(failed, new), max(0, failed - old) - 1, -1):
         above += comb(new, k) * comb(old, failed - k)
-        found.append(Fraction(above, whole))
-    return tuple(reversed(found))
+        tails.append(Fraction(above, total))
+    return tuple(reversed(tails))
 
 
 def _largest(tails: tuple[Fraction, ...], p: Fraction) -> Fraction:
-    """The largest p-value at or below p; 0: none is."""
+    """The largest p-value at or below p; 0 if there is none."""
     return next((tail for tail in tails if tail <= p), Fraction(0))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Hockney's model of a curve, a latency and a bandwidth: of all of it, or of two protocols."""
+"""Hockney's model (latency and bandwidth) of a curve, or of its two protocols."""
 
 import math
 from typing import NamedTuple
@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 from nearpeak.arrays import Floats
 
 SOFT = 0.1  # relative error from which on an error counts linearly
-LEAST_SHARE = 1e-3  # of a parameter in the time of any size: below, nothing tells it
+LEAST_SHARE = 1e-3  # of a parameter in the time of any size: below, the data do not determine it
 CONVERGED = 1e-12  # relative step: far above rounding, far below what any figure shows
 MOST_STEPS = 1000
-DESCRIBES = 0.1  # median relative error: a model that errs by more says nothing of its curve
+DESCRIBES = 0.1  # median relative error: a model that errs by more does not describe its curve
 LEAST_SIZES = 3  # of a segment
 
 
@@ -39,13 +39,13 @@ def hockney(sizes: ArrayLike, times_us: ArrayLike) -> Hockney | None:
 
     Least squares of the logarithms with the soft L1 loss, so that a protocol's step bends the fit
     little and small messages count as much as large ones. Source: Hockney, Parallel Computing 20
-    (1994) 389. None with fewer than 3 sizes, or when the largest takes less than twice the
-    smallest time: then nothing in the data tells a bandwidth. None, too, where the best latency
-    or time per byte tends to nothing, or no best is found.
+    (1994) 389. None with fewer than 3 sizes, or when the largest takes less than twice the smallest
+    time: then the data do not determine a bandwidth. None also where the best latency or time per
+    byte tends to 0, or the steps do not converge.
 
-    Reweighted Gauss-Newton steps, each of two equations solved by hand, to where the gradient is
-    nothing: the same on any CPU to some 12 digits. A minimiser that compares sums of squares sees
-    but half of the digits, and where it stops depends on how the CPU and its BLAS round.
+    Reweighted Gauss-Newton steps, each of two equations solved by hand, to where the gradient is 0:
+    the same on any CPU to some 12 digits. A minimiser that compares sums of squares sees but half
+    of the digits, and where it stops depends on how the CPU and its BLAS round.
     """
     s = np.asarray(sizes, dtype=float)
     t = np.asarray(times_us, dtype=float)
@@ -86,20 +86,20 @@ def hockney(sizes: ArrayLike, times_us: ArrayLike) -> Hockney | None:
 
 
 def by_protocol(sizes: ArrayLike, times_us: ArrayLike) -> list[Hockney]:
-    """Hockney's model of a curve; where one does not describe it, of its two protocols.
+    """Hockney's model of a curve; where one model does not describe it, of its two protocols.
 
     Libraries send small messages at once (eager) and agree on large ones first (rendezvous). The
     size at which they change is that of the least squares of the logarithms over both parts, each
     of `LEAST_SIZES` or more; that there are two must lower Schwarz's criterion (Annals of
-    Statistics 6 (1978) 461), as two parts always fit better than one. What does not describe its
-    sizes (`DESCRIBES`) is left out: the list may be empty.
+    Statistics 6 (1978) 461), as two parts always fit better than one. Models that do not describe
+    their sizes (`DESCRIBES`) are left out: the list may be empty.
     """
     order = np.argsort(np.asarray(sizes, dtype=float), kind="stable")
     s, t = (np.asarray(values, dtype=float)[order] for values in (sizes, times_us))
-    whole = hockney(s, t)
-    if whole is not None and whole.median_error < DESCRIBES:
-        return [whole]
-    parts = [whole]
+    single = hockney(s, t)
+    if single is not None and single.median_error < DESCRIBES:
+        return [single]
+    parts = [single]
     breaks = range(LEAST_SIZES, len(s) - LEAST_SIZES + 1)
     if len(breaks) and t.min() > 0:
         halves = {k: (hockney(s[:k], t[:k]), hockney(s[k:], t[k:])) for k in breaks}
@@ -109,17 +109,17 @@ def by_protocol(sizes: ArrayLike, times_us: ArrayLike) -> list[Hockney]:
         }
         best = min(squares, key=lambda k: squares[k])
         # Two parameters against four and the break.
-        if _criterion(squares[best], len(s), 5) < _criterion(_squares(whole, s, t), len(s), 2):
+        if _criterion(squares[best], len(s), 5) < _criterion(_squares(single, s, t), len(s), 2):
             parts = list(halves[best])
     return [part for part in parts if part is not None and part.median_error < DESCRIBES]
 
 
 def _squares(model: Hockney | None, s: Floats, t: Floats) -> float:
-    """Of the errors of the logarithms; without a model, of those of one time for all sizes."""
+    """The sum of squared log errors; without a model, of those of one time for all sizes."""
     errors = np.log(t) - np.log(t).mean() if model is None else model.log_errors(s, t)
     return float(np.sum(errors**2))
 
 
 def _criterion(squares: float, sizes: int, parameters: int) -> float:
-    """Schwarz's; a fit that is exact but for rounding is not better than another such one."""
+    """Schwarz's criterion; fits that are exact up to rounding are equally good."""
     return sizes * math.log(max(squares / sizes, CONVERGED)) + parameters * math.log(sizes)

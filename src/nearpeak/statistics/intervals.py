@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interval of a median, and whether it is narrow enough. docs/methodology.md says why.
+"""The interval of a median, and the goals for its width (docs/methodology.md).
 
 The unit is the launch: every value here is a launch median, or a ratio of two.
 """
@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 import numpy as np
-import scipy  # scipy.special is loaded when it is used first, which takes a while
+import scipy  # scipy.special, which loads slowly, is loaded at its first use
 from numpy.typing import ArrayLike
 
 from nearpeak.arrays import Floats
@@ -19,7 +19,7 @@ from nearpeak.statistics.sessions import apart, medians, student
 GOAL_HIGHER = 0.02  # half-width of the interval of a rate, relative to the median
 GOAL_LOWER = 0.03  # and of a time
 
-OVERLAP = 0.1  # of the values of an alternative: left out where it is asked whether two overlap
+OVERLAP = 0.1  # of the values of an alternative: ignored at either end in the test for overlap
 
 Interval = tuple[float, float]
 T = TypeVar("T")
@@ -51,33 +51,33 @@ def interval(
     *,
     positive: bool = False,
 ) -> Interval | None:
-    """The interval of the median of `values`, in their unit; None where they are too few.
+    """The interval of the median of `values`, in their unit; None where there are too few.
 
-    Nothing is assumed about their distribution but that they are independent. An end moves in
-    from the k-th value by `weights`, but never further than in proportion to the values that are
-    left: where one launch lies far off, interpolation over the gap would not cover.
+    The values are assumed to be independent, of any distribution. An end moves in from the k-th
+    value by `weights`, but never further than in proportion to the values that are left: where one
+    launch lies far off, interpolation over the gap would not cover.
 
     `sessions` numbers the session of each value: where sessions lie further apart than launches
-    explain, the interval also spans that of the sessions (`_of_sessions`). One of fewer launches
-    than tell its middle (`sessions.TELLING`) counts with its launches alone. Where what is measured
+    explain, the interval also spans that of the sessions (`_of_sessions`). A session of fewer
+    launches than `sessions.ENOUGH_LAUNCHES` counts only with its launches. Where what is measured
     can only be `positive` (times, rates, and ratios of them), sessions deviate by factors, and both
     ends are above 0.
     """
-    found = _of_median(values, level)
-    if found is None or sessions is None:
-        return found
+    by_launches = _of_median(values, level)
+    if by_launches is None or sessions is None:
+        return by_launches
     if not apart(values, sessions, positive=positive):
-        return found
-    return spanning([found, _of_sessions(medians(values, sessions), level, positive)])
+        return by_launches
+    return spanning([by_launches, _of_sessions(medians(values, sessions), level, positive)])
 
 
 def _of_median(values: ArrayLike, level: float) -> Interval | None:
-    """By the order statistics."""
+    """The interval of the median, by the order statistics."""
     ordered = np.sort(np.asarray(values, dtype=float))
-    found = weights(len(ordered), level)
-    if found is None:
+    weighting = weights(len(ordered), level)
+    if weighting is None:
         return None
-    k, share = found
+    k, share = weighting
     first, second, second_last, last = ordered[[k - 1, k, -k - 1, -k]].tolist()
     low = first + share * min(second - first, last - second)
     high = last - share * min(last - second_last, second_last - first)
@@ -85,11 +85,11 @@ def _of_median(values: ArrayLike, level: float) -> Interval | None:
 
 
 def _of_sessions(middles: Floats, level: float, positive: bool) -> Interval:
-    """Of the medians of sessions that differ, each of which counts once.
+    """The interval over sessions that differ, by their medians, each of which counts once.
 
-    From two, what both are: it holds for these two, as Student's with one degree of freedom would
-    reach 12.7 times as far as they differ. From more, an interval of the median of all sessions, as
-    that of launches; where they are too few for that, Student's of their mean.
+    Two sessions: from one to the other. It holds only for these two, as Student's interval with one
+    degree of freedom would be 12.7 times as wide as their distance. More sessions: the interval of
+    their median; where they are too few for that, Student's of their mean.
     """
     if len(middles) == 2:
         return float(middles.min()), float(middles.max())
@@ -97,20 +97,20 @@ def _of_sessions(middles: Floats, level: float, positive: bool) -> Interval:
 
 
 def all_known(values: Iterable[T | None]) -> list[T]:
-    """All of these; none where any is not known."""
-    found = [*values]
-    known = [value for value in found if value is not None]
-    return known if len(known) == len(found) else []
+    """All values; an empty list if any of them is None."""
+    items = [*values]
+    present = [value for value in items if value is not None]
+    return present if len(present) == len(items) else []
 
 
 def spanning(intervals: Iterable[Interval | None]) -> Interval | None:
-    """From the lowest end of these intervals to the highest; None where one of them is none."""
-    known = all_known(intervals)
-    return (min(low for low, _ in known), max(high for _, high in known)) if known else None
+    """From the lowest end of these intervals to the highest; None if any of them is None."""
+    present = all_known(intervals)
+    return (min(low for low, _ in present), max(high for _, high in present)) if present else None
 
 
 def of_readings(readings: Iterable[Sequence[float]], sessions: Sequence[int]) -> Interval | None:
-    """What spans the intervals of all that the values above 0 of some blocks may be."""
+    """The interval that spans those of all readings of the values (above 0) of some blocks."""
     return spanning(interval(values, sessions=sessions, positive=True) for values in readings)
 
 
@@ -129,23 +129,22 @@ def goal(better: str) -> float:
 def precise(
     values: ArrayLike, better: str, sessions: Sequence[int] | None = None, share: float = 1.0
 ) -> bool:
-    """Whether half the interval is within the goal, or that `share` of it: then no more launches
-    are needed."""
+    """True if half the interval is within `share` of the goal: no more launches are needed."""
     width = half_width(values, sessions)
     return width is not None and width <= goal(better) * share
 
 
 def expected_half_width(deviation: float, n: int) -> float | None:
-    """Half the width to be expected of the interval of n launches, in the unit of `deviation`.
+    """The expected half-width of the interval of n launches, in the unit of `deviation`.
 
     For normal launches of that standard deviation: the expected order statistics by Blom
     (Statistical Estimates and Transformed Beta-Variables, 1958), right to 1 %. None where n
     launches have no interval.
     """
-    found = weights(n)
-    if found is None:
+    weighting = weights(n)
+    if weighting is None:
         return None
-    k, share = found
+    k, share = weighting
     outer, inner = (-float(scipy.special.ndtri((rank - 0.375) / (n + 0.25))) for rank in (k, k + 1))
     return deviation * (outer - share * (outer - inner))
 
@@ -153,15 +152,17 @@ def expected_half_width(deviation: float, n: int) -> float | None:
 def all_precise(
     alternatives: Sequence[Sequence[float]], better: str, sessions: Sequence[int]
 ) -> bool:
-    """Whether all alternatives are precise (`precise`): by the least value of each block, the next
-    one, and so on. `alternatives`: the values of each, in the same blocks.
+    """True if all alternatives are precise (`precise`), judged by rank within each block.
 
-    Whose they are must not count. A stop that knows it takes it for precision where two that are
-    alike happen to lie apart in every block, and their difference is then surer than it should be:
-    the flips that judge it (flips.py) must leave the stop as it is.
+    The first series holds the least value of each block, the second the next one, and so on.
+    `alternatives`: the values of each, in the same blocks.
 
-    The least of several that are alike scatters less than each of them: it must be the more precise
-    for that, as `ordered_deviation` says.
+    The stop must not depend on which alternative a value belongs to. Otherwise two equal
+    alternatives that happen to differ in every block look precise, and their difference becomes too
+    significant: the flips that judge it (sign_flip.py) must not change the stop.
+
+    The least of several equal alternatives scatters less than each of them, by `ordered_deviation`.
+    The goal shrinks by the same factor.
     """
     ordered = np.sort(np.array(alternatives, dtype=float), axis=0)
     return bool(ordered.size) and all(
@@ -172,8 +173,9 @@ def all_precise(
 
 
 def _alike(ordered: Floats) -> list[Floats]:
-    """The series, of which each has values of one rank, together where neighbours overlap: where
-    all but a tenth of the lower ones reach what all but a tenth of the higher ones begin at.
+    """Groups of neighbouring series, each of the values of one rank, that overlap.
+
+    Two overlap if the 90th percentile of the lower one reaches the 10th of the higher one.
 
     By this rule normal alternatives that lie up to five deviations apart came out between 4 % less
     and 20 % more precise than aimed at, in simulations of 2 to 4 of them in 8 and 20 blocks.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two modes of a library's launches."""
+"""Finds two modes among the launches of a library."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +11,7 @@ MODE_GAP = 0.05  # modes nearer than this are no modes
 
 
 def two_modes(medians: ArrayLike) -> Booleans | None:
-    """Which launch medians belong to the upper of two modes; None when there is but one.
+    """True for each launch median in the upper of two modes; None if there is only one mode.
 
     Two modes: at least two launches on either side of a gap that is above 5 % and above twice the
     spread of both sides together. Simulated launches with one normal, heavy-tailed or uniform mode

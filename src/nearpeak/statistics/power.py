@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How large a loss of everything the verdicts of a study find, by the scatter of its own launches.
+"""The smallest loss that the verdicts of a study would find, given the scatter of its launches.
 
 The answer comes from the test itself. A loss is planted in the log ratios that were measured, each
-size moved so that it has no other, and `verdicts.judge` judges all of it again: blocks, sizes, how
-they depend on one another and the number of questions count as they do in the verdicts. So the
-answer needs no distribution of the scatter and no random draws.
+size centred first, and `verdicts.judge` judges them again: blocks, sizes, their dependence and the
+number of questions count as in the verdicts. So the answer needs no distribution of the scatter and
+no random draws.
 
 With a probability of 80 % the mean of n blocks lies no more than 0.84 of its standard errors on the
 lucky side of the loss (the normal quantile of Cohen, Statistical Power Analysis for the Behavioral
 Sciences (1988), 2.1): so each size is planted with a mean that is smaller by as much. A size whose
-verdict is "slower" then has that power or more. Scatter of a few blocks is itself badly known.
+verdict is "slower" then has that power or more. The scatter of a few blocks is itself uncertain.
 """
 
 import math
@@ -22,17 +22,17 @@ from nearpeak.arrays import Floats
 from nearpeak.statistics.verdicts import SLOWER, Curve, judge
 
 POWER = 0.8
-MOST = 10.0  # times as long: a larger loss is not looked for
-STEP = 0.005  # of a logarithm, that the answer is right to
+MOST = 10.0  # times as long: larger losses are not tried
+STEP = 0.005  # of a logarithm: the precision of the answer
 
 
 def detectable_loss(family: Sequence[Curve], pairs: int, allowed: float) -> float | None:
-    """The smallest relative loss that half of all sizes or more find with a probability of `POWER`.
+    """The smallest relative loss that half of all sizes or more show with a probability of `POWER`.
 
-    0.1: everything takes 1.1 times as long. `family`: all curves of two alternatives; `pairs`: of
-    how many alternatives, judged together, they are one pair; `allowed`: the median ratio that a
-    size has to be below, to be called slower. None where not even `MOST` times as long would be
-    found: blocks are too few.
+    0.1 means that everything takes 1.1 times as long. `family`: all curves of two alternatives;
+    `pairs`: the number of pairs of alternatives that are judged together; `allowed`: a size is
+    called slower only with a median ratio below it. None where not even `MOST` times as long would
+    be found: blocks are too few.
     """
     if not family or not pairs:
         return None
@@ -44,8 +44,8 @@ def detectable_loss(family: Sequence[Curve], pairs: int, allowed: float) -> floa
             for curve, rows, unlucky in planted
         ]
         sizes = [size for judged in judge([moved] * pairs)[0] for size in judged.sizes]
-        found = [size.verdict == SLOWER and size.comparison.ratio < allowed for size in sizes]
-        return 2 * sum(found) >= len(found)
+        detected = [size.verdict == SLOWER and size.comparison.ratio < allowed for size in sizes]
+        return 2 * sum(detected) >= len(detected)
 
     low, high = 0.0, math.log(MOST)
     if not is_found(high):
@@ -57,7 +57,7 @@ def detectable_loss(family: Sequence[Curve], pairs: int, allowed: float) -> floa
 
 
 def _centred(rows: Floats) -> tuple[Floats, Floats]:
-    """Each size without its mean, and what its mean may lie off in 1 - `POWER` of cases."""
+    """Each size without its mean, and the error that its mean exceeds in 1 - `POWER` of cases."""
     blocks = np.count_nonzero(~np.isnan(rows), axis=1)
     centred = rows - np.nanmean(rows, axis=1, keepdims=True)
     variances = np.nansum(centred**2, axis=1) / np.maximum(blocks - 1, 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which of several alternatives is first, and how sure that is."""
+"""The alternative that is first of several, with the share of resamples in which it is."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,7 +8,7 @@ from nearpeak.arrays import Floats
 
 RESAMPLES = 2000
 SEED = 0
-# Of the resamples: in fewer, the first one is tied with those who are first in the rest.
+# Of the resamples: with less, the leader is tied with the alternatives that lead in the rest.
 SURE = 0.95
 
 
@@ -17,9 +17,10 @@ def first_shares(scores: ArrayLike) -> Floats:
 
     `scores`: alternatives x blocks, at least one block, above is better; -inf where an alternative
     failed in a block. A resample draws as many blocks with replacement, the same for all, so that
-    what a block does to all of them cancels; the best median is first, several equal ones in
-    parts. Who failed in half of the blocks drawn is not first. Source: Efron's bootstrap (Annals of
-    Statistics 7 (1979) 1); of ranks: Hall and Miller (Annals of Statistics 37 (2009) 3929).
+    effects of a block on all of them cancel. The best median is first; equal ones share. An
+    alternative that failed in half of the drawn blocks is not first. Source: Efron's bootstrap
+    (Annals of Statistics 7 (1979) 1); of ranks: Hall and Miller (Annals of Statistics 37 (2009)
+    3929).
     """
     values = np.asarray(scores, dtype=float)
     blocks = values.shape[1]
@@ -30,8 +31,10 @@ def first_shares(scores: ArrayLike) -> Floats:
 
 
 def leaders(shares: ArrayLike) -> list[int]:
-    """Who may be first, the likeliest in front: one alone where it is first in `SURE` of the
-    resamples, else as few as are first in so many together. Empty where nobody is first."""
+    """The fewest alternatives that are first in `SURE` of the resamples, the likeliest in front.
+
+    Empty where none is ever first.
+    """
     values = np.asarray(shares, dtype=float)
     order = [int(index) for index in np.argsort(-values, kind="stable") if values[index] > 0]
     reached = np.cumsum(values[order])

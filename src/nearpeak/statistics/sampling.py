@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How to spend a budget of time: many launches with short slots, or few with long ones.
+"""Splits a time budget into launches and slots: many short slots, or few long ones.
 
 Two-stage sampling (Cochran, Sampling Techniques, 3rd edition, 1977, section 10.6): launches deviate
-from one another, and a launch's median deviates for the few samples it rests on; only the second
-shrinks with the slot, and a launch costs a start besides. Variances are of logarithms, that is
+from one another, and a launch's median deviates because its samples are few. Only the second part
+shrinks with the slot, and each launch also costs a start. Variances are of logarithms, hence
 relative.
 """
 
@@ -21,12 +21,12 @@ LEAST_BATCH = 3  # samples; and batches
 
 
 class Components(NamedTuple):
-    """Of one kind of launch (a library, its settings, a place): variances and costs."""
+    """Variances and costs of one kind of launch (a library, its settings, a place)."""
 
     between: float  # variance of the log launch median, however long the slot
     within: float  # variance that a slot of 1 ms adds; t ms add within / t
-    start_seconds: float  # of a launch whose slots are nothing
-    slot_seconds: float  # that a launch takes longer for each ms of its slot (all its cases)
+    start_seconds: float  # of a launch with slots of 0 ms
+    slot_seconds: float  # added to a launch by each ms of its slot (all its cases)
 
 
 def components(
@@ -38,11 +38,11 @@ def components(
     """Both variances of one kind of launch, pooled over its cases.
 
     `pilots` holds for each case the samples (above 0, in their order) of each launch; all slots
-    were of `slot_ms`. Within: from the medians of consecutive batches of a launch's samples, so
-    that samples that depend on one another count for fewer. Between: the variance of the launch
-    medians less that. Over cases the median is taken, each divided by that of its chi-squared
-    distribution, so that an odd case counts as any other. What comes out below 0, or cannot be
-    told from so few, is 0.
+    took `slot_ms`. Within: from the medians of consecutive batches of a launch's samples, so that
+    dependent samples count for fewer. Between: the variance of the launch medians less that. The
+    median over cases is taken, each divided by the median of its chi-squared distribution, so that
+    an outlying case counts like any other. A variance that comes out below 0, or that too few
+    samples estimate, is 0.
     """
     raw, inner = [], []
     for launches in pilots:
@@ -50,10 +50,10 @@ def components(
         if len(logs) >= 2:
             medians = [float(np.median(values)) for values in logs]
             raw.append(_central(float(np.var(medians, ddof=1)), len(logs) - 1))
-        known = [found for found in map(_of_a_median, logs) if found is not None]
-        if known:
-            freedom = sum(f for _, f in known)
-            inner.append(_central(sum(v * f for v, f in known) / freedom, freedom))
+        estimates = [estimate for estimate in map(_of_a_median, logs) if estimate is not None]
+        if estimates:
+            freedom = sum(f for _, f in estimates)
+            inner.append(_central(sum(v * f for v, f in estimates) / freedom, freedom))
     within = float(np.median(inner)) if inner else 0.0
     between = max(0.0, float(np.median(raw)) - within) if raw else 0.0
     return Components(between, within * slot_ms, start_seconds, slot_seconds)
@@ -88,5 +88,5 @@ def _of_a_median(values: Floats) -> tuple[float, int] | None:
 
 
 def _central(variance: float, freedom: int) -> float:
-    """An estimate of a variance, made so that its median, not its mean, is the variance."""
+    """A median-unbiased estimate of a variance."""
     return variance * freedom / float(scipy.special.chdtri(freedom, 0.5))

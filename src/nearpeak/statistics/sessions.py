@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions that each may have a deviation of their own, and how sure means over sessions are."""
+"""Statistics of sessions, each of which may deviate as a whole."""
 
 import math
 from collections.abc import Sequence
@@ -11,41 +11,39 @@ from numpy.typing import ArrayLike
 
 from nearpeak.arrays import Floats, Indices
 
-POOLED = 0.75  # the point of F up to which sessions are taken to be alike
-TELLING = 3  # launches: the median of fewer lies as far off as one of them may by itself
+POOLED = 0.75  # the quantile of F up to which sessions are taken for equal
+ENOUGH_LAUNCHES = 3  # the median of fewer may lie as far off as a single launch
 
 
 class Part(NamedTuple):
-    """A squared standard error, and the degrees of freedom it was estimated with."""
+    """A squared standard error, with the degrees of freedom of its estimate."""
 
     variance: float
     freedom: float
 
 
-def telling(sessions: Sequence[int]) -> Indices:
-    """The sessions that have launches enough to tell where their middle is; `sessions`: of each
-    launch."""
+def sessions_with_enough_launches(sessions: Sequence[int]) -> Indices:
+    """The sessions with at least `ENOUGH_LAUNCHES`; `sessions`: the session of each launch."""
     numbers, counts = np.unique(np.asarray(sessions, dtype=np.intp), return_counts=True)
-    return np.asarray(numbers[counts >= TELLING])
+    return np.asarray(numbers[counts >= ENOUGH_LAUNCHES])
 
 
 def apart(values: ArrayLike, sessions: Sequence[int], *, positive: bool = False) -> bool:
-    """Whether sessions lie further apart than launches explain; `sessions`: of each value.
+    """True if sessions differ by more than launches explain; `sessions`: of each value.
 
-    By the F-test of one-way analysis of variance, above the 75 % point of F: launches alone bring
-    that about in a quarter of cases. So lenient is a test that says whether to pool (Bancroft,
-    Biometrics 20 (1964) 427): with the usual 5 % a real difference would often be pooled away.
-    `positive` as in `intervals.interval`. Of the sessions that tell their middle; False with fewer
-    than two of these.
+    By the F-test of one-way analysis of variance, above the 75 % point of F: launches alone exceed
+    it in a quarter of cases. A test that decides on pooling is this lenient (Bancroft, Biometrics
+    20 (1964) 427): at the usual 5 % a real difference would often be pooled away. `positive` as in
+    `intervals.interval`. Only sessions with enough launches count; False with fewer than two.
     """
     if len(set(sessions)) < 2:  # as in most studies
         return False
     data = _scaled(values, positive)
-    of = np.asarray(sessions)
-    tells = np.isin(of, telling(sessions))
-    data = data[tells]
-    data = data - data[:1]  # values all alike are 0 then, without rounding
-    numbers, which = np.unique(of[tells], return_inverse=True)
+    session_of = np.asarray(sessions)
+    enough = np.isin(session_of, sessions_with_enough_launches(sessions))
+    data = data[enough]
+    data = data - data[:1]  # equal values become exactly 0
+    numbers, which = np.unique(session_of[enough], return_inverse=True)
     count, groups = len(data), len(numbers)
     if groups < 2:
         return False
@@ -57,14 +55,18 @@ def apart(values: ArrayLike, sessions: Sequence[int], *, positive: bool = False)
 
 
 def medians(values: ArrayLike, sessions: Sequence[int]) -> Floats:
-    """The median of each session that tells it."""
+    """The median of each session with enough launches."""
     data, which = np.asarray(values, dtype=float), np.asarray(sessions)
-    return np.array([np.median(data[which == session]) for session in telling(sessions)])
+    return np.array(
+        [np.median(data[which == session]) for session in sessions_with_enough_launches(sessions)]
+    )
 
 
 def student(values: ArrayLike, level: float, *, positive: bool = False) -> tuple[float, float]:
-    """Student's interval of the mean of two values or more, in their unit; where `positive`, of
-    the mean of their logarithms."""
+    """Student's interval of the mean of two values or more, in their unit.
+
+    If `positive`, of the mean of their logarithms.
+    """
     data = np.asarray(values, dtype=float)
     positive = positive and data.min() > 0
     data = _scaled(data, positive)
@@ -81,7 +83,7 @@ def reach(uncertain: Part, level: float) -> float:
 
 
 def added(first: Part, second: Part) -> Part:
-    """Of the sum, or the difference, of two independent means.
+    """The error of the sum, or the difference, of two independent means.
 
     The degrees of freedom by Satterthwaite (Biometrics Bulletin 2 (1946) 110) and Welch
     (Biometrika 34 (1947) 28).
@@ -94,7 +96,7 @@ def added(first: Part, second: Part) -> Part:
 
 
 def t_test(mean: float, uncertain: Part) -> float:
-    """Two-sided p-value of a mean against 0; 1 where nothing deviates, not even the mean."""
+    """Two-sided p-value of a mean against 0; 1 if neither values nor mean deviate from 0."""
     if uncertain.variance <= 0:
         return 1.0 if mean == 0 else 0.0
     t = abs(mean) / math.sqrt(uncertain.variance)
@@ -102,6 +104,6 @@ def t_test(mean: float, uncertain: Part) -> float:
 
 
 def _scaled(values: ArrayLike, positive: bool) -> Floats:
-    """Of what can only be positive, the logarithms: sessions deviate by factors there."""
+    """The logarithms of positive values, as sessions deviate by factors; else the values."""
     data = np.asarray(values, dtype=float)
     return np.log(data) if positive and data.min() > 0 else data

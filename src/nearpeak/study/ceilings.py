@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from nearpeak.launching.describe import Variant
 from nearpeak.study.plan import Plan
 from nearpeak.terms.benchmarks import Benchmark, named
-from nearpeak.terms.buffers import ceiling_buffers, held_against, needs_gpu, orders, rank_ends
+from nearpeak.terms.buffers import ceiling_buffers, needed_ceilings, needs_gpu, orders, rank_ends
 from nearpeak.terms.path import DataPath
 
 
@@ -22,7 +22,7 @@ def ceiling_benchmarks(plan: Plan, path: DataPath, buffers: str) -> list[str]:
             needed.name
             for variant in plan.variants
             if rank_ends(path, variant.buffers) is not None
-            for needed, both in held_against(path, plan.benchmark(variant), plan.benchmarks)
+            for needed, both in needed_ceilings(path, plan.benchmark(variant), plan.benchmarks)
             if buffers in orders(ceiling_buffers(variant.buffers), both)
         )
     )
@@ -31,5 +31,5 @@ def ceiling_benchmarks(plan: Plan, path: DataPath, buffers: str) -> list[str]:
 def ceiling_launches(path: DataPath, variant: Variant, known: Sequence[Benchmark]) -> list[str]:
     """The buffers of the ceilings of a path that a variant is held against."""
     buffers = ceiling_buffers(variant.buffers)
-    needed = held_against(path, named(known, variant.benchmark), known)
+    needed = needed_ceilings(path, named(known, variant.benchmark), known)
     return list(dict.fromkeys(each for _, both in needed for each in orders(buffers, both)))

@@ -24,7 +24,7 @@ from nearpeak.study.plan import Plan, Template
 from nearpeak.study.sessions import fingerprint
 from nearpeak.study.tried import Tried
 from nearpeak.study.variants import tried_as
-from nearpeak.terms.awareness import Awareness, unaware, words
+from nearpeak.terms.awareness import Awareness, describe, unaware
 from nearpeak.terms.axes import staging
 from nearpeak.terms.benchmarks import named
 from nearpeak.terms.buffers import in_gpu, rank_ends
@@ -98,7 +98,7 @@ class Gate:
             for part in lacking:
                 self._settle(part)
             plan = make(self.found, self.seconds)
-        for line in map(words, unaware(self.found)):
+        for line in map(describe, unaware(self.found)):
             self.say(line)
         return plan
 

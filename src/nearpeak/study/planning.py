@@ -49,8 +49,8 @@ from nearpeak.terms.benchmarks import Benchmark, named
 from nearpeak.terms.buffers import (
     HOST,
     ceiling_buffers,
-    held_against,
     is_measured,
+    needed_ceilings,
     needs_gpu,
     rank_ends,
 )
@@ -262,7 +262,7 @@ def _with_ceilings(
         for path in paths
         if path.transport != "local"
         for benchmark in used
-        for needed, _ in held_against(path, benchmark, known)
+        for needed, _ in needed_ceilings(path, benchmark, known)
     }
     return [benchmark for benchmark in known if benchmark.name in names]
 

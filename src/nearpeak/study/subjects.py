@@ -5,12 +5,12 @@ from nearpeak.study.ceilings import ceiling_benchmarks
 from nearpeak.study.plan import Plan
 from nearpeak.terms.benchmarks import Benchmark, Metric, named
 from nearpeak.terms.identity import CEILING, Curve
-from nearpeak.terms.subjects import Found, Subject, add, subjects
+from nearpeak.terms.subjects import Figures, Subject, add, subjects
 
 
 def planned(plan: Plan) -> list[Subject]:
     """All that a plan is to measure, in the order of its variants; ceilings follow."""
-    found: Found = {}
+    found: Figures = {}
     for number, variant in enumerate(plan.variants):
         benchmark = plan.benchmark(variant)
         for launch in plan.launches:

@@ -5,8 +5,7 @@ import math
 import re
 
 AMOUNT = re.compile(r"(\d*\.?\d+)\s*(\D.*)")
-# As they may be written; as results have them, and how many of these that is. Gb/s would be
-# something else.
+# Units as written; the unit of results, and the factor to it. Gb/s would be another unit.
 UNITS = {
     "GB/s": ("GB/s", 1.0),
     "MB/s": ("GB/s", 1e-3),
@@ -22,10 +21,10 @@ UNITS = {
 
 
 def parse_amount(text: str) -> tuple[float, str] | None:
-    """`500 MB/s` as 0.5 and "GB/s", in the units of results; None for what is no figure above 0."""
-    found = AMOUNT.fullmatch(text.strip())
-    if found is None or found[2] not in UNITS:
+    """`500 MB/s` as 0.5 and "GB/s", in the units of results; None unless above 0."""
+    match = AMOUNT.fullmatch(text.strip())
+    if match is None or match[2] not in UNITS:
         return None
-    unit, scale = UNITS[found[2]]
-    amount = float(found[1]) * scale
+    unit, scale = UNITS[match[2]]
+    amount = float(match[1]) * scale
     return (amount, unit) if 0 < amount < math.inf else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a library can do with which buffers, as it was tried."""
+"""The operations of each library, tried with each kind of buffers."""
 
 from collections.abc import Iterable
 from typing import Literal
@@ -17,42 +17,42 @@ class Awareness(msgspec.Struct, kw_only=True, frozen=True):
     library: str
     settings: str
     buffers: str  # of each rank: "D,D"
-    operation: str  # a benchmark's name, or what has no benchmark yet: "put"
-    # "failed": it did not start; "not tried": there was no device, or no memory of it. As the only
-    # operation of a job, if it is not well.
+    operation: str  # the name of a benchmark, or "put", which has none yet
+    # "failed": it did not start; "not tried": there was no device, or no memory of it. If it ended
+    # badly, the status as the only operation of a job.
     status: Status
     message: str  # the evidence
     command: str  # repeats the trial
-    # "crashed", ...: how it ended behind other operations in one job, where it is ok alone; the
-    # message says which; "": not so
+    # "crashed", ...: the end after other operations in one job, if it is ok alone; the message says
+    # which; "" otherwise
     after_others: Literal["", Status] = ""
-    tried: str = ""  # when: before the study that has it, it is from the user's cache
+    tried: str = ""  # time of the trial; earlier than the study: from the user's cache
     # "none": with a rank of host memory that held no GPU; "": each rank held one.
     host_device: HostDevice = ""
 
 
 class Try(msgspec.Struct, kw_only=True, frozen=True):
-    """What was tried at once."""
+    """Buffers and an operation, tried together."""
 
     buffers: str
     operation: str
 
 
 class Unaware(msgspec.Struct, kw_only=True, frozen=True):
-    """What a library cannot do with buffers, all that ended alike but for numbers."""
+    """Operations that a library cannot do with buffers, whose messages differ only in numbers."""
 
     who: Who
     # "after others": it works as the only operation of a job; "not tried" says nothing of a library
     kind: Literal["fails", "after others", "not tried"]
     tried: list[Try]
-    message: str  # how that was first seen
+    message: str  # of the first one
     host_device: HostDevice = ""  # as `Awareness` has it
 
 
-def unaware(found: Iterable[Awareness]) -> list[Unaware]:
-    """One for each contender and way to fail."""
+def unaware(trials: Iterable[Awareness]) -> list[Unaware]:
+    """Groups failed trials by contender and kind of failure."""
     alike: dict[tuple[Who, str, str, str], Unaware] = {}
-    for trial in found:
+    for trial in trials:
         if trial.status == GOOD and not trial.after_others:
             continue
         not_tried = trial.status == NOT_TRIED
@@ -69,13 +69,13 @@ def unaware(found: Iterable[Awareness]) -> list[Unaware]:
     return list(alike.values())
 
 
-def words(lack: Unaware) -> str:
+def describe(lack: Unaware) -> str:
     """`mpich: not GPU-aware for D,D put: ended by SIGSEGV`."""
-    operations = listed((each.buffers, each.operation) for each in lack.tried)
+    operations = listed((trial.buffers, trial.operation) for trial in lack.tried)
     if lack.host_device == "none":
         operations += " with a rank that holds no GPU"
     if lack.kind == "not tried":
-        kinds = "; ".join(dict.fromkeys(each.buffers for each in lack.tried))
+        kinds = "; ".join(dict.fromkeys(trial.buffers for trial in lack.tried))
         return f"{lack.who.label}: could not be tried with {kinds}: {lack.message}"
     if lack.kind == "after others":
         return f"{lack.who.label}: {operations} works alone, but {lack.message}"
@@ -83,7 +83,7 @@ def words(lack: Unaware) -> str:
 
 
 def listed(cases: Iterable[tuple[str, str]]) -> str:
-    """Of buffers and operations: `D,D latency, bw; H,D put`."""
+    """Lists operations by buffers: `D,D latency, bw; H,D put`."""
     kinds: dict[str, list[str]] = {}
     for buffers, operation in cases:
         kinds.setdefault(buffers, []).append(operation)

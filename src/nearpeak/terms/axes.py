@@ -1,29 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the axes of benchmarks say that more than one part of the program reads."""
+"""Axes of benchmarks that more than one package reads."""
 
 from collections.abc import Mapping
 
 STAGING = "staging"  # the axis of benchmarks that copy device buffers to the host themselves
 DIRECT = "none"  # its value where they do not
-CALLS = "calls"  # the axis that tells how messages are sent
-PACK = "pack"  # the axis of datatypes: what gathers their blocks,
+CALLS = "calls"  # the axis of the MPI calls
+PACK = "pack"  # the axis of datatypes: the packer of their blocks,
 BY_LIBRARY = "direct"  # its value where the library gets the datatype,
-BY_MPI = (BY_LIBRARY, "mpi")  # and those where MPI gathers them, asked or not
-# What a case finds in the caches: how its buffers are used, and who touched them last. These axes
-# every benchmark and every ceiling has; of what does not name them, the values are these.
+BY_MPI = (BY_LIBRARY, "mpi")  # and those where MPI packs them, explicitly or not
+# The state of the caches: how buffers are used, and who touched them last. Every benchmark and
+# every ceiling has these axes, with these values if not named.
 State = tuple[tuple[str, str], ...]
 USUAL_STATE: State = (("reuse", "fixed"), ("touch", "none"))
 
 
 def state_of(axes: Mapping[str, str]) -> State:
-    """What of the axes of a variant, or of a case, its ceiling must have too."""
+    """The axes of a variant, or of a case, that its ceiling must share."""
     return tuple((name, axes.get(name, usual)) for name, usual in USUAL_STATE)
 
 
 def staging(axes: Mapping[str, str]) -> str | None:
-    """How the benchmark itself copies through host memory; None: the library gets the buffers.
+    """The way the benchmark itself stages through host memory; None: the library gets the buffers.
 
-    Such a cell is a baseline that every user could write, not what the library can do.
+    A staged cell is a baseline that every user could write, not a figure of the library.
     """
     value = axes.get(STAGING, DIRECT)
     return None if value == DIRECT else value

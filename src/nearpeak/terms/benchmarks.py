@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a benchmark says of itself (docs/describe.md): all that the study knows of one.
+"""The description of a benchmark by its program (docs/describe.md).
 
-Nothing in Python knows a benchmark by its name: how it is planned, judged and shown follows from
-these facts.
+Nothing in Python knows a benchmark by its name: planning, verdicts and reports follow from these
+facts.
 """
 
 import math
@@ -13,10 +13,10 @@ import msgspec
 
 from nearpeak.errors import UserError, closest
 
-QUOTED_BYTES = 8  # the size that latencies are told at, as everywhere in the field
-# Metrics of `nearpeak-native gpu` that no benchmark of MPI has: facts of a path that its times are
-# made of, and no ceilings of anything.
-SIZED_GPU_FACTS = ("device_latency", "ipc_open")  # the others are of no size
+QUOTED_BYTES = 8  # the size at which latencies are quoted, as is usual
+# Metrics of `nearpeak-native gpu` that no MPI benchmark has: parts of the times of a path, not
+# ceilings.
+SIZED_GPU_FACTS = ("device_latency", "ipc_open")  # the others have no size
 GPU_FACTS = (
     "device_latency",
     "flag_latency",
@@ -26,29 +26,29 @@ GPU_FACTS = (
     "runtime_pointer_query",
 )
 FAMILIES = ("pt2pt", "collective", "rma", "datatype", "overlap", "stream", "app")
-EVERYTHING = "all"  # in the place of families
+EVERYTHING = "all"  # instead of families
 Better = Literal["lower", "higher"]
-# What there is to hold it against: what is measured without MPI, a bound, its own or one that
-# follows from that (results/bounds.py), or nothing.
+# The reference of a benchmark: measured without MPI; a bound, its own or derived from measured
+# ceilings (results/bounds.py); or none.
 Ceiling = Literal["measured", "bound", "none"]
 
 
 class Axis(msgspec.Struct, frozen=True):
-    """One way in which a benchmark varies."""
+    """One option of a benchmark that a study varies."""
 
     name: str
     values: list[str]
     default: str
     summary: str = ""
     host_only: list[str] = []  # values that take ordinary host memory of all ranks
-    usual: list[str] = []  # what a study measures by itself; empty: the default
+    usual: list[str] = []  # measured by default; empty: only `default`
 
     def takes(self, value: str, host: bool) -> bool:
-        """Whether a value takes the ranks' buffers: all of them in ordinary host memory, or not."""
+        """True if a value supports the buffers; `host`: all of them are in ordinary host memory."""
         return host or value not in self.host_only
 
     def default_of(self, host: bool) -> str:
-        """The first value that takes them."""
+        """The first value that supports the buffers."""
         return next(value for value in (self.default, *self.values) if self.takes(value, host))
 
 
@@ -61,26 +61,26 @@ class Metric(msgspec.Struct, frozen=True):
 
 
 class X(msgspec.Struct, frozen=True):
-    """What a benchmark is measured over."""
+    """The quantity that a benchmark is measured over."""
 
     name: str = "size"
     unit: str = "B"
-    usual: list[int] = []  # of a problem: those that are measured where nothing is asked for
+    usual: list[int] = []  # of an application: the values that are measured by default
 
 
 class Moves(msgspec.Struct, frozen=True):
-    """What one iteration moves between a pair of ranks."""
+    """The messages of one iteration between a pair of ranks."""
 
-    ways: int = 1  # 2: there and back
-    window: bool = False  # whether it is as many messages as are in flight, or one
+    ways: int = 1  # 2: round trip
+    window: bool = False  # True: as many messages as are in flight, else one
 
     def bytes(self, size_bytes: int, window: int) -> int:
-        """With messages of one size, of which `window` are in flight."""
+        """Bytes with messages of one size, of which `window` are in flight."""
         return self.ways * size_bytes * (window if self.window else 1)
 
 
 class Traffic(msgspec.Struct, frozen=True):
-    """What at least one rank of n must receive, or send, in a collective operation."""
+    """The least data that a rank of n receives, or sends, in a collective operation."""
 
     once: int = 0
     times_ranks: int = 0
@@ -90,33 +90,35 @@ class Traffic(msgspec.Struct, frozen=True):
         """(once + times_ranks * n + by_ranks / n) times the size."""
         return size_bytes * (self.once + self.times_ranks * ranks + self.by_ranks / ranks)
 
-    def whole(self, size_bytes: int, ranks: int) -> int:
-        """The data that nccl-tests tells the algorithm bandwidth of (doc/PERFORMANCE.md there): all
-        blocks where there is one for every rank, else what the size is of."""
+    def algorithm_bytes(self, size_bytes: int, ranks: int) -> int:
+        """The data of the algorithm bandwidth of nccl-tests (its doc/PERFORMANCE.md).
+
+        All blocks where there is one for every rank, else the size.
+        """
         return size_bytes * ranks if self.times_ranks else size_bytes
 
     @property
     def moves_data(self) -> bool:
-        """Whether there is any: of a barrier there is none."""
+        """True if the operation moves data; a barrier does not."""
         return any((self.once, self.times_ranks, self.by_ranks))
 
 
 class Basis(NamedTuple):
-    """The ceilings that a bound follows from: they must be measured, and no others are used."""
+    """The measured ceilings that a bound follows from."""
 
     same: str | None = None  # this benchmark's, at the same size with the same buffers
     message: bool = False  # the time of one message between two ranks
-    receives: Traffic | None = None  # the rate of one rank, which receives so much
+    receives: Traffic | None = None  # the rate of one rank, which receives this traffic
 
 
 class RankRule(msgspec.Struct, frozen=True):
-    """How many ranks a benchmark runs on."""
+    """The numbers of ranks that a benchmark runs on."""
 
     rule: str  # "exactly", "at least" or "even", which is at least `count` too
     count: int
 
     def fits(self, ranks: int) -> bool:
-        """Whether it runs on so many."""
+        """True if the benchmark runs on `ranks` ranks."""
         if self.rule == "exactly":
             return ranks == self.count
         return ranks >= self.count and (self.rule != "even" or ranks % 2 == 0)
@@ -141,25 +143,27 @@ class Benchmark(msgspec.Struct, frozen=True):
     smallest: int = 0  # bytes: smaller messages are left out,
     largest: int | None = None  # and larger ones
     sized: bool = True  # False: measured once, at 0 bytes
-    symmetric: bool = True  # False: what rank 0 sends is measured, and not the way back
+    symmetric: bool = True  # False: only the messages of rank 0 are measured
     x: X = X()
     moves: Moves = Moves()
     traffic: Traffic | None = None  # of a collective operation
-    least: Traffic | None = None  # what no rank can do without, where that is less
-    covered_by: list[str] = []  # of operations that do the same at the same size, and more
-    bound: float | None = None  # of its main metric: nothing is better, on no machine
-    bound_by: str | None = None  # it is no better than this benchmark at the same size
-    # Which way the data goes from the rank that calls; the other one may take no part.
+    least: Traffic | None = None  # the least traffic of a rank, if less than `traffic`
+    covered_by: list[str] = []  # operations that do the same at the same size, and more
+    bound: float | None = None  # of its main metric: no machine can be better
+    bound_by: str | None = (
+        None  # its figure cannot be better than that of this benchmark at the same size
+    )
+    # The direction of the data from the calling rank; the other one may take no part.
     one_sided: Literal["put", "get"] | None = None
-    # "measured": nearpeak-native measures what a path carries in its metrics; "bound": nothing
-    # does, but its traffic takes some time at least, it is `bound_by` another, or has a `bound`
+    # "measured": nearpeak-native measures the ceiling of a path; "bound": its traffic takes a least
+    # time, it is `bound_by` another benchmark, or it has a `bound`
     ceiling: Ceiling = "none"
-    default: bool = False  # measured when nothing is asked for
-    threads: bool = False  # it calls MPI from several threads: in launches of its own
+    default: bool = False  # part of the default study
+    threads: bool = False  # it calls MPI from several threads, in separate launches
 
     @property
     def has_ceiling(self) -> bool:
-        """Whether there is anything to hold it against: without it there is no fraction."""
+        """True if it has a ceiling, and hence fractions."""
         return self.ceiling != "none"
 
     def metric(self, name: str) -> Metric:
@@ -168,17 +172,16 @@ class Benchmark(msgspec.Struct, frozen=True):
 
     @property
     def over_bytes(self) -> bool:
-        """Whether its sizes are of messages; else it is an application, and they are of its
-        problem."""
+        """True if its sizes are those of messages; else of the problem of an application."""
         return self.x.unit == X().unit
 
     @property
     def main(self) -> Metric:
-        """The metric that stands for it."""
+        """The first metric."""
         return self.metrics[0]
 
     def sizes(self, planned: Iterable[int]) -> list[int]:
-        """Those of the planned sizes that it is measured at."""
+        """The planned sizes that it is measured at."""
         if not self.sized:
             return [0]
         largest = math.inf if self.largest is None else self.largest
@@ -186,25 +189,27 @@ class Benchmark(msgspec.Struct, frozen=True):
 
     @property
     def is_pair(self) -> bool:
-        """Whether it runs between two ranks and no others."""
+        """True if it runs on exactly two ranks."""
         return self.ranks.rule == "exactly" and self.ranks.count == 2
 
     @property
     def one_way(self) -> bool:
-        """Whether its main metric is the rate of one direction between two ranks: what a link's
-        theoretical rate can be set beside."""
+        """True if its main metric is a one-way rate between two ranks.
+
+        Such a rate can be compared with the theoretical rate of a link.
+        """
         return self.is_pair and not self.symmetric and self.main.unit == "GB/s"
 
     @property
     def one_message(self) -> bool:
-        """Whether its main metric is the time of one message between two ranks."""
+        """True if its main metric is the time of one message between two ranks."""
         return self.is_pair and self.ceiling == "measured" and self.main.unit == "us"
 
     def basis(self, memories: Collection[str]) -> Basis:
-        """What its bound follows from, between ranks with these memories.
+        """The ceilings that its bound follows from, between ranks with these memories.
 
-        Between unlike memories half a round trip is the mean of two ways, of which one may be
-        shorter; and what moves no data leaves the memory of a GPU alone.
+        Between unlike memories half a round trip is the mean of two directions, of which one may be
+        faster. An operation without data does not touch GPU memory.
         """
         if self.bound_by is not None:
             return Basis(same=self.bound_by)
@@ -215,9 +220,11 @@ class Benchmark(msgspec.Struct, frozen=True):
         return Basis(message=message, receives=(self.least or self.traffic) if moves else None)
 
     def received_gbs(self, metric: Metric, value: float, size_bytes: int, ranks: int) -> float:
-        """GB/s that one of `ranks` ranks has received where a metric of its ceiling has this value,
-        with messages of `size_bytes`: half of the ranks receive, of a rate both ways all of them.
-        0 where the metric does not tell."""
+        """GB/s that each receiving rank gets if a metric of its ceiling has this value.
+
+        Messages have `size_bytes`. Half of the `ranks` receive, or all at a bidirectional rate. 0
+        if the metric does not determine it.
+        """
         if metric.unit == "GB/s":
             return value / self.moves.ways / (ranks / 2)
         if metric == self.main and self.one_message and value > 0:
@@ -226,45 +233,45 @@ class Benchmark(msgspec.Struct, frozen=True):
 
     @property
     def place(self) -> tuple[bool, bool, bool, bool, str]:
-        """Where it stands in tables: what has ceilings, what pairs of ranks do, rates, one way."""
+        """Its order in tables: first those with ceilings, pairs of ranks, rates, one-way."""
         several = self.ranks.rule != "exactly"
         rates_last = self.main.better == "lower"
         return not self.has_ceiling, several, rates_last, self.symmetric, self.name
 
 
 def x_unit(benchmarks: Iterable[Benchmark], name: str) -> str:
-    """In what the x of a benchmark counts; bytes also of what is none, as a ceiling of its own."""
-    known = by_name(benchmarks)
-    return known[name].x.unit if name in known else X().unit
+    """The unit of the x of a benchmark; bytes if the name is none, as for separate ceilings."""
+    benchmarks_by_name = by_name(benchmarks)
+    return benchmarks_by_name[name].x.unit if name in benchmarks_by_name else X().unit
 
 
 def with_ceilings(benchmarks: Iterable[Benchmark]) -> set[str]:
-    """The names of those whose ceilings are measured."""
-    return {each.name for each in benchmarks if each.ceiling == "measured"}
+    """The names of the benchmarks with measured ceilings."""
+    return {benchmark.name for benchmark in benchmarks if benchmark.ceiling == "measured"}
 
 
 def by_name(benchmarks: Iterable[Benchmark]) -> dict[str, Benchmark]:
-    """Each benchmark by what it is called."""
+    """The benchmarks by name."""
     return {benchmark.name: benchmark for benchmark in benchmarks}
 
 
 def named(benchmarks: Collection[Benchmark], name: str) -> Benchmark:
-    """The benchmark called `name`; UserError with what is like it, or with those that there are."""
+    """The benchmark called `name`; UserError with similar names, or with all of them."""
     for benchmark in benchmarks:
         if benchmark.name == name:
             return benchmark
     raise unknown(name, [benchmark.name for benchmark in benchmarks])
 
 
-def unknown(name: str, known: list[str]) -> UserError:
-    """What to raise where none of the benchmarks that are known has a name."""
+def unknown(name: str, names: list[str]) -> UserError:
+    """The error to raise for a name that is not among `names`."""
     plain = name.removeprefix("osu_")
     if plain == name:
-        return UserError(f"unknown benchmark {name!r}{closest(name, known)}")
+        return UserError(f"unknown benchmark {name!r}{closest(name, names)}")
     calls = plain.removesuffix("_persistent")
-    if plain in known:
+    if plain in names:
         return UserError(f"OMB's {name} is called {plain} here")
-    if calls in known:
+    if calls in names:
         return UserError(f"OMB's {name} is `{calls} --calls persistent` here")
     if plain.startswith("nccl_"):
         return UserError(f"OMB's {name} is `{plain.removeprefix('nccl_')} --mpi nccl` here")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks names before they become words of a command line, whoever wrote them.
+"""Checks names from any source before they become words of a command line.
 
-Launchers and remote shells take a word that begins with `-` as an option, and some run what has a
-`/` in it.
+Launchers and remote shells take a word that begins with `-` as an option, and some execute a word
+with a `/`.
 """
 
 import re
@@ -10,15 +10,15 @@ import re
 from nearpeak.errors import UserError
 
 _HOST = re.compile(r"[A-Za-z0-9_.:][A-Za-z0-9_.:-]*")  # with the colons of IPv6
-NOTHING = "-"  # in the place of a device
+NOTHING = "-"  # instead of a device
 _AXIS = re.compile(r"[a-z][a-z0-9_-]*")
-# Options of the measuring programs that name what they write, read or load.
+# Options of the measuring programs that name files.
 FILES = frozenset({"cases", "jsonl", "library", "rounds", "solution"})
 PART = "+"  # begins another command line, measured in the same launch
 
 
 def is_host(name: str) -> bool:
-    """Tell whether a word can be the name or the address of a host, and nothing else."""
+    """True if a word can only be the name or the address of a host."""
     return _HOST.fullmatch(name) is not None
 
 
@@ -33,8 +33,10 @@ def check_host(name: str) -> str:
 
 
 def check_word(word: str) -> str:
-    """Return a value of an option, or a name of a benchmark. UserError for what would be an option
-    itself, or would begin another command line."""
+    """Return a value of an option, or a name of a benchmark.
+
+    UserError if it would be an option itself, or would begin another command line.
+    """
     if word == PART or (word.startswith("-") and word != NOTHING):
         raise UserError(f"{word!r} would be an option of the program: start anew with -o")
     return word

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In what two fingerprints differ: what was measured on then, and what is there now."""
+"""Compares two fingerprints: that of a study, and the present one."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -10,14 +10,14 @@ from nearpeak.numbers import printable
 
 NOTHING = "none"
 ENVIRONMENT = "environment"
-PROGRAM = "nearpeak-mpi "  # then the name of the library that it is built for
+PROGRAM = "nearpeak-mpi "  # followed by the name of its library
 SHOWN = 60  # characters of a value in a message
 _DIGEST = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{56}\b")
-ByPart = Mapping[str, Mapping[str, str]]  # part -> what it is of -> its value
+ByPart = Mapping[str, Mapping[str, str]]  # part -> name -> value
 
 
 class Change(NamedTuple):
-    """One value that is not the same."""
+    """One value that differs."""
 
     part: str  # "machine", "driver", "library", "build", "environment"
     name: str
@@ -26,10 +26,10 @@ class Change(NamedTuple):
 
 
 def changes(before: ByPart, now: ByPart) -> Iterator[Change]:
-    """All of them, in the order in which they stand there."""
+    """The values that differ, in their order."""
     for part in dict.fromkeys([*before, *now]):
         if part == ENVIRONMENT and not (part in before and part in now):
-            continue  # of one it is not known
+            continue  # unknown in one of them
         old, new = before.get(part, {}), now.get(part, {})
         for name in dict.fromkeys([*old, *new]):
             values = old.get(name, NOTHING), new.get(name, NOTHING)
@@ -38,41 +38,47 @@ def changes(before: ByPart, now: ByPart) -> Iterator[Change]:
 
 
 def common(old: ByPart, new: ByPart) -> tuple[ByPart, ByPart]:
-    """Both without what is of libraries, or settings of them, that only one of them has: a library
-    that a study grows by changes nothing of the others."""
-    owners = [
-        {_owner(part, name) for part, values in each.items() for name in values}
-        for each in (old, new)
-    ]
-    first, second = (
-        {
-            part: {name: text for name, text in values.items() if _owner(part, name) in others}
-            for part, values in each.items()
-        }
-        for each, others in ((old, owners[1] | {None}), (new, owners[0] | {None}))
-    )
-    return first, second
+    """Both without the values of libraries, or their settings, that only one of them has.
+
+    A library that is added to a study changes nothing for the others.
+    """
+    return _of_owners(old, _owners(new) | {None}), _of_owners(new, _owners(old) | {None})
+
+
+def _owners(values: ByPart) -> set[str | None]:
+    return {_owner(part, name) for part, by_name in values.items() for name in by_name}
+
+
+def _of_owners(values: ByPart, owners: set[str | None]) -> ByPart:
+    kept: dict[str, dict[str, str]] = {}
+    for part, by_name in values.items():
+        kept[part] = {name: text for name, text in by_name.items() if _owner(part, name) in owners}
+    return kept
 
 
 def alike(old: ByPart, new: ByPart) -> bool:
-    """Whether what is in both is the same."""
+    """True if the values that both have are equal."""
     return not any(changes(*common(old, new)))
 
 
 def _owner(part: str, name: str) -> str | None:
-    """The library, or the library with settings, that a value is of; None: of neither."""
+    """The library, or library with settings, of a value; None without one."""
     if part == "build" and name.startswith(PROGRAM):
         return name.removeprefix(PROGRAM)
     return name.rpartition(" ")[0] if part == "library" else None
 
 
 def shown(old: str, new: str) -> tuple[str, str]:
-    """Two values in short and printable: of digests the first digits; of long ones the first line
-    that differs, or its end."""
+    """Two values, short and printable.
+
+    Digests are cut to their first digits, long values to the first difference.
+    """
     old, new = (_DIGEST.sub(r"sha256 \1", text) for text in (old, new))
     pairs = zip_longest(old.splitlines(), new.splitlines(), fillvalue=NOTHING)
     first, second = next((pair for pair in pairs if pair[0] != pair[1]), (old, new))
-    same = next((at for at, (a, b) in enumerate(zip_longest(first, second)) if a != b), 0)
+    same = next(
+        (position for position, (a, b) in enumerate(zip_longest(first, second)) if a != b), 0
+    )
     start = max(0, same - SHOWN // 2) if max(len(first), len(second)) > SHOWN else 0
     return _cut(first, start), _cut(second, start)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who was measured, where, and in what: one type each, used as keys wherever figures are kept.
+"""The keys of figures: the library (`Who`), the path (`Place`), and the metric (`Curve`, `Case`).
 
-All are frozen, ordered and hashable. What a path or an axis is stands in them as data: nobody
-reads it out of a name.
+All are frozen, ordered and hashable. They hold the properties of paths and axes as data: nobody
+parses a name.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ import msgspec
 
 
 class Axes(dict[str, str]):
-    """A value for each axis; never changed once made, in the order of the names."""
+    """A value for each axis, sorted by name; immutable."""
 
     def __init__(self, values: Mapping[str, str] = {}, **named: str) -> None:
         super().__init__(sorted({**values, **named}.items()))
@@ -53,43 +53,42 @@ class Who(msgspec.Struct, frozen=True, order=True):
         return self.library if self.settings == "default" else f"{self.library}@{self.settings}"
 
 
-CEILING = Who("", "")  # no library: what a path carries without one
+CEILING = Who("", "")  # no library: measured without one
 
 
-# Which GPU the rank with the host's memory holds, where the other end is a GPU's: none, one of its
-# own, or the GPU of the other end. "": there is no such rank, or nobody says.
+# The GPU that the rank with host memory holds, where the other end is a GPU: none, a private one,
+# or the GPU of the other end. "": no such rank, or unknown.
 HostDevice = Literal["", "none", "own", "same"]
 HELD = {"none": "no GPU", "own": "a GPU of its own", "same": "the same GPU, time-sliced"}
 
 
 class Place(msgspec.Struct, kw_only=True, frozen=True, order=True):
-    """Between which memories data moves, in words that are the same on every machine."""
+    """The key of a path: memories and transport, in words that are the same on every machine."""
 
     path: str  # its id
     # "memory": MPI's own choice inside a node; "network": network forced; "local": no MPI;
-    # "unknown": whoever measured it does not say
+    # "unknown": not recorded
     transport: str = "memory"
-    ends: tuple[str, ...] = ("host", "host")  # of each rank, whose memory: "host" or "gpu"
-    hosts: int = 1  # how many the ranks are spread over; 0: not known
+    ends: tuple[str, ...] = ("host", "host")  # memory of each rank: "host" or "gpu"
+    hosts: int = 1  # that the ranks are spread over; 0: not known
     shared: bool = False  # several ranks share a GPU,
     mps: bool = False  # through a daemon of NVIDIA's MPS
     host_device: HostDevice = ""
-    # The id of the path that differs from it in that daemon alone, in `host_device`, or in
+    # The id of the path that differs from it only in that daemon, in `host_device`, or in
     # `gpu_support`.
     variant_of: str = ""
-    pair: tuple[str, ...] = ()  # the names of both ends, where it is one of all pairs of its kind
+    pair: tuple[str, ...] = ()  # the names of both ends, if it is one of all pairs of its kind
 
     @property
     def held(self) -> str:
-        """Which GPU the rank with the host's memory holds, in words; "" where there is no such
-        rank, or nobody says."""
+        """The GPU that the rank with host memory holds, in words; "" if none or unknown."""
         if not self.host_device:
             return ""
         return f"the host's rank holds {HELD[self.host_device]}"
 
     @property
     def gpu_support(self) -> bool:
-        """Whether the library's support of GPUs is on, though all memory is the host's."""
+        """True if the GPU support of the library is on, though all memory is host memory."""
         return bool(self.variant_of) and set(self.ends) == {"host"}
 
     @property
@@ -99,17 +98,17 @@ class Place(msgspec.Struct, kw_only=True, frozen=True, order=True):
 
     @property
     def in_host_memory(self) -> bool:
-        """Whether data moves through memory of a host alone, by whatever MPI chooses."""
+        """True if data moves only within host memory, by the transport that MPI chooses."""
         return self.transport == "memory" and set(self.ends) == {"host"}
 
 
 class Curve(msgspec.Struct, kw_only=True, frozen=True, order=True):
-    """One metric of a benchmark, with its buffers and axes: what is measured over the x axis."""
+    """One metric of a benchmark, with its buffers and axes, measured over x."""
 
     benchmark: str
     metric: str
     buffers: str  # of the first half of the ranks, and of the second: "H,D"
-    axes: dict[str, str]  # always `Axes`; declared as what msgspec knows
+    axes: dict[str, str]  # always `Axes`; declared as a type that msgspec knows
 
     def __post_init__(self) -> None:
         if type(self.axes) is not Axes:
@@ -117,7 +116,7 @@ class Curve(msgspec.Struct, kw_only=True, frozen=True, order=True):
 
     @property
     def figure(self) -> str:
-        """`bw`, `mbw_mr mr`: what it is called without its buffers and axes."""
+        """The name without buffers and axes: `bw`, `mbw_mr mr`."""
         same = self.benchmark == self.metric
         return self.benchmark if same else f"{self.benchmark} {self.metric}"
 
@@ -127,13 +126,13 @@ class Curve(msgspec.Struct, kw_only=True, frozen=True, order=True):
 
 
 class Case(Curve, kw_only=True, frozen=True, order=True):
-    """One point of a curve. What `x` is, the benchmark says of itself: bytes of a message."""
+    """One point of a curve; the benchmark defines `x`, such as the bytes of a message."""
 
     x: int
 
     @property
     def curve(self) -> Curve:
-        """All but x."""
+        """The case without its x."""
         return Curve(
             benchmark=self.benchmark, metric=self.metric, buffers=self.buffers, axes=self.axes
         )

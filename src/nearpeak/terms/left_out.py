@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a study leaves out for want of time."""
+"""Parts of a study that do not fit into its time."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -14,25 +14,27 @@ LeftOutKind = Literal["family", "benchmark", "staging", "path", "memory", "libra
 
 
 class LeftOut(msgspec.Struct, kw_only=True, frozen=True):
-    """What a study does not measure, so that its budget holds six launches of the rest."""
+    """A part that a study does not measure, so that its budget holds six launches of the rest."""
 
     kind: LeftOutKind
     # "collective", "bibw", "pageable", "host x4", "from other NUMA nodes", "openmpi on host x4"
     name: str
     why: str
-    benchmarks: list[str] = []  # of which nothing is measured then
-    paths: list[str] = []  # on which no library is measured then
-    who: Who | None = None  # this library alone is left out, on `path`
+    benchmarks: list[str] = []  # that are not measured at all
+    paths: list[str] = []  # on which no library is measured
+    who: Who | None = None  # only this library is left out, on `path`
     path: str | None = None
-    budget_seconds: float  # that holds six blocks with it, by what was known then
-    whole_seconds: float = 0.0  # a budget that holds all that was asked for; 0: not known
-    after_blocks: int = 0  # that were measured then; 0: before the start, by a guess
+    budget_seconds: float  # that would hold six blocks with it, by the estimate then
+    whole_seconds: float = 0.0  # a budget that holds the complete plan; 0: not known
+    after_blocks: int = 0  # measured by then; 0: before the start, by a guess
 
     def holds(
         self, path: str, benchmark: str, axes: Mapping[str, str], library: str | None = None
     ) -> bool:
-        """Whether it has what a benchmark with these axes measures on a path, of the library that
-        tables name so, or of any."""
+        """True if it includes a benchmark with these axes on a path.
+
+        `library`: the label of a library; None: any.
+        """
         if self.who is not None:
             return path == self.path and library in (None, self.who.label)
         return (

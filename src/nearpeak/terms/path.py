@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Between which memories data moves: the paths of a machine."""
+"""The paths of a machine, between two or more memories."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ import msgspec
 
 from nearpeak.terms.identity import HostDevice, Place
 
-NO_DEVICE = "-"  # as --devices has it
+NO_DEVICE = "-"  # as in --devices
 
 
 class Endpoint(msgspec.Struct, kw_only=True, frozen=True):
@@ -16,25 +16,25 @@ class Endpoint(msgspec.Struct, kw_only=True, frozen=True):
 
     memory: str  # "host" or "gpu"
     cpus: list[int]
-    numa_node: int | None  # None: it is not known where it is
-    # The GPU whose memory it is: its uuid; its index where `host` is set, for the other host's
-    # uuids are not known; of what was imported its PCI address, or its index.
+    numa_node: int | None  # None: not known
+    # The GPU of the memory: its uuid; its index if `host` is set, as uuids of other hosts are not
+    # known; of imported figures its PCI address, or its index.
     gpu: str | None = None
-    # Of host memory on a path to a GPU: the GPU that the rank holds nevertheless, named as `gpu`;
-    # `-`: none. Null in plans that do not say it: there the rank holds the other end's.
+    # Of host memory on a path to a GPU: the GPU that the rank holds, named as `gpu`; `-`: none.
+    # Null in older plans: there the rank holds the GPU of the other end.
     device: str | None = None
     host: str | None = None  # None: this host
 
     @property
     def memory_of(self) -> tuple[str | None, ...]:
-        """Whose memory it is: that of a GPU, whatever its rank runs on, or near some cores."""
+        """The owner of the memory: a GPU, wherever its rank runs, or some cores."""
         if self.memory == "gpu":
             return self.host, self.gpu
         return self.host, *map(str, self.cpus)
 
 
 class DataPath(msgspec.Struct, kw_only=True, frozen=True):
-    """Between which two memories data moves, and how.
+    """A path between memories, and its transport.
 
     `id` is made of words and is the same on every machine, so that studies can be compared:
     "host-host same-numa", "host-host cross-numa", "host-host tcp-loopback",
@@ -43,24 +43,26 @@ class DataPath(msgspec.Struct, kw_only=True, frozen=True):
 
     id: str
     summary: str
-    transport: str  # as of Place
+    transport: str  # as in Place
     ends: tuple[Endpoint, ...]  # one for each rank, two or more
     theoretical_gbs: float | None = None  # unidirectional GB/s of the link, where one is known
-    nic: str | None = None  # the adapter to force, as UCX names it; null: the library's choice
+    nic: str | None = None  # the NIC to force, as UCX names it; null: the library's choice
     mps: bool = False  # the ranks share their GPU through a daemon of NVIDIA's MPS
-    # Between hosts: the RDMA adapter on the way ("mlx5_0:1"), which ceilings are measured with.
+    # Between hosts: the NIC with RDMA ("mlx5_0:1") with which ceilings are measured.
     adapter: str | None = None
-    # The id of the path that differs from it in `mps` alone, in what the host's rank holds, or of
-    # ranks in host memory in the library's GPU support.
+    # The id of the path that differs from it only in `mps`, in the GPU of the host's rank, or, with
+    # ranks in host memory, in the GPU support of the library.
     variant_of: str = ""
-    pair: tuple[str, ...] = ()  # the names of both ends, where it is one of all pairs of its kind
-    named: bool = False  # by whoever asked for the study
-    # No library is measured on it: what it carries bounds what one of more ends can do.
+    pair: tuple[str, ...] = ()  # the names of both ends, if it is one of all pairs of its kind
+    named: bool = False  # by the user of the study
+    # No library is measured on it: its ceiling bounds paths with more ends.
     ceilings_only: bool = False
 
     def holds(self, other: "DataPath") -> bool:
-        """Whether another path is between some of its ends, each of them once, in the same way: not
-        where some of its ranks share a host and others do not."""
+        """True if another path joins some of its ends, each once, by the same transport.
+
+        False if some of its ranks share a host and others do not.
+        """
         mine, ends = ([end.memory_of for end in path.ends] for path in (self, other))
         return (
             not (self.between_hosts and self.place.hosts < len(self.ends))
@@ -72,34 +74,34 @@ class DataPath(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def located(self) -> bool:
-        """Whether it is known where its ends are."""
+        """True if the NUMA nodes of its ends are known."""
         return all(end.numa_node is not None for end in self.ends)
 
     @property
     def shares_cores(self) -> bool:
-        """Whether several ranks run on one core of a host."""
+        """True if several ranks run on one core of a host."""
         cores = [(end.host, *end.cpus) for end in self.ends]
         return self.transport != "local" and len(set(cores)) < len(cores)
 
     @property
     def between_hosts(self) -> bool:
-        """Whether its ends are on several hosts."""
+        """True if its ends are on several hosts."""
         return len({end.host for end in self.ends}) > 1
 
     @property
     def shares_gpu(self) -> bool:
-        """Whether several ends are in one GPU, or take the same one."""
+        """True if several ends are in one GPU."""
         return self.ranks_per_gpu > 1
 
     @property
     def ranks_per_gpu(self) -> int:
-        """The most ends that are in one GPU, or take the same one; 0: none does."""
+        """The most ends in one GPU; 0 without GPUs."""
         gpus = Counter((end.host, end.gpu) for end in self.ends if end.gpu)
         return max(gpus.values(), default=0)
 
     @property
     def host_device(self) -> HostDevice:
-        """Which GPU the rank with the host's memory holds, on a path to a GPU."""
+        """The GPU that the rank with host memory holds, on a path to a GPU."""
         devices = rank_devices(self.ends)
         hosts = [number for number, end in enumerate(self.ends) if end.gpu is None]
         if not hosts or len(hosts) == len(self.ends) or self.transport == "unknown":
@@ -112,19 +114,19 @@ class DataPath(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def gpu_support(self) -> bool:
-        """As of its place."""
+        """The `gpu_support` of its place."""
         return self.place.gpu_support
 
     @property
     def words(self) -> str:
-        """The summary; of an older plan, which lacks it, with what the host's rank holds."""
+        """The summary; for an older plan, which lacks it, with the GPU of the host's rank."""
         unsaid = any(end.gpu is None and end.device is None for end in self.ends)
         held = self.place.held
         return f"{self.summary}; {held}" if unsaid and held else self.summary
 
     @property
     def place(self) -> Place:
-        """What it is, in words that are the same on every machine."""
+        """Its key, the same on every machine."""
         return Place(
             path=self.id,
             transport=self.transport,
@@ -141,7 +143,7 @@ class DataPath(msgspec.Struct, kw_only=True, frozen=True):
 def rank_devices(ends: Sequence[Endpoint]) -> list[str]:
     """The device of each rank, as its end names it; `-` for none.
 
-    Where an older plan does not say which the host's rank holds, it holds the other end's.
+    If an older plan does not name the device of the host's rank, it is that of the other end.
     """
     lent = next((end.gpu for end in ends if end.gpu), NO_DEVICE)
     return [end.gpu or end.device or lent for end in ends]

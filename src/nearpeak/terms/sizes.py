@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from nearpeak.errors import UserError
 
 _UNITS = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3}
-SHOWN = 40  # characters of what cannot be read
+SHOWN = 40  # characters of a text that is quoted in an error
 _TOO_MANY = 1 << 63  # bytes, for the measuring programs
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -27,7 +27,7 @@ def parse_bytes(text: str) -> int:
 def parse_sizes(text: str) -> list[int]:
     """Bytes of `0:64M,100,3K`: a range is its first size and the powers of two up to its last.
 
-    The sizes come sorted and each once. UserError names the part that is wrong.
+    The sizes are sorted and unique. UserError names the wrong part.
     """
     sizes: set[int] = set()
     for part in text.split(","):
@@ -74,15 +74,15 @@ def parse_seconds(text: str) -> float:
     """Seconds of `90s`, `5m`, `1h` or `1h30m`; UserError for anything else, or for zero."""
     compact = text.strip().lower()
     if re.fullmatch(r"(\d+(\.\d+)?(ms|s|m|h))+", compact):
-        found = re.findall(r"(\d+(?:\.\d+)?)(ms|s|m|h)", compact)
-        seconds = sum(float(number) * _SECONDS[unit] for number, unit in found)
+        parts = re.findall(r"(\d+(?:\.\d+)?)(ms|s|m|h)", compact)
+        seconds = sum(float(number) * _SECONDS[unit] for number, unit in parts)
         if 0 < seconds < math.inf:
             return seconds
     raise UserError(f"{quoted(text)} is not a time: write a number with s, m or h, like 90s or 5m")
 
 
 def quoted(text: str) -> str:
-    """What cannot be read, for a message."""
+    """A text that cannot be parsed, shortened for an error message."""
     return repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}...")
 
 
@@ -90,9 +90,9 @@ def format_seconds(seconds: float) -> str:
     """A time for people: `0.4 s`, `12 s`, `4m05s`, `1h02m`."""
     if seconds < 10:
         return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60}m{whole % 60:02d}s"
-    return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
+    total = round(seconds)
+    if total < 60:
+        return f"{total} s"
+    if total < 3600:
+        return f"{total // 60}m{total % 60:02d}s"
+    return f"{total // 3600}h{total % 3600 // 60:02d}m"

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What something can be required of: every figure of a study, made from its plan or its results.
+"""The subjects of requirements: every figure of a study, made from its plan or its results.
 
-A requirement is checked and judged against the same list, so that nothing passes the check which
-is not judged later.
+Requirements are checked and judged against the same list, so that every checked one is judged.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,36 +25,36 @@ class Subject:
     curve: Curve
     unit: str
     better: Better
-    # Empty: one that the program chooses, for nobody to name.
+    # Empty: one that the program chooses; it cannot be named.
     sizes: tuple[int, ...]
     x_unit: str = X().unit  # of the sizes
     has_ceiling: bool = False  # there is a ceiling that it can be a fraction of
     theoretical_gbs: float | None = None  # of its link; None: unknown, or of another kind
 
 
-Found = dict[tuple[Who, Place, Curve], tuple[Metric, set[int]]]
+Figures = dict[tuple[Who, Place, Curve], tuple[Metric, set[int]]]
 
 
 def one_way(benchmarks: Iterable[Benchmark]) -> Callable[[Curve], bool]:
-    """Says whether a theoretical rate, which is of one direction, can stand beside a curve."""
-    known = {(each.name, each.main.name) for each in benchmarks if each.one_way}
-    return lambda curve: (curve.benchmark, curve.metric) in known
+    """A test: can a curve be compared with a theoretical rate, which is one-way?"""
+    names = {(benchmark.name, benchmark.main.name) for benchmark in benchmarks if benchmark.one_way}
+    return lambda curve: (curve.benchmark, curve.metric) in names
 
 
 def add(
-    found: Found, who: Who, place: Place, curve: Curve, metric: Metric, sizes: Iterable[int]
+    figures: Figures, who: Who, place: Place, curve: Curve, metric: Metric, sizes: Iterable[int]
 ) -> None:
-    """Some sizes of a figure."""
-    found.setdefault((who, place, curve), (metric, set()))[1].update(sizes)
+    """Adds sizes of a figure."""
+    figures.setdefault((who, place, curve), (metric, set()))[1].update(sizes)
 
 
 def subjects(
-    found: Found, paths: Iterable[DataPath], benchmarks: Iterable[Benchmark]
+    figures: Figures, paths: Iterable[DataPath], benchmarks: Iterable[Benchmark]
 ) -> list[Subject]:
-    """Of what was found, and of memories."""
-    known = by_name(benchmarks)
+    """The subjects of the figures and of memories."""
+    benchmarks_by_name = by_name(benchmarks)
     places = {path.place: path for path in paths}
-    comparable = one_way(known.values())
+    comparable = one_way(benchmarks_by_name.values())
     made = [
         Subject(
             who=who,
@@ -64,17 +63,17 @@ def subjects(
             unit=metric.unit,
             better=metric.better,
             sizes=tuple(sorted(sizes)),
-            x_unit=known[curve.benchmark].x.unit,
-            has_ceiling=who != CEILING and known[curve.benchmark].has_ceiling,
+            x_unit=benchmarks_by_name[curve.benchmark].x.unit,
+            has_ceiling=who != CEILING and benchmarks_by_name[curve.benchmark].has_ceiling,
             theoretical_gbs=places[place].theoretical_gbs if comparable(curve) else None,
         )
-        for (who, place, curve), (metric, sizes) in found.items()
+        for (who, place, curve), (metric, sizes) in figures.items()
     ]
     return [*made, *_memories(places)]
 
 
 def _memories(places: Mapping[Place, DataPath]) -> Iterator[Subject]:
-    """What memories carry, which no benchmark is held against."""
+    """The rates of memories, which are no ceiling of a benchmark."""
     for place, path in places.items():
         for metric in MEMORY_RATES if path.transport == "local" else []:
             curve = Curve(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is tried of a library, case by case, and how that ended."""
+"""Cases in which a library is tried, and their outcomes."""
 
 from typing import Literal
 
@@ -11,56 +11,56 @@ PLAIN = "plain"  # the usual allocator of every kind of buffers
 # The checks of `nearpeak-mpi probe`.
 DATA, CHURN, LEAK, GROW, IN_PLACE = "data", "churn", "leak", "grow", "inplace"
 CHECKS = (DATA, CHURN, LEAK, GROW, IN_PLACE)
-OF_SIZES = (DATA, IN_PLACE)  # checks of messages of the sizes that are asked for
+OF_SIZES = (DATA, IN_PLACE)  # checks of messages of the requested sizes
 RANKS = 2  # of a case, unless it says otherwise
 
 
 class TrialCase(msgspec.Struct, frozen=True, order=True):
-    """What is tried at once."""
+    """One case to try."""
 
     buffers: str  # of each rank: "D,D"
-    operation: str  # a benchmark's name, or what has no benchmark: "put"
-    allocator: str = PLAIN  # of the ranks with buffers that it gives
-    offset: int = 0  # bytes from where an allocation begins to the first buffer
+    operation: str  # the name of a benchmark, or "put", which has none
+    allocator: str = PLAIN  # of the ranks with buffers of its kind
+    offset: int = 0  # bytes from the start of an allocation to the first buffer
     check: str = DATA
     ranks: int = RANKS
 
 
 class Outcome(msgspec.Struct, kw_only=True, frozen=True):
-    """How a case ended."""
+    """The outcome of a case."""
 
     case: TrialCase
     # "failed": the library did not start; "not tried": the message says why
     status: Status
-    # Where it ended badly, how it does as the only case of a job; None: that is still to be tried.
+    # After a bad end, the status as the only case of a job; None: still to be tried.
     alone: Status | None = None
-    message: str = ""  # the evidence; of "ok" what was left out, if anything
-    size_bytes: int | None = None  # of the message at which it ended, where not well
-    rank: int | None = None  # wrong data: where, and the first bad byte of the message
+    message: str = ""  # the evidence; of "ok" the checks that were left out, if any
+    size_bytes: int | None = None  # of the message at which it ended badly
+    rank: int | None = None  # data corruption: the rank, and the first bad byte of the message
     byte: int | None = None
     expected: int | None = None
     got: int | None = None
-    leaked_host_bytes: float = 0.0  # each time that buffers are allocated, used and freed
+    leaked_host_bytes: float = 0.0  # by each cycle of allocating, using and freeing buffers
     leaked_device_bytes: float = 0.0
     seconds: float = 0.0
     command: str = ""  # repeats it: one line for a POSIX shell
 
     @property
     def bad(self) -> bool:
-        """Whether it ended in any other way than well or not tried."""
+        """True if it was tried and did not end well."""
         return self.status not in (GOOD, NOT_TRIED)
 
     @property
     def settled(self) -> bool:
-        """Whether nothing is left to try."""
+        """True if nothing is left to try."""
         return not self.bad or self.alone is not None
 
 
 class BadEnd(msgspec.Struct, kw_only=True, frozen=True):
-    """How a job ended badly while it was at no case: as a rule behind the last, in MPI_Finalize."""
+    """The bad end of a job outside of any case, mostly in MPI_Finalize after the last one."""
 
     status: Literal["crashed", "hung"]
     message: str  # the evidence
-    cases: int  # whose ends are known
-    # Repeats the last of them, in a conformance run the whole job: one line for a POSIX shell.
+    cases: int  # with known outcomes
+    # Repeats the last case, in a conformance run the whole job: one line for a POSIX shell.
     command: str

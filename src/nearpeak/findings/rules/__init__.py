@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules by which findings are found: one file each, found by itself; `RULE` says the rest."""
+"""The rules of findings, one file each, which is found automatically and defines `RULE`."""
 
 import functools
 import importlib

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages between hosts that pass an adapter far from the GPU, or one for several ranks."""
+"""Messages between hosts through a NIC far from the GPU, or shared by several ranks."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,12 +12,12 @@ from nearpeak.terms.path import DataPath
 
 
 def find(view: View) -> Iterator[Noticed]:
-    """Every path between hosts, but for the one that forces an adapter far away."""
+    """Checks every path between hosts, except the one that forces a far NIC."""
     machine = view.observations.machine
-    where = {nic.verbs: nic.numa_node for nic in machine.nics if nic.verbs}
+    node_of = {nic.verbs: nic.numa_node for nic in machine.nics if nic.verbs}
     for path in view.observations.paths:
-        if path.between_hosts and path.adapter in where and path.id != FAR_NIC:
-            facts = list(_facts(path, path.adapter, where[path.adapter], machine.gpus))
+        if path.between_hosts and path.adapter in node_of and path.id != FAR_NIC:
+            facts = list(_facts(path, path.adapter, node_of[path.adapter], machine.gpus))
             if facts:
                 yield Noticed(facts, place=path.place)
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Both ways at once carry hardly more than one way, where the path carries more."""
+"""Bidirectional rates hardly above one-way rates, where the path sustains more."""
 
 from collections import defaultdict
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Rule, Seen, View, expected
+from nearpeak.findings.evidence import PossibleLoss, Rule, View, expected
 from nearpeak.findings.sources import Reference, issue
 from nearpeak.numbers import size
 from nearpeak.results.results import Cell
@@ -13,16 +13,15 @@ from nearpeak.terms.axes import CALLS
 from nearpeak.terms.buffers import turned
 from nearpeak.terms.identity import Place, Who
 
-LIMIT = 1.5  # times as much as both ways carry: of at most twice as much as one way does
-# Of smaller messages the CPUs of the ranks take most of the time, which work for both ways.
+LIMIT = 1.5  # times the bidirectional rate, which is at most twice the one-way rate
+# Smaller messages take mostly CPU time, which both directions share.
 LARGE_BYTES = 1 << 20
 
 OneWay = dict[tuple[Who, Place, str, int, str], list[Cell]]
 
 
-def find(view: View) -> Iterator[Seen]:
-    """Every rate of both ways beside what the rate of one way, the slower one, promises by the
-    ceilings of both."""
+def find(view: View) -> Iterator[PossibleLoss]:
+    """Compares bidirectional rates with the slower one-way rate times the ratio of ceilings."""
     one_way: OneWay = defaultdict(list)
     for cell in view.unstaged:
         benchmark = view.benchmarks[cell.case.benchmark]
@@ -35,19 +34,15 @@ def find(view: View) -> Iterator[Seen]:
         if not both or cell.case.x < LARGE_BYTES:
             continue
         buffers = cell.case.buffers
-        ways = [
-            [
-                other
-                for other in one_way[cell.who, cell.place, each, cell.case.x, benchmark.family]
-                if _alike(cell, other)
-            ]
-            for each in dict.fromkeys((buffers, turned(buffers)))
-        ]
-        # Of unlike memories one way may be slow by nature: both must be known.
+        ways = []
+        for direction in dict.fromkeys((buffers, turned(buffers))):
+            key = cell.who, cell.place, direction, cell.case.x, benchmark.family
+            ways.append([other for other in one_way[key] if _alike(cell, other)])
+        # Between unlike memories one direction may be slower: both must be measured.
         if all(ways):
             slower = min((max(way, key=_rate) for way in ways), key=_rate)
-            if found := _beside(view, cell, slower):
-                yield found
+            if possible_loss := _compare(view, cell, slower):
+                yield possible_loss
 
 
 def _rate(cell: Cell) -> float:
@@ -55,19 +50,19 @@ def _rate(cell: Cell) -> float:
 
 
 def _alike(cell: Cell, other: Cell) -> bool:
-    """Whether the axes that both have are equal, with the calls."""
-    own, others = cell.case.axes, other.case.axes
+    """True if the axes that both have are equal, and the calls."""
+    axes, others = cell.case.axes, other.case.axes
     return cell.window == other.window and all(
-        others[name] == value for name, value in own.items() if name in others or name == CALLS
+        others[name] == value for name, value in axes.items() if name in others or name == CALLS
     )
 
 
-def _beside(view: View, cell: Cell, other: Cell) -> Seen | None:
+def _compare(view: View, cell: Cell, other: Cell) -> PossibleLoss | None:
     natural = {block: 1 / ratio for block, ratio in view.natural(cell, other).items()}
     single = better_in(other.by_block, cell.by_block, cell.better)
     ratios = {block: ratio * natural[block] for block, ratio in single.items() if block in natural}
-    found = expected(cell, ratios, dict.fromkeys(ratios, LIMIT))
-    return Seen(cell, other, found) if found else None
+    loss = expected(cell, ratios, dict.fromkeys(ratios, LIMIT))
+    return PossibleLoss(cell, other, loss) if loss else None
 
 
 RULE = Rule(

@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One way to call MPI slower than another one that does the same."""
+"""One kind of MPI calls slower than another one for the same operation."""
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import WORTH, Rule, Seen, View, against
+from nearpeak.findings.evidence import WORTH, PossibleLoss, Rule, View, against
 from nearpeak.findings.settings import RENDEZVOUS
 from nearpeak.findings.sources import GUIDELINES, THRESHOLDS
 from nearpeak.terms.axes import CALLS
 
 
-def find(view: View) -> Iterator[Seen]:
-    """Every time beside that of each other way of calling. Of rates, calls decide how many messages
-    fly, and another rule tells what that costs."""
+def find(view: View) -> Iterator[PossibleLoss]:
+    """Compares times of different kinds of calls.
+
+    Rates do not count: there calls determine the messages in flight (rule `blocking`).
+    """
     for cell, other in view.pairs(CALLS):
-        if cell.unit == "us" and (found := against(cell, other, WORTH)):
-            yield Seen(cell, other, found)
+        if cell.unit == "us" and (loss := against(cell, other, WORTH)):
+            yield PossibleLoss(cell, other, loss)
 
 
 RULE = Rule(

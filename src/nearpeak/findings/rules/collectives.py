@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Collective operations on device memory against the same on the host, with the copies there and
-back."""
+"""Collective operations on device memory, compared with the host's and the copies."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from nearpeak.findings.evidence import WORTH, Rule, Seen, View, expected
+from nearpeak.findings.evidence import WORTH, PossibleLoss, Rule, View, expected
 from nearpeak.findings.sources import of_openmpi
 from nearpeak.observations.observed import Block
 from nearpeak.results.results import CeilingPoint, Cell
@@ -15,11 +14,11 @@ from nearpeak.statistics.comparisons import better_in
 from nearpeak.terms.buffers import HOST, in_gpu
 from nearpeak.terms.identity import Case, Place, Who
 
-KIND_OF = {"gpu": "D", "host": "H"}  # of buffers at an end of a path
+KIND_OF = {"gpu": "D", "host": "H"}  # the buffers of each kind of end
 
 
-def find(view: View) -> Iterator[Seen]:
-    """Every operation on device memory beside the same one between as many ranks of the host."""
+def find(view: View) -> Iterator[PossibleLoss]:
+    """Compares operations on device memory with the same ones of as many ranks in host memory."""
     on_host: dict[tuple[Who, Case, int], list[Cell]] = defaultdict(list)
     for cell in view.unstaged:
         if cell.case.buffers == HOST and view.benchmarks[cell.case.benchmark].traffic:
@@ -29,28 +28,32 @@ def find(view: View) -> Iterator[Seen]:
         ranks = len(cell.place.ends)
         if traffic is None or not in_gpu(cell.case.buffers) or cell.unit != "us" or not cell.case.x:
             continue
-        copies = _copies(view, cell, traffic.whole(1, ranks))
+        copies = _copies(view, cell, traffic.algorithm_bytes(1, ranks))
         case = msgspec.structs.replace(cell.case, buffers=HOST)
         for other in on_host[cell.who, case, ranks]:
-            if _same_way(cell.place, other.place) and (found := _beside(cell, other, copies)):
-                yield found
+            if _same_transport(cell.place, other.place) and (
+                possible_loss := _compare(cell, other, copies)
+            ):
+                yield possible_loss
 
 
-def _same_way(one: Place, other: Place) -> bool:
-    """Whether messages go over as many hosts in the same way."""
-    return (one.transport, one.hosts) == (other.transport, other.hosts)
+def _same_transport(place: Place, other: Place) -> bool:
+    """True if both have the same transport and number of hosts."""
+    return (place.transport, place.hosts) == (other.transport, other.hosts)
 
 
-def _beside(cell: Cell, other: Cell, copies: Mapping[Block, float]) -> Seen | None:
+def _compare(cell: Cell, other: Cell, copies: Mapping[Block, float]) -> PossibleLoss | None:
     staged = {block: us + copies[block] for block, us in other.by_block.items() if block in copies}
     ratios = better_in(staged, cell.by_block, cell.better)
-    found = expected(cell, ratios, dict.fromkeys(ratios, WORTH))
-    return Seen(cell, other, found) if found else None
+    loss = expected(cell, ratios, dict.fromkeys(ratios, WORTH))
+    return PossibleLoss(cell, other, loss) if loss else None
 
 
 def _copies(view: View, cell: Cell, pieces: int) -> dict[Block, float]:
-    """The time to copy so many pieces, each of the size of the case, to the host and back, by the
-    best ceiling of such messages between the host and a GPU of one host; us."""
+    """The time (us) to copy this many pieces of the size of the case to the host and back.
+
+    By the best ceiling of such messages between host and GPU inside a host.
+    """
     points = _between(view, cell.case.x)
     best = min(points, key=lambda point: point.value, default=None)
     return {block: 2 * pieces * us for block, us in best.readings[0].items()} if best else {}

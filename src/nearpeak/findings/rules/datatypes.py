@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Datatypes given to the library against the same blocks gathered by a kernel, or by MPI_Pack."""
+"""Derived datatypes, compared with the same blocks packed by a kernel or by MPI_Pack."""
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import WORTH, Rule, Seen, View, against
+from nearpeak.findings.evidence import WORTH, PossibleLoss, Rule, View, against
 from nearpeak.findings.sources import BLOCK_BY_BLOCK
 from nearpeak.terms.axes import BY_LIBRARY, PACK
 
 
-def find(view: View) -> Iterator[Seen]:
-    """Every cell in which the library gets the datatype beside each in which it gets one block."""
+def find(view: View) -> Iterator[PossibleLoss]:
+    """Compares cells with the datatype with cells with packed blocks."""
     for cell, other in view.pairs(PACK):
-        if cell.case.axes[PACK] == BY_LIBRARY and (found := against(cell, other, WORTH)):
-            yield Seen(cell, other, found)
+        if cell.case.axes[PACK] == BY_LIBRARY and (loss := against(cell, other, WORTH)):
+            yield PossibleLoss(cell, other, loss)
 
 
 RULE = Rule(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Datatypes of device memory that a library does not survive."""
+"""Derived datatypes of device memory that crash a library."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -15,21 +15,23 @@ from nearpeak.terms.outcomes import failure
 
 
 def find(view: View) -> Iterator[Noticed]:
-    """One for each library whose launches ended in such a case."""
+    """Yields one fact for each library whose launches failed in such a case."""
     ended: dict[Who, dict[tuple[str, str], list[Launch]]] = defaultdict(lambda: defaultdict(list))
     for launch in view.launches:
         case = launch.at
         if failure(launch.status) is None or case is None or not in_gpu(case.buffers):
             continue
         if (pack := case.axes.get(PACK)) in BY_MPI:
-            what = f"{case.buffers} {case.benchmark} {PACK}={pack}"
-            ended[launch.who][what, launch.cause or launch.message].append(launch)
-    for who, found in ended.items():
+            operation = f"{case.buffers} {case.benchmark} {PACK}={pack}"
+            ended[launch.who][operation, launch.cause or launch.message].append(launch)
+    for who, by_operation in ended.items():
         facts = [
-            Fact(of="operation", name=what, value=cause, launches=len(launches))
-            for (what, cause), launches in sorted(found.items())
+            Fact(of="operation", name=operation, value=cause, launches=len(launches))
+            for (operation, cause), launches in sorted(by_operation.items())
         ]
-        first = min((launches[0] for launches in found.values()), key=lambda each: each.number)
+        first = min(
+            (launches[0] for launches in by_operation.values()), key=lambda launch: launch.number
+        )
         yield Noticed(facts, who, first.place, first.at, command=first.command)
 
 

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A size at which a library falls behind what it reaches at smaller and at larger ones: where two
-protocols meet."""
+"""A size at which a library is slower than at smaller and larger ones: two protocols meet there."""
 
 import math
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import WORTH, Rule, Seen, View, expected
+from nearpeak.findings.evidence import WORTH, PossibleLoss, Rule, View, expected
 from nearpeak.findings.settings import EAGER
 from nearpeak.findings.sources import SHARED_MEMORY, of_ucx
 from nearpeak.observations.observed import Block
@@ -13,8 +12,8 @@ from nearpeak.results.results import Cell
 from nearpeak.statistics.comparisons import better_in
 
 
-def find(view: View) -> Iterator[Seen]:
-    """Every figure between two sizes of its curve that have a measured ceiling too."""
+def find(view: View) -> Iterator[PossibleLoss]:
+    """Compares each figure with its two neighbours, by their measured ceilings."""
     for curve in view.curves:
         for smaller, cell, larger in zip(curve, curve[1:], curve[2:], strict=False):
             if not _stands_out(smaller, cell, larger):
@@ -25,23 +24,27 @@ def find(view: View) -> Iterator[Seen]:
                 for block, away in _away(view, cell).items()
                 if block in left and block in right
             }
-            if found := expected(cell, ratios, dict.fromkeys(ratios, WORTH)):
-                further = max((smaller, larger), key=lambda each: 1 / (each.fraction or 1.0))
-                yield Seen(cell, further, found)
+            if loss := expected(cell, ratios, dict.fromkeys(ratios, WORTH)):
+                further = max(
+                    (smaller, larger), key=lambda neighbour: 1 / (neighbour.fraction or 1.0)
+                )
+                yield PossibleLoss(cell, further, loss)
 
 
 def _stands_out(smaller: Cell, cell: Cell, larger: Cell) -> bool:
-    """Whether a figure is worse than the line between both neighbours, of logarithms. A ceiling
-    that is better at one size alone, as of a copy within a cache, is no fault of a library."""
-    values = [each.median for each in (smaller, cell, larger)]
-    first, own, last = (math.log(value) if value else math.nan for value in values)
-    low, at, high = (math.log(max(each.case.x, 1)) for each in (smaller, cell, larger))
-    beyond = own - first - (last - first) * (at - low) / (high - low)
+    """True if a figure is worse than the line between its neighbours, in logarithms.
+
+    A ceiling that is better at only one size, as of a copy in a cache, is no fault of a library.
+    """
+    values = [point.median for point in (smaller, cell, larger)]
+    first, middle, last = (math.log(value) if value else math.nan for value in values)
+    low, position, high = (math.log(max(point.case.x, 1)) for point in (smaller, cell, larger))
+    beyond = middle - first - (last - first) * (position - low) / (high - low)
     return beyond > 0 if cell.better == "lower" else beyond < 0
 
 
 def _away(view: View, cell: Cell) -> dict[Block, float]:
-    """How many times worse than a measured ceiling it is in each block; empty without one."""
+    """The factor from the measured ceiling in each block; empty without one."""
     if cell.by_library is None or cell.by_library.kind != "measured":
         return {}
     return better_in(view.attainable(cell), cell.by_block, cell.better)

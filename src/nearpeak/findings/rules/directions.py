@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One way faster than the other, beyond what the ceilings of both ways explain."""
+"""One direction faster than the other, beyond the ratio of their ceilings."""
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import WORTH, Rule, Seen, View, expected
+from nearpeak.findings.evidence import WORTH, PossibleLoss, Rule, View, expected
 from nearpeak.findings.sources import of_ucx
 from nearpeak.statistics.comparisons import better_in
 from nearpeak.terms.buffers import turned
 from nearpeak.terms.identity import Case
 
 
-def find(view: View) -> Iterator[Seen]:
-    """Every cell of one direction beside the same one the other way."""
+def find(view: View) -> Iterator[PossibleLoss]:
+    """Compares every one-way cell with that of the opposite direction."""
     one_way = [c for c in view.unstaged if not view.benchmarks[c.case.benchmark].symmetric]
     cells = {(cell.who, cell.place, cell.case): cell for cell in one_way}
     for cell in one_way:
@@ -19,18 +19,18 @@ def find(view: View) -> Iterator[Seen]:
         other = cells.get((cell.who, cell.place, back))
         if other is None or other is cell:
             continue
-        natural = view.natural(cell, other)  # without it nobody knows what the path does
+        natural = view.natural(cell, other)  # without it the ratio of the path is unknown
         ratios = {
             block: ratio / max(1.0, natural[block])
             for block, ratio in better_in(other.by_block, cell.by_block, cell.better).items()
             if block in natural
         }
-        if found := expected(cell, ratios, dict.fromkeys(ratios, WORTH)):
-            yield Seen(cell, other, found)
+        if loss := expected(cell, ratios, dict.fromkeys(ratios, WORTH)):
+            yield PossibleLoss(cell, other, loss)
 
 
 def _back(case: Case) -> Case:
-    """The same case with the buffers the other way round."""
+    """The case with its buffers in the opposite order."""
     return Case(
         benchmark=case.benchmark,
         metric=case.metric,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A handle of the buffer's memory (dma-buf) is asked for again and again."""
+"""Repeated requests for a dma-buf handle of the buffer."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ CALLS = {"cuMemGetHandleForAddressRange", "close"}
 
 
 def find(view: View) -> Iterator[Noticed]:
-    """Where such calls take that much of a message."""
+    """Yields messages in which these calls take `LEAST` or more."""
     yield from worst(view, _chosen, LEAST)
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What it costs if a rank runs far from its GPU, or if the adapter is far from it."""
+"""The cost of a rank, or a NIC, far from its GPU."""
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Rule, Seen, View, against
+from nearpeak.findings.evidence import PossibleLoss, Rule, View, against
 from nearpeak.findings.sources import FAR_ADAPTER, Reference
 from nearpeak.machine.gpu_paths import FAR, FAR_NIC, NEAR, TWO_NODES
 from nearpeak.results.results import Source
@@ -12,13 +12,13 @@ LIMIT = 1.2  # times better: where ranks and adapters are is easily changed
 NEARER = {FAR: NEAR, FAR_NIC: TWO_NODES}
 
 
-def find(view: View) -> Iterator[Seen]:
-    """Every cell of a far path beside the same one of the near path."""
+def find(view: View) -> Iterator[PossibleLoss]:
+    """Compares every cell of a far path with that of the near path."""
     cells = {(cell.who, cell.place.path, cell.case): cell for cell in view.unstaged}
     for cell in view.unstaged:
         other = cells.get((cell.who, NEARER.get(cell.place.path, ""), cell.case))
-        if other is not None and (found := against(cell, other, LIMIT)):
-            yield Seen(cell, other, found)
+        if other is not None and (loss := against(cell, other, LIMIT)):
+            yield PossibleLoss(cell, other, loss)
 
 
 RULE = Rule(

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages between host memories, with a library's support of GPUs on and off."""
+"""Messages between host memories, with the GPU support of the library on and off."""
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import WORTH, Rule, Seen, View, against
+from nearpeak.findings.evidence import WORTH, PossibleLoss, Rule, View, against
 from nearpeak.findings.sources import Reference
 from nearpeak.machine.paths import GPU_SUPPORT, SAME_NUMA
 from nearpeak.results.results import Source
 
 
-def find(view: View) -> Iterator[Seen]:
-    """Every cell with GPU support on beside the same one with it off."""
+def find(view: View) -> Iterator[PossibleLoss]:
+    """Compares every cell with GPU support on with that with it off."""
     for cell, other in view.variants:
         if cell.place.gpu_support and (loss := against(cell, other, WORTH)):
-            yield Seen(cell, other, loss)
+            yield PossibleLoss(cell, other, loss)
 
 
 SOURCES = [

@@ -3,25 +3,25 @@
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import WORTH, Rule, Seen, View, against
+from nearpeak.findings.evidence import WORTH, PossibleLoss, Rule, View, against
 from nearpeak.findings.sources import GUIDELINES
 from nearpeak.results.results import Cell
 
 
-def find(view: View) -> Iterator[Seen]:
-    """Every cell beside each stronger operation."""
+def find(view: View) -> Iterator[PossibleLoss]:
+    """Compares every cell with each stronger operation."""
     for cell in view.unstaged:
         stronger = view.benchmarks[cell.case.benchmark].covered_by
-        others = [known for name in stronger for known in view.beside(cell, name)]
+        others = [other for name in stronger for other in view.cells_like(cell, name)]
         for other in others:
             if _alike(cell, other) and (loss := against(cell, other, WORTH)):
-                yield Seen(cell, other, loss)
+                yield PossibleLoss(cell, other, loss)
 
 
 def _alike(cell: Cell, other: Cell) -> bool:
-    """Whether the axes that both have are equal: calls, types, and what is in the caches."""
-    own, others = cell.case.axes, other.case.axes
-    return all(others.get(name, value) == value for name, value in own.items())
+    """True if the axes that both have are equal: calls, types, and the state of caches."""
+    axes, others = cell.case.axes, other.case.axes
+    return all(others.get(name, value) == value for name, value in axes.items())
 
 
 RULE = Rule(

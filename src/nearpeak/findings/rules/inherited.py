@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Variables that every launch inherits, and that change what libraries do."""
+"""Inherited variables that are settings of libraries."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -12,9 +12,11 @@ from nearpeak.results.results import Fact, Source
 
 
 def find(view: View) -> Iterator[Noticed]:
-    """Those that doctor named, with the values that launches recorded."""
-    said = view.observations.machine.diagnoses
-    names = {name for each in said if each.id == VARIABLES for name in each.variables}
+    """The variables that doctor named, with the values that launches recorded."""
+    diagnoses = view.observations.machine.diagnoses
+    names = {
+        name for diagnosis in diagnoses if diagnosis.id == VARIABLES for name in diagnosis.variables
+    }
     values: Counter[tuple[str, str]] = Counter()
     for launch in view.launches:
         for condition, value in launch.conditions.items():

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Operations that failed as a rank could not reach another one's device memory (IPC)."""
+"""Operations that failed because ranks could not share device memory (IPC)."""
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
 from nearpeak.findings.settings import Setting
@@ -15,16 +15,16 @@ from nearpeak.terms.identity import Who
 from nearpeak.terms.logs import without_addresses
 from nearpeak.terms.outcomes import GOOD, NOT_TRIED
 
-# What libraries call the handles of device memory that one process gives to another.
+# Names of the handles by which processes share device memory.
 HANDLES = re.compile(r"(cu|cuda|hip|ze)(Mem)?Ipc|_ipc_|\bIPC\b", re.IGNORECASE)
-WORDS = 160  # characters of a message at most: its end, which says what went wrong last
+WORDS = 160  # characters of a message at most: its end, with the last error
 
 
 def find(view: View) -> Iterator[Noticed]:
-    """One for each library, of what was tried before the study.
+    """Yields one fact for each library, from the trials before the study.
 
-    None where each operation works alone: what keeps others from it then is no such thing, and the
-    table of operations says it.
+    None if each operation works as the only one of a job: then the reason is another one, which the
+    table of operations shows.
     """
     failed: dict[Who, dict[str, list[Awareness]]] = defaultdict(lambda: defaultdict(list))
     for trial in view.observations.awareness:
@@ -35,19 +35,17 @@ def find(view: View) -> Iterator[Noticed]:
     for who, alike in failed.items():
         if all(trial.status == GOOD for trials in alike.values() for trial in trials):
             continue
-        facts = [
-            Fact(
-                of="operation",
-                name=listed((trial.buffers, trial.operation) for trial in trials),
-                value=words,
-            )
-            for words, trials in alike.items()
-        ]
+        facts = [_fact(message, trials) for message, trials in alike.items()]
         yield Noticed(facts, who, command=next(iter(alike.values()))[0].command)
 
 
+def _fact(message: str, trials: Iterable[Awareness]) -> Fact:
+    operations = listed((trial.buffers, trial.operation) for trial in trials)
+    return Fact(of="operation", name=operations, value=message)
+
+
 def _last(message: str) -> str:
-    """The line that names the handles; of several the last one."""
+    """The last line that names the handles."""
     lines = [line.strip() for line in message.splitlines() if HANDLES.search(line)]
     return without_addresses(lines[-1])[-WORDS:]
 

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A size that takes longer than the next larger one: a protocol that begins too late, or ends too
+"""A size that takes longer than the next larger one: a protocol begins too late or ends too
 early."""
 
 from collections.abc import Iterator
 from itertools import pairwise
 
-from nearpeak.findings.evidence import WORTH, Rule, Seen, View, above
+from nearpeak.findings.evidence import WORTH, PossibleLoss, Rule, View, above
 from nearpeak.findings.settings import EAGER, RENDEZVOUS
 from nearpeak.findings.sources import GUIDELINES, SHARED_MEMORY, THRESHOLDS
 
 
-def find(view: View) -> Iterator[Seen]:
-    """Every time beside that of the next larger size of its curve."""
+def find(view: View) -> Iterator[PossibleLoss]:
+    """Compares every time with that of the next larger size of its curve."""
     for curve in view.curves:
         for cell, other in pairwise(curve):
             if cell.unit != "us" or not cell.case.x:
                 continue
-            if found := above(view, cell, other, WORTH):
-                yield found
+            if possible_loss := above(view, cell, other, WORTH):
+                yield possible_loss
 
 
 RULE = Rule(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a pointer points to is looked up again and again."""
+"""Repeated look-ups of the memory of a pointer."""
 
 from collections.abc import Iterator
 
@@ -29,7 +29,7 @@ CALLS = {
 
 
 def find(view: View) -> Iterator[Noticed]:
-    """Where such calls take that much of a message."""
+    """Yields messages in which these calls take `LEAST` or more."""
     yield from worst(view, _lookups, LEAST)
 
 

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Managed memory against a device's own in the same case."""
+"""Managed memory, compared with device memory in the same case."""
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import WORTH, Rule, Seen, View
+from nearpeak.findings.evidence import WORTH, PossibleLoss, Rule, View
 from nearpeak.findings.sources import Reference
 from nearpeak.results.results import Source
 
 
-def find(view: View) -> Iterator[Seen]:
-    """Every cell with M beside the one with D in its place."""
+def find(view: View) -> Iterator[PossibleLoss]:
+    """Compares every cell with M with that with D instead."""
     return view.with_memory("M", "D", WORTH)
 
 

@@ -3,19 +3,19 @@
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import WORTH, Rule, Seen, View, against
+from nearpeak.findings.evidence import WORTH, PossibleLoss, Rule, View, against
 from nearpeak.findings.sources import Reference
 from nearpeak.results.results import Source
 
 
-def find(view: View) -> Iterator[Seen]:
-    """Every cell beside the same one on the path that differs in the daemon alone."""
+def find(view: View) -> Iterator[PossibleLoss]:
+    """Compares every cell with that of the path that differs only in the daemon."""
     for cell, other in view.variants:
         if other.place.mps == cell.place.mps:
             continue
         for worse, better in ((cell, other), (other, cell)):
             if loss := against(worse, better, WORTH):
-                yield Seen(worse, better, loss)
+                yield PossibleLoss(worse, better, loss)
 
 
 RULE = Rule(

@@ -1,29 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of a datatype far slower than messages of as many bytes that lie together, where the
-study does not say what of that could be saved."""
+"""Derived datatypes far slower than contiguous messages, if the study has no other way to pack."""
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Rule, Seen, View, against
+from nearpeak.findings.evidence import PossibleLoss, Rule, View, against
 from nearpeak.findings.sources import BLOCK_BY_BLOCK
 from nearpeak.terms.axes import BY_LIBRARY, PACK, state_of
 
 LIMIT = 3.0  # times longer
 
 
-def find(view: View) -> Iterator[Seen]:
-    """Every cell in which the library gets a datatype beside the messages that bound it; not where
-    the study packed the same blocks by other means, which another rule tells of."""
+def find(view: View) -> Iterator[PossibleLoss]:
+    """Compares cells with a datatype with the messages that bound them.
+
+    Not if the study packed the same blocks by other means (rule `datatypes`).
+    """
     packed = {id(cell) for cell, _ in view.pairs(PACK)}
     for cell in view.unstaged:
         messages = view.benchmarks[cell.case.benchmark].bound_by
         if messages is None or cell.case.axes.get(PACK) != BY_LIBRARY or id(cell) in packed:
             continue
-        for other in view.beside(cell, messages):
+        for other in view.cells_like(cell, messages):
             if state_of(other.case.axes) != state_of(cell.case.axes) or other.unit != cell.unit:
                 continue
-            if found := against(cell, other, LIMIT):
-                yield Seen(cell, other, found)
+            if loss := against(cell, other, LIMIT):
+                yield PossibleLoss(cell, other, loss)
 
 
 RULE = Rule(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks that ran, or whose memory may lie, off the NUMA node of their path."""
+"""Ranks whose memory may lie off the NUMA node of their path."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -13,33 +13,35 @@ from nearpeak.results.results import Fact, Source
 
 
 def find(view: View) -> Iterator[Noticed]:
-    """One for each path whose launches recorded other nodes than it has."""
+    """Yields one fact for each path whose launches recorded other nodes than planned."""
     for path in view.observations.paths:
         planned = sorted(end.numa_node for end in path.ends if end.numa_node is not None)
         if len(planned) < len(path.ends) or len(view.observations.machine.numa_nodes) < 2:
             continue
-        found: Counter[str] = Counter()
+        deviations: Counter[str] = Counter()
         for launch in view.launches:
             nodes = _nodes(launch) if launch.place == path.place else []
             if len(nodes) == len(planned) and sorted(nodes) != [[node] for node in planned]:
-                found["; ".join(map(_words, nodes))] += 1
+                deviations["; ".join(map(_joined, nodes))] += 1
         facts = [
-            Fact(of="rank", name=f"NUMA nodes, planned: {_words(planned)}", value=value, launches=n)
-            for value, n in sorted(found.items())
+            Fact(
+                of="rank", name=f"NUMA nodes, planned: {_joined(planned)}", value=value, launches=n
+            )
+            for value, n in sorted(deviations.items())
         ]
         if facts:
             yield Noticed(facts, place=path.place)
 
 
 def _nodes(launch: Launch) -> list[list[int]]:
-    """The NUMA nodes of each rank's memory, by rank; as many as were recorded."""
-    found: list[list[int]] = []
-    while recorded := launch.conditions.get(f"rank {len(found)} numa_nodes"):
-        found.append(msgspec.json.decode(recorded, type=list[int]))
-    return found
+    """The recorded NUMA nodes of the memory of each rank, by rank."""
+    by_rank: list[list[int]] = []
+    while recorded := launch.conditions.get(f"rank {len(by_rank)} numa_nodes"):
+        by_rank.append(msgspec.json.decode(recorded, type=list[int]))
+    return by_rank
 
 
-def _words(nodes: list[int]) -> str:
+def _joined(nodes: list[int]) -> str:
     return ", ".join(map(str, nodes))
 
 

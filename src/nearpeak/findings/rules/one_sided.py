@@ -3,28 +3,28 @@
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import WORTH, Rule, Seen, View, against, times
+from nearpeak.findings.evidence import WORTH, PossibleLoss, Rule, View, against, times
 from nearpeak.findings.sources import of_openmpi
 from nearpeak.terms.axes import state_of
 from nearpeak.terms.buffers import turned
 
-THERE_AND_BACK = 2.0  # messages: the time of an operation holds its acknowledgement or request
+ROUND_TRIP = 2.0  # messages: the time of an operation includes its acknowledgement or request
 
 
-def find(view: View) -> Iterator[Seen]:
-    """Every operation beside the messages that bound it, in the direction of its data."""
+def find(view: View) -> Iterator[PossibleLoss]:
+    """Compares every operation with the messages that bound it, in the direction of its data."""
     for cell in view.unstaged:
         benchmark = view.benchmarks[cell.case.benchmark]
         if benchmark.one_sided is None or benchmark.bound_by is None:
             continue
         buffers = cell.case.buffers
         moved = turned(buffers) if benchmark.one_sided == "get" else buffers
-        scaled = THERE_AND_BACK if cell.unit == "us" else 1.0
-        for other in view.beside(cell, benchmark.bound_by, moved):
+        scaled = ROUND_TRIP if cell.unit == "us" else 1.0
+        for other in view.cells_like(cell, benchmark.bound_by, moved):
             if state_of(other.case.axes) != state_of(cell.case.axes) or other.unit != cell.unit:
                 continue
-            if found := against(cell, times(other, scaled), WORTH):
-                yield Seen(cell, other, found, scaled)
+            if loss := against(cell, times(other, scaled), WORTH):
+                yield PossibleLoss(cell, other, loss, scaled)
 
 
 RULE = Rule(

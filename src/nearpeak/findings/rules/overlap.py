@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Communication that does not go on during computation."""
+"""Missing communication/computation overlap."""
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Rule, Seen, View, expected
+from nearpeak.findings.evidence import PossibleLoss, Rule, View, expected
 from nearpeak.findings.settings import Setting
 from nearpeak.findings.sources import Reference
 from nearpeak.results.results import Source
 from nearpeak.statistics.comparisons import better_in
 
-# Times longer than the longer one of both alone: of two that are as long as each other, at most
-# half is hidden. Where nothing is hidden it is 2.
+# Times the longer one of both alone. Equal parts hide at most half of their sum; without overlap it
+# is 2.
 LIMIT = 1.5
 
 
-def find(view: View) -> Iterator[Seen]:
-    """Every ratio of both at once to the longer one alone, beside the best that there can be."""
+def find(view: View) -> Iterator[PossibleLoss]:
+    """Compares every ratio of both at once to the longer one alone with the best possible."""
     for cell in view.unstaged:
         if cell.overlap is not None:
             ratios = better_in(view.attainable(cell), cell.by_block, cell.better)
-            if found := expected(cell, ratios, dict.fromkeys(ratios, LIMIT)):
-                yield Seen(cell, None, found)
+            if loss := expected(cell, ratios, dict.fromkeys(ratios, LIMIT)):
+                yield PossibleLoss(cell, None, loss)
 
 
 RULE = Rule(

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ordinary host buffers against pinned ones of the same case."""
+"""Ordinary host buffers, compared with pinned ones in the same case."""
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import WORTH, Rule, Seen, View
+from nearpeak.findings.evidence import WORTH, PossibleLoss, Rule, View
 from nearpeak.findings.sources import Reference
 from nearpeak.results.results import Source
 
 
-def find(view: View) -> Iterator[Seen]:
-    """Every cell with H beside the one with P in its place."""
+def find(view: View) -> Iterator[PossibleLoss]:
+    """Compares every cell with H with that with P instead."""
     return view.with_memory("H", "P", WORTH)
 
 

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import WORTH, Rule, Seen, View, above
+from nearpeak.findings.evidence import WORTH, PossibleLoss, Rule, View, above
 from nearpeak.findings.settings import EAGER
 from nearpeak.findings.sources import GUIDELINES, SHARED_MEMORY, THRESHOLDS
 from nearpeak.results.results import Cell
@@ -11,34 +11,36 @@ from nearpeak.results.results import Cell
 ENDS = 2  # that have a buffer in a cache
 
 
-def find(view: View) -> Iterator[Seen]:
-    """Every figure beside that of the next smaller size of its curve that divides it."""
+def find(view: View) -> Iterator[PossibleLoss]:
+    """Compares every figure with that of the next smaller size that divides it."""
     for curve in view.curves:
-        for place, whole in enumerate(curve):
-            smaller = (part for part in reversed(curve[:place]) if _divides(part, whole))
+        for position, cell in enumerate(curve):
+            smaller = (part for part in reversed(curve[:position]) if _divides(part, cell))
             part = next(smaller, None)
-            if part is None or part.lies_in != whole.lies_in or not _is_sure(view, whole):
-                continue  # what is cut from bytes in memory does not lie in a cache
-            if whole.unit in ("us", "GB/s"):
-                # So many parts take the time of the whole; of a rate it is that of any number.
-                parts = float(whole.case.x // part.case.x) if whole.unit == "us" else 1.0
-                if found := above(view, whole, part, WORTH, parts):
-                    yield found
+            if part is None or part.lies_in != cell.lies_in or not _lies_like_its_parts(view, cell):
+                continue  # parts of bytes in memory do not lie in a cache
+            if cell.unit in ("us", "GB/s"):
+                # The time grows with the number of parts; a rate does not.
+                parts = float(cell.case.x // part.case.x) if cell.unit == "us" else 1.0
+                if possible_loss := above(view, cell, part, WORTH, parts):
+                    yield possible_loss
 
 
-def _is_sure(view: View, whole: Cell) -> bool:
-    """Whether it is known that its bytes lie where those of the smaller ones do. A cache that is
-    shared, on a virtual machine by others too, may not have room for two buffers."""
-    if whole.lies_in != "shared cache":
-        return whole.lies_in is not None
+def _lies_like_its_parts(view: View, cell: Cell) -> bool:
+    """True if its bytes are known to lie in the same cache as those of its parts.
+
+    A shared cache, which other virtual machines may use too, may not have room for two buffers.
+    """
+    if cell.lies_in != "shared cache":
+        return cell.lies_in is not None
     machine = view.observations.machine
     last = max((cache.level for cache in machine.caches), default=0)
     room = min((cache.size_bytes for cache in machine.caches if cache.level == last), default=0)
-    return not machine.virtual and 2 * ENDS * whole.case.x <= room
+    return not machine.virtual and 2 * ENDS * cell.case.x <= room
 
 
-def _divides(part: Cell, whole: Cell) -> bool:
-    return part.case.x > 0 and whole.case.x % part.case.x == 0
+def _divides(part: Cell, cell: Cell) -> bool:
+    return part.case.x > 0 and cell.case.x % part.case.x == 0
 
 
 RULE = Rule(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GPUs that are joined by a link and may not use it."""
+"""GPUs with a link that they may not use."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ LINKS = ("nvlink", "xgmi", "pcie-switch")
 
 
 def find(view: View) -> Iterator[Noticed]:
-    """The pairs of this machine, if the study measured between GPUs."""
+    """Yields the pairs of this machine, if the study measured between GPUs."""
     facts = [
         Fact(of="devices", name=f"GPUs {link.one}-{link.other}", value=f"{link.kind}: {link.peer}")
         for link in view.observations.machine.gpu_links

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages that the GPU gets in many small pieces."""
+"""Messages that the GPU copies in many small pieces."""
 
 from collections.abc import Iterator
 
@@ -11,13 +11,13 @@ from nearpeak.numbers import size
 from nearpeak.observations.explained import Part
 
 LEAST = 0.1  # of the time of a message, with the calls that copy and wait
-COPIES_BY = "cuMemcpy"  # how the names of calls begin
-MOST = 8  # pieces of a message that are told nothing of
-SMALL_BYTES = 64 << 10  # of a piece: of larger ones the bytes take most of the time
+COPIES_BY = "cuMemcpy"  # prefix of the names of calls
+MOST = 8  # pieces of a message that are accepted
+SMALL_BYTES = 64 << 10  # of a piece: larger ones take their time for the bytes
 
 
 def find(view: View) -> Iterator[Noticed]:
-    """Where the GPU copies more often, and little each time."""
+    """Yields messages that the GPU copies in more and small pieces."""
     yield from worst(view, _chosen, LEAST)
 
 
@@ -29,14 +29,14 @@ def _chosen(message: Message) -> list[Part]:
         if part.kind == "device"
         and part.bytes
         and part.bytes <= SMALL_BYTES
-        and message.each(part) > MOST
+        and message.count_per_message(part) > MOST
     ]
     ranks = {part.rank for part in pieces}
     return pieces + [
         part
         for part in parts
         if part.rank in ranks
-        and message.each(part) > MOST
+        and message.count_per_message(part) > MOST
         and (part.kind == "sync" or (part.kind == "call" and part.name.startswith(COPIES_BY)))
     ]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages in host memory whose library asks the driver whose memory each buffer is."""
+"""Messages in host memory whose library queries the driver for each buffer."""
 
 from collections.abc import Iterator
 
@@ -15,7 +15,7 @@ CALL = "cuPointerGetAttribute"
 
 
 def find(view: View) -> Iterator[Noticed]:
-    """Yields the messages between host memories of which that call takes so much."""
+    """Yields messages between host memories in which that call takes `LEAST` or more."""
     yield from worst(view, _queries, LEAST)
 
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sums of a GPU's memory far slower than moving as many bytes, by the same library and links."""
+"""Reductions in device memory far slower than moving as many bytes, by the same library."""
 
 from collections import defaultdict
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Rule, Seen, View, against, times
+from nearpeak.findings.evidence import PossibleLoss, Rule, View, against, times
 from nearpeak.findings.sources import of_openmpi
 from nearpeak.numbers import size
 from nearpeak.results.results import Cell
@@ -13,17 +13,17 @@ from nearpeak.terms.benchmarks import Benchmark
 from nearpeak.terms.buffers import in_gpu
 from nearpeak.terms.identity import Place, Who
 
-# Times slower for the bytes that it must receive. A GPU adds numbers as fast as its memory moves,
-# far faster than a link; but no sum was measured that costs as little as the data that it moves.
+# Times slower for the bytes that it must receive. A GPU adds numbers at the speed of its memory,
+# far above that of a link; but no reduction was measured that costs only the data that it moves.
 LIMIT = 3.0
-LARGE_BYTES = 1 << 20  # of smaller messages, the steps of an operation take most of the time
-TYPE = "type"  # the axis of what combines numbers: of which type they are
+LARGE_BYTES = 1 << 20  # smaller messages take most of the time for the steps of an operation
+TYPE = "type"  # the axis of reductions: the type of numbers
 
 
-def find(view: View) -> Iterator[Seen]:
-    """Every large sum beside each operation that only moves data."""
-    moving: dict[tuple[Who, Place, str, int], list[Cell]] = defaultdict(list)
-    sums: list[Cell] = []
+def find(view: View) -> Iterator[PossibleLoss]:
+    """Compares every large reduction with each operation that only moves data."""
+    moves: dict[tuple[Who, Place, str, int], list[Cell]] = defaultdict(list)
+    reductions: list[Cell] = []
     for cell in view.unstaged:
         benchmark = view.benchmarks[cell.case.benchmark]
         if (
@@ -33,21 +33,21 @@ def find(view: View) -> Iterator[Seen]:
         ):
             continue
         if any(axis.name == TYPE for axis in benchmark.axes):
-            sums.append(cell)
+            reductions.append(cell)
         else:
-            moving[cell.who, cell.place, cell.case.buffers, cell.case.x].append(cell)
-    for cell in sums:
+            moves[cell.who, cell.place, cell.case.buffers, cell.case.x].append(cell)
+    for cell in reductions:
         received = _bytes(view.benchmarks[cell.case.benchmark], cell)
-        for other in moving[cell.who, cell.place, cell.case.buffers, cell.case.x]:
+        for other in moves[cell.who, cell.place, cell.case.buffers, cell.case.x]:
             if state_of(other.case.axes) != state_of(cell.case.axes):
                 continue
             scaled = received / _bytes(view.benchmarks[other.case.benchmark], other)
             if loss := against(cell, times(other, scaled), LIMIT):
-                yield Seen(cell, other, loss, scaled)
+                yield PossibleLoss(cell, other, loss, scaled)
 
 
 def _bytes(benchmark: Benchmark, cell: Cell) -> float:
-    """What at least one rank receives in it; 0 of what is no time of a collective operation."""
+    """The bytes that at least one rank receives; 0 unless the time of a collective operation."""
     if benchmark.traffic is None or cell.unit != "us":
         return 0.0
     return benchmark.traffic.bytes(cell.case.x, len(cell.place.ends))

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages from ever new buffers against those from the same one: what is paid for each buffer."""
+"""The cost of new buffers: messages from rotating buffers, compared with those from one."""
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import WORTH, Rule, Seen, View, above
+from nearpeak.findings.evidence import WORTH, PossibleLoss, Rule, View, above
 from nearpeak.findings.sources import Reference, of_openmpi
 from nearpeak.results.results import Source
 from nearpeak.terms.axes import USUAL_STATE
 
-REUSE = "reuse"  # the axis of which buffers messages have
-OTHERS = "rotating"  # its value where each message has another one
+REUSE = "reuse"  # the axis of the buffers of messages
+OTHERS = "rotating"  # its value if each message has another buffer
 
 
-def find(view: View) -> Iterator[Seen]:
-    """Every cell of other buffers for each message beside the one of the same buffers."""
+def find(view: View) -> Iterator[PossibleLoss]:
+    """Compares every cell with rotating buffers with that with fixed ones."""
     usual = dict(USUAL_STATE)[REUSE]
     for cell, other in view.pairs(REUSE, OTHERS, usual):
-        if found := above(view, cell, other, WORTH):
-            yield found
+        if possible_loss := above(view, cell, other, WORTH):
+            yield possible_loss
 
 
 RULE = Rule(

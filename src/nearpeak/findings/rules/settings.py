@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A library's settings against the best ones of the same library."""
+"""The settings of a library, compared with its other settings."""
 
 from collections import defaultdict
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import WORTH, Rule, Seen, View, against
+from nearpeak.findings.evidence import WORTH, PossibleLoss, Rule, View, against
 from nearpeak.findings.sources import Reference
 from nearpeak.libraries.library import Settings
 from nearpeak.results.results import Cell, Source
 from nearpeak.terms.identity import Case, Place
 
 
-def find(view: View) -> Iterator[Seen]:
-    """Every cell beside the same with other settings of its library."""
+def find(view: View) -> Iterator[PossibleLoss]:
+    """Compares every cell with that of other settings of its library."""
     places: dict[tuple[str, Place, Case], list[Cell]] = defaultdict(list)
     for cell in view.unstaged:
         places[cell.who.library, cell.place, cell.case].append(cell)
@@ -21,10 +21,10 @@ def find(view: View) -> Iterator[Seen]:
             for best in alternatives:
                 loss = against(cell, best, WORTH) if best is not cell else None
                 if loss is not None:
-                    yield Seen(cell, best, loss)
+                    yield PossibleLoss(cell, best, loss)
 
 
-# Settings that nobody has unless they ask for them lose nobody's time: these come last.
+# Losses of settings other than the default cost nobody time: these come last.
 RULE = Rule(
     name="settings",
     tells=f"Other settings of the same library are more than {WORTH:g} times better.",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files with settings that libraries read unasked."""
+"""Files with settings that libraries read by default."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ DOCTOR = "settings-file"
 
 
 def find(view: View) -> Iterator[Noticed]:
-    """Those that doctor found before the study."""
+    """The files that doctor found before the study."""
     if facts := view.doctor(DOCTOR):
         yield Noticed(facts)
 

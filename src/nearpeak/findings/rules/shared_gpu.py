@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rank with host memory that holds the GPU of the other rank, and one that holds its own."""
+"""A rank with host memory that holds the GPU of the other rank, compared with a private one."""
 
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import WORTH, Rule, Seen, View, against
+from nearpeak.findings.evidence import WORTH, PossibleLoss, Rule, View, against
 from nearpeak.findings.sources import Reference
 from nearpeak.machine.gpu_paths import NEAR, NEAR_SAME_GPU
 from nearpeak.results.results import Source
 
 
-def find(view: View) -> Iterator[Seen]:
-    """Every cell of two ranks that hold one GPU beside the same one of ranks that do not."""
+def find(view: View) -> Iterator[PossibleLoss]:
+    """Compares every cell of two ranks that hold one GPU with that of ranks that do not."""
     for cell, other in view.variants:
         if cell.place.host_device == "same" and (loss := against(cell, other, WORTH)):
-            yield Seen(cell, other, loss)
+            yield PossibleLoss(cell, other, loss)
 
 
 RULE = Rule(

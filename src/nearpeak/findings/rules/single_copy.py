@@ -11,7 +11,7 @@ DOCTOR = "single-copy"
 
 
 def find(view: View) -> Iterator[Noticed]:
-    """What doctor found, if anything was measured between ranks of one host."""
+    """Yields the facts of doctor, if ranks of one host were measured."""
     if any(cell.place.transport == "memory" for cell in view.cells) and (
         facts := view.doctor(DOCTOR)
     ):

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a library does with a GPU's memory itself, against the copies any user would write."""
+"""Device memory in the library, compared with explicit copies through host memory."""
 
 from collections import defaultdict
 from collections.abc import Iterator
 
-from nearpeak.findings.evidence import Rule, Seen, View, against
+from nearpeak.findings.evidence import PossibleLoss, Rule, View, against
 from nearpeak.findings.sources import Reference
 from nearpeak.results.names import bare
 from nearpeak.results.results import Cell, Source
@@ -14,8 +14,8 @@ from nearpeak.terms.identity import Case, Place
 LIMIT = 1.1  # times faster
 
 
-def find(view: View) -> Iterator[Seen]:
-    """Every cell beside each baseline of its case, whoever's it is."""
+def find(view: View) -> Iterator[PossibleLoss]:
+    """Compares every cell with each staged baseline of its case, of any library."""
     baselines: dict[tuple[Place, Case], list[Cell]] = defaultdict(list)
     for cell in view.cells:
         if staging(cell.case.axes) is not None:
@@ -23,7 +23,7 @@ def find(view: View) -> Iterator[Seen]:
     for cell in view.unstaged:
         for baseline in baselines.get((cell.place, bare(cell.case)), []):
             if loss := against(cell, baseline, LIMIT):
-                yield Seen(cell, baseline, loss)
+                yield PossibleLoss(cell, baseline, loss)
 
 
 RULE = Rule(

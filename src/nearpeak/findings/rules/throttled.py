@@ -1,22 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Launches while a CPU or a GPU was held down: too hot, out of power, or taken by others."""
+"""Launches with a throttled CPU or GPU: too hot, out of power, or CPU time stolen."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Set
-from statistics import median
 
-from nearpeak.findings.evidence import Noticed, Rule, View, summed
+from nearpeak.findings.evidence import Noticed, Rule, View, figure_of, median_in
 from nearpeak.findings.sources import Reference
 from nearpeak.observations.observed import Block, Launch
 from nearpeak.results.results import Cell, Fact, Source
 from nearpeak.statistics.comparisons import better_by
 from nearpeak.terms.identity import Case, Place, Who
 
-FEWEST = 2  # blocks of either kind that a figure of them takes
-LEAST = 1.05  # times slower, that a figure is shown for
+FEWEST = 2  # blocks of either kind that a figure needs
+LEAST = 1.05  # times slower from which a figure is shown
 
 AGAIN = "Then measure again."
-# By what is in the name of a reason.
+# By a part of the name of a reason.
 REMEDIES = {
     "too hot": "let what is too hot cool",
     "power": "raise the power limit of the GPU (nvidia-smi -q -d PERFORMANCE,POWER)",
@@ -28,22 +27,22 @@ Slowed = Set[tuple[Who, Place, Case, Block]]
 
 
 def find(view: View) -> Iterator[Noticed]:
-    """One for each library and path, with the figures of the case that was hit most."""
+    """Yields one fact for each library and path, with the figures of the most affected case."""
     launches: dict[tuple[Who, Place], list[Launch]] = defaultdict(list)
     for launch in view.launches:
         launches[launch.who, launch.place].append(launch)
-    # Of a block there may be several launches, each with cases of its own.
+    # A block may have several launches, each with other cases.
     slowed = {
         (launch.who, launch.place, observed.case, launch.block)
         for observed in view.observations.observed
         if (launch := observed.launch).held_down
     }
-    for (who, place), own in launches.items():
-        reasons = Counter(reason for launch in own for reason in launch.held_down)
+    for (who, place), group in launches.items():
+        reasons = Counter(reason for launch in group for reason in launch.held_down)
         if not reasons:
             continue
         facts = [
-            Fact(of="slowed", name=reason, value=f"of {len(own)} launches", launches=number)
+            Fact(of="slowed", name=reason, value=f"of {len(group)} launches", launches=number)
             for reason, number in sorted(reasons.items())
         ]
         hit = [
@@ -52,38 +51,38 @@ def find(view: View) -> Iterator[Noticed]:
             if (cell.who, cell.place) == (who, place)
             and min(map(len, parted := _parted(cell, slowed))) >= FEWEST
         ]
-        hit = [each for each in hit if _slower(*each) > LEAST]
+        hit = [entry for entry in hit if _slower(*entry) > LEAST]
         if not hit:
             yield Noticed(facts, who, place, remedy=_remedy(reasons))
             continue
-        cell, parted = max(hit, key=lambda each: _slower(*each))
-        evidence = [summed("own", cell, parted[0]), summed("alternative", cell, parted[1])]
+        cell, parted = max(hit, key=lambda entry: _slower(*entry))
+        evidence = [figure_of("own", cell, parted[0]), figure_of("alternative", cell, parted[1])]
         yield Noticed(facts, who, place, cell.case, evidence, cell.command, remedy=_remedy(reasons))
 
 
 def _remedy(reasons: Iterable[str]) -> str:
-    """What to do about these, each once."""
-    found = dict.fromkeys(
-        next((words for part, words in REMEDIES.items() if part in reason), OTHERWISE)
-        for reason in sorted(reasons)
-    )
-    return _sentences(found)
+    return _sentences(dict.fromkeys(map(_clause, sorted(reasons))))
 
 
-def _sentences(words: Iterable[str]) -> str:
-    text = "; ".join(words)
+def _clause(reason: str) -> str:
+    """The remedy for one reason."""
+    return next((clause for part, clause in REMEDIES.items() if part in reason), OTHERWISE)
+
+
+def _sentences(clauses: Iterable[str]) -> str:
+    text = "; ".join(clauses)
     return f"{text[0].upper()}{text[1:]}. {AGAIN}"
 
 
 def _parted(cell: Cell, slowed: Slowed) -> tuple[list[Block], list[Block]]:
-    """Its blocks in which it was measured with something held down, and the others."""
+    """The throttled blocks of a cell, and the others."""
     down = [block for block in cell.blocks if (cell.who, cell.place, cell.case, block) in slowed]
     return down, [block for block in cell.blocks if block not in down]
 
 
 def _slower(cell: Cell, parted: tuple[list[Block], list[Block]]) -> float:
-    """How many times better it was without."""
-    down, free = (median(cell.by_block[block] for block in blocks) for blocks in parted)
+    """The factor by which a cell was better without throttling."""
+    down, free = (median_in(cell, blocks) for blocks in parted)
     return better_by(free, down, cell.better)
 
 

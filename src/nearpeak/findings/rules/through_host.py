@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of device memory that go through the host's."""
+"""Messages of device memory that go through host memory."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from nearpeak.findings.evidence import Noticed, Rule, View
-from nearpeak.findings.messages import COPIES, Message, Where, messages, worst
+from nearpeak.findings.messages import COPIES, Message, MessageGroup, messages, worst
 from nearpeak.findings.sources import SLURM_GPUS
 from nearpeak.observations.explained import Part
 
@@ -15,17 +15,16 @@ HOST = ("pageable", "pinned")  # in the name of a copy
 
 
 def find(view: View) -> Iterator[Noticed]:
-    """Where buffers of both ranks are in GPUs, and at each size the GPU copies to the host or from
-    it, and in no other way."""
-    seen: dict[Where, list[Message]] = defaultdict(list)
+    """Yields messages between GPUs that are copied only through host memory, at every size."""
+    groups: dict[MessageGroup, list[Message]] = defaultdict(list)
     for message in messages(view):
-        seen[message.where].append(message)
-    always = {where for where, alike in seen.items() if _always(alike)}
-    yield from worst(view, lambda m: _copies(m) if m.where in always else [], LEAST)
+        groups[message.group].append(message)
+    always = {group for group, alike in groups.items() if _always(alike)}
+    yield from worst(view, lambda m: _copies(m) if m.group in always else [], LEAST)
 
 
 def _always(alike: Iterable[Message]) -> bool:
-    """Whether messages of several sizes go through the host, and none in another way."""
+    """True if messages of several sizes go through the host, and none by another route."""
     sizes: dict[int, bool] = defaultdict(bool)
     for message in alike:
         copies = _copies(message)
@@ -36,14 +35,14 @@ def _always(alike: Iterable[Message]) -> bool:
 
 
 def _copies(message: Message) -> list[Part]:
-    """To the host or from it, where both buffers are in GPUs."""
+    """The copies to or from the host, if both buffers are in GPUs."""
     if not set(message.explanation.buffers) <= set("D,"):
         return []
-    return [
-        part
-        for part in message.budget.parts
-        if part.kind == "device" and any(memory in part.name for memory in HOST)
-    ]
+    return [part for part in message.budget.parts if part.kind == "device" and _by_host(part)]
+
+
+def _by_host(part: Part) -> bool:
+    return any(memory in part.name for memory in HOST)
 
 
 RULE = Rule(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of its tuning that a library looked for and did not load."""
+"""Tuning tables that a library looked for and did not load."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -11,54 +11,54 @@ from nearpeak.findings.sources import Reference
 from nearpeak.results.results import Fact, Source
 from nearpeak.terms.identity import Who
 
-# Intel MPI with I_MPI_DEBUG (2021.19), which says of other files, too, that they are not found, and
-# Open MPI with coll_base_verbose (5.0.11). Open MPI's component `tuned` says nothing of a file that
-# is not there, and MPICH does not start without one that is named to it.
+# Intel MPI with I_MPI_DEBUG (2021.19), which reports other missing files, too, and Open MPI with
+# coll_base_verbose (5.0.11). Open MPI's component `tuned` does not report a missing file, and MPICH
+# does not start without a file that is named to it.
 _NOT_FOUND = re.compile(r'File "(?P<table>[^"]+)" not found')
 _NOT_LOADED = (
     re.compile(r'Tuning file "(?P<table>[^"]+)" was not loaded'),
     re.compile(r"cannot open .*\w+_rules_filename=(?P<table>\S+?)(?=\.? |\.?$)"),
 )
 _LOADED = re.compile(r'Load tuning file: "(?P<table>[^"]+)"')
-# In the name of Intel MPI's tables for processors that have none of their own.
+# In the name of Intel MPI's tables for processors without specific ones.
 _GENERIC = "generic"
 
 
 def find(view: View) -> Iterator[Noticed]:
-    """One for each library with its settings that said so, with the launch that asked it."""
+    """Yields one fact for each library with settings, from its protocol report."""
     lacking = {
         (library.who, library.version): library.lacks for library in view.observations.libraries
     }
-    found: dict[Who, Noticed] = {}
+    noticed: dict[Who, Noticed] = {}
     for explained in explanations(view):
         who = explained.who
         lacks = lacking[who, explained.version]
-        for said in explained.said:
-            if who not in found and (facts := list(_missed(said.lines, lacks))):
-                command = f"{said.asked} {explained.command}"
-                found[who] = Noticed(facts, who, command=command)
-    yield from found.values()
+        for report in explained.said:
+            if who not in noticed and (facts := list(_missed(report.lines, lacks))):
+                command = f"{report.asked} {explained.command}"
+                noticed[who] = Noticed(facts, who, command=command)
+    yield from noticed.values()
 
 
 def _missed(lines: Sequence[str], lacks: str) -> Iterator[Fact]:
-    """Each table once, with the words that say so."""
-    words: dict[str, str] = {}
+    """Each table once, with the line of the report."""
+    messages: dict[str, str] = {}
     for line in lines:
         for pattern in _NOT_LOADED:
             if match := pattern.search(line):
-                words.setdefault(match["table"], match[0])
+                messages.setdefault(match["table"], match[0])
         if (match := _NOT_FOUND.search(line)) and _for_tuning(match["table"], lines):
-            words.setdefault(match["table"], match[0])
+            messages.setdefault(match["table"], match[0])
         if lacks and (match := _LOADED.search(line)):
             table = match["table"]
             if _GENERIC in PurePosixPath(table).name:
-                words.setdefault(table, f"{match[0]} (it lacks {lacks})")
-    for table, said in words.items():
-        yield Fact(of="table", name=table, value=said)
+                messages.setdefault(table, f"{match[0]} (it lacks {lacks})")
+    for table, message in messages.items():
+        yield Fact(of="table", name=table, value=message)
 
 
 def _for_tuning(file: str, lines: Sequence[str]) -> bool:
-    """Whether another line names it as one: where it loads it, or as the value of I_MPI_TUNING."""
+    """True if another line names the file as a tuning table, or as I_MPI_TUNING."""
     return any(file in line and "tuning" in line.replace(file, "").lower() for line in lines)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks that see their own GPU only."""
+"""Ranks that see only their own GPU."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -14,13 +14,13 @@ GPU = "gpu"
 
 
 def find(view: View) -> Iterator[Noticed]:
-    """Launches on several GPUs whose first rank could see one: its variable is what is recorded."""
+    """Yields launches on several GPUs whose first rank, which is recorded, saw only one."""
     values = Counter(
         (name, launch.conditions[f"env {name}"])
         for launch in view.launches
         if _several(launch)
         for name in VISIBLE
-        if _one(launch.conditions.get(f"env {name}", ""))
+        if _is_single(launch.conditions.get(f"env {name}", ""))
     )
     facts = [
         Fact(of="devices", name=name, value=value, launches=launches)
@@ -34,7 +34,7 @@ def _several(launch: Launch) -> bool:
     return launch.place.ends.count(GPU) > 1 and not launch.place.shared
 
 
-def _one(devices: str) -> bool:
+def _is_single(devices: str) -> bool:
     return len([device for device in devices.split(",") if device.strip()]) == 1
 
 

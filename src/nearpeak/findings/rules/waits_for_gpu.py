@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls that wait for the GPU while it does nothing that is seen."""
+"""Calls that wait for the GPU without traced work on it."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ LEAST = 0.2  # of the time of a message
 
 
 def find(view: View) -> Iterator[Noticed]:
-    """Where they take that much of a message."""
+    """Yields messages in which such waits take `LEAST` or more."""
     yield from worst(view, _chosen, LEAST)
 
 

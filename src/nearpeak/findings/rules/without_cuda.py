@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A library that does not know of device memory, over a transport that does."""
+"""A library without GPU support, over a GPU-aware transport."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -12,12 +12,12 @@ from nearpeak.terms.buffers import in_gpu
 from nearpeak.terms.identity import Who
 from nearpeak.terms.outcomes import GOOD
 
-MESSAGES = "pt2pt"  # the family of what the transport does by itself
-FAULTS = ("SIGSEGV", "SIGBUS")  # of a CPU that reads or writes a device's address
+MESSAGES = "pt2pt"  # the family that the transport does by itself
+FAULTS = ("SIGSEGV", "SIGBUS")  # of a CPU that accesses a device address
 
 
 def find(view: View) -> Iterator[Noticed]:
-    """Libraries whose messages of device buffers work, and whose other operations end by faults."""
+    """Yields libraries whose device messages work, and whose other operations end by faults."""
     tried: dict[Who, list[Awareness]] = defaultdict(list)
     for trial in view.observations.awareness:
         if in_gpu(trial.buffers) and not trial.host_device:
@@ -26,11 +26,7 @@ def find(view: View) -> Iterator[Noticed]:
         messages = [trial for trial in trials if _family(view, trial) == MESSAGES]
         if not messages or any(trial.status != GOOD for trial in messages):
             continue
-        faults = [
-            trial
-            for trial in trials
-            if trial.status == "crashed" and any(name in trial.message for name in FAULTS)
-        ]
+        faults = [trial for trial in trials if _is_fault(trial)]
         if faults:
             facts = [
                 Fact(
@@ -41,6 +37,10 @@ def find(view: View) -> Iterator[Noticed]:
                 for trial in faults
             ]
             yield Noticed(facts, who, command=faults[0].command)
+
+
+def _is_fault(trial: Awareness) -> bool:
+    return trial.status == "crashed" and any(name in trial.message for name in FAULTS)
 
 
 def _family(view: View, trial: Awareness) -> str:

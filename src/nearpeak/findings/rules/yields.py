@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks that give their core away while they wait."""
+"""Ranks that yield their core while they wait."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ CALLS = {"sched_yield", "usleep", "nanosleep", "clock_nanosleep"}
 
 
 def find(view: View) -> Iterator[Noticed]:
-    """Where nothing else is seen for so long."""
+    """Yields messages with yields or sleeps of `LEAST` or more, and no other event."""
     yield from worst(view, lambda message: calls(message, CALLS), LEAST)
 
 

@@ -6,8 +6,8 @@ from itertools import chain, combinations
 import numpy as np
 import pytest
 
-from nearpeak.statistics import closed
-from nearpeak.statistics.closed import across, adjust, within
+from nearpeak.statistics import closed_testing
+from nearpeak.statistics.closed_testing import across, adjust, within
 from nearpeak.statistics.comparisons import Comparison
 
 
@@ -53,7 +53,7 @@ def test_adjusted_p_values_are_those_of_the_closed_test() -> None:
                     wholes[c] = max(wholes[c], value)
         found = adjust(
             [
-                closed.Tests(
+                closed_testing.Tests(
                     Comparison(1.0, None, shift), [Comparison(1.0, None, shift_p) for shift_p in of]
                 )
                 for shift, of in zip(shifts, p, strict=True)

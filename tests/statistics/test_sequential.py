@@ -6,7 +6,7 @@ import pytest
 
 from nearpeak.arrays import Floats
 from nearpeak.statistics.intervals import interval
-from nearpeak.statistics.ordered import leading, surely_above
+from nearpeak.statistics.sequential import leading, surely_above
 
 NAN = float("nan")
 

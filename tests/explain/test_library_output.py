@@ -2,7 +2,7 @@
 """What libraries say of themselves. The words of UCX are those of version 1.22, those of NCCL as
 the sources of 2.28.9 and 2.30.7 write them."""
 
-from nearpeak.explain.said import protocols, understood
+from nearpeak.explain.library_output import parse_output, protocols
 
 FIRST = """\
 [1795612994.976846] [vm:1550 :0]   +-------+--------------+------------------------+-------------+
@@ -42,7 +42,7 @@ def test_protocols_of_a_size_are_those_that_were_used() -> None:
 
 def test_other_words_are_shown_as_they_are() -> None:
     text = "# our table\n8  1.02  1.01\n[0] MPI startup(): library kind: release\n\n"
-    said = understood(8, {"I_MPI_DEBUG": "10"}, text)
+    said = parse_output(8, {"I_MPI_DEBUG": "10"}, text)
     assert said.asked == "I_MPI_DEBUG=10"
     assert said.lines == ["[0] MPI startup(): library kind: release"]
     assert said.protocols == []
@@ -79,4 +79,4 @@ def test_operations_of_nccl_are_those_of_the_size_and_its_ways_those_of_all() ->
     assert of(1 << 20) == ["AllReduce: NVLS, SIMPLE, 16 channels", *ways]
     assert of(64) == ["AllGather [Copy Engine]: cudaMemcpy", *ways]
     assert of(128) == ways
-    assert len(understood(8, {}, NCCL).lines) == len(NCCL.splitlines())
+    assert len(parse_output(8, {}, NCCL).lines) == len(NCCL.splitlines())

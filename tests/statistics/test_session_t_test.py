@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from nearpeak.arrays import Floats
-from nearpeak.statistics.sides import (
+from nearpeak.statistics.session_t_test import (
     PRIOR_FREEDOM,
     SESSION_SCATTER,
     Columns,

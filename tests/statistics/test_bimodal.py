@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from nearpeak.arrays import Floats
-from nearpeak.statistics.paces import borders, of_better
+from nearpeak.statistics.bimodal import borders, in_better_mode
 
 SHAPES = {
     "normal": lambda generator, size: generator.normal(0, 1, size),
@@ -42,20 +42,22 @@ def test_one_launch(samples: list[float], faster: int | None) -> None:
     values = np.array(samples)
     (border,) = borders([values], "lower")
     assert (border is None) == (faster is None)
-    assert int(of_better(values, border, "lower").sum()) == (faster or len(samples))
+    assert int(in_better_mode(values, border, "lower").sum()) == (faster or len(samples))
 
 
 def test_the_better_pace_of_a_rate_is_the_higher_one() -> None:
     values = np.array([5.0] * 6 + [10.0] * 4)
     (border,) = borders([values], "higher")
-    assert values[of_better(values, border, "higher")].tolist() == [10.0] * 4
+    assert values[in_better_mode(values, border, "higher")].tolist() == [10.0] * 4
 
 
 def test_a_launch_with_less_of_a_pace_goes_by_the_border_of_all() -> None:
     """The figure of a launch does not jump with its own share."""
     launches = mixed([0.5, 0.6, 0.4, 0.5, 0.45, 0.2])
     (border,) = borders(launches, "lower")
-    medians = [float(np.median(launch[of_better(launch, border, "lower")])) for launch in launches]
+    medians = [
+        float(np.median(launch[in_better_mode(launch, border, "lower")])) for launch in launches
+    ]
     assert medians == pytest.approx([1.0] * 6, rel=0.02)
     assert borders([launches[-1]], "lower") == [None]  # alone it would have one pace
 
@@ -66,7 +68,7 @@ def test_launches_may_differ() -> None:
         for row, effect in zip(mixed([0.5] * 6), [1.0, 1.4, 0.7, 2.0, 1.1, 0.5], strict=True)
     ]
     (border,) = borders(launches, "lower")
-    assert [int(of_better(launch, border, "lower").sum()) for launch in launches] == [20] * 6
+    assert [int(in_better_mode(launch, border, "lower").sum()) for launch in launches] == [20] * 6
 
 
 def test_launches_that_have_one_pace_each_have_one() -> None:
@@ -82,7 +84,7 @@ def test_short_launches_have_no_say_and_no_paces() -> None:
     short = np.array([1.0, 1.5])
     (border,) = borders([*mixed([0.5] * 6), short], "lower")
     assert border is not None
-    assert of_better(short, border, "lower").all()
+    assert in_better_mode(short, border, "lower").all()
     assert borders([short] * 6, "lower") == [None]
 
 
@@ -130,7 +132,7 @@ def test_the_faster_of_two_paces_is_found(count: int) -> None:
             [
                 np.median(
                     [
-                        np.log(np.median(launch[of_better(launch, border, "lower")])) - effect
+                        np.log(np.median(launch[in_better_mode(launch, border, "lower")])) - effect
                         for launch, effect in zip(launches, effects, strict=True)
                     ]
                 )

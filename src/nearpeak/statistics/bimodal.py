@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two paces of one method: judged over all launches of a study, with one border for all of them.
+"""Bimodal samples of one method: one border between two modes for all launches of a study.
 
-docs/methodology.md says how well this works.
+Output and documents call a mode within launches a pace. docs/methodology.md has the power.
 """
 
 from collections.abc import Sequence
@@ -12,32 +12,32 @@ from numpy.typing import ArrayLike
 from nearpeak.arrays import Booleans, Floats, Indices
 from nearpeak.statistics.intervals import weights
 
-GAP = 0.05  # paces nearer than this are no paces
-SHARE = 0.25  # of the samples of a launch: less of them is no pace,
-SAMPLES = 10  # nor is anything in a launch of fewer
-END = 0.05  # of the samples: what lies beyond is left to outliers
+GAP = 0.05  # modes nearer than this count as one
+SHARE = 0.25  # of the samples of a launch: a mode has at least this share on average
+SAMPLES = 10  # launches of fewer are ignored
+END = 0.05  # of the samples: at either end they are taken for outliers
 POINTS = 24  # of each launch, however many samples it has: all launches weigh the same
 DRAWS = 100
-DOUBT = 0.05  # of the draws: what more of them answer is not ruled out
+DOUBT = 0.05  # of the draws: an answer that more of them give is not ruled out
 SEED = 1
 
 
 def borders(launches: Sequence[Floats], better: str) -> list[float | None]:
-    """How many times worse than the best of its launch a sample of the better pace may be.
+    """The border of the better mode, as a factor from the best of a launch.
 
-    None where there is but one pace. "The best" is what a twentieth of the samples of the launch
-    reach, so that launches may differ. `launches`: the samples of each launch of one method and
-    case; `better`: "higher" or "lower".
+    None where there is only one mode. "The best" is the value that a twentieth of the samples of
+    the launch reach, so that launches may differ. `launches`: the samples of each launch of one
+    method and case; `better`: "higher" or "lower".
 
-    First stands what all launches together say. Where launches that are drawn anew, with
-    replacement, answer otherwise in more than 5 % of the draws, that answer follows: of more
-    borders, the middle one. Fewer launches than an interval needs are not drawn anew. A launch of
-    fewer than 10 samples has no say.
+    The first entry is the answer of all launches. Launches are also resampled with replacement: an
+    answer (one mode or two) that differs in more than 5 % of the draws follows, with the median of
+    its borders. Fewer launches than an interval needs are not resampled. Launches of fewer than 10
+    samples are ignored.
     """
-    samples = [np.asarray(own, dtype=float) for own in launches if len(own) >= SAMPLES]
-    if not samples or min(own.min() for own in samples) <= 0:
+    samples = [np.asarray(launch, dtype=float) for launch in launches if len(launch) >= SAMPLES]
+    if not samples or min(launch.min() for launch in samples) <= 0:
         return [None]
-    points = np.array([_points(_worse(own, better)) for own in samples])
+    points = np.array([_points(_worse(launch, better)) for launch in samples])
     if not _may_part(points):
         return [None]
     count = len(samples)
@@ -52,10 +52,10 @@ def borders(launches: Sequence[Floats], better: str) -> list[float | None]:
     return [decided, None if decided else float(np.median([border for border in others if border]))]
 
 
-def of_better(samples: ArrayLike, border: float | None, better: str) -> Booleans:
-    """Which samples of a launch, all above 0, are of its better pace.
+def in_better_mode(samples: ArrayLike, border: float | None, better: str) -> Booleans:
+    """True for each sample of a launch (above 0) in its better mode.
 
-    All where there is but one pace, or fewer than 10 samples.
+    All of them where there is only one mode, or fewer than 10 samples.
     """
     values = np.asarray(samples, dtype=float)
     if border is None or len(values) < SAMPLES:
@@ -64,20 +64,20 @@ def of_better(samples: ArrayLike, border: float | None, better: str) -> Booleans
 
 
 def _worse(samples: Floats, better: str) -> Floats:
-    """How many times worse each sample is than the best of its launch."""
+    """Each sample as a factor from the best of its launch; above 1: worse."""
     if better == "higher":
         return np.asarray(np.quantile(samples, 1 - END, method="inverted_cdf") / samples)
     return np.asarray(samples / np.quantile(samples, END, method="inverted_cdf"))
 
 
 def _points(values: Floats) -> Floats:
-    """Evenly spread over those of a launch: some of them, as others would fill a valley."""
+    """Evenly spread order statistics of a launch; interpolation would fill a valley."""
     ranks = np.ceil((np.arange(POINTS) + 0.5) / POINTS * len(values)).astype(int)
     return np.asarray(np.sort(values)[ranks - 1])
 
 
 def _may_part(points: Floats) -> bool:
-    """Whether a draw of these launches may have a border; false for most, at little cost.
+    """False if no draw of these launches can have a border; a cheap test.
 
     A valley has at most 1/20 of all points in it. With a mean of p (1 - p) of 3/16 or more there is
     a launch with p (1 - p) - 2 x (its share of points in the valley) >= 3/16 - 2/20. Of 24 points
@@ -90,13 +90,13 @@ def _may_part(points: Floats) -> bool:
 def _borders(points: Floats, counts: Floats) -> list[float | None]:
     """The border of the points (launches x points) for each draw (draws x launches), if any.
 
-    The split of all points with the least variance within its sides (of the logarithms; Otsu, IEEE
-    SMC 9 (1979) 62). It is a border if
+    The points are split where the variance of the logarithms within both sides is least (Otsu, IEEE
+    SMC 9 (1979) 62). The split is a border if
 
     - the valley between its sides (from the 95th percentile of the better one to the 5th of the
       other) is wider than 5 % and than both sides together (each from its 5th to its 95th), and
-    - launches have both paces, and not some the one and some the other: the share p of the better
-      one in a launch has a mean of p (1 - p) that is at least that of a quarter.
+    - launches have both modes, rather than one mode each: with p the share of the better mode in a
+      launch, the mean of p (1 - p) is at least its value for a quarter.
     """
     order = np.argsort(points, axis=None, kind="stable")
     values = np.log(points.ravel()[order])
@@ -113,15 +113,15 @@ def _borders(points: Floats, counts: Floats) -> list[float | None]:
     valley, sides = high - low, (low - first) + (last - high)
     shares = np.cumsum(owners == np.arange(len(points))[:, None], axis=1)[:, cuts] / POINTS
     mixed = (counts * (shares * (1 - shares)).T).sum(axis=1) / counts.sum(axis=1)
-    found = (valley > np.maximum(np.log1p(GAP), sides)) & (mixed >= SHARE * (1 - SHARE))
+    bimodal = (valley > np.maximum(np.log1p(GAP), sides)) & (mixed >= SHARE * (1 - SHARE))
     middles = np.exp((low + high) / 2)
-    return [float(middle) if two else None for middle, two in zip(middles, found, strict=True)]
+    return [float(middle) if two else None for middle, two in zip(middles, bimodal, strict=True)]
 
 
 def _within(values: Floats, weight: Floats, lower: Floats) -> Floats:
-    """The sum of squares within both sides of a cut behind each value, but for a constant.
+    """The sum of squares within both sides of a cut after each value, up to a constant.
 
-    Of each draw; infinite where a side has less than its share. `lower`: weight up to each value.
+    For each draw; infinite where a side has less than its share. `lower`: weight up to each value.
     """
     sums = np.cumsum(weight * values, axis=1)
     total = lower[:, -1:]
