@@ -174,8 +174,8 @@ def line(name: str, counts: Counts) -> str:
 
 def main() -> None:
     """Prints the table; with --places also where."""
-    arguments = [Path(argument) for argument in sys.argv[1:] if argument != "--places"]
-    files = sorted(file for root in arguments or [PACKAGE] for file in root.rglob("*.py"))
+    arguments = [Path(argument).resolve() for argument in sys.argv[1:] if argument != "--places"]
+    files = sorted(file.resolve() for root in arguments or [PACKAGE] for file in root.rglob("*.py"))
     print("folder          lines  names  vague         docs   begin        br/100  ne/1000")
     rooms = Counter(
         file.relative_to(PACKAGE).parts[0]

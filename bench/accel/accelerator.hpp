@@ -287,6 +287,12 @@ class Accelerator {
   virtual const std::vector<DeviceInfo>& devices() const = 0;
   // Takes the device for this process at the first call: seconds and some of its memory.
   virtual Device& device(int index) = 0;
+  // Whether somebody has reset a device since it was taken, as cudaDeviceReset does. All that the
+  // device handed out went then, and none of it may be destroyed: abandon() is for that. False
+  // where the driver does not tell.
+  virtual bool was_reset(int) { return false; }
+  // Takes a device anew that was reset.
+  virtual void take_again(int) { throw AcceleratorError("this backend takes no device again"); }
 
   // Where memory is that somebody else has allocated; nothing for ordinary host memory, and where
   // the driver cannot say.

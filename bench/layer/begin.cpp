@@ -19,6 +19,7 @@
 #include <system_error>
 #include <thread>
 
+#include "accel/abandoned.hpp"
 #include "accel/background.hpp"
 #include "accel/gpu/kept_code.hpp"
 #include "accel/visit.hpp"
@@ -409,6 +410,10 @@ void begin() {
   (nullptr, 0, calls::byte_type(), 0, kNeverTag, world.own, &world.never);
   if (world.settings.keeps_code) gpu::keep_code_in(folder_of_code());
   world.devices.use_kernels(world.settings.kernel, is_alone);
+  world.devices.when_reset([](int device) {
+    abandon(world.pieces[device]);
+    world.kept.forget(device);
+  });
   Visit::expect(true);
   world.on = true;
 }
@@ -419,6 +424,7 @@ void end() {
     const Guard guard;
     finish_all();
     end_serving();
+    world.devices.abandon_reset();
     world.pieces.clear();
     world.kept.end();
     world.trial = {};

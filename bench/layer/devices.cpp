@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "accel/abandoned.hpp"
 #include "accel/library.hpp"
 
 namespace nearpeak::layer {
@@ -31,6 +32,44 @@ Accelerator& Devices::accelerator() {
   return *accelerator_;
 }
 
+// cudaDeviceReset takes streams, kernels, memory and open handles with it. Memory that the
+// application takes afterwards has new numbers, so that locate() asks for it: the first use of the
+// device after a reset comes by there, or by opened().
+void Devices::begin_anew_if_reset(int device) {
+  if (!accelerator().was_reset(device)) return;
+  abandon_all_of(device);
+  accelerator().take_again(device);
+}
+
+void Devices::abandon_reset() {
+  if (!accelerator_) return;
+  for (const DeviceInfo& info : accelerator_->devices())
+    if (accelerator_->was_reset(info.index)) abandon_all_of(info.index);
+}
+
+void Devices::abandon_all_of(int device) {
+  if (when_reset_) when_reset_(device);
+  abandon(streams_[device]);
+  for (auto& stream : begun_[device].streams) abandon(stream);
+  begun_.erase(device);
+  for (Lane& lane : lanes_) {
+    if (lane.device != device) continue;
+    abandon(lane.stream);
+    lane.taken = false;
+  }
+  for (Opened& opened : opened_)
+    if (opened.device == device) abandon(opened.memory);
+  opened_.remove_if([](const Opened& opened) { return opened.memory == nullptr; });
+  Carrier& carrier = carriers_[device];
+  if (carrier.courier) short_.carried += carrier.courier->carried();
+  abandon(carrier.courier);
+  abandon(carrier.mover);
+  for (auto& [_, reducer] : carrier.reducers) abandon(reducer);
+  carriers_.erase(device);
+  stores_.erase(device);
+  look_for_freed(handles_.size());
+}
+
 // No more is asked of an allocation that was asked after before: no two have one number. Of memory
 // that is put together by hand, or a pool's, it is not sure what has the number.
 Located Devices::locate(const Found& found) {
@@ -43,6 +82,7 @@ Located Devices::locate(const Found& found) {
   }
   const auto located = accelerator().locate(data);
   if (!located) throw AcceleratorError("the driver does not know an address that it knew before");
+  begin_anew_if_reset(located->device);
   if (patience_.count() > 0)
     if (Kernels* const kernels = accelerator().device(located->device).kernels())
       kernels->begin_courier();
@@ -442,7 +482,8 @@ Scratch Devices::scratch(int device, std::size_t bytes) {
 
 void Devices::give_back(const Located& place, void* data) {
   Store& store = stores_[place.device];
-  store.free.emplace(store.rooms[data], data);
+  const auto room = store.rooms.find(data);
+  if (room != store.rooms.end()) store.free.emplace(room->second, data);  // else it was reset since
 }
 
 void Devices::end_courier(Carrier& carrier, const std::string& why) {
@@ -453,6 +494,7 @@ void Devices::end_courier(Carrier& carrier, const std::string& why) {
 }
 
 void Devices::close_all() {
+  abandon_reset();
   await_lanes();
   for (Lane& lane : lanes_) lane.stream.reset();
   begun_.clear();
@@ -504,6 +546,7 @@ void Devices::look_for_freed(std::size_t few) {
 
 char* Devices::opened(int device, std::uint32_t rank, std::uint64_t allocation,
                       const Exported& exported) {
+  begin_anew_if_reset(device);
   if (++uses_ % kSeldom == 0) close_freed();
   const auto known = std::find_if(opened_.begin(), opened_.end(), [&](const Opened& each) {
     return each.allocation == allocation && each.rank == rank && each.device == device;

@@ -205,6 +205,11 @@ class Devices {
   void close(std::uint32_t rank, std::uint64_t allocation);
   void close_all();
 
+  // From now on abandons what others hold of a device, too, where the application has reset it.
+  void when_reset(std::function<void(int device)> abandon) { when_reset_ = std::move(abandon); }
+  // Before the end: of devices that were reset nothing may be destroyed.
+  void abandon_reset();
+
  private:
   friend class Scratch;
   using Question = int (*)(unsigned count, const int* attributes, void* const* answers,
@@ -246,6 +251,8 @@ class Devices {
   static constexpr std::size_t kMostScratch = std::size_t{1} << 30;  // of a device
 
   Accelerator& accelerator();
+  void begin_anew_if_reset(int device);
+  void abandon_all_of(int device);
   void copy(int device, void* to, const void* from, std::size_t bytes);
   void copy(int device, const std::vector<Piece>& pieces);
   void ask(Border& border, Courier& by, const Located& place, void* to, const void* from,
@@ -285,6 +292,7 @@ class Devices {
   std::uint64_t uses_ = 0;
   std::chrono::microseconds patience_{0};
   std::function<bool(int)> alone_;
+  std::function<void(int)> when_reset_;
   std::map<int, Carrier> carriers_;  // by device
   std::map<std::uint32_t, Border> borders_;
   // By device: memory that nobody has now, by its bytes, and what there is in all.

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <iterator>
 
+#include "accel/abandoned.hpp"
+
 namespace nearpeak::layer {
 
 Range pages_within(const Range& bytes) {
@@ -65,7 +67,7 @@ void Kept::keep(int device, const Range& bytes) {
     auto memory = devices_.pin(device, pages.begin, pages.bytes());
     if (Watch::are_private(pages)) {
       bytes_ += pages.bytes();
-      pinned_[pages.end] = {pages, std::move(memory), ++uses_};
+      pinned_[pages.end] = {pages, device, std::move(memory), ++uses_};
       times = 1;
       return;
     }
@@ -104,6 +106,15 @@ void Kept::drop_for(std::size_t bytes) {
         [](const auto& one, const auto& other) { return one.second.last < other.second.last; });
     if (uses_ - oldest->second.last < kLong) return;
     drop(oldest);
+  }
+}
+
+void Kept::forget(int device) {
+  for (auto each = pinned_.begin(); each != pinned_.end();) {
+    const auto pinned = each++;
+    if (pinned->second.device != device) continue;
+    abandon(pinned->second.memory);
+    drop(pinned);
   }
 }
 

@@ -29,6 +29,8 @@ class Kept {
   bool used(const Range& bytes);
   // Pins them, where that can be done and is safe.
   void keep(int device, const Range& bytes);
+  // What a device has pinned that was reset is not pinned any more.
+  void forget(int device);
   void end();
 
  private:
@@ -39,6 +41,7 @@ class Kept {
 
   struct Pinned {
     Range pages;
+    int device = 0;
     std::unique_ptr<RegisteredMemory> memory;
     std::uint64_t last = 0;  // its use
   };

@@ -62,6 +62,11 @@ def test_a_type_that_leads_out_of_a_device_is_told(uses: Any, case: str, where: 
     assert done.said()
 
 
+def test_a_device_that_is_reset_after_the_last_message(uses: Any) -> None:
+    done = uses.run("reset_last")
+    assert (done.code, done.good()) == (0, ["reset_last"]), done.err
+
+
 @pytest.mark.parametrize("names", ["local", "for_all"])
 def test_functions_that_are_looked_up_by_the_librarys_handle(looked_up: Any, names: str) -> None:
     """As ctypes, numba and Julia do it."""

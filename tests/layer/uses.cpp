@@ -251,6 +251,39 @@ void bottom() {
   }
 }
 
+// A ring of short and long messages between devices, and from devices to the host.
+void send_around(int seed) {
+  const int next = (rank + 1) % size, last = (rank + size - 1) % size;
+  for (const std::size_t bytes : {100, 5000, 300000})
+    for (const char kind : {'D', 'H'}) {
+      Buffer out('D', bytes), in(kind, bytes);
+      out.fill(rank + seed);
+      MPI_Sendrecv(out.data(), static_cast<int>(bytes), MPI_BYTE, next, kTag, in.data(),
+                   static_cast<int>(bytes), MPI_BYTE, last, kTag, MPI_COMM_WORLD,
+                   MPI_STATUS_IGNORE);
+      CHECK(in.has(last + seed, bytes));
+    }
+}
+
+// cudaDeviceReset between messages: everything on the device goes, the layer's, too.
+void reset() {
+  constexpr int kRings = 20;  // so many that kernels carry short messages
+  for (int i = 0; i < 3 * kRings; ++i) {
+    send_around(i);
+    if (i % kRings != kRings - 1) continue;
+    barrier();
+    CHECK(cuda("cuDevicePrimaryCtxReset_v2", each_sees_one ? 0 : device_of(rank)) == 0);
+    take_device();
+  }
+}
+
+// The same after the last message.
+void reset_last() {
+  send_around(0);
+  barrier();
+  CHECK(cuda("cuDevicePrimaryCtxReset_v2", device_of(rank)) == 0);
+}
+
 // One type that leads to memory of a device and to other memory is not done, and says so.
 void lead_on(const Buffer& first, const Buffer& second) {
   const int lengths[2]{100, 100};
@@ -293,10 +326,12 @@ int main(int argc, char** argv) {
               {"wrong_counts", wrong_counts},
               {"elsewhere", elsewhere},
               {"bottom", bottom},
-              {"attached", attached}};
+              {"attached", attached},
+              {"reset", reset}};
   // Which end the program.
   cases["to_host"] = to_host;
   cases["to_another"] = to_another;
+  cases["reset_last"] = reset_last;
   // Which need the layer off.
   cases["asked_without"] = asked_without;
   return run(argc, argv, cases, nothing_first);

@@ -87,6 +87,7 @@ class CudaDriver final : public gpu::Driver {
   Call<void**> get_current_;
   Call<ContextHandle> set_current_;
   Call<int*> exchange_capture_mode_;
+  Call<ContextHandle, unsigned long long*> get_id_;  // null: the driver is older than CUDA 12
   Call<void*, int, const void*> get_pointer_attribute_;
   Call<int*, DeviceNumber, DeviceNumber> can_access_peer_;
   AllocatorCalls allocator_calls_;
@@ -99,15 +100,25 @@ class PrimaryContext final : public gpu::Context {
   PrimaryContext(const CudaDriver& driver, int index, DeviceNumber number)
       : Context(driver, index, number, driver.set_current_.name), driver_(driver) {
     check(driver_.retain_(&handle_, number), driver_.retain_.name);
+    id_ = id();
   }
 
   void* handle() const override { return handle_; }
+  // The handle stays the same; the number does not.
+  bool was_reset() const override { return id() != id_; }
 
  private:
   int make_current() const noexcept override { return driver_.set_current_(handle_); }
+  // 0: it was reset and not taken again, or the driver does not number contexts.
+  unsigned long long id() const {
+    unsigned long long number = 0;
+    const auto& get = driver_.get_id_;
+    return get.function != nullptr && get(handle_, &number) == kSuccess ? number : 0;
+  }
 
   const CudaDriver& driver_;
   ContextHandle handle_ = nullptr;
+  unsigned long long id_ = 0;
 };
 
 // Names with _v2 replaced, under the same name in the manual, an older function of another
@@ -128,6 +139,7 @@ CudaDriver::CudaDriver() {
   need(library, retain_, "cuDevicePrimaryCtxRetain");
   need(library, get_current_, "cuCtxGetCurrent");
   need(library, set_current_, "cuCtxSetCurrent");
+  library.find(get_id_.function, "cuCtxGetId");
   need(library, exchange_capture_mode_, "cuThreadExchangeStreamCaptureMode");
 
   need(library, count_devices, "cuDeviceGetCount");

@@ -81,6 +81,8 @@ class Context {
   const char* stream_type() const { return driver_.stream_type; }
   // The driver's own of it, if it has one.
   virtual void* handle() const { return nullptr; }
+  // As Accelerator::was_reset().
+  virtual bool was_reset() const { return false; }
 
   // One of Attributes.
   int attribute(int which) const {

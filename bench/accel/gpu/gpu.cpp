@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "accel/abandoned.hpp"
 #include "accel/background.hpp"
 #include "accel/gpu/context.hpp"
 #include "accel/gpu/kept_code.hpp"
@@ -491,6 +492,7 @@ class GpuDevice final : public Device {
 
   void use_in_this_thread() override { context_.use(); }
   void* own_context() override { return context_.handle(); }
+  bool was_reset() const { return context_.was_reset(); }
 
   // Not a copy that waits, as cuMemcpy: that may return while bytes are still on their way. Nothing
   // may fail between the two calls, as the caller frees host memory when this throws.
@@ -622,6 +624,12 @@ class GpuAccelerator final : public Accelerator {
       throw BackendUnavailable("no device can be used; GPU 0: " + infos_.front().unusable);
     opened_.resize(infos_.size());
   }
+  ~GpuAccelerator() override {
+    for (auto& device : opened_)
+      if (device && device->was_reset()) abandon(device);
+  }
+  GpuAccelerator(const GpuAccelerator&) = delete;
+  GpuAccelerator& operator=(const GpuAccelerator&) = delete;
 
   std::string version() const override { return driver_->version(); }
   const std::vector<DeviceInfo>& devices() const override { return infos_; }
@@ -638,6 +646,14 @@ class GpuAccelerator final : public Accelerator {
       opened_[index] = std::make_unique<GpuDevice>(*driver_, info, numbers_[index]);
     }
     return *opened_[index];
+  }
+  bool was_reset(int index) override {
+    const auto& opened = opened_.at(static_cast<std::size_t>(index));
+    return opened && opened->was_reset();
+  }
+  void take_again(int index) override {
+    abandon(opened_.at(static_cast<std::size_t>(index)));
+    device(index);
   }
 
   std::optional<Located> locate(const void* address) override { return driver_->locate(address); }

@@ -42,6 +42,7 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -81,6 +82,7 @@ enum Error {
   kNotReady = 600,
   kIllegalAddress = 700,
   kOutOfResources = 701,
+  kContextDestroyed = 709,
   kHostMemoryRegistered = 712,
   kCaptureUnsupported = 900,
   kCaptureInvalidated = 901,
@@ -108,6 +110,7 @@ const Text kTexts[] = {
     {600, "CUDA_ERROR_NOT_READY", "device not ready"},
     {700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
     {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"},
+    {709, "CUDA_ERROR_CONTEXT_IS_DESTROYED", "context is destroyed"},
     {712, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED", "part or all is already mapped"},
     {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
      "operation not permitted when stream is capturing"},
@@ -154,6 +157,7 @@ struct Device {
   int number;
   int retained = 0;
   std::size_t used = 0;
+  std::uint64_t id = 0;  // of the context; 0: it was reset, and not taken again
 };
 
 // A point in a stream.
@@ -163,6 +167,7 @@ struct Point {
 };
 
 struct Event {
+  Device* device;
   std::shared_ptr<Point> last = nullptr;  // where it was recorded
 };
 
@@ -269,6 +274,7 @@ struct State {
   std::map<char*, Allocation> allocations;  // by the address handed out
   std::set<Stream*> streams;
   std::set<Event*> events;
+  std::set<const void*> lost;  // streams, events and modules, by a reset
   std::set<Module*> modules;
   std::set<Device*> contexts;              // that were created
   std::map<Address, std::size_t> created;  // memory that may be mapped
@@ -424,6 +430,7 @@ std::uint64_t now_ns() {
   BEGIN_CALL();                                                               \
   do {                                                                        \
     if (current == nullptr || current->retained == 0) return kInvalidContext; \
+    if (current->id == 0) return kContextDestroyed;                           \
   } while (false)
 
 // Of what waits, or takes or frees something.
@@ -435,6 +442,21 @@ std::uint64_t now_ns() {
       return kCaptureUnsupported;                                  \
     }                                                              \
   } while (false)
+
+// The real one crashes with a stream of before a reset.
+void must_not_be_lost(const void* handle) {
+  if (state().lost.count(handle) == 0) return;
+  std::fprintf(stderr, "fake CUDA: a stream or an event of before a reset is used\n");
+  std::abort();
+}
+bool is_there(Stream* stream) {
+  must_not_be_lost(stream);
+  return state().streams.count(stream) != 0;
+}
+bool is_there(Event* event) {
+  must_not_be_lost(event);
+  return state().events.count(event) != 0;
+}
 
 // The allocation in which [address, address + bytes) begins.
 Allocation* find(Address address) {
@@ -707,6 +729,7 @@ EXPORT int cuDeviceGetAttribute(int* value, int which, int device) {
 EXPORT int cuDevicePrimaryCtxRetain(void** context, int device) {
   BEGIN_CALL();
   ++state().device[device].retained;
+  if (state().device[device].id == 0) state().device[device].id = ++state().serial;
   *context = &state().device[device];
   return kGood;
 }
@@ -717,6 +740,39 @@ EXPORT int cuDevicePrimaryCtxRelease_v2(int device) {
   if (released.retained == 0) return kInvalidContext;
   --released.retained;
   return kGood;
+}
+
+template <class Handles>
+void lose(Handles& handles, const Device* gone) {
+  for (auto each = handles.begin(); each != handles.end();) {
+    const bool is_lost = (*each)->device == gone;
+    if (is_lost) state().lost.insert(*each);
+    each = is_lost ? handles.erase(each) : std::next(each);
+  }
+}
+
+// Takes everything on the device, whoever has made it. Who has retained it has done so still. (CUDA
+// Driver API, "Primary Context Management"; the numbers of contexts as seen with driver 580.)
+EXPORT int cuDevicePrimaryCtxReset_v2(int device) {
+  BEGIN_CALL();
+  Device* const gone = &state().device[device];
+  for (Stream* stream : state().streams) stream->finish();
+  for (auto each = state().allocations.begin(); each != state().allocations.end();) {
+    const Allocation& allocation = (each++)->second;
+    if ((allocation.opener != nullptr ? allocation.opener : allocation.device) == gone)
+      release(reinterpret_cast<Address>(allocation.seen), {allocation.kind});
+  }
+  lose(state().streams, gone);
+  lose(state().events, gone);
+  lose(state().modules, gone);
+  gone->id = 0;
+  return kGood;
+}
+
+EXPORT int cuCtxGetId(const Device* context, std::uint64_t* id) {
+  BEGIN_CALL();
+  *id = context->id;
+  return context->id != 0 ? kGood : kContextDestroyed;
 }
 
 // In place of the top of the thread's stack of contexts; none takes the top away. (CUDA Driver API,
@@ -747,7 +803,7 @@ EXPORT int cuCtxCreate_v2(void** context, unsigned flags, int device) {
   BEGIN_CALL();
   if (flags != 0 || device < 0 || device >= state().devices) return kInvalidValue;
   if (current != nullptr) below.push_back(current);
-  current = new Device{device, 1};
+  current = new Device{device, 1, 0, ++state().serial};
   state().contexts.insert(current);
   *context = current;
   return kGood;
@@ -1009,7 +1065,7 @@ EXPORT int cuMemcpyAsync(Address to, Address from, std::size_t bytes, Stream* st
     Stream* stream;
   } parameters{to, from, bytes, stream};
   this_call.parameters = &parameters;
-  if (state().streams.count(stream) == 0) return kInvalidHandle;
+  if (!is_there(stream)) return kInvalidHandle;
   char* const target = storage(to, bytes);
   const char* const source = storage(from, bytes);
   if (bytes == 0) return kGood;
@@ -1031,7 +1087,7 @@ EXPORT int cuMemcpyAsync(Address to, Address from, std::size_t bytes, Stream* st
 
 EXPORT int cuLaunchHostFunc(Stream* stream, void (*function)(void*), void* data) {
   BEGIN_CONTEXT_CALL();
-  if (state().streams.count(stream) == 0) return kInvalidHandle;
+  if (!is_there(stream)) return kInvalidHandle;
   stream->give({[=] { function(data); }});
   return kGood;
 }
@@ -1054,7 +1110,7 @@ EXPORT int cuStreamCreateWithPriority(Stream** stream, unsigned, int priority) {
 // Work that the stream is given from now on would become a graph: nobody needs it here.
 EXPORT int cuStreamBeginCapture_v2(Stream* stream, int mode) {
   BEGIN_CONTEXT_CALL();
-  if (state().streams.count(stream) == 0) return kInvalidHandle;
+  if (!is_there(stream)) return kInvalidHandle;
   if (mode != kGlobal || state().captured != nullptr) return kInvalidValue;
   state().captured = stream;
   state().broken = false;
@@ -1077,14 +1133,15 @@ EXPORT int cuThreadExchangeStreamCaptureMode(int* mode) {
 
 EXPORT int cuStreamGetPriority(Stream* stream, int* priority) {
   BEGIN_CONTEXT_CALL();
-  if (state().streams.count(stream) == 0) return kInvalidHandle;
+  if (!is_there(stream)) return kInvalidHandle;
   *priority = stream->priority;
   return kGood;
 }
 
 EXPORT int cuStreamDestroy_v2(Stream* stream) {
   BEGIN_UNSAFE_CALL();
-  if (state().streams.erase(stream) == 0) return kInvalidHandle;
+  if (!is_there(stream)) return kInvalidHandle;
+  state().streams.erase(stream);
   stream->finish();
   delete stream;
   return kGood;
@@ -1096,35 +1153,36 @@ EXPORT int cuStreamSynchronize(Stream* stream) {
     BEGIN_CONTEXT_CALL();
     return kGood;
   }
-  if (state().streams.count(stream) != 0) stream->finish();
+  if (is_there(stream)) stream->finish();
   BEGIN_UNSAFE_CALL();
-  return state().streams.count(stream) != 0 ? kGood : kInvalidHandle;
+  return is_there(stream) ? kGood : kInvalidHandle;
 }
 
 // A step is made at each question, so that polling comes to an end.
 EXPORT int cuStreamQuery(Stream* stream) {
   BEGIN_UNSAFE_CALL();
-  if (state().streams.count(stream) == 0) return kInvalidHandle;
+  if (!is_there(stream)) return kInvalidHandle;
   return stream->poll() ? kNotReady : kGood;
 }
 
 EXPORT int cuEventCreate(Event** event, unsigned) {
   BEGIN_UNSAFE_CALL();
-  *event = new Event;
+  *event = new Event{current};
   state().events.insert(*event);
   return kGood;
 }
 
 EXPORT int cuEventDestroy_v2(Event* event) {
   BEGIN_UNSAFE_CALL();
-  if (state().events.erase(event) == 0) return kInvalidHandle;
+  if (!is_there(event)) return kInvalidHandle;
+  state().events.erase(event);
   delete event;
   return kGood;
 }
 
 EXPORT int cuEventRecord(Event* event, Stream* stream) {
   BEGIN_CONTEXT_CALL();
-  if (state().streams.count(stream) == 0 || state().events.count(event) == 0) return kInvalidHandle;
+  if (!is_there(stream) || !is_there(event)) return kInvalidHandle;
   const auto point = std::make_shared<Point>(Point{stream});
   event->last = point;
   stream->give({[point] {
@@ -1137,7 +1195,7 @@ EXPORT int cuEventRecord(Event* event, Stream* stream) {
 // The stream goes on when the other has reached the point where the event is now.
 EXPORT int cuStreamWaitEvent(Stream* stream, Event* event, unsigned flags) {
   BEGIN_CONTEXT_CALL();
-  if (state().streams.count(stream) == 0 || state().events.count(event) == 0) return kInvalidHandle;
+  if (!is_there(stream) || !is_there(event)) return kInvalidHandle;
   if (flags != 0) return kInvalidValue;
   const auto point = event->last;
   if (!point || state().heedless) return kGood;
@@ -1152,7 +1210,7 @@ EXPORT int cuStreamWaitEvent(Stream* stream, Event* event, unsigned flags) {
 // A step of the event's stream is made at each question, so that polling comes to an end.
 EXPORT int cuEventQuery(Event* event) {
   BEGIN_UNSAFE_CALL();
-  if (state().events.count(event) == 0) return kInvalidHandle;
+  if (!is_there(event)) return kInvalidHandle;
   if (!event->last || event->last->reached) return kGood;
   event->last->stream->poll();
   return kNotReady;
@@ -1277,7 +1335,7 @@ void run_beside(Stream* stream, std::function<void()> work) {
 // For a library that stands for one with kernels of its own (fake_nccl.cpp).
 EXPORT int fake_cuda_launch(Stream* stream, void (*function)(void*), void* data) {
   BEGIN_CONTEXT_CALL();
-  if (state().streams.count(stream) == 0) return kInvalidHandle;
+  if (!is_there(stream)) return kInvalidHandle;
   run_beside(stream, [=] { function(data); });
   return kGood;
 }
@@ -1290,8 +1348,7 @@ EXPORT int cuLaunchKernel(const Kernel* kernel, unsigned blocks, unsigned blocks
   bool known = false;
   for (const Module* module : state().modules)
     known = known || (module->device == current && module->kernels.count(kernel) != 0);
-  if (!known || state().streams.count(stream) == 0 || stream->device != current)
-    return kInvalidHandle;
+  if (!known || !is_there(stream) || stream->device != current) return kInvalidHandle;
   if (blocks == 0 || threads == 0 || blocks_y != 1 || blocks_z != 1 || threads_y != 1 ||
       threads_z != 1 || extra != nullptr)
     return kInvalidValue;

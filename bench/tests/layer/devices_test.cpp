@@ -102,6 +102,43 @@ Devices::Short short_copies(const std::string& nvrtc, bool alone, int count) {
   return devices.short_copies();
 }
 
+TEST_CASE("devices of the layer: after a reset of a device nothing of before is used") {
+  const FakeCuda fake;
+  Devices devices;
+  std::string why;
+  REQUIRE(devices.load(why));
+  int abandoned = -1;
+  devices.when_reset([&](int device) { abandoned = device; });
+  const auto reset = [](int device) {
+    void* const driver = dlopen(FAKE_CUDA, RTLD_NOW | RTLD_LOCAL);
+    return reinterpret_cast<int (*)(int)>(dlsym(driver, "cuDevicePrimaryCtxReset_v2"))(device);
+  };
+  const auto use = [&] {
+    const auto cuda = FakeCuda::load();  // of the application
+    SlotBuffer buffer(cuda->device(1).memory(BufferKind::kDevice), 1000, 1);
+    const Located place = devices.locate(buffer.slot(0));
+    std::array<char, 1000> out{}, in{};
+    out.fill('x');
+    devices.up(place, buffer.slot(0),
+               std::vector<Piece>{{buffer.slot(0), out.data(), 500},
+                                  {buffer.slot(0) + 500, out.data(), 500}});
+    devices.land(devices.depart(place, buffer.slot(0), buffer.slot(0), 100));
+    const Scratch scratch = devices.scratch(1, 1000);
+    devices.across(place, {{scratch.data(), buffer.slot(0), 1000}});
+    devices.down(place, in.data(), scratch.data(), 1000);
+    CHECK(in == out);
+  };
+  use();
+  CHECK(abandoned == -1);
+  for (int i = 0; i < 2; ++i) {
+    REQUIRE(reset(1) == 0);
+    use();
+    CHECK(std::exchange(abandoned, -1) == 1);
+  }
+  REQUIRE(reset(1) == 0);
+  devices.close_all();
+}
+
 TEST_CASE("devices of the layer: many short copies are a kernel's") {
   const Devices::Short many = short_copies(FAKE_NVRTC, true, 20'000);
   CHECK(many.all == 40'000);
