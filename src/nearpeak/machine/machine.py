@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a machine is made of, and its data paths. Sizes in bytes, rates in GB/s = 1e9 bytes/s."""
+"""The parts of a machine. Sizes in bytes, rates in GB/s = 1e9 bytes/s."""
 
 from collections.abc import Collection
 
@@ -70,12 +70,12 @@ class Gpu(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def number(self) -> str:
-        """As an end of a path between hosts names it: their uuids differ."""
+        """Its name in an end of a path between hosts, whose uuids differ."""
         return str(self.index if self.ordinal is None else self.ordinal)
 
 
 class GpuLink(msgspec.Struct, kw_only=True, frozen=True):
-    """What joins two GPUs: the nearest way between them."""
+    """The nearest link between two GPUs."""
 
     one: int  # Gpu.index, the smaller one first
     other: int
@@ -140,8 +140,10 @@ class Machine(msgspec.Struct, kw_only=True, frozen=True):
         return [core for core in self.cores if core.numa_node is None]
 
     def gpu_receives_gbs(self, uuids: Collection[str]) -> float | None:
-        """What one of these GPUs can receive at most from all others together, by theory, where
-        switches join them; None: they are joined otherwise, or it is not known."""
+        """The theoretical rate at which one of these GPUs receives from all others together.
+
+        None where switches do not join them, or it is not known.
+        """
         indices = {gpu.index for gpu in self.gpus if gpu.uuid in uuids}
         links = [link for link in self.gpu_links if {link.one, link.other} <= indices]
         peers = len(uuids) - 1
