@@ -55,7 +55,7 @@ def _harmless(found: Tuned, confirmed: Tuned | Free) -> str:
 def _apart(found: Tuned) -> str:
     """` (CPUs 60.0 to 67.0 ns apart)`, where it was tuned."""
     own = found.distances.get(found.path)
-    return f" (CPUs {' and '.join(at.words for at in own)} apart)" if own else ""
+    return f" (CPUs {' and '.join(at.label for at in own)} apart)" if own else ""
 
 
 def of_distances(found: Tuned) -> str:
@@ -199,7 +199,7 @@ def _slower(row: Evidence) -> str:
     if not row.is_slower_by_distance:
         return _changed(row)
     there = ", ".join(
-        f"{number(at.times)}{interval(at.ci95)} times as fast where the CPUs are {at.words} apart"
+        f"{number(at.times)}{interval(at.ci95)} times as fast where the CPUs are {at.label} apart"
         f" ({count(at.launches, 'launch')})"
         for at in row.slower_at
     )
