@@ -140,8 +140,8 @@ class Target:
     def identity(self) -> str:
         """The same for the same sources, parts and kind of processor."""
         kind = [self.program.encode(), platform.machine().encode()]
-        private = ALONE.get(self.program, ())
-        without = {folder for folders_of in ALONE.values() for folder in folders_of} - {*private}
+        private = WITHOUT_CORE.get(self.program, ())
+        without = {folder for names in WITHOUT_CORE.values() for folder in names} - {*private}
         return fingerprint(sources(), [*kind, *self.parts], {"tests", *without})
 
 
@@ -152,7 +152,7 @@ LAYER = "libnearpeak-layer.so"
 EXPLAIN = Target("libnearpeak-explain.so")  # one for all libraries
 QUERIES = Target("libnearpeak-queries.so")  # one for all libraries, too
 # Targets without CORE, and their folders of the sources, which no program with CORE has.
-ALONE = {
+WITHOUT_CORE = {
     TRACE: ("calls", "trace"),
     LAYER: ("calls", "layer"),
     EXPLAIN.program: ("explain",),
@@ -398,8 +398,8 @@ def _make(target: Target, kept: Path) -> None:
             if not _runs_here(shared / core.program):
                 _compile({core: shared, target: kept}, [])
                 return
-    alone = target.program in (CORE.program, *ALONE)
-    _compile({target: kept}, [] if alone else [f"-DNEARPEAK_CORE={_build(core)}"])
+    without_core = target.program in (CORE.program, *WITHOUT_CORE)
+    _compile({target: kept}, [] if without_core else [f"-DNEARPEAK_CORE={_build(core)}"])
 
 
 def _compile(folders_of: dict[Target, Path], core: list[str]) -> None:

@@ -32,7 +32,7 @@ def ours(value: str) -> Path | None:
     return next((file for file in _named(value) if file.name in LIBRARIES), None)
 
 
-def alone(env: Mapping[str, str]) -> dict[str, str]:
+def without_others(env: Mapping[str, str]) -> dict[str, str]:
     """Drops from settings the libraries that the shell preloads in addition to Nearpeak's."""
     file = ours(env.get(VARIABLE, ""))
     return {**env, VARIABLE: str(file)} if file else dict(env)

@@ -167,11 +167,11 @@ def _faults(library: Library, module: Module, has: Collection[str]) -> Iterator[
 
     None if all libraries that it lacks come with hardware, of which this machine `has` nothing.
     """
-    alone = [name for name in module.missing if _brought_by(name) is None]
-    missing = alone or [name for name in module.missing if _brought_by(name) in has]
+    ordinary = [name for name in module.missing if _brought_by(name) is None]
+    missing = ordinary or [name for name in module.missing if _brought_by(name) in has]
     if module.missing and not missing:
         return
-    driver = bool(missing) and not alone
+    driver = bool(missing) and not ordinary
     error = module.error.replace(f"{Path(module.file).parent}/", "")
     reason = _missing(missing, "found").replace(", which", "") if missing else error
     yield Fault(

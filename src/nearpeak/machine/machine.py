@@ -45,14 +45,14 @@ class Nic(msgspec.Struct, kw_only=True, frozen=True):
     numa_node: int | None
     rate_gbs: float | None  # GB/s, from the link's own word; null where it says none
     addresses: list[str]
-    # Its RDMA device and port as verbs name them, "mlx5_0:1"; null: it has none, or nobody knows.
+    # Its RDMA device and port as verbs name them, "mlx5_0:1"; null: it has none, or not known.
     verbs: str | None = None
-    pci: str | None = None  # "0000:4d:00.0"; null: it is no PCI device, or nobody knows
+    pci: str | None = None  # "0000:4d:00.0"; null: it is no PCI device, or not known
     upstream: list[str] = []  # the PCI bridges above it, from the root port down; none: not known
 
 
 class Gpu(msgspec.Struct, kw_only=True, frozen=True):
-    """One GPU that this process may use, as its vendor's library or the kernel tells it."""
+    """One GPU that this process may use, as its vendor's library or the kernel describes it."""
 
     index: int  # as the vendor's tools number it
     vendor: str  # "nvidia" or "amd"
@@ -89,7 +89,7 @@ class GpuLink(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Provenance(msgspec.Struct, kw_only=True, frozen=True):
-    """Versions and settings that change on the same hardware; null: nobody tells."""
+    """Versions and settings that change on the same hardware; null: not known."""
 
     product: str | None = None  # vendor and model of the host, as its firmware says (DMI)
     bios: str | None = None  # vendor, version and date of its firmware
@@ -150,7 +150,7 @@ class Machine(msgspec.Struct, kw_only=True, frozen=True):
         rates = [link.gbs for link in links if link.kind == "nvlink" and link.gbs is not None]
         if not rates or len(rates) != peers * len(uuids) // 2:
             return None
-        # Machines that were recorded before do not say so: no GPU has so many lanes of its own.
+        # Older recordings lack `switched`: no GPU has enough lanes for such a total rate.
         switched = all(link.switched for link in links) or peers * min(rates) > NVLINKS_GBS
         return max(rates) if switched else None
 

@@ -680,7 +680,7 @@ def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> di
         slower: Sequence[Evidence] = (),
     ) -> Profile:
         given = base.changed({**taken.env, **dict.fromkeys(taken.unset, UNSET)})
-        env = preload.alone(given.env)
+        env = preload.without_others(given.env)
         on = needs_gpu(buffers) or prepared.single.path.gpu_support
         anyway = needed(library, gpu=on)
         if unknown := _unknown(prepared, env):

@@ -63,7 +63,7 @@ def library_present() -> bool:
 def ask(nvml: ModuleType, environment: Mapping[str, str]) -> dict[str, str]:
     """Path -> text of every fact of this machine's GPUs, from `nvml`, the module pynvml.
 
-    `nvidia/error` alone where the driver does not answer. `environment` may hide GPUs.
+    Only `nvidia/error` where the driver does not answer. `environment` may hide GPUs.
     """
     try:
         nvml.nvmlInit()

@@ -26,12 +26,12 @@ GENERATIONS = dict(enumerate(LANE_GBS, start=1))  # PCIe generation -> GT/s
 
 
 def pci_node(tree: Tree, address: str, numa_nodes: list[NumaNode]) -> int | None:
-    """The NUMA node of a PCI device such as `0000:17:00.0`; None where nobody knows."""
+    """The NUMA node of a PCI device such as `0000:17:00.0`; None where it is not known."""
     return listed_node(tree.integer(f"{DEVICES}/{address}/numa_node"), numa_nodes)
 
 
 def listed_node(node: int | None, numa_nodes: list[NumaNode]) -> int | None:
-    """The NUMA node that a device's file names; None where nobody knows.
+    """The NUMA node that a device's file names; None where it is not known.
 
     Firmware, of virtual machines above all, often says -1: where one node has all CPUs, it is that.
     A node that the kernel does not list is offline, and as good as unknown.
