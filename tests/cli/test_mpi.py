@@ -113,7 +113,7 @@ def nccl(monkeypatch: pytest.MonkeyPatch) -> Library:
 def test_settings_marks_what_the_installation_lacks(
     nccl: Library, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    known = tunables.known(nccl)
+    known = tunables.library_tunables(nccl)
     mpi.list_settings("nccl")
     shown = capsys.readouterr().out
     buffers = next(line for line in shown.splitlines() if "NCCL_BUFFSIZE" in line)
@@ -142,7 +142,7 @@ def test_settings_as_json(nccl: Library, capsys: pytest.CaptureFixture[str]) -> 
     whole = json.loads(capsys.readouterr().out)
     assert (whole["schema"], whole["library"], whole["version"]) == (1, "nccl", "2.9.1")
     by_name = {setting["name"]: setting for setting in whole["settings"]}
-    assert len(by_name) == len(tunables.known(nccl))
+    assert len(by_name) == len(tunables.library_tunables(nccl))
     assert by_name["NCCL_ALGO"]["installed"] is True
     assert by_name["NCCL_ALGO"]["for"] == ["allreduce"]
     assert by_name["NCCL_BUFFSIZE"]["default"] == "1048576"

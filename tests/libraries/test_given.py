@@ -78,7 +78,7 @@ def jobs() -> Iterator[None]:
                 patch.setenv(variables[manager], "7")
                 found = allocation.Allocation("7", ("a", "b"), "a", manager)
                 patch.setattr(allocation, "current", lambda found=found: found)
-            patch.setattr(flux, "_told", lambda _: "a b")
+            patch.setattr(flux, "_output", lambda _: "a b")
             patch.setattr(os, "geteuid", lambda: 0)
             yield
 
@@ -184,7 +184,7 @@ def proofs() -> list[Any]:
 
 
 @pytest.mark.parametrize(("name", "why"), proofs())
-def test_each_has_a_proof_that_shows_its_class(name: str, why: given.Why) -> None:
+def test_each_has_a_proof_that_shows_its_class(name: str, why: given.Justification) -> None:
     assert why.reason
     assert not why.reason.endswith(".")
     assert bool(why.proof) == (why.kind != "unproven")
@@ -221,7 +221,7 @@ def test_a_search_leaves_alone_what_is_needed_and_what_a_module_sets(
     own = {"NEEDED": "1", "HARMLESS": "2", "UNPROVEN": "4"}
     library = made_library("a", entry="a", env={**own, "OTHER": "3"})
     classes = {"NEEDED": "needed", "HARMLESS": "harmless", "UNPROVEN": "unproven"}
-    why = {name: given.Why(kind=kind, reason="x") for name, kind in classes.items()}
+    why = {name: given.Justification(kind=kind, reason="x") for name, kind in classes.items()}
     monkeypatch.setattr(given, "reasons", lambda: {"library a": {"always": why}})
     assert given.fixed(library) == {"NEEDED": "1", "OTHER": "3"}
 

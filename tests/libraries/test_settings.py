@@ -17,7 +17,7 @@ from nearpeak.libraries.library import UNSET, Settings
 def test_every_settings_says_what_it_changes() -> None:
     assert set(settings._families()) <= set(all_families())
     for family in all_families():
-        known = settings.known(family)
+        known = settings.family_settings(family)
         assert known.pop("default") == Settings()
         for name, each in known.items():
             assert each.name == name
@@ -38,7 +38,7 @@ def test_settings_that_leave_out_what_is_needed_are_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made = Settings(name="bad", unset=["LD_LIBRARY_PATH"])
-    monkeypatch.setattr(settings, "known", lambda _: {"bad": made})
+    monkeypatch.setattr(settings, "family_settings", lambda _: {"bad": made})
     with pytest.raises(UserError, match="settings 'bad' cannot leave out LD_LIBRARY_PATH: "):
         settings.find(made_library(), "bad")
 

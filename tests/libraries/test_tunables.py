@@ -187,7 +187,7 @@ def test_what_is_set_to_a_file_is_told() -> None:
 
 def test_known_are_those_of_the_familys_components() -> None:
     def of(family: str) -> set[str]:
-        return {tunable.component for tunable in tunables.known(library(family=family))}
+        return {tunable.component for tunable in tunables.library_tunables(library(family=family))}
 
     assert of("openmpi") == {"openmpi", "ucx"}
     assert of("mpich") == {"mpich", "ucx"}

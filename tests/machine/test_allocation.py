@@ -32,7 +32,7 @@ JOBS = Path(__file__).with_name("jobs")
 @pytest.fixture
 def slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Slurm:
     """Makes this process one of a job of so many nodes, whose commands say what is given."""
-    allocation._asked.cache_clear()
+    allocation._allocation.cache_clear()
     monkeypatch.delenv("SLURMD_NODENAME", raising=False)
 
     def make(*nodes: str, described: str = "", left: str = "", job: str = "") -> None:
@@ -97,7 +97,7 @@ def test_outside_of_a_job_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.fixture
 def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Puts stand-ins for commands on PATH, each with what it prints, by its arguments."""
-    allocation._asked.cache_clear()
+    allocation._allocation.cache_clear()
     allocation._flux_id.cache_clear()
     for name in ("SLURM_JOB_ID", "FLUX_URI", "FLUX_JOB_ID", "PBS_JOBID", "PBS_NODEFILE"):
         monkeypatch.delenv(name, raising=False)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from nearpeak.machine.discover import discover
 from nearpeak.machine.machine import SCHEMA, Provenance
-from nearpeak.machine.provenance import told
+from nearpeak.machine.provenance import labelled_facts
 from nearpeak.machine.recording import record
 from nearpeak.machine.sysfs import from_sysfs
 
@@ -43,7 +43,7 @@ def test_what_the_kernel_and_drivers_tell(
         amdgpu_driver="6.12",
         adapter_firmware={"mlx5_0": "28.39.1002"},
     )
-    assert list(told(machine.provenance))[-1] == ("Firmware of mlx5_0", "28.39.1002")
+    assert list(labelled_facts(machine.provenance))[-1] == ("Firmware of mlx5_0", "28.39.1002")
     copy = tmp_path / "copy.txt"
     copy.write_text(record(from_sysfs(root), root), encoding="utf-8")
     assert discover(copy).provenance == machine.provenance
@@ -62,4 +62,4 @@ def test_what_nobody_tells_is_left_out(tmp_path: Path, recorded: Callable[[str],
     )
     provenance = discover(bare).provenance
     assert provenance == Provenance()
-    assert list(told(provenance)) == []
+    assert list(labelled_facts(provenance)) == []

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nearpeak.machine.gpus.watch import GpuState
-from nearpeak.machine.states import MOST_CPUS, CpuState, State, StateReader, held_down
+from nearpeak.machine.states import MOST_CPUS, CpuState, State, StateReader, slowdown_reasons
 
 CPUS = "sys/devices/system/cpu"
 
@@ -117,4 +117,4 @@ def _of(cpus: list[CpuState] | None = None, gpu: GpuState | None = None) -> Stat
     ],
 )
 def test_what_held_a_launch_down(before: State, after: State, words: list[str]) -> None:
-    assert held_down(before, after, 2.0) == words
+    assert slowdown_reasons(before, after, 2.0) == words

@@ -24,7 +24,7 @@ from nearpeak.libraries.build import build_mpi
 from nearpeak.libraries.launch import SEARCH_PATHS, join_paths, needed
 from nearpeak.libraries.library import Library
 from nearpeak.libraries.rules import Range, Table, rules_text
-from nearpeak.libraries.tunables import Offered, Threshold, Tunable, installed, known
+from nearpeak.libraries.tunables import Offered, Threshold, Tunable, installed, library_tunables
 from nearpeak.study.prepare import prepare
 from nearpeak.tune import calibrate, confirm, launches, run, search, thresholds, trials
 from nearpeak.tune.candidates import together
@@ -263,7 +263,7 @@ def test_open_mpi_takes_the_rules_of_its_file(
     ]
     source = tmp_path / "tried.conf"
     source.write_text(rules_text(tables, "by 1 test"))
-    (tunable,) = (each for each in known(measured_library) if each.file)
+    (tunable,) = (each for each in library_tunables(measured_library) if each.file)
     env = tunable.env(str(source))
     module = module_of(measured_library, tmp_path / "tuned", env, {tunable.name: tunable.file})
     source.unlink()  # what the module file names lies beside it

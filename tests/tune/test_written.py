@@ -183,7 +183,7 @@ def test_a_library_that_is_preloaded_lies_beside_the_others(
     built = tmp_path / "build" / "libnearpeak-queries.so"
     built.parent.mkdir()
     built.write_bytes(b"\x7fELF\xff")
-    env = preload.alone({"LD_PRELOAD": f"{built}:/x/libdarshan.so"})
+    env = preload.without_others({"LD_PRELOAD": f"{built}:/x/libdarshan.so"})
     assert env == {"LD_PRELOAD": str(built)}
     profile = made_profile(env=env, files=preload.files(env))
     folder = tmp_path / "tuned"

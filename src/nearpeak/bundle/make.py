@@ -103,7 +103,7 @@ def _check_whole(library: Library) -> None:
     broken = [fault for fault in faults(library) if not fault.driver]
     if broken:
         more = f"; and {count(len(broken) - 1, 'module')} more" if broken[1:] else ""
-        raise UserError(f"cannot bundle {library.name}: {broken[0].words}{more}")
+        raise UserError(f"cannot bundle {library.name}: {broken[0].text}{more}")
 
 
 def closure(names: Sequence[str]) -> list[catalogue.Entry]:

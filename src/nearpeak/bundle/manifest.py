@@ -103,8 +103,8 @@ def problems(folder: Path) -> list[str]:
     if manifest.machine != platform.machine():
         found.append(f"the bundle is for {manifest.machine}, this machine is {platform.machine()}")
     needed = tuple(int(part) for part in manifest.glibc.split("."))
-    if glibc.here() < needed:
-        found.append(f"it needs glibc {manifest.glibc}, here is {glibc.text(glibc.here())}")
+    if glibc.installed() < needed:
+        found.append(f"it needs glibc {manifest.glibc}, here is {glibc.text(glibc.installed())}")
     if not python_for(manifest.python):
         found.append(f"it needs Python {manifest.python}: set NEARPEAK_PYTHON to one")
     return found

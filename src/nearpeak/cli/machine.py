@@ -123,7 +123,7 @@ def _draw(here: Machine, file: Path) -> None:
 
 def _show(here: Machine, paths: list[DataPath], missing: list[NoPath]) -> None:
     from nearpeak.console import PlainConsole
-    from nearpeak.machine.provenance import told
+    from nearpeak.machine.provenance import labelled_facts
     from nearpeak.numbers import count
 
     console = PlainConsole()
@@ -140,7 +140,7 @@ def _show(here: Machine, paths: list[DataPath], missing: list[NoPath]) -> None:
         + f", {count(len(here.allowed_cpus), 'CPU')} usable here"
     )
     console.print(_caches(here))
-    for name, value in told(here.provenance):
+    for name, value in labelled_facts(here.provenance):
         console.print(f"{name}: {value}")
     _print_table(console, _nodes(here))
     _print_table(console, _nics(here))

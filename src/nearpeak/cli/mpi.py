@@ -153,7 +153,7 @@ def show(
     table = Table.grid(padding=(0, 2))
     for _ in range(3):
         table.add_column(no_wrap=True)
-    for named in settings.known(library.family).values():
+    for named in settings.family_settings(library.family).values():
         what = [*(f"{key}={value}" for key, value in named.env.items()), *named.flags]
         what += [f"without {variable}" for variable in named.unset]
         table.add_row(named.name, named.summary or "the library as it is", " ".join(what))
@@ -270,7 +270,7 @@ def _print_table(found: Discovery, beside: list[Library]) -> None:
     from nearpeak.libraries import catalogue
     from nearpeak.libraries.families import natives
     from nearpeak.libraries.launch import launcher_of
-    from nearpeak.libraries.settings import known
+    from nearpeak.libraries.settings import family_settings
 
     console = PlainConsole()
     if not found.libraries:
@@ -286,7 +286,7 @@ def _print_table(found: Discovery, beside: list[Library]) -> None:
     example = ""
     for library, launcher, where in rows:
         what = (library.name, library.family, library.version, library.abi)
-        settings = [name for name in known(library.family) if name != "default"]
+        settings = [name for name in family_settings(library.family) if name != "default"]
         if settings and not example:
             example = f"{library.name}@{settings[0]}"
         table.add_row(*what, launcher, library.origin, " ".join(settings), where)
@@ -351,11 +351,11 @@ def _describe(library: Library) -> dict[str, object]:
     import msgspec
 
     from nearpeak.libraries.launch import launcher_of
-    from nearpeak.libraries.settings import known
+    from nearpeak.libraries.settings import family_settings
 
     fields = msgspec.structs.asdict(library)
     paths = {key: str(fields[key]) for key in ("prefix", "launcher", "libmpi")}
     network = library.network_only and msgspec.to_builtins(library.network_only)
-    settings = msgspec.to_builtins(list(known(library.family).values()))
+    settings = msgspec.to_builtins(list(family_settings(library.family).values()))
     more = {"network_only": network, "launcher_kind": launcher_of(library), "settings": settings}
     return {**fields, **paths, **more}

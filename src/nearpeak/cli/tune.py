@@ -280,7 +280,7 @@ def _confirm(
     `seconds`: its budget; `added`: to one that has begun."""
     from nearpeak.cli.study import measure
     from nearpeak.findings.build import build_results
-    from nearpeak.libraries.tunables import known
+    from nearpeak.libraries.tunables import library_tunables
     from nearpeak.report.page import write_report
     from nearpeak.tune import confirm, run, thresholds
 
@@ -297,7 +297,7 @@ def _confirm(
         prepared.usual,
         seconds,
         [
-            *thresholds.moved(known(single.library), outcome.taken),
+            *thresholds.moved(library_tunables(single.library), outcome.taken),
             *run.borders(prepared, journal, outcome.taken),
         ],
         prepared.kinds,

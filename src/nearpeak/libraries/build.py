@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the measuring programs on first use, and keeps them in the cache by fingerprint.
 
-A program's fingerprint is of what it is made from and for (sources, mpi.h, kind of processor), and
-not of the compiler that is found: what was built on a login node, or came in a bundle, is used on a
-node that has another compiler or none. What the programs share (CORE) is compiled once, and kept
-for one compiler.
+A program's fingerprint covers its sources, mpi.h and the kind of processor, and not the compiler. A
+node with another compiler, or none, can use programs that were built on a login node or came in a
+bundle. The code that programs share (CORE) is compiled once, and kept for one compiler.
 """
 
 import contextlib
@@ -34,12 +33,12 @@ from nearpeak.owners import check_kept
 
 SHOWN_LINES = 40  # of the compiler's output, when it fails
 BUILT = "build"  # folder of the cache
-COMPILER = "compiler"  # file beside a program: what it was built with
+COMPILER = "compiler"  # file beside a program that names its compiler
 
 
 @dataclass(frozen=True)
 class Kit:
-    """What nearpeak-mpi is compiled and linked with."""
+    """The header and library that nearpeak-mpi is compiled and linked with."""
 
     header: Path  # mpi.h
     library: Path  # libmpi.so.N
@@ -48,8 +47,8 @@ class Kit:
 def build_mpi(library: Library) -> Path:
     """nearpeak-mpi for this library: one build for all that share mpi.h and SONAME.
 
-    nearpeak-native for what that stands in for. UserError when there is no compiler, it fails, or
-    the cache folder cannot be written.
+    nearpeak-native for libraries that it replaces. UserError when there is no compiler, it fails,
+    or the cache folder cannot be written.
     """
     if is_native(library):
         return build_native()
@@ -57,17 +56,17 @@ def build_mpi(library: Library) -> Path:
 
 
 def build_trace(library: Library) -> Path:
-    """What `nearpeak trace` preloads into programs of this library; errors as build_mpi."""
+    """Builds the library that `nearpeak trace` preloads into programs; errors as build_mpi."""
     return _program(_preloaded(kit_for(library), library.name, TRACE))
 
 
 def build_layer(library: Library) -> Path:
-    """What makes programs of this library move device buffers, preloaded; errors as build_mpi."""
+    """Builds the layer, which moves device buffers of programs; errors as build_mpi."""
     return _program(_preloaded(kit_for(library), library.name, LAYER))
 
 
 def build_explain() -> Path:
-    """What `nearpeak explain` preloads into any program; errors as build_mpi."""
+    """Builds the library that `nearpeak explain` preloads; errors as build_mpi."""
     return _program(EXPLAIN)
 
 
@@ -83,21 +82,20 @@ def build_native() -> Path:
 
 
 def needs_compilers_libraries(program: Path) -> bool:
-    """Whether a program runs only where the run-time library of its compiler is (libstdc++.so)."""
+    """True if a program needs the run-time library of its compiler (libstdc++.so)."""
     return b"libstdc++.so" in program.read_bytes()
 
 
 def copy_programs(libraries: list[Library], cache: Path, *, own_compiler: bool = False) -> None:
-    """Copies nearpeak-native, nearpeak-mpi and what is preloaded for these libraries into another
-    cache folder, where other machines find them: built for glibc.PORTABLE, or by this machine's
-    compiler.
+    """Copies the programs and preloaded libraries of these libraries into another cache folder.
 
-    UserError as build_mpi, where the compiler for the former cannot be had, and where a program of
-    the latter would need its libraries.
+    Other machines find them there. They are built for glibc.PORTABLE, or by this machine's
+    compiler. UserError as build_mpi, where the portable compiler cannot be installed, and where a
+    program of this machine's compiler would need that compiler's libraries.
     """
     kits = [(kit_for(library), library.name) for library in libraries]
     targets = [_mpi(kit, None, name) for kit, name in kits]
-    targets += [_preloaded(kit, name, what) for kit, name in kits for what in (TRACE, LAYER)]
+    targets += [_preloaded(kit, name, file) for kit, name in kits for file in (TRACE, LAYER)]
     for target in dict.fromkeys([NATIVE, EXPLAIN, QUERIES, *targets]):
         program = _program(target) if own_compiler else _build(replace(target, portable=True))
         if needs_compilers_libraries(program):
@@ -105,14 +103,14 @@ def copy_programs(libraries: list[Library], cache: Path, *, own_compiler: bool =
                 f"{program} needs libstdc++.so of this machine's compiler: install its static "
                 f"library (dnf install libstdc++-static), remove {program.parent} and try again"
             )
-        there = cache / BUILT / target.identity()
-        there.mkdir(parents=True, exist_ok=True)
+        destination = cache / BUILT / target.identity()
+        destination.mkdir(parents=True, exist_ok=True)
         for name in (target.program, COMPILER):
-            shutil.copy2(program.with_name(name), there / name)
+            shutil.copy2(program.with_name(name), destination / name)
 
 
 def compiler_of(program: Path) -> str:
-    """What built a program, in the compiler's own words; "" where that was not recorded."""
+    """The compiler that built a program, by its version text; "" where it was not recorded."""
     try:
         return program.with_name(COMPILER).read_text("utf-8").strip()
     except OSError:
@@ -121,17 +119,17 @@ def compiler_of(program: Path) -> str:
 
 @dataclass(frozen=True)
 class Target:
-    """A program or CORE, and what its build depends on besides sources and compiler."""
+    """A program or CORE, and what its build depends on other than sources and compiler."""
 
     program: str  # its file
     options: tuple[str, ...] = ()  # for cmake
     parts: tuple[bytes, ...] = ()
     portable: bool = False  # built to run with glibc.PORTABLE
-    words: str = field(default="", compare=False)  # for people, in the place of `program`
+    words: str = field(default="", compare=False)  # for people, instead of `program`
 
     @property
     def called(self) -> str:
-        """What people are told that it is."""
+        """Its name for people."""
         return self.words or self.program
 
     @property
@@ -142,8 +140,8 @@ class Target:
     def identity(self) -> str:
         """The same for the same sources, parts and kind of processor."""
         kind = [self.program.encode(), platform.machine().encode()]
-        own = ALONE.get(self.program, ())
-        without = {folder for folders_of in ALONE.values() for folder in folders_of} - {*own}
+        private = WITHOUT_CORE.get(self.program, ())
+        without = {folder for names in WITHOUT_CORE.values() for folder in names} - {*private}
         return fingerprint(sources(), [*kind, *self.parts], {"tests", *without})
 
 
@@ -153,8 +151,8 @@ TRACE = "libnearpeak-trace.so"
 LAYER = "libnearpeak-layer.so"
 EXPLAIN = Target("libnearpeak-explain.so")  # one for all libraries
 QUERIES = Target("libnearpeak-queries.so")  # one for all libraries, too
-# What needs no CORE, and its folders of the sources, which no program with CORE has.
-ALONE = {
+# Targets without CORE, and their folders of the sources, which no program with CORE has.
+WITHOUT_CORE = {
     TRACE: ("calls", "trace"),
     LAYER: ("calls", "layer"),
     EXPLAIN.program: ("explain",),
@@ -163,8 +161,7 @@ ALONE = {
 
 
 def own_benchmarks() -> Path | None:
-    """The folder of benchmarks that are not Nearpeak's: $NEARPEAK_BENCHMARKS. UserError where it
-    is none."""
+    """The folder of the user's benchmarks: $NEARPEAK_BENCHMARKS. UserError where it is none."""
     named = os.environ.get("NEARPEAK_BENCHMARKS")
     if not named:
         return None
@@ -176,19 +173,19 @@ def own_benchmarks() -> Path | None:
     return folder
 
 
-def _mpi(kit: Kit, own: Path | None, library: str, program: str = "nearpeak-mpi") -> Target:
+def _mpi(kit: Kit, benchmarks: Path | None, library: str, program: str = "nearpeak-mpi") -> Target:
     options = [
         f"-DNEARPEAK_MPI_INCLUDE={kit.header.parent}",
         f"-DNEARPEAK_MPI_LIBRARY={kit.library}",
         f"-DNEARPEAK_MPI_RUNPATH={_runpath(kit.library.parent)}",
     ]
-    # Which library of the ABI it links with does not matter, only the name it will look for.
+    # The library of the ABI that it links with does not matter, only its name does.
     parts = [kit.header.read_bytes(), kit.library.name.encode()]
-    if own:
-        options.append(f"-DNEARPEAK_BENCHMARKS={own}")
-        parts += [file.read_bytes() for file in sorted(own.glob("*.cpp"))]
-    words = f"{program} for {library}"
-    return Target(program, tuple(options), tuple(parts), words=words)
+    if benchmarks:
+        options.append(f"-DNEARPEAK_BENCHMARKS={benchmarks}")
+        parts += [file.read_bytes() for file in sorted(benchmarks.glob("*.cpp"))]
+    label = f"{program} for {library}"
+    return Target(program, tuple(options), tuple(parts), words=label)
 
 
 def _preloaded(kit: Kit, library: str, program: str) -> Target:
@@ -196,8 +193,10 @@ def _preloaded(kit: Kit, library: str, program: str) -> Target:
 
 
 def _runpath(library: Path) -> str:
-    """Where a program looks for its MPI library if LD_LIBRARY_PATH does not say: a folder of the
-    cache is given as seen from the program, so that both can be moved together."""
+    """The folder in which a program looks for its MPI library without LD_LIBRARY_PATH.
+
+    A folder of the cache is relative to the program, so that both can be moved together.
+    """
     cache = folders.cache()
     if library.is_relative_to(cache):
         return f"$ORIGIN/../../{library.relative_to(cache)}"
@@ -205,8 +204,8 @@ def _runpath(library: Path) -> str:
 
 
 @functools.cache
-def _build_mpi(kit: Kit, own: Path | None, library: str) -> Path:
-    return _program(_mpi(kit, own, library))
+def _build_mpi(kit: Kit, benchmarks: Path | None, library: str) -> Path:
+    return _program(_mpi(kit, benchmarks, library))
 
 
 def _program(target: Target) -> Path:
@@ -214,10 +213,10 @@ def _program(target: Target) -> Path:
 
 
 def _find(target: Target) -> Path | None:
-    """The program in the cache that runs here, if there is one; without a compiler also one that
-    was built with other CXX, CXXFLAGS or LDFLAGS than are set here.
+    """The program in the cache that runs here, if there is one.
 
-    UserError where there is no compiler either.
+    Without a compiler, one that was built with other CXX, CXXFLAGS or LDFLAGS will do. UserError
+    where there is neither a program nor a compiler.
     """
     program = _kept(target) / target.program
     if _runs_here(program):
@@ -225,32 +224,33 @@ def _find(target: Target) -> Path | None:
     try:
         compiler()
     except UserError:
-        there = sorted((folders.cache() / BUILT).glob(f"{target.identity()}*/{target.program}"))
-        for other in there:
+        builds = sorted((folders.cache() / BUILT).glob(f"{target.identity()}*/{target.program}"))
+        for other in builds:
             if _runs_here(other):
                 return other
-        if there:
-            needed, here = (glibc.text(version) for version in (glibc.needed(there), glibc.here()))
+        if builds:
+            needed, installed = map(glibc.text, (glibc.needed(builds), glibc.installed()))
             raise UserError(
-                f"{there[0]} needs glibc {needed}, this machine has {here} and no C++ compiler: "
-                "run `nearpeak build` on a machine with this glibc or an older one"
+                f"{builds[0]} needs glibc {needed}, this machine has {installed} and no C++"
+                " compiler: run `nearpeak build` on a machine with this glibc or an older one"
             ) from None
         raise
     return None
 
 
 def _runs_here(program: Path) -> bool:
-    """Whether a built file is there, and this machine's glibc is new enough for it. UserError where
+    """True if a built file is there, and this machine's glibc is new enough for it. UserError where
     others can exchange it."""
     if not program.is_file():
         return False
     check_kept(program)
-    return glibc.needed([program]) <= glibc.here()
+    return glibc.needed([program]) <= glibc.installed()
 
 
 def kit_for(library: Library) -> Kit:
-    """The library's own header and library; where it has no header, those of the catalogue's
-    library of its ABI, which is installed for that.
+    """The library and its header; without a header, that of the catalogue's library of its ABI.
+
+    The catalogue's library is installed for that.
     """
     header = own_header(library)
     if header:
@@ -276,7 +276,7 @@ def kit_for(library: Library) -> Kit:
 
 
 def own_header(library: Library) -> Path | None:
-    """The mpi.h that belongs to a library, or None: a run time alone, or another library's."""
+    """The mpi.h of a library; None for an installation without one, or with another library's."""
     prefix, folder = library.prefix, library.libmpi.parent
     mark = all_families()[library.family].header_mark
     candidates = [
@@ -294,13 +294,15 @@ def own_header(library: Library) -> Path | None:
 
 
 def sources() -> Path:
-    """The folder of the measuring programs: $NEARPEAK_BENCH, else that of the checkout, else that
-    which a wheel has brought with it."""
+    """The folder of the measuring programs: $NEARPEAK_BENCH, else the wheel's, else the checkout's.
+
+    UserError where it is none.
+    """
     named = os.environ.get("NEARPEAK_BENCH")
     package = Path(__file__).parents[1]
     brought = package / "bench"
-    there = brought if brought.is_dir() else package.parents[1] / "bench"
-    folder = Path(named) if named else there
+    default = brought if brought.is_dir() else package.parents[1] / "bench"
+    folder = Path(named) if named else default
     if not (folder / "CMakeLists.txt").is_file():
         raise UserError(
             f"no measuring programs in {folder}: set NEARPEAK_BENCH to the bench folder of a "
@@ -346,21 +348,24 @@ def fingerprint(
 
 
 def _kept(target: Target) -> Path:
-    """The folder of its build: named by its identity, and by CXX and flags where they are set; that
-    of CORE, which programs are linked with, and of portable ones by the compiler too."""
+    """The folder of a build: named by its identity, and by CXX and flags where they are set.
+
+    The name for CORE, which programs are linked with, and for portable builds contains the compiler
+    too.
+    """
     chosen = [os.environ.get(name, "") for name in ("CXX", "CXXFLAGS", "LDFLAGS")]
     if target.program == CORE.program or target.portable:
-        chosen += [shlex.join(target.tools), _compilers_words(target.tools)]
+        chosen += [shlex.join(target.tools), _compiler_version(target.tools)]
     name = target.identity()
     if any(chosen):
         name += f"-{hashlib.sha256(repr(chosen).encode()).hexdigest()[:8]}"
     return folders.cache() / BUILT / name
 
 
-def _compilers_words(tools: list[str]) -> str:
-    """What the compiler says of itself."""
-    said = subprocess.run([*tools, "--version"], capture_output=True, check=False).stdout
-    return said.decode(errors="replace")
+def _compiler_version(tools: list[str]) -> str:
+    """The output of the compiler's --version."""
+    output = subprocess.run([*tools, "--version"], capture_output=True, check=False).stdout
+    return output.decode(errors="replace")
 
 
 def _build(target: Target) -> Path:
@@ -384,7 +389,7 @@ def _build(target: Target) -> Path:
 def _make(target: Target, kept: Path) -> None:
     """Builds in a temporary folder; `kept`, with the program and the log, appears at once.
 
-    With NATIVE comes CORE where there is none yet: in one go both take less time.
+    NATIVE also builds a missing CORE, as both together take less time.
     """
     core = replace(CORE, portable=target.portable)
     if target.program == NATIVE.program:
@@ -393,13 +398,15 @@ def _make(target: Target, kept: Path) -> None:
             if not _runs_here(shared / core.program):
                 _compile({core: shared, target: kept}, [])
                 return
-    alone = target.program in (CORE.program, *ALONE)
-    _compile({target: kept}, [] if alone else [f"-DNEARPEAK_CORE={_build(core)}"])
+    without_core = target.program in (CORE.program, *WITHOUT_CORE)
+    _compile({target: kept}, [] if without_core else [f"-DNEARPEAK_CORE={_build(core)}"])
 
 
 def _compile(folders_of: dict[Target, Path], core: list[str]) -> None:
-    """Builds the targets in this order, in one tree and by one compiler; `core`: what tells cmake
-    where CORE is."""
+    """Builds the targets in this order, in one tree and by one compiler.
+
+    `core`: cmake's option for the place of CORE.
+    """
     folder = sources()
     first = next(iter(folders_of))
     tools = first.tools
@@ -407,7 +414,7 @@ def _compile(folders_of: dict[Target, Path], core: list[str]) -> None:
     cmake, ninja = _tool("cmake"), _tool("ninja")
     last = list(folders_of.values())[-1]
     prefix = f".building-{last.name}-"
-    for left_behind in last.parent.glob(f"{prefix}*"):  # by who was killed: the lock is ours
+    for left_behind in last.parent.glob(f"{prefix}*"):  # by killed processes: the lock is ours
         shutil.rmtree(left_behind, ignore_errors=True)
     temporary = Path(tempfile.mkdtemp(prefix=prefix, dir=last.parent))
     try:
@@ -420,8 +427,8 @@ def _compile(folders_of: dict[Target, Path], core: list[str]) -> None:
         ]
         targets = [target.program for target in folders_of]
         build = [cmake, "--build", str(tree), "--target", *targets]
-        # The folder has another name each time: to ccache, where it is used, it is the same; and it
-        # keeps what uses a precompiled header, if it is told so.
+        # ccache, where it is used, ignores the changing name of the folder, and keeps objects that
+        # use a precompiled header only with this sloppiness.
         ccache = {
             "CCACHE_BASEDIR": str(temporary),
             "CCACHE_SLOPPINESS": "pch_defines,time_macros",
@@ -433,13 +440,13 @@ def _compile(folders_of: dict[Target, Path], core: list[str]) -> None:
         if run_shown(names, (configure, build), environment, log):
             failed = last.with_suffix(".log")
             log.replace(failed)
-            said = failed.read_text("utf-8", errors="replace")
-            if says_full(said) or disk_is_full(failed.parent):
+            output = failed.read_text("utf-8", errors="replace")
+            if says_full(output) or disk_is_full(failed.parent):
                 raise UserError(
                     f"no space is left to build {names} in {failed.parent}: free some, or name a "
                     "folder of another disk in NEARPEAK_CACHE"
                 )
-            lines = said.splitlines()
+            lines = output.splitlines()
             print(*lines[-SHOWN_LINES:], sep="\n", file=sys.stderr)
             raise UserError(
                 f"{names} could not be built with {shlex.join(tools)}: see {failed}, and if that "
@@ -462,7 +469,7 @@ def _keep(target: Target, tree: Path, log: Path, kept: Path) -> None:
     for path in (result, result / target.program):  # whatever the umask is
         path.chmod(0o755)
     shutil.copy2(log, result / log.name)
-    first_line, _, _ = _compilers_words(target.tools).partition("\n")
+    first_line, _, _ = _compiler_version(target.tools).partition("\n")
     (result / COMPILER).write_text(f"{first_line}\n", "utf-8")
     if kept.exists():  # without the program, or with one that does not run here
         shutil.rmtree(kept)
@@ -471,10 +478,10 @@ def _keep(target: Target, tree: Path, log: Path, kept: Path) -> None:
 
 def _tool(name: str) -> str:
     """A build tool: the one installed beside this Python, else the one on PATH."""
-    found = shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
-    if found is None:
+    program = shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
+    if program is None:
         raise UserError(f"{name} was not found: install it with `python -m pip install {name}`")
-    return found
+    return program
 
 
 @contextlib.contextmanager
@@ -482,8 +489,8 @@ def _lock(file: Path, target: Target) -> Iterator[None]:
     """Holds a lock file; a second process waits until the first has built, and says so."""
 
     def waiting(held: str) -> None:
-        said = f"Waiting for another process, which compiles {target.called}"
-        print(said + (f" ({held})" if held else ""), file=sys.stderr, flush=True)
+        message = f"Waiting for another process, which compiles {target.called}"
+        print(message + (f" ({held})" if held else ""), file=sys.stderr, flush=True)
 
     with file.open("w") as handle:
         lock = acquire(handle.fileno(), file, waiting)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The catalogue of what Nearpeak installs by itself, each in a private folder."""
+"""The catalogue of libraries that Nearpeak can install, each in a private folder."""
 
 import functools
 import platform
@@ -32,26 +32,26 @@ class Entry(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=Tru
     family: str = ""  # empty: it holds no MPI
     base: str = ""  # the library that it runs, with `env`
     needs: list[str] = []
-    gpus: str = ""  # whose GPUs it is made for: without one, messages in host memory are left
+    gpus: str = ""  # vendor of the GPUs it is made for: without one it sends host memory only
     env: dict[str, str] = {}  # {NAME} in a value stands for the folder of an entry
-    network: dict[str, str] = {}  # forces TCP between ranks of one host; empty: its family's way
+    network: dict[str, str] = {}  # forces TCP between ranks of one host; empty: as its family
 
     @property
     def prefix(self) -> Path:
-        """Where it is installed, or would be."""
+        """The folder of its installation, which may not exist yet."""
         return folders.cache() / "mpi" / f"{self.base or self.name}-{self.version}"
 
     @property
     def installed(self) -> bool:
-        """Whether it and what it needs are there: a prefix appears whole or not at all."""
+        """True if it and its needs are installed: a prefix is complete or absent."""
         return is_folder(self.prefix) and all(entry(name).installed for name in self.needs)
 
     @property
     def environment(self) -> dict[str, str]:
         """`env`, with the folders in it."""
-        folder = {known.name: str(known.prefix) for known in entries().values()}
+        folder = {other.name: str(other.prefix) for other in entries().values()}
         return {
-            name: re.sub(r"{([\w-]+)}", lambda found: folder[found[1]], value)
+            name: re.sub(r"{([\w-]+)}", lambda match: folder[match[1]], value)
             for name, value in self.env.items()
         }
 
@@ -82,7 +82,7 @@ def entry(name: str) -> Entry:
 
 
 def add(name: str) -> Path:
-    """Installs a library and those it needs, unless they are there; returns its prefix.
+    """Installs a library and its needs, unless they are installed; returns its prefix.
 
     pip checks the pinned hashes. The prefix is made under another name and renamed when it is
     complete. UserError when there is no wheel for this machine, no index answers, the cache
@@ -130,7 +130,7 @@ def _install(wanted: Entry, prefix: Path) -> None:
         *(sys.executable, "-m", "pip", "install", "--quiet", "--no-input"),
         *("--disable-pip-version-check", "--no-warn-script-location", "--no-compile"),
         *("--no-deps", "--ignore-installed", "--only-binary", ":all:", "--require-hashes"),
-        # A library is a whole prefix; anything else lies in its own Python package.
+        # A library is a complete prefix; anything else lies in its own Python package.
         *("--prefix" if wanted.family else "--target", str(prefix)),
         *("--requirement", str(requirements)),
     ]
@@ -143,13 +143,15 @@ def _install(wanted: Entry, prefix: Path) -> None:
         check=False,
     )
     if done.returncode:
-        said = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+        lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
         if says_full(done.stderr):
             raise UserError(
                 f"no space is left to install {wanted.wheel} in {prefix.parent}: free some, or "
                 "name a folder of another disk in NEARPEAK_CACHE"
             )
-        errors = [line for line in said if line.startswith("ERROR")] or said or ["pip said nothing"]
+        errors = (
+            [line for line in lines if line.startswith("ERROR")] or lines or ["pip said nothing"]
+        )
         raise UserError(
             f"cannot install {wanted.wheel} {wanted.version}: make sure that a package index can "
             f"be reached (pip said: {errors[-1].removeprefix('ERROR: ')}), or bring everything "

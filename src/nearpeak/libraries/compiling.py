@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shows what is compiled, and that it goes on: a terminal has a line that counts."""
+"""Shows the progress of a compilation: a terminal has a line that counts."""
 
 import re
 import subprocess
@@ -18,20 +18,20 @@ _TAIL = 1 << 16  # bytes of the log in which the last count stands
 
 
 def run_shown(
-    what: str, commands: Iterable[list[str]], environment: Mapping[str, str], log: Path
+    names: str, commands: Iterable[list[str]], environment: Mapping[str, str], log: Path
 ) -> int:
     """Runs commands one after the other into `log` until one fails; its exit status, else 0.
 
-    Meanwhile stderr says `what` is compiled, for how long and how far it is; then, how long it
-    took.
+    Meanwhile stderr shows the `names` that are compiled, the time and the progress; then the total
+    time.
     """
     from rich.text import Text
 
     from nearpeak.console import PlainConsole, harmless
 
-    begin = told = time.monotonic()
+    begin = reported = time.monotonic()
     console = PlainConsole(stderr=True, soft_wrap=True)
-    title = harmless(f"Compiling {what}")
+    title = harmless(f"Compiling {names}")
     status = 0
     print(f"{title}: needed once, and takes a minute or more", file=sys.stderr, flush=True)
     with (
@@ -51,14 +51,14 @@ def run_shown(
                     now = time.monotonic()
                     far = f"{_progress(log)}{format_seconds(now - begin)}"
                     line.update(Text(far))  # the title stands above it
-                    if not console.is_terminal and now - told >= TELL_SECONDS:
-                        told = now
+                    if not console.is_terminal and now - reported >= TELL_SECONDS:
+                        reported = now
                         print(f"{title}: {far}", file=sys.stderr, flush=True)
             if status := ended:
                 break
     if not status:
         took = format_seconds(time.monotonic() - begin)
-        print(f"Compiled {harmless(what)} in {took}", file=sys.stderr, flush=True)
+        print(f"Compiled {harmless(names)} in {took}", file=sys.stderr, flush=True)
     return status
 
 

@@ -28,18 +28,18 @@ USUAL_PREFIXES = (
 )
 LIBRARY_FOLDERS = ("lib", "lib64", "lib/release", "lib-abi-mpich", "lib/*-linux-gnu*")
 SONAME = re.compile(r"lib(mpi|mpich|mpi_ibm)\.so\.\d+")
-# What of a module's environment a launch needs; the rest (MANPATH and its like) is left out.
+# Variables of a module's environment that a launch needs, unlike MANPATH and others.
 NEEDED_VARIABLES = re.compile(
     r"^(LD_LIBRARY_PATH|(OMPI|OPAL|PMIX|PRTE|UCX|UCC|HCOLL|FI|I_MPI|MPICH|MPIR|MV2|MVP|PSM[23])_.*)$"
 )
-LAYER = "+layer"  # behind what names a library: with the layer loaded before it
-LACKS = "nearpeak-lacks.txt"  # in a prefix: what was left out of the library (bundle/trim.py)
+LAYER = "+layer"  # suffix of a library's name: the layer is loaded before the library
+LACKS = "nearpeak-lacks.txt"  # in a prefix: the parts left out of the library (bundle/trim.py)
 SRUN = "srun"
-FOUND_NAME = re.compile(r"(.+?)-\d.*")  # of what is found on any machine: its family and version
+FOUND_NAME = re.compile(r"(.+?)-\d.*")  # name of a discovered library: its family and version
 
 
 class UnknownNameError(UserError):
-    """No library is called so, on this machine or on another."""
+    """No library has this name, on this machine or on another."""
 
 
 def find_libraries() -> list[Library]:
@@ -48,27 +48,27 @@ def find_libraries() -> list[Library]:
 
 
 def discover() -> Discovery:
-    """As find_libraries, with what stood in the way of others. Names are unique."""
-    found = Discovery()
+    """Finds every usable library, and the problems of others. Names are unique."""
+    discovery = Discovery()
     seen: set[Path] = set()
     owners = of_search_paths(os.environ, PREFIX_VARIABLES)
     for entry in catalogue.libraries().values():
         if entry.installed:
-            seen |= _look_at_entry(entry, found)
+            seen |= _look_at_entry(entry, discovery)
     for prefix in prefixes_on_path(os.environ.get("PATH", "")):
-        _look(prefix, "path", found, seen, owners=owners)
+        _look(prefix, "path", discovery, seen, owners=owners)
     for prefix in usual_prefixes():
-        _look(prefix, "prefix", found, seen, owners=owners)
+        _look(prefix, "prefix", discovery, seen, owners=owners)
     for module in modules.available():
         env = modules.environment_of(module)
         new = env.get("PATH", "").split(":")
         new += [f"{env[name]}/bin" for name in PREFIX_VARIABLES if env.get(name)]
-        known = os.environ.get("PATH", "").split(":")
-        folders = ":".join(folder for folder in new if folder not in known)
+        searched = os.environ.get("PATH", "").split(":")
+        folders = ":".join(folder for folder in new if folder not in searched)
         modules_owners = owners | of_search_paths(env, PREFIX_VARIABLES, known=os.environ)
         for prefix in prefixes_on_path(folders):
-            _look(prefix, "module", found, seen, owners=modules_owners, env=env)
-    return found
+            _look(prefix, "module", discovery, seen, owners=modules_owners, env=env)
+    return discovery
 
 
 def resolve(spec: str) -> Library:
@@ -76,8 +76,8 @@ def resolve(spec: str) -> Library:
     path to a prefix or to its mpirun, `ceiling`, `nccl` or the path of a libnccl.so, SPEC+layer for
     an MPI library with the layer, or NAME=SPEC for any of these under another name.
 
-    UserError for anything else, saying what would do; UnknownNameError where no other machine can
-    have it either.
+    UserError for anything else, with a remedy; UnknownNameError where no other machine can have it
+    either.
     """
     alias = re.fullmatch(r"([A-Za-z0-9][A-Za-z0-9._+-]*)=(.+)", spec)
     if alias:
@@ -96,16 +96,16 @@ def resolve(spec: str) -> Library:
         if not entry.installed:
             raise UserError(_not_installed(entry))
         _check_entry(entry)
-        found = Discovery()
-        _look_at_entry(entry, found)
-        if not found.libraries:
+        discovery = Discovery()
+        _look_at_entry(entry, discovery)
+        if not discovery.libraries:
             searched = os.environ.get("LD_LIBRARY_PATH")
             first = f"unset LD_LIBRARY_PATH, which is {searched}; else " if searched else ""
             raise UserError(
-                f"{spec} in {entry.prefix} does not work ({'; '.join(found.problems)}): "
+                f"{spec} in {entry.prefix} does not work ({'; '.join(discovery.problems)}): "
                 f"{first}remove that folder and run `nearpeak mpi add {spec}`"
             )
-        return found.libraries[0]
+        return discovery.libraries[0]
     libraries = find_libraries()
     for library in libraries:
         if library.name == spec:
@@ -115,8 +115,8 @@ def resolve(spec: str) -> Library:
             f"no {all_families()[spec].title} was found here, and none can be added: load its"
             f" module, or name its prefix, like --mpi {spec}=/opt/{spec}"
         )
-    known = sorted({*catalogue.libraries(), *natives(), *(library.name for library in libraries)})
-    wrong = f"unknown MPI library {spec!r}{closest(spec, known)}"
+    names = sorted({*catalogue.libraries(), *natives(), *(library.name for library in libraries)})
+    wrong = f"unknown MPI library {spec!r}{closest(spec, names)}"
     named = FOUND_NAME.fullmatch(spec)
     raise UserError(wrong) if named and named[1] in all_families() else UnknownNameError(wrong)
 
@@ -130,15 +130,18 @@ def _with_layer(library: Library) -> Library:
 
 
 def _not_installed(entry: catalogue.Entry) -> str:
-    """What to do where a library of the catalogue is not there: to take one of its family first,
-    unless it is more than its family (with UCX for CUDA)."""
+    """The message for a library of the catalogue that is not installed.
+
+    It offers installed libraries of its family, unless the library is more than its family (with
+    UCX for CUDA).
+    """
     adding = f"`nearpeak mpi add {entry.name}`"
-    here = [library.name for library in find_libraries() if library.family == entry.family]
-    if not here or entry.base:
+    alternatives = [library.name for library in find_libraries() if library.family == entry.family]
+    if not alternatives or entry.base:
         return f"{entry.name} is not installed: run {adding}"
     return (
-        f"{entry.name} is not installed, but this machine has {', '.join(here)}: name that, like "
-        f"--mpi {here[0]}; or run {adding}"
+        f"{entry.name} is not installed, but this machine has {', '.join(alternatives)}: name that,"
+        f" like --mpi {alternatives[0]}; or run {adding}"
     )
 
 
@@ -146,25 +149,25 @@ def at_path(path: Path) -> Library:
     """The library at a prefix, or the one that a launcher belongs to."""
     if not path.exists():
         raise UserError(f"there is no {path}: name an MPI library's prefix or its mpirun")
-    found = Discovery()
+    discovery = Discovery()
     prefix = path
     if path.is_file():
         prefix = path.parent.parent
-        _look(prefix, "given", found, set())
-        if not found.libraries:
+        _look(prefix, "given", discovery, set())
+        if not discovery.libraries:
             prefix = path.resolve().parent.parent
-    if not found.libraries:
-        _look(prefix, "given", found, set())
+    if not discovery.libraries:
+        _look(prefix, "given", discovery, set())
     mine = [
-        library for library in found.libraries if path.is_dir() or _same_launcher(library, path)
+        library for library in discovery.libraries if path.is_dir() or _same_launcher(library, path)
     ]
     if len(mine) == 1:
         return mine[0]
     if mine:
         launchers = ", ".join(str(library.launcher) for library in mine)
         raise UserError(f"{path} holds several MPI libraries: name a launcher ({launchers})")
-    why = f" ({'; '.join(found.problems)})" if found.problems else ""
-    raise UserError(f"no MPI library that works at {path}{why}: name its prefix or its mpirun")
+    reason = f" ({'; '.join(discovery.problems)})" if discovery.problems else ""
+    raise UserError(f"no MPI library that works at {path}{reason}: name its prefix or its mpirun")
 
 
 def prefixes_on_path(path: str) -> list[Path]:
@@ -179,32 +182,32 @@ def prefixes_on_path(path: str) -> list[Path]:
 
 
 def usual_prefixes() -> list[Path]:
-    """The folders named by the usual variables, and those where libraries are usually put."""
+    """The folders that the usual variables name, and the usual folders of libraries."""
     named = [Path(os.environ[name]) for name in PREFIX_VARIABLES if os.environ.get(name)]
     globbed = []
     for pattern in USUAL_PREFIXES:
-        whole = Path(pattern.replace("~", str(home())))
-        globbed += sorted(Path("/").glob(str(whole.relative_to("/"))))
+        absolute = Path(pattern.replace("~", str(home())))
+        globbed += sorted(Path("/").glob(str(absolute.relative_to("/"))))
     return [prefix for prefix in dict.fromkeys([*named, *globbed]) if is_folder(prefix)]
 
 
 def shared_libraries(prefix: Path) -> list[Path]:
     """The MPI libraries in a prefix, each by the name that programs link (its SONAME)."""
-    found: dict[Path, Path] = {}
+    files: dict[Path, Path] = {}
     for pattern in LIBRARY_FOLDERS:
         for folder in sorted(prefix.glob(pattern)):
             for file in sorted(folder.glob("libmpi*.so.*")):
                 if SONAME.fullmatch(file.name) and file.exists():
-                    found.setdefault(file.resolve(), file)
-    return list(found.values())
+                    files.setdefault(file.resolve(), file)
+    return list(files.values())
 
 
-def _look_at_entry(entry: catalogue.Entry, found: Discovery) -> set[Path]:
+def _look_at_entry(entry: catalogue.Entry, discovery: Discovery) -> set[Path]:
     """Adds an installed library of the catalogue; returns the shared libraries that it has."""
     try:
         _check_entry(entry)
     except UserError as error:
-        found.problems.append(str(error))
+        discovery.problems.append(str(error))
         return {file.resolve() for file in shared_libraries(entry.prefix)}
     env = entry.environment
     if "LD_LIBRARY_PATH" in env:
@@ -212,7 +215,7 @@ def _look_at_entry(entry: catalogue.Entry, found: Discovery) -> set[Path]:
         env["LD_LIBRARY_PATH"] = join_paths(env["LD_LIBRARY_PATH"], inherited)
     network = Settings(name="network", env=entry.network) if entry.network else None
     seen: set[Path] = set()
-    _look(entry.prefix, "installed", found, seen, name=entry.name, env=env, network=network)
+    _look(entry.prefix, "installed", discovery, seen, name=entry.name, env=env, network=network)
     return seen
 
 
@@ -227,7 +230,7 @@ def _check_entry(entry: catalogue.Entry) -> None:
 def _look(
     prefix: Path,
     origin: str,
-    found: Discovery,
+    discovery: Discovery,
     seen: set[Path],
     *,
     owners: Collection[int] | None = None,
@@ -235,27 +238,29 @@ def _look(
     env: Mapping[str, str] | None = None,
     network: Settings | None = None,
 ) -> None:
-    """Adds the libraries of a prefix that were not seen before to what was found. `owners`: as of
-    `may_ask`, None for a prefix that the user named, or that was checked. `name`: of the
-    catalogue's entry that it is."""
+    """Adds the libraries of a prefix that are not `seen` to `discovery`.
+
+    `owners`: as of `may_ask`; None for a prefix that the user named, or that was checked. `name`:
+    that of its entry in the catalogue.
+    """
     for libmpi in shared_libraries(prefix):
         if libmpi.resolve() in seen:
             continue
         seen.add(libmpi.resolve())
-        if owners is not None and not may_ask(libmpi, owners, found):
+        if owners is not None and not may_ask(libmpi, owners, discovery):
             continue
         extra = dict(env or {})
         paths = extra.get("LD_LIBRARY_PATH", os.environ.get("LD_LIBRARY_PATH", ""))
-        asked = {**extra, "LD_LIBRARY_PATH": join_paths(str(libmpi.parent), paths)}
+        environment = {**extra, "LD_LIBRARY_PATH": join_paths(str(libmpi.parent), paths)}
         try:
-            text = version_text(libmpi, asked)
+            text = version_text(libmpi, environment)
         except CannotIdentify as error:
-            found.problems.append(f"{libmpi}: {error}")
+            discovery.problems.append(f"{libmpi}: {error}")
             continue
         recognised = recognise(text)
         if recognised is None:
             first = text.strip().splitlines()[0][:80] if text.strip() else "nothing"
-            found.problems.append(f"{libmpi}: of no known family (it says {first!r})")
+            discovery.problems.append(f"{libmpi}: of no known family (it says {first!r})")
             continue
         family, version = recognised
         files = [
@@ -264,18 +269,18 @@ def _look(
             for file in sorted((prefix / "bin").glob(pattern))
         ]
         if owners is not None:
-            files = [file for file in files if may_ask(file, owners, found)]
-        launcher, broken = _launcher(files, family, asked)
-        why = f" ({'; '.join(broken)})" if broken else ""
-        what = f"{libmpi}: {family.title} {version}"
+            files = [file for file in files if may_ask(file, owners, discovery)]
+        launcher, broken = _launcher(files, family, environment)
+        reason = f" ({'; '.join(broken)})" if broken else ""
+        label = f"{libmpi}: {family.title} {version}"
         if launcher is None:
-            found.problems.append(f"{what}, but no launcher for it{why}")
+            discovery.problems.append(f"{label}, but no launcher for it{reason}")
             continue
         if manager := launchers.of_job(launcher):
-            found.notes += _why_manager(what, family, manager, launcher.name, why)
-        found.libraries.append(
+            discovery.notes += _manager_notes(label, family, manager, launcher.name, reason)
+        discovery.libraries.append(
             Library(
-                name=_unique(name or f"{family.name}-{version}", found.libraries),
+                name=_unique(name or f"{family.name}-{version}", discovery.libraries),
                 family=family.name,
                 version=version,
                 version_text=text,
@@ -292,12 +297,14 @@ def _look(
         )
 
 
-def _why_manager(what: str, family: Family, manager: str, program: str, why: str) -> Iterator[str]:
-    """Says that a workload manager starts a library, unless that is as one would expect."""
+def _manager_notes(
+    label: str, family: Family, manager: str, program: str, reason: str
+) -> Iterator[str]:
+    """Notes that a workload manager starts a library, unless that is usual for its family."""
     if not launchers.in_job(manager):
-        yield f"{what}{why}: {program} starts it {launchers.in_job_alone(manager)}"
-    elif why or family.launcher != manager:
-        yield f"{what} is started by {program}{why or ' (it has no launcher of its own)'}"
+        yield f"{label}{reason}: {program} starts it {launchers.job_clause(manager)}"
+    elif reason or family.launcher != manager:
+        yield f"{label} is started by {program}{reason or ' (it has no launcher of its own)'}"
 
 
 def _lacks(prefix: Path) -> str:
@@ -310,18 +317,20 @@ def _lacks(prefix: Path) -> str:
 def _launcher(
     files: Iterable[Path], family: Family, env: dict[str, str]
 ) -> tuple[Path | None, list[str]]:
-    """The first launcher, of those of a prefix, that says it is the family's; else that of a
-    workload manager (srun, ...) where there is one, and why those of the prefix do not start. In
-    the place of these it is taken in a job alone. What has none is known outside of a job too:
-    programs can be built for it there."""
-    said: dict[Path, str] = {}
+    """The first launcher of a prefix that is the family's; else a workload manager's (srun, ...).
+
+    The second value lists why launchers of the prefix do not start. Only in a job does the workload
+    manager's replace such broken ones. A library without a launcher has it outside of a job too:
+    programs can be built for it there.
+    """
+    outputs: dict[Path, str] = {}
     broken: list[str] = []
     for file in files:
         program = file.resolve()
-        if program not in said:
-            said[program], why = _says(file, env)
-            broken += [f"{file} does not start: {why}"] if why else []
-        if re.search(family.launcher_mark, said[program]) and os.access(file, os.X_OK):
+        if program not in outputs:
+            outputs[program], problem = _version_output(file, env)
+            broken += [f"{file} does not start: {problem}"] if problem else []
+        if re.search(family.launcher_mark, outputs[program]) and os.access(file, os.X_OK):
             return file, []
     for manager, program in launchers.on_path(family.launcher):
         if not broken or family.launcher == manager or launchers.in_job(manager):
@@ -329,8 +338,8 @@ def _launcher(
     return None, broken
 
 
-def _says(launcher: Path, env: dict[str, str]) -> tuple[str, str]:
-    """What a launcher says of its version, and why it does not, in a line."""
+def _version_output(launcher: Path, env: dict[str, str]) -> tuple[str, str]:
+    """The output of a launcher's --version, and the reason in a line if it fails."""
     try:
         done = subprocess.run(
             [str(launcher), "--version"],
@@ -351,7 +360,7 @@ def _says(launcher: Path, env: dict[str, str]) -> tuple[str, str]:
 
 
 def _same_launcher(library: Library, path: Path) -> bool:
-    """Whether a launcher that the user named is the library's, maybe under another name."""
+    """True if a launcher that the user named is the library's, maybe under another name."""
     return library.launcher.resolve() == path.resolve() or (
         library.launcher.parent.resolve() == path.parent.resolve()
         and len(shared_libraries(library.prefix)) == 1

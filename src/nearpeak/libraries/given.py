@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why Nearpeak gives launches each variable and flag: given.toml."""
+"""The reasons for each variable and flag that Nearpeak gives launches: given.toml."""
 
 import functools
 import os
@@ -22,7 +22,7 @@ BINDS = "taskset"  # the program that binds each rank
 _TWO_VALUES = ("--mca", "--prtemca", "--setopt")  # a parameter's name is a part of the flag's
 
 
-class Why(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
+class Justification(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
     """The class, reason and proof of a variable or flag that Nearpeak gives launches."""
 
     kind: Class = msgspec.field(name="class")
@@ -36,10 +36,10 @@ class Given(NamedTuple):
     """One variable or flag, as the launches of one owner have it."""
 
     owner: str  # "launch", "library NAME", "family NAME" or "launcher NAME"
-    occasion: str  # "always", or when alone: a key of OCCASIONS
+    occasion: str  # "always", or another key of OCCASIONS
     name: str
     value: str  # as it is given; "": it depends on the launch
-    why: Why
+    why: Justification
 
 
 OCCASIONS = {
@@ -56,13 +56,13 @@ OCCASIONS = {
 
 
 @functools.cache
-def reasons() -> dict[str, dict[str, dict[str, Why]]]:
-    """All of given.toml: by owner, occasion and name."""
+def reasons() -> dict[str, dict[str, dict[str, Justification]]]:
+    """The justifications of given.toml, by owner, occasion and name."""
     text = (resources.files("nearpeak.libraries") / "given.toml").read_text("utf-8")
-    return msgspec.toml.decode(text, type=dict[str, dict[str, dict[str, Why]]])
+    return msgspec.toml.decode(text, type=dict[str, dict[str, dict[str, Justification]]])
 
 
-class Set(NamedTuple):
+class Assignment(NamedTuple):
     """A variable or flag that stands in the catalogue or in a family."""
 
     owner: str
@@ -71,71 +71,77 @@ class Set(NamedTuple):
     value: str
 
 
-def set_by(library: Library) -> Iterator[Set]:
+def set_by(library: Library) -> Iterator[Assignment]:
     """The variables and flags from the library's entry in the catalogue, and from its family."""
     family = all_families()[library.family]
     of_family = f"family {family.name}"
     if library.entry:
         entry, owner = catalogue.entry(library.entry), f"library {library.entry}"
-        yield from _of(owner, "always", Settings(env=entry.environment))
-        yield from _of(owner, "network", Settings(env=entry.network))
+        yield from _assignments(owner, "always", Settings(env=entry.environment))
+        yield from _assignments(owner, "network", Settings(env=entry.network))
     always = {**family.unbound, **family.environment(library)}
-    yield from _of(of_family, "always", Settings(env=always))
-    yield from _of(of_family, "gpu", family.gpu or Settings())
+    yield from _assignments(of_family, "always", Settings(env=always))
+    yield from _assignments(of_family, "gpu", family.gpu or Settings())
     if library.network_only is None:
-        yield from _of(of_family, "network", family.network_only or Settings())
+        yield from _assignments(of_family, "network", family.network_only or Settings())
 
 
 def explained(library: Library) -> list[Given]:
     """Each variable and flag that some launch of a library gets from Nearpeak, with its reason."""
     if is_native(library):
         return []
-    values = {(each.owner, each.occasion, each.name): each.value for each in set_by(library)}
+    values = {(item.owner, item.occasion, item.name): item.value for item in set_by(library)}
     owners = [OF_ALL, f"library {library.entry}", f"family {library.family}"]
     owners.append(f"launcher {launcher_of(library)}")
-    found = []
+    variables = []
     for owner in owners:
         for occasion, names in reasons().get(owner, {}).items():
-            for name, why in names.items():
+            for name, justification in names.items():
                 key = (owner, occasion, name)
                 if key in values or not owner.startswith(("library", "family")):
-                    found.append(Given(*key, values.get(key, ""), why))
-    return found
+                    variables.append(Given(*key, values.get(key, ""), justification))
+    return variables
 
 
 def fixed(library: Library) -> dict[str, str]:
-    """The variables of a library's own that a search must leave as they are. It may change those
-    from the catalogue that are harmless or unproven."""
-    own = reasons().get(f"library {library.entry}", {}).get("always", {})
-    free = {name for name, why in own.items() if why.kind != "needed"}
+    """The variables of a library that a search must not change.
+
+    It may change those from the catalogue that are harmless or unproven.
+    """
+    justifications = reasons().get(f"library {library.entry}", {}).get("always", {})
+    free = {
+        name for name, justification in justifications.items() if justification.kind != "needed"
+    }
     return {name: value for name, value in library.env.items() if name not in free}
 
 
 def dispensable(library: Library) -> list[Given]:
-    """The variables from the library's entry and its family that launches may do without: none
-    that is needed, and none that forces the network, as the path means that."""
-    stated = [each for each in explained(library) if each.occasion != "network"]
-    needed = {each.name for each in stated if each.why.kind == "needed"}
+    """The variables from the library's entry and its family that launches may do without.
+
+    Variables that are needed, or that force the network for a path, are not among them.
+    """
+    stated = [entry for entry in explained(library) if entry.occasion != "network"]
+    needed = {entry.name for entry in stated if entry.why.kind == "needed"}
     return [
-        each
-        for each in stated
-        if each.owner.startswith(("library", "family"))
-        and each.name not in needed
-        and not each.name.startswith("-")
+        entry
+        for entry in stated
+        if entry.owner.startswith(("library", "family"))
+        and entry.name not in needed
+        and not entry.name.startswith("-")
     ]
 
 
 def check_unset(library: Library, settings: Settings) -> None:
     """UserError where settings leave out a variable that launches of the library need, that
-    Nearpeak gives none of them, or that they would inherit from the user's shell."""
-    free = [each.name for each in dispensable(library)] if settings.unset else []
+    Nearpeak does not give them, or that they inherit from the user's shell."""
+    free = [entry.name for entry in dispensable(library)] if settings.unset else []
     for name in settings.unset:
-        whys = [each.why for each in explained(library) if each.name == name]
-        whys.sort(key=lambda why: why.kind != "needed")
-        if not whys:
+        justifications = [entry.why for entry in explained(library) if entry.name == name]
+        justifications.sort(key=lambda justification: justification.kind != "needed")
+        if not justifications:
             problem = f"Nearpeak gives it no launch of {library.name}{closest(name, free)}"
         elif name not in free:
-            problem = f"the path, the launcher or the library needs it ({whys[0].reason})"
+            problem = f"the path, the launcher or the library needs it ({justifications[0].reason})"
         elif name in os.environ:
             problem = "launches inherit it from your shell: unset it there"
         else:
@@ -144,38 +150,37 @@ def check_unset(library: Library, settings: Settings) -> None:
 
 
 class Flag(NamedTuple):
-    """A flag of a launcher with its values: `--map-by`, as the line has it."""
+    """A flag of a launcher, and its part of the line: `--map-by`, `["--map-by", "slot"]`."""
 
     name: str
     words: list[str]
 
 
 def flags(argv: Sequence[str], program: Sequence[str]) -> list[Flag]:
-    """Those of a launch line, whose ranks run `program`: what stands before it, and that each rank
-    is bound."""
-    first = next(at for at, word in enumerate(argv) if word in (BINDS, "sh", program[0]))
-    found: list[Flag] = []
+    """The flags of a launch line before `program`, which ranks run, and the binding of ranks."""
+    first = next(index for index, word in enumerate(argv) if word in (BINDS, "sh", program[0]))
+    groups: list[Flag] = []
     for word in argv[1:first]:
         if word.startswith("-"):
-            found.append(Flag(word, [word]))
-        elif found:
-            found[-1].words.append(word)
-    named = [Flag(_name(flag.words), flag.words) for flag in found]
+            groups.append(Flag(word, [word]))
+        elif groups:
+            groups[-1].words.append(word)
+    named = [Flag(_name(flag.words), flag.words) for flag in groups]
     bound = argv[first] != program[0]
     return [*named, *([Flag(BINDS, list(argv[first : argv.index(program[0])]))] * bound)]
 
 
-def _name(words: Sequence[str]) -> str:
+def _name(fragments: Sequence[str]) -> str:
     """`--mca pml` of `--mca pml ob1`, `--nodes` of `--nodes=2`."""
-    flag, mark, value = words[0].partition("=")
+    flag, mark, value = fragments[0].partition("=")
     if flag in _TWO_VALUES:
-        return f"{flag} {words[1]}" if not mark else f"{flag} {value.partition('=')[0]}"
+        return f"{flag} {fragments[1]}" if not mark else f"{flag} {value.partition('=')[0]}"
     return flag
 
 
-def _of(owner: str, occasion: str, settings: Settings) -> Iterator[Set]:
+def _assignments(owner: str, occasion: str, settings: Settings) -> Iterator[Assignment]:
     for name, value in settings.env.items():
-        yield Set(owner, occasion, name, value)
+        yield Assignment(owner, occasion, name, value)
     if settings.flags:
         for flag in flags(["launcher", *settings.flags, "program"], ["program"]):
-            yield Set(owner, occasion, flag.name, " ".join(flag.words))
+            yield Assignment(owner, occasion, flag.name, " ".join(flag.words))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a shared library says of itself: MPI_Get_library_version, called in a process of its own.
+"""Asks a shared library for its version: MPI_Get_library_version, in a separate process.
 
 The call needs no MPI_Init, no header and no compiler, and has the same shape in every ABI. A
 library that crashes or hangs when it is loaded takes only that process with it.
@@ -30,38 +30,38 @@ sys.stdout.buffer.write(text.value)
 
 
 class CannotIdentify(Exception):
-    """The library could not be loaded or asked; the message says why, in one line."""
+    """The library could not be loaded or asked; the message gives the reason in one line."""
 
 
-def may_ask(file: Path, owners: Collection[int], found: Discovery) -> bool:
-    """Tell whether a library or launcher that was merely found may be loaded or started to ask for
-    its version: nobody can exchange it but the user, root and these `owners`.
+def may_ask(file: Path, owners: Collection[int], discovery: Discovery) -> bool:
+    """True if a discovered library or launcher may be loaded or started to ask for its version:
+    only the user, root and these `owners` can exchange it.
 
-    Why not is added to the problems of what was found. A group that can exchange it is no reason,
-    as sites have their software written by one: it is noted.
+    Otherwise the reason is added to the problems of `discovery`. A group that can exchange it is
+    only noted, as sites install their software by a group.
     """
     for risk in risks(file, owners):
         if risk.by != "group":
-            found.problems.append(
+            discovery.problems.append(
                 f"{file}: not loaded, as others can exchange it: {risk.why}; name it with --mpi if "
                 f"you trust it ({PAGE})"
             )
             return False
         note = f"{risk.why}, and can exchange the libraries in it"
-        if note not in found.notes:
-            found.notes.append(note)
+        if note not in discovery.notes:
+            discovery.notes.append(note)
     return True
 
 
 def version_text(libmpi: Path, env: dict[str, str]) -> str:
-    """The whole version text of `libmpi`, loaded with `env` added to the environment."""
+    """The complete version text of `libmpi`, loaded with `env` added to the environment."""
     return ask(libmpi, CHILD, env)
 
 
 def ask(file: Path, question: str, env: dict[str, str], limit_seconds: float | None = None) -> str:
-    """What Python code prints that has the shared library in `file` as `library`.
+    """The output of Python code that has the shared library in `file` as `library`.
 
-    `limit_seconds`: for its answer; None: LIMIT_SECONDS.
+    `limit_seconds`: for its answer; None: LIMIT_SECONDS. CannotIdentify where it fails.
     """
     limit = LIMIT_SECONDS if limit_seconds is None else limit_seconds
     try:
@@ -78,6 +78,6 @@ def ask(file: Path, question: str, env: dict[str, str], limit_seconds: float | N
     if done.returncode < 0:
         raise CannotIdentify(f"it ended with signal {-done.returncode} when it was loaded")
     if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
-        raise CannotIdentify(said[-1] if said else f"exit status {done.returncode}")
+        lines = done.stderr.decode(errors="replace").strip().splitlines()
+        raise CannotIdentify(lines[-1] if lines else f"exit status {done.returncode}")
     return done.stdout.decode(errors="replace")

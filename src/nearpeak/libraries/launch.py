@@ -17,10 +17,10 @@ SEARCH_PATHS = ("PATH", LIBRARY_PATH)
 
 
 def environment(library: Library) -> dict[str, str]:
-    """What every program of this library needs in its environment.
+    """The environment that every program of this library needs.
 
-    The library's own folder comes first in LD_LIBRARY_PATH, so that a program built with any
-    library of its ABI runs with this one.
+    The library's folder comes first in LD_LIBRARY_PATH, so that a program built with any library
+    of its ABI runs with this one.
     """
     if is_native(library):
         return {}
@@ -32,11 +32,10 @@ def environment(library: Library) -> dict[str, str]:
 
 
 def needed(library: Library, *, gpu: bool) -> dict[str, str]:
-    """What a launch needs in its environment that is not ours, to be like ours but for the binding
-    of ranks. Of search paths (`SEARCH_PATHS`) it has the folders that come first.
+    """The environment with which a user's launch equals Nearpeak's, but for the binding of ranks.
 
-    What installed a library is what makes it found: only of those of the catalogue its own folders
-    are named, and those of its launcher.
+    Search paths (`SEARCH_PATHS`) hold only the folders to put first. A library of the catalogue
+    adds its folders and that of its launcher; others are found as they were installed.
     """
     if is_native(library):
         return {}
@@ -44,11 +43,11 @@ def needed(library: Library, *, gpu: bool) -> dict[str, str]:
     for_gpu = family.gpu.env if gpu and family.gpu else {}
     env = {**library.env, **family.environment(library), **for_gpu}
     inherited = os.environ.get(LIBRARY_PATH, "").split(":")
-    folders = [each for each in env.pop(LIBRARY_PATH, "").split(":") if each not in inherited]
+    folders = [folder for folder in env.pop(LIBRARY_PATH, "").split(":") if folder not in inherited]
     if library.entry:
         env["PATH"] = str(library.launcher.parent)
-        own = catalogue.entry(library.entry).environment.get(LIBRARY_PATH, "")
-        folders = [str(library.libmpi.parent), own]
+        listed = catalogue.entry(library.entry).environment.get(LIBRARY_PATH, "")
+        folders = [str(library.libmpi.parent), listed]
     if ahead := join_paths(*folders):
         env[LIBRARY_PATH] = ahead
     return env
@@ -57,12 +56,11 @@ def needed(library: Library, *, gpu: bool) -> dict[str, str]:
 def command_line(library: Library, launch: Launch) -> CommandLine:
     """The command line of a launch: every rank bound to its CPUs, with the settings' environment.
 
-    `network_only` adds what forces TCP, which no setting overrides, unless no two ranks share a
-    host: then the library's own choice of network is kept. `gpu` adds what makes the library take
-    GPU buffers. A settings' LD_LIBRARY_PATH is put before the library's. Settings leave out what
-    library and family give: given.check_unset says what.
-    UserError when the family has no known way to force the network, or its launcher cannot, and for
-    what is no name of a host.
+    `network_only` forces TCP, which no setting overrides, unless no two ranks share a host: then
+    the library chooses the network. `gpu` makes the library take GPU buffers. A settings'
+    LD_LIBRARY_PATH is put before the library's. Settings can leave out variables of library and
+    family that given.check_unset allows. UserError when the family has no known setting that forces
+    the network, or its launcher cannot, and for an invalid name of a host.
     """
     family = all_families()[library.family]
     hosts = [rank.host and check_host(rank.host) for rank in launch.ranks]
@@ -72,11 +70,11 @@ def command_line(library: Library, launch: Launch) -> CommandLine:
     if launch.network_only and len(set(hosts)) < len(hosts):
         network = forced_network(library)
     gpu = (family.gpu if launch.gpu else None) or Settings()
-    own = {**environment(library), **gpu.env}
-    env = {**launch.settings.kept_of(own), **launch.settings.env, **launch.env, **network.env}
+    inherent = {**environment(library), **gpu.env}
+    env = {**launch.settings.kept_of(inherent), **launch.settings.env, **launch.env, **network.env}
     if LIBRARY_PATH in launch.settings.env:
         ahead = launch.settings.env[LIBRARY_PATH]
-        env[LIBRARY_PATH] = join_paths(ahead, own[LIBRARY_PATH])
+        env[LIBRARY_PATH] = join_paths(ahead, inherent[LIBRARY_PATH])
     job = launchers.Job(
         ranks=[
             Rank(cpus=rank.cpus, host=host) for rank, host in zip(launch.ranks, hosts, strict=True)
@@ -93,7 +91,7 @@ def command_line(library: Library, launch: Launch) -> CommandLine:
 
 
 def forced_network(library: Library) -> Settings:
-    """What has ranks of one host talk by TCP. UserError where that is not known."""
+    """The settings that force TCP between ranks of one host. UserError where none are known."""
     family = all_families()[library.family]
     forced = library.network_only or family.network_only
     if forced is None:
@@ -106,13 +104,13 @@ def forced_network(library: Library) -> Settings:
 
 def launcher_of(library: Library) -> str:
     """The kind of launcher (a file in launchers/) that starts this library's ranks."""
-    if launcher := launchers.of_job(library.launcher):  # in the place of its family's
+    if launcher := launchers.of_job(library.launcher):  # replaces its family's
         return launcher
     return all_families()[library.family].launcher_of(library.version)
 
 
 def check_launcher(library: Library) -> None:
-    """UserError where what starts the library's ranks cannot do so here."""
+    """UserError where the launcher of the library's ranks cannot start them here."""
     if launcher := launchers.of_job(library.launcher):
         launchers.check(launcher, library)
 
@@ -125,5 +123,5 @@ def shell_line(line: CommandLine) -> str:
 
 
 def join_paths(*paths: str) -> str:
-    """Search paths joined in order, what is empty or named twice left out."""
+    """Search paths joined in order, without empty or repeated folders."""
     return ":".join(dict.fromkeys(folder for path in paths for folder in path.split(":") if folder))

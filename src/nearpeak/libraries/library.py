@@ -8,7 +8,7 @@ import msgspec
 
 from nearpeak.terms.identity import Who
 
-# In a search, which gives each variable a value: the launch does without what Nearpeak gives.
+# The value, in a search, of a variable that Nearpeak gives launches and this one does without.
 UNSET = "<unset>"
 
 
@@ -18,13 +18,13 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
     name: str = "default"
     env: dict[str, str] = {}
     flags: list[str] = []
-    # Names of variables that Nearpeak gives launches (given.toml), and these do without, but for
-    # what `env` sets.
+    # Names of variables that Nearpeak gives launches (given.toml), and these launches do without,
+    # unless `env` sets them.
     unset: list[str] = []
-    summary: str = ""  # what they change, in a line
+    summary: str = ""  # their effect, in a line
 
     def kept_of(self, given: Mapping[str, str]) -> dict[str, str]:
-        """Returns what Nearpeak gives a launch without what these settings leave out."""
+        """Returns the variables of `given` that these settings do not leave out."""
         return {name: value for name, value in given.items() if name not in self.unset}
 
     def changed(self, env: Mapping[str, str]) -> "Settings":
@@ -43,10 +43,10 @@ class Settings(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=
 class Library(msgspec.Struct, kw_only=True, frozen=True):
     """One installation of an MPI library, as it described itself when it was run."""
 
-    name: str  # unique in a study; the catalogue's name, or what the user called it
+    name: str  # unique in a study; the catalogue's name, or the user's
     family: str  # "openmpi", "mpich", "intel", "mvapich", ...: the name of its file in families/
     version: str
-    version_text: str  # MPI_Get_library_version, whole
+    version_text: str  # MPI_Get_library_version, complete
     abi: str  # "openmpi" or "mpich": which build of nearpeak-mpi fits
     prefix: Path
     origin: str  # "installed" (by us), "path", "prefix", "module" or "given"
@@ -54,19 +54,19 @@ class Library(msgspec.Struct, kw_only=True, frozen=True):
     launcher: Path = msgspec.field(default_factory=lambda: Path("mpirun"))
     # The shared library itself, named by its SONAME.
     libmpi: Path = msgspec.field(default_factory=lambda: Path("libmpi.so"))
-    # What it needs in the environment beyond its family's: its module's, its catalogue entry's.
+    # Its environment in addition to its family's: that of its module or catalogue entry.
     env: dict[str, str] = {}
-    network_only: Settings | None = None  # in place of its family's
-    pmi: str = ""  # what srun, where it is the launcher, is told of by --mpi; "": its default
+    network_only: Settings | None = None  # instead of its family's
+    pmi: str = ""  # the value of --mpi where srun is the launcher; "": srun's default
     entry: str = ""  # of the catalogue, which installed it; "": none did
-    lacks: str = ""  # what was left out of it, that its makers ship and it opens on some machine
-    broken: list[str] = []  # its modules that do not load here and should, a line each (whole.py)
+    lacks: str = ""  # parts left out of it that its developers ship and that it may open
+    broken: list[str] = []  # its modules that should load here and do not, a line each (whole.py)
     layer: bool = False  # whether the layer is loaded before it (docs/layer.md)
 
 
 class Discovery(msgspec.Struct):
-    """What was found, one line for each that looked like a library but could not be used, and one
-    for each that is not used as one would expect."""
+    """The libraries that were discovered, a line for each unusable one, and a note for each that is
+    started in an unusual way."""
 
     libraries: list[Library] = []
     problems: list[str] = []
@@ -74,27 +74,27 @@ class Discovery(msgspec.Struct):
 
 
 def lacking_words(name: str, lacks: str) -> str:
-    """Says of a library what was left out of it."""
+    """A sentence that names the parts left out of a library."""
     return f"{name} is not as its makers ship it: it lacks {lacks}"
 
 
 class Rank(msgspec.Struct, kw_only=True, frozen=True):
-    """Where one rank runs: a host (None: this one) and the logical CPUs it is bound to."""
+    """The place of one rank: a host (None: this one) and the logical CPUs it is bound to."""
 
     cpus: list[int]
     host: str | None = None
 
 
 class Launch(msgspec.Struct, kw_only=True, frozen=True):
-    """What is to be started: one program on every rank."""
+    """One program to start on every rank."""
 
     program: list[str]  # argv
     ranks: list[Rank]
     settings: Settings = Settings()
     network_only: bool = False  # force the network transport, also between ranks of one host
-    gpu: bool = False  # some rank's buffers are in a GPU: add what its family needs for that
+    gpu: bool = False  # some rank's buffers are in a GPU: add its family's settings for that
     remote_shell: str | None = None  # program called as `SHELL HOST COMMAND...`; None: ssh
-    env: dict[str, str] = {}  # for the program, beside what library and settings need
+    env: dict[str, str] = {}  # for the program, in addition to that of library and settings
 
 
 class CommandLine(msgspec.Struct, kw_only=True, frozen=True):
@@ -117,5 +117,5 @@ class Contender(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def label(self) -> str:
-        """As `Who` has it."""
+        """The label of its key."""
         return self.who.label

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Loads what an MPI library loads when it starts: its plugins, and the modules of UCX, Open MPI and
-libfabric.
+"""Loads the plugins of an MPI library, and the modules of UCX, Open MPI and libfabric.
 
 A Python without packages runs the text of this file in a process that has the MPI library
 (identify.py), so it imports nothing of Nearpeak.
@@ -16,8 +15,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-SECONDS = 60  # for one module, on however busy a machine: a driver takes some of them itself
-UCX = ("uct", "ucm", "ucx_perftest")  # how names of its modules begin, after `lib`
+SECONDS = 60  # for one module, also on a busy machine: a driver alone takes some of them
+UCX = ("uct", "ucm", "ucx_perftest")  # prefixes of the names of its modules, after `lib`
 ALLOCATIONS = 1 << 20 | 1 << 21  # UCM_EVENT_MEM_TYPE_ALLOC and _FREE (src/ucm/api/ucm.h in UCX)
 
 
@@ -27,9 +26,9 @@ def text() -> str:
 
 
 def load(file: str, mode: int = os.RTLD_LAZY) -> str:
-    """Loads a shared library as UCX and Open MPI do; returns the loader's words where it cannot.
+    """Loads a shared library as UCX and Open MPI do; returns the loader's error, or "".
 
-    ctypes.CDLL looks up all names at once, which these do not.
+    ctypes.CDLL looks up all names at once, which they do not.
     """
     libc = ctypes.CDLL(None)
     libc.dlopen.restype, libc.dlopen.argtypes = ctypes.c_void_p, [ctypes.c_char_p, ctypes.c_int]
@@ -40,20 +39,20 @@ def load(file: str, mode: int = os.RTLD_LAZY) -> str:
 
 
 def is_loaded(name: str) -> bool:
-    """Says whether this process has loaded a library of this name."""
+    """True if this process has loaded a library of this name."""
     return not load(name, os.RTLD_LAZY | os.RTLD_NOLOAD)
 
 
 def mapped() -> Iterator[Path]:
     """The files that this process has mapped."""
     for line in Path("/proc/self/maps").read_text("utf-8", errors="replace").splitlines():
-        words = line.split(maxsplit=5)
-        if len(words) == 6:
-            yield Path(words[5])
+        fields = line.split(maxsplit=5)
+        if len(fields) == 6:
+            yield Path(fields[5])
 
 
 def beside(name: str, folder: str) -> list[Path]:
-    """A folder beside each loaded library whose file name begins so."""
+    """The folder of this name beside each loaded library whose file name begins with `name`."""
     places = [file.resolve().parent / folder for file in mapped() if file.name.startswith(name)]
     return list(dict.fromkeys(places))
 
@@ -64,7 +63,7 @@ def named(variable: str) -> list[Path]:
 
 
 def load_plugins(libmpi: str) -> None:
-    """Loads what an MPI library itself loads when it starts, and what finds modules."""
+    """Loads the libraries that an MPI library loads when it starts, which find the modules."""
     load(libmpi, os.RTLD_LAZY | os.RTLD_GLOBAL)  # old components of Open MPI do not name it
     for folder in openmpi_folders(libmpi):
         load(str(folder / "mca_pml_ucx.so"))
@@ -73,17 +72,17 @@ def load_plugins(libmpi: str) -> None:
 
 
 def openmpi_folders(libmpi: str) -> list[Path]:
-    """Where Open MPI has components."""
+    """The folders of Open MPI's components."""
     return sorted(Path(libmpi).resolve().parent.glob("openmpi*"))
 
 
 def ucx_folders() -> list[Path]:
-    """Where UCX looks for its modules, in its order (src/ucs/sys/module.c in UCX)."""
+    """The folders of UCX's modules, in its order (src/ucs/sys/module.c in UCX)."""
     return [*beside("libucs.so", "ucx"), *named("UCX_MODULE_DIR")]
 
 
 def libfabric_folders() -> list[Path]:
-    """Where libfabric looks for its providers."""
+    """The folders of libfabric's providers."""
     return [*named("FI_PROVIDER_PATH"), *beside("libfabric.so", "libfabric")]
 
 
@@ -102,9 +101,9 @@ def module_files(libmpi: str) -> dict[str, str]:
 
 
 def missing_libraries(file: str, error: str) -> list[str]:
-    """The libraries that a file needs, itself or through others, and that the loader does not find.
+    """The libraries that a file needs, also through others, and that the loader does not find.
 
-    `error`: the loader's words, which name the first of them only.
+    `error`: the loader's message, which names the first of them only.
     """
     loader = next((name for name in mapped() if re.match(r"ld[-.]", name.name)), None)
     listing = b""
@@ -118,24 +117,26 @@ def missing_libraries(file: str, error: str) -> list[str]:
 
 
 def attempt(file: str, others: dict[str, str]) -> dict[str, Any]:
-    """Loads a module, after those `others` that it needs: UCX has loaded them by then.
+    """Loads a module, after the modules that it needs, which UCX would have loaded before.
 
     `others`: the files of all modules by their names.
     """
     error = load(file)
     missing = missing_libraries(file, error) if error else []
     for other in [others[name] for name in missing if name in others]:
-        if why := load(other):
-            missing += missing_libraries(other, why)
+        if problem := load(other):
+            missing += missing_libraries(other, problem)
     if error and any(name in others for name in missing):
         error = load(file)
         missing = [name for name in dict.fromkeys(missing) if name not in others] if error else []
     return {"file": file, "missing": missing, "error": error}
 
 
-def apart(work: Callable[[], Any]) -> tuple[Any, str, str]:
-    """Runs `work` in a process of its own: its result, as JSON has it; what that process printed;
-    why it has no result, or ""."""
+def run_in_child(work: Callable[[], Any]) -> tuple[Any, str, str]:
+    """Runs `work` in a child process.
+
+    Returns its result as of JSON, the child's output, and the reason of a missing result or "".
+    """
     out, into = os.pipe()
     child = os.fork()
     if not child:
@@ -154,11 +155,11 @@ def apart(work: Callable[[], Any]) -> tuple[Any, str, str]:
     status = os.waitpid(child, 0)[1]
     if not status:
         return json.loads(result), printed, ""
-    return None, printed + result, _why(status, printed + result)
+    return None, printed + result, _end_reason(status, printed + result)
 
 
-def _why(status: int, printed: str) -> str:
-    """Says how a process ended, by its wait status."""
+def _end_reason(status: int, printed: str) -> str:
+    """Describes how a process ended, by its wait status."""
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM:
         return f"it takes more than {SECONDS} s"
     if os.WIFSIGNALED(status):
@@ -168,15 +169,15 @@ def _why(status: int, printed: str) -> str:
 
 
 def try_module(file: str, others: dict[str, str]) -> dict[str, Any]:
-    """As `attempt`, in a process of its own."""
-    result, _, why = apart(lambda: attempt(file, others))
-    return result or {"file": file, "missing": [], "error": why}
+    """Runs `attempt` in a child process."""
+    result, _, reason = run_in_child(lambda: attempt(file, others))
+    return result or {"file": file, "missing": [], "error": reason}
 
 
 def hooks() -> dict[str, int] | None:
-    """How many calls of CUDA UCX watches for allocations, by API; None without UCX or a driver.
+    """The number of CUDA calls that UCX watches for allocations by API; None without UCX or driver.
 
-    UCX says so with UCX_MEM_LOG_LEVEL=info. It loads the module for that by itself.
+    UCX prints it with UCX_MEM_LOG_LEVEL=info. It loads the module for that by itself.
     """
 
     def install() -> bool:
@@ -187,8 +188,8 @@ def hooks() -> dict[str, int] | None:
         ucm.ucm_set_event_handler(ALLOCATIONS, 0, kind(lambda *_: None), None)
         return True
 
-    asked, printed, _ = apart(install)
-    if not asked:
+    installed, printed, _ = run_in_child(install)
+    if not installed:
         return None
     return {api: int(number) for number, api in re.findall(r"installed (\d+) on (\w+)", printed)}
 

@@ -8,23 +8,23 @@ from pathlib import Path
 
 LIMIT_SECONDS = 60.0
 
-# Which modules are worth loading to look for an MPI. A filter for speed: what is then found is
-# identified by itself. OpenHPC has `openmpi4`, Spack `intel-oneapi-mpi`, NVIDIA's HPC SDK
+# Modules that are worth loading to look for an MPI. A filter for speed: the libraries in them are
+# identified afterwards. OpenHPC has `openmpi4`, Spack `intel-oneapi-mpi`, NVIDIA's HPC SDK
 # `nvhpc-hpcx`.
 WORTH_A_LOOK = re.compile(
     r"^(open|intel-?|intel-oneapi-|i-?|spectrum-|platform-|cray-|nvhpc-open)?mpi\d*([-_./]|$)"
     r"|^(cray-)?mpich|^mvapich|^impi|^(nvhpc-)?hpcx",
     re.IGNORECASE,
 )
-# What listings put behind a name: `(default)`, `(L,D)`, `(default:v4)`, `<aL>`.
+# Marks behind a name in listings: `(default)`, `(L,D)`, `(default:v4)`, `<aL>`.
 _MARKS = re.compile(r"(\s*(\([^()\s]*\)|<[^<>]*>))+\s*$")
 START_FILES = ("/etc/profile.d/modules.sh", "/etc/profile.d/lmod.sh", "/etc/profile.d/z00_lmod.sh")
 
 
 def available() -> list[str]:
     """The names of the modules that look like an MPI, sorted; none where there is no `module`."""
-    said = _bash("module -t avail 2>&1")
-    return sorted(name for name in parse_avail(said) if WORTH_A_LOOK.search(name))
+    listing = _bash("module -t avail 2>&1")
+    return sorted(name for name in parse_avail(listing) if WORTH_A_LOOK.search(name))
 
 
 def parse_avail(text: str) -> list[str]:
@@ -38,7 +38,7 @@ def parse_avail(text: str) -> list[str]:
 
 
 def environment_of(name: str) -> dict[str, str]:
-    """What loading a module sets or changes in the environment; nothing if it cannot be loaded."""
+    """The variables that loading a module sets or changes; none if it cannot be loaded."""
     before = _variables(_bash("env -0"))
     after = _variables(_bash('module load "$1" >/dev/null 2>&1 && env -0', name))
     return {key: value for key, value in after.items() if before.get(key) != value}

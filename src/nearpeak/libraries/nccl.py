@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NCCL and RCCL on this machine: where they lie, and what each says of itself.
+"""NCCL and RCCL on this machine: their files and versions.
 
-They are looked for where the loader looks, where CUDA, ROCm and NVIDIA's HPC SDK put them, and in
-the Python environments of this machine, which often bring their own.
+The search covers the loader's folders, those of CUDA, ROCm and NVIDIA's HPC SDK, and the Python
+environments of this machine, which often contain NCCL.
 """
 
 import itertools
@@ -24,7 +24,7 @@ from nearpeak.owners import of_search_paths
 
 SONAMES = {"nccl": "libnccl.so.2", "rccl": "librccl.so.1"}
 PREFIX_VARIABLES = ("NCCL_HOME", "NCCL_ROOT", "CUDA_HOME", "CUDA_PATH", "ROCM_PATH")
-ENVIRONMENTS = ("VIRTUAL_ENV", "CONDA_PREFIX")  # variables that name one of Python's
+ENVIRONMENTS = ("VIRTUAL_ENV", "CONDA_PREFIX")  # variables that name an environment of Python
 USUAL_FOLDERS = (
     *("/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib", "/usr/local/lib", "/usr/local/lib64"),
     *("/usr/local/cuda/lib64", "/usr/local/cuda-*/lib64", "/usr/local/cuda-*/lib"),
@@ -53,7 +53,7 @@ class MissingError(UserError):
 
 def discover() -> Discovery:
     """Every NCCL and RCCL of this machine. The first of a family has its name, others a version."""
-    found = Discovery()
+    discovery = Discovery()
     seen: set[Path] = set()
     owners = of_search_paths(os.environ, (*PREFIX_VARIABLES, *ENVIRONMENTS))
     for family, soname in SONAMES.items():
@@ -62,51 +62,52 @@ def discover() -> Discovery:
             if not files.is_file(file) or file.resolve() in seen:
                 continue
             seen.add(file.resolve())
-            if not may_ask(file, owners, found):
+            if not may_ask(file, owners, discovery):
                 continue
             try:
                 library = identified(file, family, "found")
             except CannotIdentify as error:
-                found.problems.append(f"{file}: {error}")
+                discovery.problems.append(f"{file}: {error}")
                 continue
-            versions = {other.version for other in found.libraries if other.family == family}
+            versions = {other.version for other in discovery.libraries if other.family == family}
             if library.version in versions:
                 continue  # a copy
             if versions:
                 name = f"{family}-{library.version}"
                 library = msgspec.structs.replace(library, name=name)
-            found.libraries.append(library)
-    return found
+            discovery.libraries.append(library)
+    return discovery
 
 
 def is_name(spec: str) -> bool:
-    """Whether a user may mean one that is found: `nccl`, `rccl`, `nccl-2.27.5`."""
+    """True for names that a discovered library can have: `nccl`, `rccl`, `nccl-2.27.5`."""
     return spec.partition("-")[0] in SONAMES
 
 
 def is_file(path: Path) -> bool:
-    """Whether a path names such a library."""
+    """True if a path names a file of NCCL or RCCL."""
     return any(path.name.startswith(soname.partition(".")[0]) for soname in SONAMES.values())
 
 
 def resolve(name: str) -> Library:
-    """The one with this name; MissingError, with what would do, where there is none."""
-    found = discover()
-    for library in found.libraries:
+    """The library with this name; MissingError with a remedy where there is none."""
+    discovery = discover()
+    for library in discovery.libraries:
         if library.name == name:
             return library
     family = name.partition("-")[0]
-    there = [library.name for library in found.libraries if library.family == family]
-    why = f"; there is {', '.join(there)}" if there else ""
-    why += "".join(f"; {problem}" for problem in found.problems if SONAMES[family] in problem)
+    others = [library.name for library in discovery.libraries if library.family == family]
+    details = f"; there is {', '.join(others)}" if others else ""
+    problems = [problem for problem in discovery.problems if SONAMES[family] in problem]
+    details += "".join(f"; {problem}" for problem in problems)
     raise MissingError(
-        f"{name} was not found on this machine{why}: "
+        f"{name} was not found on this machine{details}: "
         f"name its file, like --mpi {family}=/path/to/{SONAMES[family]}"
     )
 
 
 def at_path(path: Path) -> Library:
-    """The one in this file; UserError where it cannot be used."""
+    """The library in this file; UserError where it cannot be used."""
     if not path.is_file():
         raise UserError(f"there is no {path}: name the file of NCCL or RCCL")
     family = "rccl" if path.name.startswith("librccl") else "nccl"
@@ -117,7 +118,7 @@ def at_path(path: Path) -> Library:
 
 
 def folders() -> list[Path]:
-    """Where they are looked for, each folder once, the loader's first."""
+    """The folders to search, each once, the loader's first."""
     named = [Path(folder) for folder in os.environ.get("LD_LIBRARY_PATH", "").split(":") if folder]
     for variable in PREFIX_VARIABLES:
         if prefix := os.environ.get(variable):
@@ -130,7 +131,7 @@ def folders() -> list[Path]:
 
 
 def _python_prefixes() -> Iterator[Path]:
-    """Of the interpreters and environments that are at hand."""
+    """The prefixes of the interpreters and environments on this machine."""
     yield Path(sys.prefix)
     for variable in ENVIRONMENTS:
         if prefix := os.environ.get(variable):
@@ -143,11 +144,11 @@ def _python_prefixes() -> Iterator[Path]:
 
 
 def version_text(file: Path, family: str) -> str:
-    """`NCCL 2.28.3, /path/libnccl.so.2`, as nearpeak-native writes it; CannotIdentify."""
-    said = ask(file, CHILD, {})
-    if not said.isdecimal():
-        raise CannotIdentify(f"it says that its version is {said[:80]!r}")
-    return f"{all_families()[family].title} {version_words(int(said))}, {file}"
+    """`NCCL 2.28.3, /path/libnccl.so.2`, as nearpeak-native writes it. CannotIdentify."""
+    printed = ask(file, CHILD, {})
+    if not printed.isdecimal():
+        raise CannotIdentify(f"it says that its version is {printed[:80]!r}")
+    return f"{all_families()[family].title} {version_words(int(printed))}, {file}"
 
 
 def version_words(number: int) -> str:
@@ -157,7 +158,7 @@ def version_words(number: int) -> str:
 
 
 def identified(file: Path, family: str, origin: str) -> Library:
-    """The library in a file, which is asked; CannotIdentify where it does not answer."""
+    """The library in a file; CannotIdentify where it does not report its version."""
     text = version_text(file, family)
     version = all_families()[family].version(text)
     assert version is not None

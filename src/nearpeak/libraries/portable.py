@@ -8,7 +8,7 @@ from pathlib import Path
 from nearpeak.libraries import catalogue, glibc
 from nearpeak.owners import check_kept
 
-# As code of other compilers: without checks, and with the C library's memcpy in place of that of
+# Code as of other compilers: without checks, and with the C library's memcpy instead of that of
 # zig's run-time library, whose rest is in bench/portable. Symbols of its libc++ take 30 MB.
 AS_OTHERS = (
     *("-fno-sanitize=all", "-fno-stack-protector", "-fomit-frame-pointer"),
@@ -26,11 +26,11 @@ def compiler() -> list[str]:
 
 
 def home() -> Path:
-    """Where it is installed."""
+    """The folder of the compiler's installation; installs it."""
     return catalogue.add("zig")
 
 
 def environment() -> dict[str, str]:
-    """Where it keeps what it makes of its own sources, as the run-time library of C++."""
+    """The variables for the folder of zig's own builds, such as the run-time library of C++."""
     kept = str(home() / "made")
     return {"ZIG_GLOBAL_CACHE_DIR": kept, "ZIG_LOCAL_CACHE_DIR": kept}

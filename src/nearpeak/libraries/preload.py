@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of Nearpeak's is loaded into the ranks of an application, before its MPI library."""
+"""Nearpeak's libraries that the ranks of an application load before its MPI library."""
 
 import os
 import re
@@ -28,31 +28,33 @@ def _named(value: str) -> list[Path]:
 
 
 def ours(value: str) -> Path | None:
-    """Finds the library of Nearpeak's among those that LD_PRELOAD names; None without one."""
+    """Finds Nearpeak's library among those that LD_PRELOAD names; None without one."""
     return next((file for file in _named(value) if file.name in LIBRARIES), None)
 
 
-def alone(env: Mapping[str, str]) -> dict[str, str]:
-    """Drops from settings what the shell preloads beside a library of Nearpeak's."""
+def without_others(env: Mapping[str, str]) -> dict[str, str]:
+    """Drops from settings the libraries that the shell preloads in addition to Nearpeak's."""
     file = ours(env.get(VARIABLE, ""))
     return {**env, VARIABLE: str(file)} if file else dict(env)
 
 
 def files(env: Mapping[str, str]) -> dict[str, str]:
-    """Returns LD_PRELOAD with the name of the library of ours that settings preload, if any."""
+    """Returns LD_PRELOAD with the name of Nearpeak's library that settings preload, if any."""
     file = ours(env.get(VARIABLE, ""))
     return {VARIABLE: file.name} if file else {}
 
 
 def is_preloadable(file: Path) -> bool:
-    """Returns whether the loader finds a file by its path in LD_PRELOAD."""
+    """True if the loader finds a file by its path in LD_PRELOAD."""
     return not re.search(SEPARATORS, str(file))
 
 
 def before_others(preload: Path, loaded: str | None = None) -> str:
-    """The value of LD_PRELOAD with `preload` before what `loaded` names, by default what the shell
-    preloads, but behind the library of `nearpeak trace`: that counts the calls of the application,
-    and not those of the layer. UserError where the loader would take its path apart."""
+    """The value of LD_PRELOAD with `preload` before the files of `loaded`, by default the shell's.
+
+    It stands behind the library of `nearpeak trace`, which counts the calls of the application and
+    not those of the layer. UserError where the loader would split its path.
+    """
     if not is_preloadable(preload):
         raise UserError(
             f"{preload} cannot be preloaded, as its path has a blank or a colon: name another"
@@ -66,21 +68,22 @@ def before_others(preload: Path, loaded: str | None = None) -> str:
 
 
 def environment(
-    library: Library, preload: Path, own: Mapping[str, str], command: Sequence[str] = ()
+    library: Library, preload: Path, variables: Mapping[str, str], command: Sequence[str] = ()
 ) -> dict[str, str]:
-    """What a command needs besides, so that its ranks load `preload` and see what `own` says."""
-    added = {VARIABLE: before_others(preload), **own}
+    """The environment in which the ranks of a command load `preload` and have `variables`."""
+    added = {VARIABLE: before_others(preload), **variables}
     if library.abi == "openmpi" and "-x" not in command:
-        # Its launcher passes to other hosts what it is told to alone: by this or by -x, not both.
-        told = os.environ.get(PASSED_ON)
-        added[PASSED_ON] = ";".join(dict.fromkeys([*(told.split(";") if told else []), *added]))
+        # Its launcher passes only listed variables to other hosts: by this or by -x, not both.
+        listed = os.environ.get(PASSED_ON)
+        added[PASSED_ON] = ";".join(dict.fromkeys([*(listed.split(";") if listed else []), *added]))
     return added
 
 
 def command_line(library: Library, started: Launch) -> CommandLine:
-    """As that of launch.py, with the layer where the library has it: errors as build_layer, too.
+    """The command line of launch.py, with the layer where the library has it.
 
-    The MPI library then sees host memory alone, and needs nothing of its family's for GPUs.
+    With the layer the MPI library sees host memory only, and needs no settings of its family for
+    GPUs. Errors as launch.command_line and build_layer.
     """
     if not library.layer:
         return launch.command_line(library, started)

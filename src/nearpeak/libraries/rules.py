@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Open MPI's file of rules: which algorithm a collective operation takes, by ranks and size.
+"""Open MPI's decision file: the algorithm of a collective operation, by ranks and size.
 
 The format is the one that Open MPI has read since version 3, and still reads beside JSON in 6
 (ompi/mca/coll/tuned/coll_tuned_dynamic_file.c): numbers, with comments behind `#`. A communicator
 takes the last table that is for no more ranks than it has, or else the first one, and a message the
 last line that is from no more bytes than it has; a table must have a line from 0 bytes. Algorithm 0
-is the library's own choice. A library built without debugging says nothing of a file that it cannot
-read, and takes its own choice.
+is the library's own choice. A library built without debugging silently takes its own choice if it
+cannot read the file.
 """
 
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ from collections.abc import Sequence
 import msgspec
 
 OWN = 0  # of algorithms: the library's own choice
-# coll_tuned_*_algorithm_chain_fanout, as it is where an algorithm is forced by its variable.
+# coll_tuned_*_algorithm_chain_fanout, its value where a variable forces an algorithm.
 FAN = 4
 LEGEND = "A line: from so many bytes, algorithm, fan of its chains, bytes of a part"
 
 
 class Range(msgspec.Struct, kw_only=True, frozen=True):
-    """From how many bytes on an operation is done how, until the next one."""
+    """The algorithm of an operation from a number of bytes on, until the next range."""
 
     first: int  # bytes, as the library counts them
     algorithm: int = OWN
@@ -29,7 +29,7 @@ class Range(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Table(msgspec.Struct, kw_only=True, frozen=True):
-    """Of one operation, for communicators of so many ranks."""
+    """The ranges of one operation, for communicators of `ranks` ranks."""
 
     name: str
     operation: int  # as the library counts them (tunables.Ruled)
@@ -38,10 +38,10 @@ class Table(msgspec.Struct, kw_only=True, frozen=True):
 
 
 def rules_text(tables: Sequence[Table], about: str) -> str:
-    """The file, with a line above that says where it is from.
+    """The file, with `about` as its first line.
 
-    One table for each operation: communicators of fewer and of more ranks keep the library's own
-    choice, as what is not named does.
+    It has tables for each operation. Communicators of fewer and of more ranks, and operations that
+    it does not name, keep the library's own choice.
     """
     lines = [f"# {about}", f"# {LEGEND}", f"{len(tables)} # operations"]
     for table in tables:
@@ -53,9 +53,9 @@ def rules_text(tables: Sequence[Table], about: str) -> str:
 
 
 def _lines(ranks: int, ranges: Sequence[Range]) -> list[str]:
-    """A table: its ranks, how many lines, and of each bytes, algorithm, fan and segment."""
+    """A table: ranks and number of lines; for each line bytes, algorithm, fan and segment."""
     lines = [f"{ranks} {len(ranges)} # from so many ranks: lines"]
-    for each in ranges:
-        fan = 0 if each.algorithm == OWN else FAN
-        lines.append(f"{each.first} {each.algorithm} {fan} {each.segment} # {each.words}")
+    for row in ranges:
+        fan = 0 if row.algorithm == OWN else FAN
+        lines.append(f"{row.first} {row.algorithm} {fan} {row.segment} # {row.words}")
     return lines

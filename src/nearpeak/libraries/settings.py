@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The settings that libraries are known to have, by name: settings.toml."""
+"""The named settings of libraries: settings.toml."""
 
 import functools
 import re
@@ -21,42 +21,43 @@ QUERIES = "{queries}"  # in settings.toml
 def _families() -> dict[str, dict[str, Settings]]:
     text = (resources.files("nearpeak.libraries") / "settings.toml").read_text("utf-8")
     families = msgspec.toml.decode(text, type=dict[str, dict[str, Settings]])
-    return {
-        family: {
-            name: msgspec.structs.replace(settings, name=name) for name, settings in tables.items()
-        }
-        for family, tables in families.items()
-    }
+    return {family: _named(tables) for family, tables in families.items()}
 
 
-def known(family: str) -> dict[str, Settings]:
+def _named(tables: dict[str, Settings]) -> dict[str, Settings]:
+    return {name: msgspec.structs.replace(settings, name=name) for name, settings in tables.items()}
+
+
+def family_settings(family: str) -> dict[str, Settings]:
     """The settings of a family by name; `default`, which changes nothing, is one of them."""
     return {"default": Settings(), **_families().get(family, {})}
 
 
 def find(library: Library, name: str, say: Callable[[str], None] | None = None) -> Settings:
-    """The settings of this name that the library's family has, or those of a profile in a file.
-    `say`: told where the profile is from another machine.
+    """The settings of this name of the library's family, or those of a profile in a file.
 
-    UserError for neither: with those that there are, or why not. Errors as given.check_unset, too.
+    `say` gets a line if the profile is from another machine. UserError for an unknown name or an
+    unsuitable profile; errors as given.check_unset.
     """
     if profiles.is_profile(name):
-        found = profiles.load(folders.expanded(name), library, say)
-    elif name in (there := known(library.family)):
-        found = there[name]
+        settings = profiles.load(folders.expanded(name), library, say)
+    elif name in (choices := family_settings(library.family)):
+        settings = choices[name]
     else:
-        raise UserError(f"unknown settings {name!r} of {library.family}{closest(name, there)}")
-    given.check_unset(library, found)
-    return _built(found)
+        raise UserError(f"unknown settings {name!r} of {library.family}{closest(name, choices)}")
+    given.check_unset(library, settings)
+    return _built(settings)
 
 
-def _built(found: Settings) -> Settings:
-    """With the library that they preload, which is built here, before what the shell preloads;
-    errors as build_queries."""
-    if found.env.get(preload.VARIABLE) != QUERIES:
-        return found
+def _built(settings: Settings) -> Settings:
+    """The settings with the library that they preload, which this builds, before the shell's.
+
+    Errors as build_queries.
+    """
+    if settings.env.get(preload.VARIABLE) != QUERIES:
+        return settings
     value = preload.before_others(build_queries())
-    return msgspec.structs.replace(found, env={**found.env, preload.VARIABLE: value})
+    return msgspec.structs.replace(settings, env={**settings.env, preload.VARIABLE: value})
 
 
 def split(spec: str) -> tuple[str, str | None]:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whose settings variables are, by their names."""
+"""The readers of settings variables, by the variables' names."""
 
 from nearpeak.libraries.families import all_families
 
-# Who reads variables that begin so: libraries of this ABI,
+# Readers of variables by their prefix: libraries of this ABI,
 _OF_ABI = {
     "OMPI_MCA_": "openmpi",
     "PRTE_MCA_": "openmpi",
@@ -17,11 +17,11 @@ _OF_ANY = ("UCX_", "FI_")  # any library, but no ceiling.
 
 
 def may_read(family: str, name: str) -> bool:
-    """Whether libraries of a family may read a variable; "": what measures ceilings."""
-    known = all_families().get(family)
+    """True if libraries of a family may read a variable; "": the programs of ceilings."""
+    record = all_families().get(family)
     for prefix, abi in _OF_ABI.items():
         if name.startswith(prefix):
-            return known is not None and known.abi == abi
+            return record is not None and record.abi == abi
     for prefix, reader in _OF_FAMILY.items():
         if name.startswith(prefix):
             return family == reader

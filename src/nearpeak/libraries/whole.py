@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looks whether a library is whole: which of its modules load here, and why the others do not.
+"""Checks that a library is complete: lists the modules that load here, and why others do not.
 
-UCX, Open MPI and libfabric go on without a module that does not load, and print nothing: they lack
-a transport then, or take memory of a GPU for the host's. A module for hardware that this machine
-does not have is no fault.
+UCX, Open MPI and libfabric silently ignore a module that does not load: they then lack a transport,
+or treat device memory as host memory. A module for hardware that this machine does not have is no
+fault.
 """
 
 import functools
@@ -23,9 +23,9 @@ from nearpeak.numbers import count, listed
 
 LIMIT_SECONDS = 600.0  # for all modules of a library
 QUESTION = "\nprint()\nprint(answer(sys.argv[1]))\n"  # UCX may have printed before
-LOG = {"UCX_MEM_LOG_LEVEL": "info"}  # UCX says then how many hooks it installs
-# Libraries that come with hardware or its driver, by how their names begin -> the hardware, as
-# `hardware` names it; "": no file of a machine says whether it has that.
+LOG = {"UCX_MEM_LOG_LEVEL": "info"}  # UCX then prints how many hooks it installs
+# Prefixes of libraries that come with hardware or its driver -> the hardware, as `hardware` names
+# it; "": no file of a machine shows it.
 BROUGHT = {
     "libcuda.so": "nvidia",
     "libcudart.so": "nvidia",
@@ -45,7 +45,7 @@ BROUGHT = {
     "libxpmem.so": "",
 }
 VERBS = Path("/dev/infiniband")  # containers without it see adapters that they cannot use
-# What follows where a module does not load, by how its name begins.
+# The consequence of a module that does not load, by the prefix of its name.
 WITHOUT = {
     "libucm_": "UCX does not hear of memory that GPUs allocate, and may take it for the host's",
     "libuct_": "UCX lacks its transports",
@@ -56,11 +56,11 @@ WITHOUT = {
 
 
 class Module(msgspec.Struct, kw_only=True, frozen=True):
-    """One module, and what came of loading it."""
+    """One module, and the result of loading it."""
 
     file: str  # its path
     missing: list[str] = []  # libraries that it needs, and that the loader does not find
-    error: str = ""  # the loader's words where it does not load; "": it loads
+    error: str = ""  # the loader's message where it does not load; "": it loads
 
     @property
     def name(self) -> str:
@@ -72,13 +72,13 @@ class Modules(msgspec.Struct, kw_only=True, frozen=True):
     """All modules of a library."""
 
     modules: list[Module] = []
-    # How many calls of CUDA UCX watches for allocations, by API; None: no UCX, or no driver.
+    # The number of CUDA calls that UCX watches for allocations, by API; None: no UCX, or no driver.
     hooks: dict[str, int] | None = None
 
-    def words(self, faulty: int) -> str:
+    def summary(self, faulty: int) -> str:
         """`5 of 7 load, 2 need hardware that is not here`, with the hooks where there is a driver.
 
-        `faulty`: how many should load and do not.
+        `faulty`: the number of modules that should load and do not.
         """
         loaded = sum(not module.error for module in self.modules)
         text = f"{loaded} of {len(self.modules)} load"
@@ -94,20 +94,20 @@ class Fault(msgspec.Struct, kw_only=True, frozen=True):
     """A module that should load here and does not."""
 
     module: str  # its file name
-    what: str  # with the reason, and what follows from it
+    what: str  # the fault, its reason and its consequence
     remedy: str
     driver: bool  # only libraries that this machine's drivers bring are missing
 
     @property
-    def words(self) -> str:
-        """Both, in a line."""
+    def text(self) -> str:
+        """The fault and its remedy, in a line."""
         return f"{self.what}; {self.remedy}"
 
 
 def look(library: Library) -> Modules:
-    """Loads each module of a library in a process of its own, in the environment of its launches.
+    """Loads each module of a library in a separate process, in the environment of its launches.
 
-    This process keeps the result. CannotIdentify where the library itself does not load.
+    The result is cached. CannotIdentify where the library itself does not load.
     """
     if is_native(library):
         return Modules()
@@ -142,46 +142,48 @@ def hardware(machine: Machine) -> set[str]:
 
 
 def lines(library: Library) -> Iterator[str]:
-    """The lines of `nearpeak mpi show`: how many modules load, and why each other one does not."""
+    """The lines of `nearpeak mpi show`: the number of loaded modules, and each other's reason."""
     try:
         modules = look(library)
     except CannotIdentify as error:
         yield f"they cannot be looked at: {error}"
         return
     broken = {fault.module: fault for fault in faults(library)}
-    yield modules.words(len(broken))
+    yield modules.summary(len(broken))
     for module in modules.modules:
         if fault := broken.get(module.name):
-            yield fault.words
+            yield fault.text
         elif module.error:
             yield f"{module.name} needs {_missing(module.missing, 'here')}"
 
 
 def not_whole(library: Library, fault: Fault) -> str:
-    """Says a fault of its library, in a line."""
-    return f"{library.name} is not whole: {fault.words}"
+    """The line for a fault of a library."""
+    return f"{library.name} is not whole: {fault.text}"
 
 
 def _faults(library: Library, module: Module, has: Collection[str]) -> Iterator[Fault]:
-    """The fault of a module that does not load; none if hardware brings all libraries that it
-    lacks, and this machine `has` no such hardware."""
-    alone = [name for name in module.missing if _brought_by(name) is None]
-    missing = alone or [name for name in module.missing if _brought_by(name) in has]
+    """The fault of a module that does not load.
+
+    None if all libraries that it lacks come with hardware, of which this machine `has` nothing.
+    """
+    ordinary = [name for name in module.missing if _brought_by(name) is None]
+    missing = ordinary or [name for name in module.missing if _brought_by(name) in has]
     if module.missing and not missing:
         return
-    driver = bool(missing) and not alone
+    driver = bool(missing) and not ordinary
     error = module.error.replace(f"{Path(module.file).parent}/", "")
-    why = _missing(missing, "found").replace(", which", "") if missing else error
+    reason = _missing(missing, "found").replace(", which", "") if missing else error
     yield Fault(
         module=module.name,
-        what=f"{module.name} does not load ({why}): {_without(module.name)}",
+        what=f"{module.name} does not load ({reason}): {_without(module.name)}",
         remedy=_remedy(library, Path(module.file), missing, driver=driver),
         driver=driver,
     )
 
 
-def _missing(names: list[str], where: str) -> str:
-    return f"{listed(names)}, which {'is' if len(names) == 1 else 'are'} not {where}"
+def _missing(names: list[str], state: str) -> str:
+    return f"{listed(names)}, which {'is' if len(names) == 1 else 'are'} not {state}"
 
 
 def _without(module: str) -> str:
@@ -189,7 +191,7 @@ def _without(module: str) -> str:
 
 
 def _brought_by(name: str) -> str | None:
-    """The hardware that brings a library, as in BROUGHT; None: none does."""
+    """The hardware that a library comes with, as in BROUGHT; None: with none."""
     return next((part for begin, part in BROUGHT.items() if name.startswith(begin)), None)
 
 

@@ -22,9 +22,9 @@ class IoVec(ctypes.Structure):
 
 
 def read_sibling(permit: bool) -> int:
-    """Whether a process may read its sibling's memory by process_vm_readv, as two ranks would.
+    """Tries to read a sibling's memory by process_vm_readv, as two ranks would; 0 or errno.
 
-    With `permit` the sibling first allows it by PR_SET_PTRACER, as UCX does. Returns 0 or errno.
+    With `permit` the sibling first allows it by PR_SET_PTRACER, as UCX does.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     memory = ctypes.create_string_buffer(len(TOKEN))
@@ -43,8 +43,8 @@ def read_sibling(permit: bool) -> int:
     owner = _start(target)
 
     def reader() -> int:
-        here = ctypes.create_string_buffer(len(TOKEN))
-        local = IoVec(ctypes.addressof(here), len(TOKEN))
+        buffer = ctypes.create_string_buffer(len(TOKEN))
+        local = IoVec(ctypes.addressof(buffer), len(TOKEN))
         remote = IoVec(ctypes.addressof(memory), len(TOKEN))
         got = libc.process_vm_readv(
             owner, ctypes.byref(local), ctypes.c_ulong(1), ctypes.byref(remote), ctypes.c_ulong(1),
@@ -52,7 +52,7 @@ def read_sibling(permit: bool) -> int:
         )  # fmt: skip
         if got < 0:
             return ctypes.get_errno()
-        return 0 if here.raw == TOKEN else UNKNOWN
+        return 0 if buffer.raw == TOKEN else UNKNOWN
 
     os.close(tell_ready)
     os.read(ready, 1)
@@ -65,7 +65,7 @@ def read_sibling(permit: bool) -> int:
 
 
 def bind_memory(node: int) -> int | None:
-    """Whether memory may be bound to a NUMA node by set_mempolicy: 0 or errno.
+    """Tries to bind memory to a NUMA node by set_mempolicy; 0 or errno.
 
     None where the number of the system call is not known for this processor.
     """

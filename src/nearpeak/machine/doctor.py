@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What on this machine will spoil a measurement, and what to do about it."""
+"""Finds problems of this machine that spoil measurements, and their remedies."""
 
 import errno
 import os
@@ -60,7 +60,7 @@ SETTINGS = (
     "MPICH_",
     "NCCL_",
 )
-VARIABLES = "settings-variables"  # the diagnosis that names those which every launch inherits
+VARIABLES = "settings-variables"  # the diagnosis that names the variables every launch inherits
 NO_SETTINGS = (
     "I_MPI_ROOT",
     "FI_PROVIDER_PATH",
@@ -69,7 +69,7 @@ NO_SETTINGS = (
     "MPICH_DIR",
     "NCCL_HOME",
     "NCCL_ROOT",
-    "NCCL_VERSION",  # which containers of NVIDIA set to say what they hold
+    "NCCL_VERSION",  # NVIDIA's containers set it to name their version
 )
 
 
@@ -82,10 +82,10 @@ def examine(
 ) -> list[Diagnosis]:
     """Every finding for `ranks` ranks on this machine, or on the recorded one under `root`.
 
-    On this machine system calls are tried; of a recorded one its files alone can tell.
-    `settings_files` are looked for besides the system's; None: those of this user. `environment`:
-    what launches would inherit; None: this process's, and nothing on a recorded machine.
-    `machine`: what `discover(root)` has found already.
+    On this machine it tries system calls; for a recorded one it only reads files.
+    `settings_files` are checked in addition to the system's; None: those of this user.
+    `environment`: inherited by launches; None: this process's, empty for a recorded machine.
+    `machine`: the result of `discover(root)`, where the caller has it.
     """
     if settings_files is None:
         settings_files = user_settings_files(dict(os.environ), working_folder())
@@ -103,13 +103,13 @@ def examine(
 
 def user_settings_files(environment: dict[str, str], cwd: Path) -> list[Path]:
     """Files that UCX, Open MPI and NCCL read unasked, with settings that no record has."""
-    found = [cwd / "ucx.conf"]
+    files = [cwd / "ucx.conf"]
     if home := environment.get("HOME"):
-        found += [Path(home) / "ucx.conf", Path(home) / ".openmpi" / "mca-params.conf"]
-        found.append(Path(home) / ".nccl.conf")
+        files += [Path(home) / "ucx.conf", Path(home) / ".openmpi" / "mca-params.conf"]
+        files.append(Path(home) / ".nccl.conf")
     if folder := environment.get("UCX_CONFIG_DIR"):
-        found.append(Path(folder) / "ucx.conf")
-    return list(dict.fromkeys(found))
+        files.append(Path(folder) / "ucx.conf")
+    return list(dict.fromkeys(files))
 
 
 def _cores(patient: Patient) -> Iterator[Diagnosis]:
@@ -141,11 +141,11 @@ def _cores(patient: Patient) -> Iterator[Diagnosis]:
 
 
 def _job(patient: Patient) -> Iterator[Diagnosis]:
-    """In a job of Slurm: whether it has the CPUs that it may use."""
-    told = patient.environment.get("SLURM_CPUS_ON_NODE") or patient.environment.get(
+    """Checks that a Slurm job has all CPUs that it may use."""
+    listed = patient.environment.get("SLURM_CPUS_ON_NODE") or patient.environment.get(
         "SLURM_JOB_CPUS_PER_NODE", ""
     )
-    counts = [int(number) for number in re.findall(r"(?:^|,)(\d+)", told)]
+    counts = [int(number) for number in re.findall(r"(?:^|,)(\d+)", listed)]
     usable = len(patient.machine.allowed_cpus)
     if counts and min(counts) < usable:
         yield bad(
@@ -157,15 +157,17 @@ def _job(patient: Patient) -> Iterator[Diagnosis]:
 
 
 def _outside_job(patient: Patient) -> Iterator[Diagnosis]:
-    """Where Slurm answers, and this is no job of it: what is found is of no node that a job has."""
+    """Warns on a Slurm cluster outside of any job: the findings describe no node of a job."""
     hosts = allocation.hosts_outside() if patient.tree.live else set()
     if not hosts:
         return
     if allocation.is_this(hosts):
-        found, message = warn, "this is a node of Slurm's, but no job: others may run here too"
+        message = "this is a node of Slurm's, but no job: others may run here too"
+        severity = warn
     else:
-        found, message = bad, "this is a login node of Slurm's: jobs run on others, which differ"
-    yield found(
+        message = "this is a login node of Slurm's: jobs run on others, which differ"
+        severity = bad
+    yield severity(
         "outside-job",
         message,
         "look at a node from within a job, with the partition, account and GPUs that you have: "
@@ -215,7 +217,7 @@ def _shared_memory(patient: Patient) -> Iterator[Diagnosis]:
             _shm_remedy(refusal),
         )
     elif room < wanted:
-        # Below the segments alone, libraries crash (SIGBUS); above, they only run short.
+        # With less than the segments, libraries crash (SIGBUS); with more, they only run short.
         grow = f"{needs}mount -o remount,{size} {SHM}; {container}"
         remove = f"remove what ended programs left in {SHM} ({taken // MIB} MiB are taken)"
         yield (bad if room < patient.ranks * SEGMENT else warn)(
@@ -280,22 +282,22 @@ def _quota(patient: Patient) -> Iterator[Diagnosis]:
 
 
 def _cma(patient: Patient) -> Iterator[Diagnosis]:
-    """Single copy between ranks by process_vm_readv (CMA)."""
+    """Checks single copy between ranks by process_vm_readv (CMA)."""
     scope = patient.tree.integer("proc/sys/kernel/yama/ptrace_scope") or 0
     slower = "large messages between ranks of a host are copied twice"
     if patient.tree.live:
         plain = read_sibling(permit=False)
         permitted = read_sibling(permit=True) if plain else 0
-        why = f"{errno.errorcode.get(permitted, permitted)}, ptrace_scope {scope}"
+        reason = f"{errno.errorcode.get(permitted, permitted)}, ptrace_scope {scope}"
     else:
         ptrace = has_capability(patient.tree, CAP_SYS_PTRACE)
         plain = 0 if scope == 0 or (ptrace and scope < 3) else errno.EPERM
         permitted = 0 if scope == 1 else plain
-        why = f"ptrace_scope {scope}"
+        reason = f"ptrace_scope {scope}"
     if permitted:
         yield warn(
             "single-copy",
-            f"single copy (process_vm_readv) is forbidden ({why}): {slower}",
+            f"single copy (process_vm_readv) is forbidden ({reason}): {slower}",
             cma_remedy(patient, scope, permitted),
         )
     elif plain:
@@ -312,7 +314,7 @@ def _cma(patient: Patient) -> Iterator[Diagnosis]:
 def cma_remedy(patient: Patient, scope: int, refusal: int) -> str:
     """Say how ranks may read each other's memory, the likeliest remedy first.
 
-    `refusal`: the errno of a rank that permits it; 0: it may be read, so that Yama alone forbids
+    `refusal`: the errno of a rank that permits it; 0: it may be read, so that only Yama forbids
     the others.
     """
     container = (
@@ -327,7 +329,7 @@ def cma_remedy(patient: Patient, scope: int, refusal: int) -> str:
         filtered = patient.tree.fields("proc/self/status").get("Seccomp") == "2"
         module = "a security module may forbid it (SELinux: setsebool deny_ptrace off)"
         return container if filtered else f"{container}; else {module}"
-    # Scope 1 lets a rank be read that permits it: where not even that works, Yama is not alone.
+    # Scope 1 lets a rank be read that permits it: if that fails, not only Yama forbids it.
     return f"{container}, and {yama}" if scope == 1 and refusal else f"{yama}; {container}"
 
 
@@ -348,15 +350,15 @@ def _perftest(patient: Patient) -> Iterator[Diagnosis]:
 
 def _frequency(patient: Patient) -> Iterator[Diagnosis]:
     tree = patient.tree
-    found = governors(tree)
-    if not found:
+    names = governors(tree)
+    if not names:
         yield ok("governor", "no frequency governor is shown (fixed or hidden)")
-    elif found == ["performance"]:
+    elif names == ["performance"]:
         yield ok("governor", "frequency governor: performance")
     else:
         yield warn(
             "governor",
-            f"frequency governor: {', '.join(found)}: clocks rise only after a while under load",
+            f"frequency governor: {', '.join(names)}: clocks rise only after a while under load",
             "cpupower frequency-set -g performance",
         )
     boost = tree.integer(f"{CPU}/cpufreq/boost")
@@ -372,9 +374,9 @@ def _frequency(patient: Patient) -> Iterator[Diagnosis]:
 
 
 def _settings_files(patient: Patient) -> Iterator[Diagnosis]:
-    found = [path for path in patient.settings_files if is_file(path)]
+    files = [path for path in patient.settings_files if is_file(path)]
     system = patient.tree.exists(SYSTEM_UCX)
-    for path in found:
+    for path in files:
         yield bad(
             "settings-file",
             f"{path} changes the settings of libraries: `default` would not be the default",
@@ -386,12 +388,12 @@ def _settings_files(patient: Patient) -> Iterator[Diagnosis]:
             f"/{SYSTEM_UCX} changes UCX's settings for every user of this machine",
             "look at its settings; results are valid for these settings only",
         )
-    if not found and not system:
+    if not files and not system:
         yield ok("settings-file", "no stray settings file")
 
 
 def settings_in(environment: Mapping[str, str]) -> dict[str, str]:
-    """Its variables that are settings of libraries, without secrets: what every launch inherits."""
+    """The settings of libraries that every launch inherits, without secrets."""
     return {
         name: withhold(name, value)
         for name, value in environment.items()
@@ -402,13 +404,13 @@ def settings_in(environment: Mapping[str, str]) -> dict[str, str]:
 def _settings_variables(patient: Patient) -> Iterator[Diagnosis]:
     names = sorted(settings_in(patient.environment))
     if names:
-        said = warn(
+        diagnosis = warn(
             VARIABLES,
             f"every launch inherits {', '.join(names)}: `default` would not be the default",
             "unset them, and give them to the study as named settings instead; the records "
             "keep their values",
         )
-        yield msgspec.structs.replace(said, variables=names)
+        yield msgspec.structs.replace(diagnosis, variables=names)
 
 
 def _memory_binding(patient: Patient) -> Iterator[Diagnosis]:
@@ -444,7 +446,7 @@ def _load(patient: Patient) -> Iterator[Diagnosis]:
     busy = load > max(0, spare) + 0.3
     running = _running(patient.tree) if busy else None
     if running is not None and running <= max(0, spare):
-        # Such a mean remembers what has ended, as the runs just before.
+        # The mean still contains programs that have ended, such as the runs just before.
         yield ok("load", f"{message}, of what has ended: besides this {running or 'none'} run now")
     elif overloaded(load, len(patient.machine.cores), patient.ranks):
         yield bad("load", f"{message}: others take the ranks' time", hint)
@@ -455,15 +457,17 @@ def _load(patient: Patient) -> Iterator[Diagnosis]:
 
 
 def _running(tree: Tree) -> int | None:
-    """How many processes run or wait for a core besides this one: the middle of several looks, as
-    some run for a moment; of a recorded machine the one that there is. None: not known."""
-    looks = []
-    for look in range(LOOKS if tree.live else 1):
-        time.sleep(LOOK_SECONDS if look else 0)
-        if not (found := re.match(r"(?:\S+ ){3}(\d+)/", tree.text("proc/loadavg") or "")):
+    """The number of other processes that run or wait for a core; None: not known.
+
+    It is the median of several samples, as some processes run for a moment only.
+    """
+    counts = []
+    for sample in range(LOOKS if tree.live else 1):
+        time.sleep(LOOK_SECONDS if sample else 0)
+        if not (match := re.match(r"(?:\S+ ){3}(\d+)/", tree.text("proc/loadavg") or "")):
             return None
-        looks.append(max(0, int(found[1]) - 1))
-    return sorted(looks)[len(looks) // 2]
+        counts.append(max(0, int(match[1]) - 1))
+    return sorted(counts)[len(counts) // 2]
 
 
 def _steal(patient: Patient) -> Iterator[Diagnosis]:

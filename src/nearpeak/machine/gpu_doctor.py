@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What about the GPUs of this machine will spoil a measurement, and what to do about it."""
+"""Finds problems of this machine's GPUs that spoil measurements, and their remedies."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -16,27 +16,27 @@ TRANSLATING = ("DMA", "DMA-FQ")
 
 
 def gpu_checks(patient: Patient) -> Iterator[Diagnosis]:
-    """Every finding about GPUs; none on a machine where nobody knows of one."""
+    """Every finding about GPUs; none on a machine without a known GPU."""
     for note in patient.machine.gpu_notes:
         yield warn("gpus", note, "repair it, or measure without these GPUs")
     if not patient.machine.gpus:
         return
-    found = [finding for check in CHECKS for finding in check(patient)]
-    if not found:
+    findings = [finding for check in CHECKS for finding in check(patient)]
+    if not findings:
         names = Counter(gpu.name for gpu in patient.machine.gpus)
         listed = ", ".join(f"{count} x {name}" for name, count in names.items())
         yield ok("gpus", f"{listed}, healthy as far as their driver says")
-    yield from found
+    yield from findings
 
 
 def _having(patient: Patient, fact: str, value: str = "") -> list[Gpu]:
     """The GPUs of NVIDIA that have that fact (and value)."""
-    found = []
+    gpus = []
     for gpu in patient.machine.gpus:
         text = patient.nvidia.text(f"{FACTS}/gpu{gpu.index}/{fact}")
         if gpu.vendor == "nvidia" and text and value in ("", text):
-            found.append(gpu)
-    return found
+            gpus.append(gpu)
+    return gpus
 
 
 def _names(gpus: list[Gpu]) -> str:
@@ -107,16 +107,15 @@ def _peers(patient: Patient) -> Iterator[Diagnosis]:
 
 
 def _lanes(patient: Patient) -> Iterator[Diagnosis]:
-    """A GPU with fewer NVLinks than its likes has lost some."""
+    """Finds GPUs with fewer active NVLinks than others of their kind."""
     counts = {
         gpu.index: len(patient.nvidia.indices(f"{FACTS}/gpu{gpu.index}", "nvlink"))
         for gpu in patient.machine.gpus
         if gpu.vendor == "nvidia"
     }
-    most = {
-        name: max(counts.get(gpu.index, 0) for gpu in patient.machine.gpus if gpu.name == name)
-        for name in {gpu.name for gpu in patient.machine.gpus}
-    }
+    most: dict[str, int] = {}
+    for gpu in patient.machine.gpus:
+        most[gpu.name] = max(most.get(gpu.name, 0), counts.get(gpu.index, 0))
     for gpu in patient.machine.gpus:
         if counts.get(gpu.index, 0) < most[gpu.name]:
             yield warn(
@@ -129,7 +128,7 @@ def _lanes(patient: Patient) -> Iterator[Diagnosis]:
 
 def _iommu(patient: Patient) -> Iterator[Diagnosis]:
     if patient.machine.virtual:
-        return  # it shows a guest nothing of the host's
+        return  # a guest does not see the host's IOMMU
     behind = [
         gpu
         for gpu in patient.machine.gpus
@@ -145,7 +144,7 @@ def _iommu(patient: Patient) -> Iterator[Diagnosis]:
 
 
 def _pointer_queries(patient: Patient) -> Iterator[Diagnosis]:
-    """Only asked on this machine: no file says it."""
+    """Checks the time of a pointer query, on this machine only: no file records it."""
     if not patient.tree.live or all(gpu.vendor != "nvidia" for gpu in patient.machine.gpus):
         return
     version = patient.machine.provenance.nvidia_driver or "of unknown version"

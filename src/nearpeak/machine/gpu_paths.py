@@ -44,22 +44,22 @@ KINDS = {
 def gpu_paths(
     machine: Machine, cores: Cores, hosts: list[str], all_pairs: bool, ranks: Ranks
 ) -> list[DataPath | NoPath]:
-    """The paths, and a line for each that this machine lacks; of a machine without GPUs, one line.
+    """The paths, and a NoPath for each that this machine lacks.
 
-    `cores` are those that this process may use, by NUMA node. Nothing is said where nobody knows
-    of a GPU.
+    `cores`: those that this process may use, by NUMA node. A machine without GPUs has one NoPath
+    with its notes on GPUs, if there are any.
     """
     if not machine.gpus:
         return [NoPath(ANY, "; ".join(machine.gpu_notes))] if machine.gpu_notes else []
-    if sum(len(here) for here in cores.values()) < 2:
+    if sum(map(len, cores.values())) < 2:
         return [NoPath(ANY, "this process may use one core only; allow it two CPUs or more")]
     gpu = machine.gpus[0]
-    found = [*_same_gpu(machine, cores, gpu), *_one_of_each_kind(machine, cores)]
-    found += _host(machine, cores)
-    found += _many(machine, cores, ranks)
+    paths = [*_same_gpu(machine, cores, gpu), *_one_of_each_kind(machine, cores)]
+    paths += _host(machine, cores)
+    paths += _many(machine, cores, ranks)
     if all_pairs:
-        found += _pairs(machine, cores)
-    return [*found, *_two_nodes(machine, cores, hosts)]
+        paths += _pairs(machine, cores)
+    return [*paths, *_two_nodes(machine, cores, hosts)]
 
 
 def _home(machine: Machine, cores: Cores, gpu: Gpu) -> int:
@@ -72,18 +72,21 @@ def _home(machine: Machine, cores: Cores, gpu: Gpu) -> int:
 
 
 def _two_cores(machine: Machine, cores: Cores, home: int, other: int) -> tuple[Core, Core]:
-    """Two different cores of these nodes; where one has no core left, of the nearest that has."""
+    """Two different cores of these nodes, or of the nearest node that has a core left."""
     if home == other and len(cores[home]) >= 2:
         first, second, _ = neighbours(machine, cores[home])
         return first, second
     first = cores[home][0]
-    free = {node: left for node, here in cores.items() if (left := [c for c in here if c != first])}
-    nearest = min(free, key=lambda node: (node != other, distance(machine, other, node), node))
+    free = {**cores, home: cores[home][1:]}
+    nearest = min(
+        (node for node, left in free.items() if left),
+        key=lambda node: (node != other, distance(machine, other, node), node),
+    )
     return first, free[nearest][0]
 
 
 def _gpu_end(core: Core, gpu: Gpu, host: str | None = None) -> Endpoint:
-    """Between hosts by its number among those that a rank sees: nobody knows the other's uuids."""
+    """An end in a GPU's memory; between hosts by number, as the other host's uuids are unknown."""
     return Endpoint(
         memory="gpu",
         cpus=core.cpus[:1],
@@ -97,11 +100,11 @@ def _same_gpu(machine: Machine, cores: Cores, gpu: Gpu) -> list[DataPath | NoPat
     home = _home(machine, cores, gpu)
     first, second = _two_cores(machine, cores, home, home)
 
-    def path(name: str, how: str) -> DataPath:
+    def path(name: str, sharing: str) -> DataPath:
         return DataPath(
             id=name,
-            summary=f"GPU {gpu.index} ({gpu.name}) to itself, {how}; the peak is half the rate of "
-            "its memory, as each byte is read and written",
+            summary=f"GPU {gpu.index} ({gpu.name}) to itself, {sharing}; the peak is half the rate "
+            "of its memory, as each byte is read and written",
             transport="memory",
             ends=(_gpu_end(first, gpu), _gpu_end(second, gpu)),
             theoretical_gbs=None if gpu.memory_gbs is None else gpu.memory_gbs / 2,
@@ -109,14 +112,14 @@ def _same_gpu(machine: Machine, cores: Cores, gpu: Gpu) -> list[DataPath | NoPat
             variant_of=SAME_GPU if name == SAME_GPU_MPS else "",
         )
 
-    found: list[DataPath | NoPath] = [path(SAME_GPU, "two ranks in turns")]
+    paths: list[DataPath | NoPath] = [path(SAME_GPU, "two ranks in turns")]
     if machine.mps:
-        found.append(path(SAME_GPU_MPS, "two ranks at once through MPS"))
+        paths.append(path(SAME_GPU_MPS, "two ranks at once through MPS"))
     elif gpu.vendor == "nvidia":
-        found.append(
+        paths.append(
             NoPath(SAME_GPU_MPS, "no nvidia-cuda-mps-control on PATH (NVIDIA's driver has it)")
         )
-    return found
+    return paths
 
 
 def _one_of_each_kind(machine: Machine, cores: Cores) -> list[DataPath | NoPath]:
@@ -126,15 +129,15 @@ def _one_of_each_kind(machine: Machine, cores: Cores) -> list[DataPath | NoPath]
     first: dict[str, GpuLink] = {}
     for link in sorted(machine.gpu_links, key=lambda link: (link.one, link.other)):
         first.setdefault(link.kind, link)
-    found: list[DataPath | NoPath] = []
-    for kind, (words, vendors) in KINDS.items():
+    paths: list[DataPath | NoPath] = []
+    for kind, (label, vendors) in KINDS.items():
         if kind in first:
-            found.append(_between(machine, cores, first[kind], f"gpu-gpu {kind}"))
+            paths.append(_between(machine, cores, first[kind], f"gpu-gpu {kind}"))
         elif machine.gpus[0].vendor in vendors:
-            found.append(
-                NoPath(f"gpu-gpu {kind}", f"no two GPUs have {words} as their nearest way")
+            paths.append(
+                NoPath(f"gpu-gpu {kind}", f"no two GPUs have {label} as their nearest way")
             )
-    return found
+    return paths
 
 
 def _between(
@@ -163,31 +166,33 @@ def _host(machine: Machine, cores: Cores) -> list[DataPath | NoPath]:
     if gpu is None:
         return _from_unknown_node(machine, cores)
     home = _home(machine, cores, gpu)
-    found: list[DataPath | NoPath] = [_from_node(machine, cores, home, gpu, NEAR)]
+    paths: list[DataPath | NoPath] = [_from_node(machine, cores, home, gpu, NEAR)]
     others = [node for node in cores if node != home]
     if others:
         far = max(others, key=lambda node: (distance(machine, home, node), -node))
-        found.append(_from_node(machine, cores, far, gpu, FAR))
+        paths.append(_from_node(machine, cores, far, gpu, FAR))
     else:
-        found.append(no_second_node(machine, FAR))
-    found.append(_from_node(machine, cores, home, gpu, NEAR_SAME_GPU, same_gpu_as=NEAR))
-    return found
+        paths.append(no_second_node(machine, FAR))
+    paths.append(_from_node(machine, cores, home, gpu, NEAR_SAME_GPU, same_gpu_as=NEAR))
+    return paths
 
 
 def _from_unknown_node(machine: Machine, cores: Cores) -> list[DataPath | NoPath]:
     """The paths from the first NUMA node, which may be near to the first GPU or far from it."""
     gpu, node = machine.gpus[0], min(cores)
-    why = "nobody knows the NUMA node of a GPU (firmware or hypervisor say -1)"
+    reason = "nobody knows the NUMA node of a GPU (firmware or hypervisor say -1)"
     return [
         _from_node(machine, cores, node, gpu, NODE_UNKNOWN),
-        *(NoPath(name, why) for name in (NEAR, FAR)),
+        *(NoPath(name, reason) for name in (NEAR, FAR)),
         _from_node(machine, cores, node, gpu, NODE_UNKNOWN_SAME_GPU, same_gpu_as=NODE_UNKNOWN),
     ]
 
 
 def _held(machine: Machine, cores: Cores, node: int, gpu: Gpu) -> Gpu | None:
-    """Of the other GPUs the one nearest to a node: what a rank with memory there holds, as programs
-    give each rank a GPU of its own. None where there is no other."""
+    """The other GPU nearest to a node; None where there is none.
+
+    A rank with memory of the node holds it, as programs give each rank its own GPU.
+    """
     others = [other for other in machine.gpus if other != gpu and other.vendor == gpu.vendor]
     return min(
         others,
@@ -206,48 +211,51 @@ def _from_node(
     *,
     same_gpu_as: str = "",
 ) -> DataPath:
-    """`same_gpu_as`: the host's rank holds the path's GPU too, other than on that path; else it
-    holds one of its own, or none."""
+    """The path between a node's memory and a GPU.
+
+    `same_gpu_as`: the path of which this is the variant whose host rank holds the same GPU.
+    Otherwise the host rank holds another GPU, or none.
+    """
     home = _home(machine, cores, gpu)
     held = gpu if same_gpu_as else _held(machine, cores, node, gpu)
-    words = f"GPU {held.index}, its own" if held else "no GPU"
+    held_label = f"GPU {held.index}, its own" if held else "no GPU"
     first, second = _two_cores(machine, cores, node, home)
-    # Between sockets the link of these is on the way, of which nobody tells the rate.
-    beside = gpu.numa_node is not None and same_package(machine, node, gpu.numa_node)
+    # Between packages their link is on the way, whose rate is not known.
+    one_package = gpu.numa_node is not None and same_package(machine, node, gpu.numa_node)
     return DataPath(
         id=name,
         summary=f"memory of NUMA node {node} and GPU {gpu.index} ({gpu.name}), {gpu.host_link} "
         f"at node {'unknown' if gpu.numa_node is None else gpu.numa_node}; the host's rank holds "
-        + ("the same GPU, time-sliced" if same_gpu_as else words),
+        + ("the same GPU, time-sliced" if same_gpu_as else held_label),
         transport="memory",
         ends=(
             host_end(first, device=held.uuid if held else NO_DEVICE),
             _gpu_end(second, gpu),
         ),
-        theoretical_gbs=gpu.host_gbs if beside else None,
-        # Without a second GPU it is for those alone that do not take a rank without one.
+        theoretical_gbs=gpu.host_gbs if one_package else None,
+        # Without a second GPU it serves only libraries that require a GPU in each rank.
         variant_of=same_gpu_as if _held(machine, cores, node, gpu) else "",
         pair=pair,
     )
 
 
 def _many(machine: Machine, cores: Cores, ranks: Ranks) -> list[DataPath | NoPath]:
-    """Several ranks, each with a GPU of its own, the first ones first."""
-    there = len(machine.gpus)
-    asked = [number for number in ranks.of(there) if ranks.counts or number <= there]
-    return [_so_many(machine, cores, number) for number in asked]
+    """Paths of several ranks, each with its own GPU."""
+    available = len(machine.gpus)
+    counts = [number for number in ranks.up_to(available) if ranks.counts or number <= available]
+    return [_ranks_on_gpus(machine, cores, number) for number in counts]
 
 
-def _so_many(machine: Machine, cores: Cores, ranks: int) -> DataPath | NoPath:
-    """One rank for each of so many GPUs, on a core of its own as near as can be."""
+def _ranks_on_gpus(machine: Machine, cores: Cores, ranks: int) -> DataPath | NoPath:
+    """One rank for each of the first GPUs, on the nearest free core."""
     name = f"gpu x{ranks}"
     if len(machine.gpus) < ranks:
-        few = f"this process may use {count(len(machine.gpus), 'GPU')} only"
-        return NoPath(name, few, ranks)
-    left = [(node, core) for node, here in cores.items() for core in here]
+        reason = f"this process may use {count(len(machine.gpus), 'GPU')} only"
+        return NoPath(name, reason, ranks)
+    left = [(node, core) for node, usable in cores.items() for core in usable]
     if len(left) < ranks:
-        few = f"this process may use {len(left)} cores only; allow it one for each GPU"
-        return NoPath(name, few, ranks)
+        reason = f"this process may use {len(left)} cores only; allow it one for each GPU"
+        return NoPath(name, reason, ranks)
     ends = []
     for gpu in machine.gpus[:ranks]:
         home = _home(machine, cores, gpu)
@@ -272,19 +280,19 @@ def _farness(machine: Machine, home: int, node: int, core: Core) -> tuple[bool, 
 
 
 def _pairs(machine: Machine, cores: Cores) -> list[DataPath]:
-    found = []
+    paths = []
     for link in machine.gpu_links:
         pair = str(link.one), str(link.other)
-        found.append(_between(machine, cores, link, f"gpu-gpu pair {'-'.join(pair)}", pair))
+        paths.append(_between(machine, cores, link, f"gpu-gpu pair {'-'.join(pair)}", pair))
     for node, gpu in itertools.product(cores, machine.gpus):
         pair = f"node{node}", f"gpu{gpu.index}"
         name = f"host-gpu pair {'-'.join(pair)}"
-        found.append(_from_node(machine, cores, node, gpu, name, pair))
-    return found
+        paths.append(_from_node(machine, cores, node, gpu, name, pair))
+    return paths
 
 
 def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> list[DataPath | NoPath]:
-    """Between two hosts: from the first GPU with an adapter near it, or from the first of all."""
+    """Paths between two hosts, from the first GPU with a near adapter, else from the first GPU."""
     if not hosts:
         return [NoPath(name, NO_HOSTS) for name in (TWO_NODES, HOST_TWO_NODES)]
     route = towards(machine, hosts)
@@ -303,40 +311,39 @@ def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> list[DataPat
 
     def path(name: str, through: Nic | None, ends: tuple[Endpoint, Endpoint]) -> DataPath:
         rates = [through.rate_gbs if through else None, gpu.host_gbs]
-        known = [rate for rate in rates if rate is not None]
-        words = f" through {through.name}" if through else ""
+        known_rates = [rate for rate in rates if rate is not None]
+        adapter_label = f" through {through.name}" if through else ""
         return DataPath(
             id=name,
-            summary=f"{hosts[0]} to {hosts[1]}{words}, "
+            summary=f"{hosts[0]} to {hosts[1]}{adapter_label}, "
             + ("host memory to " if ends[0].memory == "host" else "")
             + f"GPU {gpu.index} ({gpu.name})"
             + ("; each rank holds a GPU of its host" if ends[0].memory == "host" else ""),
             transport="network",
             ends=ends,
-            theoretical_gbs=min(known) if through and through.rate_gbs else None,
+            theoretical_gbs=min(known_rates) if through and through.rate_gbs else None,
             nic=through.name if through and name == FAR_NIC else None,
             adapter=through.verbs if through else None,
         )
 
     both = _gpu_end(first, gpu, hosts[0]), _gpu_end(second, gpu, hosts[1])
-    found: list[DataPath | NoPath] = [
+    paths: list[DataPath | NoPath] = [
         path(TWO_NODES, nic, both),
         path(HOST_TWO_NODES, nic, (host_end(first, hosts[0], both[0].gpu), both[1])),
     ]
     placed = near and gpu.numa_node is not None
     far = [nic for nic in nics if placed and nic.numa_node not in (None, gpu.numa_node)]
     if far:
-        found.append(path(FAR_NIC, far[-1], both))
+        paths.append(path(FAR_NIC, far[-1], both))
     else:
-        found.append(
+        paths.append(
             NoPath(FAR_NIC, "no adapter as fast sits at another NUMA node than a GPU's own")
         )
-    return found
+    return paths
 
 
 def _nearness(pair: tuple[Gpu, Nic]) -> tuple[int, bool]:
-    """Rate how near an adapter is to a GPU: by the PCIe bridges above both, then by whether their
-    NUMA node is known to be the same."""
+    """Rates how near an adapter is to a GPU: by their common PCIe bridges, then by NUMA node."""
     gpu, nic = pair
     bridges = len(set(gpu.upstream) & set(nic.upstream))
     return bridges, gpu.numa_node is not None and gpu.numa_node == nic.numa_node

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this process may use: CPU time and memory of its control group, shared memory."""
+"""Limits of this process: CPU time and memory of its control group, and shared memory."""
 
 import errno
 import os
@@ -17,33 +17,33 @@ NO_LIMIT = 1 << 62  # version 1 says "none" by a number near 2^63
 
 
 def has_capability(tree: Tree, number: int) -> bool:
-    """Tell whether this process has a capability in force."""
+    """True if this process has a capability in force."""
     effective = tree.fields("proc/self/status").get("CapEff", "")
     return bool(re.fullmatch(r"[0-9a-f]+", effective)) and bool(int(effective, 16) >> number & 1)
 
 
 def cpu_quota(tree: Tree) -> float | None:
-    """How many CPUs' time the control group may use, the least of all above; None: no limit."""
-    found: list[float] = []
+    """The control group's CPU quota in CPUs, the least of all groups above; None: no limit."""
+    quotas: list[float] = []
     for folder in _groups(tree, "cpu"):
         limit, _, period = (tree.text(f"{folder}/cpu.max") or "").partition(" ")  # version 2
         if not limit:
             limit = tree.text(f"{folder}/cpu.cfs_quota_us") or ""  # version 1, -1: none
             period = tree.text(f"{folder}/cpu.cfs_period_us") or ""
         if limit.isdecimal() and period.isdecimal() and int(period):
-            found.append(int(limit) / int(period))
-    return min(found, default=None)
+            quotas.append(int(limit) / int(period))
+    return min(quotas, default=None)
 
 
 def memory_limit(tree: Tree) -> int | None:
-    """How many bytes the control group may use, the least of all above; None: no limit."""
-    found: list[int] = []
+    """The control group's memory limit in bytes, the least of all above; None: no limit."""
+    limits: list[int] = []
     for folder in _groups(tree, "memory"):
         for file in ("memory.max", "memory.limit_in_bytes"):  # versions 2 and 1
             limit = tree.integer(f"{folder}/{file}")
             if limit is not None and limit < NO_LIMIT:
-                found.append(limit)
-    return min(found, default=None)
+                limits.append(limit)
+    return min(limits, default=None)
 
 
 def shm_mount(tree: Tree) -> str | None:
@@ -54,7 +54,7 @@ def shm_mount(tree: Tree) -> str | None:
 
 
 def shm_bytes(tree: Tree) -> int | None:
-    """The room in /dev/shm: what is free on this machine, the size on a recorded one.
+    """The free bytes of /dev/shm; on a recorded machine its size.
 
     None where it is not mounted, or where a later mount hides it.
     """
@@ -93,7 +93,7 @@ def shm_refusal(tree: Tree) -> int:
     if not tree.live:
         before, _, after = mount.partition(" - ")
         options = [*before.split()[5:6], *after.split()[2:3]]
-        return errno.EROFS if any("ro" in words.split(",") for words in options) else 0
+        return errno.EROFS if any("ro" in field.split(",") for field in options) else 0
     try:
         with tempfile.TemporaryFile(dir=SHM):
             return 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machine as hwloc's lstopo tells it: hwloc mends what some firmware gets wrong in /sys."""
+"""The machine as hwloc's lstopo describes it: hwloc corrects errors of some firmware in /sys."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ ACCELERATORS = "-cuda,-nvml,-opencl,-rsmi,-levelzero,-gl"  # slow to start, and 
 
 
 def lstopo_xml(root: Path = Path("/")) -> str | None:
-    """What `lstopo --of xml` prints of the machine under `root`; None where lstopo cannot."""
+    """The output of `lstopo --of xml` for the machine under `root`; None where lstopo fails."""
     program = shutil.which("lstopo-no-graphics") or shutil.which("lstopo")
     if program is None:
         return None
@@ -46,8 +46,8 @@ def lstopo_xml(root: Path = Path("/")) -> str | None:
 def from_lstopo(xml: str, root: Path = Path("/")) -> Machine:
     """The machine whose topology hwloc (2 or later) wrote as `xml`, and whose /proc is at `root`.
 
-    hwloc tells cores, caches, NUMA nodes and where devices sit; names, rates and what this process
-    may use are read under `root`. ValueError where the XML is not such a topology.
+    hwloc gives cores, caches, NUMA nodes and the places of devices; names, rates and the limits of
+    this process are read under `root`. ValueError where the XML is not such a topology.
     """
     try:
         top = ElementTree.fromstring(xml)
@@ -63,12 +63,12 @@ def _machine(top: ElementTree.Element, tree: Tree) -> Machine:
     nodes = [element for element in objects if element.get("type") == "NUMANode"]
     # Memory without cores is listed at the cores it is near to. A core's own node is ordinary
     # memory before HBM, CXL or a GPU's, and the first of those.
-    own = sorted(
+    ordered = sorted(
         nodes,
         key=lambda node: (node.get("subtype") not in (None, "DRAM"), int(node.attrib["os_index"])),
     )
     owner: dict[int, int] = {}
-    for node in own:
+    for node in ordered:
         for cpu in parse_mask(node.attrib["cpuset"]):
             owner.setdefault(cpu, int(node.attrib["os_index"]))
 
@@ -129,7 +129,7 @@ def _machine(top: ElementTree.Element, tree: Tree) -> Machine:
 def _package(
     element: ElementTree.Element, parents: dict[ElementTree.Element, ElementTree.Element]
 ) -> int | None:
-    """The number of the package that a core is in; None where nobody knows it."""
+    """The number of the package that a core is in; None where it is not known."""
     above: ElementTree.Element | None = element
     while above is not None:
         if above.get("type") == "Package":
@@ -159,7 +159,10 @@ def _distances(top: ElementTree.Element) -> dict[int, dict[int, int]]:
             nodes = _numbers(table, "indexes")
             values = _numbers(table, "u64values")
             if len(values) == len(nodes) ** 2:
-                rows = (values[at : at + len(nodes)] for at in range(0, len(values), len(nodes)))
+                rows = (
+                    values[start : start + len(nodes)]
+                    for start in range(0, len(values), len(nodes))
+                )
                 return {
                     node: dict(zip(nodes, row, strict=True))
                     for node, row in zip(nodes, rows, strict=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a machine is made of, and its data paths. Sizes in bytes, rates in GB/s = 1e9 bytes/s."""
+"""The parts of a machine. Sizes in bytes, rates in GB/s = 1e9 bytes/s."""
 
 from collections.abc import Collection
 
@@ -45,14 +45,14 @@ class Nic(msgspec.Struct, kw_only=True, frozen=True):
     numa_node: int | None
     rate_gbs: float | None  # GB/s, from the link's own word; null where it says none
     addresses: list[str]
-    # Its RDMA device and port as verbs name them, "mlx5_0:1"; null: it has none, or nobody knows.
+    # Its RDMA device and port as verbs name them, "mlx5_0:1"; null: it has none, or not known.
     verbs: str | None = None
-    pci: str | None = None  # "0000:4d:00.0"; null: it is no PCI device, or nobody knows
+    pci: str | None = None  # "0000:4d:00.0"; null: it is no PCI device, or not known
     upstream: list[str] = []  # the PCI bridges above it, from the root port down; none: not known
 
 
 class Gpu(msgspec.Struct, kw_only=True, frozen=True):
-    """One GPU that this process may use, as its vendor's library or the kernel tells it."""
+    """One GPU that this process may use, as its vendor's library or the kernel describes it."""
 
     index: int  # as the vendor's tools number it
     vendor: str  # "nvidia" or "amd"
@@ -70,12 +70,12 @@ class Gpu(msgspec.Struct, kw_only=True, frozen=True):
 
     @property
     def number(self) -> str:
-        """As an end of a path between hosts names it: their uuids differ."""
+        """Its name in an end of a path between hosts, whose uuids differ."""
         return str(self.index if self.ordinal is None else self.ordinal)
 
 
 class GpuLink(msgspec.Struct, kw_only=True, frozen=True):
-    """What joins two GPUs: the nearest way between them."""
+    """The nearest link between two GPUs."""
 
     one: int  # Gpu.index, the smaller one first
     other: int
@@ -89,7 +89,7 @@ class GpuLink(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Provenance(msgspec.Struct, kw_only=True, frozen=True):
-    """Versions and settings that change on the same hardware; null: nobody tells."""
+    """Versions and settings that change on the same hardware; null: not known."""
 
     product: str | None = None  # vendor and model of the host, as its firmware says (DMI)
     bios: str | None = None  # vendor, version and date of its firmware
@@ -140,15 +140,17 @@ class Machine(msgspec.Struct, kw_only=True, frozen=True):
         return [core for core in self.cores if core.numa_node is None]
 
     def gpu_receives_gbs(self, uuids: Collection[str]) -> float | None:
-        """What one of these GPUs can receive at most from all others together, by theory, where
-        switches join them; None: they are joined otherwise, or it is not known."""
+        """The theoretical rate at which one of these GPUs receives from all others together.
+
+        None where switches do not join them, or it is not known.
+        """
         indices = {gpu.index for gpu in self.gpus if gpu.uuid in uuids}
         links = [link for link in self.gpu_links if {link.one, link.other} <= indices]
         peers = len(uuids) - 1
         rates = [link.gbs for link in links if link.kind == "nvlink" and link.gbs is not None]
         if not rates or len(rates) != peers * len(uuids) // 2:
             return None
-        # Machines that were recorded before do not say so: no GPU has so many lanes of its own.
+        # Older recordings lack `switched`: no GPU has enough lanes for such a total rate.
         switched = all(link.switched for link in links) or peers * min(rates) > NVLINKS_GBS
         return max(rates) if switched else None
 

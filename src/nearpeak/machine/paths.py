@@ -7,7 +7,7 @@ import msgspec
 
 from nearpeak.errors import UserError
 from nearpeak.machine.gpu_paths import gpu_paths
-from nearpeak.machine.machine import Core, Machine, Nic, NumaNode
+from nearpeak.machine.machine import Core, Gpu, Machine, Nic, NumaNode
 from nearpeak.machine.places import (
     NO_HOSTS,
     USUAL_RANKS,
@@ -31,9 +31,9 @@ CROSS_NUMA = "host-host cross-numa"
 SAME_PACKAGE = "host-host cross-numa same-package"
 LOOPBACK = "host-host tcp-loopback"
 TWO_NODES = "host-host two-nodes"
-# That hold one GPU where nobody asked for their number: a context of each takes some 0.5 GB of it.
+# Ranks per GPU by default: the context of each takes some 0.5 GB of its memory.
 RANKS_OF_GPU = 32
-GPU_SUPPORT = " gpu-support"  # behind the id of a path in host memory: the library's is on
+GPU_SUPPORT = " gpu-support"  # ends the id of a host-memory path with the library's GPU support on
 
 
 def discover_paths(
@@ -44,16 +44,16 @@ def discover_paths(
 ) -> tuple[list[DataPath], list[NoPath]]:
     """The data paths of the machine, and those that it does not have.
 
-    `hosts` is empty or the names of two hosts or more, which are taken to be like this machine.
-    Only CPUs that this process may use appear, one for each core. `all_pairs`: every pair of GPUs,
-    and of a NUMA node and a GPU, besides one pair of each kind. `ranks`: how many of them, on the
+    `hosts` is empty or the names of two hosts or more, which are assumed to be like this machine.
+    Only CPUs that this process may use appear, one for each core. `all_pairs` adds every pair of
+    GPUs, and of a NUMA node and a GPU, to one pair of each kind. `ranks`: their numbers on the
     paths of more than two. UserError for a single host.
     """
     hosts = hosts or []
     if len(hosts) == 1:
         raise UserError(f"a path joins two hosts or more, not {hosts[0]} alone: name another")
     cores = usable_cores(machine)
-    found: list[DataPath | NoPath] = [
+    entries: list[DataPath | NoPath] = [
         _same_numa(machine, cores),
         _cross_numa(machine, cores),
         *_same_package(machine, cores),
@@ -64,16 +64,15 @@ def discover_paths(
         *gpu_paths(machine, cores, hosts, all_pairs, ranks),
         *_memory(machine, cores),
     ]
-    paths = [item for item in found if isinstance(item, DataPath)]
+    paths = [entry for entry in entries if isinstance(entry, DataPath)]
     if machine.gpus and not hosts:
         paths += _with_gpu_support(machine, paths, ranks)
-    return paths, [item for item in found if isinstance(item, NoPath)]
+    return paths, [entry for entry in entries if isinstance(entry, NoPath)]
 
 
 def _with_gpu_support(machine: Machine, paths: list[DataPath], ranks: Ranks) -> list[DataPath]:
-    """Lists `host-host same-numa`, and of `host xN` the widest or those that were asked for, with
-    the library's GPU support on. Each rank holds a GPU, as in an application with device buffers:
-    they take turns."""
+    """Lists `host-host same-numa`, and the widest or the requested `host xN`, with the library's
+    GPU support on. Each rank holds a GPU, time-sliced, as in an application with device buffers."""
     pairs = [path for path in paths if path.id == SAME_NUMA]
     wide = [path for path in paths if path.id.startswith("host x") and len(path.ends) > 2]
     held = RANKS_OF_GPU * len(machine.gpus)
@@ -84,21 +83,23 @@ def _with_gpu_support(machine: Machine, paths: list[DataPath], ranks: Ranks) -> 
             path,
             id=path.id + GPU_SUPPORT,
             summary=f"{path.summary}; with the library's GPU support on, each rank holds a GPU",
-            ends=tuple(
-                msgspec.structs.replace(end, device=gpu.uuid)
-                for end, gpu in zip(path.ends, itertools.cycle(machine.gpus), strict=False)
-            ),
+            ends=_holding_gpus(path.ends, machine.gpus),
             variant_of=path.id,
         )
         for path in [*pairs, *wide]
     ]
 
 
+def _holding_gpus(ends: tuple[Endpoint, ...], gpus: list[Gpu]) -> tuple[Endpoint, ...]:
+    pairs = zip(ends, itertools.cycle(gpus), strict=False)
+    return tuple(msgspec.structs.replace(end, device=gpu.uuid) for end, gpu in pairs)
+
+
 def _same_numa(machine: Machine, cores: Cores) -> DataPath | NoPath:
-    for node, here in cores.items():
-        if len(here) < 2:
+    for node, usable in cores.items():
+        if len(usable) < 2:
             continue
-        first, second, shared = neighbours(machine, here)
+        first, second, shared = neighbours(machine, usable)
         return DataPath(
             id=SAME_NUMA,
             summary=f"two cores of NUMA node {node} (CPUs {first.cpus[0]} and {second.cpus[0]}), "
@@ -127,8 +128,8 @@ def _farthest(machine: Machine, cores: Cores, one_package: bool) -> tuple[int, i
 
 def _between(machine: Machine, cores: Cores, name: str, pair: tuple[int, int]) -> DataPath:
     first, second = (cores[node][0] for node in pair)
-    words = {True: " of one package", False: " of two packages", None: ""}
-    packages = words[same_package(machine, *pair)]
+    labels = {True: " of one package", False: " of two packages", None: ""}
+    packages = labels[same_package(machine, *pair)]
     far = listed_distance(machine, *pair)
     apart = "distance not known" if far is None else f"distance {far}"
     return DataPath(
@@ -147,7 +148,7 @@ def _cross_numa(machine: Machine, cores: Cores) -> DataPath | NoPath:
 
 
 def _same_package(machine: Machine, cores: Cores) -> list[DataPath]:
-    """Across NUMA nodes of one package, where cross-numa is across packages (EPYC with NPS4)."""
+    """The path across NUMA nodes of one package, if cross-numa is across packages (EPYC, NPS4)."""
     widest = _farthest(machine, cores, one_package=False)
     inner = _farthest(machine, cores, one_package=True)
     if widest is None or inner is None or same_package(machine, *widest) is not False:
@@ -156,11 +157,11 @@ def _same_package(machine: Machine, cores: Cores) -> list[DataPath]:
 
 
 def _two_cores(machine: Machine, cores: Cores) -> tuple[Core, Core] | None:
-    """Two different cores: near each other if that can be."""
-    for here in cores.values():
-        if len(here) >= 2:
-            return neighbours(machine, here)[:2]
-    one_each = [here[0] for here in cores.values()]
+    """Two different cores, near each other if possible."""
+    for usable in cores.values():
+        if len(usable) >= 2:
+            return neighbours(machine, usable)[:2]
+    one_each = [usable[0] for usable in cores.values()]
     return (one_each[0], one_each[1]) if len(one_each) >= 2 else None
 
 
@@ -177,7 +178,7 @@ def _loopback(machine: Machine, cores: Cores) -> DataPath | NoPath:
 
 
 def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> DataPath | NoPath:
-    """Between the first two hosts."""
+    """The path between the first two hosts."""
     if not hosts:
         return NoPath(TWO_NODES, NO_HOSTS)
     if not cores:
@@ -198,28 +199,28 @@ def _two_nodes(machine: Machine, cores: Cores, hosts: list[str]) -> DataPath | N
 def _many_nodes(
     machine: Machine, cores: Cores, hosts: list[str], ranks: Ranks
 ) -> list[DataPath | NoPath]:
-    """On all hosts and on the first two, four, eight, ... of them: a rank on each, or as many ranks
-    as were asked for."""
+    """Paths on all hosts and on the first two, four, eight, ... of them: a rank on each, or the
+    requested numbers of ranks."""
     if not cores:
         return []
     near = _nearest_first(cores, towards(machine, hosts))
-    found: list[DataPath | NoPath] = []
+    paths: list[DataPath | NoPath] = []
     for nodes, number in on_nodes(len(hosts), ranks):
         name = f"host x{number} {nodes}-nodes"
-        each = number // nodes
-        if each > len(near) and not ranks.oversubscribe:
-            found.append(msgspec.structs.replace(_too_few(number, len(near)), path=name))
+        per_host = number // nodes
+        if per_host > len(near) and not ranks.oversubscribe:
+            paths.append(msgspec.structs.replace(_too_few(number, len(near)), path=name))
             continue
-        found.append(
+        paths.append(
             DataPath(
                 id=name,
-                summary=f"{number} ranks on {nodes} hosts, {each} on each, {hosts[0]} to "
+                summary=f"{number} ranks on {nodes} hosts, {per_host} on each, {hosts[0]} to "
                 f"{hosts[nodes - 1]}",
                 transport="network",
-                ends=_on_hosts(near, hosts[:nodes], each),
+                ends=_on_hosts(near, hosts[:nodes], per_host),
             )
         )
-    return found
+    return paths
 
 
 def _nearest_first(cores: Cores, nic: Nic | None) -> list[Core]:
@@ -228,33 +229,36 @@ def _nearest_first(cores: Cores, nic: Nic | None) -> list[Core]:
     return [*cores[node], *(core for other in cores if other != node for core in cores[other])]
 
 
-def _on_hosts(cores: list[Core], hosts: list[str], each: int) -> tuple[Endpoint, ...]:
-    """As many ranks on each host, in the order of the hosts. Every second host begins with the next
-    core: hosts may be containers of one machine."""
+def _on_hosts(cores: list[Core], hosts: list[str], per_host: int) -> tuple[Endpoint, ...]:
+    """The ends of `per_host` ranks on each host, in the order of the hosts.
+
+    Every second host begins with the next core: hosts may be containers of one machine.
+    """
     return tuple(
         host_end(cores[(number % 2 + rank) % len(cores)], host)
         for number, host in enumerate(hosts)
-        for rank in range(each)
+        for rank in range(per_host)
     )
 
 
 def _many(machine: Machine, cores: Cores, ranks: Ranks) -> list[DataPath | NoPath]:
-    """Several ranks, each on a core of its own; as many as there are cores, an even number."""
+    """Paths of several ranks, each on its own core, up to an even number of all cores."""
     every = _in_a_row(machine, cores)
     if not ranks.counts and len(every) < USUAL_RANKS:
-        # Of two cores, the paths between them are all there is.
+        # Two cores have only the paths between them.
         return [] if len(every) < 3 else [_too_few(USUAL_RANKS, len(every))]
-    found: list[DataPath | NoPath] = []
-    for number in ranks.of(len(every) // 2 * 2):
+    paths: list[DataPath | NoPath] = []
+    for number in ranks.up_to(len(every) // 2 * 2):
         enough = len(every) >= number or (ranks.oversubscribe and every)
-        found.append(_so_many(every, number) if enough else _too_few(number, len(every)))
-    return found
+        paths.append(_ranks_on_cores(every, number) if enough else _too_few(number, len(every)))
+    return paths
 
 
 def _in_a_row(machine: Machine, cores: Cores) -> list[Core]:
-    """All cores, those of a NUMA node in a row, beginning with the two of `SAME_NUMA`."""
-    every = [core for here in cores.values() for core in here]
-    first = next((neighbours(machine, here)[:2] for here in cores.values() if len(here) > 1), ())
+    """All cores by NUMA node, beginning with the two of `SAME_NUMA`."""
+    every = [core for usable in cores.values() for core in usable]
+    wide = next((usable for usable in cores.values() if len(usable) > 1), None)
+    first = neighbours(machine, wide)[:2] if wide else ()
     home = first[0].numa_node if first else None
     return [
         *first,
@@ -262,8 +266,8 @@ def _in_a_row(machine: Machine, cores: Cores) -> list[Core]:
     ]
 
 
-def _so_many(every: list[Core], ranks: int) -> DataPath:
-    """So many ranks on the first cores of a list, from its beginning again where it is shorter."""
+def _ranks_on_cores(every: list[Core], ranks: int) -> DataPath:
+    """The path of `ranks` ranks on the first of the cores, which they share if these are fewer."""
     used = every[:ranks]
     if ranks == 1:
         cpu = used[0].cpus[0]
@@ -296,21 +300,21 @@ def _too_few(ranks: int, cores: int) -> NoPath:
 def _memory(machine: Machine, cores: Cores) -> list[DataPath | NoPath]:
     """The cores of each NUMA node on the host memory of each: ceilings only."""
     allowed = machine.allowed_nodes
-    found: list[DataPath | NoPath] = []
+    paths: list[DataPath | NoPath] = []
     for memory in machine.numa_nodes:
         name = f"host-memory node{memory.index}"
         if memory.memory == "gpu" or memory.memory_bytes == 0:
             continue
         if allowed is not None and memory.index not in allowed:
-            found.append(
+            paths.append(
                 NoPath(name, f"this process may take no memory of NUMA node {memory.index}")
             )
             continue
         if memory.index not in cores:
-            why = "this process may not use its cores" if memory.cpus else "it has no cores"
-            found.append(NoPath(name, f"{why}; measured from other nodes"))
-        found += [_local(memory, node, here) for node, here in _own_first(memory, cores)]
-    return found
+            reason = "this process may not use its cores" if memory.cpus else "it has no cores"
+            paths.append(NoPath(name, f"{reason}; measured from other nodes"))
+        paths += [_local(memory, node, usable) for node, usable in _own_first(memory, cores)]
+    return paths
 
 
 def _own_first(memory: NumaNode, cores: Cores) -> list[tuple[int, list[Core]]]:
@@ -318,12 +322,12 @@ def _own_first(memory: NumaNode, cores: Cores) -> list[tuple[int, list[Core]]]:
 
 
 def _local(memory: NumaNode, node: int, cores: list[Core]) -> DataPath:
-    own = node == memory.index
+    is_local = node == memory.index
     cpus = [core.cpus[0] for core in cores]
     return DataPath(
-        id=f"host-memory node{memory.index}" + ("" if own else f" from node{node}"),
+        id=f"host-memory node{memory.index}" + ("" if is_local else f" from node{node}"),
         summary=f"memory of NUMA node {memory.index}, "
-        + ("its own cores" if own else f"cores of node {node}")
+        + ("its own cores" if is_local else f"cores of node {node}")
         + (f" (distance {memory.distances[node]})" if node in memory.distances else ""),
         transport="local",
         ends=(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What doctor's checks look at, and what they say."""
+"""The subject of doctor's checks, and their diagnoses."""
 
 from pathlib import Path
 
@@ -10,10 +10,10 @@ from nearpeak.machine.tree import Tree
 
 
 class Patient(msgspec.Struct, kw_only=True, frozen=True):
-    """What the checks look at."""
+    """The machine, files and environment that the checks examine."""
 
     tree: Tree
-    nvidia: Tree  # what NVIDIA's library says (machine.gpus.nvidia)
+    nvidia: Tree  # facts from NVIDIA's library (machine.gpus.nvidia)
     machine: Machine
     ranks: int
     settings_files: list[Path]
@@ -21,15 +21,15 @@ class Patient(msgspec.Struct, kw_only=True, frozen=True):
 
 
 def bad(check: str, message: str, hint: str) -> Diagnosis:
-    """What will spoil a measurement, as a check finds it, and what to do."""
+    """A diagnosis that will spoil a measurement, with its remedy."""
     return Diagnosis(severity="bad", id=check, message=message, hint=hint)
 
 
 def warn(check: str, message: str, hint: str) -> Diagnosis:
-    """What may spoil it."""
+    """A diagnosis that may spoil a measurement, with its remedy."""
     return Diagnosis(severity="warn", id=check, message=message, hint=hint)
 
 
 def ok(check: str, message: str) -> Diagnosis:
-    """That all is well."""
+    """A diagnosis without a problem."""
     return Diagnosis(severity="ok", id=check, message=message)

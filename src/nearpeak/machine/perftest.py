@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether perftest is here, whose programs measure what RDMA adapters carry."""
+"""Finds perftest, whose programs measure the ceilings of RDMA adapters."""
 
 import shutil
 
@@ -8,5 +8,5 @@ HINT = "install the package perftest on both hosts (apt-get, dnf or zypper insta
 
 
 def has_perftest() -> bool:
-    """Whether its programs are on PATH."""
+    """True if perftest's programs are on PATH."""
     return shutil.which(PROGRAM) is not None

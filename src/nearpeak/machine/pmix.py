@@ -21,7 +21,7 @@ from nearpeak.machine.patient import Patient, ok, warn
 
 NAME = "libpmix.so.2"
 FOLDERS = ("lib", "lib64", "lib/openmpi")  # of an MPI library, below its prefix
-SERVER = "PMIX_VERSION"  # a server tells its ranks
+SERVER = "PMIX_VERSION"  # a server sets it for its ranks
 SECONDS = 10
 ASK = """
 import ctypes, sys
@@ -56,18 +56,18 @@ def pmix_checks(patient: Patient) -> Iterator[Diagnosis]:
             "rank be alone",
             f"take {Path(ranks.where).parent} out of LD_LIBRARY_PATH, or load one MPI module alone",
         )
-    where, majors = _servers(patient.environment)
+    server, majors = _servers(patient.environment)
     if majors and ranks.version[0] not in majors:
         servers = ", ".join(map(str, majors))
         yield warn(
             "pmix",
-            f"ranks load PMIx {ranks}, and {where} has PMIx {servers}: started by it MPI_Init may "
+            f"ranks load PMIx {ranks}, and {server} has PMIx {servers}: started by it MPI_Init may "
             "fail, or each rank be alone",
             "start ranks by the mpirun of their own library, or load an MPI that was built with "
             f"PMIx {servers}",
         )
     elif majors and (launcher is None or launcher.version == ranks.version):
-        yield ok("pmix", f"ranks load PMIx {ranks}, which {where} has, too")
+        yield ok("pmix", f"ranks load PMIx {ranks}, which {server} has, too")
 
 
 def version_of(text: str) -> tuple[int, int] | None:
@@ -114,7 +114,7 @@ def _ask(file: Path) -> tuple[int, int] | None:
 
 
 def _servers(environment: Mapping[str, str]) -> tuple[str, list[int]]:
-    """Name the server of ranks and its major versions of PMIx; none where nobody tells.
+    """Name the server of ranks and its major versions of PMIx; none where they are not known.
 
     The server is that of the step that this process is in, else Slurm's within a job.
     """

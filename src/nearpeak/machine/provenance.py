@@ -16,7 +16,7 @@ AMDGPU = "sys/module/amdgpu/version"
 
 
 def read_provenance(tree: Tree) -> Provenance:
-    """What the kernel and NVIDIA's library tell."""
+    """Reads versions and settings from the kernel and NVIDIA's library."""
     nvidia = nvidia_facts(tree)
     firmware = {
         adapter: tree.text(f"{INFINIBAND}/{adapter}/fw_ver") for adapter in tree.names(INFINIBAND)
@@ -34,17 +34,17 @@ def read_provenance(tree: Tree) -> Provenance:
 
 
 def governors(tree: Tree) -> list[str]:
-    """Those of the CPUs' clocks, sorted, each once."""
+    """The frequency governors of the CPUs, sorted, without repetition."""
     folder = f"{CPU}/cpufreq"
-    each = (
+    listed = (
         tree.text(f"{folder}/{policy}/scaling_governor")
         for policy in tree.names(folder, r"policy\d+")
     )
-    return sorted({governor for governor in each if governor})
+    return sorted({governor for governor in listed if governor})
 
 
-def told(provenance: Provenance) -> Iterator[tuple[str, str]]:
-    """What is known, each with its name for people."""
+def labelled_facts(provenance: Provenance) -> Iterator[tuple[str, str]]:
+    """The known facts, each with its label."""
     names = {
         "Product": provenance.product,
         "BIOS": provenance.bios,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records a machine: the few files of /sys and /proc that matter, in one text file.
 
-The format is told at tree.parse_recording. Only what is read here is recorded, by allow-list: no
+tree.parse_recording describes the format. A recording holds the facts of an allow-list only: no
 serial numbers, no MAC or IP addresses, no names of hosts, users or jobs.
 """
 
@@ -32,9 +32,9 @@ SETTINGS = (
     f"{CPU}/intel_pstate/no_turbo",
     "sys/hypervisor/type",
 )
-# The first that a kernel has: their name now, before Linux 5.3, and before 2.6.26.
+# A kernel's first of these is recorded: the name now, before Linux 5.3, and before 2.6.26.
 SIBLINGS = ("core_cpus_list", "thread_siblings_list", "thread_siblings")
-# What is read of the topology of AMD's GPUs.
+# Facts of the topology of AMD's GPUs.
 KFD_NODE = (
     "cpu_cores_count",
     "simd_count",
@@ -49,7 +49,7 @@ KFD_LINK = ("type", "node_to", "max_bandwidth")
 
 
 def record(machine: Machine, root: Path = Path("/")) -> str:
-    """The text that Tree reads again: of this machine, or of whichever lies under `root`."""
+    """The recording of this machine, or of the one under `root`, for Tree to read."""
     tree = Tree(root)
     files = {path: text for path in SETTINGS if (text := tree.text(path)) is not None}
     files.update(_identity(tree, machine))
@@ -169,8 +169,8 @@ def _place(folder: str, nic: Nic) -> Iterator[tuple[str, str]]:
 
 def _nvidia(tree: Tree) -> Iterator[tuple[str, str]]:
     for path, text in nvidia_facts(tree).items():
-        if found := re.fullmatch(rf"{FACTS}/gpu(\d+)/uuid", path):
-            yield path, _made_up(int(found[1]))
+        if match := re.fullmatch(rf"{FACTS}/gpu(\d+)/uuid", path):
+            yield path, _made_up(int(match[1]))
         else:
             yield path, text
 
@@ -246,9 +246,9 @@ def _merge(files: dict[str, str]) -> list[tuple[str, str]]:
     return sorted(plain) + merged
 
 
-def _braces(words: list[str]) -> str:
-    single = len(words) == 1 and not re.search(r"\d-\d", words[0])
-    return words[0] if single else "{" + ",".join(words) + "}"
+def _braces(names: list[str]) -> str:
+    single = len(names) == 1 and not re.search(r"\d-\d", names[0])
+    return names[0] if single else "{" + ",".join(names) + "}"
 
 
 def _escape(text: str) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The clocks of CPUs and GPUs, and what holds them down, at one moment."""
+"""Clocks of CPUs and GPUs, and what throttles them, at one moment."""
 
 import os
 import time
@@ -14,18 +14,18 @@ from nearpeak.machine.gpus.watch import GpuState, GpuWatch
 from nearpeak.machine.sysfs import CPU
 from nearpeak.machine.tree import Tree
 
-MOST_CPUS = 16  # that are read: enough to see throttling, and soon done
+MOST_CPUS = 16  # read for a state: enough to see throttling, and quick
 # Kernels up to 5.16 measure the frequency of an idle CPU for 10 ms when it is read (x86's
 # arch_freq_get_on_cpu): no further one is read after this time.
 FREQUENCY_SECONDS = 0.005
-# Of the time of a launch's CPUs: what a hypervisor takes beyond this shows in medians.
+# Share of a launch's CPU time: what a hypervisor takes beyond it shows in medians.
 STOLEN = 0.05
 CROWDED = 1.0  # processes of others beyond the cores that ranks leave: they take the ranks' time
 STEAL = 7  # among the numbers of a CPU in /proc/stat (proc_stat(5))
 
 
 class CpuState(msgspec.Struct, kw_only=True, frozen=True):
-    """One logical CPU. What the kernel does not show is null; counts are since it started."""
+    """One logical CPU. Values that the kernel does not show are null; counts are since boot."""
 
     cpu: int
     khz: int | None = None  # its frequency now
@@ -53,19 +53,19 @@ def find_nvml() -> ModuleType | None:
 
 
 def overloaded(others: float, cores: int, ranks: int) -> bool:
-    """Whether so many processes of others, that run or wait, take the time of so many ranks."""
+    """True if `others`, processes that run or wait, take time of the ranks on these cores."""
     return others > max(0, cores - ranks) + CROWDED
 
 
-def held_down(before: State, after: State, seconds: float) -> list[str]:
-    """What slowed a launch that took so long, by the states of its host around it."""
+def slowdown_reasons(before: State, after: State, seconds: float) -> list[str]:
+    """The reasons that slowed a launch of `seconds`, by its host's states before and after it."""
     hot = {"core too hot": "core_throttles", "package too hot": "package_throttles"}
-    found = [word for word, count in hot.items() if any(_grown(before, after, count))]
+    reasons = [word for word, count in hot.items() if any(_grown(before, after, count))]
     stolen = _grown(before, after, "stolen_seconds")
     if sum(stolen) > STOLEN * seconds * len(stolen):
-        found.append("CPU time stolen")
+        reasons.append("CPU time stolen")
     slowed = {word for gpu in [*before.gpus, *after.gpus] for word in gpu.slowed or []}
-    found += [f"GPU {word}" for word in SLOWDOWNS.values() if word in slowed]
+    reasons += [f"GPU {word}" for word in SLOWDOWNS.values() if word in slowed]
     counted = {gpu.gpu: gpu.errors for gpu in before.gpus}
     kinds = {
         kind
@@ -73,11 +73,11 @@ def held_down(before: State, after: State, seconds: float) -> list[str]:
         for kind, errors in gpu.errors.items()
         if errors > counted.get(gpu.gpu, {}).get(kind, errors)
     }
-    return found + [f"GPU {kind}" for kind in sorted(kinds)]
+    return reasons + [f"GPU {kind}" for kind in sorted(kinds)]
 
 
 def _grown(before: State, after: State, name: str) -> list[float]:
-    """By how much a count has grown, of each CPU that tells it in both."""
+    """The growth of a count, for each CPU that reports it in both states."""
     counts = {cpu.cpu: getattr(cpu, name) for cpu in before.cpus}
     pairs = [(counts.get(cpu.cpu), getattr(cpu, name)) for cpu in after.cpus]
     return [new - old for old, new in pairs if old is not None and new is not None]
@@ -94,7 +94,7 @@ class StateReader:
         self._watch: GpuWatch | None = None
 
     def close(self) -> None:
-        """Lets the driver of the GPUs go."""
+        """Releases the driver of the GPUs."""
         if self._watch is not None:
             self._watch.close()
             self._watch = None
@@ -128,18 +128,18 @@ class StateReader:
 
     def _stolen(self) -> dict[int, float]:
         ticks = os.sysconf("SC_CLK_TCK")
-        found = {}
+        seconds = {}
         for line in (self._tree.text("proc/stat") or "").splitlines():
             name, *numbers = line.split()
             if not name.startswith("cpu"):
                 break  # the CPUs come first
             if name != "cpu" and len(numbers) > STEAL:
-                found[int(name[3:])] = int(numbers[STEAL]) / ticks
-        return found
+                seconds[int(name[3:])] = int(numbers[STEAL]) / ticks
+        return seconds
 
     def _load(self) -> float | None:
-        words = (self._tree.text("proc/loadavg") or "").split()
-        return float(words[0]) if words else None
+        fields = (self._tree.text("proc/loadavg") or "").split()
+        return float(fields[0]) if fields else None
 
     def _gpu(self, gpu: str) -> GpuState:
         if self._watch is None:

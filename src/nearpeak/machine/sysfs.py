@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The machine as Linux tells it in /sys and /proc."""
+"""The machine as Linux describes it in /sys and /proc."""
 
 import os
 import re
@@ -65,9 +65,9 @@ def assemble(
     numa_nodes: list[NumaNode],
     near: Callable[[str], int | None],
 ) -> Machine:
-    """A Machine of the given topology; whatever is no topology is read from the tree.
+    """A Machine of the given topology; everything else is read from the tree.
 
-    `near` tells the NUMA node of a device from its folder under sys/class.
+    `near` returns the NUMA node of a device for its folder under sys/class.
     """
     cpuinfo = tree.fields("proc/cpuinfo")
     status = tree.fields("proc/self/status")
@@ -118,7 +118,7 @@ def distances(tree: Tree, node: int) -> dict[int, int]:
 
 
 def device_node(tree: Tree, device: str, numa_nodes: list[NumaNode]) -> int | None:
-    """The NUMA node of the device in this folder of sys/class; None where nobody knows."""
+    """The NUMA node of the device in this folder of sys/class; None where it is not known."""
     if not tree.exists(f"{device}/device"):
         return None
     # A virtio or USB device has no node of its own: the PCI device above it has.
@@ -155,15 +155,15 @@ def _numa_nodes(tree: Tree) -> list[NumaNode]:
 
 def _gpu_nodes(tree: Tree) -> set[int]:
     """The nodes that NVIDIA's driver says are a GPU's memory (POWER9, Grace-Hopper)."""
-    said = (tree.fields(f"{NVIDIA}/{gpu}/numa_status").get("Node") for gpu in tree.names(NVIDIA))
-    return {int(node) for node in said if node and node.isdecimal()}
+    indices = (tree.fields(f"{NVIDIA}/{gpu}/numa_status").get("Node") for gpu in tree.names(NVIDIA))
+    return {int(node) for node in indices if node and node.isdecimal()}
 
 
 def _online(tree: Tree) -> list[int]:
     online = tree.numbers(f"{CPU}/online")
     if online is None:  # before Linux 2.6.26
-        there = tree.indices(CPU, "cpu")
-        online = [cpu for cpu in there if tree.integer(f"{CPU}/cpu{cpu}/online") != 0]
+        present = tree.indices(CPU, "cpu")
+        online = [cpu for cpu in present if tree.integer(f"{CPU}/cpu{cpu}/online") != 0]
     if not online:
         raise UserError(
             f"no CPUs in {tree.root / CPU}: Nearpeak needs Linux with /sys mounted; mount it"
@@ -196,7 +196,7 @@ def _cores(tree: Tree, numa_nodes: list[NumaNode]) -> list[Core]:
 
 
 def _caches(tree: Tree) -> list[Cache]:
-    found: dict[tuple[int, str, tuple[int, ...]], Cache] = {}
+    caches: dict[tuple[int, str, tuple[int, ...]], Cache] = {}
     online = set(_online(tree))
     for cpu in sorted(online):
         folder = f"{CPU}/cpu{cpu}/cache"
@@ -208,10 +208,10 @@ def _caches(tree: Tree) -> list[Cache]:
             sharing = tree.cpus(f"{cache}/shared_cpu_list", f"{cache}/shared_cpu_map") or []
             cpus = sorted({cpu} | (set(sharing) & online))
             if level is not None and kind and size:
-                found[level, kind, tuple(cpus)] = Cache(
+                caches[level, kind, tuple(cpus)] = Cache(
                     level=level, kind=kind, size_bytes=int(size[1]) * 1024, cpus=cpus
                 )
-    return list(found.values())
+    return list(caches.values())
 
 
 def _network_interfaces(tree: Tree, near: Callable[[str], int | None]) -> list[Nic]:
@@ -273,7 +273,7 @@ def _infiniband_ports(tree: Tree, near: Callable[[str], int | None]) -> list[Nic
 
 
 def _place(tree: Tree, folder: str) -> dict[str, Any]:
-    """Return the PCIe place of the adapter in this folder of sys/class, as fields of Nic."""
+    """The PCIe place of the adapter in this folder of sys/class, as fields of Nic."""
     pci = device_address(tree, folder)
     return {"pci": pci, "upstream": bridges(tree, pci)[:-1] if pci else []}
 
@@ -281,8 +281,8 @@ def _place(tree: Tree, folder: str) -> dict[str, Any]:
 def _ethernet_adapters(tree: Tree) -> dict[str, str]:
     """Network interface -> its RDMA device and port, where it has one (RoCE)."""
     ports = _ports(tree, "Ethernet")
-    found = {tree.text(f"{folder}/{NDEV}"): f"{device}:{port}" for device, port, folder in ports}
-    return {name: port for name, port in found.items() if name}
+    adapters = {tree.text(f"{folder}/{NDEV}"): f"{device}:{port}" for device, port, folder in ports}
+    return {name: port for name, port in adapters.items() if name}
 
 
 def _ports(tree: Tree, layer: str) -> Iterator[tuple[str, str, str]]:
@@ -295,15 +295,12 @@ def _ports(tree: Tree, layer: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _addresses() -> dict[str, list[str]]:
-    """The IP addresses of each interface of this machine, those of one link alone left out."""
-    return {
-        name: [
-            entry.address
-            for entry in entries
-            if entry.family.name in ("AF_INET", "AF_INET6") and "%" not in entry.address
-        ]
-        for name, entries in psutil.net_if_addrs().items()
-    }
+    """The IP addresses of each interface of this machine, without link-local ones."""
+    addresses: dict[str, list[str]] = {}
+    for name, entries in psutil.net_if_addrs().items():
+        ip = [entry for entry in entries if entry.family.name in ("AF_INET", "AF_INET6")]
+        addresses[name] = [entry.address for entry in ip if "%" not in entry.address]
+    return addresses
 
 
 def _cpu_model(cpuinfo: dict[str, str]) -> str:
@@ -318,7 +315,7 @@ def _cpu_model(cpuinfo: dict[str, str]) -> str:
 
 
 def _virtual(tree: Tree, cpuinfo: dict[str, str]) -> bool:
-    """Whether a hypervisor is below: by x86's flag, KVM on POWER, Xen, or the firmware's names."""
+    """True if a hypervisor is below: by x86's flag, KVM on POWER, Xen, or the firmware's names."""
     if "hypervisor" in cpuinfo.get("flags", "").split():
         return True
     if "emulated by qemu" in cpuinfo.get("machine", "") or tree.text("sys/hypervisor/type"):

@@ -57,7 +57,7 @@ def parse_recording(text: str) -> dict[str, str]:
         if entry is None or entry[1].startswith("/") or ".." in entry[1].split("/"):
             raise ValueError(f"line {number}: expected `PATH: CONTENT`, got {line!r}")
         content = re.sub(
-            r"\\(.)", lambda found: "\n" if found[1] == "n" else found[1], entry[2] or ""
+            r"\\(.)", lambda escape: "\n" if escape[1] == "n" else escape[1], entry[2] or ""
         )
         files.update(dict.fromkeys(_expand(entry[1]), content.strip()))
     return files
@@ -68,8 +68,8 @@ def _expand(pattern: str) -> Iterator[str]:
     if not brace:
         yield pattern
         return
-    words, _, after = rest.partition("}")
-    for word in words.split(","):
+    choices, _, after = rest.partition("}")
+    for word in choices.split(","):
         span = re.fullmatch(r"(\d+)-(\d+)", word)
         for item in range(int(span[1]), int(span[2]) + 1) if span else [word]:
             yield from _expand(f"{before}{item}{after}")
@@ -97,13 +97,13 @@ class Tree:
 
     @property
     def live(self) -> bool:
-        """Whether this is the running machine, so that the system may be asked too."""
+        """True for the running machine, whose system can be asked too."""
         return self.root == Path("/") and self._files is None
 
     def text(self, path: str) -> str | None:
-        """The file's text without white space at its ends; some files of /sys fail to be read.
+        """The file's text without white space at its ends; None where it cannot be read.
 
-        Without NULs, too: some kernels end lists with one (5.15-rc).
+        NULs are removed, too: some kernels end lists with one (5.15-rc).
         """
         if self._files is not None:
             text = self._files.get(path)
@@ -141,12 +141,12 @@ class Tree:
 
     def fields(self, path: str) -> dict[str, str]:
         """The `key: value` lines of a /proc file; of a key that comes again, the first."""
-        found: dict[str, str] = {}
+        entries: dict[str, str] = {}
         for line in (self.text(path) or "").splitlines():
             key, colon, value = line.partition(":")
             if colon:
-                found.setdefault(key.strip(), value.strip())
-        return found
+                entries.setdefault(key.strip(), value.strip())
+        return entries
 
     def kibibytes(self, path: str, key: str) -> int | None:
         """The bytes of a `key: 123 kB` line of a /proc file."""
@@ -154,7 +154,7 @@ class Tree:
         return int(number[0]) * 1024 if number else None
 
     def exists(self, path: str) -> bool:
-        """Whether there is such a file or folder."""
+        """True if there is such a file or folder."""
         if self._files is not None:
             return path in self._files or path in self._folders
         return (self.root / path).exists()
@@ -171,7 +171,7 @@ class Tree:
             yield str(place)  # absolute: joining it to the root gives the same
 
     def link(self, path: str) -> str | None:
-        """Where a symbolic link points; in a recording its text. None where it is no link."""
+        """The target of a symbolic link, in a recording its text; None where it is no link."""
         if self._files is not None:
             return self._files.get(path)
         try:
@@ -180,16 +180,15 @@ class Tree:
             return None
 
     def names(self, path: str, pattern: str = ".*") -> list[str]:
-        """What the folder holds, names that match `pattern` whole, their numbers
-        sorted as numbers."""
+        """The names in the folder that match all of `pattern`, their numbers sorted as numbers."""
         if self._files is not None:
-            found = list(self._folders.get(path, ()))
+            entries = list(self._folders.get(path, ()))
         else:
             try:
-                found = [entry.name for entry in (self.root / path).iterdir()]
+                entries = [entry.name for entry in (self.root / path).iterdir()]
             except OSError:
                 return []
-        return sorted((name for name in found if re.fullmatch(pattern, name)), key=natural)
+        return sorted((name for name in entries if re.fullmatch(pattern, name)), key=natural)
 
     def under(self, folder: str) -> dict[str, str]:
         """Every file of the folder of a recorded machine, path -> text; empty for a real one."""

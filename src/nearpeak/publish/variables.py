@@ -55,7 +55,7 @@ def known_names() -> frozenset[str]:
             for tunable in tunables.of_component(file.name.removesuffix(".toml")):
                 names |= {tunable.name, *tunable.with_}
     for family in all_families():
-        for each in settings.known(family).values():
+        for each in settings.family_settings(family).values():
             names |= {*each.env, *each.unset}
     for occasions in given.reasons().values():
         for reasons in occasions.values():

@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from nearpeak import numbers
 from nearpeak.files import write_whole
-from nearpeak.machine.provenance import told
+from nearpeak.machine.provenance import labelled_facts
 from nearpeak.picture import svg
 from nearpeak.report import (
     applications,
@@ -154,7 +154,7 @@ def render(results: Results, machines: Sequence[Published] = (), study: Path = P
         flags=summary.flags(results),
         failures=failures.table(results),
         skipped=failures.skipped(results),
-        provenance=list(told(results.machine.provenance)),
+        provenance=list(labelled_facts(results.machine.provenance)),
         diagnoses=[diagnose for diagnose in results.machine.diagnoses if diagnose.severity != "ok"],
         sessions=sessions.rows(results.sessions),
         measuring={session.session for session in results.measuring_sessions},

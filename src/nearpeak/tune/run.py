@@ -31,7 +31,7 @@ from nearpeak.libraries.tunables import (
     Tunable,
     files,
     for_one_host,
-    known,
+    library_tunables,
     may_break,
     offered,
     versions,
@@ -202,7 +202,7 @@ def prepare(asked: Asked, say: Callable[[str], None] = lambda _: None) -> Prepar
         next((each.tunable for each in there if each.tunable.file), None),
         [
             each.name
-            for each in known(first.library)
+            for each in library_tunables(first.library)
             if each.benchmarks and not each.file and pairs.isdisjoint(each.benchmarks)
         ],
         [each.tunable.name for each in there if each.tunable.component == UCX],
@@ -633,13 +633,13 @@ def _not_far(found: tuned.Tuned) -> str:
     far = [at for each in [*found.evidence, *there] for at in each.slower_at]
     own = found.distances.get(found.path, [])
     slower = [
-        apart.words
+        apart.label
         for apart in own
         if any(at.low_ns <= apart.high_ns and apart.low_ns <= at.high_ns for at in far)
     ]
     if not slower:
         return ""
-    others = [apart.words for apart in own if apart.words not in slower]
+    others = [apart.label for apart in own if apart.label not in slower]
     return (
         f", with the CPUs {' or '.join(others)} apart and not {' or '.join(slower)} (something is"
         " slower there; on a virtual machine nobody can choose, so do not use it)"
@@ -680,7 +680,7 @@ def profiles(prepared: Prepared, journal: TuneJournal, found: tuned.Tuned) -> di
         slower: Sequence[Evidence] = (),
     ) -> Profile:
         given = base.changed({**taken.env, **dict.fromkeys(taken.unset, UNSET)})
-        env = preload.alone(given.env)
+        env = preload.without_others(given.env)
         on = needs_gpu(buffers) or prepared.single.path.gpu_support
         anyway = needed(library, gpu=on)
         if unknown := _unknown(prepared, env):

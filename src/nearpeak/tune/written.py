@@ -170,7 +170,7 @@ def about(profile: Profile) -> list[str]:
         f"Machine: {where}",
         f"Use: {profile.scope}",
         *(
-            f"Measured on {path} with the CPUs {' and '.join(at.words for at in own)} apart"
+            f"Measured on {path} with the CPUs {' and '.join(at.label for at in own)} apart"
             for path, own in profile.distances.items()
         ),
         *map(_told, profile.evidence),

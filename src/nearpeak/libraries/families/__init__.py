@@ -18,7 +18,7 @@ def no_environment(_library: Library) -> dict[str, str]:
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """What is known of a family. `environment` adds to what every library gets (launch.py)."""
+    """A family of libraries. `environment` adds to that of every library (launch.py)."""
 
     name: str  # the name of its file
     title: str
@@ -28,8 +28,8 @@ class Family:
     launcher: str = ""  # the name of a file in launchers/,
     older_launcher: tuple[int, str] | None = None  # and before this major version
     launcher_mark: str = r"(?!)"  # a pattern in what its launcher says to --version
-    # What its ranks may find each other by where srun starts them, the likeliest first, as srun
-    # calls it; (): what the site has chosen.
+    # PMI types by which its ranks may find each other under srun, the likeliest first, by srun's
+    # names; (): the site's default.
     pmi: tuple[str, ...] = ()
     environment: Callable[[Library], dict[str, str]] = field(default=no_environment)
     # Turns its own binding off: launches bind ranks by themselves.
@@ -37,20 +37,20 @@ class Family:
     network_only: Settings | None = None  # forces TCP between ranks of one host; None: unknown
     gpu: Settings | None = None  # makes it take GPU buffers; None: nothing is needed
     gpu_off: dict[str, str] = field(default_factory=dict)  # switches that off
-    components: tuple[str, ...] = ()  # what reads its variables: files of libraries/tunables
-    # No MPI at all, but measured in the place of a library by nearpeak-native: the ceilings,
+    components: tuple[str, ...] = ()  # that read its variables: files of libraries/tunables
+    # No MPI, but measured by nearpeak-native instead of a library: the ceilings,
     native: Library | None = None
     mode: str | None = None  # or libraries that this mode of it loads,
     backend: str = ""  # on devices of this backend: "hip"; "" is CUDA
-    scope: str = ""  # what it is measured in, where that is not everything: a sentence
+    scope: str = ""  # a sentence that limits what is measured; "": everything
 
     def version(self, version_text: str) -> str | None:
         """The version in a library's version text, or None if it is of another family."""
-        found = re.search(self.version_pattern, version_text)
-        return found.group(1) if found else None
+        match = re.search(self.version_pattern, version_text)
+        return match.group(1) if match else None
 
     def launcher_of(self, version: str) -> str:
-        """What starts ranks of this version: the name of a file in launchers/."""
+        """The launcher of this version: the name of a file in launchers/."""
         if self.older_launcher and (major := re.match(r"\d+", version)):
             first, older = self.older_launcher
             return older if int(major[0]) < first else self.launcher
@@ -68,12 +68,12 @@ def all_families() -> dict[str, Family]:
 
 
 def is_native(library: Library) -> bool:
-    """Whether nearpeak-native is in the place of this library: no build, no launcher of its own."""
+    """True if nearpeak-native replaces this library, which has no build and no launcher."""
     return is_ceiling(library) or mode_of(library) is not None
 
 
 def is_ceiling(library: Library) -> bool:
-    """Whether it is no library at all: the ceilings are in its place."""
+    """True if the ceilings replace this library."""
     family = all_families().get(library.family)
     return family is not None and family.native is not None
 
@@ -85,9 +85,9 @@ def mode_of(library: Library) -> str | None:
 
 
 def natives() -> dict[str, Library]:
-    """What nearpeak-native can stand in for, by name."""
-    found = [family.native for family in all_families().values() if family.native]
-    return {library.name: library for library in found}
+    """The ceilings that nearpeak-native measures instead of a library, by name."""
+    libraries = [family.native for family in all_families().values() if family.native]
+    return {library.name: library for library in libraries}
 
 
 def recognise(version_text: str) -> tuple[Family, str] | None:

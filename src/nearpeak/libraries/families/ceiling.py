@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ceilings themselves in the place of a library: the self-test of a study.
+"""The ceilings instead of a library: the self-test of a study.
 
-What it measures is what the ceilings do, by the same road as any library's launches, so that its
-fraction of them must be 1.
+It measures the ceilings like the launches of any library, so that its fraction of them must be 1.
 """
 
 from pathlib import Path

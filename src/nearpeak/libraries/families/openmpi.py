@@ -6,7 +6,7 @@ from nearpeak.libraries.library import Library, Settings
 
 
 def environment(library: Library) -> dict[str, str]:
-    """A library that was not built for the folder where it lies must be told that folder."""
+    """The folder of a library that was not built for that folder."""
     return {"OPAL_PREFIX": str(library.prefix)} if library.origin == "installed" else {}
 
 

@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs that start ranks: one file each, with `arguments(library, job) -> list[str]`, what
-they may be called (`PROGRAMS`: names and patterns, the likeliest first), and the variables by which
-they tell a process its rank (`RANK`) and that among the ranks of its host (`LOCAL_RANK`), which
-bench/options/launched.* knows too.
+"""The programs that start ranks: one file each.
 
-Those of workload managers, which start the ranks of many libraries, but in a job alone, are called
-`PROGRAM` in the place of `PROGRAMS`, and also have `in_job()`, in words where that is (`JOB`), and
-`is_it(file)` where other programs have that name too.
+A file has `arguments(library, job) -> list[str]`, the names of the program (`PROGRAMS`: names and
+patterns, the likeliest first), and the variables that hold a process's rank (`RANK`) and its rank
+on its host (`LOCAL_RANK`), which bench/options/launched.* reads too.
 
-Every launcher is told to bind nothing, and each rank starts through taskset, which binds it to
-exactly its logical CPUs: the launchers' own words for binding differ in what they number, and
-cannot bind ranks of one number on two hosts differently.
+Launchers of workload managers start the ranks of many libraries, but only in a job. They have
+`PROGRAM` instead of `PROGRAMS`, `in_job()`, a text that describes such a job (`JOB`), and
+`is_it(file)` where other programs have the same name.
 
-The program stands once in the line, however many ranks there are: each finds its CPUs by its rank.
+Every launcher binds nothing, and each rank starts through taskset, which binds it to exactly its
+logical CPUs: the binding options of launchers differ in what they number, and cannot bind ranks of
+one number on two hosts differently.
+
+The program stands once in the line for all ranks: each finds its CPUs by its rank.
 """
 
 import functools
@@ -32,10 +33,10 @@ from nearpeak.machine.tree import format_list
 
 @dataclass(frozen=True)
 class Job:
-    """What a launcher is to start."""
+    """The ranks and the program that a launcher starts."""
 
-    # All have a host or none has: then it is the launcher's own choice, this host. All have CPUs or
-    # none has: then none is bound.
+    # All ranks have a host, or none: then the launcher chooses this host. All have CPUs, or none:
+    # then none is bound.
     ranks: list[Rank]
     program: list[str]
     flags: list[str]
@@ -44,12 +45,12 @@ class Job:
 
     @property
     def hosts(self) -> list[tuple[str, int]]:
-        """Each host with how many ranks in a row run on it; empty: this host alone."""
+        """Each host with its number of consecutive ranks; empty: this host only."""
         named = groupby(rank.host for rank in self.ranks)
         return [(host, len(list(ranks))) for host, ranks in named if host]
 
     def bound(self, variable: str) -> list[str]:
-        """The program, each rank bound to its CPUs. `variable` of its environment has the rank."""
+        """The program, each rank bound to its CPUs. The environment's `variable` holds the rank."""
         lists = [format_list(rank.cpus) for rank in self.ranks]
         if not any(lists):
             return self.program
@@ -67,41 +68,39 @@ class Job:
 
 @functools.cache
 def names() -> set[str]:
-    """Of the launchers that there are."""
+    """The names of all launchers."""
     return {module.name for module in pkgutil.iter_modules(__path__)}
 
 
 def modules() -> list[ModuleType]:
-    """Those of all launchers, by name."""
+    """The modules of all launchers, by name."""
     return [_module(name) for name in sorted(names())]
 
 
 @functools.cache
 def of_libraries() -> list[str]:
-    """What the launchers that libraries bring may be called: names and patterns, the likeliest
-    first."""
-    own = [module for module in modules() if not hasattr(module, "JOB")]
-    return list(dict.fromkeys(name for module in own for name in module.PROGRAMS))
+    """The programs of libraries' launchers: names and patterns, the likeliest first."""
+    launchers = [module for module in modules() if not hasattr(module, "JOB")]
+    return list(dict.fromkeys(name for module in launchers for name in module.PROGRAMS))
 
 
 @functools.cache
 def programs() -> set[str]:
-    """What launchers are called, those of jobs too: names alone."""
+    """The names, without patterns, of all launchers' programs, those of jobs included."""
     named = {name for name in of_libraries() if "*" not in name}
     return named | {module.PROGRAM for _, module in _of_jobs()}
 
 
 def of_job(program: Path) -> str | None:
-    """Which launcher of jobs a program is; None: of none, so it is a library's own."""
+    """The job launcher that a program is; None: none, so that it is a library's launcher."""
     return next((name for name, module in _of_jobs() if _is_it(module, program)), None)
 
 
 def on_path(likeliest: str) -> Iterator[tuple[str, Path]]:
-    """The launchers of jobs on PATH, those first in whose job this process runs, then the
-    likeliest."""
+    """The job launchers on PATH: first those in whose job this process runs, then the likeliest."""
 
-    def rank(found: tuple[str, ModuleType]) -> tuple[bool, bool]:
-        name, module = found
+    def rank(candidate: tuple[str, ModuleType]) -> tuple[bool, bool]:
+        name, module = candidate
         return not module.in_job(), name != likeliest
 
     for name, module in sorted(_of_jobs(), key=rank):
@@ -113,12 +112,12 @@ def on_path(likeliest: str) -> Iterator[tuple[str, Path]]:
 
 
 def in_job(launcher: str) -> bool:
-    """Whether this process is in a job in which that launcher of jobs starts ranks."""
+    """True if this process is in a job in which that job launcher starts ranks."""
     return bool(_module(launcher).in_job())
 
 
-def in_job_alone(launcher: str) -> str:
-    """Where that launcher of jobs starts ranks: the end of a sentence, with what to do."""
+def job_clause(launcher: str) -> str:
+    """The end of a sentence that names the job in which a job launcher starts ranks."""
     return f"in {_module(launcher).JOB}"
 
 
@@ -126,12 +125,14 @@ def check(launcher: str, library: Library) -> None:
     """UserError where the launcher of that name cannot start the library's ranks here."""
     if launcher in dict(_of_jobs()) and not in_job(launcher):
         program = _module(launcher).PROGRAM
-        raise UserError(f"{program} starts {library.name} {in_job_alone(launcher)}")
+        raise UserError(f"{program} starts {library.name} {job_clause(launcher)}")
 
 
 def arguments(launcher: str, library: Library, job: Job) -> list[str]:
-    """The whole command line of a job, by the launcher of that name; UserError as `check`, and
-    where a launcher of jobs is given a remote shell."""
+    """The complete command line of a job, by the launcher of that name.
+
+    UserError as `check`, and where a job launcher is given a remote shell.
+    """
     check(launcher, library)
     module = _module(launcher)
     if job.remote_shell and hasattr(module, "JOB"):
@@ -145,7 +146,8 @@ def _module(launcher: str) -> ModuleType:
 
 
 def _of_jobs() -> list[tuple[str, ModuleType]]:
-    return [(each.__name__.rpartition(".")[2], each) for each in modules() if hasattr(each, "JOB")]
+    of_jobs = [module for module in modules() if hasattr(module, "JOB")]
+    return [(module.__name__.rpartition(".")[2], module) for module in of_jobs]
 
 
 def _is_it(module: ModuleType, program: Path) -> bool:

@@ -21,12 +21,12 @@ PROGRAM = "flux"
 RANK, LOCAL_RANK = "FLUX_TASK_RANK", "FLUX_TASK_LOCAL_ID"
 JOB = "a Flux instance alone, and this is none: start nearpeak in one (flux alloc or flux batch)"
 LIMIT_SECONDS = 20.0  # for a command of Flux to answer
-# By what ranks find each other, where that is not Flux's own PMI: names of plugins of its shell.
+# Plugins of Flux's shell by which ranks find each other instead of Flux's PMI.
 PMIX, CRAY = "pmix", "cray-pals"
 
 
 def in_job() -> bool:
-    """Whether this process is in an instance; elsewhere `flux run` would ask the system's one."""
+    """True if this process is in an instance; elsewhere `flux run` would ask the system's one."""
     return bool(os.environ.get("FLUX_URI"))
 
 
@@ -39,13 +39,13 @@ def arguments(library: Library, job: Job) -> list[str]:
     counts: dict[str, int] = {}
     for host, count in hosts:
         counts[host] = counts.get(host, 0) + count
-    each, *others = set(counts.values())
+    per_host, *others = set(counts.values())
     if others:
         raise UserError(
             "flux run starts as many ranks on each host: give all hosts the same number"
         )
     line = [str(library.launcher), "run", f"--nodes={len(counts)}", "--exclusive"]
-    line += [f"--tasks-per-node={each}"]
+    line += [f"--tasks-per-node={per_host}"]
     if job.hosts:
         order = _in_order(library.launcher, list(counts))
         line.append(f"--requires=hosts:{','.join(order)}")
@@ -61,27 +61,28 @@ def arguments(library: Library, job: Job) -> list[str]:
 
 
 def _pmi(library: Library) -> str:
-    """ "": Flux's own."""
-    known = all_families()[library.family].pmi
+    """The PMI plugin; "": Flux's own PMI."""
+    kinds = all_families()[library.family].pmi
     if library.family == "cray":
         return CRAY
-    return PMIX if known[:1] == (PMIX,) else ""
+    return PMIX if kinds[:1] == (PMIX,) else ""
 
 
 def _in_order(flux: Path, hosts: list[str]) -> list[str]:
-    """The hosts in the order in which a job numbers them, which is that of the instance."""
-    told = _told([str(flux), "hostlist", "--expand", "instance"]).split()
+    """The hosts in the order of the instance, in which a job numbers them."""
+    instance = _output([str(flux), "hostlist", "--expand", "instance"]).split()
     for host in hosts:
-        if host not in told:
+        if host not in instance:
             raise UserError(
-                f"host {host!r} is none of the Flux instance ({','.join(told) or 'it tells none'}):"
+                f"host {host!r} is none of the Flux instance"
+                f" ({','.join(instance) or 'it tells none'}):"
                 " name hosts of it, as `flux hostlist instance` does"
             )
-    return sorted(hosts, key=told.index)
+    return sorted(hosts, key=instance.index)
 
 
-def _told(argv: list[str]) -> str:
-    """What a command of Flux prints; "" where it fails."""
+def _output(argv: list[str]) -> str:
+    """The output of a command of Flux; "" where it fails."""
     try:
         done = subprocess.run(
             argv,

@@ -11,11 +11,11 @@ RANK, LOCAL_RANK = "PMI_RANK", "MPI_LOCALRANKID"
 
 
 def arguments(library: Library, job: Job) -> list[str]:
-    """mpiexec; ranks fill the hosts in order. In a job of Slurm or PBS, which it takes its
-    hosts from where it is not told otherwise, it reaches others by srun, or by ssh.
+    """mpiexec; ranks fill the hosts in order.
 
-    UserError where hosts have different numbers of ranks: MPICH takes `HOST:COUNT` for that, which
-    Intel MPI passes over.
+    In a job of Slurm or PBS, from which it takes its hosts by default, it reaches others by srun,
+    or by ssh. UserError where hosts have different numbers of ranks: MPICH takes `HOST:COUNT` for
+    that, which Intel MPI ignores.
     """
     line = [str(library.launcher)]
     if job.hosts:
@@ -24,12 +24,12 @@ def arguments(library: Library, job: Job) -> list[str]:
             line += ["-launcher", "rsh", "-launcher-exec", job.remote_shell]
         elif allocation.by_srun():
             line += ["-launcher", "slurm"]
-        each, *others = {count for _, count in job.hosts}
+        per_host, *others = {count for _, count in job.hosts}
         if others:
             raise UserError(
                 "mpiexec starts as many ranks on each host: give all hosts the same number"
             )
-        line += ["-ppn", str(each), "-hosts", ",".join(host for host, _ in job.hosts)]
+        line += ["-ppn", str(per_host), "-hosts", ",".join(host for host, _ in job.hosts)]
     elif allocation.job():
         line += ["-launcher", "fork", "-hosts", "localhost"]
     return [*line, *job.flags, "-n", str(len(job.ranks)), *job.bound(RANK)]

@@ -13,16 +13,15 @@ RANK, LOCAL_RANK = "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK"
 
 
 def arguments(library: Library, job: Job) -> list[str]:
-    """As `mpirun`."""
+    """The command line of `mpirun` with PRRTE's names of parameters."""
     return mpirun(library, job, "--prtemca", "plm_ssh_agent")
 
 
 def mpirun(library: Library, job: Job, option: str, remote_shell: str) -> list[str]:
-    """mpirun with one application context; with one for each host where hosts take turns. In a job
-    of Slurm, all of whose nodes it starts ranks on where it is not told otherwise, it reaches other
-    hosts by srun.
+    """mpirun with one application context, or one for each group of consecutive ranks of a host.
 
-    `option` sets a parameter, of which `remote_shell` is the one for a remote shell.
+    In a Slurm job, on all of whose nodes it starts ranks by default, it reaches other hosts by
+    srun. `option` sets a parameter; `remote_shell` is the parameter for a remote shell.
     """
     line = [str(library.launcher)]
     if os.geteuid() == 0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slurm's srun, inside a job, for libraries whose own launcher is not there or does not start."""
+"""Slurm's srun, inside a job, for libraries whose launcher is missing or does not start."""
 
 import os
 
@@ -13,7 +13,7 @@ JOB = "a Slurm job alone, and this is none: start nearpeak in one (sbatch or sal
 
 
 def in_job() -> bool:
-    """Whether this process is in one. Elsewhere srun would ask for a job, and wait for it."""
+    """True if this process is in a job. Elsewhere srun would ask for a job, and wait for it."""
     return bool(os.environ.get("SLURM_JOB_ID"))
 
 
@@ -26,9 +26,9 @@ def arguments(library: Library, job: Job) -> list[str]:
     line.append(f"--ntasks={len(job.ranks)}")
     if library.pmi:
         line.append(f"--mpi={library.pmi}")
-    found = None if job.hosts else allocation.current()
-    if found and found.here:
-        line += ["--nodes=1", f"--nodelist={found.here}"]
+    current = None if job.hosts else allocation.current()
+    if current and current.here:
+        line += ["--nodes=1", f"--nodelist={current.here}"]
     elif job.hosts:
         # One word for each task, or with `*` for several in a row (srun(1), --nodelist).
         names = [f"{host}*{count}" if count > 1 else host for host, count in job.hosts]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The settings that are worth a try, one by one: COMPONENT.toml, and COMPONENT.py, which asks an
-installation which of them it has (docs/adding-a-library.md).
+"""The settings that are worth a try, one by one (docs/adding-a-library.md).
 
-A component is what reads the variables: a library itself, or what it moves its messages with (UCX).
+COMPONENT.toml lists them, and COMPONENT.py asks an installation which of them it has. A component
+reads the variables: a library itself, or the library that moves its messages (UCX).
 """
 
 import functools
@@ -25,16 +25,16 @@ Need = Literal["gpu", "network"]
 
 
 class Threshold(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """A size in bytes between two protocols: how each of them is forced for all messages."""
+    """A size in bytes between two protocols, with the values that force each for all messages."""
 
-    short: str  # the value with which all go as short ones do,
-    long: str  # and as long ones do
+    short: str  # the value that forces the protocol of short messages,
+    long: str  # and of long ones
     written: str = "{}"  # a value, with `{}` for the bytes
     most: int | None = None  # bytes up to which short ones can go so; None: any
 
 
 class Ruled(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True):
-    """How a library's file of rules (libraries/rules.py) says the same for some sizes alone."""
+    """The equivalent in a library's decision file (libraries/rules.py), for some sizes only."""
 
     operation: int  # as the library counts collective operations
     whole: bool = False  # its sizes are those of the blocks of all ranks together
@@ -47,24 +47,24 @@ class Tunable(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=T
 
     name: str
     component: str
-    summary: str  # what it decides, in a line
+    summary: str  # its effect, in a line
     values: list[str] = []  # other than the default; none: `file`
     file: str = ""  # the name of the file that it is set to, which a search writes
-    gpu_values: list[str] = []  # of these, those that matter with a buffer in a GPU alone
-    # Of these, those with which ranks on different hosts do not reach each other.
+    gpu_values: list[str] = []  # the values that matter only with a buffer in a GPU
+    # The values with which ranks on different hosts do not reach each other.
     one_host_values: list[str] = []
     default: str = ""  # as documented
-    since: str = ""  # the version of the component that has it first, where that is known
+    since: str = ""  # the first version of the component that has it, where that is known
     # Where it has an effect. "gpu": on a buffer in a GPU; "network": between hosts; none: always.
     needs: list[Need] = []
-    benchmarks: list[str] = msgspec.field(default=[], name="for")  # these alone; none: all
+    benchmarks: list[str] = msgspec.field(default=[], name="for")  # these only; none: all
     with_: dict[str, str] = msgspec.field(default={}, name="with")  # else it has no effect
     # The value that follows from ceilings (tune/calibrate.py): `{memcpy MiB/s}MBps`.
     calibrated: str = ""
     threshold: Threshold | None = None  # where tune/thresholds.py measures both
     ruled: Ruled | None = None  # where tune/rules.py measures all values
-    breaks: str = ""  # what may stop working with it
-    source: str  # where that was read
+    breaks: str = ""  # features that may stop working with it
+    source: str  # the document of these facts
 
     def env(self, value: str) -> dict[str, str]:
         """The variables that set it to a value."""
@@ -72,16 +72,16 @@ class Tunable(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=T
 
 
 class Offered(NamedTuple):
-    """A setting, beside what an installation says of it."""
+    """A setting, with an installation's answer about it."""
 
     tunable: Tunable
     there: bool | None  # None: the installation cannot be asked
-    default: str  # as the installation says, else as documented
+    default: str  # as the installation reports it, else as documented
     numbers: Mapping[str, int] = {}  # of words that are values, as the installation counts them
 
     @property
     def values(self) -> list[str]:
-        """Those that are worth a try here."""
+        """The values that are worth a try here."""
         return [value for value in self.tunable.values if value != self.default]
 
 
@@ -97,58 +97,66 @@ def of_component(component: str) -> list[Tunable]:
 
 
 def components(library: Library) -> tuple[str, ...]:
-    """What reads the variables that a library's messages depend on."""
+    """The components that read the variables of a library's messages."""
     family = all_families().get(library.family)
     return family.components if family else ()
 
 
-def known(library: Library) -> list[Tunable]:
+def library_tunables(library: Library) -> list[Tunable]:
     """The settings of all components of the library's family."""
     return [tunable for component in components(library) for tunable in of_component(component)]
 
 
 def may_break(library: Library, env: Mapping[str, str]) -> list[str]:
-    """What may stop working with these variables, as the catalogue knows it: `NAME, NAME: WHAT`."""
-    found: dict[str, list[str]] = {}
-    for tunable in known(library):
+    """The features that may stop working with these variables: `NAME, NAME: WHAT`."""
+    by_effect: dict[str, list[str]] = {}
+    for tunable in library_tunables(library):
         if tunable.breaks and tunable.name in env:
-            found.setdefault(tunable.breaks, []).append(tunable.name)
-    return [f"{', '.join(names)}: {breaks}" for breaks, names in found.items()]
+            by_effect.setdefault(tunable.breaks, []).append(tunable.name)
+    return [f"{', '.join(names)}: {breaks}" for breaks, names in by_effect.items()]
 
 
 def for_one_host(library: Library, env: Mapping[str, str]) -> bool:
-    """Whether ranks on different hosts do not reach each other with these variables."""
-    return any(env.get(each.name) in each.one_host_values for each in known(library))
+    """True if ranks on different hosts do not reach each other with these variables."""
+    tunables = library_tunables(library)
+    return any(env.get(tunable.name) in tunable.one_host_values for tunable in tunables)
 
 
 def files(library: Library, env: Mapping[str, str]) -> dict[str, str]:
-    """Those of these variables that are set to a file of a library's rules, with the name that it
-    is known by."""
-    return {each.name: each.file for each in known(library) if each.file and each.name in env}
+    """The variables that are set to a library's decision file, with the file's name."""
+    tunables = [tunable for tunable in library_tunables(library) if tunable.name in env]
+    return {tunable.name: tunable.file for tunable in tunables if tunable.file}
 
 
 def installed(library: Library) -> dict[str, Answer | None]:
-    """What the installation says of each component: the variables that it reads, with the values
-    that they have in a launch where nothing is set; None where it cannot be asked."""
+    """The installation's answer for each component; None where it cannot be asked.
+
+    An answer holds the variables that it reads, with their values in a launch without settings.
+    """
     return {component: _ask(component, library) for component in components(library)}
 
 
 def versions(library: Library) -> dict[str, str]:
-    """The version of each component that is no part of the library, "" where the library loads
-    none; without those that cannot be asked."""
+    """The version of each component that is no part of the library; "" where it loads none.
+
+    Components that cannot be asked are left out.
+    """
     others = [component for component in components(library) if component != library.family]
     answers = {component: _ask(component, library) for component in others}
     return {name: answer.version for name, answer in answers.items() if answer is not None}
 
 
 def offered(library: Library) -> list[Offered]:
-    """The settings of the library's family, each with what this installation says of it, and the
-    variables that Nearpeak gives launches and nobody has proved: to be tried without, but for what
-    they would inherit from the user's shell."""
+    """The settings of the library's family, each with this installation's answer.
+
+    They include the unproven variables that Nearpeak gives launches, to try launches without them,
+    unless launches would inherit them from the user's shell.
+    """
     answers = installed(library)
-    found = [_offered(tunable, answers[tunable.component]) for tunable in known(library)]
-    given = [each for each in dispensable(library) if each.name not in os.environ]
-    return [*found, *(_without(library, each) for each in given if each.why.kind == "unproven")]
+    tunables = library_tunables(library)
+    offers = [_offered(tunable, answers[tunable.component]) for tunable in tunables]
+    given = [entry for entry in dispensable(library) if entry.name not in os.environ]
+    return [*offers, *(_without(library, entry) for entry in given if entry.why.kind == "unproven")]
 
 
 def _without(library: Library, given: Given) -> Offered:
@@ -166,10 +174,10 @@ def _without(library: Library, given: Given) -> Offered:
 def _offered(tunable: Tunable, answer: Answer | None) -> Offered:
     if answer is None:
         return Offered(tunable, None, tunable.default)
-    said = [answer.has(name) for name in (tunable.name, *tunable.with_)]
-    there = False if False in said else None if None in said else True
+    reads = [answer.has(name) for name in (tunable.name, *tunable.with_)]
+    is_read = False if False in reads else None if None in reads else True
     default = answer.values.get(tunable.name) or tunable.default
-    return Offered(tunable, there, default, answer.numbers.get(tunable.name, {}))
+    return Offered(tunable, is_read, default, answer.numbers.get(tunable.name, {}))
 
 
 def _ask(component: str, library: Library) -> Answer | None:

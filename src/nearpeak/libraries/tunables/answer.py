@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an installation says of its settings, and how its tools are run."""
+"""An installation's answer about its settings, from its tools or its file."""
 
 import mmap
 import os
@@ -15,22 +15,22 @@ from nearpeak.libraries.library import Library
 
 
 class Answer(NamedTuple):
-    """The variables that an installation reads, each with its value ("": it does not say)."""
+    """The variables that an installation reads, each with its value ("": it does not report it)."""
 
     values: dict[str, str]
-    hidden: tuple[str, ...] = ()  # how the names begin of those that it cannot tell of here
+    hidden: tuple[str, ...] = ()  # prefixes of the variables that it cannot list on this machine
     version: str = ""  # of a component that is no part of the library; "": the library loads none
     numbers: Mapping[str, Mapping[str, int]] = {}  # of words that are values, by variable
 
     def has(self, name: str) -> bool | None:
-        """Whether it reads this variable; None: it cannot tell here."""
+        """True if it reads this variable; None: it cannot list it on this machine."""
         if name in self.values:
             return True
         return None if name.startswith(self.hidden) else False
 
 
 def output_of(tool: str, arguments: list[str], library: Library) -> str:
-    """What a tool in the library's `bin` prints, in the environment of the library's launches.
+    """The output of a tool in the library's `bin`, in the environment of the library's launches.
 
     CannotIdentify when it is not there, fails or does not end.
     """
@@ -54,15 +54,18 @@ def output_of(tool: str, arguments: list[str], library: Library) -> str:
 
 
 def names_in(file: Path, prefix: str) -> Answer:
-    """The names with this prefix that a shared library holds as whole strings: what it can read.
+    """The names with this prefix that are complete strings in a shared library: it can read them.
 
-    For libraries without a tool that lists them. CannotIdentify when it has none, as where they are
-    put together at run time, or cannot be read.
+    For libraries without a tool that lists them. CannotIdentify for a library that has none, as it
+    composes them at run time, or that cannot be read.
     """
     pattern = re.compile(rb"\0(" + prefix.encode() + rb"[A-Z0-9_]+)(?=\0)")
     try:
-        with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, prot=mmap.PROT_READ) as whole:
-            names = {found[1].decode() for found in pattern.finditer(whole)}
+        with (
+            file.open("rb") as opened,
+            mmap.mmap(opened.fileno(), 0, prot=mmap.PROT_READ) as mapped,
+        ):
+            names = {match[1].decode() for match in pattern.finditer(mapped)}
     except (OSError, ValueError) as error:  # ValueError: it is empty
         raise CannotIdentify(f"{file} cannot be read") from error
     if not names:

@@ -12,13 +12,15 @@ UNSET = ("not defined", "-1")  # it chooses by itself
 
 
 def ask(library: Library) -> Answer:
-    """Its variables: -a lists most names, -e the values that are known; a few names are in its file
-    alone. CannotIdentify."""
-    told = output_of("impi_info", ["-a"], library) + output_of("impi_info", ["-e"], library)
-    return Answer({**names_in(library.libmpi, "I_MPI_").values, **parse(told).values})
+    """Its variables: -a lists most names, -e the known values; a few names are only in its file.
+
+    CannotIdentify.
+    """
+    output = output_of("impi_info", ["-a"], library) + output_of("impi_info", ["-e"], library)
+    return Answer({**names_in(library.libmpi, "I_MPI_").values, **parse(output).values})
 
 
 def parse(text: str) -> Answer:
-    """Rows like `| I_MPI_FABRICS | shm:ofi | MPI_CHAR |`, and names alone on a line."""
+    """Parses rows like `| I_MPI_FABRICS | shm:ofi | MPI_CHAR |`, and lines with only a name."""
     rows = {name: "" if value in UNSET else value for name, value in ROW.findall(text)}
     return Answer({**dict.fromkeys(NAME.findall(text), ""), **rows})

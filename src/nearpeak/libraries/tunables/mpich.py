@@ -7,7 +7,7 @@ from nearpeak.libraries.library import Library
 from nearpeak.libraries.tunables.answer import Answer, output_of
 
 VARIABLE = re.compile(r"^\t(MPIR_CVAR_\w+) *=(.*?)\tSCOPE_", re.MULTILINE)
-# What a variable of words is described by. Its value is told as the word's number.
+# The description of a variable whose values are words. Its value is printed as the word's number.
 WORDS = re.compile(r"^\w+ +- ", re.MULTILINE)
 
 
@@ -17,12 +17,12 @@ def ask(library: Library) -> Answer:
 
 
 def parse(text: str) -> Answer:
-    """What mpivars prints: each variable with its value, then lines that describe it."""
-    found = list(VARIABLE.finditer(text))
-    ends = [*(one.start() for one in found[1:]), len(text)]
+    """Parses the output of mpivars: each variable with its value, then lines that describe it."""
+    matches = list(VARIABLE.finditer(text))
+    ends = [*(match.start() for match in matches[1:]), len(text)]
     return Answer(
         {
-            one[1]: "" if WORDS.search(text, one.end(), end) else one[2]
-            for one, end in zip(found, ends, strict=True)
+            match[1]: "" if WORDS.search(text, match.end(), end) else match[2]
+            for match, end in zip(matches, ends, strict=True)
         }
     )

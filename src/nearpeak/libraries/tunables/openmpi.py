@@ -4,8 +4,8 @@
 from nearpeak.libraries.library import Library
 from nearpeak.libraries.tunables.answer import Answer, output_of
 
-MOST = "9"  # without it, only what is for end users is listed
-# Told wrongly: in pml_ucx_component.c of Open MPI 5.0 it is a local variable of a function.
+MOST = "9"  # without it, only parameters for end users are listed
+# Listed with a wrong value: in pml_ucx_component.c of Open MPI 5.0 it is a local variable.
 UNTOLD = ("OMPI_MCA_pml_ucx_multi_send_nb",)
 
 
@@ -15,18 +15,18 @@ def ask(library: Library) -> Answer:
 
 
 def parse(text: str) -> Answer:
-    """Lines like `mca:btl:sm:param:btl_sm_eager_limit:value:4096`, and of words that are values
+    """Parses lines like `mca:btl:sm:param:btl_sm_eager_limit:value:4096`, and for words as values
     `mca:coll:tuned:param:coll_tuned_bcast_algorithm:enumerator:value:1:basic_linear`.
 
-    What components have in common is told as the original of a synonym of each alone.
+    A parameter that components share is listed only as the original of a synonym of each.
     """
     values = {}
     numbers: dict[str, dict[str, int]] = {}
     for line in text.splitlines():
-        words = line.split(":", 6)
-        if len(words) < 7 or (words[0], words[3]) != ("mca", "param"):
+        fields = line.split(":", 6)
+        if len(fields) < 7 or (fields[0], fields[3]) != ("mca", "param"):
             continue
-        name, kind, value = words[4:]
+        name, kind, value = fields[4:]
         if kind == "value":
             values[f"OMPI_MCA_{name}"] = value.strip('"')
         elif kind == "synonym_of":

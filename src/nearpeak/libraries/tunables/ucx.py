@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The UCX that a library loads: asked as its own ucx_info does, in a process that has the library.
+"""The UCX that a library loads, asked like ucx_info does, in a process that has the library.
 
-So the same UCX is found as in a launch. Libraries bring UCX without ucx_info.
+It is the same UCX as in a launch. Libraries bring UCX without ucx_info.
 """
 
 from nearpeak.libraries import loading
@@ -58,15 +58,14 @@ def ask(library: Library) -> Answer:
 
 
 def parse(text: str) -> Answer:
-    """What the question prints: `version VERSION`, `module NAME`, and `NAME=VALUE` as ucx_info -c
-    does."""
+    """Parses `version VERSION`, `module NAME`, and `NAME=VALUE` as ucx_info -c prints it."""
     lines = text.splitlines()
     pairs = [line.partition("=") for line in lines if line.startswith("UCX_")]
     values = {name: value for name, _, value in pairs}
-    there = {line.removeprefix("module ") for line in lines if line.startswith("module ")}
+    modules = {line.removeprefix("module ") for line in lines if line.startswith("module ")}
     hidden = [
         prefix
-        for module in sorted(there)
+        for module in sorted(modules)
         for prefix in MODULES.get(module, ())
         if not any(name.startswith(prefix) for name in values)
     ]

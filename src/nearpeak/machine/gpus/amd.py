@@ -3,7 +3,7 @@
 
 from itertools import combinations
 
-from nearpeak.machine.gpus.found import Found
+from nearpeak.machine.gpus.inventory import GpuInventory
 from nearpeak.machine.gpus.pci import bridges, pci_kind, pci_node, pcie_gbs
 from nearpeak.machine.machine import Gpu, GpuLink, NumaNode
 from nearpeak.machine.tree import Tree
@@ -26,8 +26,8 @@ NAMES = {
 }
 
 
-def amd_gpus(tree: Tree, numa_nodes: list[NumaNode]) -> Found:
-    """The GPUs that this process may use; those that it may not are told in a note."""
+def amd_gpus(tree: Tree, numa_nodes: list[NumaNode]) -> GpuInventory:
+    """The GPUs that this process may use; a note counts the others."""
     nodes = tree.indices(KFD, "")
     gpus: dict[int, Gpu] = {}  # by their number in the topology
     hidden = 0
@@ -46,13 +46,13 @@ def amd_gpus(tree: Tree, numa_nodes: list[NumaNode]) -> Found:
     links = [
         _link(tree, node, other, gpus[node], gpus[other]) for node, other in combinations(gpus, 2)
     ]
-    return Found(gpus=list(gpus.values()), links=links, notes=notes)
+    return GpuInventory(gpus=list(gpus.values()), links=links, notes=notes)
 
 
 def properties(tree: Tree, path: str) -> dict[str, int]:
     """The `name number` lines of a file of the topology; empty where it cannot be read."""
-    words = (line.split() for line in (tree.text(path) or "").splitlines())
-    return {pair[0]: int(pair[1]) for pair in words if len(pair) == 2 and pair[1].isdecimal()}
+    pairs = (line.split() for line in (tree.text(path) or "").splitlines())
+    return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdecimal()}
 
 
 def _gpu(
@@ -103,13 +103,13 @@ def _is_cpu(tree: Tree, node: int) -> bool:
 
 
 def _links(tree: Tree, node: int) -> list[dict[str, int]]:
-    found = []
+    links = []
     for kind in ("io_links", "p2p_links"):
         for number in tree.indices(f"{KFD}/{node}/{kind}", ""):
             link = properties(tree, f"{KFD}/{node}/{kind}/{number}/properties")
             if {"type", "node_to"} <= link.keys():
-                found.append(link)
-    return found
+                links.append(link)
+    return links
 
 
 def _gbs(link: dict[str, int]) -> float | None:

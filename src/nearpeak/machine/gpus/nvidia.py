@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NVIDIA's GPUs, from what NVML says (`nvidia/` of a recorded machine) and from /sys."""
+"""NVIDIA's GPUs, from NVML's facts (`nvidia/` of a recorded machine) and from /sys."""
 
 import os
 import re
@@ -8,7 +8,7 @@ from itertools import combinations
 from pathlib import Path
 
 from nearpeak.machine.gpus import nvml
-from nearpeak.machine.gpus.found import Found
+from nearpeak.machine.gpus.inventory import GpuInventory
 from nearpeak.machine.gpus.pci import bridges, link_gbs, pci_kind, pci_node, pcie_gbs
 from nearpeak.machine.machine import Gpu, GpuLink, NumaNode
 from nearpeak.machine.tree import Tree, format_list, parse_list
@@ -16,10 +16,10 @@ from nearpeak.machine.tree import Tree, format_list, parse_list
 FACTS = nvml.FACTS
 DRIVER = "proc/driver/nvidia"
 MPS_CONTROL = "nvidia-cuda-mps-control"
-MPS_PIPES = "/tmp/nvidia-mps"  # where programs look for a daemon unless told otherwise
-# MB/s of one NVLink each way: NVML tells the rate of its bits, with what corrects errors; NVIDIA's
-# data sheets that of the data: V100 300 GB/s both ways by 6 links, A100 600 by 12, H100 900 by 18,
-# B200 1800 by 18.
+MPS_PIPES = "/tmp/nvidia-mps"  # the default folder of a daemon's pipes
+# MB/s of one NVLink each way. NVML reports the raw rate with error correction, NVIDIA's data sheets
+# the payload: V100 300 GB/s bidirectional by 6 links, A100 600 by 12, H100 900 by 18, B200 1800 by
+# 18.
 LANE_PAYLOAD = {25781: 25000, 26562: 25000, 53125: 50000}
 # nvmlGpuTopologyLevel_t, as nvml.py words it
 KINDS = {
@@ -33,7 +33,7 @@ KINDS = {
 
 
 def nvidia_facts(tree: Tree) -> dict[str, str]:
-    """Path -> text of what NVIDIA's library and tools say; empty where there is no driver."""
+    """Path -> text of the facts from NVIDIA's library and tools; empty without a driver."""
     if not tree.live:
         return tree.under(FACTS)
     driver = tree.exists(DRIVER)
@@ -49,15 +49,15 @@ def nvidia_facts(tree: Tree) -> dict[str, str]:
     return facts
 
 
-def nvidia_gpus(tree: Tree, numa_nodes: list[NumaNode]) -> Found:
-    """The GPUs that this process may use; those that it may not are told in notes."""
+def nvidia_gpus(tree: Tree, numa_nodes: list[NumaNode]) -> GpuInventory:
+    """The GPUs that this process may use; notes name the others."""
     facts = Tree(tree.root, nvidia_facts(tree))
     if error := facts.text(f"{FACTS}/error"):
         note = (
             f"NVIDIA's driver does not answer ({error}): see whether nvidia-smi works; update an "
             "old driver, restart the machine after an update"
         )
-        return Found(notes=[note])
+        return GpuInventory(notes=[note])
     gpus: list[Gpu] = []
     notes: list[str] = []
     indices = facts.indices(FACTS, "gpu")
@@ -93,7 +93,7 @@ def nvidia_gpus(tree: Tree, numa_nodes: list[NumaNode]) -> Found:
             f"{unseen} more of NVIDIA's GPUs are in this machine, but hidden by a control group "
             "or container"
         )
-    return Found(
+    return GpuInventory(
         gpus=gpus,
         links=[_link(tree, facts, *pair) for pair in combinations(gpus, 2)],
         notes=notes,
@@ -106,7 +106,7 @@ def _named(indices: list[int]) -> str:
 
 
 def _mps_owner() -> str | None:
-    """Whose MPS daemon programs of this process would meet: `own`, `root` or `other`."""
+    """The owner of the MPS daemon that programs would use: `own`, `root` or `other`."""
     folder = os.environ.get("CUDA_MPS_PIPE_DIRECTORY", MPS_PIPES)
     try:
         owner = (Path(folder) / "control").stat().st_uid
@@ -148,28 +148,28 @@ def _host(tree: Tree, facts: Tree, index: int, pci: str) -> tuple[str, float | N
         return "nvlink-c2c", int(c2c[0]) / 1000
     if lanes := _lanes(facts, index, "cpu"):
         return "nvlink", _gbs(lanes)
-    said = link_gbs(
+    reported = link_gbs(
         facts.integer(f"{folder}/pcie_generation"), facts.integer(f"{folder}/pcie_width")
     )
-    known = [rate for rate in (said, pcie_gbs(tree, pci)) if rate is not None]
-    return "pcie", min(known, default=None)
+    rates = [rate for rate in (reported, pcie_gbs(tree, pci)) if rate is not None]
+    return "pcie", min(rates, default=None)
 
 
 def _lanes(facts: Tree, index: int, end: str) -> list[int | None]:
     """MB/s of each active NVLink of the GPU to that end: `cpu`, `switch` or `gpu PCI`."""
     folder = f"{FACTS}/gpu{index}"
-    found: list[int | None] = []
+    rates: list[int | None] = []
     for link in facts.indices(folder, "nvlink"):
         lane = re.fullmatch(r"(\w+) MB/s to (.+)", facts.text(f"{folder}/nvlink{link}") or "")
         if lane and lane[2] == end:
-            found.append(int(lane[1]) if lane[1].isdecimal() else None)
-    return found
+            rates.append(int(lane[1]) if lane[1].isdecimal() else None)
+    return rates
 
 
 def _gbs(lanes: list[int | None]) -> float | None:
     """GB/s of payload, each way, of all lanes together."""
-    known = [LANE_PAYLOAD.get(lane, lane) for lane in lanes if lane is not None]
-    return sum(known) / 1000 if lanes and len(known) == len(lanes) else None
+    rates = [LANE_PAYLOAD.get(lane, lane) for lane in lanes if lane is not None]
+    return sum(rates) / 1000 if lanes and len(rates) == len(lanes) else None
 
 
 def _link(tree: Tree, facts: Tree, first: Gpu, second: Gpu) -> GpuLink:
@@ -192,9 +192,9 @@ def _nearest(
     if direct := _lanes(facts, first.index, f"gpu {second.pci}"):
         return "nvlink", _gbs(direct)
     # Through a switch every lane of a GPU reaches every other GPU.
-    each = [_lanes(facts, gpu.index, "switch") for gpu in (first, second)]
-    if all(each):
-        rates = [rate for rate in map(_gbs, each) if rate is not None]
+    switched = [_lanes(facts, gpu.index, "switch") for gpu in (first, second)]
+    if all(switched):
+        rates = [rate for rate in map(_gbs, switched) if rate is not None]
         return "nvlink", min(rates) if len(rates) == 2 else None
     if facts.text(f"{pair}/nvlink") == "ok":  # a virtual machine that hides where lanes end
         return "nvlink", None

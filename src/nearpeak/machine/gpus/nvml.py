@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Asks NVIDIA's library (NVML) what it knows of the GPUs, as the files of a recorded machine.
 
-The files are told in docs/machine.md. Each fact that NVML does not give is left out: drivers,
-GPUs and virtual machines differ in what they answer.
+docs/machine.md describes the files. They lack the facts that NVML does not report: drivers, GPUs
+and virtual machines differ in their answers.
 """
 
 import ctypes
@@ -52,7 +52,7 @@ REASONS = {
 
 
 def library_present() -> bool:
-    """Whether NVIDIA's library can be loaded: quicker to try than to import its binding."""
+    """True if NVIDIA's library can be loaded, which is quicker than to import its binding."""
     try:
         ctypes.CDLL(LIBRARY)
     except OSError:
@@ -63,7 +63,7 @@ def library_present() -> bool:
 def ask(nvml: ModuleType, environment: Mapping[str, str]) -> dict[str, str]:
     """Path -> text of every fact of this machine's GPUs, from `nvml`, the module pynvml.
 
-    `nvidia/error` alone where the driver does not answer. `environment` may hide GPUs.
+    Only `nvidia/error` where the driver does not answer. `environment` may hide GPUs.
     """
     try:
         nvml.nvmlInit()
@@ -101,7 +101,7 @@ class Asker:
         return int(values[0].value.uiVal)
 
     def reasons(self, device: Any) -> int | None:
-        """The bits of what holds the clocks of a GPU down."""
+        """The bits of the reasons that throttle the clocks of a GPU."""
         bits = self("nvmlDeviceGetCurrentClocksEventReasons", device)
         if bits is None:  # its name before driver 535
             bits = self("nvmlDeviceGetCurrentClocksThrottleReasons", device)
@@ -142,19 +142,21 @@ def visible(wanted: str, uuids: list[str]) -> list[int]:
 
     As CUDA reads it: the first name that is no GPU ends the list, and a GPU named twice empties it.
     """
-    found: list[int] = []
+    indices: list[int] = []
     for word in (part.strip() for part in wanted.split(",")):
         if word.isdecimal() and int(word) < len(uuids):
             index = int(word)
         else:
-            matches = [at for at, uuid in enumerate(uuids) if word and uuid.startswith(word)]
+            matches = [
+                number for number, uuid in enumerate(uuids) if word and uuid.startswith(word)
+            ]
             if not word.startswith("GPU-") or len(matches) != 1:
                 break
             index = matches[0]
-        if index in found:
+        if index in indices:
             return []
-        found.append(index)
-    return found
+        indices.append(index)
+    return indices
 
 
 def pci_address(bus_id: str) -> str:
@@ -202,8 +204,8 @@ def _nvlinks(asker: Asker, device: Any) -> Iterator[tuple[str, str]]:
         speed = asker.field(device, nvml.NVML_FI_DEV_NVLINK_GET_SPEED, link) or common
         kind = REMOTE.get(asker("nvmlDeviceGetNvLinkRemoteDeviceType", device, link), "unknown")
         pci = asker("nvmlDeviceGetNvLinkRemotePciInfo", device, link)
-        where = f" {pci_address(_text(pci.busId))}" if kind == "gpu" and pci else ""
-        yield f"nvlink{link}", f"{speed or 'unknown'} MB/s to {kind}{where}"
+        remote = f" {pci_address(_text(pci.busId))}" if kind == "gpu" and pci else ""
+        yield f"nvlink{link}", f"{speed or 'unknown'} MB/s to {kind}{remote}"
 
 
 def _c2c(asker: Asker, device: Any) -> int:
@@ -237,9 +239,9 @@ def _pair(asker: Asker, device: Any, peer: Any) -> Iterator[tuple[str, str]]:
     if ancestor in ANCESTORS:
         yield "ancestor", ANCESTORS[ancestor]
     states = [asker("nvmlDeviceGetP2PStatus", device, peer, way) for way in (P2P_READ, P2P_WRITE)]
-    known = [state for state in states if state is not None]
-    if known:
-        worst = max(known)
+    answers = [state for state in states if state is not None]
+    if answers:
+        worst = max(answers)
         yield "peer", P2P_STATUS[worst] if worst < len(P2P_STATUS) else "unknown"
     if asker("nvmlDeviceGetP2PStatus", device, peer, P2P_NVLINK) == 0:
         yield "nvlink", "ok"
@@ -249,7 +251,7 @@ def _switch(state: int) -> str:
     return "on" if state else "off"
 
 
-def _text(words: str | bytes) -> str:
-    """What bindings give as bytes or as str, in one line."""
-    text = words.decode(errors="replace") if isinstance(words, bytes) else words
+def _text(value: str | bytes) -> str:
+    """The text in one line; bindings return bytes or str."""
+    text = value.decode(errors="replace") if isinstance(value, bytes) else value
     return re.sub(r"\s+", " ", text).strip()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PCI devices in /sys: their NUMA node, and what their link to the CPU carries."""
+"""PCI devices in /sys: their NUMA node, and the rate of their link to the CPU."""
 
 import itertools
 import re
@@ -8,8 +8,8 @@ from nearpeak.machine.machine import Gpu, NumaNode
 from nearpeak.machine.tree import Tree
 
 DEVICES = "sys/bus/pci/devices"
-# Of the bytes of a packet those that are data: the largest payload that most machines agree on is
-# 256 bytes; a header of 16, a number and frame of 4 and a check of 4 go with it. PCI Express Base
+# The share of data in a packet: the largest payload that most machines agree on is 256 bytes; a
+# header of 16, a number and frame of 4 and a check of 4 go with it. PCI Express Base
 # Specification, revision 3.0, 2.2.1 and 3.4 to 3.5; a write with an address of 64 bits.
 PACKET = 256 / (256 + 24)
 # GT/s of a lane -> GB/s of payload each way. A generation encodes its bits: 8b/10b, then 128b/130b,
@@ -26,12 +26,12 @@ GENERATIONS = dict(enumerate(LANE_GBS, start=1))  # PCIe generation -> GT/s
 
 
 def pci_node(tree: Tree, address: str, numa_nodes: list[NumaNode]) -> int | None:
-    """The NUMA node of a PCI device such as `0000:17:00.0`; None where nobody knows."""
+    """The NUMA node of a PCI device such as `0000:17:00.0`; None where it is not known."""
     return listed_node(tree.integer(f"{DEVICES}/{address}/numa_node"), numa_nodes)
 
 
 def listed_node(node: int | None, numa_nodes: list[NumaNode]) -> int | None:
-    """The NUMA node that a device's file names; None where nobody knows.
+    """The NUMA node that a device's file names; None where it is not known.
 
     Firmware, of virtual machines above all, often says -1: where one node has all CPUs, it is that.
     A node that the kernel does not list is offline, and as good as unknown.
@@ -61,15 +61,15 @@ def device_address(tree: Tree, folder: str) -> str | None:
     """The PCI address of the device in this folder of sys/class, or of the PCI device that has it
     (virtio, USB); None where there is none."""
     device = f"{folder}/device"
-    where = [tree.link(device) or "", *itertools.islice(tree.above(device), 1)]
-    chain = [address for path in where for address in addresses(path)]
+    paths = [tree.link(device) or "", *itertools.islice(tree.above(device), 1)]
+    chain = [address for path in paths for address in addresses(path)]
     return chain[-1] if chain else None
 
 
 def root_bus(tree: Tree, address: str) -> str | None:
     """The host bridge above the device: `0000:16`."""
-    found = re.search(r"/pci([0-9a-f]{4,}:[0-9a-f]{2})/", tree.link(f"{DEVICES}/{address}") or "")
-    return found[1] if found else None
+    match = re.search(r"/pci([0-9a-f]{4,}:[0-9a-f]{2})/", tree.link(f"{DEVICES}/{address}") or "")
+    return match[1] if match else None
 
 
 def pci_kind(tree: Tree, first: Gpu, second: Gpu) -> str:

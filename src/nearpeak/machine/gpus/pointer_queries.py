@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much longer CUDA's driver takes to say that an address is in host memory by the call that MPI
-libraries use, than by another.
+"""Measures the excess time of a pointer query by the call that MPI libraries use over another.
 
-Run as a program it prints that in us. It imports nothing of Nearpeak's, and takes a context on the
-first GPU, which a process keeps: so a process of its own asks.
+Both ask CUDA's driver about an address in host memory. As a program it prints the difference in us.
+It imports nothing of Nearpeak's, and runs in a separate process because it takes a context on the
+first GPU.
 """
 
 import ctypes
@@ -16,14 +16,16 @@ from collections.abc import Callable
 LIMIT_SECONDS = 20  # the driver of eight GPUs takes some to start
 MEMORY_TYPE = 2  # CU_POINTER_ATTRIBUTE_MEMORY_TYPE
 TIMES = 400
-# More is dear: as nearpeak layer --only-queries decides (bench/queries/queries.cpp).
+# More is expensive: the limit of nearpeak layer --only-queries (bench/queries/queries.cpp).
 DEAR_US = 0.25
 
 
 def excess_us() -> float | None:
-    """cuPointerGetAttribute against cuPointerGetAttributes, for an address in host memory, measured
-    in a process of its own; None where there is no driver that answers in time."""
-    # What a profile preloads would be measured in the place of the driver.
+    """The excess time of cuPointerGetAttribute over cuPointerGetAttributes, for host memory.
+
+    Measured in a separate process; None where no driver answers in time.
+    """
+    # A preloaded library would be measured instead of the driver.
     env = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     try:
         asking = subprocess.Popen(
@@ -37,12 +39,12 @@ def excess_us() -> float | None:
     except OSError:
         return None
     try:
-        said, _ = asking.communicate(timeout=LIMIT_SECONDS)
-        return float(said)
+        printed, _ = asking.communicate(timeout=LIMIT_SECONDS)
+        return float(printed)
     except ValueError:
         return None
     except subprocess.TimeoutExpired:
-        asking.kill()  # and not waited for: a broken driver may hold it for ever
+        asking.kill()  # without a wait: a broken driver may block it for ever
         return None
 
 
@@ -61,10 +63,10 @@ def _ask() -> None:
     attribute, count = ctypes.c_int(MEMORY_TYPE), ctypes.c_uint(1)
     answers = (ctypes.c_void_p * 1)(ctypes.addressof(kind))
     to, attributes = ctypes.byref(kind), ctypes.byref(attribute)
-    one, several = driver.cuPointerGetAttribute, driver.cuPointerGetAttributes
+    single, several = driver.cuPointerGetAttribute, driver.cuPointerGetAttributes
     # Python takes longer for the second, which has one argument more.
     print(
-        _fastest_us(lambda: one(to, attribute, address))
+        _fastest_us(lambda: single(to, attribute, address))
         - _fastest_us(lambda: several(count, attributes, answers, address))
     )
 

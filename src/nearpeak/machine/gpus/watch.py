@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The clocks of NVIDIA's GPUs now, what holds them down, and their counts of errors."""
+"""The clocks of NVIDIA's GPUs now, what throttles them, and their error counts."""
 
 from collections.abc import Iterator
 from types import ModuleType
@@ -17,7 +17,7 @@ NVLINK = {38: "nvlink crc", 52: "nvlink replay", 59: "nvlink recovery"}
 
 
 class GpuState(msgspec.Struct, kw_only=True, frozen=True):
-    """One GPU. What its driver does not tell is null."""
+    """One GPU. Values that its driver does not report are null."""
 
     gpu: str  # its uuid
     sm_mhz: int | None = None
@@ -29,7 +29,7 @@ class GpuState(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class GpuWatch:
-    """NVML held open, since opening it takes longer than all that it is asked."""
+    """NVML held open, since opening it takes longer than all queries."""
 
     def __init__(self, nvml: ModuleType | None) -> None:
         """`nvml`: the module pynvml; None: there is no driver, and nothing is known."""

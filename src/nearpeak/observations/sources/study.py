@@ -22,7 +22,7 @@ from nearpeak.libraries.library import Contender
 from nearpeak.machine.doctor import NO_SETTINGS, VARIABLES
 from nearpeak.machine.machine import SCHEMA as MACHINE_SCHEMA
 from nearpeak.machine.machine import Machine
-from nearpeak.machine.states import held_down
+from nearpeak.machine.states import slowdown_reasons
 from nearpeak.observations.explained import read_explanations
 from nearpeak.observations.observed import (
     Block,
@@ -345,7 +345,7 @@ def _held_down(recorded: _Recorded) -> tuple[str, ...]:
     begin, end = recorded.begin, recorded.end
     if end is None or begin.state is None or end.state is None:
         return ()
-    return tuple(held_down(begin.state, end.state, end.seconds))
+    return tuple(slowdown_reasons(begin.state, end.state, end.seconds))
 
 
 def _conditions(recorded: _Recorded, slowed: tuple[str, ...]) -> dict[str, str]:

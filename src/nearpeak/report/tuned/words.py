@@ -56,7 +56,7 @@ def _harmless(tuning: Tuned, confirmed: Tuned | Free) -> str:
 
 def _apart(tuning: Tuned) -> str:
     """` (CPUs 60.0 to 67.0 ns apart)`, on the path that was tuned."""
-    texts = [distance.words for distance in tuning.distances.get(tuning.path, [])]
+    texts = [distance.label for distance in tuning.distances.get(tuning.path, [])]
     return f" (CPUs {' and '.join(texts)} apart)" if texts else ""
 
 
@@ -203,7 +203,7 @@ def _slower(row: Evidence) -> str:
         return _changed(row)
     losses = ", ".join(
         f"{number(distance.times)}{interval(distance.ci95)} times as fast where the CPUs are"
-        f" {distance.words} apart ({count(distance.launches, 'launch')})"
+        f" {distance.label} apart ({count(distance.launches, 'launch')})"
         for distance in row.slower_at
     )
     return (

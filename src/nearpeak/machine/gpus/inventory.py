@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a vendor's file hands back."""
+"""The GPUs that a vendor's file returns."""
 
 import msgspec
 
 from nearpeak.machine.machine import Gpu, GpuLink
 
 
-class Found(msgspec.Struct, kw_only=True, frozen=True):
+class GpuInventory(msgspec.Struct, kw_only=True, frozen=True):
     """The GPUs of one vendor or of all, as Machine holds them."""
 
     gpus: list[Gpu] = []
