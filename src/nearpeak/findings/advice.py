@@ -97,7 +97,7 @@ def _of(kind: Literal["far", "open"], headline: Headline) -> Advice:
 def _like(results: Results, headline: Headline) -> CeilingValue | None:
     """The method of the ceiling, but for the best one, that carries what the best library does.
     None where its launches were between CPUs at several distances, whose medians say nothing."""
-    point = Ceilings(results.ceilings).of(headline.place, headline.case)
+    point = Ceilings(results.ceilings).point(headline.place, headline.case)
     if point is None or headline.value is None:
         return None
     if strata([ns for ns in point.cache_line_ns if ns]).any():

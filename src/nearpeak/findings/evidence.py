@@ -17,7 +17,7 @@ from nearpeak.findings.settings import Setting
 from nearpeak.findings.sources import Reference
 from nearpeak.libraries.library import Settings
 from nearpeak.observations.observed import Block, Launch, Observations
-from nearpeak.results import held
+from nearpeak.results import reference
 from nearpeak.results.bounds import LOCALLY_COMPLETE, SYNC
 from nearpeak.results.ceilings import Ceilings
 from nearpeak.results.cells import operation_us
@@ -198,10 +198,10 @@ class View:
 
     def attainable(self, cell: Cell) -> dict[Block, float]:
         """The best that a library can reach in each block; empty without a ceiling."""
-        point = self.ceilings.of(cell.place, cell.case)
+        point = self.ceilings.point(cell.place, cell.case)
         if point is None or cell.by_library is None:
             return {}
-        return held.attainable(cell, point)[0]
+        return reference.attainable(cell, point)[0]
 
     def natural(self, cell: Cell, other: Cell) -> dict[Block, float]:
         """How many times better the other one's ceiling is in each block, both in one unit; empty
@@ -244,7 +244,7 @@ class View:
 
     def _ceiling(self, of: EvidenceOf, cell: Cell) -> Iterator[Evidence]:
         """The best that a library can reach, where there is a ceiling."""
-        point = self.ceilings.of(cell.place, cell.case) if cell.by_library else None
+        point = self.ceilings.point(cell.place, cell.case) if cell.by_library else None
         if point is not None:
             best = (point.attainable if cell.attainable else None) or point
             yield Evidence(

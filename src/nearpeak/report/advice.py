@@ -53,9 +53,8 @@ def _words(results: Results, advice: Advice) -> str:
     where = f"the ceiling on {headline.place.path} in {case(headline.case)}"
     where += f" at {size(headline.case.x)}"
     if ceiling := headline.ceiling:
-        where += (
-            f" ({number(ceiling.value)} {unit(headline.unit)} by {methods.words(ceiling.method)})"
-        )
+        value = f"{number(ceiling.value)} {unit(headline.unit)}"
+        where += f" ({value} by {methods.describe(ceiling.method)})"
     where += f": the best one, {best_words(headline)},"
     loaded = results.loaded
     if advice.kind == "far":
@@ -63,9 +62,9 @@ def _words(results: Results, advice: Advice) -> str:
         if (like := advice.like) and headline.ceiling:
             carried = f"{number(like.value)} {unit(headline.unit)}"
             reached += (
-                f" It carries what {methods.words(like.method)} does without MPI ({carried}):"
+                f" It carries what {methods.describe(like.method)} does without MPI ({carried}):"
                 " settings help only if they make messages move in another way, as"
-                f" {methods.words(headline.ceiling.method)} does"
+                f" {methods.describe(headline.ceiling.method)} does"
                 " (docs/ceilings.md says what each takes)."
             )
             return f"{reached} Measure the idle machine first." if loaded else reached

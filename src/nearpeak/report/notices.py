@@ -83,7 +83,7 @@ def _above_memory(results: Results) -> Iterator[Notice]:
             " nothing else runs.",
             tuple(
                 f"{point.place.path}, {case(point.case)} at {size(point.case.x)}:"
-                f" {number(point.value)} {point.unit} by {methods.words(point.method)}"
+                f" {number(point.value)} {point.unit} by {methods.describe(point.method)}"
                 f" ({resting(point.ci95, point.range, count(len(point.blocks), 'block'))})"
                 for point in found
             ),
@@ -93,7 +93,7 @@ def _above_memory(results: Results) -> Iterator[Notice]:
 
 def _defect(cell: Cell, apart: Collection[str]) -> str:
     """`apart`: axes that tell it from others."""
-    method = f" by {methods.words(cell.ceiling.method)}" if cell.ceiling else ""
+    method = f" by {methods.describe(cell.ceiling.method)}" if cell.ceiling else ""
     axes = ", ".join(f"{name}={value}" for name, value in cell.case.axes.items() if name in apart)
     full = cell.fraction_range or (cell.fraction or 0.0,) * 2
     blocks = count(cell.fraction_blocks, "block")

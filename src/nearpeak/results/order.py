@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In which order results are told, and what of them is told first."""
+"""The order in which results are reported, and the ones reported first."""
 
 from collections.abc import Callable
+from itertools import product
 
 from nearpeak.results.names import bare
 from nearpeak.results.results import Cell, Headline, Results
@@ -12,10 +13,10 @@ from nearpeak.terms.identity import CEILING, Curve, Place, Who
 
 def contenders(results: Results) -> list[Who]:
     """All who were to be measured, also those of which nothing but failures is known."""
-    found = [Who(info.name, given.name) for info in results.libraries for given in info.settings]
-    found += [cell.who for cell in results.cells]
-    found += [failed.who for failed in results.failures if failed.who != CEILING]
-    return list(dict.fromkeys(found))
+    everyone = [Who(info.name, given.name) for info in results.libraries for given in info.settings]
+    everyone += [cell.who for cell in results.cells]
+    everyone += [failed.who for failed in results.failures if failed.who != CEILING]
+    return list(dict.fromkeys(everyone))
 
 
 def no_mpi(results: Results) -> set[str]:
@@ -35,8 +36,8 @@ def places(results: Results) -> list[Place]:
     described = [path.place for path in results.paths]
     others = [point.place for point in results.ceilings]
     with_cells = set(measured)
-    found = dict.fromkeys(described + measured + others)
-    return sorted(found, key=lambda place: place not in with_cells)
+    unique = dict.fromkeys(described + measured + others)
+    return sorted(unique, key=lambda place: place not in with_cells)
 
 
 def curves(results: Results) -> list[Curve]:
@@ -44,20 +45,20 @@ def curves(results: Results) -> list[Curve]:
 
     Results keep the order of the plan, which puts each benchmark's default axes first.
     """
-    found = dict.fromkeys(cell.case.curve for cell in results.cells)
-    return sorted(found, key=ranking(results))
+    unique = dict.fromkeys(cell.case.curve for cell in results.cells)
+    return sorted(unique, key=ranking(results))
 
 
 def first_sheet(results: Results) -> list[Curve]:
-    """The curves of the first tables and of the charts of each path: those that are held against a
-    measured ceiling; of a study without any, all of them. Families have the others."""
-    held = with_ceilings(results.benchmarks)
-    found = curves(results)
-    return [curve for curve in found if curve.benchmark in held] or found
+    """The curves of the first tables and of the charts of each path: those compared with a measured
+    ceiling; of a study without any, all of them. Families have the others."""
+    with_ceiling = with_ceilings(results.benchmarks)
+    ordered = curves(results)
+    return [curve for curve in ordered if curve.benchmark in with_ceiling] or ordered
 
 
 def figures(results: Results) -> list[str]:
-    """What the first tables tell of MPI, in their order."""
+    """The figures of MPI in the first tables, in their order."""
     return list(dict.fromkeys(curve.figure for curve in first_sheet(results)))
 
 
@@ -73,43 +74,42 @@ def ranking(results: Results) -> Callable[[Curve], int]:
 def default_curves(results: Results) -> list[Curve]:
     """The default curve of each figure and buffers; one that stages only where no other is. None
     that was imported beside a study, which has not measured it."""
-    found, imported = curves(results), guests(results)
-    own = {cell.case.curve for cell in results.cells if cell.who.library not in imported}
+    ordered, imported = curves(results), guests(results)
+    measured = {cell.case.curve for cell in results.cells if cell.who.library not in imported}
     first: dict[tuple[str, str], Curve] = {}
-    for curve in sorted(found, key=lambda curve: staging(curve.axes) is not None):
-        if curve in own:
+    for curve in sorted(ordered, key=lambda curve: staging(curve.axes) is not None):
+        if curve in measured:
             first.setdefault((curve.figure, curve.buffers), curve)
-    return sorted(first.values(), key=found.index)
+    return sorted(first.values(), key=ordered.index)
 
 
 def headlines(results: Results) -> list[list[Headline]]:
-    """The headlines that are told first: of each path with one kind of buffers those of the default
-    curves of the first sheet."""
+    """The headlines that are reported first: of each path with one kind of buffers those of the
+    default curves of the first sheet."""
     first = set(first_sheet(results))
     defaults = [curve for curve in default_curves(results) if curve in first]
-    known = {(told.place, bare(told.case.curve)): told for told in results.headlines}
-    found = [
-        [
-            known[place, bare(curve)]
-            for curve in defaults
-            if curve.buffers == buffers and (place, bare(curve)) in known
-        ]
-        for place in places(results)
-        for buffers in dict.fromkeys(curve.buffers for curve in defaults)
-    ]
-    return [group for group in found if group]
+    reported: dict[tuple[Place, Curve], Headline] = {
+        (headline.place, bare(headline.case.curve)): headline for headline in results.headlines
+    }
+    groups: dict[tuple[Place, str], list[Headline]] = {}
+    kinds = list(dict.fromkeys(curve.buffers for curve in defaults))
+    for place, buffers, curve in product(places(results), kinds, defaults):
+        headline = reported.get((place, bare(curve)))
+        if headline and curve.buffers == buffers:
+            groups.setdefault((place, buffers), []).append(headline)
+    return list(groups.values())
 
 
 def of_headlines(results: Results) -> list[Cell]:
-    """The cells of the cases that `headlines` tells, however the data was staged."""
-    told = {
+    """The cells of the cases that `headlines` reports, however the data was staged."""
+    cases = {
         (headline.place, bare(headline.case)) for group in headlines(results) for headline in group
     }
-    return [cell for cell in results.cells if (cell.place, bare(cell.case)) in told]
+    return [cell for cell in results.cells if (cell.place, bare(cell.case)) in cases]
 
 
 def is_left_out(cell: Cell, results: Results) -> bool:
-    """Whether no more of it was measured, so that the budget holds the rest."""
+    """True if no more of it was measured, so that the rest fits the budget."""
     path, case = cell.place.path, cell.case
     library = cell.who.label
     return any(left.holds(path, case.benchmark, case.axes, library) for left in results.left_out)

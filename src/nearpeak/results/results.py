@@ -55,7 +55,7 @@ Flag = Literal[
 
 
 class CeilingValue(msgspec.Struct, kw_only=True):
-    """What the path carries without MPI in the cell's case, and the method that is best there."""
+    """The value of the path without MPI in the cell's case, and the method that is best there."""
 
     value: float  # in the cell's unit
     method: str
@@ -80,8 +80,8 @@ class Estimated(msgspec.Struct, kw_only=True):
 
 
 class Overlap(msgspec.Struct, kw_only=True):
-    """How much of the shorter of communication and computation went on beside the other; times are
-    medians over the launches."""
+    """The share of the shorter of communication and computation that went on during the other;
+    times are medians over the launches."""
 
     hidden: Estimated  # (communicate + compute - both) / min(communicate, compute) of each launch
     communicate_us: float  # alone
@@ -106,7 +106,7 @@ class OfPlateau(msgspec.Struct, kw_only=True):
 
 
 class Cell(msgspec.Struct, kw_only=True):
-    """Who, where, in what: its launch medians summed up."""
+    """One library on one path in one case: its launch medians summed up."""
 
     who: Who
     place: Place
@@ -160,7 +160,7 @@ class Cell(msgspec.Struct, kw_only=True):
 
     @property
     def sessions(self) -> int:
-        """How many measured it often enough to tell where their middle is."""
+        """The number of sessions that measured it often enough to show where their middle is."""
         return len(telling([block.session for block in self.blocks]))
 
     @property
@@ -170,7 +170,7 @@ class Cell(msgspec.Struct, kw_only=True):
 
     @property
     def half_width(self) -> float | None:
-        """Of its interval, relative to the median; None without one."""
+        """Half of its interval, relative to the median; None without one."""
         if self.ci95 is None or not self.median:
             return None
         return (self.ci95[1] - self.ci95[0]) / 2 / self.median
@@ -185,7 +185,7 @@ class Beside(msgspec.Struct, kw_only=True):
 
 
 class Scaled(msgspec.Struct, kw_only=True):
-    """How an application scales from the fewest ranks, in the blocks that have both."""
+    """The scaling of an application from the fewest ranks, in the blocks that have both."""
 
     place: Place  # of the fewest ranks
     scaling: Literal["weak", "strong"]  # weak: each rank has as much to do as there
@@ -214,15 +214,15 @@ class WhatIf(msgspec.Struct, kw_only=True):
 
 
 class MessageTime(msgspec.Struct, kw_only=True):
-    """What a message of one size takes."""
+    """The time of a message of one size."""
 
     size_bytes: int
     us: float
 
 
 class Deviation(msgspec.Struct, kw_only=True):
-    """By how much the messages of a problem took another time than predicted, and what the model
-    does not know of."""
+    """The difference between the measured and the predicted time of the messages of a problem, and
+    effects that the model leaves out."""
 
     off: float  # of the predicted time; above 0: they took longer
     far: bool  # so far that it is told
@@ -264,8 +264,8 @@ class Application(msgspec.Struct, kw_only=True):
 
 
 class Attainable(msgspec.Struct, kw_only=True):
-    """What of a ceiling a library can attain: the envelope of the methods that need nothing which
-    no library can count on. Fields as of CeilingPoint."""
+    """The part of a ceiling that a library can attain: the envelope of the methods that need
+    nothing which no library can count on. Fields as of CeilingPoint."""
 
     value: float
     ci95: tuple[float, float] | None
@@ -281,9 +281,9 @@ class Attainable(msgspec.Struct, kw_only=True):
 
     @property
     def readings(self) -> list[dict[Block, float]]:
-        """What a library could attain in each block, and all that this may be too."""
-        found = (self.values, *self.otherwise)
-        return [dict(zip(self.blocks, values, strict=True)) for values in found]
+        """The attainable values in each block, and all that these may be too."""
+        readings = (self.values, *self.otherwise)
+        return [dict(zip(self.blocks, values, strict=True)) for values in readings]
 
 
 class Pace(msgspec.Struct, kw_only=True):
@@ -329,14 +329,14 @@ class CeilingPoint(msgspec.Struct, kw_only=True):
 
     @property
     def by_block(self) -> dict[Block, float]:
-        """What the path carried in each block."""
+        """The value of the path in each block."""
         return dict(zip(self.blocks, self.values, strict=True))
 
     @property
     def readings(self) -> list[dict[Block, float]]:
-        """What the path carried in each block, and all that this may be too."""
-        found = (self.values, *self.otherwise)
-        return [dict(zip(self.blocks, values, strict=True)) for values in found]
+        """The values of the path in each block, and all that these may be too."""
+        readings = (self.values, *self.otherwise)
+        return [dict(zip(self.blocks, values, strict=True)) for values in readings]
 
     @property
     def by_library(self) -> float:
@@ -400,7 +400,8 @@ class Unjudged(msgspec.Struct, kw_only=True):
 
 
 class Judging(msgspec.Struct, kw_only=True):
-    """How many questions the blocks of a study can answer together (statistics/flips.py)."""
+    """The number of questions that the blocks of a study can answer together
+    (statistics/flips.py)."""
 
     blocks: int = 0  # of the sessions that verdicts rest on
     blocks_needed: int = 0  # to judge all pairs of alternatives; 0: nothing is compared
@@ -426,7 +427,7 @@ class Peak(msgspec.Struct, kw_only=True):
 
 
 class Reference(msgspec.Struct, kw_only=True):
-    """What a headline is held against."""
+    """A value that a headline is compared with."""
 
     value: float  # in the headline's unit
     ci95: tuple[float, float] | None
@@ -439,7 +440,8 @@ class Reference(msgspec.Struct, kw_only=True):
 
 
 class Headline(msgspec.Struct, kw_only=True):
-    """Who is best on one path in one curve, at the size at which all are told (headlines.py)."""
+    """The best alternative on one path in one curve, at the size at which all are reported
+    (headlines.py)."""
 
     place: Place
     case: Case  # that is told
@@ -466,14 +468,14 @@ class Headline(msgspec.Struct, kw_only=True):
 
 
 class Share(msgspec.Struct, kw_only=True):
-    """What one reaches of what is held against it."""
+    """The share of its reference that one alternative reaches."""
 
     who: Who
     share: float
 
 
 class Difference(msgspec.Struct, kw_only=True):
-    """In what an imported figure is not what the study has beside it."""
+    """A difference between an imported figure and the study's figure for comparison."""
 
     name: str  # an axis, "buffers", or "figure": a mean beside medians
     own: str
@@ -503,7 +505,7 @@ class Imported(msgspec.Struct, kw_only=True):
 
 
 class Furthest(msgspec.Struct, kw_only=True):
-    """What of a family stays furthest from what it is held against, on one path, at one size."""
+    """The case of a family with the least share of its reference, on one path, at one size."""
 
     family: str
     who: Who
@@ -517,8 +519,8 @@ class Furthest(msgspec.Struct, kw_only=True):
 
 
 class SlowerInGpuMemory(msgspec.Struct, kw_only=True):
-    """How many times slower an operation is in GPU memory than in host memory: how many times as
-    long it takes, or as low its rate is; below 1 it is faster there."""
+    """The slowdown of an operation in GPU memory relative to host memory: the factor by which its
+    time is longer, or its rate lower; below 1 it is faster there."""
 
     case: Case  # in GPU memory
     slower: Estimated
@@ -571,7 +573,7 @@ class PairMatrix(msgspec.Struct, kw_only=True):
 
 
 class Judgement(msgspec.Struct, kw_only=True):
-    """How one library, or a ceiling, stands to a requirement (requirements.py)."""
+    """The verdict on one library, or a ceiling, by a requirement (requirements.py)."""
 
     requirement: str  # as it was given
     path: str  # its id
@@ -633,7 +635,8 @@ class FailureKind(msgspec.Struct, kw_only=True):
 
 
 class Skip(msgspec.Struct, kw_only=True):
-    """A case that a program did not measure, and why: told once however many launches say so."""
+    """A case that a program did not measure, and why: reported once however many launches say
+    so."""
 
     who: Who  # CEILING for that of a ceiling
     place: Place
@@ -725,7 +728,7 @@ class Evidence(msgspec.Struct, kw_only=True):
 
 
 class Alternative(msgspec.Struct, kw_only=True):
-    """Who does better, where and in what."""
+    """An alternative that does better, and the case."""
 
     who: Who
     place: Place
@@ -733,7 +736,7 @@ class Alternative(msgspec.Struct, kw_only=True):
 
 
 class Cost(msgspec.Struct, kw_only=True):
-    """What is lost against the alternative, in pairs of one block."""
+    """The loss relative to the alternative, in pairs of one block."""
 
     ratio: float  # how many times better the alternative is, above 1
     # Of it, so wide that all of a study hold in 95 % of studies; null of what is not asked first,
@@ -773,7 +776,7 @@ class Tried(msgspec.Struct, kw_only=True):
 
 
 class Remedy(msgspec.Struct, kw_only=True):
-    """What to do about a finding."""
+    """A remedy for a finding."""
 
     text: str  # a sentence, the same for all of a kind
     settings: Settings | None = None  # to run with, where these are the remedy,
@@ -803,21 +806,21 @@ class Fact(msgspec.Struct, kw_only=True):
 
 
 class Source(msgspec.Struct, kw_only=True, frozen=True):
-    """Where a rule is described: a paper, a manual, an issue."""
+    """The description of a rule: a paper, a manual, an issue."""
 
     text: str
     address: str
 
 
 class Check(msgspec.Struct, kw_only=True):
-    """How to see one of the two figures, or what was recorded."""
+    """A command that shows one of the two figures, or what was recorded."""
 
     of: Literal["own", "alternative"]
     command: str  # one launch of it
 
 
 class InMessage(msgspec.Struct, kw_only=True):
-    """What parts take of the time of a message, as `nearpeak explain` saw it."""
+    """The share of parts in the time of a message, as `nearpeak explain` measured it."""
 
     messages: int  # that were looked at
     time_us: float  # of one of them, under the microscope
@@ -827,8 +830,8 @@ class InMessage(msgspec.Struct, kw_only=True):
 
 
 class Finding(msgspec.Struct, kw_only=True):
-    """Something that stands out: a loss, told at the case where the ratio is greatest, or what was
-    recorded beside the figures (`facts`), which has no `cost`."""
+    """Something that stands out: a loss, reported at the case where the ratio is greatest, or what
+    was recorded beside the figures (`facts`), which has no `cost`."""
 
     kind: FindingKind  # the rule that found it
     # Of a loss: at most 5 % of studies have a false one among their sure ones. Facts are sure, but
@@ -850,8 +853,8 @@ class Finding(msgspec.Struct, kw_only=True):
 
 
 class Conditions(msgspec.Struct, kw_only=True):
-    """What else the machine did while it was measured, in that session in which others did most.
-    Fields are null where no launch recorded the load."""
+    """Other work on the machine during the measurement, in the session with the most of it. Fields
+    are null where no launch recorded the load."""
 
     cores: int  # of the machine
     load: float | None = None  # processes that ran or waited, mean of a minute: median of launches
@@ -862,8 +865,8 @@ class Conditions(msgspec.Struct, kw_only=True):
 
 
 class TwoModes(msgspec.Struct, kw_only=True):
-    """A figure that is told first, whose launches fall into two groups: of those of its path the
-    one whose groups are farthest apart."""
+    """A bimodal figure among those reported first: of the figures of its path the one whose groups
+    are farthest apart."""
 
     who: Who
     place: Place
@@ -874,7 +877,7 @@ class TwoModes(msgspec.Struct, kw_only=True):
 
 
 class Advice(msgspec.Struct, kw_only=True):
-    """What a reader should do. Fields that a kind has no use for are null."""
+    """Advice to a reader. Fields that a kind has no use for are null."""
 
     # Find out why launches of `who` failed; check this path, which carries less than it should; see
     # to this finding; measure more; nothing, as the best one is near everywhere; try others, as the
@@ -902,7 +905,7 @@ class AtDistance(msgspec.Struct, kw_only=True):
 
 
 class Drift(msgspec.Struct, kw_only=True):
-    """What one path carried without MPI in each block, against all blocks of the study."""
+    """The values of one path without MPI in each block, relative to all blocks of the study."""
 
     place: Place
     blocks: list[Block]
@@ -921,9 +924,9 @@ class Drift(msgspec.Struct, kw_only=True):
 
     @property
     def moved(self) -> bool:
-        """Whether most of the blocks that changed were at another distance than most others."""
-        inside = [len({*each.blocks} & {*self.changed}) for each in self.distances]
-        others = [len({*each.blocks} - {*self.changed}) for each in self.distances]
+        """True if most of the blocks that changed were at another distance than most others."""
+        inside = [len({*distance.blocks} & {*self.changed}) for distance in self.distances]
+        others = [len({*distance.blocks} - {*self.changed}) for distance in self.distances]
         if not any(inside) or not any(others):
             return False
         return inside.index(max(inside)) != others.index(max(others))
@@ -947,7 +950,7 @@ RuleState = Literal["met", "not met", "not applicable"]
 
 
 class Precision(msgspec.Struct, kw_only=True):
-    """How narrow the 95 % intervals of cells are: half of each, relative to its median."""
+    """The width of the 95 % intervals of cells: half of each, relative to its median."""
 
     intervals: int
     median: float  # half of them are as narrow, or narrower
@@ -961,7 +964,7 @@ class Precision(msgspec.Struct, kw_only=True):
 
 
 class Rule(msgspec.Struct, kw_only=True):
-    """One of the twelve rules of Hoefler and Belli (SC15), and how this study stands to it."""
+    """One of the twelve rules of Hoefler and Belli (SC15), and the verdict on this study."""
 
     number: int
     rule: str
@@ -1014,17 +1017,17 @@ class Results(msgspec.Struct, kw_only=True):
 
     @property
     def loaded(self) -> bool:
-        """Whether other work is known to have taken the ranks' time."""
+        """True if other work is known to have taken the ranks' time."""
         return self.conditions is not None and self.conditions.loaded
 
     @property
     def timed(self) -> list[Cell]:
-        """Of operations on messages, and of applications."""
+        """The cells of operations on messages, and of applications."""
         return self.cells + [problem.cell for problem in self.applications]
 
     @property
     def measuring_sessions(self) -> list[SessionInfo]:
-        """Those in which anything was measured: no others count."""
+        """The sessions in which anything was measured: no others count."""
         blocks = [cell.blocks for cell in self.timed] + [point.blocks for point in self.ceilings]
-        measuring = {block.session for found in blocks for block in found}
+        measuring = {block.session for group in blocks for block in group}
         return [session for session in self.sessions if session.session in measuring]
