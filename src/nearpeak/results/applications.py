@@ -37,10 +37,10 @@ from nearpeak.terms.path import DataPath
 from nearpeak.terms.work import Work
 
 SCALING, STRONG = "scaling", "strong"  # an axis of applications, and the value that is not "weak"
-OVERLAP, MEANWHILE = "overlap", "yes"  # an axis, and where messages go beside computation
+OVERLAP, MEANWHILE = "overlap", "yes"  # an axis, and its value where both overlap
 # An axis, and where only one of the two is done.
 MODE, ONLY_COMPUTES, ONLY_COMMUNICATES = "mode", "nocomm", "nocomp"
-# Parts of an iteration, as bench/app names them; what kernels compute beside messages has another.
+# Parts of an iteration, as bench/app names them; kernels that compute during messages have another.
 COMPUTE, COMMUNICATE = "compute", "communicate"
 # Of threads, behind a method of nearpeak-native's copy: "nt x2".
 THREADS = re.compile(r" x(\d+)$", re.ASCII)
@@ -266,7 +266,7 @@ class _Memories:
                 continue
             path = self._paths[launch.place]
             if lies_in(self._machine, path, case, observation.window) == "shared cache":
-                continue  # it tells nothing of the memory
+                continue  # it shows nothing of the memory
             if len({end.numa_node for end in path.ends}) == 1:
                 self._copies[path.ends[0].numa_node].append(observation)
         for point in ceilings:
@@ -306,7 +306,7 @@ class _Memories:
         return _Copied(copies[0].launch.place, envelope.blocks, envelope.values)
 
     def _gpu_cached(self, path: DataPath) -> int:
-        """Bytes that any GPU of their vendor caches: drivers tell of no cache beside the L2."""
+        """Bytes that any GPU of their vendor caches: drivers report only the L2."""
         uuids = {end.gpu for end in path.ends}
         vendors = {gpu.vendor for gpu in self._machine.gpus if gpu.uuid in uuids}
         return max(map(gpu_cache_bytes, vendors or [""]))

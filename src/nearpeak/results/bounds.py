@@ -156,7 +156,7 @@ def _quickest(point: CeilingPoint) -> list[dict[Block, float]]:
     """The readings of a ceiling in the blocks of that distance between its CPUs at which it is
     best: mostly the nearest, but large messages may be quicker between cores that share no cache.
 
-    Where a hypervisor moves them, those of a library may be there when a ceiling's are not.
+    Where a hypervisor moves CPUs, those of a library may be near when a ceiling's are not.
     """
     ns_by_block = distances(point.blocks, point.cache_line_ns)
     if not ns_by_block:

@@ -198,7 +198,7 @@ def _capped(envelope: Envelope, ceiling: Envelope, better: Better) -> Envelope:
 def find_envelope(methods: Methods, better: Better) -> Envelope:
     """The best of these methods: in each block the one that is best in the other half of them.
 
-    Where two methods count, each in half of the blocks, nobody knows which one is better: what
+    Where two methods count, each in half of the blocks, the better one is not known: what
     either reached in all blocks may be it too. So may be what comes of paces that are judged the
     other way.
     """

@@ -259,8 +259,8 @@ def _compare(cell: Cell, ceiling: CeilingPoint | None) -> set[CellStatus]:
 def _compare_at_another_time(cell: Cell, ceiling: CeilingPoint | None) -> set[CellStatus]:
     """The same for imported figures: no block has both, so the uncertainty is not known.
 
-    No fraction where the ceiling's CPUs were at several distances: nobody knows that of the
-    import's, and the median of all is the ceiling of none.
+    No fraction where the ceiling's CPUs were at several distances: that of the import
+    is not known, and the median of all is the ceiling of none.
     """
     if ceiling is None or cell.median is None:
         return {"no ceiling"}

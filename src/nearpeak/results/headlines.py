@@ -91,7 +91,7 @@ def _reference(point: CeilingPoint, source: CeilingPoint | Attainable) -> Refere
 def _at_one_size(cells: list[Cell]) -> list[Cell]:
     """The cells of one curve at the size that is reported.
 
-    All alternatives were asked for it, and whoever has no figure there failed: a size that somebody
+    All alternatives were to be measured there, and those without a figure failed: a size that one
     left out for a reason is no size to compare at. Where there is none, the size that most have.
     """
     by_size: dict[int, list[Cell]] = defaultdict(list)

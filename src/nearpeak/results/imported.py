@@ -28,7 +28,7 @@ Figure = tuple[Place, str, str, str]
 
 
 def find(results: Results, ceilings: Ceilings) -> list[Imported]:
-    """One for each curve that was imported beside a study, in the order of the cells.
+    """One for each curve that was imported into a study, in the order of the cells.
 
     Times are reported at 8 bytes, rates at the largest size: of the sizes that a library of the
     study has too, else of all.

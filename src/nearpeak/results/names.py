@@ -25,8 +25,7 @@ STREAM_OF_COPY = 2.0  # times the rate of copy
 
 
 def in_cache(point: CeilingPoint | Reference) -> str:
-    """`in a shared cache`: where its bytes lie, if not in memory; empty where they do, or nobody
-    knows."""
+    """`in a shared cache`: the location of its bytes; empty where that is memory, or not known."""
     return LIES_IN.get(point.lies_in or "", "")
 
 

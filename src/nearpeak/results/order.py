@@ -12,7 +12,7 @@ from nearpeak.terms.identity import CEILING, Curve, Place, Who
 
 
 def contenders(results: Results) -> list[Who]:
-    """All who were to be measured, also those of which nothing but failures is known."""
+    """All libraries that were to be measured, also those that only failed."""
     everyone = [Who(info.name, given.name) for info in results.libraries for given in info.settings]
     everyone += [cell.who for cell in results.cells]
     everyone += [failed.who for failed in results.failures if failed.who != CEILING]
@@ -20,12 +20,12 @@ def contenders(results: Results) -> list[Who]:
 
 
 def no_mpi(results: Results) -> set[str]:
-    """The names of what is no MPI and is measured beside it: NCCL, RCCL, the ceilings."""
+    """The names of libraries other than MPI: NCCL, RCCL, the ceilings."""
     return {info.name for info in results.libraries if not info.mpi}
 
 
 def guests(results: Results) -> set[str]:
-    """The names of what was imported beside a study; none where all was imported."""
+    """The names of libraries that were imported into a study; none where all were imported."""
     measured = any(not info.imported for info in results.libraries)
     return {info.name for info in results.libraries if measured and info.imported}
 
@@ -63,7 +63,7 @@ def figures(results: Results) -> list[str]:
 
 
 def ranking(results: Results) -> Callable[[Curve], int]:
-    """Says where a curve stands in tables; what no benchmark measures comes last."""
+    """The key of a curve's position in tables; curves that no benchmark measures come last."""
     order: dict[tuple[str, str], int] = {}
     for benchmark in sorted(results.benchmarks, key=lambda benchmark: benchmark.place):
         for metric in benchmark.metrics:
@@ -72,8 +72,8 @@ def ranking(results: Results) -> Callable[[Curve], int]:
 
 
 def default_curves(results: Results) -> list[Curve]:
-    """The default curve of each figure and buffers; one that stages only where no other is. None
-    that was imported beside a study, which has not measured it."""
+    """The default curve of each figure and buffers; one that stages only where no other is.
+    Curves that were only imported are left out."""
     ordered, imported = curves(results), guests(results)
     measured = {cell.case.curve for cell in results.cells if cell.who.library not in imported}
     first: dict[tuple[str, str], Curve] = {}

@@ -40,7 +40,7 @@ def overlap(launches: Sequence[Observation]) -> Overlap | None:
 
 
 def hidden(times: dict[str, float]) -> float:
-    """The share of the shorter time that went on beside the longer: 1 all of it, 0 nothing, below 0
+    """The share of the shorter time that went on during the longer: 1 all of it, 0 nothing, below 0
     where both at once take longer than one after the other."""
     communicate, compute = times[COMMUNICATE], times[COMPUTE]
     return (communicate + compute - times[BOTH]) / min(communicate, compute)

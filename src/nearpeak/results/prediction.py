@@ -30,7 +30,7 @@ class _Measured:
     """The times of messages of one state of their buffers, in us per message."""
 
     def __init__(self) -> None:
-        self.alone: Times = {}  # and nothing else is on its way
+        self.alone: Times = {}  # with nothing else on its way
         self.one_way: Times = {}  # of a window of them
         self.both_ways: Times = {}  # of two such windows, one each way
 
@@ -106,7 +106,7 @@ class Messages:
         return self._iteration_us(self._measured, who, place, buffers, work)
 
     def by_block(self, who: Who, place: Place, buffers: str, work: Work) -> dict[Block, float]:
-        """The same by what each block alone measured."""
+        """The same from the measurements of each block by itself."""
         times = {
             block: self._iteration_us(measured, who, place, buffers, work)
             for block, measured in self._of_blocks.items()
@@ -134,7 +134,7 @@ class Messages:
             }
         if not by_state or not messages:
             return None
-        # Of those that were measured what is most like messages that were just written.
+        # The measured state that is most like messages that were just written.
         fresh = max(
             by_state, key=lambda state: [dict(state).get(name) == value for name, value in FRESH]
         )

@@ -31,7 +31,7 @@ FORM = re.compile(
     r"(?P<relation>[<>]=)(?P<amount>[^<>=]+?)(?P<strict>\s+strict)?\s*"
 )
 FRACTION = re.compile(r"(?P<number>\d*\.?\d+)\s*(?P<percent>%?)\s*(?P<of>\D.*)?")
-# Why a study has no path of this id, though there is one; None: nobody knows such a path.
+# The reason why a study has no path of this id, though there is one; None: no such path exists.
 WhyNot = Callable[[str], str | None]
 OF_CEILING, OF_THEORETICAL = "of ceiling", "of theoretical"  # what a fraction is one of
 FRACTIONS = {"": OF_CEILING, OF_CEILING: OF_CEILING, OF_THEORETICAL: OF_THEORETICAL}
@@ -227,7 +227,7 @@ def _judge(
     named = _named(requirement, subjects)
     owners = [CEILING]
     if named[0].who != CEILING:
-        # What is no MPI is measured beside it where it can be, and owes nothing elsewhere.
+        # Libraries other than MPI are measured where they can be, and owe nothing elsewhere.
         with_figure = {subject.who for subject in named}
         everyone = dict.fromkeys(subject.who for subject in subjects)
         owners = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""results.json (docs/results.md): what a study found, made from its records alone."""
+"""results.json (docs/results.md): the results of a study, made only from its records."""
 
 from typing import Literal
 
@@ -31,7 +31,7 @@ LiesIn = Literal["core cache", "shared cache", "device cache", "memory"]
 HOST_CACHES = ("core cache", "shared cache")
 
 # Why launches may scatter: other work on the machine; two groups of launches; hardware that was
-# held down; or a path that changed.
+# throttled; or a path that changed.
 Cause = Literal["other work", "two modes", "held down", "sessions", "drift"]
 
 # Why a cell has no fraction, though its ceiling or bound was measured: no block has both, or the
@@ -87,8 +87,7 @@ class Overlap(msgspec.Struct, kw_only=True):
     communicate_us: float  # alone
     compute_us: float  # alone
     both_us: float  # at once
-    # The device's own time for its work, with communication beside it over without; null: it had
-    # none.
+    # The device's own time for its work, with communication over without; null: it had none.
     device_slowdown: Estimated | None = None
 
 
@@ -128,7 +127,7 @@ class Cell(msgspec.Struct, kw_only=True):
     modes: list[Mode] = []  # two, when the flag "bimodal" is set
     first_use_us: float | None  # median over launches
     at_least: float | None = None  # in its unit, where launches gave it up as too slow
-    algbw_gbs: float | None = None  # of a collective operation, as nccl-tests tells them
+    algbw_gbs: float | None = None  # of a collective operation, as nccl-tests reports it
     busbw_gbs: float | None = None
     launches: int
     failed: int = 0  # launches that ended in it as `status` says, of a status that counts as a loss
@@ -148,7 +147,7 @@ class Cell(msgspec.Struct, kw_only=True):
     of_plateau: OfPlateau | None = None  # of rates
     # By one operation against what a library can attain, else the ceiling; null: it has neither.
     lost_us: float | None = None
-    overlap: Overlap | None = None  # of communication beside computation
+    overlap: Overlap | None = None  # of communication and computation
     status: CellStatus  # "ok" also where nothing can be a ceiling
     flags: list[Flag]
     command: str  # reproduces one launch of this cell
@@ -177,7 +176,7 @@ class Cell(msgspec.Struct, kw_only=True):
 
 
 class Beside(msgspec.Struct, kw_only=True):
-    """An application in two ways that one axis tells apart, in the blocks that have both."""
+    """An application in two variants of one axis, in the blocks that have both."""
 
     axis: str
     value: str  # of the other one: its default
@@ -225,7 +224,7 @@ class Deviation(msgspec.Struct, kw_only=True):
     effects that the model leaves out."""
 
     off: float  # of the predicted time; above 0: they took longer
-    far: bool  # so far that it is told
+    far: bool  # so far that it is reported
     largest_bytes: int  # of its messages
     # The sizes of the study around that, where their times are far from each other.
     around: list[MessageTime] = []
@@ -275,7 +274,7 @@ class Attainable(msgspec.Struct, kw_only=True):
     blocks: list[Block]
     method: str
     stand_ins: dict[str, list[Block]] = {}
-    # In at least half of the blocks the method was measured by a few samples alone, as others were
+    # In at least half of the blocks the method was measured only by a few samples, as others were
     # better there: in full it may be better or worse.
     by_trials: bool = False
 
@@ -311,7 +310,7 @@ class CeilingPoint(msgspec.Struct, kw_only=True):
     blocks: list[Block]
     cache_line_ns: list[float | None] = []  # in each block: how far apart the ranks' CPUs were
     # Of a bound: blocks that measured what it follows from, between CPUs at another distance than
-    # the best one. Only launches at the same distance are held against what `values` has of them.
+    # the best one. Only launches at the same distance are compared with their `values`.
     passed_over: list[Block] = []
     method: str  # the best over all blocks
     stand_ins: dict[str, list[Block]] = {}  # others that counted in its place, and where
@@ -322,7 +321,7 @@ class CeilingPoint(msgspec.Struct, kw_only=True):
     window: int | None = 1  # messages in flight; None: not known
     lies_in: LiesIn | None = None  # where its bytes lie; null: not known, or a bound
     above_memory: float | None = None  # a defect: it is above what the memory copies, which is this
-    fact: bool = False  # of the path: no benchmark is held against it
+    fact: bool = False  # of the path: no benchmark is compared with it
     kind: Kind = "measured"  # of a bound, `method` names what it follows from
     # Of the link's theoretical rate in one direction; null: unknown, or of another kind.
     of_theoretical: float | None = None
@@ -369,10 +368,10 @@ class Comparison(msgspec.Struct, kw_only=True):
     ratio: float  # of second to first, above 1: the second is better
     ci95: tuple[float, float] | None
     blocks: int  # that measured both
-    p_value: float  # by flips of signs, of this case alone
+    p_value: float  # by flips of signs, of this case only
     p_adjusted: float  # for all that the study compares
     # On the second. "two modes": launches of one of them fall into two groups that nothing recorded
-    # tells apart.
+    # distinguishes.
     verdict: Word
 
 
@@ -386,7 +385,7 @@ class CurveComparison(msgspec.Struct, kw_only=True):
     # Of second to first, above 1: the second is better; of the mean of all cases in each block.
     ratio: float
     ci95: tuple[float, float] | None
-    p_value: float  # of that mean alone
+    p_value: float  # of that mean only
     p_adjusted: float  # that they differ in any case, for all that the study compares
     verdict: Word  # "mixed": some of its cases are faster, some slower
     counts: dict[Word, int] = {}  # of the verdicts on its cases
@@ -444,16 +443,16 @@ class Headline(msgspec.Struct, kw_only=True):
     (headlines.py)."""
 
     place: Place
-    case: Case  # that is told
+    case: Case  # that is reported
     unit: str
     better: Better
-    best: Who | None  # null: nobody has a figure that can be believed
+    best: Who | None  # null: none has a valid figure
     tied: list[Who]  # whom nothing sets apart from the best
     # Of these, between whom and the best no verdict was sought: the blocks were too few for all.
     unjudged: list[Who] = []
     # "first": the best one is first beyond doubt; "tie": all in `tied` are equivalent to it;
-    # "undecided": not all are, but nothing tells them apart; "alone": nobody else was measured
-    # there; "unknown": there is too little to tell whether it is
+    # "undecided": not all are, but nothing distinguishes them; "alone": no other was measured
+    # there; "unknown": there is too little data
     standing: Literal["first", "tie", "undecided", "alone", "unknown"]
     value: float | None = None  # of the best one, and of the ceiling
     fraction: float | None = None
@@ -461,7 +460,7 @@ class Headline(msgspec.Struct, kw_only=True):
     ceiling: Reference | None = None  # of this case
     attainable: Reference | None = None  # of it by a library; null: the same
     plateau: Reference | None = None  # of a rate: the best of its ceiling at any size
-    # It came out below the ceiling beside it, which lies where it does: blocks scatter too much.
+    # It came out below the ceiling of this case in the same memory: blocks scatter too much.
     plateau_low: bool = False
     # It is not the ceiling at its size: in some blocks another size is the best.
     plateau_of_several: bool = False
@@ -477,13 +476,13 @@ class Share(msgspec.Struct, kw_only=True):
 class Difference(msgspec.Struct, kw_only=True):
     """A difference between an imported figure and the study's figure for comparison."""
 
-    name: str  # an axis, "buffers", or "figure": a mean beside medians
+    name: str  # an axis, "buffers", or "figure": a mean instead of medians
     own: str
     study: str
 
 
 class Imported(msgspec.Struct, kw_only=True):
-    """The figure of another tool beside those of a study on one path, at one size."""
+    """The figure of another tool and those of a study on one path, at one size."""
 
     who: Who
     place: Place
@@ -501,7 +500,7 @@ class Imported(msgspec.Struct, kw_only=True):
     ceiling_ns: list[tuple[float, float]] = []
     # Null: the ceiling is not of the same case but for the size, or of several distances.
     fraction: float | None = None
-    differs: list[Difference] = []  # from the curve of the study that it stands beside
+    differs: list[Difference] = []  # from the curve of the study that it is compared with
 
 
 class Furthest(msgspec.Struct, kw_only=True):
@@ -515,7 +514,7 @@ class Furthest(msgspec.Struct, kw_only=True):
     range: tuple[float, float]  # of it, smallest and largest of a block
     blocks: int  # that measured both: 6 or more
     of: Literal["ceiling", "bound", "overlap"]  # what that is of; "overlap": it is the least hidden
-    beside: list[Share] = []  # of the same case, what is no MPI: NCCL, RCCL
+    beside: list[Share] = []  # of libraries other than MPI in the same case: NCCL, RCCL
 
 
 class SlowerInGpuMemory(msgspec.Struct, kw_only=True):
@@ -528,7 +527,7 @@ class SlowerInGpuMemory(msgspec.Struct, kw_only=True):
 
 
 class InGpuMemory(msgspec.Struct, kw_only=True):
-    """The operations of a library between GPUs, beside the same within host memory, at one size."""
+    """The operations of a library between GPUs, relative to host memory, at one size."""
 
     who: Who
     place: Place
@@ -557,7 +556,7 @@ class PairSource(msgspec.Struct, kw_only=True):
     sure: bool  # that it is slower than each of the others
     # With all pairs, behind those that give the order; `sure` takes 5 at least.
     blocks: int
-    slow_gpu: str | None  # whose pairs are, in their median, surely slower than each other GPU's,
+    slow_gpu: str | None  # whose median pair is significantly slower than each other GPU's,
     slow_gpu_fraction: float | None  # and how near they are to those of the median GPU
 
 
@@ -565,7 +564,7 @@ class PairMatrix(msgspec.Struct, kw_only=True):
     """One benchmark between all pairs of one kind, at the largest size that was measured."""
 
     kind: str  # "gpu-gpu" or "host-gpu"
-    # Whether either end of a pair may be called the first; else data went from the first alone.
+    # True if either end of a pair may be the first; else data went only from the first.
     symmetric: bool
     case: Case
     unit: str
@@ -654,12 +653,12 @@ class LibraryInfo(msgspec.Struct, kw_only=True):
     family: str
     version: str
     version_text: str
-    env: dict[str, str] = {}  # what it gets as it is, in its catalogue's entry or its module
+    env: dict[str, str] = {}  # as given in its catalogue's entry or its module
     settings: list[Settings]  # those that were measured, with what each gives to it
     native: bool = False  # the ceiling in the place of a library, which is none
-    lacks: str = ""  # what was left out of it, that its makers ship; empty: nothing
+    lacks: str = ""  # parts of its release that were left out; empty: none
     broken: list[str] = []  # its modules that should have loaded here and did not, a line each
-    mpi: bool = True  # False: NCCL, RCCL and the ceilings, which are measured beside it
+    mpi: bool = True  # False: NCCL, RCCL and the ceilings
     scope: str = ""  # what it is measured in, a sentence; empty: everything
     imported: bool = False  # from the output of another tool: measured at another time
 
@@ -724,7 +723,7 @@ class Evidence(msgspec.Struct, kw_only=True):
     ci95: tuple[float, float] | None
     range: tuple[float, float]
     window: int | None = None  # messages in flight; null: of a ceiling, or not known
-    scaled: float = 1.0  # what was measured, times this: it moves so many times the bytes
+    scaled: float = 1.0  # the factor on the measured value: it moves that many times the bytes
 
 
 class Alternative(msgspec.Struct, kw_only=True):
@@ -749,7 +748,7 @@ class Cost(msgspec.Struct, kw_only=True):
     # blocks differ so much. null: it is not, or the ratio is no ratio of the two figures.
     of_medians: float | None = None
     ceilings: float | None = None  # of the ratio, what their ceilings have too; null: not asked
-    lost_us: float  # by one operation; 0: nobody knows
+    lost_us: float  # by one operation; 0: not known
     share: float  # of its time, or of the better rate: 1 - 1 / ratio
     cases: int  # that lose so on this path with these buffers
 
@@ -797,7 +796,7 @@ FactOf = Literal[
 
 
 class Fact(msgspec.Struct, kw_only=True):
-    """Something recorded beside the figures, which a finding rests on."""
+    """A recorded fact that a finding rests on."""
 
     of: FactOf
     name: str  # of the variable, the operation, ...
@@ -831,7 +830,7 @@ class InMessage(msgspec.Struct, kw_only=True):
 
 class Finding(msgspec.Struct, kw_only=True):
     """Something that stands out: a loss, reported at the case where the ratio is greatest, or what
-    was recorded beside the figures (`facts`), which has no `cost`."""
+    was recorded with the figures (`facts`), which has no `cost`."""
 
     kind: FindingKind  # the rule that found it
     # Of a loss: at most 5 % of studies have a false one among their sure ones. Facts are sure, but
@@ -840,7 +839,7 @@ class Finding(msgspec.Struct, kw_only=True):
     who: Who | None  # that loses, or that facts concern; null: all, as in the next two
     place: Place | None
     case: Case | None
-    apart: dict[str, str] = {}  # axes of `case` that tell it from others of the study
+    apart: dict[str, str] = {}  # axes of `case` that distinguish it from others of the study
     alternative: Alternative | None = None  # null: a bound is the better one, or it is no loss
     evidence: list[Evidence] = []
     facts: list[Fact] = []
@@ -849,7 +848,7 @@ class Finding(msgspec.Struct, kw_only=True):
     remedy: Remedy
     check: list[Check]
     sources: list[Source] = []
-    explains: "list[Finding]" = []  # others of the same reason, which are not told alone
+    explains: "list[Finding]" = []  # others of the same reason, not reported by themselves
 
 
 class Conditions(msgspec.Struct, kw_only=True):
@@ -881,10 +880,10 @@ class Advice(msgspec.Struct, kw_only=True):
 
     # Find out why launches of `who` failed; check this path, which carries less than it should; see
     # to this finding; measure more; nothing, as the best one is near everywhere; try others, as the
-    # best one is far from the ceiling here; or find out why launches scatter so much that nobody
-    # knows which of the two it is.
+    # best one is far from the ceiling here; or find out why launches scatter so much that
+    # neither of the two is certain.
     kind: Literal["failures", "path", "loss", "launches", "near", "far", "open"]
-    who: Who | None = None  # of "near": who is best everywhere; null: nobody alone
+    who: Who | None = None  # of "near": who is best everywhere; null: several
     place: Place | None = None
     case: Case | None = None
     fraction: float | None = None  # of the theoretical rate ("path"); of the ceiling, the furthest
@@ -918,7 +917,7 @@ class Drift(msgspec.Struct, kw_only=True):
     # Where none changed: the least step half-way, in most ceilings, that half of such studies would
     # tell, relative.
     tells_from: float | None = None
-    # Of the ceiling whose blocks differ most: the best over the worst. No ceiling alone is judged.
+    # Of the ceiling whose blocks differ most: the best over the worst. No single ceiling is judged.
     widest: float | None = None
     widest_case: Case | None = None
 
@@ -1001,7 +1000,7 @@ class Results(msgspec.Struct, kw_only=True):
     pairs: list[PairMatrix] = []  # of studies of all pairs
     furthest: list[Furthest] = []  # of each family
     gpu_memory: list[InGpuMemory] = []
-    imported: list[Imported] = []  # beside what a study measured itself
+    imported: list[Imported] = []  # into a study
     failures: list[Failure]
     failure_kinds: list[FailureKind] = []
     skipped: list[Skip] = []
@@ -1009,7 +1008,7 @@ class Results(msgspec.Struct, kw_only=True):
     unaware: list[Unaware] = []
     left_out: list[LeftOut] = []  # for want of time
     explanations: list[Explanation] = []  # of messages, in the order in which they were made
-    findings: list[Finding] = []  # the surely greatest ratio first
+    findings: list[Finding] = []  # the significantly greatest ratio first
     advice: list[Advice] = []  # the first things first
     precision: Precision | None = None  # null: no cell has an interval
     drift: list[Drift]
