@@ -88,16 +88,16 @@ def headlines(results: Results) -> list[list[Headline]]:
     default curves of the first sheet."""
     first = set(first_sheet(results))
     defaults = [curve for curve in default_curves(results) if curve in first]
-    reported: dict[tuple[Place, Curve], Headline] = {
+    reported = {
         (headline.place, bare(headline.case.curve)): headline for headline in results.headlines
     }
-    groups: dict[tuple[Place, str], list[Headline]] = {}
-    kinds = list(dict.fromkeys(curve.buffers for curve in defaults))
-    for place, buffers, curve in product(places(results), kinds, defaults):
-        headline = reported.get((place, bare(curve)))
-        if headline and curve.buffers == buffers:
-            groups.setdefault((place, buffers), []).append(headline)
-    return list(groups.values())
+    kinds: dict[str, list[Curve]] = {}  # by buffers
+    for curve in defaults:
+        kinds.setdefault(curve.buffers, []).append(bare(curve))
+    groups = []
+    for place, kind in product(places(results), kinds.values()):
+        groups.append([reported[place, curve] for curve in kind if (place, curve) in reported])
+    return [group for group in groups if group]
 
 
 def of_headlines(results: Results) -> list[Cell]:
